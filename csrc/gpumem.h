@@ -1,0 +1,202 @@
+/*
+ * The vocabulary of gpumem: status and error, arrays, variants, families, plans.
+ *
+ * No Python and no CUDA in here: a family describes its arguments with these words, a
+ * backend runs plans made of them, and the Python binding turns objects into them.
+ */
+#ifndef GPUMEM_H
+#define GPUMEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- status and error --------------------------------------------------------------- */
+
+typedef enum gm_status {
+    GM_OK = 0,
+    GM_ERROR_TYPE,        /* TypeError */
+    GM_ERROR_VALUE,       /* ValueError */
+    GM_ERROR_INDEX,       /* IndexError */
+    GM_ERROR_MEMORY,      /* MemoryError; on CUDA also a CudaError */
+    GM_ERROR_CUDA,        /* gpumem.CudaError */
+    GM_ERROR_SIMULATION,  /* gpumem.SimulationError: the kernel did something illegal */
+    GM_ERROR_UNAVAILABLE, /* gpumem.UnavailableError: this backend or variant is not here */
+    GM_ERROR_INTERRUPTED, /* the poll hook asked to stop: its exception is already set */
+} gm_status;
+
+typedef struct gm_dim {
+    unsigned x, y, z;
+} gm_dim;
+
+/* What went wrong last on this host thread; filled by whoever returned the status. */
+typedef struct gm_error {
+    gm_status status;
+    int code;           /* the CUDA runtime's number, 0 elsewhere */
+    bool sticky;        /* the CUDA context is lost: every further call will fail */
+    char name[64];      /* "cudaErrorMemoryAllocation" */
+    char call[128];     /* the failing expression */
+    char message[1024]; /* a whole sentence for the user */
+    /* GM_ERROR_SIMULATION: where the kernel was; NULL and 0 where that is not known. */
+    const char *kernel, *file;
+    int line;
+    bool located; /* block and thread are known */
+    gm_dim block, thread;
+} gm_error;
+
+gm_status gm_fail(gm_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+gm_error *gm_last_error(void);
+
+/* False when the product or the sum does not fit; *result is then unspecified. */
+bool gm_multiply(int64_t a, int64_t b, int64_t *result);
+bool gm_add(int64_t a, int64_t b, int64_t *result);
+
+/* Long runs call the hook every few milliseconds; true means: stop with GM_ERROR_INTERRUPTED. */
+typedef bool (*gm_poll_hook)(void);
+extern gm_poll_hook gm_poll;
+
+/* ---- arrays and calls --------------------------------------------------------------- */
+
+enum {
+    GM_MAX_DIMS = 64,       /* NumPy's own limit */
+    GM_MAX_OPERANDS = 4,    /* inputs of one call */
+    GM_MAX_PARAMETERS = 12, /* keyword parameters of one family */
+    GM_MAX_ARGS = 1024,     /* bytes of a family's argument struct */
+    GM_WARP = 32,
+    GM_SECTOR = 32, /* bytes */
+    GM_LINE = 128,  /* bytes */
+};
+
+/* Memory of a backend, laid out by NumPy's rules (strides in bytes, any sign). */
+typedef struct gm_array {
+    char *data;
+    int64_t itemsize;
+    int64_t size;  /* elements */
+    int64_t bytes; /* size * itemsize */
+    int ndim;
+    bool contiguous; /* C order without gaps */
+    char kind;       /* NumPy's dtype.kind: b i u f c V ... */
+    int64_t shape[GM_MAX_DIMS];
+    int64_t strides[GM_MAX_DIMS];
+} gm_array;
+
+typedef struct gm_family gm_family;
+typedef struct gm_variant gm_variant;
+typedef struct gm_backend gm_backend;
+typedef struct gm_trace gm_trace;
+typedef struct gm_figures gm_figures;
+typedef void *gm_stream; /* NULL is the default stream */
+
+/* One call of a family, after the arrays are in the backend's memory. */
+typedef struct gm_call {
+    const gm_family *family;
+    const gm_backend *backend;
+    const gm_figures *device; /* figures of the device that runs it */
+    gm_stream stream;
+    gm_trace *trace; /* sim only: run under observation */
+    gm_array in[GM_MAX_OPERANDS];
+    gm_array out;
+    int64_t parameters[GM_MAX_PARAMETERS]; /* in the order of the family's list */
+} gm_call;
+
+/* How a kernel is launched: made by the family, run by the backend. */
+typedef struct gm_plan {
+    gm_dim grid, block;
+    size_t shared_bytes; /* dynamic shared memory */
+    size_t args_size;
+    gm_trace *trace;
+    _Alignas(16) unsigned char args[GM_MAX_ARGS];
+} gm_plan;
+
+/* ---- the table ---------------------------------------------------------------------- */
+
+/* What a variant's traffic should be for aligned, full tiles; 0 where it makes no claim. */
+typedef struct gm_claims {
+    double load_sectors;  /* sectors per global load request */
+    double store_sectors; /* sectors per global store request */
+    double bank_ways;     /* passes of the worst shared request over the fewest possible */
+    int width;            /* bits of the widest global access */
+} gm_claims;
+
+/* A kernel for the host: one call runs one thread, whose indices are in gm_lane. */
+struct gm_lane_state;
+typedef void (*gm_host_kernel)(const void *args, const struct gm_lane_state *lane);
+
+/* A launch that is more than one kernel launch; NULL for all others. */
+typedef gm_status (*gm_launch_hook)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+struct gm_variant {
+    const char *name;    /* "tile_padded" */
+    const char *doc;     /* the lesson, one line */
+    const char *follows; /* the rung below, or NULL */
+    gm_dim block;
+    int elements;          /* per thread and step */
+    int blocks;            /* default cap of a one-dimensional grid, per multiprocessor; 0: none */
+    int shared_bytes;      /* dynamic shared memory per block, where no argument changes it */
+    int alignment;         /* bytes that every array's address must be a multiple of; 0: any */
+    uint64_t itemsizes;    /* bit s set: takes elements of s bytes; 0: any */
+    bool strided;          /* takes input that is not contiguous */
+    int capability;        /* least compute capability times ten (90), or 0 */
+    const char *library;   /* "cublas", or NULL */
+    const char *cuda_only; /* why the simulator cannot run it, or NULL */
+    gm_claims claims;
+    gm_launch_hook launch;
+    /* Filled by kernels/family.h. */
+    const char *symbol;        /* "transpose_tile_padded" */
+    const char *source;        /* "transpose/tile_padded.cu", in the folder of kernels */
+    const void *cuda_kernel;   /* NULL when built without nvcc, or without a kernel */
+    gm_host_kernel plain, traced;
+};
+
+typedef struct gm_parameter {
+    const char *name;
+    int64_t least, most;
+} gm_parameter;
+
+struct gm_family {
+    const char *name;
+    const char *doc;
+    const gm_variant *variants;
+    int count;
+    const char *const *inputs; /* names of the array arguments */
+    int input_count;
+    const char *kinds;      /* dtype.kind letters accepted; NULL: all */
+    uint64_t itemsizes;     /* with kinds: bit s set for s bytes; 0: any */
+    const char *dtypes;     /* the same, in words, for error messages */
+    const gm_parameter *parameters;
+    int parameter_count;
+
+    /* Shape and element size of the result, from the inputs; checks shapes and values. */
+    gm_status (*result)(gm_call *call);
+    /* Variant for "auto". Every family has one that takes whatever its meaning allows. */
+    const gm_variant *(*choose)(const gm_call *call);
+    /* Grid, block and arguments for one variant. */
+    gm_status (*plan)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+};
+
+extern const gm_family *const gm_families[];
+extern const int gm_family_count;
+
+const gm_family *gm_find_family(const char *name);
+const gm_variant *gm_find_variant(const gm_family *family, const char *name);
+
+/* Can this backend's device run the variant at all? If not, the error says why. */
+gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
+                               const gm_figures *device);
+/* Available, and fit for these arrays? If not, the error says why. */
+gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call);
+/* gm_variant_fits without touching the error record. */
+bool gm_variant_can(const gm_variant *variant, const gm_call *call);
+
+/* Pick a variant when *variant is NULL, check that it fits, and plan. A grid of 0 blocks means
+ * that there is nothing to do. */
+gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan);
+gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* Blocks of a one-dimensional grid-stride kernel over so many elements: at least one, at most
+ * max_blocks, or the variant's own cap where that is 0. */
+unsigned gm_grid_blocks(const gm_variant *variant, const gm_call *call, int64_t elements,
+                        int64_t max_blocks);
+
+#endif

@@ -1,0 +1,36 @@
+/* The one list of families. Each family's own file makes its rows from its ladder.def. */
+#include <string.h>
+
+#include "gpumem.h"
+
+#define FAMILY(name) extern const gm_family gm_family_##name;
+#include "families.def"
+#undef FAMILY
+
+const gm_family *const gm_families[] = {
+#define FAMILY(name) &gm_family_##name,
+#include "families.def"
+#undef FAMILY
+};
+
+const int gm_family_count = sizeof gm_families / sizeof *gm_families;
+
+const gm_family *gm_find_family(const char *name)
+{
+    for (int i = 0; i < gm_family_count; i++) {
+        if (strcmp(gm_families[i]->name, name) == 0) {
+            return gm_families[i];
+        }
+    }
+    return NULL;
+}
+
+const gm_variant *gm_find_variant(const gm_family *family, const char *name)
+{
+    for (int i = 0; i < family->count; i++) {
+        if (strcmp(family->variants[i].name, name) == 0) {
+            return &family->variants[i];
+        }
+    }
+    return NULL;
+}
