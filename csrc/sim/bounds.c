@@ -1,0 +1,58 @@
+/* Observer: accesses that are not wholly inside one allocation. */
+#include "sim/trace.h"
+
+/* The allocation whose edge is nearest to the address; -1 when there is none. */
+static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance, bool *before)
+{
+    int found = -1;
+    for (int i = 0; i < trace->region_count; i++) {
+        gm_region region = trace->regions[i];
+        bool is_before = address < region.begin;
+        uintptr_t gap = is_before ? region.begin - address
+                                  : (address < region.end ? 0 : address - region.end);
+        if (found < 0 || gap < *distance) {
+            found = i;
+            *distance = gap;
+            *before = is_before;
+        }
+    }
+    return found;
+}
+
+static gm_status bounds_access(const gm_trace *trace, const gm_access *access)
+{
+    const gm_site *site = &trace->sites[access->site];
+    const char *what = site->kind == GM_LOAD ? "load" : "store";
+    uintptr_t distance = 0;
+    bool before = false;
+
+    if (site->space == GM_SPACE_UNKNOWN) {
+        int at = nearest(trace, access->address, &distance, &before);
+        if (access->address < 4096) {
+            return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes at address %llu, a null pointer",
+                           what, access->bytes, (unsigned long long)access->address);
+        }
+        if (at < 0 || distance > INT64_MAX) {
+            return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes in no allocation", what,
+                           access->bytes);
+        }
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "%s of %u bytes out of bounds, %llu bytes %s an allocation of %llu bytes",
+                       what, access->bytes, (unsigned long long)distance,
+                       before ? "before the start of" : "past the end of",
+                       (unsigned long long)(trace->regions[at].end - trace->regions[at].begin));
+    }
+    if (site->space == GM_SPACE_GLOBAL) {
+        gm_region region = trace->regions[trace->last_region];
+        if (access->bytes > region.end - access->address) {
+            return gm_fail(GM_ERROR_SIMULATION,
+                           "%s of %u bytes out of bounds, begins %llu bytes before the end of an "
+                           "allocation of %llu bytes",
+                           what, access->bytes, (unsigned long long)(region.end - access->address),
+                           (unsigned long long)(region.end - region.begin));
+        }
+    }
+    return GM_OK;
+}
+
+const gm_observer gm_bounds_observer = {.name = "bounds", .access = bounds_access};

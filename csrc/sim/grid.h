@@ -1,0 +1,21 @@
+/* The grid runner: blocks of fibers on one or several host threads. */
+#ifndef GPUMEM_GRID_H
+#define GPUMEM_GRID_H
+
+#include "gpumem.h"
+#include "sim/lane.h"
+
+typedef struct gm_grid {
+    const char *name; /* of the kernel, for messages */
+    gm_host_kernel kernel;
+    gm_dim grid, block;
+    const void *args;
+    size_t args_size;
+    size_t shared_bytes; /* dynamic */
+    gm_trace *trace;     /* NULL: at full speed */
+    int host_threads;    /* most to use; a traced grid uses one */
+} gm_grid;
+
+gm_status gm_grid_run(const gm_grid *grid);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What one simulated thread knows of itself, and the calls a kernel makes into the simulator.
+ * Read by C (the simulator) and by C++ (the kernels, through simt.h).
+ */
+#ifndef GPUMEM_LANE_H
+#define GPUMEM_LANE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define GM_THREAD_LOCAL thread_local
+extern "C" {
+#else
+#define GM_THREAD_LOCAL _Thread_local
+#endif
+
+typedef struct gm_index {
+    unsigned x, y, z;
+} gm_index;
+
+typedef struct gm_lane_state {
+    gm_index thread_index, block_index, block_dim, grid_dim;
+    void *dynamic_shared;
+} gm_lane_state;
+
+/* The thread that runs now on this host thread. Kernels get it as a parameter of the same
+ * name, which hides this one and saves the thread-local look-up. */
+extern __attribute__((visibility("hidden"))) GM_THREAD_LOCAL gm_lane_state gm_lane;
+
+
+/* file and line are those of the call in the kernel. */
+__attribute__((visibility("hidden"))) void gm_sim_barrier(const char *file, int line);
+
+/* Rendezvous of the lanes in mask: each brings a value, afterwards all can be read. */
+__attribute__((visibility("hidden"))) void gm_sim_exchange(unsigned mask, uint64_t value,
+                                                           const char *file, int line);
+__attribute__((visibility("hidden"))) uint64_t gm_sim_exchanged(unsigned lane);
+__attribute__((visibility("hidden"))) unsigned gm_sim_lane(void);
+
+/* One copy-engine operation: both sides are accesses of this thread. */
+__attribute__((visibility("hidden"))) void gm_sim_bulk_copy(void *to, const void *from,
+                                                            unsigned bytes, const char *file,
+                                                            int line);
+/* Stops the kernel with an error at this place. */
+__attribute__((visibility("hidden"), noreturn)) void gm_sim_fault(const char *file, int line,
+                                                                  const char *what);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,21 @@
+/* Simulated device memory: the list of its allocations, and guards around each. */
+#ifndef GPUMEM_SIM_MEMORY_H
+#define GPUMEM_SIM_MEMORY_H
+
+#include "gpumem.h"
+
+typedef struct gm_region {
+    uintptr_t begin, end;
+} gm_region;
+
+gm_status gm_memory_allocate(int64_t bytes, void **address);
+void gm_memory_release(void *address);
+gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes);
+
+/* All live allocations by address, for the caller to free; NULL when memory ran out. */
+gm_region *gm_memory_snapshot(int *count);
+
+/* Did something write just outside an allocation? Mends the guards and says which. */
+gm_status gm_memory_check_guards(const char *kernel);
+
+#endif

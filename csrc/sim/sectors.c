@@ -1,0 +1,48 @@
+/* Observer: 32-byte sectors and 128-byte lines that each global request touches. */
+#include <stdlib.h>
+
+#include "sim/trace.h"
+
+static int compare(const void *a, const void *b)
+{
+    uintptr_t left = *(const uintptr_t *)a, right = *(const uintptr_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Aligned pieces of `piece` bytes touched by spans in ascending order. */
+static int64_t count_ascending(const gm_request *request, uintptr_t piece)
+{
+    int64_t touched = 0;
+    uintptr_t next = 0; /* first piece not yet counted */
+    for (int i = 0; i < request->lanes; i++) {
+        uintptr_t first = request->address[i] / piece;
+        uintptr_t last = (request->address[i] + request->bytes[i] - 1) / piece;
+        first = first < next ? next : first;
+        if (last >= first) {
+            touched += (int64_t)(last - first + 1);
+            next = last + 1;
+        }
+    }
+    return touched;
+}
+
+static void sectors_request(const gm_request *request)
+{
+    if (request->site->space != GM_SPACE_GLOBAL) {
+        return;
+    }
+    gm_request sorted;
+    for (int i = 1; i < request->lanes; i++) {
+        if (request->address[i] < request->address[i - 1]) {
+            /* All lanes of a request have the same width, so addresses alone can be sorted. */
+            sorted = *request;
+            qsort(sorted.address, (size_t)sorted.lanes, sizeof *sorted.address, compare);
+            request = &sorted;
+            break;
+        }
+    }
+    request->site->sectors += count_ascending(request, GM_SECTOR);
+    request->site->lines += count_ascending(request, GM_LINE);
+}
+
+const gm_observer gm_sectors_observer = {.name = "sectors", .request = sectors_request};

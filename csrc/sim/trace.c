@@ -1,0 +1,402 @@
+/*
+ * The access stream: sorts addresses into spaces, finds the source line of each access, and
+ * lines up the accesses of a warp's lanes into requests.
+ */
+#define _GNU_SOURCE
+#include "sim/trace.h"
+
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/fiber.h"
+#include "sim/lane.h"
+
+/* The builder writes one record per instrumented access of the traced kernels. */
+typedef struct site_record {
+    const void *address;
+    const char *file;
+    int32_t line;
+    int32_t reserved;
+} site_record;
+
+extern const site_record __start_gm_sites[] __attribute__((weak, visibility("hidden")));
+extern const site_record __stop_gm_sites[] __attribute__((weak, visibility("hidden")));
+
+static const gm_observer *const observers[] = {&gm_bounds_observer, &gm_sectors_observer};
+enum { OBSERVERS = sizeof observers / sizeof *observers };
+
+const char *gm_space_name(gm_space space)
+{
+    static const char *const names[] = {"global", "shared", "constant", "unknown", "private"};
+    return names[space];
+}
+
+/* ---- source lines ------------------------------------------------------------------------ */
+
+static uint32_t hash_key(const void *address, gm_space space, gm_kind kind)
+{
+    uint64_t key = (uint64_t)(uintptr_t)address * 4 + (uint64_t)space * 2 + (uint64_t)kind;
+    return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+}
+
+/* Linear: once per program counter and launch. */
+static const site_record *find_record(const void *address)
+{
+    for (const site_record *record = __start_gm_sites; record < __stop_gm_sites; record++) {
+        if (record->address == address) {
+            return record;
+        }
+    }
+    return NULL;
+}
+
+static bool table_grow(gm_trace *trace)
+{
+    int size = trace->table_size ? 2 * trace->table_size : 256;
+    int32_t *table = calloc((size_t)size, sizeof *table);
+    gm_site *sites = realloc(trace->sites, (size_t)size / 2 * sizeof *sites);
+    if (sites) {
+        trace->sites = sites;
+    }
+    if (!table || !sites) {
+        free(table);
+        return false;
+    }
+    for (int i = 0; i < trace->site_count; i++) {
+        uint32_t slot = hash_key(sites[i].address, sites[i].space, sites[i].kind);
+        while (table[slot & (uint32_t)(size - 1)]) {
+            slot++;
+        }
+        table[slot & (uint32_t)(size - 1)] = i + 1;
+    }
+    free(trace->table);
+    trace->table = table;
+    trace->table_size = size;
+    trace->site_room = size / 2;
+    return true;
+}
+
+/* Index of the site, made at its first access; -1 when memory ran out. */
+static int find_site(gm_trace *trace, const void *address, gm_space space, gm_kind kind,
+                     const char *file, int line)
+{
+    uint32_t mask = (uint32_t)trace->table_size - 1;
+    uint32_t slot = hash_key(address, space, kind) & mask;
+    for (; trace->table_size && trace->table[slot]; slot = (slot + 1) & mask) {
+        const gm_site *site = &trace->sites[trace->table[slot] - 1];
+        if (site->address == address && site->space == space && site->kind == kind) {
+            return trace->table[slot] - 1;
+        }
+    }
+    if (trace->site_count == trace->site_room) {
+        if (!table_grow(trace)) {
+            return -1;
+        }
+        mask = (uint32_t)trace->table_size - 1;
+        slot = hash_key(address, space, kind) & mask;
+        while (trace->table[slot]) {
+            slot = (slot + 1) & mask;
+        }
+    }
+    const site_record *record = file ? NULL : find_record(address);
+    trace->sites[trace->site_count] = (gm_site){
+        .address = address,
+        .file = record ? record->file : file,
+        .line = record ? record->line : line,
+        .space = space,
+        .kind = kind,
+    };
+    trace->table[slot] = ++trace->site_count;
+    return trace->site_count - 1;
+}
+
+/* ---- spaces ------------------------------------------------------------------------------ */
+
+static bool inside(gm_region region, uintptr_t address)
+{
+    return address - region.begin < region.end - region.begin;
+}
+
+typedef struct module_ranges {
+    uintptr_t inside; /* an address of this module */
+    gm_region image, shared;
+} module_ranges;
+
+static int find_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+    module_ranges *found = data;
+    gm_region image = {UINTPTR_MAX, 0};
+    size_t shared_bytes = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD) {
+            uintptr_t begin = info->dlpi_addr + segment->p_vaddr;
+            image.begin = begin < image.begin ? begin : image.begin;
+            image.end = begin + segment->p_memsz > image.end ? begin + segment->p_memsz : image.end;
+        } else if (segment->p_type == PT_TLS) {
+            shared_bytes = segment->p_memsz;
+        }
+    }
+    if (!inside(image, found->inside)) {
+        return 0;
+    }
+    found->image = image;
+    if (size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data) {
+        found->shared.begin = (uintptr_t)info->dlpi_tls_data;
+        found->shared.end = found->shared.begin + shared_bytes;
+    }
+    return 1;
+}
+
+static gm_space classify(gm_trace *trace, uintptr_t address)
+{
+    if (trace->last_region >= 0 && inside(trace->regions[trace->last_region], address)) {
+        return GM_SPACE_GLOBAL;
+    }
+    if (inside(trace->lane, address) || inside(trace->arguments, address)) {
+        return GM_SPACE_PRIVATE;
+    }
+    /* __shared__ variables are thread-local to the host: all of the module's are together. */
+    if (inside(trace->shared_static, address) || inside(trace->shared_dynamic, address)) {
+        return GM_SPACE_SHARED;
+    }
+    if (gm_fiber_owns(trace->stacks, address) || inside(trace->image, address)) {
+        return GM_SPACE_PRIVATE;
+    }
+    int low = 0, high = trace->region_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (trace->regions[middle].end <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < trace->region_count && inside(trace->regions[low], address)) {
+        trace->last_region = low;
+        return GM_SPACE_GLOBAL;
+    }
+    return GM_SPACE_UNKNOWN;
+}
+
+/* ---- the stream --------------------------------------------------------------------------- */
+
+gm_trace *gm_trace_create(void)
+{
+    return calloc(1, sizeof(gm_trace));
+}
+
+void gm_trace_destroy(gm_trace *trace)
+{
+    if (trace) {
+        gm_trace_end(trace);
+        free(trace->table);
+        free(trace->sites);
+        free(trace);
+    }
+}
+
+gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
+{
+    module_ranges module = {.inside = (uintptr_t)&find_module};
+    gm_lane.dynamic_shared = launch->shared_dynamic; /* this thread's block is there now */
+    dl_iterate_phdr(find_module, &module);
+    trace->image = module.image;
+    trace->shared_static = module.shared;
+    trace->lane = (gm_region){(uintptr_t)&gm_lane, (uintptr_t)(&gm_lane + 1)};
+    trace->arguments = (gm_region){(uintptr_t)launch->args,
+                                   (uintptr_t)launch->args + launch->args_size};
+    trace->shared_dynamic = (gm_region){(uintptr_t)launch->shared_dynamic,
+                                        (uintptr_t)launch->shared_dynamic + launch->shared_bytes};
+    trace->stacks = launch->stacks;
+    trace->last_region = -1;
+    trace->stream_count = 0;
+    trace->regions = gm_memory_snapshot(&trace->region_count);
+    if (!trace->regions) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
+    }
+    return GM_OK;
+}
+
+void gm_trace_end(gm_trace *trace)
+{
+    free(trace->regions);
+    free(trace->stream);
+    trace->regions = NULL;
+    trace->stream = NULL;
+    trace->stream_room = 0;
+}
+
+static gm_status stream_grow(gm_trace *trace)
+{
+    int64_t room = trace->stream_room ? 2 * trace->stream_room : 64 * 1024;
+    gm_access *stream = NULL;
+    if (room <= UINT32_MAX) { /* the order is kept in 32 bits */
+        stream = realloc(trace->stream, (size_t)room * sizeof *stream);
+    }
+    if (!stream) {
+        return gm_fail(GM_ERROR_MEMORY,
+                       "one warp made %lld memory accesses, more than can be kept; "
+                       "trace a smaller shape",
+                       (long long)trace->stream_count);
+    }
+    trace->stream = stream;
+    trace->stream_room = room;
+    return GM_OK;
+}
+
+gm_status gm_trace_access(gm_trace *trace, unsigned lane, const gm_trace_call *call)
+{
+    gm_space space = classify(trace, call->address);
+    if (space == GM_SPACE_PRIVATE) {
+        return GM_OK;
+    }
+    if (trace->stream_count == trace->stream_room) {
+        gm_status status = stream_grow(trace);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
+    int site = find_site(trace, call->code, space, call->kind, call->file, call->line);
+    if (site < 0) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
+    }
+    gm_access *access = &trace->stream[trace->stream_count++];
+    *access = (gm_access){call->address, call->bytes, (uint32_t)site, (uint8_t)lane};
+    for (int i = 0; i < OBSERVERS; i++) {
+        if (observers[i]->access) {
+            gm_status status = observers[i]->access(trace, access);
+            if (status != GM_OK) {
+                return status;
+            }
+        }
+    }
+    return GM_OK;
+}
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+static void emit(gm_trace *trace, gm_request *request, uint32_t site)
+{
+    request->site = &trace->sites[site];
+    request->site->requests++;
+    request->site->lanes += request->lanes;
+    for (int i = 0; i < request->lanes; i++) {
+        request->site->bytes += request->bytes[i];
+        if ((int)request->bytes[i] > request->site->width) {
+            request->site->width = (int)request->bytes[i];
+        }
+    }
+    for (int i = 0; i < OBSERVERS; i++) {
+        if (observers[i]->request) {
+            observers[i]->request(request);
+        }
+    }
+}
+
+/* The usual case: all lanes made the same accesses in the same order. */
+static bool flush_uniform(gm_trace *trace)
+{
+    const gm_access *stream = trace->stream;
+    int64_t per_lane = 1;
+    while (per_lane < trace->stream_count && stream[per_lane].lane == stream[0].lane) {
+        per_lane++;
+    }
+    int64_t lanes = trace->stream_count / per_lane;
+    if (lanes > GM_WARP || lanes * per_lane != trace->stream_count) {
+        return false;
+    }
+    for (int64_t lane = 1; lane < lanes; lane++) {
+        const gm_access *own = &stream[lane * per_lane];
+        uint8_t before = own[-1].lane;
+        if (own[0].lane <= before) {
+            return false;
+        }
+        for (int64_t i = 0; i < per_lane; i++) {
+            if (own[i].lane != own[0].lane || own[i].site != stream[i].site) {
+                return false;
+            }
+        }
+    }
+    gm_request request;
+    request.lanes = (int)lanes;
+    for (int64_t i = 0; i < per_lane; i++) {
+        for (int64_t lane = 0; lane < lanes; lane++) {
+            request.address[lane] = stream[lane * per_lane + i].address;
+            request.bytes[lane] = stream[lane * per_lane + i].bytes;
+        }
+        emit(trace, &request, stream[i].site);
+    }
+    return true;
+}
+
+/* Any case: the n-th access of a lane at a site belongs to the warp's n-th request there. */
+static gm_status flush_any(gm_trace *trace)
+{
+    int64_t count = trace->stream_count;
+    int sites = trace->site_count;
+    gm_status status = GM_ERROR_MEMORY;
+    /* For each access the number of its request; for each request where its accesses begin. */
+    uint32_t *request_of = malloc((size_t)count * sizeof *request_of);
+    uint32_t *begin = calloc((size_t)count + 2, sizeof *begin);
+    uint32_t *order = malloc((size_t)count * sizeof *order);
+    uint32_t *seen = calloc((size_t)sites * GM_WARP, sizeof *seen);
+    uint32_t *first = calloc((size_t)sites + 1, sizeof *first);
+    if (!request_of || !begin || !order || !seen || !first) {
+        gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
+        goto fail;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        const gm_access *access = &trace->stream[i];
+        uint32_t nth = seen[(size_t)access->site * GM_WARP + access->lane]++;
+        request_of[i] = nth;
+        if (nth >= first[access->site + 1]) {
+            first[access->site + 1] = nth + 1;
+        }
+    }
+    for (int site = 0; site < sites; site++) {
+        first[site + 1] += first[site];
+    }
+    uint32_t requests = first[sites];
+    for (int64_t i = 0; i < count; i++) {
+        request_of[i] += first[trace->stream[i].site];
+        begin[request_of[i] + 1]++;
+    }
+    for (uint32_t i = 0; i < requests; i++) {
+        begin[i + 1] += begin[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        order[begin[request_of[i]]++] = (uint32_t)i;
+    }
+    gm_request request;
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < requests; i++) {
+        uint32_t to = begin[i]; /* filling moved each beginning to its end */
+        request.lanes = (int)(to - from);
+        for (uint32_t j = from; j < to; j++) {
+            request.address[j - from] = trace->stream[order[j]].address;
+            request.bytes[j - from] = trace->stream[order[j]].bytes;
+        }
+        emit(trace, &request, trace->stream[order[from]].site);
+        from = to;
+    }
+    status = GM_OK;
+fail:
+    free(request_of);
+    free(begin);
+    free(order);
+    free(seen);
+    free(first);
+    return status;
+}
+
+gm_status gm_trace_flush(gm_trace *trace)
+{
+    gm_status status = GM_OK;
+    if (trace->stream_count > 0 && !flush_uniform(trace)) {
+        status = flush_any(trace);
+    }
+    trace->stream_count = 0;
+    return status;
+}
