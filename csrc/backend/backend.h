@@ -1,0 +1,95 @@
+/*
+ * A backend runs plans: cuda on a real device, sim on the simulator.
+ *
+ * Both are one table of functions. Everything that can fail returns a gm_status and fills
+ * the error record; nothing here knows arrays, families or Python.
+ */
+#ifndef GPUMEM_BACKEND_H
+#define GPUMEM_BACKEND_H
+
+#include "gpumem.h"
+
+typedef enum gm_direction {
+    GM_TO_DEVICE,
+    GM_TO_HOST,
+    GM_WITHIN,
+} gm_direction;
+
+/* What a device is. A figure that the backend does not have is 0. */
+struct gm_figures {
+    char name[256];
+    int capability; /* compute capability times ten: 90 */
+    int multiprocessors;
+    int warp_size;
+    int threads_per_multiprocessor;
+    int blocks_per_multiprocessor;
+    int64_t l2_bytes;
+    int64_t shared_per_block;          /* largest a kernel can opt in to */
+    int64_t shared_per_multiprocessor;
+    int64_t constant_bytes;
+    int64_t memory_bytes;
+    int64_t max_grid_x;
+    int clock_khz;        /* highest of the multiprocessors */
+    int memory_clock_khz; /* highest of the memory */
+    int memory_bus_bits;
+    int fp32_lanes; /* per multiprocessor */
+    int pci_domain, pci_bus, pci_device;
+};
+
+/* What a kernel needs, as compiled for the current device. */
+typedef struct gm_attributes {
+    int registers;        /* per thread */
+    int64_t local_bytes;  /* per thread: spills and indexed private arrays */
+    int64_t shared_bytes; /* per block, static */
+    int64_t constant_bytes;
+    int max_threads;       /* per block */
+    int blocks;            /* resident per multiprocessor at the variant's block size */
+    double occupancy;      /* resident threads / the most possible, 0..1 */
+    int binary_version;    /* sm of the machine code times ten, PTX compiled at load included */
+} gm_attributes;
+
+typedef void *gm_event;
+
+struct gm_backend {
+    const char *name;
+
+    /* Makes the backend ready; cheap when it already is. GM_ERROR_UNAVAILABLE says why not. */
+    gm_status (*open)(void);
+    int (*device_count)(void);
+    gm_status (*current_device)(int *device);
+    /* Figures of a device; the pointer stays valid. */
+    gm_status (*figures)(int device, const gm_figures **figures);
+    gm_status (*memory)(int64_t *free_bytes, int64_t *total_bytes);
+
+    /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
+    gm_status (*allocate)(int64_t bytes, void **address);
+    void (*release)(void *address);
+    /* Asynchronous on stream where the memory allows it; call wait before touching host memory. */
+    gm_status (*copy)(void *to, const void *from, int64_t bytes, gm_direction direction,
+                      gm_stream stream);
+    gm_status (*fill)(void *to, int byte, int64_t bytes, gm_stream stream);
+    gm_status (*launch)(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
+    gm_status (*wait)(gm_stream stream); /* for all work on the stream */
+    gm_status (*wait_all)(void);         /* for all work on the device */
+
+    gm_status (*stream_create)(gm_stream *stream);
+    void (*stream_destroy)(gm_stream stream);
+    gm_status (*event_create)(gm_event *event);
+    void (*event_destroy)(gm_event event);
+    gm_status (*event_record)(gm_event event, gm_stream stream);
+    /* Milliseconds between two recorded events; waits for the second. */
+    gm_status (*event_elapsed)(gm_event from, gm_event to, float *milliseconds);
+
+    gm_status (*attributes)(const gm_variant *variant, const gm_plan *plan,
+                            gm_attributes *attributes);
+    /* Versions for info(): "13.0", driver "13.0"; empty where there is none. */
+    void (*versions)(char runtime[32], char driver[32]);
+};
+
+extern const gm_backend gm_cuda;
+extern const gm_backend gm_sim;
+
+/* "cuda", "sim", or NULL and "auto" for the best one that opens. */
+gm_status gm_backend_get(const char *name, const gm_backend **backend);
+
+#endif

@@ -1,0 +1,124 @@
+/*
+ * The cuda backend of a build without nvcc: it is there, and says why it cannot be used.
+ */
+#include "backend.h"
+
+static gm_status refuse(void)
+{
+    return gm_fail(GM_ERROR_UNAVAILABLE, "gpumem was built without nvcc");
+}
+
+static int device_count(void)
+{
+    return 0;
+}
+
+static gm_status current_device(int *device)
+{
+    (void)device;
+    return refuse();
+}
+
+static gm_status figures(int device, const gm_figures **figures)
+{
+    (void)device, (void)figures;
+    return refuse();
+}
+
+static gm_status memory(int64_t *free_bytes, int64_t *total_bytes)
+{
+    (void)free_bytes, (void)total_bytes;
+    return refuse();
+}
+
+static gm_status allocate(int64_t bytes, void **address)
+{
+    (void)bytes, (void)address;
+    return refuse();
+}
+
+static void ignore(void *handle)
+{
+    (void)handle;
+}
+
+static gm_status copy(void *to, const void *from, int64_t bytes, gm_direction direction,
+                      gm_stream stream)
+{
+    (void)to, (void)from, (void)bytes, (void)direction, (void)stream;
+    return refuse();
+}
+
+static gm_status fill(void *to, int byte, int64_t bytes, gm_stream stream)
+{
+    (void)to, (void)byte, (void)bytes, (void)stream;
+    return refuse();
+}
+
+static gm_status launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
+{
+    (void)variant, (void)plan, (void)stream;
+    return refuse();
+}
+
+static gm_status wait(gm_stream stream)
+{
+    (void)stream;
+    return refuse();
+}
+
+/* stream_create and event_create: both hand out a pointer. */
+static gm_status create(void **handle)
+{
+    (void)handle;
+    return refuse();
+}
+
+static gm_status event_record(gm_event event, gm_stream stream)
+{
+    (void)event, (void)stream;
+    return refuse();
+}
+
+static gm_status event_elapsed(gm_event from, gm_event to, float *milliseconds)
+{
+    (void)from, (void)to, (void)milliseconds;
+    return refuse();
+}
+
+static gm_status attributes(const gm_variant *variant, const gm_plan *plan,
+                            gm_attributes *attributes)
+{
+    (void)variant, (void)plan, (void)attributes;
+    return refuse();
+}
+
+static void versions(char runtime[32], char driver[32])
+{
+    runtime[0] = '\0';
+    driver[0] = '\0';
+}
+
+const gm_backend gm_cuda = {
+    .name = "cuda",
+    .open = refuse,
+    .device_count = device_count,
+    .current_device = current_device,
+    .figures = figures,
+    .memory = memory,
+    .allocate = allocate,
+    .release = ignore,
+    .copy = copy,
+    .fill = fill,
+    .launch = launch,
+    .wait = wait,
+    .wait_all = refuse,
+    .stream_create = create,
+    .stream_destroy = ignore,
+    .event_create = create,
+    .event_destroy = ignore,
+    .event_record = event_record,
+    .event_elapsed = event_elapsed,
+    .attributes = attributes,
+    .versions = versions,
+};

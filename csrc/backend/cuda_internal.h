@@ -1,0 +1,76 @@
+/*
+ * What the files of the cuda backend share; launch hooks use CHECK from here too.
+ */
+#ifndef GPUMEM_CUDA_INTERNAL_H
+#define GPUMEM_CUDA_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include <cuda_runtime_api.h>
+
+#include "backend.h"
+
+/* Returns from the calling function when a step of gpumem's own failed. */
+#define TRY(expression)                    \
+    do {                                   \
+        gm_status try_ = (expression);     \
+        if (try_ != GM_OK) return try_;    \
+    } while (0)
+
+/* The same for a call of the CUDA runtime, whose error becomes the error record. */
+#define CHECK(expression)                                                              \
+    do {                                                                               \
+        cudaError_t check_ = (expression);                                             \
+        if (check_ != cudaSuccess) return gm_cuda_failure(check_, #expression, NULL);  \
+    } while (0)
+
+/* context: what failed ("The launch of tile"), or NULL for the name of the function. */
+gm_status gm_cuda_failure(cudaError_t error, const char *call, const char *context);
+/* Adds to the record what gm_fail does not know; returns status. */
+gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, const char *call);
+
+enum {
+    GM_CUDA_OPT_INS = 1024, /* kernels with dynamic shared memory remembered per device */
+};
+
+/* A kernel and the dynamic shared memory it may be launched with. */
+typedef struct gm_cuda_opt_in {
+    _Atomic(const void *) kernel;
+    atomic_size_t bytes;
+} gm_cuda_opt_in;
+
+/* What is learnt about a device, each part when it is first asked for. */
+typedef struct gm_cuda_device {
+    int index;
+    atomic_bool has_figures, has_pool;
+    gm_figures figures;
+    cudaMemPool_t pool; /* NULL: the device has no stream-ordered allocator */
+    gm_cuda_opt_in opt_ins[GM_CUDA_OPT_INS];
+} gm_cuda_device;
+
+/* cuda.c. Every entry point but the clean-up ones opens CUDA first, or fails as that does. */
+gm_status gm_cuda_open(void);
+bool gm_cuda_is_open(void); /* false in a forked child */
+int gm_cuda_device_count(void);
+gm_cuda_device *gm_cuda_device_at(int index);
+gm_status gm_cuda_here(gm_cuda_device **device); /* current device of this thread */
+/* Does learn(device) once; only one thread at a time is in any learn function. */
+gm_status gm_cuda_prepare(gm_cuda_device *device, atomic_bool *done,
+                          gm_status (*learn)(gm_cuda_device *device));
+void gm_cuda_lock(void);
+void gm_cuda_unlock(void);
+
+/* cuda_memory.c */
+gm_status gm_cuda_memory(int64_t *free_bytes, int64_t *total_bytes);
+gm_status gm_cuda_allocate(int64_t bytes, void **address);
+void gm_cuda_release(void *address);
+gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
+                       gm_stream stream);
+gm_status gm_cuda_fill(void *to, int byte, int64_t bytes, gm_stream stream);
+
+/* cuda_launch.c */
+gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
+gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
+                             gm_attributes *attributes);
+
+#endif

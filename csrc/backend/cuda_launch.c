@@ -1,0 +1,151 @@
+/*
+ * Launching kernels, and what the runtime knows about them.
+ */
+#include <stdio.h>
+
+#include "cuda_internal.h"
+
+/* The slot of a kernel, or the free one that it may have; NULL when all are of others. */
+static gm_cuda_opt_in *find_opt_in(gm_cuda_device *device, const void *kernel)
+{
+    uint64_t hash = (uint64_t)(uintptr_t)kernel * UINT64_C(0x9E3779B97F4A7C15) >> 32;
+    for (size_t i = 0; i < GM_CUDA_OPT_INS; i++) {
+        gm_cuda_opt_in *slot = &device->opt_ins[(hash + i) % GM_CUDA_OPT_INS];
+        const void *owner = atomic_load_explicit(&slot->kernel, memory_order_acquire);
+        if (owner == kernel || owner == NULL) {
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+static bool has_opted_in(gm_cuda_opt_in *slot, const void *kernel, size_t bytes)
+{
+    return slot != NULL && atomic_load_explicit(&slot->kernel, memory_order_acquire) == kernel &&
+           bytes <= atomic_load_explicit(&slot->bytes, memory_order_acquire);
+}
+
+static gm_status opt_in(gm_cuda_opt_in *slot, const gm_variant *variant, size_t bytes,
+                        const gm_figures *figures)
+{
+    const void *kernel = variant->cuda_kernel;
+    struct cudaFuncAttributes limits;
+
+    CHECK(cudaFuncGetAttributes(&limits, kernel));
+    size_t allowed = (size_t)limits.maxDynamicSharedSizeBytes;
+    size_t device = (size_t)figures->shared_per_block;
+    if (bytes > device || limits.sharedSizeBytes > device - bytes) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "%s would need %zu bytes of shared memory per block, the device has %zu",
+                       variant->name, bytes + limits.sharedSizeBytes, device);
+    }
+    if (bytes > allowed) {
+        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   (int)bytes));
+        allowed = bytes;
+    }
+    if (slot != NULL) {
+        atomic_store(&slot->bytes, allowed);
+        atomic_store(&slot->kernel, kernel); /* last: readers take no lock */
+    }
+    return GM_OK;
+}
+
+/*
+ * A kernel must ask for more than 48 KiB of shared memory, static and dynamic together.
+ * Asking is slow, so it is done when a kernel is new or wants more than ever before.
+ */
+static gm_status allow_shared(const gm_variant *variant, size_t bytes)
+{
+    const void *kernel = variant->cuda_kernel;
+    const gm_figures *figures;
+    gm_cuda_device *device;
+
+    TRY(gm_cuda_here(&device));
+    if (has_opted_in(find_opt_in(device, kernel), kernel, bytes)) {
+        return GM_OK;
+    }
+    TRY(gm_cuda.figures(device->index, &figures));
+    gm_cuda_lock();
+    gm_cuda_opt_in *slot = find_opt_in(device, kernel);
+    gm_status status =
+        has_opted_in(slot, kernel, bytes) ? GM_OK : opt_in(slot, variant, bytes, figures);
+    gm_cuda_unlock();
+    return status;
+}
+
+static gm_status no_kernel(const gm_variant *variant)
+{
+    return gm_fail(GM_ERROR_UNAVAILABLE, "%s has no kernel of its own", variant->name);
+}
+
+static gm_status launch_failure(cudaError_t error, const gm_variant *variant,
+                                const gm_plan *plan)
+{
+    char call[96], context[256];
+    const gm_dim *grid = &plan->grid, *block = &plan->block;
+
+    snprintf(call, sizeof call, "cudaLaunchKernel(%s, ...)", variant->name);
+    snprintf(context, sizeof context,
+             "The launch of %s (grid %u x %u x %u, block %u x %u x %u, %zu bytes of dynamic "
+             "shared memory)",
+             variant->name, grid->x, grid->y, grid->z, block->x, block->y, block->z,
+             plan->shared_bytes);
+    return gm_cuda_failure(error, call, context);
+}
+
+gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
+{
+    const void *kernel = variant->cuda_kernel;
+    dim3 grid = {plan->grid.x, plan->grid.y, plan->grid.z};
+    dim3 block = {plan->block.x, plan->block.y, plan->block.z};
+    void *args[] = {(void *)(uintptr_t)plan->args}; /* one struct by value; only read */
+
+    TRY(gm_cuda_open());
+    if (kernel == NULL) {
+        return no_kernel(variant);
+    }
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
+        return GM_OK; /* no blocks, no work; CUDA would call it an error */
+    }
+    if (plan->shared_bytes > 0) {
+        TRY(allow_shared(variant, plan->shared_bytes));
+    }
+    cudaError_t error = cudaLaunchKernel(kernel, grid, block, args, plan->shared_bytes, stream);
+    if (error == cudaSuccess) {
+        error = cudaPeekAtLastError();
+    }
+    return error == cudaSuccess ? GM_OK : launch_failure(error, variant, plan);
+}
+
+gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
+                             gm_attributes *attributes)
+{
+    const void *kernel = variant->cuda_kernel;
+    gm_cuda_device *device;
+    const gm_figures *figures;
+    struct cudaFuncAttributes compiled;
+
+    TRY(gm_cuda_here(&device));
+    if (kernel == NULL) {
+        return no_kernel(variant);
+    }
+    TRY(gm_cuda.figures(device->index, &figures));
+    if (plan->shared_bytes > 0) {
+        TRY(allow_shared(variant, plan->shared_bytes)); /* or no block would fit */
+    }
+    CHECK(cudaFuncGetAttributes(&compiled, kernel));
+    int threads = (int)(plan->block.x * plan->block.y * plan->block.z);
+    int blocks;
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads,
+                                                        plan->shared_bytes));
+    attributes->registers = compiled.numRegs;
+    attributes->local_bytes = (int64_t)compiled.localSizeBytes;
+    attributes->shared_bytes = (int64_t)compiled.sharedSizeBytes;
+    attributes->constant_bytes = (int64_t)compiled.constSizeBytes;
+    attributes->max_threads = compiled.maxThreadsPerBlock;
+    attributes->blocks = blocks;
+    attributes->occupancy = (double)blocks * threads / figures->threads_per_multiprocessor;
+    attributes->binary_version = compiled.binaryVersion;
+    return GM_OK;
+}

@@ -1,0 +1,169 @@
+/*
+ * Device memory: the stream-ordered pool, copies and fills.
+ */
+#include <stdio.h>
+
+#include "cuda_internal.h"
+
+static gm_status learn_pool(gm_cuda_device *device)
+{
+    int supported;
+    CHECK(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->index));
+    if (supported) {
+        /* Freed memory stays in the pool: giving it back to the driver costs milliseconds. */
+        uint64_t keep = UINT64_MAX;
+        cudaMemPool_t pool;
+        CHECK(cudaDeviceGetDefaultMemPool(&pool, device->index));
+        CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+        device->pool = pool;
+    }
+    return GM_OK;
+}
+
+/* What the pool holds and nobody uses is free as well. */
+static cudaError_t measure(const gm_cuda_device *device, int64_t *free_bytes,
+                           int64_t *total_bytes)
+{
+    size_t available, total;
+    uint64_t reserved = 0, used = 0;
+    cudaMemPool_t pool = device->pool;
+
+    cudaError_t error = cudaMemGetInfo(&available, &total);
+    if (error == cudaSuccess && pool != NULL) {
+        error = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
+    }
+    if (error == cudaSuccess && pool != NULL) {
+        error = cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used);
+    }
+    if (error == cudaSuccess) {
+        *free_bytes = (int64_t)(available + (reserved > used ? reserved - used : 0));
+        *total_bytes = (int64_t)total;
+    }
+    return error;
+}
+
+gm_status gm_cuda_memory(int64_t *free_bytes, int64_t *total_bytes)
+{
+    gm_cuda_device *device;
+    TRY(gm_cuda_here(&device));
+    TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
+    cudaError_t error = measure(device, free_bytes, total_bytes);
+    return error == cudaSuccess ? GM_OK
+                                : gm_cuda_failure(error, "cudaMemGetInfo(&free, &total)", NULL);
+}
+
+static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const char *call)
+{
+    const double gib = 1 << 30;
+    int64_t available, total;
+    char left[160] = "";
+
+    cudaGetLastError();
+    if (measure(device, &available, &total) == cudaSuccess) {
+        snprintf(left, sizeof left, ", %lld bytes (%.2f GiB) of %.2f GiB are free",
+                 (long long)available, (double)available / gib, (double)total / gib);
+    }
+    gm_fail(GM_ERROR_MEMORY,
+            "The GPU is out of memory: %zu bytes (%.2f GiB) were asked for%s.", asked,
+            (double)asked / gib, left);
+    return gm_cuda_annotate(GM_ERROR_MEMORY, cudaErrorMemoryAllocation, false, call);
+}
+
+/*
+ * Allocations and releases are ordered on the legacy default stream. It waits for, and holds
+ * back, every stream that is not made with cudaStreamNonBlocking, so memory released while a
+ * kernel still uses it is not handed out before that kernel has ended.
+ */
+static cudaError_t take(const gm_cuda_device *device, size_t bytes, void **address)
+{
+    if (device->pool == NULL) {
+        return cudaMalloc(address, bytes);
+    }
+    return cudaMallocAsync(address, bytes, cudaStreamLegacy);
+}
+
+gm_status gm_cuda_allocate(int64_t bytes, void **address)
+{
+    gm_cuda_device *device;
+
+    *address = NULL;
+    TRY(gm_cuda_here(&device));
+    TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
+    if (bytes < 0) {
+        return gm_fail(GM_ERROR_VALUE, "cannot allocate %lld bytes", (long long)bytes);
+    }
+    size_t asked = bytes > 0 ? (size_t)bytes : 1;
+    const char *call = device->pool ? "cudaMallocAsync(address, bytes, cudaStreamLegacy)"
+                                    : "cudaMalloc(address, bytes)";
+
+    cudaError_t error = take(device, asked, address);
+    if (error == cudaErrorMemoryAllocation && device->pool != NULL) {
+        /* The pool may be in the way: let pending releases finish, empty it, try again. */
+        cudaGetLastError();
+        cudaStreamSynchronize(cudaStreamLegacy);
+        cudaMemPoolTrimTo(device->pool, 0);
+        error = take(device, asked, address);
+    }
+    if (error == cudaSuccess) {
+        return GM_OK;
+    }
+    *address = NULL;
+    return error == cudaErrorMemoryAllocation ? out_of_memory(device, asked, call)
+                                              : gm_cuda_failure(error, call, NULL);
+}
+
+/* Never fails aloud: it runs in clean-up paths, at exit and after lost contexts. */
+void gm_cuda_release(void *address)
+{
+    int current = 0, home = 0;
+
+    if (address == NULL || !gm_cuda_is_open()) {
+        return;
+    }
+    if (gm_cuda_device_count() > 1) {
+        /* Only the default stream of the device that owns the memory is ordered with it. */
+        struct cudaPointerAttributes owner;
+        if (cudaGetDevice(&current) == cudaSuccess &&
+            cudaPointerGetAttributes(&owner, address) == cudaSuccess && owner.device >= 0) {
+            home = owner.device;
+        } else {
+            home = current;
+        }
+        if (home != current) {
+            cudaSetDevice(home);
+        }
+    }
+    cudaError_t error = gm_cuda_device_at(home)->pool != NULL
+                            ? cudaFreeAsync(address, cudaStreamLegacy)
+                            : cudaFree(address);
+    if (home != current) {
+        cudaSetDevice(current);
+    }
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+    }
+}
+
+gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
+                       gm_stream stream)
+{
+    static const enum cudaMemcpyKind kinds[] = {
+        [GM_TO_DEVICE] = cudaMemcpyHostToDevice,
+        [GM_TO_HOST] = cudaMemcpyDeviceToHost,
+        [GM_WITHIN] = cudaMemcpyDeviceToDevice,
+    };
+    TRY(gm_cuda_open());
+    if (bytes > 0) {
+        CHECK(cudaMemcpyAsync(to, from, (size_t)bytes, kinds[direction], stream));
+    }
+    return GM_OK;
+}
+
+gm_status gm_cuda_fill(void *to, int byte, int64_t bytes, gm_stream stream)
+{
+    TRY(gm_cuda_open());
+    if (bytes > 0) {
+        CHECK(cudaMemsetAsync(to, byte, (size_t)bytes, stream));
+    }
+    return GM_OK;
+}

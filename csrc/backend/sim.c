@@ -1,0 +1,217 @@
+/* The simulator as a backend: everything happens at once, on the host. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backend/backend.h"
+#include "sim/grid.h"
+#include "sim/memory.h"
+
+static gm_figures figures;
+static int host_threads;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static int usable_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+/* Limits are those of compute capability 9.0, so that what runs here fits a GPU. */
+static void describe(void)
+{
+    const char *wish = getenv("GPUMEM_SIM_THREADS");
+    host_threads = wish ? atoi(wish) : 0;
+    if (host_threads < 1) {
+        host_threads = usable_processors();
+    }
+    figures = (gm_figures){
+        .name = "gpumem simulator",
+        .multiprocessors = 16,
+        .warp_size = GM_WARP,
+        .threads_per_multiprocessor = 2048,
+        .blocks_per_multiprocessor = 32,
+        .shared_per_block = 227 * 1024,
+        .shared_per_multiprocessor = 228 * 1024,
+        .constant_bytes = 64 * 1024,
+        .max_grid_x = INT32_MAX,
+    };
+    int64_t free_bytes;
+    gm_memory_figures(&free_bytes, &figures.memory_bytes);
+}
+
+static gm_status sim_open(void)
+{
+    pthread_once(&once, describe);
+    return GM_OK;
+}
+
+static int sim_device_count(void)
+{
+    return 1;
+}
+
+static gm_status sim_current_device(int *device)
+{
+    *device = 0;
+    return GM_OK;
+}
+
+static gm_status sim_figures(int device, const gm_figures **result)
+{
+    (void)device;
+    *result = &figures;
+    return GM_OK;
+}
+
+static gm_status sim_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
+                          gm_stream stream)
+{
+    (void)direction;
+    (void)stream;
+    if (bytes > 0) {
+        memcpy(to, from, (size_t)bytes);
+    }
+    return GM_OK;
+}
+
+static gm_status sim_fill(void *to, int byte, int64_t bytes, gm_stream stream)
+{
+    (void)stream;
+    if (bytes > 0) {
+        memset(to, byte, (size_t)bytes);
+    }
+    return GM_OK;
+}
+
+static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
+{
+    (void)stream;
+    int64_t threads = (int64_t)plan->block.x * plan->block.y * plan->block.z;
+    if (threads < 1 || threads > 1024 || plan->grid.y > 65535 || plan->grid.z > 65535 ||
+        plan->grid.x > INT32_MAX || (int64_t)plan->shared_bytes > figures.shared_per_block) {
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "kernel %s: a grid of (%u, %u, %u) blocks of (%u, %u, %u) threads with %zu "
+                       "bytes of dynamic shared memory is more than a device takes",
+                       variant->symbol, plan->grid.x, plan->grid.y, plan->grid.z, plan->block.x,
+                       plan->block.y, plan->block.z, plan->shared_bytes);
+    }
+    gm_grid grid = {
+        .name = variant->symbol,
+        .kernel = plan->trace ? variant->traced : variant->plain,
+        .grid = plan->grid,
+        .block = plan->block,
+        .args = plan->args,
+        .args_size = plan->args_size,
+        .shared_bytes = plan->shared_bytes,
+        .trace = plan->trace,
+        .host_threads = host_threads,
+    };
+    gm_status status = gm_grid_run(&grid);
+    if (status == GM_OK && !plan->trace) {
+        status = gm_memory_check_guards(variant->symbol);
+    }
+    return status;
+}
+
+static gm_status sim_wait(gm_stream stream)
+{
+    (void)stream;
+    return GM_OK;
+}
+
+static gm_status sim_wait_all(void)
+{
+    return GM_OK;
+}
+
+/* All streams are one: the caller's own thread. The handle only has to be a distinct address. */
+static gm_status sim_stream_create(gm_stream *stream)
+{
+    *stream = malloc(1);
+    return *stream ? GM_OK : gm_fail(GM_ERROR_MEMORY, "out of memory for a stream");
+}
+
+static void sim_stream_destroy(gm_stream stream)
+{
+    free(stream);
+}
+
+static gm_status sim_event_unavailable(void)
+{
+    return gm_fail(GM_ERROR_UNAVAILABLE, "the simulator has no times, so it has no events");
+}
+
+static gm_status sim_event_create(gm_event *event)
+{
+    (void)event;
+    return sim_event_unavailable();
+}
+
+static void sim_event_destroy(gm_event event)
+{
+    (void)event;
+}
+
+static gm_status sim_event_record(gm_event event, gm_stream stream)
+{
+    (void)event;
+    (void)stream;
+    return sim_event_unavailable();
+}
+
+static gm_status sim_event_elapsed(gm_event from, gm_event to, float *milliseconds)
+{
+    (void)from;
+    (void)to;
+    (void)milliseconds;
+    return sim_event_unavailable();
+}
+
+static gm_status sim_attributes(const gm_variant *variant, const gm_plan *plan,
+                                gm_attributes *attributes)
+{
+    (void)plan;
+    (void)attributes;
+    return gm_fail(GM_ERROR_UNAVAILABLE,
+                   "%s: registers and occupancy are a device's; the simulator has none",
+                   variant->symbol);
+}
+
+static void sim_versions(char runtime[32], char driver[32])
+{
+    runtime[0] = driver[0] = '\0';
+}
+
+const gm_backend gm_sim = {
+    .name = "sim",
+    .open = sim_open,
+    .device_count = sim_device_count,
+    .current_device = sim_current_device,
+    .figures = sim_figures,
+    .memory = gm_memory_figures,
+    .allocate = gm_memory_allocate,
+    .release = gm_memory_release,
+    .copy = sim_copy,
+    .fill = sim_fill,
+    .launch = sim_launch,
+    .wait = sim_wait,
+    .wait_all = sim_wait_all,
+    .stream_create = sim_stream_create,
+    .stream_destroy = sim_stream_destroy,
+    .event_create = sim_event_create,
+    .event_destroy = sim_event_destroy,
+    .event_record = sim_event_record,
+    .event_elapsed = sim_event_elapsed,
+    .attributes = sim_attributes,
+    .versions = sim_versions,
+};
