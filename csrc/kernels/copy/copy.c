@@ -1,0 +1,139 @@
+/* copy: the family. Shapes, the choice for "auto", and the plans of its kernels. */
+#include "copy/copy.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "copy/launches.h"
+
+#define GM_FAMILY copy
+#define GM_LADDER "copy/ladder.def"
+#include "family.h"
+
+enum { MAX_BLOCKS };
+
+static gm_status copy_result(gm_call *call)
+{
+    const gm_array *in = &call->in[0];
+    call->out.itemsize = in->itemsize;
+    call->out.kind = in->kind;
+    call->out.ndim = in->ndim;
+    memcpy(call->out.shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
+    return GM_OK;
+}
+
+static const gm_variant *pick(const char *name, const gm_call *call)
+{
+    const gm_variant *variant = gm_find_variant(call->family, name);
+    return variant && gm_variant_can(variant, call) ? variant : NULL;
+}
+
+static const gm_variant *copy_choose(const gm_call *call)
+{
+    const gm_variant *found = NULL;
+    if (!call->in[0].contiguous) {
+        return pick("strided", call);
+    }
+    found = pick("vec4_unrolled", call);
+    return found ? found : gm_find_variant(call->family, "memcpy");
+}
+
+/* Largest power of two up to 16 that divides the value. */
+static int width_dividing(uint64_t value)
+{
+    int width = 16;
+    while (value & (uint64_t)(width - 1)) {
+        width /= 2;
+    }
+    return width;
+}
+
+static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units)
+{
+    const gm_array *in = &call->in[0];
+    copy_strided_args *args = (copy_strided_args *)plan->args;
+    *args = (copy_strided_args){.in = in->data, .out = call->out.data};
+    plan->args_size = sizeof *args;
+
+    /* The widest unit that every address is a multiple of. */
+    uint64_t bits = (uint64_t)(uintptr_t)in->data | (uint64_t)(uintptr_t)call->out.data |
+                    (uint64_t)in->itemsize;
+    for (int d = 0; d < in->ndim; d++) {
+        bits |= in->shape[d] > 1 ? (uint64_t)in->strides[d] : 0;
+    }
+    args->width = width_dividing(bits);
+    *units = args->units = in->bytes / args->width;
+
+    /* The bytes of an element are a last dimension of their own; merge outwards from there. */
+    int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
+    int merged = 0;
+    extent[0] = in->itemsize / args->width;
+    stride[0] = args->width;
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        if (in->shape[d] == 1) {
+            continue;
+        }
+        if (extent[merged] == 1) {
+            extent[merged] = in->shape[d];
+            stride[merged] = in->strides[d];
+        } else if (in->strides[d] == extent[merged] * stride[merged]) {
+            extent[merged] *= in->shape[d];
+        } else {
+            merged++;
+            extent[merged] = in->shape[d];
+            stride[merged] = in->strides[d];
+        }
+    }
+    args->ndim = merged + 1;
+    if (args->ndim > COPY_MAX_DIMS) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "a has %d dimensions that do not run on in memory, at most %d can be copied",
+                       args->ndim, COPY_MAX_DIMS);
+    }
+    for (int d = 0; d <= merged; d++) {
+        args->extent[d] = extent[merged - d];
+        args->stride[d] = stride[merged - d];
+    }
+    return GM_OK;
+}
+
+static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const int64_t bytes = call->in[0].bytes;
+    int64_t units = 0;
+    if (bytes == 0) {
+        return GM_OK; /* no blocks */
+    }
+    if (variant->strided) {
+        gm_status status = plan_strided(call, plan, &units);
+        if (status != GM_OK) {
+            return status;
+        }
+    } else {
+        copy_args *args = (copy_args *)plan->args;
+        *args = (copy_args){call->in[0].data, call->out.data, bytes};
+        plan->args_size = sizeof *args;
+        units = bytes / 4;
+    }
+    plan->grid.x = gm_grid_blocks(variant, call, units, call->parameters[MAX_BLOCKS]);
+    return GM_OK;
+}
+
+static const char *const inputs[] = {"a"};
+static const gm_parameter parameters[] = {
+    [MAX_BLOCKS] = {"max_blocks", 0, INT32_MAX}, /* 0: the variant's own cap */
+};
+
+const gm_family gm_family_copy = {
+    .name = "copy",
+    .doc = "copy an array: vectorised access",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 1,
+    .parameters = parameters,
+    .parameter_count = 1,
+    .result = copy_result,
+    .choose = copy_choose,
+    .plan = copy_plan,
+};

@@ -1,0 +1,45 @@
+/*
+ * copy: out = a, byte for byte.
+ *
+ * Every kernel takes any byte count: it moves whole units of its own width, and the bytes
+ * left over go to the first threads of the grid, whatever the grid.
+ */
+#ifndef GPUMEM_COPY_H
+#define GPUMEM_COPY_H
+
+#include <stdint.h>
+
+typedef struct copy_args {
+    const char *in;
+    char *out;
+    int64_t bytes;
+} copy_args;
+
+/* Input with strides: dimensions already merged where they run on in memory. A dimension that
+ * is left has at least two elements, so 32 of them are more than memory holds. */
+enum { COPY_MAX_DIMS = 32 };
+
+typedef struct copy_strided_args {
+    const char *in;
+    char *out;
+    int64_t units; /* of `width` bytes */
+    int width;     /* 1, 2, 4, 8 or 16 */
+    int ndim;
+    int64_t extent[COPY_MAX_DIMS];
+    int64_t stride[COPY_MAX_DIMS]; /* bytes */
+} copy_strided_args;
+
+#ifdef __cplusplus
+#include "device.h"
+
+/* The bytes after the last whole unit: fewer than a block has threads. */
+GM_DEVICE void copy_tail(const copy_args &a, int64_t done)
+{
+    int64_t i = done + gm_grid_index();
+    if (i < a.bytes) {
+        a.out[i] = a.in[i];
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * The only seam between CUDA and the simulator.
+ *
+ * A kernel file includes this (through its family's header) and is then plain CUDA C. nvcc
+ * sees CUDA; the host compiler sees sim/simt.h, once for plain speed and once traced.
+ */
+#ifndef GPUMEM_DEVICE_H
+#define GPUMEM_DEVICE_H
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+
+/* One struct by value is every kernel's argument list, so that one launch path serves all. */
+#define GM_KERNEL(name, args_type)                                                                 \
+    extern "C" __global__ void name(const __grid_constant__ args_type a)
+
+/* Dynamic shared memory, aligned for the copy engines. */
+#define GM_DYNAMIC_SHARED(type, name)                                                              \
+    extern __shared__ __align__(1024) unsigned char gm_dynamic_shared[];                           \
+    type *const name = reinterpret_cast<type *>(gm_dynamic_shared)
+
+#else
+#include "sim/simt.h"
+#endif
+
+#define GM_DEVICE static __device__ __forceinline__
+
+/* First element of this thread, and the step to its next, in a grid-stride loop over one
+ * dimension. 64 bits: a grid of 2^31 blocks times its threads does not fit in 32. */
+GM_DEVICE int64_t gm_grid_index(void)
+{
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+GM_DEVICE int64_t gm_grid_stride(void)
+{
+    return (int64_t)gridDim.x * blockDim.x;
+}
+
+#endif

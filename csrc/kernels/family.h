@@ -1,0 +1,55 @@
+/*
+ * Turns a family's ladder into its table of variants. A family's .c file defines
+ *     GM_FAMILY  transpose
+ *     GM_LADDER  "transpose/ladder.def"
+ * and includes this once; afterwards there is an array `variants` and its `variant_count`.
+ *
+ * A row of the ladder is VARIANT(name, .field = value, ...) for a kernel in name.cu, or
+ * HOST_VARIANT(...) for one in name.c that has no kernel of its own but a launch hook.
+ */
+#include "gpumem.h"
+#include "sim/lane.h"
+
+#define GM_PASTE2(a, b) a##_##b
+#define GM_PASTE(a, b) GM_PASTE2(a, b)
+#define GM_STRING2(a) #a
+#define GM_STRING(a) GM_STRING2(a)
+#define GM_KERNEL_OF(prefix, name) GM_PASTE(prefix, GM_PASTE(GM_FAMILY, name))
+
+#ifdef GM_WITH_CUDA
+#define GM_CUDA_KERNEL(name) .cuda_kernel = (const void *)GM_PASTE(GM_FAMILY, name),
+#define VARIANT(name, ...)                                                                         \
+    extern void GM_PASTE(GM_FAMILY, name)(void);                                                   \
+    extern void GM_KERNEL_OF(gm_plain, name)(const void *, const gm_lane_state *);                 \
+    extern void GM_KERNEL_OF(gm_traced, name)(const void *, const gm_lane_state *);
+#else
+#define GM_CUDA_KERNEL(name)
+#define VARIANT(name, ...)                                                                         \
+    extern void GM_KERNEL_OF(gm_plain, name)(const void *, const gm_lane_state *);                 \
+    extern void GM_KERNEL_OF(gm_traced, name)(const void *, const gm_lane_state *);
+#endif
+#define HOST_VARIANT(name, ...)
+#include GM_LADDER
+#undef VARIANT
+#undef HOST_VARIANT
+
+#define VARIANT(name_, ...)                                                                        \
+    {.name = #name_,                                                                               \
+     .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                              \
+     .source = GM_STRING(GM_FAMILY) "/" #name_ ".cu",                                              \
+     GM_CUDA_KERNEL(name_).plain = GM_KERNEL_OF(gm_plain, name_),                                  \
+     .traced = GM_KERNEL_OF(gm_traced, name_),                                                     \
+     __VA_ARGS__},
+#define HOST_VARIANT(name_, ...)                                                                   \
+    {.name = #name_,                                                                               \
+     .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                              \
+     .source = GM_STRING(GM_FAMILY) "/" #name_ ".c",                                               \
+     __VA_ARGS__},
+
+static const gm_variant variants[] = {
+#include GM_LADDER
+};
+enum { variant_count = sizeof variants / sizeof *variants };
+
+#undef VARIANT
+#undef HOST_VARIANT
