@@ -1,0 +1,177 @@
+/* What is accepted as an array, a stream or a backend, and how it is described to C. */
+#include <string.h>
+
+#include "python/python.h"
+
+int gm_parse_backend(PyObject *object, const gm_backend **backend)
+{
+    const char *name = NULL;
+    if (object && object != Py_None) {
+        if (!PyUnicode_Check(object)) {
+            PyErr_Format(PyExc_TypeError, "backend must be a str or None, not %.100s",
+                         Py_TYPE(object)->tp_name);
+            return -1;
+        }
+        name = PyUnicode_AsUTF8(object);
+        if (!name) {
+            return -1;
+        }
+    }
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_backend_get(name, backend);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
+{
+    *stream = NULL;
+    if (!object || object == Py_None) {
+        return 0;
+    }
+    if (!PyObject_TypeCheck(object, &gm_stream_type)) {
+        PyErr_Format(PyExc_TypeError, "stream must be a gpumem.Stream or None, not %.100s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    const gm_stream_object *given = (const gm_stream_object *)object;
+    if (given->backend != backend) {
+        PyErr_Format(PyExc_ValueError, "stream belongs to backend \"%s\", the call runs on \"%s\"",
+                     given->backend->name, backend->name);
+        return -1;
+    }
+    *stream = given->handle;
+    return 0;
+}
+
+/* Bytes that mean the same elsewhere: no references, no variable-width strings. */
+static bool holds_plain_bytes(PyArray_Descr *dtype)
+{
+    if (PyDataType_REFCHK(dtype)) {
+        return false;
+    }
+    int number = dtype->type_num;
+    return number >= 0 && number < NPY_VSTRING;
+}
+
+int gm_check_dtype(PyArray_Descr *dtype, const char *name)
+{
+    if (!holds_plain_bytes(dtype)) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s has dtype %R, whose elements refer to Python's memory; accepted are dtypes "
+                     "of plain bytes (bool, integers, floats, complex, datetimes, fixed-width "
+                     "strings, and structures of these)",
+                     name, dtype);
+        return -1;
+    }
+    int native = PyArray_ISNBO(dtype->byteorder);
+    if (native && PyDataType_HASFIELDS(dtype)) {
+        PyObject *value = PyObject_GetAttrString((PyObject *)dtype, "isnative");
+        native = value ? PyObject_IsTrue(value) : -1;
+        Py_XDECREF(value);
+        if (native < 0) {
+            return -1;
+        }
+    }
+    if (!native) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s has dtype %R, which is byte-swapped; accepted is native byte order "
+                     "(a.astype(a.dtype.newbyteorder('=')) converts)",
+                     name, dtype);
+        return -1;
+    }
+    return 0;
+}
+
+PyArrayObject *gm_host_array(PyObject *object, const char *name)
+{
+    PyArrayObject *array = NULL;
+    if (PyArray_Check(object)) {
+        array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    } else if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
+        array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    } else {
+        PyErr_Format(PyExc_TypeError,
+                     "%s must be a NumPy array, an object with the buffer protocol or a "
+                     "gpumem.DeviceArray, not %.100s",
+                     name, Py_TYPE(object)->tp_name);
+    }
+    if (array && gm_check_dtype(PyArray_DESCR(array), name) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+void gm_describe(PyArrayObject *array, gm_array *described)
+{
+    described->data = PyArray_BYTES(array);
+    described->itemsize = PyArray_ITEMSIZE(array);
+    described->size = PyArray_SIZE(array);
+    described->bytes = described->size * described->itemsize;
+    described->ndim = PyArray_NDIM(array);
+    described->contiguous = PyArray_IS_C_CONTIGUOUS(array);
+    described->kind = PyArray_DESCR(array)->kind;
+    for (int d = 0; d < described->ndim; d++) {
+        described->shape[d] = PyArray_DIM(array, d);
+        described->strides[d] = PyArray_STRIDE(array, d);
+    }
+}
+
+/* First and one past the last byte; false for an array without elements. */
+static bool extent(PyArrayObject *array, uintptr_t *begin, uintptr_t *end)
+{
+    *begin = (uintptr_t)PyArray_BYTES(array);
+    *end = *begin + (uintptr_t)PyArray_ITEMSIZE(array);
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp count = PyArray_DIM(array, d);
+        if (count == 0) {
+            return false;
+        }
+        npy_intp reach = (count - 1) * PyArray_STRIDE(array, d);
+        if (reach < 0) {
+            *begin += (uintptr_t)reach;
+        } else {
+            *end += (uintptr_t)reach;
+        }
+    }
+    return PyArray_ITEMSIZE(array) > 0;
+}
+
+int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
+{
+    uintptr_t a_begin, a_end, b_begin, b_end;
+    if (!extent(a, &a_begin, &a_end) || !extent(b, &b_begin, &b_end) || a_end <= b_begin ||
+        b_end <= a_begin) {
+        return 0;
+    }
+    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b)) {
+        return 1;
+    }
+    /* Interleaved views meet without sharing a byte. Deciding that can be hard: give up, and
+     * say that they overlap, after some work. */
+    static PyObject *shares_memory;
+    if (!shares_memory) {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        shares_memory = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
+        Py_XDECREF(numpy);
+        if (!shares_memory) {
+            return -1;
+        }
+    }
+    PyObject *shared = PyObject_CallFunction(shares_memory, "OOi", a, b, 100000);
+    if (!shared) {
+        if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* TooHardError is one */
+            return -1;
+        }
+        PyErr_Clear();
+        return 1;
+    }
+    int answer = PyObject_IsTrue(shared);
+    Py_DECREF(shared);
+    return answer;
+}

@@ -1,0 +1,697 @@
+/*
+ * From Python objects to a call: which backend, which arrays, which result.
+ *
+ * Arrays on the host travel to the backend and back; device arrays are used where they are.
+ * Everything is checked before anything is changed.
+ */
+#include <string.h>
+
+#include "python/python.h"
+#include "sim/trace.h"
+
+/* A call with its arrays on the device, and what it keeps alive. */
+typedef struct bound {
+    gm_call call;
+    gm_plan plan;
+    const gm_variant *variant;
+    gm_device_array *in[GM_MAX_OPERANDS];
+    gm_device_array *out;
+} bound;
+
+/* ---- names and numbers -------------------------------------------------------------------- */
+
+const gm_family *gm_parse_family(PyObject *name)
+{
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const gm_family *family = text ? gm_find_family(text) : NULL;
+    if (!family && !PyErr_Occurred()) {
+        PyObject *known = PyUnicode_FromString("");
+        for (int i = 0; known && i < gm_family_count; i++) {
+            Py_SETREF(known, PyUnicode_FromFormat("%U%s%s", known, i ? ", " : "",
+                                                  gm_families[i]->name));
+        }
+        if (known) {
+            PyErr_Format(PyExc_ValueError, "family is %R, known are: %U", name, known);
+        }
+        Py_XDECREF(known);
+    }
+    return family;
+}
+
+int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant **variant)
+{
+    *variant = NULL;
+    if (!PyUnicode_Check(name)) {
+        PyErr_Format(PyExc_TypeError, "variant must be a str, not %.100s",
+                     Py_TYPE(name)->tp_name);
+        return -1;
+    }
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) {
+        return -1;
+    }
+    if (strcmp(text, "auto") == 0 || (*variant = gm_find_variant(family, text))) {
+        return 0;
+    }
+    PyObject *known = PyUnicode_FromString("auto");
+    for (int i = 0; known && i < family->count; i++) {
+        Py_SETREF(known, PyUnicode_FromFormat("%U, %s", known, family->variants[i].name));
+    }
+    if (known) {
+        PyErr_Format(PyExc_ValueError, "variant is %R, known for %s are: %U", name, family->name,
+                     known);
+    }
+    Py_XDECREF(known);
+    return -1;
+}
+
+static int parse_parameters(const gm_family *family, PyObject *values, int64_t *parameters)
+{
+    if (!PyTuple_Check(values) || PyTuple_GET_SIZE(values) != family->parameter_count) {
+        PyErr_Format(PyExc_TypeError, "%s takes %d parameters", family->name,
+                     family->parameter_count);
+        return -1;
+    }
+    for (int i = 0; i < family->parameter_count; i++) {
+        const gm_parameter *parameter = &family->parameters[i];
+        PyObject *value = PyTuple_GET_ITEM(values, i);
+        if (PyBool_Check(value) || !PyIndex_Check(value)) {
+            PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s", parameter->name,
+                         Py_TYPE(value)->tp_name);
+            return -1;
+        }
+        PyObject *index = PyNumber_Index(value);
+        if (!index) {
+            return -1;
+        }
+        int overflow = 0;
+        long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
+        Py_DECREF(index);
+        if (overflow || number < parameter->least || number > parameter->most) {
+            PyErr_Format(PyExc_ValueError, "%s is %S, expected %lld to %lld", parameter->name,
+                         value, (long long)parameter->least, (long long)parameter->most);
+            return -1;
+        }
+        parameters[i] = number;
+    }
+    return 0;
+}
+
+/* ---- checks ------------------------------------------------------------------------------- */
+
+static int check_input(const gm_family *family, int number, PyArrayObject *array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    uint64_t sizes = family->itemsizes;
+    int64_t size = PyArray_ITEMSIZE(array);
+    if ((family->kinds && !strchr(family->kinds, dtype->kind)) ||
+        (sizes && (size > 63 || !(sizes >> size & 1)))) {
+        PyErr_Format(PyExc_TypeError, "%s has dtype %R, accepted is %s", family->inputs[number],
+                     dtype, family->dtypes);
+        return -1;
+    }
+    return 0;
+}
+
+/* The result's shape, in call->out; its dtype is that of the first input. */
+static int find_result(gm_call *call)
+{
+    gm_status status = call->family->result(call);
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *shape_tuple(int ndim, const int64_t *shape)
+{
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int d = 0; tuple && d < ndim; d++) {
+        PyObject *length = PyLong_FromLongLong(shape[d]);
+        if (!length) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, d, length);
+    }
+    return tuple;
+}
+
+/* out against the expected result; out is an ndarray or a device array's layout. */
+static int check_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
+                     PyArrayObject *const *inputs)
+{
+    bool same = PyArray_NDIM(out) == call->out.ndim;
+    for (int d = 0; same && d < call->out.ndim; d++) {
+        same = PyArray_DIM(out, d) == call->out.shape[d];
+    }
+    if (PyArray_DESCR(out) != dtype && !PyArray_EquivTypes(PyArray_DESCR(out), dtype)) {
+        PyErr_Format(PyExc_TypeError, "out has dtype %R, expected %R", PyArray_DESCR(out), dtype);
+        return -1;
+    }
+    if (!same) {
+        PyObject *expected = shape_tuple(call->out.ndim, call->out.shape);
+        PyObject *given = PyObject_GetAttrString((PyObject *)out, "shape");
+        if (expected && given) {
+            PyErr_Format(PyExc_ValueError, "out has shape %R, expected %R", given, expected);
+        }
+        Py_XDECREF(expected);
+        Py_XDECREF(given);
+        return -1;
+    }
+    for (int i = 0; i < call->family->input_count; i++) {
+        int overlaps = gm_overlaps(out, inputs[i]);
+        if (overlaps > 0) {
+            PyErr_Format(PyExc_ValueError, "out overlaps %s in memory", call->family->inputs[i]);
+        }
+        if (overlaps != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+static int prepare(bound *b)
+{
+    gm_status status = gm_prepare(&b->variant, &b->call, &b->plan);
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+static gm_status launch_and_release_gil(bound *b, bool wait)
+{
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_launch(b->variant, &b->call, &b->plan);
+    if (status == GM_OK && wait) {
+        status = b->call.backend->wait(b->call.stream);
+    }
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+static int choose_device(gm_call *call)
+{
+    int device;
+    gm_status status = call->backend->current_device(&device);
+    if (status == GM_OK) {
+        status = call->backend->figures(device, &call->device);
+    }
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return device;
+}
+
+static void clear(bound *b)
+{
+    for (int i = 0; i < GM_MAX_OPERANDS; i++) {
+        Py_CLEAR(b->in[i]);
+    }
+    Py_CLEAR(b->out);
+}
+
+/* ---- device arrays in, device array out ----------------------------------------------------- */
+
+static int check_place(const gm_call *call, int device, const char *name,
+                       const gm_device_array *array)
+{
+    if (array->memory->backend != call->backend) {
+        PyErr_Format(PyExc_ValueError, "%s is on backend \"%s\", the call runs on \"%s\"", name,
+                     array->memory->backend->name, call->backend->name);
+        return -1;
+    }
+    if (array->memory->device != device) {
+        PyErr_Format(PyExc_ValueError, "%s is on device %d, the current device is %d", name,
+                     array->memory->device, device);
+        return -1;
+    }
+    return 0;
+}
+
+/* Fills b for arrays that are on the device; on failure b owns nothing. */
+static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
+                       PyObject *backend_name)
+{
+    gm_call *call = &b->call;
+    const gm_family *family = call->family;
+    PyArrayObject *layouts[GM_MAX_OPERANDS];
+
+    call->backend = ((gm_device_array *)PyTuple_GET_ITEM(inputs, 0))->memory->backend;
+    if (backend_name != Py_None) {
+        const gm_backend *asked;
+        if (gm_parse_backend(backend_name, &asked) < 0) {
+            return -1;
+        }
+        call->backend = asked;
+    }
+    int device = choose_device(call);
+    if (device < 0 || gm_parse_stream(stream, call->backend, &call->stream) < 0) {
+        return -1;
+    }
+    for (int i = 0; i < family->input_count; i++) {
+        PyObject *object = PyTuple_GET_ITEM(inputs, i);
+        if (!gm_is_device_array(object)) {
+            PyErr_Format(PyExc_TypeError,
+                         "%s is %.100s, another input is a gpumem.DeviceArray: inputs are either "
+                         "all on the host or all on the device",
+                         family->inputs[i], Py_TYPE(object)->tp_name);
+            return -1;
+        }
+        gm_device_array *array = (gm_device_array *)object;
+        layouts[i] = array->layout;
+        if (check_place(call, device, family->inputs[i], array) < 0 ||
+            check_input(family, i, array->layout) < 0) {
+            return -1;
+        }
+        gm_describe(array->layout, &call->in[i]);
+    }
+    if (find_result(call) < 0) {
+        return -1;
+    }
+    PyArray_Descr *dtype = PyArray_DESCR(layouts[0]);
+    if (out == Py_None) {
+        npy_intp shape[GM_MAX_DIMS];
+        for (int d = 0; d < call->out.ndim; d++) {
+            shape[d] = (npy_intp)call->out.shape[d];
+        }
+        b->out = gm_device_array_new(call->backend, dtype, call->out.ndim, shape);
+        if (!b->out) {
+            return -1;
+        }
+    } else if (!gm_is_device_array(out)) {
+        PyErr_Format(PyExc_TypeError,
+                     "out must be a gpumem.DeviceArray when the inputs are, not %.100s",
+                     Py_TYPE(out)->tp_name);
+        return -1;
+    } else {
+        gm_device_array *array = (gm_device_array *)out;
+        if (check_place(call, device, "out", array) < 0 ||
+            check_out(call, array->layout, dtype, layouts) < 0) {
+            return -1;
+        }
+        if (!PyArray_IS_C_CONTIGUOUS(array->layout)) {
+            PyErr_SetString(PyExc_ValueError, "out must be C-contiguous on the device");
+            return -1;
+        }
+        b->out = (gm_device_array *)Py_NewRef(out);
+    }
+    gm_describe(b->out->layout, &call->out);
+    for (int i = 0; i < family->input_count; i++) {
+        b->in[i] = (gm_device_array *)Py_NewRef(PyTuple_GET_ITEM(inputs, i));
+    }
+    if (prepare(b) < 0) {
+        clear(b);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *call_on_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
+                                PyObject *backend_name)
+{
+    if (bind_device(b, inputs, out, stream, backend_name) < 0) {
+        return NULL;
+    }
+    gm_status status = launch_and_release_gil(b, false);
+    PyObject *result = status == GM_OK ? Py_NewRef((PyObject *)b->out) : gm_raise(status);
+    clear(b);
+    return result;
+}
+
+/* ---- host arrays in, ndarray out ------------------------------------------------------------ */
+
+/* The inputs as ndarrays of plain bytes, any layout; 0, or -1 with an exception. */
+static int parse_host_inputs(const gm_family *family, PyObject *inputs, PyArrayObject **arrays)
+{
+    for (int i = 0; i < family->input_count; i++) {
+        PyObject *object = PyTuple_GET_ITEM(inputs, i);
+        if (gm_is_device_array(object)) {
+            PyErr_Format(PyExc_TypeError,
+                         "%s is a gpumem.DeviceArray, another input is on the host: inputs are "
+                         "either all on the host or all on the device",
+                         family->inputs[i]);
+            return -1;
+        }
+        arrays[i] = gm_host_array(object, family->inputs[i]);
+        if (!arrays[i] || check_input(family, i, arrays[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int check_host_out(const gm_call *call, PyObject *out, PyArrayObject *const *arrays)
+{
+    if (!PyArray_Check(out)) {
+        PyErr_Format(PyExc_TypeError,
+                     "out must be a NumPy array when the inputs are on the host, not %.100s",
+                     Py_TYPE(out)->tp_name);
+        return -1;
+    }
+    if (check_out(call, (PyArrayObject *)out, PyArray_DESCR(arrays[0]), arrays) < 0) {
+        return -1;
+    }
+    return PyArray_FailUnlessWriteable((PyArrayObject *)out, "out");
+}
+
+static gm_status copy_and_release_gil(const gm_call *call, void *to, const void *from,
+                                      int64_t bytes, gm_direction direction)
+{
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = call->backend->copy(to, from, bytes, direction, call->stream);
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
+                              PyObject *backend_name)
+{
+    gm_call *call = &b->call;
+    const gm_family *family = call->family;
+    PyArrayObject *arrays[GM_MAX_OPERANDS] = {NULL};
+    PyArrayObject *result = NULL;
+    PyObject *answer = NULL;
+    gm_status status = GM_OK;
+
+    if ((!call->backend && gm_parse_backend(backend_name, &call->backend) < 0) ||
+        choose_device(call) < 0 || gm_parse_stream(stream, call->backend, &call->stream) < 0 ||
+        parse_host_inputs(family, inputs, arrays) < 0) {
+        goto done;
+    }
+    for (int i = 0; i < family->input_count; i++) {
+        gm_describe(arrays[i], &call->in[i]);
+    }
+    if (find_result(call) < 0 || (out != Py_None && check_host_out(call, out, arrays) < 0)) {
+        goto done;
+    }
+    for (int i = 0; i < family->input_count; i++) {
+        Py_SETREF(arrays[i], (PyArrayObject *)PyArray_GETCONTIGUOUS(arrays[i]));
+        if (!arrays[i]) {
+            goto done;
+        }
+        b->in[i] = gm_device_array_new(call->backend, PyArray_DESCR(arrays[i]),
+                                       PyArray_NDIM(arrays[i]), PyArray_DIMS(arrays[i]));
+        if (!b->in[i]) {
+            goto done;
+        }
+        gm_describe(b->in[i]->layout, &call->in[i]);
+    }
+    npy_intp shape[GM_MAX_DIMS];
+    for (int d = 0; d < call->out.ndim; d++) {
+        shape[d] = (npy_intp)call->out.shape[d];
+    }
+    b->out = gm_device_array_new(call->backend, PyArray_DESCR(arrays[0]), call->out.ndim, shape);
+    if (!b->out) {
+        goto done;
+    }
+    gm_describe(b->out->layout, &call->out);
+    if (prepare(b) < 0) {
+        goto done;
+    }
+    if (out != Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out)) {
+        result = (PyArrayObject *)Py_NewRef(out);
+    } else {
+        Py_INCREF(PyArray_DESCR(arrays[0]));
+        result = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(arrays[0]),
+                                                       call->out.ndim, shape, NULL, NULL, 0, NULL);
+        if (!result) {
+            goto done;
+        }
+    }
+    for (int i = 0; status == GM_OK && i < family->input_count; i++) {
+        status = copy_and_release_gil(call, call->in[i].data, PyArray_DATA(arrays[i]),
+                                      call->in[i].bytes, GM_TO_DEVICE);
+    }
+    if (status == GM_OK) {
+        status = launch_and_release_gil(b, true);
+    }
+    if (status == GM_OK) {
+        status = copy_and_release_gil(call, PyArray_DATA(result), call->out.data,
+                                      call->out.bytes, GM_TO_HOST);
+    }
+    if (status == GM_OK) {
+        Py_BEGIN_ALLOW_THREADS
+        status = call->backend->wait(call->stream);
+        Py_END_ALLOW_THREADS
+    }
+    if (status != GM_OK) {
+        gm_raise(status);
+    } else if (out != Py_None && (PyObject *)result != out) {
+        if (PyArray_CopyInto((PyArrayObject *)out, result) == 0) {
+            answer = Py_NewRef(out);
+        }
+    } else {
+        answer = Py_NewRef((PyObject *)result);
+    }
+done:
+    Py_XDECREF(result);
+    for (int i = 0; i < GM_MAX_OPERANDS; i++) {
+        Py_XDECREF(arrays[i]);
+    }
+    clear(b);
+    return answer;
+}
+
+/* ---- entry points --------------------------------------------------------------------------- */
+
+/* The fields that do not depend on where the arrays are. A bound is large: no memset. */
+static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs,
+                 PyObject *parameters)
+{
+    memset(b->in, 0, sizeof b->in);
+    b->out = NULL;
+    b->call.backend = NULL;
+    b->call.trace = NULL;
+    b->call.stream = NULL;
+    b->call.family = gm_parse_family(family);
+    if (!b->call.family || gm_parse_variant(b->call.family, variant, &b->variant) < 0 ||
+        parse_parameters(b->call.family, parameters, b->call.parameters) < 0) {
+        return -1;
+    }
+    if (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != b->call.family->input_count) {
+        PyErr_Format(PyExc_TypeError, "%s takes %d arrays", b->call.family->name,
+                     b->call.family->input_count);
+        return -1;
+    }
+    return 0;
+}
+
+static bool any_on_device(PyObject *inputs)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+        if (gm_is_device_array(PyTuple_GET_ITEM(inputs, i))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    bound b;
+    (void)module;
+    if (count != 7) {
+        PyErr_SetString(PyExc_TypeError, "call takes 7 arguments: family, variant, inputs, out, "
+                                         "stream, backend, parameters");
+        return NULL;
+    }
+    if (begin(&b, args[0], args[1], args[2], args[6]) < 0) {
+        return NULL;
+    }
+    if (gm_is_device_array(PyTuple_GET_ITEM(args[2], 0))) {
+        return call_on_device(&b, args[2], args[3], args[4], args[5]);
+    }
+    return call_on_host(&b, args[2], args[3], args[4], args[5]);
+}
+
+gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream)
+{
+    bound b;
+    memset(b.in, 0, sizeof b.in);
+    b.call.family = gm_find_family("copy");
+    if (!b.call.family) {
+        return gm_fail(GM_ERROR_VALUE, "the array is not C-contiguous, and there is no copy family");
+    }
+    b.variant = NULL;
+    b.call.backend = a->memory->backend;
+    b.call.trace = NULL;
+    b.call.stream = stream;
+    b.call.parameters[0] = 0;
+    gm_status status = b.call.backend->figures(a->memory->device, &b.call.device);
+    if (status != GM_OK) {
+        return status;
+    }
+    gm_describe(a->layout, &b.call.in[0]);
+    gm_describe(out->layout, &b.call.out);
+    status = gm_prepare(&b.variant, &b.call, &b.plan);
+    return status == GM_OK ? launch_and_release_gil(&b, false) : status;
+}
+
+PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    bound b;
+    (void)module;
+    if (count != 4) {
+        PyErr_SetString(PyExc_TypeError,
+                        "traffic takes 4 arguments: family, variant, inputs, parameters");
+        return NULL;
+    }
+    if (begin(&b, args[0], args[1], args[2], args[3]) < 0) {
+        return NULL;
+    }
+    if (any_on_device(args[2])) {
+        PyErr_SetString(PyExc_TypeError, "traffic takes arrays on the host, not a "
+                                         "gpumem.DeviceArray");
+        return NULL;
+    }
+    gm_trace *trace = gm_trace_create();
+    if (!trace) {
+        return PyErr_NoMemory();
+    }
+    PyObject *answer = NULL;
+    gm_status status = gm_sim.open();
+    if (status != GM_OK) {
+        gm_raise(status);
+    } else {
+        b.call.backend = &gm_sim;
+        b.call.trace = trace;
+        PyObject *result = call_on_host(&b, args[2], Py_None, Py_None, Py_None);
+        if (result) {
+            answer = gm_traffic_dict(b.call.family, b.variant, trace, result);
+            Py_DECREF(result);
+        }
+    }
+    gm_trace_destroy(trace);
+    return answer;
+}
+
+/* ---- prepared calls ------------------------------------------------------------------------- */
+
+typedef struct gm_prepared {
+    PyObject_HEAD
+    bound bound;
+    PyObject *stream; /* kept alive */
+} gm_prepared;
+
+PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 6) {
+        PyErr_SetString(PyExc_TypeError, "prepare takes 6 arguments: family, variant, inputs, "
+                                         "out, stream, parameters");
+        return NULL;
+    }
+    gm_prepared *self = PyObject_New(gm_prepared, &gm_prepared_type);
+    if (!self) {
+        return NULL;
+    }
+    self->stream = NULL;
+    memset(self->bound.in, 0, sizeof self->bound.in);
+    self->bound.out = NULL;
+    if (begin(&self->bound, args[0], args[1], args[2], args[5]) < 0) {
+        goto fail;
+    }
+    if (!gm_is_device_array(PyTuple_GET_ITEM(args[2], 0)) || !gm_is_device_array(args[3])) {
+        PyErr_SetString(PyExc_TypeError, "prepare takes gpumem.DeviceArray inputs and out");
+        goto fail;
+    }
+    if (bind_device(&self->bound, args[2], args[3], args[4], Py_None) < 0) {
+        goto fail;
+    }
+    self->stream = Py_NewRef(args[4]);
+    return (PyObject *)self;
+fail:
+    Py_DECREF(self);
+    return NULL;
+}
+
+static void prepared_dealloc(PyObject *object)
+{
+    gm_prepared *self = (gm_prepared *)object;
+    clear(&self->bound);
+    Py_XDECREF(self->stream);
+    Py_TYPE(object)->tp_free(object);
+}
+
+static PyObject *prepared_launch(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    gm_status status = launch_and_release_gil(&((gm_prepared *)object)->bound, false);
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *prepared_variant(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(((gm_prepared *)object)->bound.variant->name);
+}
+
+static PyGetSetDef prepared_attributes[] = {
+    {"variant", prepared_variant, NULL, "Name of the variant that runs; never \"auto\".", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef prepared_methods[] = {
+    {"launch", prepared_launch, METH_NOARGS, "launch()\n--\n\nRun the call once."},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject gm_prepared_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem._core.Prepared",
+    .tp_basicsize = sizeof(gm_prepared),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_doc = "A call bound to device arrays, ready to be repeated.",
+    .tp_dealloc = prepared_dealloc,
+    .tp_getset = prepared_attributes,
+    .tp_methods = prepared_methods,
+};
+
+PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "launch_all takes 2 arguments: prepared, count");
+        return NULL;
+    }
+    Py_ssize_t launches = PyNumber_AsSsize_t(args[1], PyExc_OverflowError);
+    if (launches == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    /* A tuple of its own: the caller's list may change while the GIL is released. */
+    PyObject *all = PySequence_Tuple(args[0]);
+    if (!all) {
+        return NULL;
+    }
+    Py_ssize_t kinds = PyTuple_GET_SIZE(all);
+    for (Py_ssize_t i = 0; i < kinds; i++) {
+        if (!PyObject_TypeCheck(PyTuple_GET_ITEM(all, i), &gm_prepared_type)) {
+            PyErr_SetString(PyExc_TypeError, "prepared must hold Prepared calls only");
+            Py_DECREF(all);
+            return NULL;
+        }
+    }
+    gm_status status = GM_OK;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; status == GM_OK && kinds > 0 && i < launches; i++) {
+        bound *b = &((gm_prepared *)PyTuple_GET_ITEM(all, i % kinds))->bound;
+        status = gm_launch(b->variant, &b->call, &b->plan);
+    }
+    Py_END_ALLOW_THREADS
+    Py_DECREF(all);
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    Py_RETURN_NONE;
+}

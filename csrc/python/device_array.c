@@ -1,0 +1,510 @@
+/* gpumem.DeviceArray, and the memory behind it. */
+#include <string.h>
+
+#include "python/python.h"
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+static void memory_dealloc(PyObject *self)
+{
+    gm_memory_object *memory = (gm_memory_object *)self;
+    if (memory->address) {
+        memory->backend->release(memory->address);
+    }
+    Py_TYPE(self)->tp_free(self);
+}
+
+PyTypeObject gm_memory_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem._DeviceMemory",
+    .tp_basicsize = sizeof(gm_memory_object),
+    .tp_dealloc = memory_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+};
+
+static gm_memory_object *memory_new(const gm_backend *backend, int64_t bytes)
+{
+    gm_memory_object *memory = PyObject_New(gm_memory_object, &gm_memory_type);
+    if (!memory) {
+        return NULL;
+    }
+    memory->backend = backend;
+    memory->address = NULL;
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->current_device(&memory->device);
+    if (status == GM_OK) {
+        status = backend->allocate(bytes, &memory->address);
+    }
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        memory->address = NULL;
+        Py_DECREF(memory);
+        gm_raise(status);
+        return NULL;
+    }
+    return memory;
+}
+
+/* ---- making ------------------------------------------------------------------------------ */
+
+/* Takes both references, also when it fails. */
+static gm_device_array *wrap(gm_memory_object *memory, PyArrayObject *layout)
+{
+    gm_device_array *array = NULL;
+    if (memory && layout) {
+        array = PyObject_New(gm_device_array, &gm_device_array_type);
+    }
+    if (!array) {
+        Py_XDECREF(memory);
+        Py_XDECREF(layout);
+        return NULL;
+    }
+    array->memory = memory;
+    array->layout = layout;
+    return array;
+}
+
+gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *dtype, int ndim,
+                                     const npy_intp *shape)
+{
+    /* NumPy gives strings without a size the size of one character, 4 bytes at most. */
+    int64_t bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 4;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] < 0) {
+            PyErr_Format(PyExc_ValueError, "shape has the negative dimension %zd", shape[d]);
+            return NULL;
+        }
+        if (!gm_multiply(bytes, shape[d], &bytes)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "shape is too large: its byte count does not fit in 63 bits");
+            return NULL;
+        }
+    }
+    gm_memory_object *memory = memory_new(backend, bytes);
+    if (!memory) {
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    PyObject *layout = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL,
+                                            memory->address, NPY_ARRAY_WRITEABLE, NULL);
+    return wrap(memory, (PyArrayObject *)layout);
+}
+
+/* Another array over the same memory, from what NumPy made of the layout. */
+static PyObject *view(gm_device_array *self, PyObject *layout)
+{
+    if (!layout) {
+        return NULL;
+    }
+    Py_INCREF(self->memory);
+    return (PyObject *)wrap(self->memory, (PyArrayObject *)layout);
+}
+
+static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"shape", "dtype", "backend", NULL};
+    PyArray_Dims shape = {NULL, 0};
+    PyArray_Descr *dtype = NULL;
+    PyObject *backend_name = NULL, *made = NULL;
+    const gm_backend *backend;
+    (void)type;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|O&$O:DeviceArray", names,
+                                     PyArray_IntpConverter, &shape, PyArray_DescrConverter, &dtype,
+                                     &backend_name)) {
+        goto done;
+    }
+    if (!dtype) {
+        dtype = PyArray_DescrFromType(NPY_FLOAT32);
+    }
+    if (gm_check_dtype(dtype, "dtype") == 0 && gm_parse_backend(backend_name, &backend) == 0) {
+        made = (PyObject *)gm_device_array_new(backend, dtype, shape.len, shape.ptr);
+    }
+done:
+    PyDimMem_FREE(shape.ptr);
+    Py_XDECREF(dtype);
+    return made;
+}
+
+static void array_dealloc(PyObject *self)
+{
+    gm_device_array *array = (gm_device_array *)self;
+    Py_DECREF(array->layout);
+    Py_DECREF(array->memory);
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* ---- moving ------------------------------------------------------------------------------- */
+
+static gm_status copy_and_wait(const gm_backend *backend, void *to, const void *from,
+                               int64_t bytes, gm_direction direction, gm_stream stream)
+{
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->copy(to, from, bytes, direction, stream);
+    if (status == GM_OK) {
+        status = backend->wait(stream);
+    }
+    Py_END_ALLOW_THREADS
+    return status;
+}
+
+PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"a", "stream", "backend", NULL};
+    PyObject *object, *stream_object = NULL, *backend_name = NULL;
+    const gm_backend *backend;
+    gm_stream stream;
+    gm_device_array *made = NULL;
+    (void)module;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:to_device", names, &object,
+                                     &stream_object, &backend_name)) {
+        return NULL;
+    }
+    if (gm_is_device_array(object)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a is a gpumem.DeviceArray already; gpumem.copy(a) makes another");
+        return NULL;
+    }
+    if (gm_parse_backend(backend_name, &backend) < 0 ||
+        gm_parse_stream(stream_object, backend, &stream) < 0) {
+        return NULL;
+    }
+    PyArrayObject *array = gm_host_array(object, "a");
+    if (array) {
+        Py_SETREF(array, (PyArrayObject *)PyArray_GETCONTIGUOUS(array));
+    }
+    if (array) {
+        made = gm_device_array_new(backend, PyArray_DESCR(array), PyArray_NDIM(array),
+                                   PyArray_DIMS(array));
+    }
+    if (made) {
+        gm_status status =
+            copy_and_wait(backend, PyArray_DATA(made->layout), PyArray_DATA(array),
+                          PyArray_NBYTES(array), GM_TO_DEVICE, stream);
+        if (status != GM_OK) {
+            Py_CLEAR(made);
+            gm_raise(status);
+        }
+    }
+    Py_XDECREF(array);
+    return (PyObject *)made;
+}
+
+/* A writable ndarray of this shape and dtype; 0 or -1 with an exception. */
+static int check_host_out(gm_device_array *self, PyObject *out)
+{
+    if (!PyArray_Check(out)) {
+        PyErr_Format(PyExc_TypeError, "out must be a NumPy array, not %.100s",
+                     Py_TYPE(out)->tp_name);
+        return -1;
+    }
+    PyArrayObject *array = (PyArrayObject *)out;
+    if (!PyArray_EquivTypes(PyArray_DESCR(array), PyArray_DESCR(self->layout))) {
+        PyErr_Format(PyExc_TypeError, "out has dtype %R, expected %R", PyArray_DESCR(array),
+                     PyArray_DESCR(self->layout));
+        return -1;
+    }
+    if (!PyArray_SAMESHAPE(array, self->layout)) {
+        PyErr_SetString(PyExc_ValueError, "out has another shape than the array");
+        return -1;
+    }
+    return PyArray_FailUnlessWriteable(array, "out");
+}
+
+static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"out", "stream", NULL};
+    gm_device_array *self = (gm_device_array *)object;
+    const gm_backend *backend = self->memory->backend;
+    PyObject *out = Py_None, *stream_object = NULL;
+    gm_stream stream;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:to_host", names, &out,
+                                     &stream_object) ||
+        gm_parse_stream(stream_object, backend, &stream) < 0 ||
+        (out != Py_None && check_host_out(self, out) < 0)) {
+        return NULL;
+    }
+
+    PyArrayObject *layout = self->layout, *host = NULL;
+    gm_device_array *packed = NULL;
+    gm_status status = GM_OK;
+    if (!PyArray_IS_C_CONTIGUOUS(layout)) {
+        packed = gm_device_array_new(backend, PyArray_DESCR(layout), PyArray_NDIM(layout),
+                                     PyArray_DIMS(layout));
+        if (!packed) {
+            return NULL;
+        }
+        status = gm_pack(self, packed, stream);
+        layout = packed->layout;
+    }
+    if (status == GM_OK) {
+        if (out != Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out)) {
+            host = (PyArrayObject *)Py_NewRef(out);
+        } else {
+            Py_INCREF(PyArray_DESCR(layout));
+            host = (PyArrayObject *)PyArray_NewFromDescr(
+                &PyArray_Type, PyArray_DESCR(layout), PyArray_NDIM(layout), PyArray_DIMS(layout),
+                NULL, NULL, 0, NULL);
+            if (!host) {
+                Py_XDECREF(packed);
+                return NULL;
+            }
+        }
+        status = copy_and_wait(backend, PyArray_DATA(host), PyArray_DATA(layout),
+                               PyArray_NBYTES(layout), GM_TO_HOST, stream);
+    }
+    Py_XDECREF(packed);
+    if (status != GM_OK) {
+        Py_XDECREF(host);
+        return gm_raise(status);
+    }
+    if (out != Py_None && (PyObject *)host != out) {
+        int copied = PyArray_CopyInto((PyArrayObject *)out, host);
+        Py_DECREF(host);
+        return copied < 0 ? NULL : Py_NewRef(out);
+    }
+    return (PyObject *)host;
+}
+
+static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"byte", "stream", NULL};
+    gm_device_array *self = (gm_device_array *)object;
+    const gm_backend *backend = self->memory->backend;
+    PyObject *stream_object = NULL;
+    gm_stream stream;
+    int byte;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "i|$O:fill_bytes", names, &byte,
+                                     &stream_object) ||
+        gm_parse_stream(stream_object, backend, &stream) < 0) {
+        return NULL;
+    }
+    if (byte < 0 || byte > 255) {
+        return PyErr_Format(PyExc_ValueError, "byte is %d, expected 0 to 255", byte);
+    }
+    if (!PyArray_IS_C_CONTIGUOUS(self->layout)) {
+        PyErr_SetString(PyExc_ValueError, "only a C-contiguous array can be filled");
+        return NULL;
+    }
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    Py_RETURN_NONE;
+}
+
+/* ---- views -------------------------------------------------------------------------------- */
+
+static bool is_basic_index(PyObject *index)
+{
+    return index == Py_None || index == Py_Ellipsis || PySlice_Check(index) ||
+           (PyLong_Check(index) && !PyBool_Check(index)) || PyArray_IsScalar(index, Integer);
+}
+
+/* NumPy indexes the layout; anything but basic indexing would read through it. */
+static PyObject *array_getitem(PyObject *object, PyObject *index)
+{
+    gm_device_array *self = (gm_device_array *)object;
+    if (PyUnicode_Check(index)) { /* a field of a structured dtype */
+        return view(self, PyObject_GetItem((PyObject *)self->layout, index));
+    }
+    PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
+    if (!items) {
+        return NULL;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(items);
+    bool has_ellipsis = false;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(items, i);
+        if (!is_basic_index(item)) {
+            PyErr_Format(PyExc_TypeError,
+                         "a gpumem.DeviceArray is indexed by integers, slices, ... and None, "
+                         "not %.100s",
+                         Py_TYPE(item)->tp_name);
+            Py_DECREF(items);
+            return NULL;
+        }
+        has_ellipsis |= item == Py_Ellipsis;
+    }
+    /* With an ellipsis NumPy returns a view even where all dimensions are picked. */
+    PyObject *full = NULL;
+    if (has_ellipsis) {
+        full = Py_NewRef(items);
+    } else if ((full = PyTuple_New(count + 1))) {
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyTuple_SET_ITEM(full, i, Py_NewRef(PyTuple_GET_ITEM(items, i)));
+        }
+        PyTuple_SET_ITEM(full, count, Py_NewRef(Py_Ellipsis));
+    }
+    Py_DECREF(items);
+    if (!full) {
+        return NULL;
+    }
+    PyObject *layout = PyObject_GetItem((PyObject *)self->layout, full);
+    Py_DECREF(full);
+    return view(self, layout);
+}
+
+static PyObject *array_reshape(PyObject *object, PyObject *args)
+{
+    gm_device_array *self = (gm_device_array *)object;
+    if (!PyArray_IS_C_CONTIGUOUS(self->layout)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "only a C-contiguous array can be reshaped; gpumem.copy makes one");
+        return NULL;
+    }
+    PyObject *method = PyObject_GetAttrString((PyObject *)self->layout, "reshape");
+    PyObject *layout = method ? PyObject_CallObject(method, args) : NULL;
+    Py_XDECREF(method);
+    return view(self, layout);
+}
+
+static PyObject *array_view(PyObject *object, PyObject *dtype_object)
+{
+    gm_device_array *self = (gm_device_array *)object;
+    PyArray_Descr *dtype = NULL;
+    if (!PyArray_DescrConverter(dtype_object, &dtype)) {
+        return NULL;
+    }
+    if (gm_check_dtype(dtype, "dtype") < 0) {
+        Py_DECREF(dtype);
+        return NULL;
+    }
+    return view(self, PyArray_View(self->layout, dtype, NULL));
+}
+
+static PyObject *array_transposed(PyObject *object, void *unused)
+{
+    (void)unused;
+    gm_device_array *self = (gm_device_array *)object;
+    return view(self, PyArray_Transpose(self->layout, NULL));
+}
+
+/* ---- attributes --------------------------------------------------------------------------- */
+
+static PyObject *array_from_layout(PyObject *object, void *name)
+{
+    return PyObject_GetAttrString((PyObject *)((gm_device_array *)object)->layout, name);
+}
+
+static PyObject *array_backend(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyUnicode_FromString(((gm_device_array *)object)->memory->backend->name);
+}
+
+static PyObject *array_device(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(((gm_device_array *)object)->memory->device);
+}
+
+static PyObject *array_pointer(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyLong_FromVoidPtr(PyArray_DATA(((gm_device_array *)object)->layout));
+}
+
+static PyObject *array_contiguous(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(((gm_device_array *)object)->layout));
+}
+
+static PyObject *array_repr(PyObject *object)
+{
+    gm_device_array *self = (gm_device_array *)object;
+    PyObject *shape = PyObject_GetAttrString((PyObject *)self->layout, "shape");
+    if (!shape) {
+        return NULL;
+    }
+    PyObject *text =
+        PyUnicode_FromFormat("DeviceArray(shape=%R, dtype='%S', backend='%s')", shape,
+                             PyArray_DESCR(self->layout), self->memory->backend->name);
+    Py_DECREF(shape);
+    return text;
+}
+
+static Py_ssize_t array_length(PyObject *object)
+{
+    return PyObject_Length((PyObject *)((gm_device_array *)object)->layout);
+}
+
+static PyObject *array_refuse(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    (void)self;
+    (void)args;
+    (void)keywords;
+    PyErr_SetString(PyExc_TypeError,
+                    "a gpumem.DeviceArray is in device memory; to_host() brings it to NumPy");
+    return NULL;
+}
+
+static PyGetSetDef array_attributes[] = {
+    {"shape", array_from_layout, NULL, "Length of each dimension.", "shape"},
+    {"strides", array_from_layout, NULL, "Bytes from one element to the next.", "strides"},
+    {"dtype", array_from_layout, NULL, "The elements' NumPy dtype.", "dtype"},
+    {"ndim", array_from_layout, NULL, "Number of dimensions.", "ndim"},
+    {"size", array_from_layout, NULL, "Number of elements.", "size"},
+    {"nbytes", array_from_layout, NULL, "Bytes of all elements.", "nbytes"},
+    {"itemsize", array_from_layout, NULL, "Bytes of one element.", "itemsize"},
+    {"T", array_transposed, NULL, "A view with the dimensions reversed.", NULL},
+    {"backend", array_backend, NULL, "\"cuda\" or \"sim\".", NULL},
+    {"device", array_device, NULL, "Number of the device within its backend.", NULL},
+    {"pointer", array_pointer, NULL, "Address of the first element in device memory.", NULL},
+    {"contiguous", array_contiguous, NULL, "C order without gaps?", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef array_methods[] = {
+    {"to_host", (PyCFunction)(void (*)(void))array_to_host, METH_VARARGS | METH_KEYWORDS,
+     "to_host(out=None, *, stream=None)\n--\n\n"
+     "Copy to a NumPy array.\n\n"
+     "Parameters\n----------\n"
+     "out : ndarray, optional\n"
+     "    Where to put it: same shape and dtype, writable, any layout.\n"
+     "stream : Stream, optional\n"
+     "    Runs after what was put on this stream.\n\n"
+     "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."},
+    {"fill_bytes", (PyCFunction)(void (*)(void))array_fill_bytes, METH_VARARGS | METH_KEYWORDS,
+     "fill_bytes(byte, *, stream=None)\n--\n\n"
+     "Set every byte of a contiguous array to one value, 0 to 255."},
+    {"reshape", array_reshape, METH_VARARGS,
+     "reshape(*shape)\n--\n\nA view of a contiguous array with another shape."},
+    {"view", array_view, METH_O,
+     "view(dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."},
+    {"__array__", (PyCFunction)(void (*)(void))array_refuse, METH_VARARGS | METH_KEYWORDS,
+     "Raises TypeError: the copy to the host is always explicit."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMappingMethods array_mapping = {
+    .mp_length = array_length,
+    .mp_subscript = array_getitem,
+};
+
+PyTypeObject gm_device_array_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem.DeviceArray",
+    .tp_basicsize = sizeof(gm_device_array),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "DeviceArray(shape, dtype='float32', *, backend=None)\n--\n\n"
+              "An array in the memory of a backend: a GPU's, or the simulator's.\n\n"
+              "Parameters\n----------\n"
+              "shape : int or sequence of int\n"
+              "dtype : data-type, optional\n"
+              "    Any dtype of plain bytes in native order.\n"
+              "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
+              "Notes\n-----\n"
+              "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.",
+    .tp_new = array_new,
+    .tp_dealloc = array_dealloc,
+    .tp_repr = array_repr,
+    .tp_as_mapping = &array_mapping,
+    .tp_getset = array_attributes,
+    .tp_methods = array_methods,
+};

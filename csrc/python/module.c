@@ -1,0 +1,104 @@
+/* The module gpumem._core. */
+#define GM_IMPORTS_NUMPY
+#include "python/python.h"
+
+static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"backend", NULL};
+    PyObject *name = NULL;
+    const gm_backend *backend;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:synchronize", names, &name) ||
+        gm_parse_backend(name, &backend) < 0) {
+        return NULL;
+    }
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->wait_all();
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    Py_RETURN_NONE;
+}
+
+#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
+#define KEYWORDS(function) (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef functions[] = {
+    {"call", FAST(gm_core_call),
+     "call(family, variant, inputs, out, stream, backend, parameters, /)\n--\n\n"
+     "Run one call of a family; see _core.pyi."},
+    {"prepare", FAST(gm_core_prepare),
+     "prepare(family, variant, inputs, out, stream, parameters, /)\n--\n\n"
+     "Check, plan and bind a call on device arrays."},
+    {"launch_all", FAST(gm_core_launch_all),
+     "launch_all(prepared, count, /)\n--\n\nLaunch count times, taking the calls in turn."},
+    {"traffic", FAST(gm_core_traffic),
+     "traffic(family, variant, inputs, parameters, /)\n--\n\n"
+     "Run one call on the simulator under observation."},
+    {"families", gm_core_families, METH_NOARGS, "families()\n--\n\nThe table, as dicts."},
+    {"available", KEYWORDS(gm_core_available),
+     "available(family, variant, backend=None)\n--\n\nNone, or the reason why not."},
+    {"attributes", KEYWORDS(gm_core_attributes),
+     "attributes(family, variant, backend=None)\n--\n\nWhat a kernel needs of a CUDA device."},
+    {"backend", gm_core_backend, METH_VARARGS,
+     "backend(name=None, /)\n--\n\nThe backend that a call with this name would use."},
+    {"backend_info", gm_core_backend_info, METH_O,
+     "backend_info(name, /)\n--\n\nA backend and its devices."},
+    {"to_device", KEYWORDS(gm_to_device),
+     "to_device(a, *, stream=None, backend=None)\n--\n\n"
+     "Copy an array to the memory of a backend.\n\n"
+     "Parameters\n----------\n"
+     "a : ndarray or object with the buffer protocol\n"
+     "    Any shape and layout, any dtype of plain bytes in native order.\n"
+     "stream : Stream, optional\n"
+     "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
+     "Returns\n-------\nDeviceArray\n    C-contiguous, same shape and dtype.\n\n"
+     "Raises\n------\n"
+     "TypeError\n    The dtype refers to Python's memory, or is byte-swapped.\n"
+     "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
+     "UnavailableError\n    The backend is not here."},
+    {"synchronize", KEYWORDS(synchronize),
+     "synchronize(backend=None)\n--\n\nWait for all work on the device."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "gpumem._core",
+    .m_doc = "The C side of gpumem: table, backends, arrays.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+static int add_type(PyObject *module, PyTypeObject *type, const char *name)
+{
+    return PyType_Ready(type) < 0 ? -1 : PyModule_AddObjectRef(module, name, (PyObject *)type);
+}
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    import_array();
+    PyObject *module = PyModule_Create(&definition);
+    if (!module) {
+        return NULL;
+    }
+    PyObject *facts = gm_build_facts();
+    if (gm_errors_init(module) < 0 || PyType_Ready(&gm_memory_type) < 0 ||
+        add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
+        add_type(module, &gm_stream_type, "Stream") < 0 ||
+        add_type(module, &gm_event_type, "Event") < 0 ||
+        add_type(module, &gm_prepared_type, "Prepared") < 0 ||
+        /* NumPy operators on a DeviceArray are a TypeError, not an attempt to read it. */
+        PyDict_SetItemString(gm_device_array_type.tp_dict, "__array_ufunc__", Py_None) < 0 ||
+        !facts || PyModule_AddObjectRef(module, "build", facts) < 0) {
+        Py_XDECREF(facts);
+        Py_DECREF(module);
+        return NULL;
+    }
+    Py_DECREF(facts);
+    PyType_Modified(&gm_device_array_type);
+    gm_poll = gm_python_poll;
+    return module;
+}

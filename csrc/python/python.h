@@ -1,0 +1,93 @@
+/* What the files of the Python binding share. */
+#ifndef GPUMEM_PYTHON_H
+#define GPUMEM_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL gpumem_array_api
+#ifndef GM_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "backend/backend.h"
+#include "gpumem.h"
+
+/* Device memory, freed with its last array. */
+typedef struct gm_memory_object {
+    PyObject_HEAD
+    const gm_backend *backend;
+    int device;
+    void *address;
+} gm_memory_object;
+
+/* The layout is an ndarray over the device's addresses: NumPy does the arithmetic of shapes,
+ * strides and views. It never leaves this module, and nothing may read through it. */
+typedef struct gm_device_array {
+    PyObject_HEAD
+    gm_memory_object *memory;
+    PyArrayObject *layout;
+} gm_device_array;
+
+typedef struct gm_stream_object {
+    PyObject_HEAD
+    const gm_backend *backend;
+    gm_stream handle;
+} gm_stream_object;
+
+extern PyTypeObject gm_memory_type, gm_device_array_type, gm_stream_type, gm_event_type,
+    gm_prepared_type;
+
+/* errors.c: turns a status and the error record into an exception; returns NULL. */
+PyObject *gm_raise(gm_status status);
+int gm_errors_init(PyObject *module);
+bool gm_python_poll(void);
+
+/* arrays.c */
+/* Adds a new reference to the backend's name; -1 and an exception for a bad one. */
+int gm_parse_backend(PyObject *object, const gm_backend **backend);
+/* The stream's handle, NULL for None; -1 and an exception when it is of another backend. */
+int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
+/* An ndarray of a dtype that is plain bytes in native order; new reference. */
+PyArrayObject *gm_host_array(PyObject *object, const char *name);
+int gm_check_dtype(PyArray_Descr *dtype, const char *name);
+/* Describes an ndarray, or the layout of a device array. */
+void gm_describe(PyArrayObject *array, gm_array *described);
+/* 1 when the arrays share memory, 0 when not, -1 with an exception. */
+int gm_overlaps(PyArrayObject *a, PyArrayObject *b);
+
+/* device_array.c */
+static inline bool gm_is_device_array(PyObject *object)
+{
+    return PyObject_TypeCheck(object, &gm_device_array_type);
+}
+/* Uninitialised and contiguous; dtype is not stolen. */
+gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *dtype, int ndim,
+                                     const npy_intp *shape);
+PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords);
+
+/* bind.c */
+PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t count);
+/* out = a on the device, for any layout of a. */
+gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream);
+const gm_family *gm_parse_family(PyObject *name);
+/* NULL and no exception for "auto". */
+int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant **variant);
+
+/* describe.c: the table and the devices as dicts. */
+PyObject *gm_core_families(PyObject *module, PyObject *unused);
+PyObject *gm_core_available(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_attributes(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_backend(PyObject *module, PyObject *args);
+PyObject *gm_core_backend_info(PyObject *module, PyObject *name);
+PyObject *gm_build_facts(void);
+PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant,
+                          const gm_trace *trace, PyObject *result);
+
+#endif

@@ -1,0 +1,182 @@
+"""The extension module: what the C side offers to the Python modules beside it.
+
+Users import :mod:`gpumem`; nothing here is public but the classes it re-exports.
+Every function releases the GIL while data moves or a kernel runs.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+BackendName = Literal["cuda", "sim"]
+
+build: dict[str, Any]
+"""What was compiled in: ``{"cuda": bool, "nvcc": str | None, "archs": str | None,
+"compiler": str, "numpy": str}``."""
+
+class CudaError(RuntimeError):
+    """A call of the CUDA runtime or driver failed."""
+
+    code: int
+    name: str
+    call: str
+    sticky: bool
+
+class CudaMemoryError(CudaError, MemoryError):
+    """The device has not enough free memory."""
+
+class SimulationError(RuntimeError):
+    """A kernel did something illegal; the simulator stopped it.
+
+    ``kernel, file, line, block, thread`` say where (None where unknown).
+    """
+
+    kernel: str
+    file: str | None
+    line: int | None
+    block: tuple[int, int, int] | None
+    thread: tuple[int, int, int] | None
+
+class UnavailableError(RuntimeError):
+    """A backend or a variant is not here; the message says why."""
+
+class DeviceArray:
+    """An array in the memory of a backend."""
+
+    def __init__(
+        self, shape: int | Sequence[int], dtype: DTypeLike = ..., *, backend: str | None = None
+    ) -> None: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def itemsize(self) -> int: ...
+    @property
+    def T(self) -> DeviceArray: ...
+    @property
+    def backend(self) -> BackendName: ...
+    @property
+    def device(self) -> int: ...
+    @property
+    def pointer(self) -> int:
+        """Address of the first element in the backend's memory."""
+    @property
+    def contiguous(self) -> bool: ...
+    def to_host(
+        self, out: NDArray[Any] | None = None, *, stream: Stream | None = None
+    ) -> NDArray[Any]: ...
+    def fill_bytes(self, byte: int, *, stream: Stream | None = None) -> None:
+        """Set every byte of a contiguous array (used to poison outputs)."""
+    def reshape(self, *shape: Any) -> DeviceArray: ...
+    def view(self, dtype: DTypeLike) -> DeviceArray: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any) -> DeviceArray:
+        """A view; integers, slices, ``...`` and ``None`` only."""
+
+class Stream:
+    """A queue of work on a backend; work on one stream runs in order."""
+
+    def __init__(self, *, backend: str | None = None) -> None: ...
+    @property
+    def backend(self) -> BackendName: ...
+    @property
+    def handle(self) -> int: ...
+    def synchronize(self) -> None: ...
+
+class Event:
+    """A moment on a stream."""
+
+    def __init__(self, *, backend: str | None = None) -> None: ...
+    def record(self, stream: Stream | None = None) -> None: ...
+    def elapsed(self, later: Event) -> float:
+        """Milliseconds from this event to a later one; waits for the later one."""
+
+class Prepared:
+    """A call that is checked, planned and bound to device arrays, ready to be repeated."""
+
+    @property
+    def variant(self) -> str:
+        """Name of the variant that runs; never "auto"."""
+    def launch(self) -> None: ...
+
+def families() -> tuple[dict[str, Any], ...]:
+    """The table: one dict per family in order, each ``{"name", "doc", "inputs": (names),
+    "dtypes": words or None, "parameters": (names), "variants": (dicts)}``; a variant is
+    ``{"name", "doc", "follows": str | None, "source", "block": (x, y, z), "elements",
+    "alignment", "itemsizes": tuple, "strided": bool, "capability": int (90, or 0),
+    "library": str | None, "claims": {"load_sectors": float | None, "store_sectors",
+    "bank_ways", "width": int | None}}``."""
+
+def available(family: str, variant: str, backend: str | None = None) -> str | None:
+    """None when the variant runs on the backend, else the reason why not."""
+
+def call(
+    family: str,
+    variant: str,
+    inputs: tuple[Any, ...],
+    out: Any,
+    stream: Stream | None,
+    backend: str | None,
+    parameters: tuple[int, ...],
+    /,
+) -> Any:
+    """Run one call. Host arrays in, ndarray out; DeviceArrays in, DeviceArray out."""
+
+def prepare(
+    family: str,
+    variant: str,
+    inputs: tuple[DeviceArray, ...],
+    out: DeviceArray,
+    stream: Stream | None,
+    parameters: tuple[int, ...],
+    /,
+) -> Prepared: ...
+def launch_all(prepared: Sequence[Prepared], count: int, /) -> None:
+    """Launch ``count`` times, taking the prepared calls in turn, with no Python in between."""
+
+def traffic(
+    family: str,
+    variant: str,
+    inputs: tuple[ArrayLike, ...],
+    parameters: tuple[int, ...],
+    /,
+) -> dict[str, Any]:
+    """Run one call on the simulator under observation (always in simulated memory).
+
+    Returns ``{"family", "variant", "grid": (x, y, z), "block": (x, y, z), "shared_bytes",
+    "threads", "warps", "barriers", "result": ndarray, "sites": [dicts]}``. ``barriers``
+    counts block-wide barriers passed, over all blocks. One site is one source line, space
+    ("global" | "shared" | "constant"), kind ("load" | "store") and width: ``{"file", "line",
+    "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked),
+    "sectors", "lines"}``; for shared memory sectors and lines are 0.
+    """
+
+def attributes(family: str, variant: str, backend: str | None = None) -> dict[str, Any]:
+    """``{"registers", "local_bytes", "shared_bytes", "constant_bytes", "max_threads",
+    "blocks", "occupancy", "binary_version"}`` of a kernel on a CUDA device; UnavailableError
+    on the simulator and for variants without a kernel."""
+
+def backend(name: str | None = None, /) -> BackendName:
+    """The backend that a call with this name would use; UnavailableError says why not."""
+
+def backend_info(name: str, /) -> dict[str, Any]:
+    """``{"available": bool, "reason": str | None, "runtime": str, "driver": str,
+    "devices": [dicts]}``; a device is ``{"name", "capability": "9.0", "multiprocessors",
+    "l2_bytes", "shared_per_block", "memory_bytes", "free_bytes", "clock_khz",
+    "memory_clock_khz", "memory_bus_bits", "fp32_lanes", "pci", ...}``."""
+
+def to_device(
+    a: ArrayLike, *, stream: Stream | None = None, backend: str | None = None
+) -> DeviceArray: ...
+def synchronize(backend: str | None = None) -> None: ...
