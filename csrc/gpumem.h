@@ -137,6 +137,7 @@ struct gm_variant {
     int alignment;         /* bytes that every array's address must be a multiple of; 0: any */
     uint64_t itemsizes;    /* bit s set: takes elements of s bytes; 0: any */
     bool strided;          /* takes input that is not contiguous */
+    bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
     int capability;        /* least compute capability times ten (90), or 0 */
     const char *library;   /* "cublas", or NULL */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */

@@ -37,7 +37,7 @@ static gm_status opt_in(gm_cuda_opt_in *slot, const gm_variant *variant, size_t 
     if (bytes > device || limits.sharedSizeBytes > device - bytes) {
         return gm_fail(GM_ERROR_VALUE,
                        "%s would need %zu bytes of shared memory per block, the device has %zu",
-                       variant->name, bytes + limits.sharedSizeBytes, device);
+                       variant->symbol, bytes + limits.sharedSizeBytes, device);
     }
     if (bytes > allowed) {
         CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -76,7 +76,7 @@ static gm_status allow_shared(const gm_variant *variant, size_t bytes)
 
 static gm_status no_kernel(const gm_variant *variant)
 {
-    return gm_fail(GM_ERROR_UNAVAILABLE, "%s has no kernel of its own", variant->name);
+    return gm_fail(GM_ERROR_UNAVAILABLE, "%s has no kernel of its own", variant->symbol);
 }
 
 static gm_status launch_failure(cudaError_t error, const gm_variant *variant,
@@ -85,13 +85,41 @@ static gm_status launch_failure(cudaError_t error, const gm_variant *variant,
     char call[96], context[256];
     const gm_dim *grid = &plan->grid, *block = &plan->block;
 
-    snprintf(call, sizeof call, "cudaLaunchKernel(%s, ...)", variant->name);
+    snprintf(call, sizeof call, "cudaLaunchKernel(%s, ...)", variant->symbol);
     snprintf(context, sizeof context,
              "The launch of %s (grid %u x %u x %u, block %u x %u x %u, %zu bytes of dynamic "
              "shared memory)",
-             variant->name, grid->x, grid->y, grid->z, block->x, block->y, block->z,
+             variant->symbol, grid->x, grid->y, grid->z, block->x, block->y, block->z,
              plan->shared_bytes);
     return gm_cuda_failure(error, call, context);
+}
+
+/*
+ * Lets the kernel's blocks start while the kernel before it on the stream ends, where the device
+ * can: that hides most of what a launch costs. The kernel itself waits for what it needs.
+ */
+static cudaError_t launch_early(const void *kernel, const gm_plan *plan, void **args,
+                                gm_stream stream)
+{
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {
+        .gridDim = {plan->grid.x, plan->grid.y, plan->grid.z},
+        .blockDim = {plan->block.x, plan->block.y, plan->block.z},
+        .dynamicSmemBytes = plan->shared_bytes,
+        .stream = stream,
+        .attrs = &attribute,
+        .numAttrs = 1,
+    };
+    return cudaLaunchKernelExC(&config, kernel, args);
+}
+
+static bool can_launch_early(void)
+{
+    gm_cuda_device *device;
+    const gm_figures *figures;
+    return gm_cuda_here(&device) == GM_OK &&
+           gm_cuda.figures(device->index, &figures) == GM_OK && figures->capability >= 90;
 }
 
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
@@ -111,7 +139,10 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
     if (plan->shared_bytes > 0) {
         TRY(allow_shared(variant, plan->shared_bytes));
     }
-    cudaError_t error = cudaLaunchKernel(kernel, grid, block, args, plan->shared_bytes, stream);
+    cudaError_t error =
+        variant->early && can_launch_early()
+            ? launch_early(kernel, plan, args, stream)
+            : cudaLaunchKernel(kernel, grid, block, args, plan->shared_bytes, stream);
     if (error == cudaSuccess) {
         error = cudaPeekAtLastError();
     }

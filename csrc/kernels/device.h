@@ -38,4 +38,13 @@ GM_DEVICE int64_t gm_grid_stride(void)
     return (int64_t)gridDim.x * blockDim.x;
 }
 
+/* First act of a kernel whose row says `early`: its blocks may be there before the kernel
+ * ahead of it in the stream has ended, and must not touch memory before that. */
+GM_DEVICE void gm_wait_for_previous(void)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 #endif

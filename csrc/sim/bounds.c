@@ -1,6 +1,8 @@
 /* Observer: accesses that are not wholly inside one allocation. */
 #include "sim/trace.h"
 
+enum { GM_PAGE = 4096 }; /* how near counts as near */
+
 /* The allocation whose edge is nearest to the address; -1 when there is none. */
 static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance, bool *before)
 {
@@ -27,8 +29,16 @@ static gm_status bounds_access(const gm_trace *trace, const gm_access *access)
     bool before = false;
 
     if (site->space == GM_SPACE_UNKNOWN) {
+        gm_region shared = trace->shared_dynamic;
+        if (shared.end > shared.begin && access->address - shared.end < GM_PAGE) {
+            return gm_fail(GM_ERROR_SIMULATION,
+                           "%s of %u bytes out of bounds, %llu bytes past the end of %llu bytes of "
+                           "dynamic shared memory",
+                           what, access->bytes, (unsigned long long)(access->address - shared.end),
+                           (unsigned long long)(shared.end - shared.begin));
+        }
         int at = nearest(trace, access->address, &distance, &before);
-        if (access->address < 4096) {
+        if (access->address < GM_PAGE) {
             return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes at address %llu, a null pointer",
                            what, access->bytes, (unsigned long long)access->address);
         }

@@ -210,14 +210,6 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, int is_s
     }
 }
 
-void gm_sim_bulk_copy(void *to, const void *from, unsigned bytes, const char *file, int line)
-{
-    const void *code = __builtin_return_address(0);
-    gm_sim_access(code, (uintptr_t)from, bytes, 0, file, line);
-    gm_sim_access(code, (uintptr_t)to, bytes, 1, file, line);
-    memcpy(to, from, bytes);
-}
-
 /* ---- warps -------------------------------------------------------------------------------- */
 
 /* Lanes wait for each other within a warp: release every group that is complete. */

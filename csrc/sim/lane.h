@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#define GM_HIDDEN __attribute__((visibility("hidden")))
+
 #ifdef __cplusplus
 #define GM_THREAD_LOCAL thread_local
 extern "C" {
@@ -25,24 +27,20 @@ typedef struct gm_lane_state {
 
 /* The thread that runs now on this host thread. Kernels get it as a parameter of the same
  * name, which hides this one and saves the thread-local look-up. */
-extern __attribute__((visibility("hidden"))) GM_THREAD_LOCAL gm_lane_state gm_lane;
+extern GM_HIDDEN GM_THREAD_LOCAL gm_lane_state gm_lane;
 
 
 /* file and line are those of the call in the kernel. */
-__attribute__((visibility("hidden"))) void gm_sim_barrier(const char *file, int line);
+GM_HIDDEN void gm_sim_barrier(const char *file, int line);
 
 /* Rendezvous of the lanes in mask: each brings a value, afterwards all can be read. */
-__attribute__((visibility("hidden"))) void gm_sim_exchange(unsigned mask, uint64_t value,
+GM_HIDDEN void gm_sim_exchange(unsigned mask, uint64_t value,
                                                            const char *file, int line);
-__attribute__((visibility("hidden"))) uint64_t gm_sim_exchanged(unsigned lane);
-__attribute__((visibility("hidden"))) unsigned gm_sim_lane(void);
+GM_HIDDEN uint64_t gm_sim_exchanged(unsigned lane);
+GM_HIDDEN unsigned gm_sim_lane(void);
 
-/* One copy-engine operation: both sides are accesses of this thread. */
-__attribute__((visibility("hidden"))) void gm_sim_bulk_copy(void *to, const void *from,
-                                                            unsigned bytes, const char *file,
-                                                            int line);
 /* Stops the kernel with an error at this place. */
-__attribute__((visibility("hidden"), noreturn)) void gm_sim_fault(const char *file, int line,
+GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault(const char *file, int line,
                                                                   const char *what);
 
 #ifdef __cplusplus

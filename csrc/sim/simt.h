@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/bulk.h"
 #include "sim/lane.h"
 
 #ifdef GM_BUILD_TRACED

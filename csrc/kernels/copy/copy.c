@@ -22,20 +22,33 @@ static gm_status copy_result(gm_call *call)
     return GM_OK;
 }
 
-static const gm_variant *pick(const char *name, const gm_call *call)
-{
-    const gm_variant *variant = gm_find_variant(call->family, name);
-    return variant && gm_variant_can(variant, call) ? variant : NULL;
-}
-
-static const gm_variant *copy_choose(const gm_call *call)
+/* The first of these that fits; the driver's copy fits everything that is contiguous. */
+static const gm_variant *first_that_fits(const gm_call *call, const char *const *names)
 {
     const gm_variant *found = NULL;
-    if (!call->in[0].contiguous) {
-        return pick("strided", call);
+    for (; !found && *names; names++) {
+        const gm_variant *variant = gm_find_variant(call->family, *names);
+        found = variant && gm_variant_can(variant, call) ? variant : NULL;
     }
-    found = pick("vec4_unrolled", call);
     return found ? found : gm_find_variant(call->family, "memcpy");
+}
+
+/*
+ * What fits in one wave of blocks, 64 bytes per thread, wants all of it in flight at once.
+ * What is longer wants a narrow window of memory: one vector per thread.
+ */
+static const gm_variant *copy_choose(const gm_call *call)
+{
+    static const char *const any_layout[] = {"strided", NULL};
+    static const char *const one_wave[] = {"vec4_unrolled", NULL};
+    static const char *const longer[] = {"vec4_prefetch", "vec4", NULL};
+    const gm_figures *device = call->device;
+
+    if (!call->in[0].contiguous) {
+        return first_that_fits(call, any_layout);
+    }
+    int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
+    return first_that_fits(call, call->in[0].bytes <= wave ? one_wave : longer);
 }
 
 /* Largest power of two up to 16 that divides the value. */

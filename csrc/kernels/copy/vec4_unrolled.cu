@@ -1,11 +1,15 @@
 /*
- * copy / vec4_unrolled: several independent 128-bit loads before the first store.
+ * copy / vec4_unrolled: a tile per block, all loads of a thread before its first store.
  *
- * Follows  vec4, whose loop has one load in flight per thread: the store needs its value, and
- *          the next load, which might alias the store, waits behind it.
- * Idea     load UNROLL vectors into registers, then store them. Each of them is coalesced
- *          across the block: a thread's vectors lie a block's width apart.
- * Machine  UNROLL times LDG.E.128, then UNROLL times STG.E.128
+ * Follows  vec4, which has one load in flight per thread.
+ * Idea     a copy that is over in one wave of blocks waits for memory once: the more loads are
+ *          in flight by then the better. Four of 16 bytes from 2048 threads are 128 KiB per
+ *          multiprocessor. Streaming hints say that no line will be used again; they also
+ *          keep the compiler from moving a store between the loads. The launch may overlap
+ *          the end of the kernel before.
+ * Limits   for a copy much larger than the L2 it is worse than vec4: with so much in flight
+ *          the chip works on too wide a window of memory at a time.
+ * Machine  4 times LDG.E.EF.128, then 4 times STG.E.EF.128
  */
 #include "copy.h"
 
@@ -16,23 +20,25 @@ GM_KERNEL(copy_vec4_unrolled, copy_args)
     const uint4 *in = (const uint4 *)a.in;
     uint4 *out = (uint4 *)a.out;
     const int64_t n = a.bytes / (int64_t)sizeof(uint4);
-    const int64_t chunk = (int64_t)UNROLL * blockDim.x;
+    const int64_t step = blockDim.x;
+    const int64_t tile = UNROLL * step;
 
-    for (int64_t base = blockIdx.x * chunk; base < n; base += gridDim.x * chunk) {
+    gm_wait_for_previous();
+    for (int64_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
         int64_t i = base + threadIdx.x;
-        if (base + chunk <= n) {
+        if (base + tile <= n) {
             uint4 held[UNROLL];
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
-                held[k] = in[i + k * (int64_t)blockDim.x];
+                held[k] = __ldcs(&in[i + k * step]);
             }
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
-                out[i + k * (int64_t)blockDim.x] = held[k];
+                __stcs(&out[i + k * step], held[k]);
             }
         } else {
-            for (; i < n; i += blockDim.x) {
-                out[i] = in[i];
+            for (; i < n; i += step) {
+                __stcs(&out[i], __ldcs(&in[i]));
             }
         }
     }

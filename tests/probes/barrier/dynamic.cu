@@ -1,0 +1,17 @@
+/* the same in dynamic shared memory */
+#include "../probe.h"
+
+GM_KERNEL(barrier_dynamic, probe_args)
+{
+    GM_DYNAMIC_SHARED(float, held);
+    int64_t i = probe_index();
+    int last = (int)(a.n - (int64_t)blockIdx.x * 256 < 256 ? a.n - (int64_t)blockIdx.x * 256 : 256) - 1;
+
+    if (i < a.n) {
+        held[threadIdx.x] = a.in[i];
+    }
+    __syncthreads();
+    if (i < a.n) {
+        a.out[i] = held[last - (int)threadIdx.x];
+    }
+}

@@ -1,0 +1,24 @@
+/* What every probe takes: an array in, an array of the same shape out, two numbers. */
+#ifndef PROBE_H
+#define PROBE_H
+
+#include <stdint.h>
+
+typedef struct probe_args {
+    const float *in;
+    float *out;
+    int64_t n;
+    int64_t offset, stride;
+} probe_args;
+
+#ifdef __cplusplus
+#include "device.h"
+
+/* This thread's element; one block is 256 threads, and the grid covers n. */
+GM_DEVICE int64_t probe_index(void)
+{
+    return gm_grid_index();
+}
+#endif
+
+#endif
