@@ -1,0 +1,150 @@
+"""The simulator's counts, on kernels whose traffic is known from the hardware's rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+WARPS = 64
+N = WARPS * 32
+
+
+@pytest.fixture
+def a(rng):
+    return rng.standard_normal(N, dtype=np.float32)
+
+
+def only(report, kind, space="global"):
+    """The one source line of that kind."""
+    sites = [s for s in report["sites"] if s["kind"] == kind and s["space"] == space]
+    assert len(sites) == 1, sites
+    return sites[0]
+
+
+def per_request(site, what="sectors"):
+    return site[what] / site["requests"]
+
+
+def affine(probes, a, offset=0, stride=1):
+    return probes.traffic("pattern", "affine", (a,), (offset, stride))
+
+
+@pytest.mark.parametrize("offset", range(34))
+def test_an_offset_costs_a_fifth_sector(probes, a, offset):
+    """Four sectors where the first lane is at the start of one, five elsewhere."""
+    report = affine(probes, a[: N - 64], offset)
+    load = only(report, "load")
+    assert load["width"] == 32
+    assert load["requests"] == WARPS - 2
+    whole = [4 if offset % 8 == 0 else 5] * (WARPS - 2)
+    whole[-1] = load["sectors"] - sum(whole[:-1])  # the last warp wraps around the end
+    assert load["sectors"] == sum(whole)
+    assert 4 <= whole[-1] <= 6
+    assert per_request(only(report, "store")) == 4
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 32])
+def test_a_stride_touches_a_sector_per_lane_at_most(probes, stride):
+    # Each warp walks over the whole array once, from its start.
+    a = np.ones(32 * stride, np.float32)
+    load = only(affine(probes, a, stride=stride), "load")
+    assert load["requests"] == stride
+    assert per_request(load) == min(32, 4 * stride)
+    assert per_request(load, "lines") == min(32, stride)
+
+
+def test_stores_count_like_loads(probes, a):
+    for offset, stride, sectors in [(0, 1, 4), (1, 1, 5), (8, 1, 4), (0, 2, 8), (0, 8, 32)]:
+        small = a[: 32 * stride + offset]
+        report = probes.traffic("pattern", "affine_store", (small,), (offset, stride))
+        store = only(report, "store")
+        assert store["requests"] == 1
+        assert store["sectors"] == sectors, (offset, stride)
+
+
+@pytest.mark.parametrize(
+    ("variant", "width", "sectors", "lines", "requests"),
+    [
+        ("same", 32, 1, 1, WARPS),
+        ("permuted", 32, 4, 1, WARPS),
+        ("vector2", 64, 8, 2, WARPS // 2),
+        ("vector4", 128, 16, 4, WARPS // 4),
+        ("vector4_member", 128, 16, 4, WARPS // 4),
+        ("half_warp", 32, 4, 1, WARPS),
+        ("bytes", 8, 4, 1, 4 * WARPS),
+    ],
+)
+def test_known_patterns(probes, a, variant, width, sectors, lines, requests):
+    load = only(probes.traffic("pattern", variant, (a,), (0, 1)), "load")
+    assert load["width"] == width
+    assert load["requests"] == requests
+    assert per_request(load) == sectors
+    assert per_request(load, "lines") == lines
+
+
+def test_bytes_asked_are_those_of_the_active_lanes(probes, a):
+    load = only(probes.traffic("pattern", "half_warp", (a,), (0, 1)), "load")
+    assert load["lanes"] == N // 2
+    assert load["bytes"] == N // 2 * 4
+
+
+def test_a_partial_warp_is_one_request(probes, a):
+    load = only(probes.traffic("pattern", "affine", (a[:37],), (0, 1)), "load")
+    assert (load["requests"], load["lanes"], load["sectors"]) == (2, 37, 5)
+
+
+def test_the_nth_access_of_each_lane_is_one_request(probes, a):
+    """Lane k loads k + 1 times, all the same addresses: 32 requests, not 528."""
+    report = probes.traffic("pattern", "triangle", (a,), (0, 1))
+    load = only(report, "load")
+    assert load["requests"] == 32 * WARPS
+    assert load["lanes"] == 528 * WARPS
+    assert per_request(load) == 1
+
+
+def test_two_loads_on_one_line_are_two_requests(probes, a):
+    load = only(probes.traffic("pattern", "two_on_a_line", (a,), (0, 1)), "load")
+    assert load["requests"] == 2 * WARPS
+    assert load["sectors"] == WARPS * (4 + 5)
+
+
+def test_source_lines_are_the_kernels_own(probes, a):
+    report = probes.traffic("pattern", "vector4_member", (a,), (0, 1))
+    with open("tests/probes/pattern/vector4_member.cu") as file:
+        text = file.read().splitlines()
+    load, store = only(report, "load"), only(report, "store")
+    for site in (load, store):
+        assert site["file"] == "tests/probes/pattern/vector4_member.cu"
+    assert "float4 whole" in text[load["line"] - 1]
+    assert "whole.z" in text[store["line"] - 1]
+
+
+def test_results_are_those_of_the_plain_build(probes, a):
+    for family, variant in [("pattern", "triangle"), ("barrier", "sum_tree")]:
+        plain = probes.call(family, variant, (a,), None, None, None, (0, 1))
+        traced = probes.traffic(family, variant, (a,), (0, 1))["result"]
+        assert np.array_equal(plain, traced)
+
+
+def test_shared_memory_is_a_space_of_its_own(probes, a):
+    for variant in ("reverse", "dynamic"):
+        report = probes.traffic("barrier", variant, (a,), (0, 1))
+        for kind in ("load", "store"):
+            site = only(report, kind, "shared")
+            assert (site["requests"], site["width"], site["bytes"]) == (WARPS, 32, 4 * N)
+            assert only(report, kind)["requests"] == WARPS
+
+
+def test_totals(probes, a):
+    report = probes.traffic("barrier", "sum_tree", (a,), (0, 1))
+    assert report["grid"] == (N // 256, 1, 1)
+    assert report["block"] == (256, 1, 1)
+    assert report["threads"] == N
+    assert report["warps"] == WARPS
+    assert report["barriers"] == N // 256 * 9
+
+
+def test_an_empty_launch_counts_nothing(probes):
+    report = probes.traffic("pattern", "affine", (np.empty(0, np.float32),), (0, 1))
+    assert report["sites"] == []
+    assert report["threads"] == 0

@@ -1,0 +1,82 @@
+"""Barriers, shuffles and votes give what they would on a device."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+SIZES = [1, 2, 31, 32, 33, 255, 256, 257, 511, 1000, 4096, 100003]
+
+
+@pytest.fixture(params=["plain", "traced"])
+def run(request, probes):
+    def call(variant, a):
+        if request.param == "plain":
+            return probes.call("barrier", variant, (a,), None, None, None, (0, 1))
+        return probes.traffic("barrier", variant, (a,), (0, 1))["result"]
+
+    return call
+
+
+def by_group(a, size):
+    """Rows of `size`, the last one filled up with zeros."""
+    rows = -(-len(a) // size)
+    return np.concatenate([a, np.zeros(rows * size - len(a), a.dtype)]).reshape(rows, size)
+
+
+def whole_numbers(rng, n):
+    """Sums of these are exact in float32."""
+    return rng.integers(-50, 50, n).astype(np.float32)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("variant", ["reverse", "dynamic"])
+def test_reverse(run, rng, variant, n):
+    a = rng.standard_normal(n, dtype=np.float32)
+    expected = np.concatenate([a[i : i + 256][::-1] for i in range(0, n, 256)])
+    assert np.array_equal(run(variant, a), expected)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_block_sum(run, rng, n):
+    a = whole_numbers(rng, n)
+    expected = np.repeat(by_group(a, 256).sum(axis=1), 256)[:n]
+    assert np.array_equal(run("sum_tree", a), expected)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_warp_sum(run, rng, n):
+    a = whole_numbers(rng, n)
+    assert np.array_equal(run("warp_sum", a), np.repeat(by_group(a, 32).sum(axis=1), 32)[:n])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_warp_scan(run, rng, n):
+    a = whole_numbers(rng, n)
+    assert np.array_equal(run("warp_scan", a), by_group(a, 32).cumsum(axis=1).ravel()[:n])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_halves_of_a_warp_shift_apart(run, rng, n):
+    a = whole_numbers(rng, n)
+    expected = by_group(a, 32).copy()
+    expected[:, :15] = expected[:, 1:16]  # the last of the sixteen keeps its own
+    expected[:, 16:] = expected[:, 19:20]
+    assert np.array_equal(run("warp_halves", a), expected.ravel()[:n])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_votes(run, rng, n):
+    a = whole_numbers(rng, n)
+    a[: n // 3] = abs(a[: n // 3]) + 1
+    a[2 * n // 3 :] = -1
+    positive = (by_group(a, 32) > 0).sum(axis=1)
+    expected = np.where(positive == 32, -32, np.where(positive == 0, 100, positive))
+    assert np.array_equal(run("votes", a), np.repeat(expected, 32)[:n].astype(np.float32))
+
+
+def test_many_blocks_on_several_host_threads(probes, rng):
+    a = whole_numbers(rng, 1 << 20)
+    expected = np.repeat(by_group(a, 256).sum(axis=1), 256)
+    result = probes.call("barrier", "sum_tree", (a,), None, None, None, (0, 1))
+    assert np.array_equal(result, expected)
