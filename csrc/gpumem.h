@@ -44,8 +44,7 @@ typedef struct gm_error {
     gm_dim block, thread;
 } gm_error;
 
-gm_status gm_fail(gm_status status, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+gm_status gm_fail(gm_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 gm_error *gm_last_error(void);
 
 /* False when the product or the sum does not fit; *result is then unspecified. */
@@ -144,9 +143,9 @@ struct gm_variant {
     gm_claims claims;
     gm_launch_hook launch;
     /* Filled by kernels/family.h. */
-    const char *symbol;        /* "transpose_tile_padded" */
-    const char *source;        /* "transpose/tile_padded.cu", in the folder of kernels */
-    const void *cuda_kernel;   /* NULL when built without nvcc, or without a kernel */
+    const char *symbol;      /* "transpose_tile_padded" */
+    const char *source;      /* "transpose/tile_padded.cu", in the folder of kernels */
+    const void *cuda_kernel; /* NULL when built without nvcc, or without a kernel */
     gm_host_kernel plain, traced;
 };
 
@@ -162,9 +161,9 @@ struct gm_family {
     int count;
     const char *const *inputs; /* names of the array arguments */
     int input_count;
-    const char *kinds;      /* dtype.kind letters accepted; NULL: all */
-    uint64_t itemsizes;     /* with kinds: bit s set for s bytes; 0: any */
-    const char *dtypes;     /* the same, in words, for error messages */
+    const char *kinds;  /* dtype.kind letters accepted; NULL: all */
+    uint64_t itemsizes; /* with kinds: bit s set for s bytes; 0: any */
+    const char *dtypes; /* the same, in words, for error messages */
     const gm_parameter *parameters;
     int parameter_count;
 

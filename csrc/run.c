@@ -40,8 +40,9 @@ static gm_status fits_array(const gm_variant *variant, const char *name, const g
     }
     if (variant->itemsizes != 0 &&
         (array->itemsize > 63 || !(variant->itemsizes >> array->itemsize & 1))) {
-        return gm_fail(GM_ERROR_VALUE, "variant %s has no kernel for %s with elements of %lld bytes",
-                       variant->name, name, (long long)array->itemsize);
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s has no kernel for %s with elements of %lld bytes", variant->name,
+                       name, (long long)array->itemsize);
     }
     return GM_OK;
 }

@@ -24,7 +24,7 @@ struct gm_figures {
     int threads_per_multiprocessor;
     int blocks_per_multiprocessor;
     int64_t l2_bytes;
-    int64_t shared_per_block;          /* largest a kernel can opt in to */
+    int64_t shared_per_block; /* largest a kernel can opt in to */
     int64_t shared_per_multiprocessor;
     int64_t constant_bytes;
     int64_t memory_bytes;
@@ -42,10 +42,10 @@ typedef struct gm_attributes {
     int64_t local_bytes;  /* per thread: spills and indexed private arrays */
     int64_t shared_bytes; /* per block, static */
     int64_t constant_bytes;
-    int max_threads;       /* per block */
-    int blocks;            /* resident per multiprocessor at the variant's block size */
-    double occupancy;      /* resident threads / the most possible, 0..1 */
-    int binary_version;    /* sm of the machine code times ten, PTX compiled at load included */
+    int max_threads;    /* per block */
+    int blocks;         /* resident per multiprocessor at the variant's block size */
+    double occupancy;   /* resident threads / the most possible, 0..1 */
+    int binary_version; /* sm of the machine code times ten, PTX compiled at load included */
 } gm_attributes;
 
 typedef void *gm_event;

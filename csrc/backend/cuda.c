@@ -61,8 +61,9 @@ static void explain(cudaError_t error, char *reason, size_t size)
         }
         break;
     case cudaErrorInitializationError:
-        snprintf(reason, size, "the NVIDIA driver could not be initialised; if this process was "
-                               "forked from one that uses CUDA, use the spawn start method");
+        snprintf(reason, size,
+                 "the NVIDIA driver could not be initialised; if this process was "
+                 "forked from one that uses CUDA, use the spawn start method");
         break;
     default:
         snprintf(reason, size, "CUDA could not be started: %s (%s)", cudaGetErrorString(error),
@@ -142,8 +143,7 @@ gm_status gm_cuda_open(void)
         return GM_OK;
     }
     if (now == FORKED) {
-        gm_fail(GM_ERROR_CUDA,
-                "CUDA cannot be used in a forked child; use the spawn start method");
+        gm_fail(GM_ERROR_CUDA, "CUDA cannot be used in a forked child; use the spawn start method");
         return gm_cuda_annotate(GM_ERROR_CUDA, cudaErrorInitializationError, false, "fork");
     }
     gm_fail(GM_ERROR_UNAVAILABLE, "%s", refusal.reason);

@@ -28,8 +28,8 @@ static bool is_sticky(void)
     cudaGetLastError();
     cudaError_t probe = cudaStreamQuery(cudaStreamLegacy);
     cudaGetLastError();
-    bool capture = probe >= cudaErrorStreamCaptureUnsupported &&
-                   probe <= cudaErrorStreamCaptureWrongThread;
+    bool capture =
+        probe >= cudaErrorStreamCaptureUnsupported && probe <= cudaErrorStreamCaptureWrongThread;
     return probe != cudaSuccess && probe != cudaErrorNotReady &&
            probe != cudaErrorCudartUnloading && !capture;
 }

@@ -11,17 +11,19 @@
 #include "backend.h"
 
 /* Returns from the calling function when a step of gpumem's own failed. */
-#define TRY(expression)                    \
-    do {                                   \
-        gm_status try_ = (expression);     \
-        if (try_ != GM_OK) return try_;    \
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        gm_status try_ = (expression);                                                             \
+        if (try_ != GM_OK)                                                                         \
+            return try_;                                                                           \
     } while (0)
 
 /* The same for a call of the CUDA runtime, whose error becomes the error record. */
-#define CHECK(expression)                                                              \
-    do {                                                                               \
-        cudaError_t check_ = (expression);                                             \
-        if (check_ != cudaSuccess) return gm_cuda_failure(check_, #expression, NULL);  \
+#define CHECK(expression)                                                                          \
+    do {                                                                                           \
+        cudaError_t check_ = (expression);                                                         \
+        if (check_ != cudaSuccess)                                                                 \
+            return gm_cuda_failure(check_, #expression, NULL);                                     \
     } while (0)
 
 /* context: what failed ("The launch of tile"), or NULL for the name of the function. */

@@ -40,8 +40,8 @@ static gm_status opt_in(gm_cuda_opt_in *slot, const gm_variant *variant, size_t 
                        variant->symbol, bytes + limits.sharedSizeBytes, device);
     }
     if (bytes > allowed) {
-        CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   (int)bytes));
+        CHECK(
+            cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
         allowed = bytes;
     }
     if (slot != NULL) {
@@ -79,8 +79,7 @@ static gm_status no_kernel(const gm_variant *variant)
     return gm_fail(GM_ERROR_UNAVAILABLE, "%s has no kernel of its own", variant->symbol);
 }
 
-static gm_status launch_failure(cudaError_t error, const gm_variant *variant,
-                                const gm_plan *plan)
+static gm_status launch_failure(cudaError_t error, const gm_variant *variant, const gm_plan *plan)
 {
     char call[96], context[256];
     const gm_dim *grid = &plan->grid, *block = &plan->block;
@@ -118,8 +117,8 @@ static bool can_launch_early(void)
 {
     gm_cuda_device *device;
     const gm_figures *figures;
-    return gm_cuda_here(&device) == GM_OK &&
-           gm_cuda.figures(device->index, &figures) == GM_OK && figures->capability >= 90;
+    return gm_cuda_here(&device) == GM_OK && gm_cuda.figures(device->index, &figures) == GM_OK &&
+           figures->capability >= 90;
 }
 
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)

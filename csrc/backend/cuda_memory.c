@@ -21,8 +21,7 @@ static gm_status learn_pool(gm_cuda_device *device)
 }
 
 /* What the pool holds and nobody uses is free as well. */
-static cudaError_t measure(const gm_cuda_device *device, int64_t *free_bytes,
-                           int64_t *total_bytes)
+static cudaError_t measure(const gm_cuda_device *device, int64_t *free_bytes, int64_t *total_bytes)
 {
     size_t available, total;
     uint64_t reserved = 0, used = 0;
@@ -63,9 +62,8 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
         snprintf(left, sizeof left, ", %lld bytes (%.2f GiB) of %.2f GiB are free",
                  (long long)available, (double)available / gib, (double)total / gib);
     }
-    gm_fail(GM_ERROR_MEMORY,
-            "The GPU is out of memory: %zu bytes (%.2f GiB) were asked for%s.", asked,
-            (double)asked / gib, left);
+    gm_fail(GM_ERROR_MEMORY, "The GPU is out of memory: %zu bytes (%.2f GiB) were asked for%s.",
+            asked, (double)asked / gib, left);
     return gm_cuda_annotate(GM_ERROR_MEMORY, cudaErrorMemoryAllocation, false, call);
 }
 

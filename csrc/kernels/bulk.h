@@ -31,10 +31,10 @@ GM_DEVICE void gm_mbarrier_init(gm_mbarrier *barrier)
 GM_DEVICE void gm_mbarrier_expect(gm_mbarrier *barrier, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     gm_shared_address(barrier)),
-                 "r"(bytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(gm_shared_address(barrier)),
+        "r"(bytes)
+        : "memory");
 #endif
 }
 
@@ -97,8 +97,7 @@ GM_DEVICE void gm_bulk_wait_read(void)
 GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes)
-                 : "memory");
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
 #endif
 }
 
@@ -106,8 +105,7 @@ GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 
 #define gm_mbarrier_init(barrier) gm_sim_mbarrier_init(barrier)
 #define gm_mbarrier_expect(barrier, bytes) gm_sim_mbarrier_expect(barrier, bytes)
-#define gm_mbarrier_wait(barrier, parity)                                                          \
-    gm_sim_mbarrier_wait(barrier, parity, __FILE__, __LINE__)
+#define gm_mbarrier_wait(barrier, parity) gm_sim_mbarrier_wait(barrier, parity, __FILE__, __LINE__)
 #define gm_evict_first() UINT64_C(0)
 #define gm_bulk_load(shared, global, bytes, barrier, policy)                                       \
     ((void)(policy), gm_sim_bulk_load(shared, global, bytes, barrier, __FILE__, __LINE__))

@@ -18,10 +18,9 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend)
         }
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = gm_backend_get(name, backend);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
+    Py_BEGIN_ALLOW_THREADS status = gm_backend_get(name, backend);
+    Py_END_ALLOW_THREADS if (status != GM_OK)
+    {
         gm_raise(status);
         return -1;
     }
@@ -62,11 +61,12 @@ static bool holds_plain_bytes(PyArray_Descr *dtype)
 int gm_check_dtype(PyArray_Descr *dtype, const char *name)
 {
     if (!holds_plain_bytes(dtype)) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s has dtype %R, whose elements refer to Python's memory; accepted are dtypes "
-                     "of plain bytes (bool, integers, floats, complex, datetimes, fixed-width "
-                     "strings, and structures of these)",
-                     name, dtype);
+        PyErr_Format(
+            PyExc_TypeError,
+            "%s has dtype %R, whose elements refer to Python's memory; accepted are dtypes "
+            "of plain bytes (bool, integers, floats, complex, datetimes, fixed-width "
+            "strings, and structures of these)",
+            name, dtype);
         return -1;
     }
     int native = PyArray_ISNBO(dtype->byteorder);

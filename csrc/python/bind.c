@@ -27,8 +27,8 @@ const gm_family *gm_parse_family(PyObject *name)
     if (!family && !PyErr_Occurred()) {
         PyObject *known = PyUnicode_FromString("");
         for (int i = 0; known && i < gm_family_count; i++) {
-            Py_SETREF(known, PyUnicode_FromFormat("%U%s%s", known, i ? ", " : "",
-                                                  gm_families[i]->name));
+            Py_SETREF(known,
+                      PyUnicode_FromFormat("%U%s%s", known, i ? ", " : "", gm_families[i]->name));
         }
         if (known) {
             PyErr_Format(PyExc_ValueError, "family is %R, known are: %U", name, known);
@@ -42,8 +42,7 @@ int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant *
 {
     *variant = NULL;
     if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "variant must be a str, not %.100s",
-                     Py_TYPE(name)->tp_name);
+        PyErr_Format(PyExc_TypeError, "variant must be a str, not %.100s", Py_TYPE(name)->tp_name);
         return -1;
     }
     const char *text = PyUnicode_AsUTF8(name);
@@ -187,13 +186,11 @@ static int prepare(bound *b)
 static gm_status launch_and_release_gil(bound *b, bool wait)
 {
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = gm_launch(b->variant, &b->call, &b->plan);
+    Py_BEGIN_ALLOW_THREADS status = gm_launch(b->variant, &b->call, &b->plan);
     if (status == GM_OK && wait) {
         status = b->call.backend->wait(b->call.stream);
     }
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_END_ALLOW_THREADS return status;
 }
 
 static int choose_device(gm_call *call)
@@ -366,10 +363,8 @@ static gm_status copy_and_release_gil(const gm_call *call, void *to, const void 
                                       int64_t bytes, gm_direction direction)
 {
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = call->backend->copy(to, from, bytes, direction, call->stream);
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_BEGIN_ALLOW_THREADS status = call->backend->copy(to, from, bytes, direction, call->stream);
+    Py_END_ALLOW_THREADS return status;
 }
 
 static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
@@ -435,12 +430,11 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
         status = launch_and_release_gil(b, true);
     }
     if (status == GM_OK) {
-        status = copy_and_release_gil(call, PyArray_DATA(result), call->out.data,
-                                      call->out.bytes, GM_TO_HOST);
+        status = copy_and_release_gil(call, PyArray_DATA(result), call->out.data, call->out.bytes,
+                                      GM_TO_HOST);
     }
     if (status == GM_OK) {
-        Py_BEGIN_ALLOW_THREADS
-        status = call->backend->wait(call->stream);
+        Py_BEGIN_ALLOW_THREADS status = call->backend->wait(call->stream);
         Py_END_ALLOW_THREADS
     }
     if (status != GM_OK) {
@@ -519,7 +513,8 @@ gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream)
     memset(b.in, 0, sizeof b.in);
     b.call.family = gm_find_family("copy");
     if (!b.call.family) {
-        return gm_fail(GM_ERROR_VALUE, "the array is not C-contiguous, and there is no copy family");
+        return gm_fail(GM_ERROR_VALUE,
+                       "the array is not C-contiguous, and there is no copy family");
     }
     b.variant = NULL;
     b.call.backend = a->memory->backend;
@@ -577,8 +572,7 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
 /* ---- prepared calls ------------------------------------------------------------------------- */
 
 typedef struct gm_prepared {
-    PyObject_HEAD
-    bound bound;
+    PyObject_HEAD bound bound;
     PyObject *stream; /* kept alive */
 } gm_prepared;
 
@@ -683,13 +677,12 @@ PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t
         }
     }
     gm_status status = GM_OK;
-    Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t i = 0; status == GM_OK && kinds > 0 && i < launches; i++) {
+    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; status == GM_OK && kinds > 0 && i < launches; i++)
+    {
         bound *b = &((gm_prepared *)PyTuple_GET_ITEM(all, i % kinds))->bound;
         status = gm_launch(b->variant, &b->call, &b->plan);
     }
-    Py_END_ALLOW_THREADS
-    Py_DECREF(all);
+    Py_END_ALLOW_THREADS Py_DECREF(all);
     if (status != GM_OK) {
         return gm_raise(status);
     }

@@ -72,9 +72,9 @@ static PyObject *family_dict(const gm_family *family)
         Py_XDECREF(variants);
         return NULL;
     }
-    return Py_BuildValue("{s:s, s:s, s:N, s:N, s:N, s:N}", "name", family->name, "doc",
-                         family->doc, "inputs", inputs, "dtypes", text_or_none(family->dtypes),
-                         "parameters", parameters, "variants", variants);
+    return Py_BuildValue("{s:s, s:s, s:N, s:N, s:N, s:N}", "name", family->name, "doc", family->doc,
+                         "inputs", inputs, "dtypes", text_or_none(family->dtypes), "parameters",
+                         parameters, "variants", variants);
 }
 
 PyObject *gm_core_families(PyObject *module, PyObject *unused)
@@ -161,8 +161,8 @@ PyObject *gm_core_attributes(PyObject *module, PyObject *args, PyObject *keyword
     return Py_BuildValue("{s:i, s:L, s:L, s:L, s:i, s:i, s:d, s:i}", "registers", a.registers,
                          "local_bytes", (long long)a.local_bytes, "shared_bytes",
                          (long long)a.shared_bytes, "constant_bytes", (long long)a.constant_bytes,
-                         "max_threads", a.max_threads, "blocks", a.blocks, "occupancy",
-                         a.occupancy, "binary_version", a.binary_version);
+                         "max_threads", a.max_threads, "blocks", a.blocks, "occupancy", a.occupancy,
+                         "binary_version", a.binary_version);
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */
@@ -183,8 +183,8 @@ static PyObject *device_dict(const gm_figures *f, int64_t free_bytes)
     char capability[16] = "", pci[32] = "";
     if (f->capability) {
         snprintf(capability, sizeof capability, "%d.%d", f->capability / 10, f->capability % 10);
-        snprintf(pci, sizeof pci, "%04x:%02x:%02x.0", (unsigned)f->pci_domain,
-                 (unsigned)f->pci_bus, (unsigned)f->pci_device);
+        snprintf(pci, sizeof pci, "%04x:%02x:%02x.0", (unsigned)f->pci_domain, (unsigned)f->pci_bus,
+                 (unsigned)f->pci_device);
     }
     return Py_BuildValue(
         "{s:s, s:s, s:i, s:i, s:i, s:i, s:L, s:L, s:L, s:L, s:L, s:L, s:L, s:i, s:i, s:i, s:i, "
@@ -217,10 +217,8 @@ PyObject *gm_core_backend_info(PyObject *module, PyObject *name)
         return NULL;
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->open();
-    Py_END_ALLOW_THREADS
-    char reason[sizeof gm_last_error()->message] = "";
+    Py_BEGIN_ALLOW_THREADS status = backend->open();
+    Py_END_ALLOW_THREADS char reason[sizeof gm_last_error()->message] = "";
     if (status != GM_OK) {
         snprintf(reason, sizeof reason, "%s", gm_last_error()->message);
     }
@@ -290,12 +288,11 @@ static bool same_line(const gm_site *a, const gm_site *b)
 
 static PyObject *site_dict(const gm_site *s)
 {
-    return Py_BuildValue("{s:z, s:i, s:s, s:s, s:i, s:L, s:L, s:L, s:L, s:L}", "file", s->file,
-                         "line", s->line, "space", gm_space_name(s->space), "kind",
-                         s->kind == GM_LOAD ? "load" : "store", "width", s->width * 8, "requests",
-                         (long long)s->requests, "lanes", (long long)s->lanes, "bytes",
-                         (long long)s->bytes, "sectors", (long long)s->sectors, "lines",
-                         (long long)s->lines);
+    return Py_BuildValue(
+        "{s:z, s:i, s:s, s:s, s:i, s:L, s:L, s:L, s:L, s:L}", "file", s->file, "line", s->line,
+        "space", gm_space_name(s->space), "kind", s->kind == GM_LOAD ? "load" : "store", "width",
+        s->width * 8, "requests", (long long)s->requests, "lanes", (long long)s->lanes, "bytes",
+        (long long)s->bytes, "sectors", (long long)s->sectors, "lines", (long long)s->lines);
 }
 
 static int compare_sites(const void *left, const void *right)
@@ -311,8 +308,8 @@ static int compare_sites(const void *left, const void *right)
     return (int)a->kind - (int)b->kind;
 }
 
-PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant,
-                          const gm_trace *trace, PyObject *result)
+PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, const gm_trace *trace,
+                          PyObject *result)
 {
     int merged = 0;
     gm_site *sites = malloc(((size_t)trace->site_count + 1) * sizeof *sites);

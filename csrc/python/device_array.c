@@ -30,13 +30,12 @@ static gm_memory_object *memory_new(const gm_backend *backend, int64_t bytes)
     memory->backend = backend;
     memory->address = NULL;
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->current_device(&memory->device);
+    Py_BEGIN_ALLOW_THREADS status = backend->current_device(&memory->device);
     if (status == GM_OK) {
         status = backend->allocate(bytes, &memory->address);
     }
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
+    Py_END_ALLOW_THREADS if (status != GM_OK)
+    {
         memory->address = NULL;
         Py_DECREF(memory);
         gm_raise(status);
@@ -136,17 +135,15 @@ static void array_dealloc(PyObject *self)
 
 /* ---- moving ------------------------------------------------------------------------------- */
 
-static gm_status copy_and_wait(const gm_backend *backend, void *to, const void *from,
-                               int64_t bytes, gm_direction direction, gm_stream stream)
+static gm_status copy_and_wait(const gm_backend *backend, void *to, const void *from, int64_t bytes,
+                               gm_direction direction, gm_stream stream)
 {
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->copy(to, from, bytes, direction, stream);
+    Py_BEGIN_ALLOW_THREADS status = backend->copy(to, from, bytes, direction, stream);
     if (status == GM_OK) {
         status = backend->wait(stream);
     }
-    Py_END_ALLOW_THREADS
-    return status;
+    Py_END_ALLOW_THREADS return status;
 }
 
 PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
@@ -180,9 +177,8 @@ PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
                                    PyArray_DIMS(array));
     }
     if (made) {
-        gm_status status =
-            copy_and_wait(backend, PyArray_DATA(made->layout), PyArray_DATA(array),
-                          PyArray_NBYTES(array), GM_TO_DEVICE, stream);
+        gm_status status = copy_and_wait(backend, PyArray_DATA(made->layout), PyArray_DATA(array),
+                                         PyArray_NBYTES(array), GM_TO_DEVICE, stream);
         if (status != GM_OK) {
             Py_CLEAR(made);
             gm_raise(status);
@@ -220,8 +216,7 @@ static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywo
     const gm_backend *backend = self->memory->backend;
     PyObject *out = Py_None, *stream_object = NULL;
     gm_stream stream;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:to_host", names, &out,
-                                     &stream_object) ||
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:to_host", names, &out, &stream_object) ||
         gm_parse_stream(stream_object, backend, &stream) < 0 ||
         (out != Py_None && check_host_out(self, out) < 0)) {
         return NULL;
@@ -244,9 +239,9 @@ static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywo
             host = (PyArrayObject *)Py_NewRef(out);
         } else {
             Py_INCREF(PyArray_DESCR(layout));
-            host = (PyArrayObject *)PyArray_NewFromDescr(
-                &PyArray_Type, PyArray_DESCR(layout), PyArray_NDIM(layout), PyArray_DIMS(layout),
-                NULL, NULL, 0, NULL);
+            host = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(layout),
+                                                         PyArray_NDIM(layout), PyArray_DIMS(layout),
+                                                         NULL, NULL, 0, NULL);
             if (!host) {
                 Py_XDECREF(packed);
                 return NULL;
@@ -289,10 +284,10 @@ static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *ke
         return NULL;
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
+    Py_BEGIN_ALLOW_THREADS status =
+        backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
+    Py_END_ALLOW_THREADS if (status != GM_OK)
+    {
         return gm_raise(status);
     }
     Py_RETURN_NONE;
@@ -423,9 +418,8 @@ static PyObject *array_repr(PyObject *object)
     if (!shape) {
         return NULL;
     }
-    PyObject *text =
-        PyUnicode_FromFormat("DeviceArray(shape=%R, dtype='%S', backend='%s')", shape,
-                             PyArray_DESCR(self->layout), self->memory->backend->name);
+    PyObject *text = PyUnicode_FromFormat("DeviceArray(shape=%R, dtype='%S', backend='%s')", shape,
+                                          PyArray_DESCR(self->layout), self->memory->backend->name);
     Py_DECREF(shape);
     return text;
 }

@@ -18,8 +18,8 @@ int gm_errors_init(PyObject *module)
         "Attributes: ``kernel``, ``file``, ``line``, ``block``, ``thread``; None where unknown.",
         PyExc_RuntimeError, NULL);
     unavailable_error = PyErr_NewExceptionWithDoc(
-        "gpumem.UnavailableError",
-        "A backend or a variant is not here; the message says why.", PyExc_RuntimeError, NULL);
+        "gpumem.UnavailableError", "A backend or a variant is not here; the message says why.",
+        PyExc_RuntimeError, NULL);
     if (!cuda_error || !simulation_error || !unavailable_error) {
         return -1;
     }
@@ -81,8 +81,8 @@ PyObject *gm_raise(gm_status status)
         }
         return NULL;
     }
-    PyObject *type = status > GM_OK && status < GM_ERROR_INTERRUPTED ? *types[status]
-                                                                    : PyExc_SystemError;
+    PyObject *type =
+        status > GM_OK && status < GM_ERROR_INTERRUPTED ? *types[status] : PyExc_SystemError;
     bool from_cuda = error->code != 0;
     if (status == GM_ERROR_MEMORY && from_cuda) {
         type = cuda_memory_error;
@@ -98,13 +98,12 @@ PyObject *gm_raise(gm_status status)
                    set(exception, "call", PyUnicode_FromString(error->call)) &&
                    set(exception, "sticky", PyBool_FromLong(error->sticky));
     } else if (status == GM_ERROR_SIMULATION) {
-        complete =
-            set(exception, "kernel", Py_BuildValue("z", error->kernel)) &&
-            set(exception, "file", Py_BuildValue("z", error->file)) &&
-            set(exception, "line",
-                error->line ? PyLong_FromLong(error->line) : Py_NewRef(Py_None)) &&
-            set(exception, "block", triple_or_none(error->located, error->block)) &&
-            set(exception, "thread", triple_or_none(error->located, error->thread));
+        complete = set(exception, "kernel", Py_BuildValue("z", error->kernel)) &&
+                   set(exception, "file", Py_BuildValue("z", error->file)) &&
+                   set(exception, "line",
+                       error->line ? PyLong_FromLong(error->line) : Py_NewRef(Py_None)) &&
+                   set(exception, "block", triple_or_none(error->located, error->block)) &&
+                   set(exception, "thread", triple_or_none(error->located, error->thread));
     }
     if (complete) {
         PyErr_SetObject(type, exception);

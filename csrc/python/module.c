@@ -13,17 +13,16 @@ static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keyword
         return NULL;
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->wait_all();
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
+    Py_BEGIN_ALLOW_THREADS status = backend->wait_all();
+    Py_END_ALLOW_THREADS if (status != GM_OK)
+    {
         return gm_raise(status);
     }
     Py_RETURN_NONE;
 }
 
-#define FAST(function) (PyCFunction)(void (*)(void))function, METH_FASTCALL
-#define KEYWORDS(function) (PyCFunction)(void (*)(void))function, METH_VARARGS | METH_KEYWORDS
+#define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
+#define KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
     {"call", FAST(gm_core_call),

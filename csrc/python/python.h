@@ -18,8 +18,7 @@
 
 /* Device memory, freed with its last array. */
 typedef struct gm_memory_object {
-    PyObject_HEAD
-    const gm_backend *backend;
+    PyObject_HEAD const gm_backend *backend;
     int device;
     void *address;
 } gm_memory_object;
@@ -27,14 +26,12 @@ typedef struct gm_memory_object {
 /* The layout is an ndarray over the device's addresses: NumPy does the arithmetic of shapes,
  * strides and views. It never leaves this module, and nothing may read through it. */
 typedef struct gm_device_array {
-    PyObject_HEAD
-    gm_memory_object *memory;
+    PyObject_HEAD gm_memory_object *memory;
     PyArrayObject *layout;
 } gm_device_array;
 
 typedef struct gm_stream_object {
-    PyObject_HEAD
-    const gm_backend *backend;
+    PyObject_HEAD const gm_backend *backend;
     gm_stream handle;
 } gm_stream_object;
 
@@ -87,7 +84,7 @@ PyObject *gm_core_attributes(PyObject *module, PyObject *args, PyObject *keyword
 PyObject *gm_core_backend(PyObject *module, PyObject *args);
 PyObject *gm_core_backend_info(PyObject *module, PyObject *name);
 PyObject *gm_build_facts(void);
-PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant,
-                          const gm_trace *trace, PyObject *result);
+PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, const gm_trace *trace,
+                          PyObject *result);
 
 #endif

@@ -2,8 +2,7 @@
 #include "python/python.h"
 
 typedef struct gm_event_object {
-    PyObject_HEAD
-    const gm_backend *backend;
+    PyObject_HEAD const gm_backend *backend;
     gm_event handle;
 } gm_event_object;
 
@@ -51,10 +50,9 @@ static PyObject *stream_synchronize(PyObject *object, PyObject *unused)
     (void)unused;
     gm_stream_object *self = (gm_stream_object *)object;
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = self->backend->wait(self->handle);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
+    Py_BEGIN_ALLOW_THREADS status = self->backend->wait(self->handle);
+    Py_END_ALLOW_THREADS if (status != GM_OK)
+    {
         return gm_raise(status);
     }
     Py_RETURN_NONE;
@@ -150,11 +148,10 @@ static PyObject *event_elapsed(PyObject *object, PyObject *later)
     }
     float milliseconds = 0;
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = self->backend->event_elapsed(self->handle, ((gm_event_object *)later)->handle,
-                                          &milliseconds);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
+    Py_BEGIN_ALLOW_THREADS status = self->backend->event_elapsed(
+        self->handle, ((gm_event_object *)later)->handle, &milliseconds);
+    Py_END_ALLOW_THREADS if (status != GM_OK)
+    {
         return gm_raise(status);
     }
     return PyFloat_FromDouble(milliseconds);

@@ -10,8 +10,8 @@ static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance
     for (int i = 0; i < trace->region_count; i++) {
         gm_region region = trace->regions[i];
         bool is_before = address < region.begin;
-        uintptr_t gap = is_before ? region.begin - address
-                                  : (address < region.end ? 0 : address - region.end);
+        uintptr_t gap =
+            is_before ? region.begin - address : (address < region.end ? 0 : address - region.end);
         if (found < 0 || gap < *distance) {
             found = i;
             *distance = gap;

@@ -75,8 +75,7 @@ void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t
     store(barrier, state);
 }
 
-void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file,
-                       int line)
+void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file, int line)
 {
     move(global, shared, bytes, __builtin_return_address(0), file, line);
 }

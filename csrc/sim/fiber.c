@@ -132,8 +132,8 @@ static void *prepare(char *top, start *s)
 {
     void **sp = (void **)(top - 160);
     memset(sp, 0, 160);
-    sp[0] = s;                               /* x19 */
-    sp[1] = (void *)(uintptr_t)fiber_main;   /* x20 */
+    sp[0] = s;                                  /* x19 */
+    sp[1] = (void *)(uintptr_t)fiber_main;      /* x20 */
     sp[11] = (void *)(uintptr_t)gm_fiber_begin; /* x30 */
     return sp;
 }

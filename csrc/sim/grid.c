@@ -38,7 +38,7 @@ typedef struct strand {
     gm_fiber *fiber; /* its own once it has waited */
     gm_index index;
     strand_state state;
-    unsigned mask; /* AT_WARP: the lanes it waits for */
+    unsigned mask;    /* AT_WARP: the lanes it waits for */
     const char *file; /* where it waits */
     int line;
 } strand;
@@ -337,17 +337,17 @@ static gm_status barrier_diverged(worker *w)
     gm_index e = w->strands[ended].index;
     gm_lane.thread_index = w->strands[waits].index;
     gm_fail(GM_ERROR_SIMULATION,
-            "a barrier that not all threads of the block reach: thread (%u, %u, %u) has ended",
-            e.x, e.y, e.z);
+            "a barrier that not all threads of the block reach: thread (%u, %u, %u) has ended", e.x,
+            e.y, e.z);
     return locate(w, w->strands[waits].file, w->strands[waits].line);
 }
 
 static gm_status run_block(worker *w, int64_t number)
 {
     const gm_dim grid = w->grid->grid;
-    gm_lane.block_index = (gm_index){(unsigned)(number % grid.x),
-                                     (unsigned)(number / grid.x % grid.y),
-                                     (unsigned)(number / grid.x / grid.y)};
+    gm_lane.block_index =
+        (gm_index){(unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y),
+                   (unsigned)(number / grid.x / grid.y)};
     w->done = 0;
     for (bool fresh = true; w->done < w->threads; fresh = false) {
         if (!fresh) {

@@ -5,6 +5,7 @@
  */
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sim/hooks.h"
 
@@ -43,6 +44,32 @@ WIDTHS(__tsan_unaligned_volatile_write, 1)
 
 RANGE(__tsan_read_range, 0)
 RANGE(__tsan_write_range, 1)
+
+/* Clang calls these where GCC moves structures itself. */
+HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes);
+HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes)
+{
+    const void *code = __builtin_return_address(0);
+    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, 0, NULL, 0);
+    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, 1, NULL, 0);
+    return memcpy(to, from, bytes);
+}
+
+HOOK *__tsan_memmove(void *to, const void *from, size_t bytes);
+HOOK *__tsan_memmove(void *to, const void *from, size_t bytes)
+{
+    const void *code = __builtin_return_address(0);
+    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, 0, NULL, 0);
+    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, 1, NULL, 0);
+    return memmove(to, from, bytes);
+}
+
+HOOK *__tsan_memset(void *to, int byte, size_t bytes);
+HOOK *__tsan_memset(void *to, int byte, size_t bytes)
+{
+    gm_sim_access(__builtin_return_address(0), (uintptr_t)to, (uint32_t)bytes, 1, NULL, 0);
+    return memset(to, byte, bytes);
+}
 
 HOOK __tsan_init(void);
 HOOK __tsan_init(void)

@@ -9,11 +9,11 @@
 
 #define GM_HIDDEN __attribute__((visibility("hidden")))
 
+/* Not thread_local: C++ would ask for an initialiser that C never writes. */
+#define GM_THREAD_LOCAL __thread
+
 #ifdef __cplusplus
-#define GM_THREAD_LOCAL thread_local
 extern "C" {
-#else
-#define GM_THREAD_LOCAL _Thread_local
 #endif
 
 typedef struct gm_index {
@@ -29,19 +29,16 @@ typedef struct gm_lane_state {
  * name, which hides this one and saves the thread-local look-up. */
 extern GM_HIDDEN GM_THREAD_LOCAL gm_lane_state gm_lane;
 
-
 /* file and line are those of the call in the kernel. */
 GM_HIDDEN void gm_sim_barrier(const char *file, int line);
 
 /* Rendezvous of the lanes in mask: each brings a value, afterwards all can be read. */
-GM_HIDDEN void gm_sim_exchange(unsigned mask, uint64_t value,
-                                                           const char *file, int line);
+GM_HIDDEN void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line);
 GM_HIDDEN uint64_t gm_sim_exchanged(unsigned lane);
 GM_HIDDEN unsigned gm_sim_lane(void);
 
 /* Stops the kernel with an error at this place. */
-GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault(const char *file, int line,
-                                                                  const char *what);
+GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault(const char *file, int line, const char *what);
 
 #ifdef __cplusplus
 }

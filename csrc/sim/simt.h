@@ -72,8 +72,8 @@ template <typename type> struct gm_members<type, 4> {
 
 template <typename type, int count>
 struct __attribute__((aligned(sizeof(type) * count))) gm_vector : gm_members<type, count> {
-    typedef type whole_type
-        __attribute__((vector_size(sizeof(type) * count), aligned(sizeof(type) * count), may_alias));
+    typedef type whole_type __attribute__((vector_size(sizeof(type) * count),
+                                           aligned(sizeof(type) * count), may_alias));
 
     gm_vector() = default;
     __forceinline__ gm_vector(const gm_vector &other)
@@ -203,8 +203,8 @@ static inline type gm_shuffle_down(const char *file, int line, unsigned mask, ty
 }
 
 template <typename type>
-static inline type gm_shuffle_xor(const char *file, int line, unsigned mask, type value,
-                                  int lanes, int width = warpSize)
+static inline type gm_shuffle_xor(const char *file, int line, unsigned mask, type value, int lanes,
+                                  int width = warpSize)
 {
     unsigned lane = gm_sim_lane();
     unsigned source = lane ^ (unsigned)lanes;

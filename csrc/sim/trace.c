@@ -205,8 +205,8 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
     trace->image = module.image;
     trace->shared_static = module.shared;
     trace->lane = (gm_region){(uintptr_t)&gm_lane, (uintptr_t)(&gm_lane + 1)};
-    trace->arguments = (gm_region){(uintptr_t)launch->args,
-                                   (uintptr_t)launch->args + launch->args_size};
+    trace->arguments =
+        (gm_region){(uintptr_t)launch->args, (uintptr_t)launch->args + launch->args_size};
     trace->shared_dynamic = (gm_region){(uintptr_t)launch->shared_dynamic,
                                         (uintptr_t)launch->shared_dynamic + launch->shared_bytes};
     trace->stacks = launch->stacks;

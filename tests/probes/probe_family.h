@@ -1,8 +1,8 @@
 /* The family around a ladder of probes; after GM_FAMILY, GM_LADDER and family.h. */
 #include <string.h>
 
-#include "probe.h"
 #include "backend/backend.h"
+#include "probe.h"
 
 static gm_status probe_result(gm_call *call)
 {
@@ -20,8 +20,8 @@ static const gm_variant *probe_choose(const gm_call *call)
 static gm_status probe_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     probe_args *args = (probe_args *)plan->args;
-    *args = (probe_args){(const float *)call->in[0].data, (float *)call->out.data,
-                         call->in[0].size, call->parameters[0], call->parameters[1]};
+    *args = (probe_args){(const float *)call->in[0].data, (float *)call->out.data, call->in[0].size,
+                         call->parameters[0], call->parameters[1]};
     plan->args_size = sizeof *args;
     if (args->n > 0) {
         plan->grid.x = gm_grid_blocks(variant, call, args->n, 0);

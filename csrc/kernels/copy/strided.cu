@@ -8,8 +8,7 @@
  */
 #include "copy.h"
 
-template <typename index_type>
-GM_DEVICE int64_t offset_of(const copy_strided_args &a, index_type i)
+template <typename index_type> GM_DEVICE int64_t offset_of(const copy_strided_args &a, index_type i)
 {
     int64_t offset = 0;
     for (int d = a.ndim - 1; d > 0; d--) {
@@ -34,20 +33,10 @@ template <typename unit> GM_DEVICE void copy_units(const copy_strided_args &a)
 GM_KERNEL(copy_strided, copy_strided_args)
 {
     switch (a.width) {
-    case 1:
-        copy_units<uint8_t>(a);
-        break;
-    case 2:
-        copy_units<uint16_t>(a);
-        break;
-    case 4:
-        copy_units<uint32_t>(a);
-        break;
-    case 8:
-        copy_units<uint2>(a);
-        break;
-    case 16:
-        copy_units<uint4>(a);
-        break;
+    case 1: copy_units<uint8_t>(a); break;
+    case 2: copy_units<uint16_t>(a); break;
+    case 4: copy_units<uint32_t>(a); break;
+    case 8: copy_units<uint2>(a); break;
+    case 16: copy_units<uint4>(a); break;
     }
 }

@@ -9,10 +9,10 @@
  */
 #include "copy.h"
 
-typedef struct __align__(16) record {
+struct alignas(16) record {
     int first, second;
     double third;
-} record;
+};
 
 GM_KERNEL(copy_struct16, copy_args)
 {

@@ -26,19 +26,16 @@ GM_KERNEL(copy_vec4_unrolled, copy_args)
     gm_wait_for_previous();
     for (int64_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
         int64_t i = base + threadIdx.x;
-        if (base + tile <= n) {
-            uint4 held[UNROLL];
+        uint4 held[UNROLL];
 #pragma unroll
-            for (int k = 0; k < UNROLL; k++) {
-                held[k] = __ldcs(&in[i + k * step]);
-            }
+        for (int k = 0; k < UNROLL; k++) {
+            int64_t from = i + k * step < n ? i + k * step : n - 1; /* a load needs no branch */
+            held[k] = __ldcs(&in[from]);
+        }
 #pragma unroll
-            for (int k = 0; k < UNROLL; k++) {
+        for (int k = 0; k < UNROLL; k++) {
+            if (i + k * step < n) {
                 __stcs(&out[i + k * step], held[k]);
-            }
-        } else {
-            for (; i < n; i += step) {
-                __stcs(&out[i], __ldcs(&in[i]));
             }
         }
     }

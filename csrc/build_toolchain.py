@@ -1,0 +1,250 @@
+"""What gpumem is built with: the host's compilers, nvcc, and the GPUs to compile for.
+
+All of it can be said by environment variables (CC, CXX; NVCC, CUDA_HOME, CUDA_PATH; GPUMEM_CUDA,
+GPUMEM_CUDA_ARCHS); a value that makes no sense is an error that says what would.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shlex
+import shutil
+import site
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+SYSTEM_CUDA = Path("/usr/local/cuda")
+DEFAULT_ARCHS = ("80", "90a", "100", "120")
+
+
+class BuildError(Exception):
+    """The build cannot go on; the message is for whoever started it."""
+
+
+def run(command: Sequence[str | Path], **options) -> subprocess.CompletedProcess[str]:
+    """Run a command in the C locale and capture what it says."""
+    options |= {"env": {**os.environ, "LC_ALL": "C"}, "capture_output": True}
+    try:
+        return subprocess.run(
+            [str(word) for word in command], text=True, errors="replace", check=False, **options
+        )
+    except OSError as error:
+        raise BuildError(f"gpumem: cannot run {command[0]}: {error.strerror}") from error
+
+
+# ---- the host's compilers -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C or C++ compiler: its command, its family and what it builds for."""
+
+    command: tuple[str, ...]
+    clang: bool
+    machine: str  # "x86_64", "aarch64" or ""
+    identity: str  # changes when the compiler does
+
+    @property
+    def program(self) -> str:
+        """The compiler proper, without a wrapper such as ccache or any flags."""
+        wrappers = {"ccache", "sccache", "distcc"}
+        return next(word for word in self.command if Path(word).name not in wrappers)
+
+
+def host_compiler(
+    variable: str, names: Sequence[str], environment: Mapping[str, str] = os.environ
+) -> Compiler:
+    """The compiler that the variable (CC or CXX) names, else the first of `names` on the PATH."""
+    command = shlex.split(environment.get(variable, ""))
+    command = command or [next((name for name in names if shutil.which(name)), names[0])]
+    # The predefined macros tell everything, for any compiler, in one call.
+    done = run([*command, "-dM", "-E", "-x", "c", os.devnull])
+    macros = dict(re.findall(r"^#define (\w+) (.*)$", done.stdout, re.M))
+    if done.returncode or "__GNUC__" not in macros:
+        raise BuildError(
+            f"gpumem: {variable} is {shlex.join(command)!r}, which does not work as GCC and Clang"
+            f" do. {done.stderr.strip()}"
+        )
+    machine = next((name for name in ("x86_64", "aarch64") if f"__{name}__" in macros), "")
+    identity = f"{shutil.which(command[0])} {macros['__VERSION__']} {machine}"
+    return Compiler(tuple(command), "__clang__" in macros, machine, identity)
+
+
+# ---- nvcc -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """An nvcc with the headers and libraries that belong to it, and what to compile for."""
+
+    nvcc: Path
+    version: str  # "13.0"
+    include: Path
+    libraries: tuple[Path, ...]
+    archs: tuple[str, ...] = ()  # "80", "90a", ...; "native" alone when only nvcc can tell
+    ptx: str | None = None  # the one whose PTX goes in too, for devices yet to come
+
+    def describe_archs(self, separator: str) -> str:
+        return separator.join(self.archs) + ("+PTX" if self.ptx else "")
+
+    def code_flags(self) -> list[str]:
+        if self.archs == ("native",):
+            return ["-arch=native"]
+        flags = []
+        for arch in self.archs:
+            codes = f"sm_{arch},compute_{arch}" if arch == self.ptx else f"sm_{arch}"
+            flags += ["-gencode", f"arch=compute_{arch},code=[{codes}]"]
+        return flags
+
+
+def choose_toolkit(
+    announce: Callable[[str], None] = print, environment: Mapping[str, str] = os.environ
+) -> Toolkit | None:
+    """The toolkit that GPUMEM_CUDA and the machine ask for, told in one line; None: no CUDA."""
+    wanted = environment.get("GPUMEM_CUDA", "").strip().lower() or "auto"
+    if wanted not in ("auto", "1", "0"):
+        raise BuildError(f"gpumem: GPUMEM_CUDA is {wanted!r}; it should be auto, 1 or 0")
+    wanted_archs(environment)  # nonsense is an error, with or without nvcc
+    if wanted == "0":
+        announce("gpumem: GPUMEM_CUDA is 0, building the simulator alone")
+        return None
+    toolkit = find_toolkit(environment)
+    if isinstance(toolkit, str):
+        if wanted == "1":
+            raise BuildError(f"gpumem: GPUMEM_CUDA is 1, but no usable nvcc was found. {toolkit}")
+        announce(
+            "gpumem: no nvcc found, building the simulator alone (set CUDA_HOME or NVCC to point"
+            f" at one). {toolkit}"
+        )
+        return None
+    toolkit = choose_archs(toolkit, announce, environment)
+    announce(
+        f"gpumem: CUDA kernels for {toolkit.describe_archs(', ')}"
+        f" with nvcc {toolkit.version} ({toolkit.nvcc})"
+    )
+    return toolkit
+
+
+def find_toolkit(environment: Mapping[str, str] = os.environ) -> Toolkit | str:
+    """The first usable CUDA toolkit, or a sentence on where it was looked for."""
+    if explicit := environment.get("NVCC"):
+        nvcc = Path(shutil.which(explicit, path=environment.get("PATH")) or explicit)
+        toolkit = open_toolkit(nvcc)
+        if isinstance(toolkit, str):
+            raise BuildError(
+                f"gpumem: NVCC is {explicit!r}, which {toolkit}; it should be the path of an nvcc"
+            )
+        return toolkit
+    looked = ["NVCC (not set)"]
+    for how, nvcc in nvcc_candidates(environment):
+        toolkit = open_toolkit(nvcc) if nvcc else "nothing"
+        if isinstance(toolkit, Toolkit):
+            return toolkit
+        looked.append(f"{how} ({nvcc} {toolkit})" if nvcc else f"{how} ({toolkit})")
+    return f"Looked at {', '.join(looked)}."
+
+
+def nvcc_candidates(environment: Mapping[str, str] = os.environ) -> list[tuple[str, Path | None]]:
+    """Where nvcc may be, best first: how it is found and its path, None when that leads nowhere."""
+    found: list[tuple[str, Path | None]] = []
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        home = environment.get(variable)
+        found.append((variable, Path(home, "bin", "nvcc") if home else None))
+    on_path = shutil.which("nvcc", path=environment.get("PATH", os.defpath))
+    found.append(("PATH", Path(on_path) if on_path else None))
+    found.append((str(SYSTEM_CUDA), SYSTEM_CUDA / "bin" / "nvcc"))
+    # When pip builds in an environment of its own, sys.path is that one's; the interpreter's own
+    # packages are where sysconfig says.
+    folders = [*sys.path, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
+    folders += [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
+    pip: list[Path | None] = []
+    for folder in dict.fromkeys(folders):
+        pip += sorted(Path(folder or ".").glob("nvidia/cu[0-9]*/bin/nvcc"), reverse=True)
+    return found + [("the nvidia-cuda-nvcc package", path) for path in pip or [None]]
+
+
+def open_toolkit(nvcc: Path) -> Toolkit | str:
+    """The toolkit around an nvcc, or what is wrong with it."""
+    if not nvcc.is_file() or not os.access(nvcc, os.X_OK):
+        return "is not there"
+    version = re.search(r"release (\d+\.\d+)", run([nvcc, "--version"]).stdout)
+    if not version:
+        return "does not tell its version"
+    targets = {"x86_64": ["x86_64-linux"], "aarch64": ["sbsa-linux", "aarch64-linux"]}
+    parts = [".", *(f"targets/{target}" for target in targets.get(platform.machine(), []))]
+    # nvcc itself may be a link, as may the folder that it is in.
+    tops = dict.fromkeys([nvcc.parent.parent, nvcc.resolve().parent.parent])
+    places = [top / part for top in tops for part in parts]
+    headers = [p / "include" for p in places if (p / "include" / "cuda_runtime.h").exists()]
+    folders = [p / lib for p in places for lib in ("lib64", "lib") if (p / lib).is_dir()]
+    libraries = list({folder.resolve(): folder for folder in reversed(folders)}.values())[::-1]
+    if not headers:
+        return "has no cuda_runtime.h beside it"
+    if not any((folder / "libcudart_static.a").exists() for folder in libraries):
+        return "has no libcudart_static.a beside it"
+    return Toolkit(nvcc, version[1], headers[0], tuple(libraries))
+
+
+# ---- targets --------------------------------------------------------------------------------
+
+
+def choose_archs(
+    toolkit: Toolkit, announce: Callable[[str], None], environment: Mapping[str, str] = os.environ
+) -> Toolkit:
+    """The toolkit with the targets of GPUMEM_CUDA_ARCHS, or those of the default it knows."""
+    text = environment.get("GPUMEM_CUDA_ARCHS", "").strip()
+    archs = wanted_archs(environment)
+    if archs == ["native"]:
+        archs = native_archs()
+    if archs == ["native"]:
+        return replace(toolkit, archs=("native",))
+    listed = run([toolkit.nvcc, "--list-gpu-code"]).stdout
+    known = set(re.findall(r"sm_(\d+)", listed))
+    unknown = [arch for arch in archs if arch.rstrip("af") not in known]
+    archs = [arch for arch in archs if arch not in unknown]
+    if unknown and (text or not archs):
+        raise BuildError(
+            f"gpumem: GPUMEM_CUDA_ARCHS is {text or 'the default'!r}, but nvcc {toolkit.version}"
+            f" does not know {', '.join(unknown)}; it knows {', '.join(sorted(known, key=int))}"
+        )
+    if unknown:
+        announce(f"gpumem: nvcc {toolkit.version} does not know {', '.join(unknown)}: left out")
+    # PTX of a lettered target would serve that one chip alone, which has its code already.
+    ptx = next((arch for arch in archs if arch.isdigit()), None)
+    return replace(toolkit, archs=tuple(archs), ptx=ptx)
+
+
+def wanted_archs(environment: Mapping[str, str] = os.environ) -> list[str]:
+    """GPUMEM_CUDA_ARCHS as a sorted list: "90a;80" is ["80", "90a"], "native" is ["native"]."""
+    text = environment.get("GPUMEM_CUDA_ARCHS", "").strip()
+    if not text:
+        return list(DEFAULT_ARCHS)
+    archs = list(dict.fromkeys(re.split(r"[,;\s]+", text.strip(" ,;").lower())))
+    if archs == ["native"]:
+        return archs
+    for arch in archs:
+        if not re.fullmatch(r"[1-9]\d{1,2}[af]?", arch):
+            raise BuildError(
+                f"gpumem: GPUMEM_CUDA_ARCHS is {text!r}, where {arch!r} is no target; it should be"
+                " native, or compute capabilities without the dot such as 80,90a,100,120"
+            )
+    return sorted(archs, key=lambda arch: (int(arch.rstrip("af")), arch))
+
+
+def native_archs() -> list[str]:
+    """Compute capabilities of the devices here, or ["native"] for nvcc to find out."""
+    if not shutil.which("nvidia-smi"):
+        return ["native"]
+    asked = run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"])
+    found = {line.strip().replace(".", "") for line in asked.stdout.splitlines()}
+    if asked.returncode or not found or not all(arch.isdigit() for arch in found):
+        return ["native"]
+    # 9.0 becomes 90a, with what only this very chip can do, as by default.
+    exact = {arch.rstrip("af"): arch for arch in DEFAULT_ARCHS}
+    return sorted((exact.get(arch, arch) for arch in found), key=lambda a: int(a.rstrip("af")))
