@@ -62,7 +62,7 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
         snprintf(left, sizeof left, ", %lld bytes (%.2f GiB) of %.2f GiB are free",
                  (long long)available, (double)available / gib, (double)total / gib);
     }
-    gm_fail(GM_ERROR_MEMORY, "The GPU is out of memory: %zu bytes (%.2f GiB) were asked for%s.",
+    gm_fail(GM_ERROR_MEMORY, "out of device memory: asked for %zu bytes (%.2f GiB)%s",
             asked, (double)asked / gib, left);
     return gm_cuda_annotate(GM_ERROR_MEMORY, cudaErrorMemoryAllocation, false, call);
 }
@@ -83,10 +83,12 @@ static cudaError_t take(const gm_cuda_device *device, size_t bytes, void **addre
 gm_status gm_cuda_allocate(int64_t bytes, void **address)
 {
     gm_cuda_device *device;
+    const gm_figures *figures;
 
     *address = NULL;
     TRY(gm_cuda_here(&device));
     TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
+    TRY(gm_cuda.figures(device->index, &figures));
     if (bytes < 0) {
         return gm_fail(GM_ERROR_VALUE, "cannot allocate %lld bytes", (long long)bytes);
     }
@@ -94,6 +96,9 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
     const char *call = device->pool ? "cudaMallocAsync(address, bytes, cudaStreamLegacy)"
                                     : "cudaMalloc(address, bytes)";
 
+    if (bytes > figures->memory_bytes) { /* CUDA calls some of these an invalid value */
+        return out_of_memory(device, asked, call);
+    }
     cudaError_t error = take(device, asked, address);
     if (error == cudaErrorMemoryAllocation && device->pool != NULL) {
         /* The pool may be in the way: let pending releases finish, empty it, try again. */

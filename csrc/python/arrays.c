@@ -3,6 +3,17 @@
 
 #include "python/python.h"
 
+const char *gm_c_string(PyObject *text, const char *name)
+{
+    Py_ssize_t length;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes && strlen(bytes) != (size_t)length) {
+        PyErr_Format(PyExc_ValueError, "%s is %R, which holds a null character", name, text);
+        return NULL;
+    }
+    return bytes;
+}
+
 int gm_parse_backend(PyObject *object, const gm_backend **backend)
 {
     const char *name = NULL;
@@ -12,7 +23,7 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend)
                          Py_TYPE(object)->tp_name);
             return -1;
         }
-        name = PyUnicode_AsUTF8(object);
+        name = gm_c_string(object, "backend");
         if (!name) {
             return -1;
         }
@@ -163,7 +174,11 @@ int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
             return -1;
         }
     }
-    PyObject *shared = PyObject_CallFunction(shares_memory, "OOi", a, b, 100000);
+    PyObject *arrays = Py_BuildValue("(OO)", a, b);
+    PyObject *limit = Py_BuildValue("{s:i}", "max_work", 100000);
+    PyObject *shared = arrays && limit ? PyObject_Call(shares_memory, arrays, limit) : NULL;
+    Py_XDECREF(arrays);
+    Py_XDECREF(limit);
     if (!shared) {
         if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* TooHardError is one */
             return -1;

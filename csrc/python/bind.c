@@ -22,7 +22,7 @@ typedef struct bound {
 
 const gm_family *gm_parse_family(PyObject *name)
 {
-    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const char *text = PyUnicode_Check(name) ? gm_c_string(name, "family") : NULL;
     const gm_family *family = text ? gm_find_family(text) : NULL;
     if (!family && !PyErr_Occurred()) {
         PyObject *known = PyUnicode_FromString("");
@@ -45,7 +45,7 @@ int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant *
         PyErr_Format(PyExc_TypeError, "variant must be a str, not %.100s", Py_TYPE(name)->tp_name);
         return -1;
     }
-    const char *text = PyUnicode_AsUTF8(name);
+    const char *text = gm_c_string(name, "variant");
     if (!text) {
         return -1;
     }

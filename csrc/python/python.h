@@ -44,6 +44,8 @@ int gm_errors_init(PyObject *module);
 bool gm_python_poll(void);
 
 /* arrays.c */
+/* The text of a str; NULL and an exception when C would see only a part of it. */
+const char *gm_c_string(PyObject *text, const char *name);
 /* Adds a new reference to the backend's name; -1 and an exception for a bad one. */
 int gm_parse_backend(PyObject *object, const gm_backend **backend);
 /* The stream's handle, NULL for None; -1 and an exception when it is of another backend. */
