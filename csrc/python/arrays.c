@@ -118,6 +118,44 @@ PyArrayObject *gm_host_array(PyObject *object, const char *name)
     return array;
 }
 
+/* The same elements as so many bytes: NumPy, moving structures, leaves out what pads them. */
+static PyArrayObject *opaque(PyArrayObject *array)
+{
+    if (!PyDataType_HASFIELDS(PyArray_DESCR(array))) {
+        return (PyArrayObject *)Py_NewRef(array);
+    }
+    PyArray_Descr *bytes = PyArray_DescrNewFromType(NPY_VOID);
+    if (!bytes) {
+        return NULL;
+    }
+    PyDataType_SET_ELSIZE(bytes, PyArray_ITEMSIZE(array));
+    return (PyArrayObject *)PyArray_View(array, bytes, NULL);
+}
+
+PyArrayObject *gm_contiguous(PyArrayObject *array)
+{
+    if (PyArray_IS_C_CONTIGUOUS(array)) {
+        return (PyArrayObject *)Py_NewRef(array);
+    }
+    PyArrayObject *bytes = opaque(array);
+    PyObject *copy = bytes ? PyArray_NewCopy(bytes, NPY_CORDER) : NULL;
+    Py_XDECREF(bytes);
+    if (copy && PyDataType_HASFIELDS(PyArray_DESCR(array))) {
+        Py_INCREF(PyArray_DESCR(array));
+        Py_SETREF(copy, PyArray_View((PyArrayObject *)copy, PyArray_DESCR(array), NULL));
+    }
+    return (PyArrayObject *)copy;
+}
+
+int gm_copy_into(PyArrayObject *to, PyArrayObject *from)
+{
+    PyArrayObject *bytes_to = opaque(to), *bytes_from = opaque(from);
+    int failed = bytes_to && bytes_from ? PyArray_CopyInto(bytes_to, bytes_from) : -1;
+    Py_XDECREF(bytes_to);
+    Py_XDECREF(bytes_from);
+    return failed;
+}
+
 void gm_describe(PyArrayObject *array, gm_array *described)
 {
     described->data = PyArray_BYTES(array);

@@ -389,7 +389,7 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
         goto done;
     }
     for (int i = 0; i < family->input_count; i++) {
-        Py_SETREF(arrays[i], (PyArrayObject *)PyArray_GETCONTIGUOUS(arrays[i]));
+        Py_SETREF(arrays[i], gm_contiguous(arrays[i]));
         if (!arrays[i]) {
             goto done;
         }
@@ -440,7 +440,7 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
     if (status != GM_OK) {
         gm_raise(status);
     } else if (out != Py_None && (PyObject *)result != out) {
-        if (PyArray_CopyInto((PyArrayObject *)out, result) == 0) {
+        if (gm_copy_into((PyArrayObject *)out, result) == 0) {
             answer = Py_NewRef(out);
         }
     } else {

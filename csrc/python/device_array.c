@@ -170,7 +170,7 @@ PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
     }
     PyArrayObject *array = gm_host_array(object, "a");
     if (array) {
-        Py_SETREF(array, (PyArrayObject *)PyArray_GETCONTIGUOUS(array));
+        Py_SETREF(array, gm_contiguous(array));
     }
     if (array) {
         made = gm_device_array_new(backend, PyArray_DESCR(array), PyArray_NDIM(array),
@@ -256,7 +256,7 @@ static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywo
         return gm_raise(status);
     }
     if (out != Py_None && (PyObject *)host != out) {
-        int copied = PyArray_CopyInto((PyArrayObject *)out, host);
+        int copied = gm_copy_into((PyArrayObject *)out, host);
         Py_DECREF(host);
         return copied < 0 ? NULL : Py_NewRef(out);
     }

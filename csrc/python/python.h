@@ -52,6 +52,10 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend);
 int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
+/* The array itself, or a copy in C order: every byte, padding of structures included. */
+PyArrayObject *gm_contiguous(PyArrayObject *array);
+/* to[...] = from, the same way; the dtypes are equivalent. */
+int gm_copy_into(PyArrayObject *to, PyArrayObject *from);
 int gm_check_dtype(PyArray_Descr *dtype, const char *name);
 /* Describes an ndarray, or the layout of a device array. */
 void gm_describe(PyArrayObject *array, gm_array *described);
