@@ -12,7 +12,7 @@ test: build
 	$(PYTHON) -m pytest
 
 bench: build
-	$(PYTHON) -m gpumem bench
+	$(PYTHON) -m gpumem bench copy
 
 format:
 	$(PYTHON) -m ruff check --fix .

@@ -14,7 +14,7 @@ BackendName = Literal["cuda", "sim"]
 
 build: dict[str, Any]
 """What was compiled in: ``{"cuda": bool, "nvcc": str | None, "archs": str | None,
-"compiler": str, "numpy": str}``."""
+"compiler": str}``."""
 
 class CudaError(RuntimeError):
     """A call of the CUDA runtime or driver failed."""
@@ -148,17 +148,21 @@ def launch_all(prepared: Sequence[Prepared], count: int, /) -> None:
 def traffic(
     family: str,
     variant: str,
-    inputs: tuple[ArrayLike, ...],
+    inputs: tuple[Any, ...],
     parameters: tuple[int, ...],
     /,
 ) -> dict[str, Any]:
-    """Run one call on the simulator under observation (always in simulated memory).
+    """Run one call on the simulator under observation, always in simulated memory.
+
+    Host arrays are packed on their way there; the layout of a DeviceArray on the simulator is
+    observed as it is.
 
     Returns ``{"family", "variant", "grid": (x, y, z), "block": (x, y, z), "shared_bytes",
-    "threads", "warps", "barriers", "result": ndarray, "sites": [dicts]}``. ``barriers``
+    "threads", "warps", "barriers", "result": as of call, "sites": [dicts]}``. ``barriers``
     counts block-wide barriers passed, over all blocks. One site is one source line, space
     ("global" | "shared" | "constant"), kind ("load" | "store") and width: ``{"file", "line",
-    "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked),
+    "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked for,
+    each once per request),
     "sectors", "lines"}``; for shared memory sectors and lines are 0.
     """
 

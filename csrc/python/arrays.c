@@ -171,6 +171,43 @@ void gm_describe(PyArrayObject *array, gm_array *described)
     }
 }
 
+static PyObject *shape_tuple(int ndim, const int64_t *shape)
+{
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int d = 0; tuple && d < ndim; d++) {
+        PyObject *length = PyLong_FromLongLong(shape[d]);
+        if (!length) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, d, length);
+    }
+    return tuple;
+}
+
+int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape)
+{
+    if (PyArray_DESCR(out) != dtype && !PyArray_EquivTypes(PyArray_DESCR(out), dtype)) {
+        PyErr_Format(PyExc_TypeError, "out has dtype %R, expected %R", PyArray_DESCR(out), dtype);
+        return -1;
+    }
+    bool same = PyArray_NDIM(out) == ndim;
+    for (int d = 0; same && d < ndim; d++) {
+        same = PyArray_DIM(out, d) == shape[d];
+    }
+    if (!same) {
+        PyObject *expected = shape_tuple(ndim, shape);
+        PyObject *given = PyObject_GetAttrString((PyObject *)out, "shape");
+        if (expected && given) {
+            PyErr_Format(PyExc_ValueError, "out has shape %R, expected %R", given, expected);
+        }
+        Py_XDECREF(expected);
+        Py_XDECREF(given);
+        return -1;
+    }
+    return 0;
+}
+
 /* First and one past the last byte; false for an array without elements. */
 static bool extent(PyArrayObject *array, uintptr_t *begin, uintptr_t *end)
 {

@@ -123,40 +123,11 @@ static int find_result(gm_call *call)
     return 0;
 }
 
-static PyObject *shape_tuple(int ndim, const int64_t *shape)
-{
-    PyObject *tuple = PyTuple_New(ndim);
-    for (int d = 0; tuple && d < ndim; d++) {
-        PyObject *length = PyLong_FromLongLong(shape[d]);
-        if (!length) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, d, length);
-    }
-    return tuple;
-}
-
 /* out against the expected result; out is an ndarray or a device array's layout. */
 static int check_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
                      PyArrayObject *const *inputs)
 {
-    bool same = PyArray_NDIM(out) == call->out.ndim;
-    for (int d = 0; same && d < call->out.ndim; d++) {
-        same = PyArray_DIM(out, d) == call->out.shape[d];
-    }
-    if (PyArray_DESCR(out) != dtype && !PyArray_EquivTypes(PyArray_DESCR(out), dtype)) {
-        PyErr_Format(PyExc_TypeError, "out has dtype %R, expected %R", PyArray_DESCR(out), dtype);
-        return -1;
-    }
-    if (!same) {
-        PyObject *expected = shape_tuple(call->out.ndim, call->out.shape);
-        PyObject *given = PyObject_GetAttrString((PyObject *)out, "shape");
-        if (expected && given) {
-            PyErr_Format(PyExc_ValueError, "out has shape %R, expected %R", given, expected);
-        }
-        Py_XDECREF(expected);
-        Py_XDECREF(given);
+    if (gm_check_out(out, dtype, call->out.ndim, call->out.shape) < 0) {
         return -1;
     }
     for (int i = 0; i < call->family->input_count; i++) {
@@ -479,16 +450,6 @@ static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs
     return 0;
 }
 
-static bool any_on_device(PyObject *inputs)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
-        if (gm_is_device_array(PyTuple_GET_ITEM(inputs, i))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     bound b;
@@ -543,11 +504,6 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
     if (begin(&b, args[0], args[1], args[2], args[3]) < 0) {
         return NULL;
     }
-    if (any_on_device(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "traffic takes arrays on the host, not a "
-                                         "gpumem.DeviceArray");
-        return NULL;
-    }
     gm_trace *trace = gm_trace_create();
     if (!trace) {
         return PyErr_NoMemory();
@@ -557,9 +513,16 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
     if (status != GM_OK) {
         gm_raise(status);
     } else {
-        b.call.backend = &gm_sim;
         b.call.trace = trace;
-        PyObject *result = call_on_host(&b, args[2], Py_None, Py_None, Py_None);
+        PyObject *result = NULL;
+        if (gm_is_device_array(PyTuple_GET_ITEM(args[2], 0))) {
+            PyObject *name = PyUnicode_FromString(gm_sim.name);
+            result = name ? call_on_device(&b, args[2], Py_None, Py_None, name) : NULL;
+            Py_XDECREF(name);
+        } else {
+            b.call.backend = &gm_sim;
+            result = call_on_host(&b, args[2], Py_None, Py_None, Py_None);
+        }
         if (result) {
             answer = gm_traffic_dict(b.call.family, b.variant, trace, result);
             Py_DECREF(result);

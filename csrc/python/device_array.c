@@ -197,13 +197,8 @@ static int check_host_out(gm_device_array *self, PyObject *out)
         return -1;
     }
     PyArrayObject *array = (PyArrayObject *)out;
-    if (!PyArray_EquivTypes(PyArray_DESCR(array), PyArray_DESCR(self->layout))) {
-        PyErr_Format(PyExc_TypeError, "out has dtype %R, expected %R", PyArray_DESCR(array),
-                     PyArray_DESCR(self->layout));
-        return -1;
-    }
-    if (!PyArray_SAMESHAPE(array, self->layout)) {
-        PyErr_SetString(PyExc_ValueError, "out has another shape than the array");
+    if (gm_check_out(array, PyArray_DESCR(self->layout), PyArray_NDIM(self->layout),
+                     PyArray_DIMS(self->layout)) < 0) {
         return -1;
     }
     return PyArray_FailUnlessWriteable(array, "out");
@@ -474,6 +469,8 @@ static PyMethodDef array_methods[] = {
      "view(dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."},
     {"__array__", (PyCFunction)(void (*)(void))array_refuse, METH_VARARGS | METH_KEYWORDS,
      "Raises TypeError: the copy to the host is always explicit."},
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_refuse, METH_VARARGS | METH_KEYWORDS,
+     "Raises TypeError: NumPy's functions work on the host."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -88,16 +88,13 @@ PyMODINIT_FUNC PyInit__core(void)
         add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||
-        add_type(module, &gm_prepared_type, "Prepared") < 0 ||
-        /* NumPy operators on a DeviceArray are a TypeError, not an attempt to read it. */
-        PyDict_SetItemString(gm_device_array_type.tp_dict, "__array_ufunc__", Py_None) < 0 ||
-        !facts || PyModule_AddObjectRef(module, "build", facts) < 0) {
+        add_type(module, &gm_prepared_type, "Prepared") < 0 || !facts ||
+        PyModule_AddObjectRef(module, "build", facts) < 0) {
         Py_XDECREF(facts);
         Py_DECREF(module);
         return NULL;
     }
     Py_DECREF(facts);
-    PyType_Modified(&gm_device_array_type);
     gm_poll = gm_python_poll;
     return module;
 }

@@ -57,6 +57,8 @@ PyArrayObject *gm_contiguous(PyArrayObject *array);
 /* to[...] = from, the same way; the dtypes are equivalent. */
 int gm_copy_into(PyArrayObject *to, PyArrayObject *from);
 int gm_check_dtype(PyArray_Descr *dtype, const char *name);
+/* out must have this dtype and shape; -1 and an exception when it has not. */
+int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape);
 /* Describes an ndarray, or the layout of a device array. */
 void gm_describe(PyArrayObject *array, gm_array *described);
 /* 1 when the arrays share memory, 0 when not, -1 with an exception. */

@@ -22,7 +22,6 @@
 enum {
     MAX_HOST_THREADS = 256,
     THREADS_WORTH_A_HOST_THREAD = 32 * 1024, /* about 50 us of work, as much as starting one */
-    POLL_WARPS = 256,
     POLL_NANOSECONDS = 20 * 1000 * 1000,
 };
 
@@ -68,10 +67,10 @@ typedef struct worker {
     int done, at_warp;
     int64_t barriers, warps;
     uint64_t deposit[GM_WARP], exchanged[GM_WARP];
-    bool failed; /* the error record says how */
-    bool polls;
-    unsigned until_poll;
-    struct timespec last_poll;
+    bool failed;                  /* the error record says how */
+    bool polls;                   /* may call the hook */
+    bool slow;                    /* warps take milliseconds: look up after every thread */
+    int64_t last_look, last_poll; /* nanoseconds */
     struct worker *next_idle;
 } worker;
 
@@ -131,6 +130,9 @@ static void fiber_run(gm_fiber *fiber, void *argument)
             w->grid->kernel(w->grid->args, &gm_lane);
             w->strands[w->running].state = DONE;
             w->done++;
+            if (w->slow) {
+                break;
+            }
         }
         gm_fiber_give(&w->fibers, fiber);
         gm_fiber_switch(&fiber->context, w->home);
@@ -262,21 +264,27 @@ static gm_status settle_warp(worker *w, int first, int last)
     return GM_OK;
 }
 
-static gm_status poll(worker *w)
+/* The kernel's own tick, a few milliseconds; a few nanoseconds to read. */
+static int64_t coarse_now(void)
 {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Has someone asked to stop? Called on the host thread's own stack: the hook may run Python. */
+static gm_status look_up(worker *w)
+{
+    int64_t now = coarse_now();
     if (atomic_load_explicit(&w->shared->stop, memory_order_relaxed)) {
         return GM_ERROR_INTERRUPTED;
     }
-    if (w->polls && gm_poll) {
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        int64_t passed = (int64_t)(now.tv_sec - w->last_poll.tv_sec) * 1000000000 +
-                         (now.tv_nsec - w->last_poll.tv_nsec);
-        if (passed > POLL_NANOSECONDS) {
-            w->last_poll = now;
-            if (gm_poll()) {
-                return gm_fail(GM_ERROR_INTERRUPTED, "interrupted");
-            }
+    w->slow = now != w->last_look;
+    w->last_look = now;
+    if (w->polls && gm_poll && now - w->last_poll > POLL_NANOSECONDS) {
+        w->last_poll = now;
+        if (gm_poll()) {
+            return gm_fail(GM_ERROR_INTERRUPTED, "interrupted");
         }
     }
     return GM_OK;
@@ -285,36 +293,25 @@ static gm_status poll(worker *w)
 /* From the start or the last barrier to the next: all lanes of one warp. */
 static gm_status run_warp(worker *w, int first, int last, bool fresh)
 {
-    gm_status status = GM_OK;
-    if (--w->until_poll == 0) {
-        w->until_poll = w->trace ? POLL_WARPS / 16 : POLL_WARPS;
-        status = poll(w);
-        if (status != GM_OK) {
-            return status;
-        }
-    }
+    gm_status status = look_up(w);
     if (fresh) {
         w->next_fresh = first;
         w->end_fresh = last;
-        while (w->next_fresh < w->end_fresh) {
+        while (status == GM_OK && w->next_fresh < w->end_fresh) {
             gm_fiber *fiber = gm_fiber_take(&w->fibers, fiber_run, w);
             if (!fiber) {
                 return gm_fail(GM_ERROR_MEMORY, "out of memory for the stacks of a block");
             }
             enter(w, fiber);
-            if (w->failed) {
-                return gm_last_error()->status;
-            }
+            status = w->failed ? gm_last_error()->status : w->slow ? look_up(w) : GM_OK;
         }
     } else {
-        for (int t = first; t < last; t++) {
+        for (int t = first; status == GM_OK && t < last; t++) {
             resume(w, t);
-            if (w->failed) {
-                return gm_last_error()->status;
-            }
+            status = w->failed ? gm_last_error()->status : w->slow ? look_up(w) : GM_OK;
         }
     }
-    if (w->at_warp > 0) {
+    if (status == GM_OK && w->at_warp > 0) {
         status = settle_warp(w, first, last);
     }
     if (status == GM_OK && w->trace) {
@@ -374,6 +371,22 @@ static gm_status run_block(worker *w, int64_t number)
 static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
 static worker *idle_workers;
 
+/* A child of fork must not find the list locked by a thread that it does not have. */
+static void lock_idle(void)
+{
+    pthread_mutex_lock(&idle_lock);
+}
+
+static void unlock_idle(void)
+{
+    pthread_mutex_unlock(&idle_lock);
+}
+
+static __attribute__((constructor)) void mind_forks(void)
+{
+    pthread_atfork(lock_idle, unlock_idle, unlock_idle);
+}
+
 static void worker_free(worker *w)
 {
     gm_fiber_pool_free(&w->fibers);
@@ -384,7 +397,7 @@ static void worker_free(worker *w)
 
 static void worker_give(worker *w)
 {
-    if (w->failed) { /* fibers were dropped in mid-kernel */
+    if (w->failed) {
         worker_free(w);
         return;
     }
@@ -409,7 +422,6 @@ static worker *worker_take(shared_state *shared, bool polls)
     w->shared = shared;
     w->trace = NULL;
     w->polls = polls;
-    w->until_poll = POLL_WARPS;
     w->at_warp = 0;
     w->barriers = w->warps = 0;
     w->threads = (int)(grid->block.x * grid->block.y * grid->block.z);
@@ -428,7 +440,8 @@ static worker *worker_take(shared_state *shared, bool polls)
         w->strands[t].index = (gm_index){i % grid->block.x, i / grid->block.x % grid->block.y,
                                          i / grid->block.x / grid->block.y};
     }
-    clock_gettime(CLOCK_MONOTONIC, &w->last_poll);
+    w->slow = false;
+    w->last_look = w->last_poll = coarse_now();
     return w;
 }
 
@@ -463,6 +476,7 @@ static void worker_run(worker *w)
         }
         gm_status status = run_block(w, block);
         if (status != GM_OK) {
+            w->failed = true; /* its fibers stand in mid-kernel */
             if (!atomic_load(&shared->stop) || status != GM_ERROR_INTERRUPTED) {
                 note_failure(shared, block);
             }

@@ -28,6 +28,22 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static allocation *allocations; /* sorted by address */
 static int allocation_count, allocation_room;
 
+/* A child of fork must not find the list locked by a thread that it does not have. */
+static void lock_list(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_list(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static __attribute__((constructor)) void mind_forks(void)
+{
+    pthread_atfork(lock_list, unlock_list, unlock_list);
+}
+
 /* Index of the first allocation that begins at or after the address. */
 static int lower_bound(uintptr_t address)
 {

@@ -1,4 +1,7 @@
-/* Observer: 32-byte sectors and 128-byte lines that each global request touches. */
+/*
+ * Observer: the bytes that each request asks for, and the 32-byte sectors and 128-byte lines that
+ * a global one touches. Lanes at one address ask for its bytes once.
+ */
 #include <stdlib.h>
 
 #include "sim/trace.h"
@@ -28,9 +31,6 @@ static int64_t count_ascending(const gm_request *request, uintptr_t piece)
 
 static void sectors_request(const gm_request *request)
 {
-    if (request->site->space != GM_SPACE_GLOBAL) {
-        return;
-    }
     gm_request sorted;
     for (int i = 1; i < request->lanes; i++) {
         if (request->address[i] < request->address[i - 1]) {
@@ -41,8 +41,11 @@ static void sectors_request(const gm_request *request)
             break;
         }
     }
-    request->site->sectors += count_ascending(request, GM_SECTOR);
-    request->site->lines += count_ascending(request, GM_LINE);
+    request->site->bytes += count_ascending(request, 1);
+    if (request->site->space == GM_SPACE_GLOBAL) {
+        request->site->sectors += count_ascending(request, GM_SECTOR);
+        request->site->lines += count_ascending(request, GM_LINE);
+    }
 }
 
 const gm_observer gm_sectors_observer = {.name = "sectors", .request = sectors_request};

@@ -283,7 +283,6 @@ static void emit(gm_trace *trace, gm_request *request, uint32_t site)
     request->site->requests++;
     request->site->lanes += request->lanes;
     for (int i = 0; i < request->lanes; i++) {
-        request->site->bytes += request->bytes[i];
         if ((int)request->bytes[i] > request->site->width) {
             request->site->width = (int)request->bytes[i];
         }

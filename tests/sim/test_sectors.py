@@ -88,6 +88,22 @@ def test_bytes_asked_are_those_of_the_active_lanes(probes, a):
     assert load["bytes"] == N // 2 * 4
 
 
+def test_a_broadcast_asks_for_its_bytes_once(probes, a):
+    load = only(probes.traffic("pattern", "same", (a,), (3, 1)), "load")
+    assert load["lanes"] == N
+    assert load["bytes"] == 4 * WARPS
+    assert load["bytes"] / (32 * load["sectors"]) == 0.125
+    assert load["bytes"] / (128 * load["lines"]) == 0.03125
+
+
+def test_a_strided_device_array_is_observed_as_it_is(probes):
+    d = probes.DeviceArray((4096,), backend="sim")
+    d.fill_bytes(0)
+    assert only(probes.traffic("pattern", "affine", (d[:2048],), (0, 1)), "load")["requests"] == 64
+    with pytest.raises(ValueError, match="needs a C-contiguous"):
+        probes.traffic("pattern", "affine", (d[::2],), (0, 1))
+
+
 def test_a_partial_warp_is_one_request(probes, a):
     load = only(probes.traffic("pattern", "affine", (a[:37],), (0, 1)), "load")
     assert (load["requests"], load["lanes"], load["sectors"]) == (2, 37, 5)
