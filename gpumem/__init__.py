@@ -1,0 +1,54 @@
+"""A laboratory for GPU memory: every classic way of moving data, to call, check and measure.
+
+>>> import numpy as np
+>>> import gpumem as gm
+>>> gm.copy(np.arange(4))
+array([0, 1, 2, 3])
+>>> gm.traffic("copy", variant="vec4", shape=2**20).loads.sectors_per_request
+16.0
+"""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"
+
+# The submodules `variants`, `traffic` and `bench` are loaded here, and their functions put in
+# their place under the same name; a later import of a submodule leaves them there.
+from . import results
+from ._core import (
+    CudaError,
+    DeviceArray,
+    SimulationError,
+    Stream,
+    UnavailableError,
+    backend,
+    synchronize,
+    to_device,
+)
+from .bench import BenchResult, bench
+from .devices import info
+from .functions import copy
+from .traffic import Traffic, traffic
+from .variants import Variant, families, variants
+
+__all__ = [
+    "BenchResult",
+    "CudaError",
+    "DeviceArray",
+    "SimulationError",
+    "Stream",
+    "Traffic",
+    "UnavailableError",
+    "Variant",
+    "__version__",
+    "backend",
+    "bench",
+    "copy",
+    "families",
+    "info",
+    "results",
+    "synchronize",
+    "to_device",
+    "traffic",
+    "variants",
+]

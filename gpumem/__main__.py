@@ -1,0 +1,7 @@
+"""``python -m gpumem``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

@@ -1,0 +1,623 @@
+"""How long a kernel takes: device events, cold and warm L2, contenders in turn.
+
+One sample is a flush of the L2, an event, a row of launches, an event. The flush is long
+enough for the host to queue everything behind it, so that the device never waits for the
+host between the two events. What is timed is the kernel and its launch on the device;
+never the call from Python, never the bus.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import _core, devices, functions, oracle
+from .sizes import format_bytes, format_table, host_memory, parse_sizes
+from .variants import Variant, resolve
+from .variants import variants as variants_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import DTypeLike
+
+__all__ = ["BenchResult", "bench"]
+
+SCHEMA = 1
+NO_TIMES = "the simulator has no clock: it counts traffic, but knows no times"
+
+_FOOTPRINT = 4  # times the L2: what is not in it any more
+_MOST_SETS = 64  # of buffers
+_MOST_LAUNCHES = 256  # per sample
+_SAMPLE_MS = 0.5  # the least a sample should last
+_LEAST_LAUNCHES = 4  # per sample: a row, so that what one launch hides of the next counts
+_WHOLE_CHECK = 2**26  # bytes up to which every element of a result is compared
+_SLICE = 2**20  # bytes of each of the slices compared beyond
+_SLICES = 16
+
+Progress = Callable[[int, int, str], None]
+
+
+# ---- statistics ---------------------------------------------------------------------------
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """Return a quantile of sorted samples, linear between neighbours."""
+    place = share * (len(ordered) - 1)
+    low = math.floor(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def relative_spread(samples: Iterable[float]) -> float:
+    """Return the distance from the 20th to the 80th percentile, as a share of the median."""
+    ordered = sorted(samples)
+    middle = quantile(ordered, 0.5)
+    width = quantile(ordered, 0.8) - quantile(ordered, 0.2)
+    return width / middle if middle > 0 else math.inf
+
+
+def interleave(
+    contenders: Sequence[Callable[[], float]],
+    *,
+    least: int,
+    most: int,
+    within: float,
+    budget: float,
+    clock: Callable[[], float] = time.perf_counter,
+) -> list[list[float]]:
+    """Sample contenders in turn until each has settled.
+
+    Parameters
+    ----------
+    contenders : sequence of callables
+        Each call measures once and returns the figure.
+    least, most : int
+        Samples of each contender.
+    within : float
+        A contender has settled once its :func:`relative_spread` is smaller.
+    budget : float
+        Seconds after which a contender with `least` samples has settled anyway.
+    clock : callable
+        Seconds.
+
+    Returns
+    -------
+    list of list of float
+        The samples of each contender.
+    """
+    samples: list[list[float]] = [[] for _ in contenders]
+    spent = [0.0] * len(contenders)
+
+    def settled(i: int) -> bool:
+        taken = len(samples[i])
+        enough = spent[i] >= budget or relative_spread(samples[i]) < within
+        return taken >= most or (taken >= least and enough)
+
+    active = list(range(len(contenders)))
+    turn = 0
+    while active:
+        first = turn % len(active)  # nobody always follows the same neighbour
+        for i in active[first:] + active[:first]:
+            begin = clock()
+            samples[i].append(contenders[i]())
+            spent[i] += clock() - begin
+        active = [i for i in active if not settled(i)]
+        turn += 1
+    return samples
+
+
+# ---- results ------------------------------------------------------------------------------
+
+
+class BenchResult:
+    """Figures of one benchmark, and where they come from.
+
+    Attributes
+    ----------
+    records : list of dict
+        One per variant, size and state of the cache: ``family variant ran backend shape
+        dtype bytes flops cache median_ms min_ms p20_ms p80_ms samples gbps tflops
+        fraction_of_peak fraction_of_reference reason``. Times are milliseconds per launch;
+        ``bytes`` are those read and those written; ``gbps`` is 10**9 of them per second of
+        the median, ``tflops`` 10**12 operations. ``fraction_of_peak`` is of the theoretical
+        bandwidth, or of the FP32 rate where there are ``flops``; ``fraction_of_reference``
+        of the reference measured in the same run. ``ran`` is the variant that "auto" chose.
+        What does not apply is None; ``reason`` says why there is no time.
+    provenance : dict
+        Device, driver, clocks, versions, commit, date, and the settings of the run.
+    """
+
+    def __init__(self, records: list[dict[str, Any]], provenance: dict[str, Any]) -> None:
+        self.records = records
+        self.provenance = provenance
+
+    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the result as JSON text, and write it to a file if `path` is given."""
+        import json
+
+        content = {"schema": SCHEMA, "provenance": self.provenance, "records": self.records}
+        text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+    @classmethod
+    def from_json(cls, source: str | os.PathLike[str]) -> BenchResult:
+        """Return the result that :meth:`to_json` wrote.
+
+        Parameters
+        ----------
+        source : str or path
+            A file, or the JSON text itself.
+
+        Raises
+        ------
+        ValueError
+            If it is not a result, or of a later schema than this gpumem knows.
+        """
+        import json
+
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            name, text = "the text", source
+        else:
+            name = os.fspath(source)
+            with open(source, encoding="utf-8") as file:
+                text = file.read()
+        content = json.loads(text)
+        if not isinstance(content, dict) or not {"schema", "provenance", "records"} <= set(content):
+            raise ValueError(f"{name} is not a benchmark result of gpumem")
+        if content["schema"] != SCHEMA:
+            raise ValueError(
+                f"{name} has schema {content['schema']!r}; this gpumem reads schema {SCHEMA}"
+            )
+        return cls(content["records"], content["provenance"])
+
+    def __repr__(self) -> str:
+        families = ", ".join(dict.fromkeys(record["family"] for record in self.records))
+        return f"<gpumem benchmark of {families}: {len(self.records)} records>"
+
+    def __str__(self) -> str:
+        device = self.provenance.get("device") or {}
+        version, date = self.provenance.get("gpumem"), self.provenance.get("date")
+        lines = [f"{device.get('name', 'no device')}, gpumem {version}, {date}"]
+        for cache in dict.fromkeys(record["cache"] for record in self.records):
+            records = [record for record in self.records if record["cache"] == cache]
+            if any(record["median_ms"] is not None for record in records):
+                lines += ["", *_tables(cache, records)]
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for record in self.records:
+            if record["reason"]:
+                key = (f"{record['family']}-{record['variant']}", record["reason"])
+                reasons.setdefault(key, []).append(_size_label(record))
+        if any(reason == NO_TIMES for _, reason in reasons):
+            lines += ["", f"No times: {NO_TIMES}."]
+            reasons = {key: where for key, where in reasons.items() if key[1] != NO_TIMES}
+        elif reasons:
+            lines.append("")
+        everywhere = len({_size_label(record) for record in self.records})
+        for (name, reason), where in reasons.items():
+            at = "" if len(set(where)) == everywhere else f" at {', '.join(dict.fromkeys(where))}"
+            lines.append(f"{name}{at}: {reason}")
+        return "\n".join(lines)
+
+
+def _size_label(record: dict[str, Any]) -> str:
+    """A size as the table shows it: bytes of the input if it is a row, else the shape."""
+    import numpy as np
+
+    if len(record["shape"]) == 1:
+        try:
+            return format_bytes(record["shape"][0] * np.dtype(record["dtype"]).itemsize)
+        except TypeError:
+            pass
+    return "x".join(map(str, record["shape"]))
+
+
+def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
+    """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters."""
+    key, unit = "gbps", "GB/s, bytes read and written"
+    if any(record["tflops"] is not None for record in records):
+        key, unit = "tflops", "TFLOP/s"
+    main = records[-1]["family"]
+    columns: dict[str, dict[str, str]] = {}
+    ratio: dict[str, str] = {}
+    labels = dict.fromkeys(_size_label(record) for record in records)
+    for record in records:
+        # The reference may be of another family: only then its column says which.
+        name = record["variant"] if record["family"] == main else _name(record)
+        value = record[key]
+        if value is not None:
+            columns.setdefault(name, {})[_size_label(record)] = f"{value:.4g}"
+        if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
+            ratio[_size_label(record)] = f"{record['fraction_of_reference']:.3f}"
+    lines = [f"{main}, {cache} L2, {unit}"]
+    if ratio:
+        columns["ratio"] = ratio
+        lines[0] += "; ratio: auto over {}-{}".format(*oracle.reference(main))
+    block: list[str] = []
+    room = 100 - max(len(label) for label in labels)
+    for name in columns:
+        width = 2 + max(len(name), 6)
+        if block and room < width:
+            lines += [_block(block, columns, labels), ""]
+            block, room = [], 100 - max(len(label) for label in labels)
+        block.append(name)
+        room -= width
+    return [*lines, _block(block, columns, labels)]
+
+
+def _name(record: dict[str, Any]) -> str:
+    return f"{record['family']}-{record['variant']}"
+
+
+def _block(names: list[str], columns: dict[str, dict[str, str]], labels: Iterable[str]) -> str:
+    rows = [[label, *(columns[name].get(label, "-") for name in names)] for label in labels]
+    return format_table(["size", *names], rows)
+
+
+# ---- measuring ----------------------------------------------------------------------------
+
+
+class _Refused(Exception):
+    """There is no time to be had; the message is the record's reason."""
+
+
+class _Job(NamedTuple):
+    """What all contenders of one comparison have in common."""
+
+    family: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    cache: str
+    parameters: dict[str, Any]
+
+    def parameters_of(self, family: str) -> dict[str, Any]:
+        """The keywords are the benchmarked family's; the reference may be of another."""
+        return self.parameters if family == self.family else {}
+
+
+class _Contender:
+    """One variant, bound to every set of buffers."""
+
+    def __init__(self, family: str, variant: str) -> None:
+        self.family = family
+        self.variant = variant
+        self.reason: str | None = None
+        self.prepared: list[_core.Prepared] = []
+        self.samples: list[float] = []
+
+
+class _Stopwatch:
+    """Times rows of launches behind a flush of the L2."""
+
+    def __init__(self, device: dict[str, Any]) -> None:
+        self.l2: int = device["l2_bytes"] or 2**26
+        # Longer than it takes to evict the L2, so that one flush hides many launches.
+        nbytes = min(max(_FOOTPRINT * self.l2, 2**29), device["free_bytes"] // 4)
+        self.scratch = _core.DeviceArray((nbytes,), "uint8", backend="cuda")
+        self.start, self.stop = _core.Event(backend="cuda"), _core.Event(backend="cuda")
+        self.flush_ms = math.inf
+        for _ in range(3):
+            self.start.record()
+            self.flush(1)
+            self.stop.record()
+            self.flush_ms = min(self.flush_ms, max(self.start.elapsed(self.stop), 1e-3))
+
+    def flush(self, times: int) -> None:
+        for _ in range(times):
+            self.scratch.fill_bytes(0x5A)
+
+    def time(
+        self,
+        lead: Sequence[_core.Prepared],
+        prepared: Sequence[_core.Prepared],
+        count: int,
+        flushes: int,
+    ) -> float:
+        """Return milliseconds per launch of the `count` launches that follow the lead-in."""
+        self.flush(flushes)
+        if lead:
+            _core.launch_all(lead, len(lead))
+        self.start.record()
+        _core.launch_all(prepared, count)
+        self.stop.record()
+        return self.start.elapsed(self.stop) / count
+
+    def sampler(
+        self, prepared: Sequence[_core.Prepared], footprint: int, cache: str
+    ) -> Callable[[], float]:
+        """Return a function that takes one sample, with as many launches as it needs."""
+        most = _MOST_LAUNCHES
+        lead: Sequence[_core.Prepared] = ()
+        if cache == "warm":
+            lead = (prepared[0], prepared[0])
+        elif footprint * len(prepared) <= _FOOTPRINT * self.l2:
+            most = len(prepared)  # each set once after the flush
+        elif len(prepared) > 1:
+            # The first launches find the L2 full of the flush's dirty lines. Run them
+            # untimed, on the last sets: then it is as in the middle of a long run.
+            lead = prepared[-min(math.ceil(self.l2 / footprint), len(prepared) - 1) :]
+        probe = min(8, most)
+        self.time(lead, prepared, probe, 4)
+        once = self.time(lead, prepared, probe, 4)
+        begin = time.perf_counter()
+        _core.launch_all(prepared, probe)
+        queueing_ms = (time.perf_counter() - begin) * 1e3 / probe
+        _core.synchronize("cuda")
+        wanted = max(_LEAST_LAUNCHES, math.ceil(_SAMPLE_MS / max(once, 1e-6)))
+        count = max(1, min(most, wanted))
+        hide_ms = 1.5 * queueing_ms * (count + len(lead)) + 0.05
+        flushes = max(1, min(32, math.ceil(hide_ms / self.flush_ms)))
+        return lambda: self.time(lead, prepared, count, flushes)
+
+
+def _check_result(contender: _Contender, output: Any, wanted: Any, within: Any) -> None:
+    """Launch once on a poisoned output and compare it with the oracle's."""
+    output.fill_bytes(0xA5)
+    contender.prepared[0].launch()
+    _core.synchronize("cuda")
+    if wanted.nbytes <= _WHOLE_CHECK:
+        oracle.compare(contender.family, output.to_host(), wanted, within)
+        return
+    flat, wanted = output.reshape(wanted.size), wanted.reshape(-1)
+    length = _SLICE // wanted.itemsize
+    for i in range(_SLICES):
+        first = (wanted.size - length) * i // (_SLICES - 1)
+        part = slice(first, first + length)
+        piece = None if within is None else within.reshape(-1)[part]
+        try:
+            oracle.compare(contender.family, flat[part].to_host(), wanted[part], piece)
+        except AssertionError as error:
+            raise AssertionError(f"from element {first} on: {error}") from None
+
+
+def _sets(job: _Job, footprint: int, l2: int, free: int) -> int:
+    """Return how many sets of buffers to take turns with."""
+    count = 1
+    if job.cache == "cold":
+        count = min(max(_FOOTPRINT * l2 // footprint + 1, 2), _MOST_SETS)
+        if count * footprint > 0.9 * free and footprint > _FOOTPRINT * l2:
+            count = 1  # so large that nothing of it is left in the L2 for the next launch
+    if count * footprint > 0.9 * free:
+        raise _Refused(
+            f"needs {format_bytes(count * footprint)} of device memory, "
+            f"{format_bytes(free)} are free"
+        )
+    return count
+
+
+def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> int:
+    """Bind contenders to fresh buffers and check them; return the bytes of one set."""
+    nbytes, _ = oracle.work(job.family, job.shape, job.dtype, **job.parameters)
+    free = host_memory()
+    if 2 * nbytes > free:  # the arguments and the result, each once more as a check
+        raise _Refused(
+            f"needs {format_bytes(2 * nbytes)} of host memory, {format_bytes(free)} are free"
+        )
+    arguments = oracle.arguments(job.family, job.shape, job.dtype, seed=1)
+    wanted = oracle.expected(job.family, *arguments, **job.parameters)
+    footprint = sum(a.nbytes for a in arguments) + wanted.nbytes
+    device = _core.backend_info("cuda")["devices"][stopwatch.scratch.device]
+    count = _sets(job, footprint, stopwatch.l2, device["free_bytes"])
+    inputs = [tuple(_core.to_device(a, backend="cuda") for a in arguments) for _ in range(count)]
+    takes = {row["name"]: len(row["inputs"]) for row in _core.families()}
+    for family in dict.fromkeys(one.family for one in contenders):
+        own, values = arguments[: takes[family]], job.parameters_of(family)
+        if family != job.family:
+            wanted = oracle.expected(family, *own)
+        within = oracle.bound(family, *own, **values)
+        integers = functions.parameters(family, values)
+        outputs = [
+            _core.DeviceArray(wanted.shape, wanted.dtype, backend="cuda") for _ in range(count)
+        ]
+        for one in contenders:
+            if one.family != family:
+                continue
+            try:
+                one.prepared = [
+                    _core.prepare(family, one.variant, given[: len(own)], output, None, integers)
+                    for given, output in zip(inputs, outputs, strict=True)
+                ]
+                _check_result(one, outputs[0], wanted, within)
+            except (AssertionError, ValueError, _core.UnavailableError) as error:
+                wrong = "wrong result: " if isinstance(error, AssertionError) else ""
+                one.prepared, one.reason = [], f"{wrong}{error}"
+    return footprint
+
+
+def _measure(
+    job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch, settings: dict[str, Any]
+) -> None:
+    """Fill in the samples or the reason of every contender."""
+    try:
+        footprint = _prepare(job, contenders, stopwatch)
+    except (_Refused, MemoryError) as refusal:
+        for one in contenders:
+            one.prepared, one.reason = [], str(refusal) or "needs more memory than there is"
+        return
+    able = [one for one in contenders if one.prepared]
+    samplers = [stopwatch.sampler(one.prepared, footprint, job.cache) for one in able]
+    for one, samples in zip(able, interleave(samplers, **settings), strict=True):
+        one.samples = samples
+
+
+def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
+    nbytes, flops = oracle.work(one.family, job.shape, job.dtype, **job.parameters_of(one.family))
+    ordered = sorted(one.samples)
+    median = quantile(ordered, 0.5) if ordered else None
+    return {
+        "family": one.family,
+        "variant": one.variant,
+        "ran": one.prepared[0].variant if one.prepared else None,
+        "backend": backend,
+        "shape": list(job.shape),
+        "dtype": str(job.dtype),
+        "bytes": nbytes,
+        "flops": flops,
+        "cache": job.cache,
+        "median_ms": median,
+        "min_ms": ordered[0] if ordered else None,
+        "p20_ms": quantile(ordered, 0.2) if ordered else None,
+        "p80_ms": quantile(ordered, 0.8) if ordered else None,
+        "samples": len(ordered) or None,
+        "gbps": nbytes / median / 1e6 if median else None,
+        "tflops": flops / median / 1e9 if median and flops else None,
+        "fraction_of_peak": None,
+        "fraction_of_reference": None,
+        "reason": one.reason,
+    }
+
+
+def _compare(
+    records: list[dict[str, Any]], device: dict[str, Any], reference: tuple[str, str]
+) -> None:
+    """Fill in the fractions of the records of one job."""
+    against = next((r["gbps"] for r in records if (r["family"], r["variant"]) == reference), None)
+    for record in records:
+        rate, peak = record["gbps"], devices.peak_bandwidth(device)
+        if record["tflops"] is not None:
+            rate, peak = record["tflops"], devices.peak_fp32(device)
+        if rate is not None:
+            record["fraction_of_peak"] = rate / peak if peak else None
+            record["fraction_of_reference"] = record["gbps"] / against if against else None
+
+
+def _caches(cache: str | Iterable[str]) -> list[str]:
+    words = ["cold", "warm"] if cache == "both" else [cache] if isinstance(cache, str) else cache
+    words = list(dict.fromkeys(words))
+    if not words or any(word not in ("cold", "warm") for word in words):
+        raise ValueError(f"cache must be 'cold', 'warm' or 'both', not {cache!r}")
+    return words
+
+
+def bench(
+    family: str,
+    variants: Iterable[str | Variant] | str | Variant | None = None,
+    sizes: str | int | Iterable[str | int] = "4K:1G:x2",
+    dtype: DTypeLike = "float32",
+    cache: str | Iterable[str] = "cold",
+    *,
+    samples: tuple[int, int] = (11, 50),
+    spread: float = 0.02,
+    budget: float = 0.5,
+    backend: str | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> BenchResult:
+    """Time the kernels of a family on the device, by their size.
+
+    What is timed is the launch of a kernel on arrays that are on the device, by its events;
+    the call from Python and the bus are not in it. Every contender first computes on a
+    poisoned output, which must agree with NumPy; one that is wrong has no figure. All
+    contenders of one size take turns, and so does the reference, for a copy the driver's.
+
+    Parameters
+    ----------
+    family : str
+        Such as "copy".
+    variants : iterable of str or Variant, optional
+        The contenders; "auto" is one as well. By default, all of the family and "auto".
+    sizes : str, int or iterable of them
+        Bytes of the first input: "4K:1G:x2" (from, to, factor), "1M,16M", 4096. K, M and G
+        are powers of 1024.
+    dtype : dtype
+        Of the elements.
+    cache : {"cold", "warm", "both"}
+        Cold: buffers that are not in the L2, by turns over more than four times its size.
+        Warm: the same buffers again and again, in the L2 as far as they fit.
+    samples : (int, int)
+        The least and the most samples of each contender.
+    spread : float
+        A contender has settled when the 20th and the 80th percentile of its samples are no
+        further apart than this share of the median.
+    budget : float
+        Seconds after which a contender is done with the least samples, at each size.
+    backend : {"cuda", "sim"}, optional
+        By default what :func:`gpumem.backend` says. The simulator has no times: its records
+        say so.
+    progress : callable, optional
+        Called with the steps done, all steps, and what comes next in words.
+    **parameters
+        Further keywords of the family's function, such as ``max_blocks=8``.
+
+    Returns
+    -------
+    BenchResult
+        Records and their provenance.
+
+    Raises
+    ------
+    ValueError
+        If a family, variant, size or cache is not understood.
+    TypeError
+        If a parameter is unknown or of the wrong type.
+    UnavailableError
+        If the backend is not here.
+
+    Notes
+    -----
+    Flushing the cache and hiding the host's work behind it follow nvbench [1]_.
+
+    References
+    ----------
+    .. [1] https://github.com/NVIDIA/nvbench
+    """
+    rungs = [variant.name for variant in variants_of(family)]
+    if variants is None:
+        names = [*rungs, "auto"]
+    else:
+        listed = [variants] if isinstance(variants, str | Variant) else variants
+        names = list(dict.fromkeys(resolve(family, variant) for variant in listed))
+    if not names:
+        raise ValueError("variants must name at least one")
+    steps = parse_sizes(sizes)
+    import numpy as np
+
+    dtype = np.dtype(dtype)
+    shapes = [oracle.shape_for(family, nbytes, dtype) for nbytes in steps]
+    functions.parameters(family, parameters)
+    least, most = samples
+    if not 1 <= least <= most:
+        raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
+    backend = _core.backend(backend)
+    reference = oracle.reference(family)
+    pairs = list(dict.fromkeys([*((family, name) for name in names), reference]))
+    settings = {"least": least, "most": most, "within": spread, "budget": budget}
+    jobs = [
+        _Job(family, shape, dtype, state, parameters)
+        for state in _caches(cache)
+        for shape in shapes
+    ]
+    provenance = devices.provenance(backend)
+    provenance["settings"] = settings | {"parameters": parameters}
+    device = provenance["device"]
+    stopwatch = None
+    if backend == "cuda":
+        stopwatch = _Stopwatch(device)
+        provenance["clocks"] = {"before": devices.clocks(device)}
+    records: list[dict[str, Any]] = []
+    for i, job in enumerate(jobs):
+        if progress is not None:
+            nbytes = math.prod(job.shape) * dtype.itemsize
+            progress(i, len(jobs), f"{family} {format_bytes(nbytes)} {job.cache}")
+        contenders = [_Contender(*pair) for pair in pairs]
+        for one in contenders:
+            if one.variant != "auto":
+                one.reason = _core.available(one.family, one.variant, backend)
+            if backend == "sim":
+                one.reason = one.reason or NO_TIMES
+        if stopwatch is not None:
+            _measure(job, [one for one in contenders if not one.reason], stopwatch, settings)
+        rows = [_record(job, one, backend) for one in contenders]
+        if stopwatch is not None:
+            _compare(rows, device, reference)
+        records += rows
+    if stopwatch is not None:
+        provenance["clocks"]["after"] = devices.clocks(device)
+    if progress is not None:
+        progress(len(jobs), len(jobs), "done")
+    return BenchResult(records, provenance)

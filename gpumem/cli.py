@@ -1,0 +1,435 @@
+"""The command line: ``python -m gpumem``, also installed as ``gpumem``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+
+from . import _core, devices, oracle
+from .bench import NO_TIMES, bench
+from .sizes import format_bytes, format_table, parse_shape, parse_sizes
+from .traffic import Traffic, summary, traffic
+from .variants import Variant, families, find, variants
+
+DEFAULT_BYTES = 2**22  # of the first input of `traffic`, where no shape is given
+
+Progress = Callable[[int, int, str], None]
+
+
+class _UsageError(Exception):
+    """What the user typed is wrong; the message is the line to print."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise _UsageError(f"{message} (see {self.prog} --help)")
+
+
+def _print_json(content: Any) -> None:
+    print(json.dumps(content, indent=2, allow_nan=False))
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Progress]:
+    """Show progress on stderr: a bar on a terminal that rich can draw on, else lines."""
+    if sys.stderr.isatty():
+        try:
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+        except ImportError:
+            pass
+        else:
+            console = Console(stderr=True)
+            with Bar(console=console, transient=True, redirect_stdout=False) as bar:
+                task = bar.add_task(title, total=None)
+                yield lambda done, total, text: bar.update(
+                    task, completed=done, total=total, description=text
+                )
+            return
+    last = time.monotonic()
+
+    def line(done: int, total: int, text: str) -> None:
+        nonlocal last
+        if done < total and time.monotonic() - last > 5:
+            last = time.monotonic()
+            print(f"{title}: {done} of {total}, {text}", file=sys.stderr)
+
+    yield line
+
+
+def _families(family: str | None) -> tuple[str, ...]:
+    if family is None:
+        return families()
+    variants(family)
+    return (family,)
+
+
+# ---- info ---------------------------------------------------------------------------------
+
+
+def _device_lines(device: dict[str, Any]) -> Iterator[str]:
+    figures = [f"  {device['name']}: {device['multiprocessors']} multiprocessors"]
+    if device["capability"]:
+        figures.append(f"compute capability {device['capability']}")
+    if device["l2_bytes"]:
+        figures.append(f"L2 {format_bytes(device['l2_bytes'])}")
+    yield ", ".join(figures)
+    yield (
+        f"    {format_bytes(device['shared_per_block'])} of shared memory per block, "
+        f"{format_bytes(device['memory_bytes'])} of memory, "
+        f"{format_bytes(device['free_bytes'])} free"
+    )
+    if device["bandwidth_gbps"]:
+        yield (
+            f"    {device['bandwidth_gbps']:.0f} GB/s in theory "
+            f"({device['memory_clock_khz'] / 1000:.0f} MHz x {device['memory_bus_bits']} bit x 2)"
+        )
+    if device["fp32_tflops"]:
+        yield (
+            f"    {device['fp32_tflops']:.1f} TFLOP/s FP32 in theory (2 x {device['fp32_lanes']} "
+            f"lanes x {device['multiprocessors']} x {device['clock_khz'] / 1e6:.2f} GHz)"
+        )
+
+
+def _info(options: argparse.Namespace) -> int:
+    found = devices.info()
+    if options.backend:
+        found["backend"] = _core.backend(options.backend)
+        found["reason"] = "--backend"
+        found["devices"] = found["backends"][found["backend"]]["devices"]
+    if options.json:
+        _print_json(found)
+        return 0
+    build = found["build"]
+    why = f" ({found['reason']})" if found["reason"] else ""
+    print(f"gpumem {found['version']}")
+    print(f"backend: {found['backend'] or 'none'}{why}")
+    cuda = f"nvcc {build['nvcc']} for {build['archs']}" if build["cuda"] else "no CUDA"
+    print(f"built with {build['compiler']}, {cuda}, numpy {np.__version__}")
+    for name, backend in found["backends"].items():
+        print()
+        versions = [f"{what} {backend[what]}" for what in ("driver", "runtime") if backend[what]]
+        state = "available" if backend["available"] else f"not available: {backend['reason']}"
+        print(f"{name}: {', '.join([state, *versions])}")
+        for device in backend["devices"]:
+            print("\n".join(_device_lines(device)))
+    return 0
+
+
+# ---- list ---------------------------------------------------------------------------------
+
+
+def _list(options: argparse.Namespace) -> int:
+    backend = _core.backend(options.backend)
+    rows = [v for family in _families(options.family) for v in variants(family)]
+    if options.json:
+        _print_json(
+            [
+                {
+                    "family": v.family,
+                    "name": v.name,
+                    "doc": v.doc,
+                    "source": v.source,
+                    "follows": v.follows,
+                    "requires": v.requires,
+                    "backend": backend,
+                    "available": v.reason_on(backend) is None,
+                    "reason": v.reason_on(backend),
+                }
+                for v in rows
+            ]
+        )
+        return 0
+    cells = []
+    notes = []
+    for v in rows:
+        reason = v.reason_on(backend)
+        cells.append((str(v), "no" if reason else "yes", v.follows or "", ""))
+        if reason:
+            notes.append(f"{v}: {reason}")
+    head, *lines = format_table(("variant", backend, "follows", "idea"), cells, 4).splitlines()
+    column = head.index("idea")
+    print(head)
+    for v, line in zip(rows, lines, strict=True):
+        idea = textwrap.wrap(v.doc, 100 - column)
+        print(line.ljust(column) + f"\n{'':{column}}".join(idea))
+    if notes:
+        print("\n" + "\n".join(notes))
+    return 0
+
+
+# ---- verify -------------------------------------------------------------------------------
+
+
+def _poison(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if a.dtype.itemsize:
+        a.reshape(-1).view(np.uint8)[...] = 0xA5
+    return a
+
+
+def _verify_case(variant: Variant, case: oracle.Case, backend: str) -> None:
+    """Run one call on the host's arrays and one on the device's; AssertionError if wrong."""
+    family = variant.family
+    inputs = oracle.arguments(family, case.shape, case.dtype, seed=1)
+    wanted = oracle.expected(family, *inputs, **case.parameters)
+    within = oracle.bound(family, *inputs, **case.parameters)
+    host = _poison(np.empty(wanted.shape, wanted.dtype))
+    got = variant(*inputs, out=host, backend=backend, **case.parameters)
+    oracle.compare(family, got, wanted, within)
+    there = [_core.to_device(a, backend=backend) for a in inputs]
+    output = _core.DeviceArray(wanted.shape, wanted.dtype, backend=backend)
+    output.fill_bytes(0xA5)
+    got = variant(*there, out=output, **case.parameters)
+    oracle.compare(family, got.to_host(), wanted, within)
+
+
+def _verify_variant(variant: Variant, backend: str) -> dict[str, Any]:
+    """Run every case; say how many passed, and what went wrong first."""
+    report: dict[str, Any] = {
+        "family": variant.family,
+        "variant": variant.name,
+        "backend": backend,
+        "status": "passed",
+        "cases": 0,
+        "reason": variant.reason_on(backend),
+    }
+    if report["reason"]:
+        return report | {"status": "unavailable"}
+    for case in oracle.cases(variant.family):
+        if variant.itemsizes and case.dtype.itemsize not in variant.itemsizes:
+            continue  # no kernel for elements of this size: not a promise
+        try:
+            _verify_case(variant, case, backend)
+        except Exception as error:  # whatever a kernel does wrong is what is reported
+            what = f"shape {case.shape}, {case.dtype.name}, {case.parameters or 'defaults'}"
+            message = str(error) if isinstance(error, AssertionError) else _describe(error)
+            return report | {"status": "FAILED", "reason": f"{what}: {message}"}
+        report["cases"] += 1
+    return report
+
+
+def _describe(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def _verify(options: argparse.Namespace) -> int:
+    backend = _core.backend(options.backend)
+    chosen = [v for family in _families(options.family) for v in variants(family)]
+    if options.variant is not None:
+        if options.family is None:
+            raise _UsageError("verify: --variant needs a family")
+        chosen = [find(options.family, options.variant)]
+    reports = []
+    if options.json:
+        with _progress("verify") as progress:
+            for i, variant in enumerate(chosen):
+                progress(i, len(chosen), str(variant))
+                reports.append(_verify_variant(variant, backend))
+        _print_json(reports)
+    else:
+        width = max(len(str(v)) for v in chosen)
+        for variant in chosen:
+            reports.append(report := _verify_variant(variant, backend))
+            line = f"{variant!s:{width}}  {report['status']}"
+            if report["status"] == "passed":
+                line += f"  {report['cases']} cases  {backend}"
+            print(line if not report["reason"] else f"{line}: {report['reason']}", flush=True)
+    return int(any(report["status"] == "FAILED" for report in reports))
+
+
+# ---- bench --------------------------------------------------------------------------------
+
+
+def _bench(options: argparse.Namespace) -> int:
+    names = None if options.variants is None else options.variants.split(",")
+    with _progress("bench") as progress:
+        result = bench(
+            options.family,
+            names,
+            parse_sizes(options.sizes),
+            options.dtype,
+            options.cache,
+            backend=options.backend,
+            progress=progress,
+        )
+    if options.output is not None:
+        result.to_json(options.output)
+    if options.json:
+        print(result.to_json(), end="")
+    elif result.provenance["backend"] == "sim":
+        shape = oracle.shape_for(options.family, DEFAULT_BYTES, options.dtype)
+        _print_summary(options.family, shape, options.dtype, names)
+        print(f"\nNo times: {NO_TIMES}.")
+    else:
+        print(result)
+    return 0
+
+
+# ---- traffic ------------------------------------------------------------------------------
+
+
+def _reports(
+    family: str, shape: tuple[int, ...], dtype: str, names: Sequence[str] | None
+) -> tuple[list[Traffic], dict[str, str]]:
+    """A report for each variant that the simulator can run, the reason for each other."""
+    reports: list[Traffic] = []
+    refused: dict[str, str] = {}
+    if names is None:
+        names = [variant.name for variant in variants(family)]
+    for name in dict.fromkeys(names):
+        try:
+            reports.append(traffic(family, variant=name, shape=shape, dtype=dtype))
+        except _core.UnavailableError as error:
+            refused[name] = str(error)
+        except ValueError as error:
+            if _takes(family, name, dtype):
+                raise
+            refused[name] = str(error)
+    return reports, refused
+
+
+def _takes(family: str, name: str, dtype: str) -> bool:
+    itemsizes = () if name == "auto" else find(family, name).itemsizes
+    return not itemsizes or np.dtype(dtype).itemsize in itemsizes
+
+
+def _print_summary(
+    family: str, shape: tuple[int, ...], dtype: str, names: Sequence[str] | None
+) -> None:
+    reports, refused = _reports(family, shape, dtype, names)
+    print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}: global memory\n")
+    print(summary(reports))
+    for name, reason in refused.items():
+        print(f"\n{family}-{name}: {reason}")
+
+
+def _traffic(options: argparse.Namespace) -> int:
+    if options.backend not in (None, "auto", "sim"):
+        raise _UsageError("traffic: it is the simulator that counts; --backend must be sim")
+    family, dtype = options.family, options.dtype
+    variants(family)
+    if options.shape is None:
+        shape = oracle.shape_for(family, DEFAULT_BYTES, dtype)
+    else:
+        shape = parse_shape(options.shape)
+    if options.variant is not None:
+        report = traffic(family, variant=options.variant, shape=shape, dtype=dtype)
+        print(report.to_json() if options.json else report)
+    elif options.json:
+        reports, refused = _reports(family, shape, dtype, None)
+        unavailable = [
+            {"family": family, "variant": name, "reason": why} for name, why in refused.items()
+        ]
+        _print_json([report.to_dict() for report in reports] + unavailable)
+    else:
+        _print_summary(family, shape, dtype, None)
+        print("\nCounted on the simulator, which knows no times, cache hits or occupancy.")
+    return 0
+
+
+# ---- the program --------------------------------------------------------------------------
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    from . import __version__
+
+    common = _Parser(add_help=False)
+    common.add_argument("--json", action="store_true", help="print JSON, and nothing else")
+    common.add_argument("--backend", choices=("auto", "cuda", "sim"), help="where to run")
+
+    parser = _Parser(prog="gpumem", description="A laboratory for GPU memory.")
+    parser.add_argument("--version", action="version", version=f"gpumem {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], text: str) -> Any:
+        one = commands.add_parser(name, parents=[common], help=text, description=text)
+        one.set_defaults(run=run)
+        return one
+
+    command("info", _info, "What gpumem was built for, and which devices are here.")
+
+    one = command("list", _list, "The variants, each with its idea.")
+    one.add_argument("family", nargs="?", metavar="FAMILY")
+
+    one = command("verify", _verify, "Run every available variant and compare with NumPy.")
+    one.add_argument("family", nargs="?", metavar="FAMILY")
+    one.add_argument("--variant", help="only this one")
+
+    one = command("bench", _bench, "Time the variants of a family by size, on the device.")
+    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
+    one.add_argument(
+        "--sizes", default="4K:1G:x2", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
+    )
+    one.add_argument("--dtype", default="float32")
+    one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
+    one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
+
+    one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
+    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("--variant", help="this one, by source line (default: a summary of all)")
+    one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB)")
+    one.add_argument("--dtype", default="float32")
+    return parser
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    options = build_parser().parse_args(arguments)
+    if getattr(options, "family", None) is not None:
+        variants(options.family)
+    if getattr(options, "dtype", None) is not None:
+        try:
+            np.dtype(options.dtype)
+        except (TypeError, ValueError, SyntaxError):
+            raise _UsageError(f"--dtype: {options.dtype!r} is not a NumPy dtype") from None
+    return options.run(options)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default, those of the process.
+
+    Returns
+    -------
+    int
+        0; 1 if a variant is wrong or a device failed; 2 if the command was not understood
+        or asks for what is not here; 130 after Ctrl-C.
+    """
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as end:  # --help and --version
+        return int(end.code or 0)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader has what it wanted; keep the interpreter's last flush from complaining.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (_UsageError, _core.UnavailableError) as error:
+        return _complain(error, 2)
+    except (_core.CudaError, _core.SimulationError, MemoryError) as error:
+        return _complain(error, 1)
+    except (ValueError, TypeError, OSError) as error:
+        return _complain(error, 2)
+
+
+def _complain(error: Exception, status: int) -> int:
+    line = " ".join(str(error).split()) or type(error).__name__
+    print(f"gpumem: {line}", file=sys.stderr)
+    return status

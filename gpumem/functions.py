@@ -1,0 +1,151 @@
+"""The family functions: what each operation means, its arguments and its defaults.
+
+A function turns its keywords into the integers of the family's row and calls the extension
+module; everything else (dtypes, shapes, layout, the choice of a variant) is checked there.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ._core import DeviceArray, Stream
+
+__all__ = ["copy"]
+
+_call = _core.call
+
+
+def _count(name: str, value: Any) -> int:
+    """Return an integer of at least 1; the row of the family knows the most."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer or None, not a bool")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise TypeError(f"{name} must be an integer or None, not {kind}") from None
+    if number < 1:
+        raise ValueError(f"{name} must be at least 1, not {number}")
+    return number
+
+
+def _copy_parameters(max_blocks: int | None = None) -> tuple[int, ...]:
+    return (0 if max_blocks is None else _count("max_blocks", max_blocks),)
+
+
+def copy(
+    a: ArrayLike | DeviceArray,
+    *,
+    max_blocks: int | None = None,
+    variant: str = "auto",
+    out: Any = None,
+    stream: Stream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Copy an array on the device.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray
+        What to copy: any shape, any strides, any dtype of plain bytes in native
+        order (not object).
+    max_blocks : int, optional
+        The most thread blocks to launch, at least 1. Threads of a smaller grid take more
+        steps of the grid-stride loop each. By default, what suits the device.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" is the fastest for these arguments and takes
+        every layout.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, of the shape and dtype of `a`, apart from it.
+    stream : Stream, optional
+        The queue that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
+        arrays are worked on where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray
+        A C-contiguous array equal to `a`, byte for byte: on the host if `a` is there, on
+        the device if `a` is. It is `out` where that is given.
+
+    Raises
+    ------
+    TypeError
+        If `a` holds Python objects, or `out` or `max_blocks` is of the wrong type.
+    ValueError
+        If there is no such variant, a named variant cannot take these arrays (not aligned
+        to its vectors, not contiguous), `out` does not fit, or `max_blocks` is out of range.
+    UnavailableError
+        If the backend or the variant is not here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    {variants}
+
+    References
+    ----------
+    .. [1] J. Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access",
+       NVIDIA Technical Blog, 2013.
+    .. [2] M. Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops",
+       NVIDIA Technical Blog, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.copy(np.arange(4))
+    array([0, 1, 2, 3])
+    """
+    parameters = (0,) if max_blocks is None else _copy_parameters(max_blocks)
+    return _call("copy", variant, (a,), out, stream, backend, parameters)
+
+
+# ---- for the instruments ------------------------------------------------------------------
+
+_PARAMETERS: dict[str, Callable[..., tuple[int, ...]]] = {
+    "copy": _copy_parameters,
+}
+
+
+def parameters(family: str, keywords: dict[str, Any]) -> tuple[int, ...]:
+    """Return the integers of a family's row for the keywords of its function.
+
+    Raises
+    ------
+    TypeError
+        If a keyword is unknown; the message names those that the family takes.
+    """
+    convert = _PARAMETERS[family]
+    known = convert.__code__.co_varnames[: convert.__code__.co_argcount]
+    for name in keywords:
+        if name not in known:
+            takes = ", ".join(known) or "none"
+            raise TypeError(f"{family} has no parameter {name!r}; its parameters: {takes}")
+    return convert(**keywords)
+
+
+def _write_variants_into_docstrings() -> None:
+    """Put each family's rows where its docstring says ``{variants}``."""
+    for family in _core.families():
+        function = globals().get(family["name"])
+        if function is None or not function.__doc__:
+            continue
+        head, mark, tail = function.__doc__.partition("{variants}")
+        if mark:
+            indent = head[head.rfind("\n") + 1 :]
+            rows = [f"``{row['name']}``\n{indent}    {row['doc']}" for row in family["variants"]]
+            function.__doc__ = head + f"\n{indent}".join(rows) + tail
+
+
+_write_variants_into_docstrings()

@@ -1,0 +1,286 @@
+"""What every family should compute, in NumPy: arguments, results, and how near is equal.
+
+One entry per family. ``verify``, ``traffic(shape=)``, ``bench`` and the tests live on it and
+know no family by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import sizes
+
+
+class Case(NamedTuple):
+    """One call for ``verify``: made by :func:`cases`."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    parameters: dict[str, Any]
+
+
+class _Family(NamedTuple):
+    # Fresh random input arrays for a shape.
+    arguments: Callable[[tuple[int, ...], np.dtype[Any], np.random.Generator], tuple[Any, ...]]
+    # The result, from the inputs and the keywords of the family's function.
+    expected: Callable[..., np.ndarray[Any, Any]]
+    # Largest error allowed per element of the result; None: equal byte for byte.
+    bound: Callable[..., np.ndarray[Any, Any]] | None
+    # Bytes read and written, and floating-point operations or None, of one call.
+    work: Callable[..., tuple[int, int | None]]
+    # The shape whose first input has about so many bytes.
+    shape: Callable[[int, int], tuple[int, ...]]
+    # What bench holds the family against: another variant's GB/s in the same run.
+    reference: tuple[str, str]
+    # For verify: sizes at and past every edge, element sizes, keywords.
+    shapes: tuple[tuple[int, ...], ...]
+    dtypes: tuple[Any, ...]
+    parameters: tuple[dict[str, Any], ...]
+
+
+# ---- helpers ------------------------------------------------------------------------------
+
+# Random bytes repeat after a prime number of them, so that no two tiles of a large array
+# are alike: a kernel that reads the wrong one is found out.
+_PERIOD = 2**24 - 3
+
+
+def _mend(a: np.ndarray[Any, Any], random: np.random.Generator) -> None:
+    """Draw again what not every pattern of bytes is a value of: truth values and text."""
+    if a.dtype.names is not None:
+        for name in a.dtype.names:
+            _mend(a[name], random)
+    elif a.dtype.kind == "b" and a.size:
+        a[...] = random.integers(0, 2, a.shape, dtype=np.uint8)
+        a.flat[0] = True
+    elif a.dtype.kind == "U" and a.dtype.itemsize:
+        letters = random.integers(97, 123, (*a.shape, a.dtype.itemsize // 4), dtype=np.uint32)
+        a[...] = letters.view(f"U{letters.shape[-1]}")[..., 0]
+
+
+def _random(
+    shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator
+) -> np.ndarray[Any, Any]:
+    """Return an array of random bytes, none of them 0, that NumPy can also print."""
+    a = np.empty(shape, dtype)
+    if dtype.itemsize == 0:
+        return a
+    raw = a.reshape(-1).view(np.uint8)
+    done = min(raw.size, _PERIOD)
+    raw[:done] = random.integers(1, 256, done, dtype=np.uint8)
+    while done < raw.size:  # doubling whole periods
+        more = min(done, raw.size - done)
+        raw[done : done + more] = raw[:more]
+        done += more
+    _mend(a, random)
+    return a
+
+
+def _opaque(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A view of elements as so many bytes, which NumPy moves whole.
+
+    Copying a structure as such, it may leave the padding between the fields behind.
+    """
+    return a.view(f"V{a.dtype.itemsize}")
+
+
+def _bytes(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements in a row as unsigned integers, or as rows of bytes: equal means equal."""
+    flat = np.ascontiguousarray(_opaque(a)).reshape(-1)
+    if a.dtype.itemsize in (1, 2, 4, 8):
+        return flat.view(f"u{a.dtype.itemsize}")
+    return flat.view(np.uint8).reshape(flat.size, a.dtype.itemsize)
+
+
+def _show(a: np.ndarray[Any, Any], place: int) -> str:
+    one = a.reshape(-1)[place : place + 1]  # a scalar would not keep every bit
+    raw = one.tobytes()
+    return f"{one[0]} (bytes {raw[:16].hex()}{'…' if len(raw) > 16 else ''})"
+
+
+# ---- copy ---------------------------------------------------------------------------------
+
+_PADDED = np.dtype([("small", "u1"), ("large", "f8")], align=True)
+
+
+def _copy_expected(a: Any, **_: Any) -> np.ndarray[Any, Any]:
+    a = np.asarray(a)
+    return np.array(_opaque(a), order="C").view(a.dtype) if a.dtype.itemsize else a.copy()
+
+
+_FAMILIES = {
+    "copy": _Family(
+        arguments=lambda shape, dtype, random: (_random(shape, dtype, random),),
+        expected=_copy_expected,
+        bound=None,
+        work=lambda shape, itemsize, **_: (2 * int(np.prod(shape, dtype=object)) * itemsize, None),
+        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
+        reference=("copy", "memcpy"),
+        shapes=((0,), (1,), (31,), (33,), (65537,), (2**20 + 3,)),
+        dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
+        parameters=({}, {"max_blocks": 3}),
+    ),
+}
+
+
+# ---- the interface ------------------------------------------------------------------------
+
+
+def _find(family: str) -> _Family:
+    try:
+        return _FAMILIES[family]
+    except (KeyError, TypeError):
+        known = ", ".join(_FAMILIES)
+        raise ValueError(f"there is no family {family!r}; the families are: {known}") from None
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    dtype = np.dtype(dtype)
+    if dtype.hasobject:
+        raise TypeError(f"dtype {dtype} holds Python objects, which no device can read")
+    return dtype
+
+
+def arguments(
+    family: str, shape: Any, dtype: Any = "float32", seed: int | None = None
+) -> tuple[Any, ...]:
+    """Return fresh random input arrays for a family.
+
+    Parameters
+    ----------
+    family : str
+        Which family.
+    shape : int or tuple of int
+        The shape that the family is told by: for copy, that of `a`.
+    dtype : dtype
+        Of the inputs. Any but object: numbers are random bytes, NaN and infinities
+        included, none of them 0.
+    seed : int, optional
+        The same seed gives the same arrays.
+
+    Raises
+    ------
+    ValueError
+        If the family is unknown, or `shape` is no shape or too large.
+    TypeError
+        If `dtype` is no dtype, or holds objects.
+    """
+    entry, dtype = _find(family), _dtype(dtype)
+    sides = sizes.check_shape(shape, dtype.itemsize)
+    return entry.arguments(sides, dtype, np.random.default_rng(seed))
+
+
+def expected(family: str, *arguments: Any, **parameters: Any) -> np.ndarray[Any, Any]:
+    """Return what the family's function should return, computed by NumPy.
+
+    Parameters
+    ----------
+    family : str
+        Which family.
+    *arguments : array_like
+        Its inputs, on the host.
+    **parameters
+        The keywords of its function that change the meaning or the way.
+    """
+    return _find(family).expected(*arguments, **parameters)
+
+
+def bound(family: str, *arguments: Any, **parameters: Any) -> np.ndarray[Any, Any] | None:
+    """Return the largest error allowed per element, None where not a bit may differ."""
+    function = _find(family).bound
+    return None if function is None else function(*arguments, **parameters)
+
+
+def compare(family: str, got: Any, wanted: Any, within: Any = None) -> None:
+    """Raise AssertionError with the first index at which two arrays differ.
+
+    Parameters
+    ----------
+    family : str
+        For the message.
+    got, wanted : ndarray
+        Must agree in shape and dtype.
+    within : ndarray, optional
+        The largest absolute error per element; NaN equals NaN then. By default, every byte
+        must be the same, so the payload of a NaN and the sign of a zero count.
+    """
+    if not isinstance(got, np.ndarray):
+        raise AssertionError(f"{family}: got {type(got).__name__}, expected an ndarray")
+    if got.shape != wanted.shape:
+        raise AssertionError(f"{family}: got shape {got.shape}, expected {wanted.shape}")
+    if got.dtype != wanted.dtype:
+        raise AssertionError(f"{family}: got dtype {got.dtype}, expected {wanted.dtype}")
+    if got.dtype.itemsize == 0 or got.size == 0:
+        return
+    if within is None:
+        differs = _bytes(got) != _bytes(wanted)
+        if differs.ndim == 2:
+            differs = differs.any(axis=1)
+    else:
+        with np.errstate(invalid="ignore", over="ignore"):
+            near = abs(got - wanted) <= within
+        near |= (got == wanted) | (np.isnan(got) & np.isnan(wanted))
+        differs = ~near.reshape(-1)
+    count = int(np.count_nonzero(differs))
+    if count:
+        place = int(differs.argmax())
+        index = tuple(map(int, np.unravel_index(place, got.shape)))
+        raise AssertionError(
+            f"{family}: {count} of {got.size} elements differ, the first at index {index}: "
+            f"got {_show(got, place)}, expected {_show(wanted, place)}"
+        )
+
+
+def check(family: str, got: Any, *arguments: Any, **parameters: Any) -> None:
+    """Raise AssertionError unless a result is right.
+
+    Moves must be equal byte for byte; sums lie within the family's stated bound.
+
+    Parameters
+    ----------
+    family : str
+        Which family.
+    got : ndarray
+        The result to check.
+    *arguments, **parameters
+        What the family's function was called with.
+    """
+    wanted = expected(family, *arguments, **parameters)
+    compare(family, got, wanted, bound(family, *arguments, **parameters))
+
+
+def work(family: str, shape: Any, dtype: Any, **parameters: Any) -> tuple[int, int | None]:
+    """Return bytes read plus written, and floating-point operations or None, of one call."""
+    entry, itemsize = _find(family), _dtype(dtype).itemsize
+    return entry.work(sizes.check_shape(shape, itemsize), itemsize, **parameters)
+
+
+def shape_for(family: str, nbytes: int, dtype: Any = "float32") -> tuple[int, ...]:
+    """Return the shape whose first input holds about `nbytes` bytes.
+
+    Raises
+    ------
+    ValueError
+        If that is less than one element.
+    """
+    entry, dtype = _find(family), _dtype(dtype)
+    if dtype.itemsize == 0 or nbytes < dtype.itemsize:
+        raise ValueError(f"sizes: {nbytes} bytes hold not one element of {dtype}")
+    return entry.shape(nbytes, dtype.itemsize)
+
+
+def reference(family: str) -> tuple[str, str]:
+    """Return the family and the variant that a benchmark measures beside this family."""
+    return _find(family).reference
+
+
+def cases(family: str) -> Iterator[Case]:
+    """Yield the calls that ``verify`` makes: awkward sizes, dtypes and parameters."""
+    entry = _find(family)
+    for shape in entry.shapes:
+        for dtype in entry.dtypes:
+            for parameters in entry.parameters:
+                yield Case(shape, np.dtype(dtype), parameters)

@@ -1,0 +1,346 @@
+"""What a kernel asks of memory: the simulator's counts as a report."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import _core, functions, oracle, sizes
+from .variants import Variant, resolve
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike
+
+__all__ = ["Access", "SharedAccess", "Traffic", "traffic"]
+
+SECTOR = 32  # bytes
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+class Access:
+    """The requests to one space, loads or stores, over the whole run.
+
+    A request is one memory instruction executed by one warp.
+
+    Attributes
+    ----------
+    requests : int
+        How many there were.
+    sectors, lines : int
+        Aligned pieces of 32 and of 128 bytes that they touched, counted once per request;
+        0 for shared memory, which has none.
+    bytes_asked : int
+        What the threads asked for, in bytes.
+    sectors_per_request, lines_per_request : float or None
+        None where there were no requests, and for shared memory.
+    efficiency : float or None
+        Bytes asked over bytes moved, sectors times 32; 1 is best. None where there were no
+        requests, and for shared memory.
+    width : int or None
+        Bits of the widest access of a thread; None where there was none.
+    """
+
+    __slots__ = ("bytes_asked", "lines", "requests", "sectors", "width")
+
+    def __init__(self, sites: list[dict[str, Any]]) -> None:
+        self.requests: int = sum(site["requests"] for site in sites)
+        self.sectors: int = sum(site["sectors"] for site in sites)
+        self.lines: int = sum(site["lines"] for site in sites)
+        self.bytes_asked: int = sum(site["bytes"] for site in sites)
+        self.width: int | None = max((site["width"] for site in sites), default=None)
+
+    @property
+    def sectors_per_request(self) -> float | None:
+        return _ratio(self.sectors, self.requests) if self.sectors else None
+
+    @property
+    def lines_per_request(self) -> float | None:
+        return _ratio(self.lines, self.requests) if self.lines else None
+
+    @property
+    def efficiency(self) -> float | None:
+        return _ratio(self.bytes_asked, self.sectors * SECTOR)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dict that JSON can hold."""
+        return {
+            "requests": self.requests,
+            "sectors": self.sectors,
+            "lines": self.lines,
+            "bytes_asked": self.bytes_asked,
+            "sectors_per_request": self.sectors_per_request,
+            "lines_per_request": self.lines_per_request,
+            "efficiency": self.efficiency,
+            "width": self.width,
+        }
+
+    def __repr__(self) -> str:
+        figures = ", ".join(f"{name}={value!r}" for name, value in self.to_dict().items())
+        return f"{type(self).__name__}({figures})"
+
+
+class SharedAccess(Access):
+    """The requests to shared memory; `loads` and `stores` are the two parts of it.
+
+    Attributes
+    ----------
+    loads, stores : Access
+        What is said of an :class:`Access`, for each direction.
+    """
+
+    __slots__ = ("loads", "stores")
+
+    def __init__(self, sites: list[dict[str, Any]]) -> None:
+        super().__init__(sites)
+        self.loads = Access([site for site in sites if site["kind"] == "load"])
+        self.stores = Access([site for site in sites if site["kind"] == "store"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dict that JSON can hold."""
+        parts = {"loads": self.loads.to_dict(), "stores": self.stores.to_dict()}
+        return super().to_dict() | parts
+
+
+class Traffic:
+    """What one run of one kernel did to memory, as the simulator counted it.
+
+    It knows no times, no cache hits and no occupancy.
+
+    Attributes
+    ----------
+    family, variant : str
+        What ran; `variant` is never "auto".
+    grid, block : tuple of int
+        Blocks, and threads per block, in x, y and z.
+    shared_bytes : int
+        Shared memory per block.
+    threads, warps : int
+        Of the whole grid.
+    barriers : int
+        Block-wide barriers passed, over all blocks.
+    loads, stores : Access
+        Global memory.
+    shared : SharedAccess
+        Shared memory.
+    sites : list of dict
+        Each source line, space, kind and width: ``file line space kind width requests lanes
+        bytes sectors lines sectors_per_request lines_per_request efficiency``. ``lanes`` is
+        the active threads of all requests, ``bytes`` what they asked for.
+    requests : int
+        Instructions of warps that touched memory, in any space.
+    bytes_asked, bytes_moved : int
+        Bytes of global memory that the threads asked for, and those of the sectors touched.
+    result : ndarray
+        What the kernel computed.
+    """
+
+    def __init__(self, counted: dict[str, Any]) -> None:
+        self.family: str = counted["family"]
+        self.variant: str = counted["variant"]
+        self.grid: tuple[int, int, int] = tuple(counted["grid"])
+        self.block: tuple[int, int, int] = tuple(counted["block"])
+        self.shared_bytes: int = counted["shared_bytes"]
+        self.threads: int = counted["threads"]
+        self.warps: int = counted["warps"]
+        self.barriers: int = counted["barriers"]
+        self.result: np.ndarray[Any, Any] = counted["result"]
+        self.sites: list[dict[str, Any]] = []
+        for site in counted["sites"]:
+            one = Access([site])
+            self.sites.append(
+                {
+                    **site,
+                    "sectors_per_request": one.sectors_per_request,
+                    "lines_per_request": one.lines_per_request,
+                    "efficiency": one.efficiency,
+                }
+            )
+        spaces: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for site in self.sites:
+            spaces.setdefault((site["space"], site["kind"]), []).append(site)
+        self.loads = Access(spaces.get(("global", "load"), []))
+        self.stores = Access(spaces.get(("global", "store"), []))
+        self.shared = SharedAccess([site for site in self.sites if site["space"] == "shared"])
+
+    @property
+    def requests(self) -> int:
+        return sum(site["requests"] for site in self.sites)
+
+    @property
+    def bytes_asked(self) -> int:
+        return self.loads.bytes_asked + self.stores.bytes_asked
+
+    @property
+    def bytes_moved(self) -> int:
+        return (self.loads.sectors + self.stores.sectors) * SECTOR
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but `result` as a dict that JSON can hold."""
+        return {
+            "family": self.family,
+            "variant": self.variant,
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "shared_bytes": self.shared_bytes,
+            "threads": self.threads,
+            "warps": self.warps,
+            "barriers": self.barriers,
+            "requests": self.requests,
+            "bytes_asked": self.bytes_asked,
+            "bytes_moved": self.bytes_moved,
+            "loads": self.loads.to_dict(),
+            "stores": self.stores.to_dict(),
+            "shared": self.shared.to_dict(),
+            "sites": [dict(site) for site in self.sites],
+        }
+
+    def to_json(self) -> str:
+        """Return :meth:`to_dict` as JSON text."""
+        import json
+
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def __repr__(self) -> str:
+        return f"<gpumem traffic of {self.family}-{self.variant}: {self.requests} requests>"
+
+    def __str__(self) -> str:
+        grid = " x ".join(map(str, self.grid))
+        block = " x ".join(map(str, self.block))
+        lines = [
+            f"{self.family}-{self.variant}: grid {grid}, block {block}: "
+            f"{self.threads} threads, {self.warps} warps",
+            "",
+        ]
+        if self.sites:
+            head = ("source line", "space", "kind", "bits", "requests", *_RATIOS)
+            rows = [
+                (
+                    f"{site['file'].rsplit('/', 1)[-1]}:{site['line']}" if site["file"] else "?",
+                    site["space"],
+                    site["kind"],
+                    str(site["width"]),
+                    str(site["requests"]),
+                    *_ratios(site),
+                )
+                for site in self.sites
+            ]
+            lines += [sizes.format_table(head, rows, left=3), ""]
+        lines += [
+            f"{self.bytes_asked} bytes of global memory asked for, {self.bytes_moved} moved; "
+            f"{self.requests} instructions of",
+            f"warps that touch memory, {self.barriers} barriers, {self.shared_bytes} bytes of "
+            "shared memory per block.",
+            "Counted on the simulator, which knows no times, cache hits or occupancy.",
+        ]
+        return "\n".join(lines)
+
+
+_RATIOS = ("sectors", "sectors/req", "lines/req", "efficiency")
+
+
+def _ratios(figures: dict[str, Any]) -> tuple[str, ...]:
+    """The cells under ``_RATIOS``."""
+
+    def cell(value: float | None, form: str) -> str:
+        return "-" if value is None else form.format(value)
+
+    return (
+        str(figures["sectors"]) if figures["sectors"] else "-",
+        cell(figures["sectors_per_request"], "{:.2f}"),
+        cell(figures["lines_per_request"], "{:.2f}"),
+        cell(figures["efficiency"], "{:.1%}"),
+    )
+
+
+def summary(reports: list[Traffic]) -> str:
+    """Return one table with two rows per report: its global loads and its global stores."""
+    head = ("variant", "kind", "bits", "requests", *_RATIOS, "barriers")
+    rows = []
+    for report in reports:
+        for kind, access in (("load", report.loads), ("store", report.stores)):
+            first = kind == "load"
+            rows.append(
+                (
+                    f"{report.family}-{report.variant}" if first else "",
+                    kind,
+                    str(access.width or "-"),
+                    str(access.requests),
+                    *_ratios(access.to_dict()),
+                    str(report.barriers) if first else "",
+                )
+            )
+    return sizes.format_table(head, rows, left=2)
+
+
+def traffic(
+    family: str,
+    *arrays: ArrayLike,
+    variant: str | Variant = "auto",
+    shape: int | tuple[int, ...] | None = None,
+    dtype: DTypeLike = "float32",
+    **parameters: Any,
+) -> Traffic:
+    """Run a kernel on the simulator under observation, and report its use of memory.
+
+    Parameters
+    ----------
+    family : str
+        Which family, such as "copy".
+    *arrays : array_like or DeviceArray
+        The inputs of the family's function. What is on the host and not contiguous is made so
+        on its way into simulated memory, as for any call; a DeviceArray on the simulator is
+        observed in the layout that it has.
+    variant : str or Variant
+        Which kernel.
+    shape : int or tuple of int
+        Instead of arrays: the shape of random ones.
+    dtype : dtype
+        Of the random arrays.
+    **parameters
+        Further keywords of the family's function, such as ``max_blocks=8``.
+
+    Returns
+    -------
+    Traffic
+        Requests, sectors, lines and efficiency, in sum and per source line.
+
+    Raises
+    ------
+    ValueError
+        If the family or the variant is unknown, if `shape` is no shape or too large for the
+        memory here, or if the variant cannot take these arrays.
+    TypeError
+        If both or neither of arrays and `shape` are given, or a parameter is unknown.
+    UnavailableError
+        If the simulator cannot run the variant.
+    SimulationError
+        If the kernel does something illegal: the message says where.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> gm.traffic("copy", variant="vec4", shape=2**20).loads.sectors_per_request
+    16.0
+    """
+    name = resolve(family, variant)
+    values = functions.parameters(family, parameters)
+    if shape is not None and arrays:
+        raise TypeError("traffic takes arrays or shape=, not both")
+    if shape is not None:
+        import numpy as np
+
+        itemsize = np.dtype(dtype).itemsize
+        nbytes, _ = oracle.work(family, shape, dtype, **parameters)
+        # Once as NumPy arrays, once in simulated memory.
+        if 2 * nbytes > sizes.host_memory():
+            raise ValueError(
+                f"shape is too large: {shape!r} with {itemsize} bytes per element needs "
+                f"{sizes.format_bytes(2 * nbytes)} of memory here"
+            )
+        arrays = oracle.arguments(family, shape, dtype, seed=0)
+    elif not arrays:
+        raise TypeError("traffic needs arrays or shape=")
+    return Traffic(_core.traffic(family, name, tuple(arrays), values))

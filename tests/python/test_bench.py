@@ -1,0 +1,537 @@
+"""Benchmarks: sizes, statistics, the whole path against a made-up clock, and a real GPU."""
+
+import itertools
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem import _core, results
+from gpumem.bench import NO_TIMES, BenchResult, interleave, quantile, relative_spread
+from gpumem.sizes import format_bytes, parse_shape, parse_sizes
+
+KEYS = set(
+    "family variant backend shape dtype bytes flops cache median_ms min_ms p20_ms p80_ms samples "
+    "gbps tflops fraction_of_peak fraction_of_reference reason ran".split()
+)
+COPY = [v.name for v in gm.variants("copy")]
+BENCH = sys.modules["gpumem.bench"]
+
+
+# ---- sizes --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("4096", [4096]),
+        (4096, [4096]),
+        (np.int64(7), [7]),
+        ("1k", [1024]),
+        ("1 KiB", [1024]),
+        ("2G", [2**31]),
+        ("1M,16M", [2**20, 2**24]),
+        ("1M, 16M", [2**20, 2**24]),
+        ("4K:32K:x2", [4096, 8192, 16384, 32768]),
+        ("4K:33K:x2", [4096, 8192, 16384, 32768]),
+        ("4K:32K", [4096, 8192, 16384, 32768]),
+        ("1:100:x10", [1, 10, 100]),
+        ("1M,1K:4K:x4,7", [2**20, 1024, 4096, 7]),
+        (["1K", 2048, "1M"], [1024, 2048, 2**20]),
+        ((5,), [5]),
+        ("1K,1024,1K", [1024]),
+    ],
+)
+def test_sizes(text, sizes):
+    assert parse_sizes(text) == sizes
+
+
+def test_the_default_sizes():
+    found = parse_sizes("4K:1G:x2")
+    assert found[0] == 4096 and found[-1] == 2**30 and len(found) == 19
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["", "4Q", "1.5M", "-4", "4K:", ":4K", "4K:8K:2", "4K:8K:x1", "4K:8K:x0", "a:b:x2"],
+        *["1M,,2M", "8K:4K:x2", "0", "0:4K:x2", "1:2:x2:3", "9" * 30, "99999999999G", "٤"],
+        *[[], ["4Q"], 0, -5, 2**63],
+    ],
+)
+def test_sizes_that_make_no_sense_are_quoted(text):
+    with pytest.raises(ValueError, match="sizes"):
+        parse_sizes(text)
+
+
+@pytest.mark.parametrize("value", [1.5, None, True, [2.0], [None]])
+def test_sizes_of_a_wrong_type(value):
+    with pytest.raises(TypeError, match="sizes"):
+        parse_sizes(value)
+
+
+def test_shapes():
+    assert parse_shape("1048576") == (1048576,)
+    assert parse_shape("1024x7X3") == (1024, 7, 3)
+    for text in ("", "x", "4x", "-4", "4,4", "1e3", "4x-4", "9" * 21):
+        with pytest.raises(ValueError, match="shape"):
+            parse_shape(text)
+
+
+def test_bytes_for_people():
+    for size, text in [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB")]:
+        assert format_bytes(size) == text
+    assert format_bytes(60 * 2**20) == "60 MiB" and format_bytes(2**42) == "4 TiB"
+
+
+# ---- statistics ---------------------------------------------------------------------------
+
+
+def test_quantiles_are_numpys():
+    random = np.random.default_rng(0)
+    for n in (1, 2, 7, 50):
+        ordered = sorted(random.random(n))
+        for share in (0, 0.2, 0.5, 0.8, 1):
+            assert quantile(ordered, share) == pytest.approx(np.quantile(ordered, share))
+
+
+def test_spread_is_a_share_of_the_median():
+    assert relative_spread([2.0] * 9) == 0
+    assert relative_spread([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) == pytest.approx(6 / 5)
+    assert relative_spread([0.0, 0.0]) == math.inf
+
+
+def ticking(seconds):
+    """A clock that advances at every look."""
+    ticks = itertools.count()
+    return lambda: next(ticks) * seconds
+
+
+SETTINGS = {"least": 7, "most": 50, "within": 0.02, "budget": 1e9}
+
+
+def test_a_steady_contender_settles_with_the_least_samples():
+    (samples,) = interleave([lambda: 1.0], **SETTINGS)
+    assert samples == [1.0] * 7
+
+
+def test_a_noisy_contender_takes_the_most():
+    noise = itertools.cycle([1.0, 2.0, 3.0])
+    (samples,) = interleave([lambda: next(noise)], **SETTINGS)
+    assert len(samples) == 50
+
+
+def test_a_noisy_start_settles_later():
+    values = itertools.chain([5.0, 3.0, 5.0, 3.0], itertools.repeat(1.0))
+    (samples,) = interleave([lambda: next(values)], **SETTINGS)
+    assert 7 < len(samples) < 50 and relative_spread(samples) < 0.02
+
+
+def test_the_budget_ends_a_noisy_contender():
+    noise = itertools.cycle([1.0, 2.0, 3.0])
+    settings = SETTINGS | {"budget": 10.5}
+    (samples,) = interleave([lambda: next(noise)], **settings, clock=ticking(1))
+    assert len(samples) == 11
+    (samples,) = interleave([lambda: next(noise)], **SETTINGS | {"budget": 0}, clock=ticking(1))
+    assert len(samples) == 7
+
+
+def test_contenders_take_turns_and_change_neighbours():
+    order = []
+    noise = itertools.cycle([1.0, 2.0])
+
+    def contender(name, value):
+        def sample():
+            order.append(name)
+            return value() if callable(value) else value
+
+        return sample
+
+    named = [contender("a", 1.0), contender("b", lambda: next(noise)), contender("c", 1.0)]
+    a, b, c = interleave(named, **SETTINGS)
+    assert (len(a), len(b), len(c)) == (7, 50, 7)
+    assert order[:9] == list("abcbcacab")
+    assert order[21:] == ["b"] * 43
+
+
+def test_nobody_to_measure():
+    assert interleave([], **SETTINGS) == []
+
+
+# ---- on the simulator ---------------------------------------------------------------------
+
+
+def test_the_simulator_knows_no_times():
+    result = gm.bench("copy", sizes="4K,64K", backend="sim")
+    assert [r["variant"] for r in result.records] == [*COPY, "auto"] * 2
+    for record in result.records:
+        assert set(record) == KEYS
+        assert record["backend"] == "sim" and record["reason"]
+        assert record["dtype"] == "float32" and record["cache"] == "cold"
+        assert record["bytes"] == 2 * 4 * record["shape"][0] and record["flops"] is None
+        for key in ("median_ms", "min_ms", "p20_ms", "p80_ms", "samples", "gbps", "tflops"):
+            assert record[key] is None
+        assert record["fraction_of_peak"] is record["fraction_of_reference"] is None
+    assert result.records[0]["reason"] == NO_TIMES
+    assert "No times" in str(result)
+
+
+def test_the_reference_is_always_measured_beside():
+    result = gm.bench("copy", ["vec4", gm.variants("copy")[0]], sizes=4096, backend="sim")
+    assert [r["variant"] for r in result.records] == ["vec4", "scalar", "memcpy"]
+    result = gm.bench("copy", "auto", sizes=4096, cache="both", backend="sim")
+    assert [(r["variant"], r["cache"]) for r in result.records] == [
+        ("auto", "cold"),
+        ("memcpy", "cold"),
+        ("auto", "warm"),
+        ("memcpy", "warm"),
+    ]
+
+
+def test_progress_is_told():
+    told = []
+    gm.bench("copy", sizes="4K:16K:x2", backend="sim", progress=lambda *step: told.append(step))
+    assert [step[:2] for step in told] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert "copy 8 KiB cold" in told[1][2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "error", "words"),
+    [
+        (("nope",), {}, ValueError, "nope.*copy"),
+        (("copy", ["vec3"]), {}, ValueError, "vec3.*scalar"),
+        (("copy", []), {}, ValueError, "variants"),
+        (("copy",), {"sizes": "4Q"}, ValueError, "4Q"),
+        (("copy",), {"sizes": 3}, ValueError, "sizes: 3 bytes.*float32"),
+        (("copy",), {"cache": "hot"}, ValueError, "cache.*hot"),
+        (("copy",), {"cache": []}, ValueError, "cache"),
+        (("copy",), {"samples": (5, 4)}, ValueError, "samples"),
+        (("copy",), {"max_block": 4}, TypeError, "max_block'.*max_blocks"),
+        (("copy",), {"max_blocks": 0}, ValueError, "max_blocks"),
+        (("copy",), {"dtype": "O"}, TypeError, "object"),
+        (("copy",), {"backend": "quantum"}, ValueError, "quantum"),
+    ],
+)
+def test_refusals(arguments, keywords, error, words):
+    with pytest.raises(error, match=words):
+        gm.bench(*arguments, **{"sizes": 4096, "backend": "sim"} | keywords)
+
+
+# ---- the device path, on simulated memory with a made-up clock ------------------------------
+
+L2 = 2**20
+OVERHEAD_MS = 0.002
+GBPS = {"scalar": 1000, "memcpy": 2000, "auto": 2100}
+
+
+def there(a):
+    return _core.to_device(a, backend="sim")
+
+
+class MadeUpDevice:
+    """The extension module, but for a "cuda" that is the simulator's memory and a clock."""
+
+    def __init__(self, free=2**33):
+        self.now = 0.0  # ms
+        self.free = free
+        self.events = []  # what happened, in order
+        self.idle = None  # the variant that writes nothing
+        self.damaging = None  # the variant that gets the last byte wrong
+        self.noise = np.random.default_rng(0)
+
+    def backend(self, name=None):
+        return "cuda"
+
+    def backend_info(self, name):
+        device = {
+            "name": "made-up device",
+            "capability": "9.0",
+            "multiprocessors": 1,
+            "l2_bytes": L2,
+            "memory_bytes": self.free,
+            "free_bytes": self.free,
+            "clock_khz": 10**6,
+            "memory_clock_khz": 10**6,
+            "memory_bus_bits": 16000,
+            "fp32_lanes": 128,
+            "pci": "0000:00:00.0",
+        }
+        found = {"available": True, "reason": None, "runtime": "1", "driver": "2"}
+        return found | {"devices": [device]}
+
+    def available(self, family, variant, backend=None):
+        return _core.available(family, variant, "sim")
+
+    def to_device(self, a, backend):
+        return there(a)
+
+    def synchronize(self, backend):
+        pass
+
+    def DeviceArray(self, shape, dtype, backend):
+        flushes = len(shape) == 1 and shape[0] >= 2**28  # nobody looks at what is in there
+        real = _core.DeviceArray((1,) if flushes else shape, dtype, backend="sim")
+        device = self
+
+        class Array:
+            def __getattr__(self, name):
+                return getattr(real, name)
+
+            nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+
+            def fill_bytes(self, byte):
+                real.fill_bytes(byte)
+                device.events.append(("fill", self.nbytes))
+                device.now += self.nbytes / 2e9
+
+        array = Array()
+        array.real = real
+        return array
+
+    def Event(self, backend):
+        device = self
+
+        class Event:
+            def record(self):
+                self.time = device.now
+                device.events.append(("event",))
+
+            def elapsed(self, later):
+                return later.time - self.time
+
+        return Event()
+
+    def prepare(self, family, variant, inputs, out, stream, parameters):
+        device = self
+        name = variant
+        real = _core.prepare(family, variant, inputs, out.real, stream, parameters)
+
+        class Prepared:
+            variant = real.variant
+            nbytes = 2 * out.nbytes
+
+            def launch(self):
+                if device.idle != name:
+                    real.launch()
+                if device.damaging == name:
+                    bad = out.real.to_host()
+                    bad.view("u1")[-1] ^= 1
+                    _core.call("copy", "auto", (there(bad),), out.real, None, None, (0,))
+
+            def tick(self):
+                rate = GBPS.get(name, 1500) * (1 + 0.002 * device.noise.random())
+                device.now += OVERHEAD_MS + self.nbytes / rate / 1e6
+                device.events.append(("launch", name, out.real.pointer))
+
+        return Prepared()
+
+    def launch_all(self, prepared, count):
+        for i in range(count):
+            prepared[i % len(prepared)].tick()
+
+    def __getattr__(self, name):  # families, exceptions, build
+        return getattr(_core, name)
+
+
+@pytest.fixture
+def device(monkeypatch):
+    made_up = MadeUpDevice()
+    monkeypatch.setattr(BENCH, "_core", made_up)
+    monkeypatch.setattr(sys.modules["gpumem.devices"], "_core", made_up)
+    return made_up
+
+
+def by_variant(result):
+    return {r["variant"]: r for r in result.records}
+
+
+def test_records_of_a_device(device):
+    result = gm.bench("copy", ["scalar", "auto"], sizes="1M")
+    records = by_variant(result)
+    assert set(records) == {"scalar", "auto", "memcpy"}
+    for name, r in records.items():
+        assert set(r) == KEYS and r["reason"] is None and r["backend"] == "cuda"
+        assert r["samples"] >= 7
+        assert r["min_ms"] <= r["p20_ms"] <= r["median_ms"] <= r["p80_ms"]
+        assert r["bytes"] == 2**21 and r["shape"] == [2**18]
+        assert r["median_ms"] == pytest.approx(OVERHEAD_MS + 2**21 / GBPS[name] / 1e6, rel=0.01)
+        assert r["gbps"] == pytest.approx(2**21 / r["median_ms"] / 1e6)
+        assert r["fraction_of_peak"] == pytest.approx(r["gbps"] / 4000)
+        assert r["fraction_of_reference"] == pytest.approx(r["gbps"] / records["memcpy"]["gbps"])
+    assert records["memcpy"]["fraction_of_reference"] == 1
+    assert records["scalar"]["ran"] == "scalar" and records["auto"]["ran"] in COPY
+    assert result.provenance["device"]["name"] == "made-up device"
+    assert result.provenance["device"]["bandwidth_gbps"] == 4000
+
+
+def samples_of(device, name):
+    """What one variant launched between two events, sample by sample."""
+    samples, inside = [], None
+    for what in device.events:
+        if what == ("event",):
+            if inside:
+                samples.append(inside)
+            inside = [] if inside is None else None
+        elif inside is not None and what[0] == "launch":
+            inside.append(what)
+    return [s for s in samples if s[0][1] == name]
+
+
+@pytest.mark.parametrize("sizes", ["4K", "64K", "1M", "16M"])
+def test_cold_buffers_are_not_in_the_cache(device, sizes):
+    gm.bench("copy", ["scalar"], sizes=sizes)
+    nbytes = 2 * parse_sizes(sizes)[0]
+    samples = samples_of(device, "scalar")
+    assert len(samples) >= 7
+    for sample in samples:
+        assert len(sample) <= 256
+        again = {}
+        for i, (_, _, pointer) in enumerate(sample):
+            if pointer in again:  # what was moved since is more than four times the cache
+                assert (i - again[pointer]) * nbytes > 4 * L2
+            again[pointer] = i
+    flushes = [what for what in device.events if what[0] == "fill" and what[1] >= 4 * L2]
+    assert len(flushes) >= len(samples)
+
+
+@pytest.mark.parametrize("sizes", ["1M", "16M", "64M"])
+def test_a_sample_is_long_enough_and_a_row(device, sizes):
+    gm.bench("copy", ["scalar"], sizes=sizes)
+    each = OVERHEAD_MS + 2 * parse_sizes(sizes)[0] / 1e9
+    for sample in samples_of(device, "scalar")[-7:]:
+        assert len(sample) == pytest.approx(max(BENCH._SAMPLE_MS / each, 4), rel=0.02, abs=1)
+
+
+def test_warm_buffers_are_the_same_ones(device):
+    gm.bench("copy", ["scalar"], sizes="64K", cache="warm")
+    samples = samples_of(device, "scalar")
+    assert len({pointer for sample in samples for _, _, pointer in sample}) == 1
+    # A launch without the clock comes between the flush and the first event.
+    start = device.events.index(("event",), 10)
+    assert device.events[start - 1][0] == "launch"
+
+
+@pytest.mark.parametrize("fault", ["idle", "damaging"])
+def test_a_wrong_variant_has_no_figure(device, fault):
+    setattr(device, fault, "scalar")
+    records = by_variant(gm.bench("copy", ["vec2", "scalar"], sizes="64K"))
+    assert "wrong result" in records["scalar"]["reason"]
+    assert records["scalar"]["median_ms"] is None
+    assert records["vec2"]["gbps"] > 0
+
+
+@pytest.mark.parametrize("fault", ["idle", "damaging"])
+def test_a_wrong_variant_is_found_beyond_what_is_compared_whole(device, monkeypatch, fault):
+    monkeypatch.setattr(BENCH, "_WHOLE_CHECK", 2**20)
+    monkeypatch.setattr(BENCH, "_SLICE", 2**12)
+    setattr(device, fault, "scalar")
+    records = by_variant(gm.bench("copy", ["vec2", "scalar"], sizes="2M"))
+    assert "wrong result" in records["scalar"]["reason"]
+    assert records["vec2"]["gbps"] > 0
+
+
+def test_what_is_not_available_says_why(device, monkeypatch):
+    monkeypatch.setattr(device, "available", lambda *_: "it is not here", raising=False)
+    result = gm.bench("copy", ["scalar", "auto"], sizes="64K,1M")
+    assert [r["reason"] for r in result.records if r["variant"] == "scalar"] == [
+        "it is not here"
+    ] * 2
+    assert "copy-scalar: it is not here" in str(result)
+
+
+def test_what_does_not_fit_says_so(device):
+    device.free = 2**20
+    result = gm.bench("copy", ["scalar"], sizes="64K,64M")
+    small, large = (r for r in result.records if r["variant"] == "scalar")
+    assert "device memory" in large["reason"] and "128 MiB" in large["reason"]
+    assert large["gbps"] is None and large["bytes"] == 2**27
+    assert small["shape"] == [2**14]
+
+
+def test_the_table_of_a_device(device):
+    text = str(gm.bench("copy", sizes="4K:1M:x4", cache="both"))
+    assert max(map(len, text.splitlines())) <= 100
+    assert "copy, cold L2, GB/s" in text and "copy, warm L2, GB/s" in text
+    cold = text[text.index("cold L2") : text.index("warm L2")].splitlines()
+    cells = {}
+    for line in cold:  # in blocks, if there are many variants
+        if line.startswith("size "):
+            names = line.split()[1:]
+        elif line.startswith("1 MiB "):
+            cells |= zip(names, line.split()[2:], strict=True)
+    runnable = [v.name for v in gm.variants("copy") if v.reason_on("sim") is None]
+    assert list(cells) == [*runnable, "auto", "ratio"]
+    assert float(cells["ratio"]) == pytest.approx(1.02, abs=0.02)
+
+
+# ---- JSON ---------------------------------------------------------------------------------
+
+
+def test_json_round_trip(device, tmp_path):
+    result = gm.bench("copy", ["vec4"], sizes="4K")
+    text = result.to_json(tmp_path / "r.json")
+    assert (tmp_path / "r.json").read_text() == text
+    for source in (text, tmp_path / "r.json", str(tmp_path / "r.json")):
+        again = BenchResult.from_json(source)
+        assert again.records == result.records and again.provenance == result.provenance
+    assert str(again) == str(result)
+    assert results.load(tmp_path / "r.json").records == result.records
+
+
+def test_provenance_of_the_simulator():
+    p = gm.bench("copy", sizes="4K", backend="sim").provenance
+    assert p["gpumem"] == gm.__version__ and p["numpy"] == np.__version__
+    assert p["backend"] == "sim" and p["date"].startswith("20")
+    json.dumps(p, allow_nan=False)
+
+
+def test_the_commit_can_be_told(monkeypatch):
+    monkeypatch.setenv("GPUMEM_COMMIT", "abc123")
+    assert gm.bench("copy", sizes="4K", backend="sim").provenance["commit"] == "abc123"
+
+
+@pytest.mark.parametrize("content", ["{}", "[]", '{"schema": 1}'])
+def test_other_json_is_refused(content, tmp_path):
+    (tmp_path / "r.json").write_text(content)
+    with pytest.raises(ValueError, match=r"r\.json is not a benchmark result"):
+        BenchResult.from_json(tmp_path / "r.json")
+
+
+def test_a_later_schema_is_refused():
+    text = json.dumps({"schema": 99, "provenance": {}, "records": []})
+    with pytest.raises(ValueError, match="schema 99"):
+        BenchResult.from_json(text)
+
+
+def test_results_that_are_shipped():
+    for name in results.names():
+        loaded = results.load(name)
+        assert loaded.records and loaded.provenance["device"]["name"]
+    with pytest.raises(ValueError, match="no-such"):
+        results.load("no-such")
+
+
+def test_flops_are_told_in_tflops():
+    zero = dict.fromkeys(KEYS) | {"family": "product", "shape": [64, 64], "dtype": "float32"}
+    zero |= {"cache": "cold", "median_ms": 1.0, "gbps": 2.0, "tflops": 12.34, "variant": "best"}
+    text = str(BenchResult([zero], {}))
+    assert "product, cold L2, TFLOP/s" in text and "64x64" in text and "12.34" in text
+
+
+# ---- a real device ------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_timed():
+    result = gm.bench("copy", sizes="4K,1M,64M", cache="both", backend="cuda")
+    for r in result.records:
+        if r["reason"] is None:
+            assert 0 < r["min_ms"] <= r["median_ms"] and r["samples"] >= 7
+            assert r["cache"] == "warm" or r["fraction_of_peak"] < 1
+            assert 0 < r["fraction_of_reference"] < 10
+    timed = {r["variant"] for r in result.records if r["reason"] is None}
+    assert {"scalar", "vec4", "memcpy", "auto"} <= timed
+    assert not any("wrong" in (r["reason"] or "") for r in result.records)

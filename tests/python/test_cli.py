@@ -1,0 +1,295 @@
+"""The command line: what it prints, where, and how it ends."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import gpumem as gm
+from gpumem import cli, functions
+
+COPY = [str(v) for v in gm.variants("copy")]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; returns its exit code, stdout and stderr."""
+
+    def call(*words):
+        status = cli.main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+
+
+def fits(text):
+    return max(map(len, text.splitlines())) <= 100
+
+
+# ---- info and list ------------------------------------------------------------------------
+
+
+def test_info(run):
+    status, out, err = run("info")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"gpumem {gm.__version__}\nbackend: sim")
+    assert "\ncuda: " in out and "\nsim: available" in out and fits(out)
+
+
+def test_info_json(run):
+    status, out, _ = run("info", "--json")
+    assert status == 0 and json.loads(out)["version"] == gm.__version__
+
+
+@pytest.mark.parametrize("words", [("list",), ("list", "copy")])
+def test_list(run, words):
+    status, out, err = run(*words)
+    assert (status, err) == (0, "")
+    for variant in gm.variants("copy"):
+        assert any(line.startswith(f"{variant} ") for line in out.splitlines())
+        assert variant.doc in " ".join(out.split())
+    assert fits(out)
+    status, out, _ = run(*words, "--json")
+    rows = json.loads(out)
+    assert [f"{row['family']}-{row['name']}" for row in rows] == COPY
+    assert all(row["available"] == (row["reason"] is None) for row in rows)
+
+
+# ---- verify -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_cases(monkeypatch):
+    """The small cases only: the large ones are for people."""
+    from gpumem import oracle
+
+    every = oracle.cases
+    monkeypatch.setattr(
+        oracle, "cases", lambda family: (c for c in every(family) if max(c.shape) < 100)
+    )
+
+
+def test_verify_everything(run):
+    status, out, err = run("verify")
+    assert (status, err) == (0, "")
+    for variant in gm.variants():
+        row = next(line for line in out.splitlines() if line.startswith(f"{variant} "))
+        if variant.reason_on("sim"):
+            assert "unavailable: " in row
+        else:
+            assert "passed" in row and "cases  sim" in row
+
+
+def test_verify_one(run, few_cases):
+    status, out, _ = run("verify", "copy", "--variant", "vec4")
+    assert status == 0 and len(out.splitlines()) == 1 and out.startswith("copy-vec4  passed")
+    status, out, _ = run("verify", "copy", "--variant", "vec4", "--json")
+    (report,) = json.loads(out)
+    assert report["status"] == "passed" and report["cases"] > 20 and report["reason"] is None
+
+
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_verify_finds_one_wrong_byte(run, few_cases, monkeypatch, place):
+    right = functions.copy
+
+    def wrong(a, *, variant, out, **keywords):
+        right(a, variant=variant, out=out, **keywords)
+        on_device = isinstance(out, gm.DeviceArray)
+        if variant == "vec2" and on_device == (place == "device") and out.size == 33:
+            if on_device:
+                bad = out.to_host()
+                bad.view("u1")[-1] ^= 1
+                right(gm.to_device(bad, backend="sim"), out=out)
+            else:
+                out.view("u1")[-1] ^= 1
+        return out
+
+    monkeypatch.setattr(functions, "copy", wrong)
+    status, out, _ = run("verify")
+    assert status == 1
+    failed = [line for line in out.splitlines() if "FAILED" in line]
+    assert len(failed) == 1 and failed[0].startswith("copy-vec2 ")
+    assert "(33,)" in failed[0] and "first at index (32,)" in failed[0]
+    status, out, _ = run("verify", "--json")
+    assert status == 1
+    assert [r["variant"] for r in json.loads(out) if r["status"] == "FAILED"] == ["vec2"]
+
+
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_verify_finds_what_is_not_written(run, few_cases, monkeypatch, place):
+    right = functions.copy
+
+    def idle(a, *, out, **keywords):
+        if isinstance(out, gm.DeviceArray) == (place == "device"):
+            return out
+        return right(a, out=out, **keywords)
+
+    monkeypatch.setattr(functions, "copy", idle)
+    status, out, _ = run("verify", "copy", "--variant", "scalar")
+    assert status == 1 and "FAILED" in out and "a5" in out
+
+
+def test_verify_tells_of_errors_too(run, few_cases, monkeypatch):
+    def broken(a, **_):
+        raise gm.SimulationError("stray access in line 7")
+
+    monkeypatch.setattr(functions, "copy", broken)
+    status, out, _ = run("verify", "copy", "--variant", "scalar")
+    assert status == 1 and "SimulationError: stray access in line 7" in out
+
+
+# ---- traffic ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("variant", "width", "sectors"), [("vec4", 128, 16), ("scalar", 32, 4)])
+def test_traffic_json_shows_the_width(run, variant, width, sectors):
+    status, out, err = run("traffic", "copy", "--variant", variant, "--json")
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    for kind in ("loads", "stores"):
+        assert found[kind]["width"] == width
+        assert found[kind]["sectors_per_request"] == sectors
+        assert found[kind]["efficiency"] == 1.0
+
+
+def test_traffic_of_one_variant(run):
+    status, out, _ = run("traffic", "copy", "--variant", "vec2", "--shape", "32x33")
+    assert status == 0 and fits(out)
+    assert "vec2.cu:" in out and "knows no times" in out.splitlines()[-1]
+
+
+def test_traffic_of_all(run):
+    status, out, _ = run("traffic", "copy", "--shape", "4096", "--dtype", "float64")
+    assert status == 0 and fits(out)
+    assert "shape 4096, float64" in out
+    for name in COPY:
+        assert any(line.startswith(name) for line in out.splitlines())
+    status, out, _ = run("traffic", "copy", "--shape", "4096", "--json")
+    assert [f"{t['family']}-{t['variant']}" for t in json.loads(out)].sort() == COPY.copy().sort()
+
+
+# ---- bench --------------------------------------------------------------------------------
+
+
+def test_bench_on_the_simulator_counts_instead(run):
+    status, out, _ = run("bench", "copy", "--variants", "scalar,vec4", "--sizes", "4K")
+    assert status == 0 and fits(out)
+    assert "copy-scalar" in out and "copy-vec4" in out and "copy-vec2" not in out
+    assert out.splitlines()[-1].startswith("No times")
+
+
+def test_bench_json_and_file(run, tmp_path):
+    path = tmp_path / "r.json"
+    status, out, _ = run("bench", "copy", "--sizes", "4K,8K", "--json", "-o", path)
+    assert status == 0 and path.read_text() == out
+    records = json.loads(out)["records"]
+    assert {r["variant"] for r in records} == {v.name for v in gm.variants("copy")} | {"auto"}
+    assert all(r["median_ms"] is None and r["reason"] for r in records)
+
+
+@pytest.mark.gpu
+def test_bench_on_a_gpu(run, monkeypatch):
+    monkeypatch.delenv("GPUMEM_BACKEND")
+    status, out, _ = run("bench", "copy", "--sizes", "1M", "--backend", "cuda")
+    assert status == 0 and "GB/s" in out and "1 MiB" in out
+
+
+@pytest.mark.gpu
+def test_verify_on_a_gpu(run, monkeypatch):
+    monkeypatch.delenv("GPUMEM_BACKEND")
+    status, out, _ = run("verify", "--backend", "cuda")
+    assert status == 0 and "passed" in out and "FAILED" not in out
+
+
+# ---- how it ends --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        ((), "COMMAND"),
+        (("frobnicate",), "frobnicate"),
+        (("list", "cpy"), "cpy"),
+        (("verify", "cpy"), "copy"),
+        (("verify", "copy", "--variant", "vec3"), "vec3"),
+        (("verify", "--variant", "vec4"), "family"),
+        (("traffic",), "FAMILY"),
+        (("traffic", "cpy"), "copy"),
+        (("traffic", "copy", "--variant", "vec3"), "scalar"),
+        (("traffic", "copy", "--shape", "3y"), "3y"),
+        (("traffic", "copy", "--shape", "-4"), "shape"),
+        (("traffic", "copy", "--shape", "4611686018427387904"), "shape"),
+        (("traffic", "copy", "--shape", "99999999999999"), "shape"),
+        (("traffic", "copy", "--dtype", "flot"), "flot"),
+        (("traffic", "copy", "--dtype", "object"), "object"),
+        (("traffic", "copy", "--backend", "cuda"), "simulator"),
+        (("bench", "copy", "--sizes", "4Q"), "4Q"),
+        (("bench", "copy", "--sizes", "1"), "float32"),
+        (("bench", "copy", "--variants", "vec3"), "vec3"),
+        (("bench", "copy", "--cache", "hot"), "hot"),
+        (("bench", "copy", "--sizes", "4K", "-o", "/no/such/folder/r.json"), "/no/such/folder"),
+        (("list", "--backend", "quantum"), "quantum"),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_one_line_and_two(run, words, part):
+    status, out, err = run(*words)
+    assert status == 2 and out == ""
+    assert len(err.splitlines()) == 1 and err.startswith("gpumem: ") and part in err
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (KeyboardInterrupt(), 130),
+        (gm.UnavailableError("no such thing here"), 2),
+        (gm.SimulationError("a race in line 7\nbetween threads"), 1),
+        (MemoryError("too much"), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_errors_become_exit_codes(run, monkeypatch, error, expected):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(cli, "traffic", fail)
+    status, _, err = run("traffic", "copy", "--variant", "vec4")
+    assert status == expected and "Traceback" not in err
+    assert len(err.splitlines()) == (0 if expected == 130 else 1)
+
+
+def test_help_and_version(run):
+    status, out, _ = run("--help")
+    assert status == 0
+    for command in ("info", "list", "verify", "bench", "traffic"):
+        assert f"\n    {command} " in out
+        assert run(command, "--help")[0] == 0
+    assert run("--version") == (0, f"gpumem {gm.__version__}\n", "")
+
+
+def test_the_module_runs_and_a_closed_pipe_is_no_error():
+    command = [sys.executable, "-m", "gpumem"]
+    done = subprocess.run([*command, "list"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "copy-scalar" in done.stdout
+    done = subprocess.run([*command, "list", "x"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+
+    reading, writing = os.pipe()
+    os.close(reading)
+    with contextlib.closing(os.fdopen(writing, "w")) as closed:
+        done = subprocess.run(
+            [*command, "list", "--json"],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "" and done.returncode == 0

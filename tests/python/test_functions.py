@@ -1,0 +1,253 @@
+"""The family functions, the table as objects, and what importing costs."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem import functions, oracle
+
+RUNNABLE = [v for v in gm.variants() if v.reason_on("sim") is None]
+
+
+def python(code, **environment):
+    """Run code in a fresh interpreter and return what it prints."""
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | environment,
+    )
+    return done.stdout
+
+
+# ---- copy ---------------------------------------------------------------------------------
+
+
+def test_copy_returns_an_equal_array_of_its_own():
+    a = np.arange(12.0).reshape(3, 4)
+    b = gm.copy(a, backend="sim")
+    assert b.tobytes() == a.tobytes() and b.shape == a.shape and b.dtype == a.dtype
+    assert not np.shares_memory(a, b)
+
+
+def test_copy_makes_a_strided_array_contiguous():
+    a = np.arange(60, dtype=np.int16).reshape(3, 4, 5)[::2, ::-1, 1:4].transpose(2, 0, 1)
+    b = gm.copy(a, backend="sim")
+    assert b.flags.c_contiguous
+    np.testing.assert_array_equal(b, a)
+
+
+def test_copy_fills_and_returns_out():
+    a, out = np.arange(7), np.full(7, -1)
+    assert gm.copy(a, out=out, backend="sim") is out
+    np.testing.assert_array_equal(out, a)
+
+
+def test_copy_stays_on_the_device():
+    d = gm.to_device(np.arange(7), backend="sim")
+    e = gm.copy(d)
+    assert isinstance(e, gm.DeviceArray) and e.backend == "sim"
+    np.testing.assert_array_equal(e.to_host(), np.arange(7))
+
+
+@pytest.mark.parametrize("max_blocks", [1, 2, np.int64(3), 2**31 - 1])
+def test_copy_with_any_cap_on_the_grid(max_blocks):
+    a = np.arange(5000, dtype=np.float32)
+    np.testing.assert_array_equal(gm.copy(a, max_blocks=max_blocks, backend="sim"), a)
+
+
+@pytest.mark.parametrize(
+    ("max_blocks", "error"),
+    [
+        (True, TypeError),
+        (False, TypeError),
+        ("", TypeError),
+        ("8", TypeError),
+        (8.0, TypeError),
+        ([8], TypeError),
+        (0, ValueError),
+        (-1, ValueError),
+        (2**31, ValueError),
+        (2**63, ValueError),
+        (2**200, ValueError),
+    ],
+    ids=repr,
+)
+def test_a_bad_cap_is_refused_by_name(max_blocks, error):
+    with pytest.raises(error, match="max_blocks"):
+        gm.copy(np.arange(4), max_blocks=max_blocks, backend="sim")
+
+
+def test_unknown_keywords_are_named():
+    with pytest.raises(TypeError, match="max_block"):
+        gm.copy(np.arange(4), max_block=1)
+    with pytest.raises(TypeError, match=r"'max_block'.*max_blocks"):
+        functions.parameters("copy", {"max_block": 1})
+
+
+def test_parameters_are_the_integers_of_the_row():
+    assert functions.parameters("copy", {}) == (0,)
+    assert functions.parameters("copy", {"max_blocks": 5}) == (5,)
+
+
+# ---- the table ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", gm.families())
+def test_every_family_is_complete(family):
+    """A row in C needs a function with docs, its parameters, and an oracle."""
+    function = getattr(gm, family)
+    assert callable(function) and family in gm.__all__
+    for variant in gm.variants(family):
+        assert f"``{variant.name}``" in function.__doc__
+        assert variant.doc in function.__doc__
+    assert "{variants}" not in function.__doc__
+    assert isinstance(functions.parameters(family, {}), tuple)
+    inputs = oracle.arguments(family, next(oracle.cases(family)).shape)
+    oracle.check(family, oracle.expected(family, *inputs), *inputs)
+    reference = oracle.reference(family)
+    assert reference[1] in [v.name for v in gm.variants(reference[0])]
+
+
+@pytest.mark.parametrize("variant", gm.variants(), ids=str)
+def test_variants_say_what_they_are(variant):
+    assert str(variant) == f"{variant.family}-{variant.name}"
+    assert str(variant) in repr(variant) and variant.doc in repr(variant)
+    assert variant.doc and "\n" not in variant.doc
+    assert variant.source.startswith(f"csrc/kernels/{variant.family}/{variant.name}.")
+    names = [v.name for v in gm.variants(variant.family)]
+    assert variant.follows is None or variant.follows in names
+    assert isinstance(variant.requires, str)
+    assert variant.available == (variant.reason is None)
+
+
+def test_variants_are_values():
+    first, second = gm.variants("copy")[:2]
+    assert first == pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) != second
+    assert len({first, second, pickle.loads(pickle.dumps(first))}) == 2
+    assert first != str(first)
+
+
+def test_lists_of_variants_are_the_callers_own():
+    gm.variants("copy").clear()
+    assert [v.name for v in gm.variants("copy")][:3] == ["scalar", "vec2", "vec4"]
+    assert gm.variants() == [v for family in gm.families() for v in gm.variants(family)]
+
+
+@pytest.mark.parametrize("family", ["cpy", "", 3, ["copy"]])
+def test_an_unknown_family_is_told_from_the_known(family):
+    with pytest.raises(ValueError, match="copy"):
+        gm.variants(family)
+
+
+@pytest.mark.parametrize("variant", RUNNABLE, ids=str)
+def test_a_variant_runs_itself(variant):
+    inputs = oracle.arguments(variant.family, next(oracle.cases(variant.family)).shape)
+    oracle.check(variant.family, variant(*inputs, backend="sim"), *inputs)
+
+
+def test_a_variant_passes_its_keywords_on():
+    with pytest.raises(ValueError, match="max_blocks"):
+        gm.variants("copy")[0](np.arange(4), max_blocks=0)
+
+
+def test_attributes_are_a_devices():
+    with pytest.raises(gm.UnavailableError):
+        gm.variants("copy")[0].attributes(backend="sim")
+
+
+@pytest.mark.gpu
+def test_attributes_on_a_gpu():
+    found = gm.variants("copy")[0].attributes(backend="cuda")
+    assert found["registers"] > 0 and 0 < found["occupancy"] <= 1
+
+
+# ---- the package --------------------------------------------------------------------------
+
+
+def test_everything_promised_is_there():
+    for name in gm.__all__:
+        assert getattr(gm, name) is not None
+
+
+def test_functions_keep_their_names_when_the_modules_are_imported():
+    code = """
+import gpumem as gm, gpumem.bench, gpumem.traffic, gpumem.variants, gpumem.cli
+from gpumem.bench import BenchResult
+from gpumem.traffic import Traffic
+print([type(f).__name__ for f in (gm.bench, gm.traffic, gm.variants)])
+"""
+    assert python(code).split() == ["['function',", "'function',", "'function']"]
+
+
+def test_import_loads_nothing_heavy():
+    code = """
+import sys, numpy
+before = set(sys.modules)
+import gpumem
+print(*sorted(set(sys.modules) - before))
+"""
+    loaded = set(python(code).split())
+    assert "gpumem.oracle" in loaded
+    foreign = {name for name in loaded if name.partition(".")[0] != "gpumem"}
+    assert not foreign & {"argparse", "rich", "matplotlib", "pynvml", "subprocess", "dataclasses"}
+    assert "gpumem.cli" not in loaded
+
+
+def test_import_is_quick():
+    code = """
+import numpy, time
+begin = time.perf_counter()
+import gpumem
+print(time.perf_counter() - begin)
+"""
+    assert min(float(python(code)) for _ in range(7)) < 0.03
+
+
+def test_info_tells_what_is_here():
+    found = gm.info()
+    assert found["version"] == gm.__version__
+    assert found["backend"] == gm.backend()
+    assert set(found["backends"]) == {"cuda", "sim"}
+    cuda = found["backends"]["cuda"]
+    assert cuda["available"] == (cuda["reason"] is None)
+    if found["backend"] == "sim":
+        assert found["reason"]
+        assert all(device["bandwidth_gbps"] is None for device in found["devices"])
+    import json
+
+    json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize("wish", ["cuda", "sim", "auto", "quantum"])
+def test_info_never_raises(wish):
+    code = "import gpumem as gm; i = gm.info(); print(i['backend'], '|', i['reason'])"
+    backend, _, reason = python(code, GPUMEM_BACKEND=wish).strip().partition(" | ")
+    if wish == "sim":
+        assert (backend, reason) == ("sim", "GPUMEM_BACKEND=sim")
+    if wish == "quantum":
+        assert backend == "None" and "quantum" in reason
+
+
+def test_peaks_follow_from_the_figures():
+    from gpumem import devices
+
+    h200 = {
+        "memory_clock_khz": 3201000,
+        "memory_bus_bits": 6016,
+        "clock_khz": 1980000,
+        "fp32_lanes": 128,
+        "multiprocessors": 132,
+    }
+    assert devices.peak_bandwidth(h200) == pytest.approx(4814, abs=1)
+    assert devices.peak_fp32(h200) == pytest.approx(66.9, abs=0.05)
+    assert devices.peak_bandwidth(h200 | {"memory_clock_khz": 0}) is None
+    assert devices.peak_fp32(h200 | {"clock_khz": 0}) is None

@@ -1,0 +1,148 @@
+"""The oracle must itself be right: it has to see a single wrong bit."""
+
+import numpy as np
+import pytest
+
+from gpumem import oracle
+
+PADDED = np.dtype([("small", "u1"), ("large", "f8")], align=True)
+NESTED = np.dtype([("flag", "?"), ("name", "U3"), ("inner", [("x", "f4", (2, 3)), ("on", "?")])])
+DTYPES = ["?", "i1", "u8", "f2", "f4", "c16", "M8[s]", "S5", "U4", "V7", PADDED, NESTED, ">f4"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(), (0,), 5, (3, 4), (2, 0, 3)], ids=str)
+def test_arguments_of_any_dtype_and_shape(dtype, shape):
+    (a,) = oracle.arguments("copy", shape, dtype, seed=3)
+    assert a.dtype == np.dtype(dtype)
+    assert a.shape == (shape if isinstance(shape, tuple) else (shape,))
+    assert a.flags.c_contiguous and a.flags.owndata
+    repr(a)  # every element is a value that NumPy can print
+    (again,) = oracle.arguments("copy", shape, dtype, seed=3)
+    assert a.tobytes() == again.tobytes()
+    oracle.check("copy", oracle.expected("copy", a), a)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "c16", PADDED], ids=str)
+def test_numbers_have_no_zero_bytes(dtype):
+    (a,) = oracle.arguments("copy", 1000, dtype)
+    assert 0 not in a.tobytes()
+
+
+def test_truth_values_are_both_and_valid():
+    (a,) = oracle.arguments("copy", 1000, bool)
+    assert a[0] and set(a.tobytes()) == {0, 1}
+
+
+def test_arguments_are_fresh():
+    assert oracle.arguments("copy", 100)[0].tobytes() != oracle.arguments("copy", 100)[0].tobytes()
+
+
+def test_no_two_pieces_of_a_large_array_are_alike():
+    (a,) = oracle.arguments("copy", 2**25 + 5, "u1", seed=0)
+    assert len({a[i : i + 4096].tobytes() for i in range(0, a.size - 4096, 4096)}) == 8192
+    assert a[: 2**24].tobytes() != a[2**24 : 2**25].tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["O", [("x", "O")]])
+def test_objects_have_no_bytes(dtype):
+    with pytest.raises(TypeError, match="object"):
+        oracle.arguments("copy", 3, dtype)
+
+
+@pytest.mark.parametrize(
+    "shape", [-1, (2, -3), 1.5, (2**62,), (2**40, 2**40), (0, 2**63), "4", None]
+)
+def test_bad_shapes_are_named(shape):
+    with pytest.raises(ValueError, match="shape"):
+        oracle.arguments("copy", shape)
+
+
+@pytest.mark.parametrize("function", [oracle.arguments, oracle.work, oracle.shape_for])
+def test_an_unknown_family_is_told_from_the_known(function):
+    with pytest.raises(ValueError, match=r"nope.*copy"):
+        function("nope", 4, "f4")
+
+
+# ---- comparing ----------------------------------------------------------------------------
+
+
+def test_a_move_may_not_touch_a_bit():
+    quiet, loud = np.array([0x7FC00000, 0x7FC00001], "u4").view("f4")[:, None]
+    oracle.compare("copy", quiet, quiet.copy())
+    with pytest.raises(AssertionError, match=r"index \(0,\)"):
+        oracle.compare("copy", loud, quiet)
+    with pytest.raises(AssertionError):
+        oracle.compare("copy", np.array([-0.0]), np.array([0.0]))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("index", [(0, 0), (1, 2), (2, 3)])
+def test_the_first_difference_is_named(dtype, index):
+    (a,) = oracle.arguments("copy", (3, 4), dtype, seed=1)
+    got = oracle.expected("copy", a)
+    raw = got.view((np.uint8, got.dtype.itemsize)) if got.dtype.itemsize > 1 else got.view("u1")
+    raw[index] ^= 1
+    with pytest.raises(AssertionError) as caught:
+        oracle.check("copy", got, a)
+    assert f"1 of 12 elements differ, the first at index {index}" in str(caught.value)
+
+
+def test_padding_counts():
+    (a,) = oracle.arguments("copy", 5, PADDED)
+    got = oracle.expected("copy", a[::2])
+    oracle.check("copy", got, a[::2])
+    got.view("u1").reshape(3, 16)[2, 3] ^= 0x80  # between the fields
+    with pytest.raises(AssertionError, match=r"\(2,\)"):
+        oracle.check("copy", got, a[::2])
+
+
+def test_shape_dtype_and_type_count():
+    a = np.arange(6, dtype="f4")
+    with pytest.raises(AssertionError, match="shape"):
+        oracle.check("copy", a.reshape(2, 3), a)
+    with pytest.raises(AssertionError, match="dtype"):
+        oracle.check("copy", a.view("i4"), a)
+    with pytest.raises(AssertionError, match="list"):
+        oracle.check("copy", [0.0], a)
+
+
+def test_sums_lie_within_a_bound():
+    wanted = np.array([1.0, np.nan, np.inf, 4.0])
+    within = np.full(4, 0.1)
+    oracle.compare("sum", np.array([1.05, np.nan, np.inf, 4.0]), wanted, within)
+    for i, wrong in [(0, 1.2), (1, 0.0), (2, -np.inf), (2, 1.0), (3, np.nan), (3, np.inf)]:
+        got = wanted.copy()
+        got[i] = wrong
+        with pytest.raises(AssertionError, match=rf"first at index \({i},\)"):
+            oracle.compare("sum", got, wanted, within)
+
+
+def test_expected_is_apart_from_the_input_and_contiguous():
+    a = np.arange(24).reshape(4, 6)[::-1, ::2]
+    b = oracle.expected("copy", a)
+    assert b.flags.c_contiguous and not np.shares_memory(a, b)
+    np.testing.assert_array_equal(b, a)
+
+
+# ---- figures ------------------------------------------------------------------------------
+
+
+def test_a_copy_reads_and_writes_every_byte_once():
+    assert oracle.work("copy", (3, 5), "f8") == (240, None)
+    assert oracle.work("copy", 2**40, "f4") == (2**43, None)
+    assert oracle.work("copy", (0, 7), "f4") == (0, None)
+
+
+def test_shape_for_a_size():
+    assert oracle.shape_for("copy", 4096) == (1024,)
+    assert oracle.shape_for("copy", 4099, "f8") == (512,)
+    with pytest.raises(ValueError, match="sizes"):
+        oracle.shape_for("copy", 3)
+
+
+def test_cases_have_edges_element_sizes_and_parameters():
+    cases = list(oracle.cases("copy"))
+    assert {(0,), (1,), (31,), (33,), (2**20 + 3,)} <= {case.shape for case in cases}
+    assert {1, 2, 3, 4, 8, 16} <= {case.dtype.itemsize for case in cases}
+    assert any(case.parameters for case in cases)
