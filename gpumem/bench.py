@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["BenchResult", "bench"]
 
 SCHEMA = 1
-NO_TIMES = "the simulator has no clock: it counts traffic, but knows no times"
+NO_TIMES = "the simulator counts traffic and has no clock"
 
 _FOOTPRINT = 4  # times the L2: what is not in it any more
 _MOST_SETS = 64  # of buffers

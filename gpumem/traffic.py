@@ -259,7 +259,11 @@ def summary(reports: list[Traffic]) -> str:
     """Return one table with two rows per report: its global loads and its global stores."""
     head = ("variant", "kind", "bits", "requests", *_RATIOS, "barriers")
     rows = []
+    idle = []
     for report in reports:
+        if not report.requests:
+            idle.append(f"{report.family}-{report.variant}")
+            continue
         for kind, access in (("load", report.loads), ("store", report.stores)):
             first = kind == "load"
             rows.append(
@@ -272,7 +276,10 @@ def summary(reports: list[Traffic]) -> str:
                     str(report.barriers) if first else "",
                 )
             )
-    return sizes.format_table(head, rows, left=2)
+    table = sizes.format_table(head, rows, left=2)
+    if idle:
+        table += f"\nNothing to count: {', '.join(idle)}."
+    return table
 
 
 def traffic(
