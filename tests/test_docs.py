@@ -48,7 +48,7 @@ def test_readme_names_the_commands_there_are():
 
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     named = set(re.findall(r"^gpumem (\w+)", text, re.MULTILINE))
-    (subparsers,) = [a for a in cli._parser()._actions if a.dest == "command"]
+    (subparsers,) = [a for a in cli.build_parser()._actions if a.dest == "command"]
     assert named == set(subparsers.choices)
 
 
