@@ -52,11 +52,32 @@ static const gm_variant *copy_choose(const gm_call *call)
     return first_that_fits(call, call->in[0].bytes <= wave / 2 ? shorter : longer);
 }
 
+/* The input as few dimensions as possible, innermost first, which is a run of bytes. */
+static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride)
+{
+    int last = 0;
+    extent[0] = in->itemsize;
+    stride[0] = 1;
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        if (in->shape[d] == 1) {
+            continue;
+        }
+        if (in->strides[d] == extent[last] * stride[last]) {
+            extent[last] *= in->shape[d];
+        } else {
+            last++;
+            extent[last] = in->shape[d];
+            stride[last] = in->strides[d];
+        }
+    }
+    return last + 1;
+}
+
 /* Largest power of two up to 16 that divides the value. */
-static int width_dividing(uint64_t value)
+static int width_dividing(uintptr_t value)
 {
     int width = 16;
-    while (value & (uint64_t)(width - 1)) {
+    while (value & (uintptr_t)(width - 1)) {
         width /= 2;
     }
     return width;
@@ -69,45 +90,31 @@ static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units
     *args = (copy_strided_args){.in = in->data, .out = call->out.data};
     plan->args_size = sizeof *args;
 
-    /* The widest unit that every address is a multiple of. */
-    uint64_t bits = (uint64_t)(uintptr_t)in->data | (uint64_t)(uintptr_t)call->out.data |
-                    (uint64_t)in->itemsize;
-    for (int d = 0; d < in->ndim; d++) {
-        bits |= in->shape[d] > 1 ? (uint64_t)in->strides[d] : 0;
-    }
-    args->width = width_dividing(bits);
-    *units = args->units = in->bytes / args->width;
-
-    /* The bytes of an element are a last dimension of their own; merge outwards from there. */
     int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
-    int merged = 0;
-    extent[0] = in->itemsize / args->width;
-    stride[0] = args->width;
-    for (int d = in->ndim - 1; d >= 0; d--) {
-        if (in->shape[d] == 1) {
-            continue;
-        }
-        if (extent[merged] == 1) {
-            extent[merged] = in->shape[d];
-            stride[merged] = in->strides[d];
-        } else if (in->strides[d] == extent[merged] * stride[merged]) {
-            extent[merged] *= in->shape[d];
-        } else {
-            merged++;
-            extent[merged] = in->shape[d];
-            stride[merged] = in->strides[d];
-        }
-    }
-    args->ndim = merged + 1;
+    args->ndim = merge_dimensions(in, extent, stride);
     if (args->ndim > COPY_MAX_DIMS) {
         return gm_fail(GM_ERROR_VALUE,
                        "a has %d dimensions that do not run on in memory, at most %d can be copied",
                        args->ndim, COPY_MAX_DIMS);
     }
-    for (int d = 0; d <= merged; d++) {
-        args->extent[d] = extent[merged - d];
-        args->stride[d] = stride[merged - d];
+
+    /* The widest unit that divides the innermost run and every address. */
+    uintptr_t bits = (uintptr_t)in->data | (uintptr_t)call->out.data | (uintptr_t)extent[0];
+    for (int d = 1; d < args->ndim; d++) {
+        bits |= (uintptr_t)stride[d];
     }
+    args->width = width_dividing(bits);
+    extent[0] /= args->width;
+    stride[0] = args->width;
+
+    /* Outermost first, and without a division by one where a run is one unit. */
+    int innermost = extent[0] == 1 && args->ndim > 1;
+    args->ndim -= innermost;
+    for (int d = 0; d < args->ndim; d++) {
+        args->extent[d] = extent[args->ndim - 1 - d + innermost];
+        args->stride[d] = stride[args->ndim - 1 - d + innermost];
+    }
+    *units = args->units = in->bytes / args->width;
     return GM_OK;
 }
 
