@@ -69,5 +69,3 @@ def build_probes():
 def probes():
     """Tiny kernels with known traffic and known faults, on their own copy of the simulator."""
     return build_probes()
-
-

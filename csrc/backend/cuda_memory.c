@@ -62,8 +62,8 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
         snprintf(left, sizeof left, ", %lld bytes (%.2f GiB) of %.2f GiB are free",
                  (long long)available, (double)available / gib, (double)total / gib);
     }
-    gm_fail(GM_ERROR_MEMORY, "out of device memory: asked for %zu bytes (%.2f GiB)%s",
-            asked, (double)asked / gib, left);
+    gm_fail(GM_ERROR_MEMORY, "out of device memory: asked for %zu bytes (%.2f GiB)%s", asked,
+            (double)asked / gib, left);
     return gm_cuda_annotate(GM_ERROR_MEMORY, cudaErrorMemoryAllocation, false, call);
 }
 

@@ -37,7 +37,9 @@ SYNCHRONISATION_FAULTS = [
 
 
 @pytest.mark.parametrize(
-    ("variant", "n", "text", "thread", "said"), FAULTS + SYNCHRONISATION_FAULTS, ids=lambda v: str(v)
+    ("variant", "n", "text", "thread", "said"),
+    FAULTS + SYNCHRONISATION_FAULTS,
+    ids=lambda v: str(v),
 )
 def test_traced(probes, variant, n, text, thread, said):
     a = np.ones(n, np.float32)
@@ -66,7 +68,7 @@ def test_plain_run_finds_faulty_synchronisation(probes, variant, n, text, thread
 
 def test_plain_run_finds_a_store_next_to_an_array(probes):
     a = np.ones(1000, np.float32)
-    with pytest.raises(probes.SimulationError, match="wrote just past the end .* 4000 bytes"):
+    with pytest.raises(probes.SimulationError, match=r"wrote just past the end .* 4000 bytes"):
         probes.call("fault", "write_past_end", (a,), None, None, None, (0, 1))
     # The guard is whole again: the next, correct kernel is not blamed.
     assert np.array_equal(probes.call("fault", "none", (a,), None, None, None, (0, 1)), a)

@@ -1,0 +1,185 @@
+"""Simulated device memory: guards around allocations, alignment, and running out."""
+
+import ctypes
+import itertools
+import random
+import re
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem import _core
+
+ON_SIM = [v for v in gm.variants("copy") if v.reason_on("sim") is None]
+KERNELS = [v for v in ON_SIM if v.source.endswith(".cu")]
+
+
+def empty(count):
+    there = gm.DeviceArray(count, "u1", backend="sim")
+    there.fill_bytes(0)
+    return there
+
+
+def launch(variant=KERNELS[0]):
+    """Any kernel: guards are looked at when it ends."""
+    return variant(gm.to_device(np.arange(64, dtype="f4"), backend="sim"))
+
+
+# ---- guards -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 255, 256, 257, 4096, 100_003])
+@pytest.mark.parametrize("distance", [1, 2, 16, 63, 64])
+@pytest.mark.parametrize("side", ["before the start of", "past the end of"])
+def test_a_write_just_outside_is_found(side, distance, count):
+    victim = empty(count)
+    launch()
+    at = victim.pointer + (victim.nbytes + distance - 1 if side.startswith("past") else -distance)
+    ctypes.memset(at, 0x5A, 1)
+    words = rf"kernel copy_{KERNELS[0].name} wrote just {side} an allocation of {count} bytes"
+    with pytest.raises(gm.SimulationError, match=words) as caught:
+        launch()
+    assert "gpumem.traffic" in str(caught.value)
+    assert caught.value.kernel == f"copy_{KERNELS[0].name}"
+    assert caught.value.file is caught.value.line is None
+    assert caught.value.block is caught.value.thread is None
+    launch()  # said once; the guards are whole again
+    assert victim.to_host().tobytes() == bytes(count)
+
+
+@pytest.mark.parametrize("variant", KERNELS, ids=str)
+def test_the_kernel_is_named(variant):
+    victim = empty(100)
+    ctypes.memset(victim.pointer + 100, 0, 1)
+    with pytest.raises(gm.SimulationError, match=f"copy_{variant.name} ") as caught:
+        launch(variant)
+    assert caught.value.kernel == f"copy_{variant.name}"
+    launch(variant)
+
+
+def test_all_guards_are_mended_at_once():
+    victims = [empty(n) for n in (10, 300, 5000)]
+    for victim in victims:
+        ctypes.memset(victim.pointer - 64, 0, 64)
+        ctypes.memset(victim.pointer + victim.nbytes, 0, 64)
+    with pytest.raises(gm.SimulationError, match="before the start"):
+        launch()
+    launch()
+
+
+def test_a_host_call_is_refused_its_result():
+    """Nothing comes back from a kernel that wrote outside."""
+    victim = empty(16)
+    out = np.full(64, -1, "f4")
+    ctypes.memset(victim.pointer + 16, 0, 1)
+    with pytest.raises(gm.SimulationError, match="of 16 bytes"):
+        gm.copy(np.ones(64, "f4"), variant=KERNELS[0].name, out=out, backend="sim")
+    assert np.all(out == -1)
+
+
+def test_a_released_allocation_is_not_looked_at():
+    victim = empty(64)
+    ctypes.memset(victim.pointer + 64, 0, 1)
+    del victim
+    launch()
+
+
+def test_the_inside_is_not_guarded():
+    victim = empty(64)
+    ctypes.memset(victim.pointer, 0xFF, 64)
+    launch()
+    assert victim.to_host().tobytes() == b"\xff" * 64
+
+
+def test_a_kernel_that_writes_past_the_end(probes):
+    """A real one, plain and traced."""
+    a = np.ones(300, "f4")
+    with pytest.raises(probes.SimulationError) as caught:
+        probes.call("fault", "write_past_end", (a,), None, None, "sim", (0, 0))
+    assert "wrote just past the end of an allocation of 1200 bytes" in str(caught.value)
+    assert caught.value.kernel == "fault_write_past_end"
+    with pytest.raises(probes.SimulationError, match="4 bytes out of bounds") as caught:
+        probes.traffic("fault", "write_past_end", (a,), (0, 0))
+    assert caught.value.file.endswith("write_past_end.cu") and caught.value.line > 1
+    assert caught.value.block == (1, 0, 0) and caught.value.thread == (44, 0, 0)
+    got = probes.call("fault", "none", (a,), None, None, "sim", (0, 0))
+    assert np.array_equal(got, a)
+
+
+# ---- allocations ------------------------------------------------------------------------------
+
+
+def test_allocations_are_aligned_and_apart():
+    made = [gm.DeviceArray(n, "u1", backend="sim") for n in [*range(70), 255, 256, 257, 2**20]]
+    spans = sorted((d.pointer, d.pointer + d.nbytes) for d in made)
+    assert all(begin % 256 == 0 and begin > 0 for begin, _ in spans)
+    assert all(end + 128 <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+
+
+def test_many_allocations_in_any_order():
+    order = random.Random(7)
+    live = {}
+    for step in range(3000):
+        if live and order.random() < 0.45:
+            key = order.choice(list(live))
+            assert live.pop(key).to_host().tobytes() == bytes([key % 251]) * (key % 97)
+        else:
+            live[step] = gm.DeviceArray(step % 97, "u1", backend="sim")
+            live[step].fill_bytes(step % 251)
+    for key, there in live.items():
+        assert there.to_host().tobytes() == bytes([key % 251]) * (key % 97)
+    counted = _core.traffic("copy", KERNELS[0].name, (np.arange(9, dtype="u1"),), (0,))
+    assert counted["result"].tolist() == list(range(9))
+
+
+# ---- running out ------------------------------------------------------------------------------
+
+
+def free_and_total():
+    device = _core.backend_info("sim")["devices"][0]
+    return device["free_bytes"], device["memory_bytes"]
+
+
+def test_figures_are_the_machines():
+    free, whole = free_and_total()
+    assert 0 < free <= whole
+    with open("/proc/meminfo") as file:
+        kib = int(re.search(r"MemTotal:\s+(\d+) kB", file.read())[1])
+    assert 0.9 < whole / (kib * 1024) < 1.1
+
+
+@pytest.mark.parametrize("excess", [-(2**20), 2**30, 2**40, 2**55])
+def test_more_than_is_free(excess):
+    """Refused before the host promises what it does not have."""
+    _, whole = free_and_total()
+    asked = whole + excess
+    for make in (
+        lambda: gm.DeviceArray(asked, "u1", backend="sim"),
+        lambda: gm.DeviceArray((1, asked), "S1", backend="sim"),
+    ):
+        with pytest.raises(MemoryError) as caught:
+            make()
+        found = re.search(rf"asked for {asked} bytes, (\d+) are free", str(caught.value))
+        assert found and 0 < int(found[1]) <= whole
+        assert type(caught.value) is MemoryError
+
+
+@pytest.mark.parametrize("asked", [2**63 - 1, 2**63 - 768, 2**62, 2**47])
+def test_absurd_sizes(asked):
+    with pytest.raises(MemoryError, match=f"asked for {asked} bytes"):
+        gm.DeviceArray(asked, "u1", backend="sim")
+
+
+def test_life_goes_on_after_running_out():
+    for _ in range(100):
+        with pytest.raises(MemoryError):
+            gm.DeviceArray(2**60, "u1", backend="sim")
+    assert np.array_equal(gm.copy(np.arange(1000), backend="sim"), np.arange(1000))
+
+
+def test_the_result_of_a_device_call_may_be_too_large():
+    """A view of zero length in one dimension has none of the memory that its shape suggests."""
+    there = gm.DeviceArray((0, 2**40), "u1", backend="sim")
+    assert gm.copy(there).shape == (0, 2**40)
+    assert there.T.to_host().shape == (2**40, 0)

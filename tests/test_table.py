@@ -1,0 +1,256 @@
+"""The table: one row for each kernel file, one file for each row, and claims that hold."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem import _core, functions, oracle
+
+KERNELS = Path(__file__).resolve().parent.parent / "csrc" / "kernels"
+FAMILIES = gm.families()
+VARIANTS = gm.variants()
+ON_SIM = [v for v in VARIANTS if v.reason_on("sim") is None]
+TRACED = [v for v in ON_SIM if v.source.endswith(".cu")]
+AWKWARD = [0, 1, 17, 1027, 65536 + 5]  # bytes
+FULL = 2**16  # elements of float32
+
+
+def rows(family):
+    """(macro, name) of each row in the text of a ladder."""
+    text = (KERNELS / family / "ladder.def").read_text()
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    return re.findall(r"^\s*(VARIANT|HOST_VARIANT)\(\s*(\w+)", text, flags=re.MULTILINE)
+
+
+def trace(variant, *arrays, **parameters):
+    return _core.traffic(
+        variant.family, variant.name, arrays, functions.parameters(variant.family, parameters)
+    )
+
+
+def total(counted, space, kind, what):
+    return sum(s[what] for s in counted["sites"] if (s["space"], s["kind"]) == (space, kind))
+
+
+# ---- files and rows ---------------------------------------------------------------------------
+
+
+def test_families_are_the_folders_that_hold_a_ladder():
+    text = (KERNELS / "families.def").read_text()
+    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+    listed = re.findall(r"^\s*FAMILY\((\w+)\)", text, flags=re.MULTILINE)
+    assert len(listed) == len(set(listed)) > 0
+    assert sorted(listed) == sorted(path.parent.name for path in KERNELS.glob("*/ladder.def"))
+    assert tuple(listed) == FAMILIES
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_kernel_file_has_one_row_and_each_row_its_file(family):
+    macros = rows(family)
+    names = [name for _, name in macros]
+    assert len(names) == len(set(names))
+    assert names == [v.name for v in gm.variants(family)]
+    kernels = {path.stem for path in (KERNELS / family).glob("*.cu")}
+    assert kernels == {name for macro, name in macros if macro == "VARIANT"}
+    hosts = {path.stem for path in (KERNELS / family).glob("*.c")} - {family}
+    assert hosts == {name for macro, name in macros if macro == "HOST_VARIANT"}
+    for file in (f"{family}.c", f"{family}.h"):
+        assert (KERNELS / family / file).is_file()
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_the_file_of_a_row_is_where_the_row_says(variant):
+    path = KERNELS.parent.parent / variant.source
+    assert path.is_file() and path.parent == KERNELS / variant.family
+    text = path.read_text()
+    assert re.match(rf"/\*\s*\*?\s*{variant.family} / {variant.name}: ", text)
+    if path.suffix == ".cu":
+        kernels = re.findall(r"GM_KERNEL\(\s*(\w+)", text)
+        assert kernels == [f"{variant.family}_{variant.name}"]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_a_row_is_complete(variant):
+    names = [v.name for v in gm.variants(variant.family)]
+    if variant.follows is not None:
+        assert variant.follows in names[: names.index(variant.name)]
+    assert variant.doc == variant.doc.strip() and 10 <= len(variant.doc) <= 80
+    assert "\n" not in variant.doc and not variant.doc.endswith(".")
+    assert re.fullmatch("[a-z][a-z0-9_]*", variant.name) and variant.name != "auto"
+    if variant.source.endswith(".cu"):
+        threads = int(np.prod(variant.block))
+        assert 1 <= threads <= 1024 and threads % 32 == 0
+        assert variant.elements >= 1
+    assert variant.alignment in (0, 1, 2, 4, 8, 16, 32, 64, 128)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_first_rung_follows_nothing(family):
+    assert gm.variants(family)[0].follows is None
+
+
+# ---- claims -----------------------------------------------------------------------------------
+
+
+def full_arrays(family):
+    return oracle.arguments(family, oracle.shape_for(family, 4 * FULL, "float32"), seed=3)
+
+
+@pytest.mark.parametrize("variant", TRACED, ids=str)
+@pytest.mark.parametrize("claim", ["load_sectors", "store_sectors", "width", "bank_ways"])
+def test_traffic_is_as_claimed(variant, claim):
+    claimed = variant.claims[claim]
+    if claimed is None:
+        pytest.skip("no claim")
+    arrays = full_arrays(variant.family)
+    counted = trace(variant, *arrays)
+    oracle.check(variant.family, counted["result"], *arrays)
+    if claim == "width":
+        seen = max(s["width"] for s in counted["sites"] if s["space"] == "global")
+    elif claim == "bank_ways":
+        seen = gm.traffic(variant.family, *arrays, variant=variant).shared.bank_ways
+    else:
+        kind = claim.partition("_")[0]
+        requests = total(counted, "global", kind, "requests")
+        seen = total(counted, "global", kind, "sectors") / requests
+    assert seen == claimed
+
+
+@pytest.mark.parametrize("variant", [v for v in TRACED if v.family == "copy"], ids=str)
+def test_a_copy_stores_each_byte_once(variant):
+    """No byte twice, none left out, whatever the tail. Loads may repeat, but in the tail alone."""
+    for count in (*AWKWARD, 4095, 2**16, 2**16 + 15):
+        a = np.arange(count, dtype=np.uint32).astype(np.uint8)
+        counted = trace(variant, a)
+        assert np.array_equal(counted["result"], a)
+        assert total(counted, "global", "store", "bytes") == count
+        loaded = total(counted, "global", "load", "bytes")
+        assert loaded >= count and (loaded == count or count % 2**16)
+
+
+def test_wider_copies_take_fewer_instructions():
+    """The lesson of the ladder: a half, and a quarter."""
+    variants = {v.name: v for v in gm.variants("copy")}
+    requests = {}
+    for name in ("scalar", "vec2", "vec4", "struct16", "vec4_unrolled"):
+        counted = trace(variants[name], np.ones(FULL, "f4"))
+        requests[name] = total(counted, "global", "load", "requests")
+        assert total(counted, "global", "store", "requests") == requests[name]
+    assert requests["scalar"] == FULL / 32
+    assert requests["vec2"] == requests["scalar"] / 2
+    assert requests["vec4"] == requests["struct16"] == requests["scalar"] / 4
+    assert requests["vec4_unrolled"] == requests["vec4"]
+
+
+@pytest.mark.parametrize("variant", [v for v in TRACED if v.family == "copy"], ids=str)
+def test_the_grid_is_capped_where_asked(variant):
+    """As many blocks as there is work for, and no more than max_blocks."""
+    a = np.ones(FULL // 4, "f4")
+    needed = trace(variant, a, max_blocks=2**31 - 1)["grid"][0]
+    if not variant.strided:  # whose units may be wider than a row can say
+        assert needed == -(-a.size // (int(np.prod(variant.block)) * variant.elements))
+    assert needed > 3
+    for max_blocks in (1, 2, 3, needed, needed + 1):
+        grid = trace(variant, a, max_blocks=max_blocks)["grid"]
+        assert grid == (min(max_blocks, needed), 1, 1)
+
+
+SIXTEENS = np.dtype({"names": ["a"], "formats": ["V16"], "offsets": [0], "itemsize": 40})
+FOURS = np.dtype({"names": ["a"], "formats": ["(4,)f8"], "offsets": [0], "itemsize": 33})
+WIDTHS = {
+    "16-at-16": (lambda d: d.view("V16")[::2], 128),
+    "16-at-8": (lambda d: d[8:-8].view("V16")[::2], 64),
+    "16-at-4": (lambda d: d[4:-12].view("V16")[::2], 32),
+    "16-at-2": (lambda d: d[2:-14].view("V16")[::2], 16),
+    "16-at-1": (lambda d: d[1:-15].view("V16")[::2], 8),
+    "16-every-40": (lambda d: d[:3200].view(SIXTEENS)["a"], 64),
+    "24": (lambda d: d[:2400].view("V24")[::-1], 64),
+    "12": (lambda d: d[:2400].view("V12")[::5], 32),
+    "length-1": (lambda d: d[:33].view(FOURS)["a"][:, ::2], 64),
+    "runs-of-bytes": (lambda d: d[:4096].reshape(64, 64)[:, 3:], 8),
+}
+
+
+@pytest.mark.parametrize("layout", WIDTHS)
+def test_the_strided_copy_takes_the_widest_units_that_fit(layout):
+    """No wider than every address is a multiple of, and no narrower."""
+    view, width = WIDTHS[layout]
+    there = gm.to_device(np.arange(2**13, dtype="u2").view("u1")[: 2**13], backend="sim")
+    counted = _core.traffic("copy", "strided", (view(there),), (0,))
+    assert {site["width"] for site in counted["sites"]} == {width}
+    assert counted["result"].to_host().tobytes() == view(there).to_host().tobytes()
+    assert total(counted, "global", "store", "bytes") == view(there).nbytes
+
+
+# ---- stray accesses ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("max_blocks", [None, 1, 2, 3])
+@pytest.mark.parametrize("variant", [v for v in TRACED if v.family == "copy"], ids=str)
+def test_no_stray_access_in_a_copy(variant, max_blocks):
+    for count in AWKWARD:
+        a = np.arange(count, dtype=np.uint32).astype(np.uint8)
+        assert np.array_equal(trace(variant, a, max_blocks=max_blocks)["result"], a)
+
+
+@pytest.mark.parametrize("variant", TRACED, ids=str)
+def test_no_stray_access_in_any_case_of_the_oracle(variant):
+    for case in oracle.cases(variant.family):
+        if np.prod(case.shape, dtype=int) > 100_000:
+            continue
+        arrays = oracle.arguments(variant.family, case.shape, case.dtype, seed=4)
+        counted = trace(variant, *arrays, **case.parameters)
+        oracle.check(variant.family, counted["result"], *arrays, **case.parameters)
+        assert counted["variant"] == variant.name
+
+
+@pytest.mark.parametrize("variant", ON_SIM, ids=str)
+def test_a_variant_without_a_kernel_is_traced_as_nothing(variant):
+    arrays = full_arrays(variant.family)
+    counted = trace(variant, *arrays)
+    oracle.check(variant.family, counted["result"], *arrays)
+    assert bool(counted["sites"]) == variant.source.endswith(".cu")
+    for site in counted["sites"]:
+        assert site["space"] != "global" or site["sectors"] >= site["lines"] > 0
+        assert site["requests"] > 0 and site["lanes"] > 0 and site["line"] > 0
+        assert (KERNELS.parent.parent / site["file"]).is_file() or Path(site["file"]).is_file()
+
+
+def test_auto_is_a_row_of_the_table():
+    a = np.ones(FULL, "f4")
+    counted = _core.traffic("copy", "auto", (a,), (0,))
+    assert counted["variant"] in [v.name for v in gm.variants("copy")]
+    assert np.array_equal(counted["result"], a)
+
+
+# ---- what importing costs ---------------------------------------------------------------------
+
+
+def import_times(cache):
+    """Microseconds by module, itself alone; compiled modules are kept in a folder."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", "import numpy, gpumem"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment | {"PYTHONPYCACHEPREFIX": str(cache)},
+    )
+    found = re.findall(r"^import time:\s+(\d+) \|\s+(\d+) \|( +)(\S+)$", done.stderr, re.MULTILINE)
+    return {name: (int(own), int(whole)) for own, whole, _, name in found}
+
+
+def test_importing_takes_no_noticeable_time(tmp_path):
+    """At most 30 ms more than NumPy takes; the best of several, since machines are busy."""
+    import_times(tmp_path)
+    runs = [import_times(tmp_path) for _ in range(7)]
+    assert all("numpy" in run for run in runs)
+    assert min(run["gpumem"][1] for run in runs) <= 30_000
+    loaded = {name.partition(".")[0] for name in runs[0]}
+    assert not loaded & {"rich", "matplotlib", "numba", "cupy", "torch", "pandas", "scipy"}
