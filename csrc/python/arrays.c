@@ -29,9 +29,10 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend)
         }
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = gm_backend_get(name, backend);
-    Py_END_ALLOW_THREADS if (status != GM_OK)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_backend_get(name, backend);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
         gm_raise(status);
         return -1;
     }

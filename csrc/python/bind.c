@@ -157,11 +157,13 @@ static int prepare(bound *b)
 static gm_status launch_and_release_gil(bound *b, bool wait)
 {
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = gm_launch(b->variant, &b->call, &b->plan);
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_launch(b->variant, &b->call, &b->plan);
     if (status == GM_OK && wait) {
         status = b->call.backend->wait(b->call.stream);
     }
-    Py_END_ALLOW_THREADS return status;
+    Py_END_ALLOW_THREADS
+    return status;
 }
 
 static int choose_device(gm_call *call)
@@ -334,8 +336,10 @@ static gm_status copy_and_release_gil(const gm_call *call, void *to, const void 
                                       int64_t bytes, gm_direction direction)
 {
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = call->backend->copy(to, from, bytes, direction, call->stream);
-    Py_END_ALLOW_THREADS return status;
+    Py_BEGIN_ALLOW_THREADS
+    status = call->backend->copy(to, from, bytes, direction, call->stream);
+    Py_END_ALLOW_THREADS
+    return status;
 }
 
 static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
@@ -405,7 +409,8 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
                                       GM_TO_HOST);
     }
     if (status == GM_OK) {
-        Py_BEGIN_ALLOW_THREADS status = call->backend->wait(call->stream);
+        Py_BEGIN_ALLOW_THREADS
+        status = call->backend->wait(call->stream);
         Py_END_ALLOW_THREADS
     }
     if (status != GM_OK) {
@@ -640,12 +645,13 @@ PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t
         }
     }
     gm_status status = GM_OK;
-    Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; status == GM_OK && kinds > 0 && i < launches; i++)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t i = 0; status == GM_OK && kinds > 0 && i < launches; i++) {
         bound *b = &((gm_prepared *)PyTuple_GET_ITEM(all, i % kinds))->bound;
         status = gm_launch(b->variant, &b->call, &b->plan);
     }
-    Py_END_ALLOW_THREADS Py_DECREF(all);
+    Py_END_ALLOW_THREADS
+    Py_DECREF(all);
     if (status != GM_OK) {
         return gm_raise(status);
     }

@@ -217,8 +217,10 @@ PyObject *gm_core_backend_info(PyObject *module, PyObject *name)
         return NULL;
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = backend->open();
-    Py_END_ALLOW_THREADS char reason[sizeof gm_last_error()->message] = "";
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->open();
+    Py_END_ALLOW_THREADS
+    char reason[sizeof gm_last_error()->message] = "";
     if (status != GM_OK) {
         snprintf(reason, sizeof reason, "%s", gm_last_error()->message);
     }
@@ -319,6 +321,9 @@ PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, co
     }
     for (int i = 0; i < trace->site_count; i++) {
         const gm_site *site = &trace->sites[i];
+        if (site->requests == 0) {
+            continue; /* a prefetch */
+        }
         int at = 0;
         while (at < merged && !same_line(&sites[at], site)) {
             at++;

@@ -30,12 +30,13 @@ static gm_memory_object *memory_new(const gm_backend *backend, int64_t bytes)
     memory->backend = backend;
     memory->address = NULL;
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = backend->current_device(&memory->device);
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->current_device(&memory->device);
     if (status == GM_OK) {
         status = backend->allocate(bytes, &memory->address);
     }
-    Py_END_ALLOW_THREADS if (status != GM_OK)
-    {
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
         memory->address = NULL;
         Py_DECREF(memory);
         gm_raise(status);
@@ -139,11 +140,13 @@ static gm_status copy_and_wait(const gm_backend *backend, void *to, const void *
                                gm_direction direction, gm_stream stream)
 {
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = backend->copy(to, from, bytes, direction, stream);
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->copy(to, from, bytes, direction, stream);
     if (status == GM_OK) {
         status = backend->wait(stream);
     }
-    Py_END_ALLOW_THREADS return status;
+    Py_END_ALLOW_THREADS
+    return status;
 }
 
 PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
@@ -279,10 +282,10 @@ static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *ke
         return NULL;
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status =
-        backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
-    Py_END_ALLOW_THREADS if (status != GM_OK)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
         return gm_raise(status);
     }
     Py_RETURN_NONE;

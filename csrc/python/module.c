@@ -13,9 +13,10 @@ static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keyword
         return NULL;
     }
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = backend->wait_all();
-    Py_END_ALLOW_THREADS if (status != GM_OK)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->wait_all();
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
         return gm_raise(status);
     }
     Py_RETURN_NONE;

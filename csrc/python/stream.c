@@ -50,9 +50,10 @@ static PyObject *stream_synchronize(PyObject *object, PyObject *unused)
     (void)unused;
     gm_stream_object *self = (gm_stream_object *)object;
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = self->backend->wait(self->handle);
-    Py_END_ALLOW_THREADS if (status != GM_OK)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = self->backend->wait(self->handle);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
         return gm_raise(status);
     }
     Py_RETURN_NONE;
@@ -148,10 +149,11 @@ static PyObject *event_elapsed(PyObject *object, PyObject *later)
     }
     float milliseconds = 0;
     gm_status status;
-    Py_BEGIN_ALLOW_THREADS status = self->backend->event_elapsed(
-        self->handle, ((gm_event_object *)later)->handle, &milliseconds);
-    Py_END_ALLOW_THREADS if (status != GM_OK)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = self->backend->event_elapsed(self->handle, ((gm_event_object *)later)->handle,
+                                          &milliseconds);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
         return gm_raise(status);
     }
     return PyFloat_FromDouble(milliseconds);

@@ -24,7 +24,8 @@ static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance
 static gm_status bounds_access(const gm_trace *trace, const gm_access *access)
 {
     const gm_site *site = &trace->sites[access->site];
-    const char *what = site->kind == GM_LOAD ? "load" : "store";
+    static const char *const kinds[] = {"load", "store", "prefetch"};
+    const char *what = kinds[site->kind];
     uintptr_t distance = 0;
     bool before = false;
 

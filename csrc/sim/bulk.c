@@ -55,14 +55,19 @@ void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, 
     }
 }
 
+static void check_multiples(uintptr_t bits, const char *file, int line)
+{
+    if (bits % 16 != 0) {
+        gm_sim_fault(file, line, "a bulk copy whose addresses or size are no multiples of 16");
+    }
+}
+
 static void move(void *to, const void *from, uint32_t bytes, const void *code, const char *file,
                  int line)
 {
-    if (((uintptr_t)to | (uintptr_t)from | bytes) % 16 != 0) {
-        gm_sim_fault(file, line, "a bulk copy whose addresses or size are no multiples of 16");
-    }
-    gm_sim_access(code, (uintptr_t)from, bytes, 0, file, line);
-    gm_sim_access(code, (uintptr_t)to, bytes, 1, file, line);
+    check_multiples((uintptr_t)to | (uintptr_t)from | bytes, file, line);
+    gm_sim_access(code, (uintptr_t)from, bytes, GM_LOAD, file, line);
+    gm_sim_access(code, (uintptr_t)to, bytes, GM_STORE, file, line);
     memcpy(to, from, bytes);
 }
 
@@ -78,4 +83,10 @@ void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t
 void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file, int line)
 {
     move(global, shared, bytes, __builtin_return_address(0), file, line);
+}
+
+void gm_sim_bulk_prefetch(const void *global, uint32_t bytes, const char *file, int line)
+{
+    check_multiples((uintptr_t)global | bytes, file, line);
+    gm_sim_access(__builtin_return_address(0), (uintptr_t)global, bytes, GM_PREFETCH, file, line);
 }

@@ -18,6 +18,8 @@ GM_HIDDEN void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes
 GM_HIDDEN void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file,
                                  int line);
 
+GM_HIDDEN void gm_sim_bulk_prefetch(const void *global, uint32_t bytes, const char *file, int line);
+
 #ifdef __cplusplus
 }
 #endif

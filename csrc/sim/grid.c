@@ -194,14 +194,14 @@ unsigned gm_sim_lane(void)
 
 /* ---- tracing ------------------------------------------------------------------------------ */
 
-void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, int is_store,
+void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line)
 {
     worker *w = current;
     if (!w || !w->trace) {
         return;
     }
-    gm_trace_call call = {code, address, bytes, is_store ? GM_STORE : GM_LOAD, file, line};
+    gm_trace_call call = {code, address, bytes, kind, file, line};
     if (gm_trace_access(w->trace, (unsigned)w->running % GM_WARP, &call) != GM_OK) {
         if (w->trace->site_count > 0 && w->trace->stream_count > 0) {
             const gm_access *last = &w->trace->stream[w->trace->stream_count - 1];
@@ -440,8 +440,8 @@ static worker *worker_take(shared_state *shared, bool polls)
         w->strands[t].index = (gm_index){i % grid->block.x, i / grid->block.x % grid->block.y,
                                          i / grid->block.x / grid->block.y};
     }
-    w->slow = false;
-    w->last_look = w->last_poll = coarse_now();
+    w->last_look = 0; /* the first warp may be slow: it tells */
+    w->last_poll = coarse_now();
     return w;
 }
 

@@ -11,47 +11,47 @@
 
 #define HOOK __attribute__((visibility("hidden"), used)) void
 
-#define ACCESS(name, bytes, is_store)                                                              \
+#define ACCESS(name, bytes, kind)                                                                  \
     HOOK name(void *address);                                                                      \
     HOOK name(void *address)                                                                       \
     {                                                                                              \
-        gm_sim_access(__builtin_return_address(0), (uintptr_t)address, bytes, is_store, NULL, 0);  \
+        gm_sim_access(__builtin_return_address(0), (uintptr_t)address, bytes, kind, NULL, 0);      \
     }
 
-#define WIDTHS(prefix, is_store)                                                                   \
-    ACCESS(prefix##1, 1, is_store)                                                                 \
-    ACCESS(prefix##2, 2, is_store)                                                                 \
-    ACCESS(prefix##4, 4, is_store)                                                                 \
-    ACCESS(prefix##8, 8, is_store)                                                                 \
-    ACCESS(prefix##16, 16, is_store)
+#define WIDTHS(prefix, kind)                                                                       \
+    ACCESS(prefix##1, 1, kind)                                                                     \
+    ACCESS(prefix##2, 2, kind)                                                                     \
+    ACCESS(prefix##4, 4, kind)                                                                     \
+    ACCESS(prefix##8, 8, kind)                                                                     \
+    ACCESS(prefix##16, 16, kind)
 
-WIDTHS(__tsan_read, 0)
-WIDTHS(__tsan_write, 1)
-WIDTHS(__tsan_unaligned_read, 0)
-WIDTHS(__tsan_unaligned_write, 1)
-WIDTHS(__tsan_volatile_read, 0)
-WIDTHS(__tsan_volatile_write, 1)
-WIDTHS(__tsan_unaligned_volatile_read, 0)
-WIDTHS(__tsan_unaligned_volatile_write, 1)
+WIDTHS(__tsan_read, GM_LOAD)
+WIDTHS(__tsan_write, GM_STORE)
+WIDTHS(__tsan_unaligned_read, GM_LOAD)
+WIDTHS(__tsan_unaligned_write, GM_STORE)
+WIDTHS(__tsan_volatile_read, GM_LOAD)
+WIDTHS(__tsan_volatile_write, GM_STORE)
+WIDTHS(__tsan_unaligned_volatile_read, GM_LOAD)
+WIDTHS(__tsan_unaligned_volatile_write, GM_STORE)
 
-#define RANGE(name, is_store)                                                                      \
+#define RANGE(name, kind)                                                                          \
     HOOK name(void *address, unsigned long bytes);                                                 \
     HOOK name(void *address, unsigned long bytes)                                                  \
     {                                                                                              \
-        gm_sim_access(__builtin_return_address(0), (uintptr_t)address, (uint32_t)bytes, is_store,  \
+        gm_sim_access(__builtin_return_address(0), (uintptr_t)address, (uint32_t)bytes, kind,      \
                       NULL, 0);                                                                    \
     }
 
-RANGE(__tsan_read_range, 0)
-RANGE(__tsan_write_range, 1)
+RANGE(__tsan_read_range, GM_LOAD)
+RANGE(__tsan_write_range, GM_STORE)
 
 /* Clang calls these where GCC moves structures itself. */
 HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes);
 HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes)
 {
     const void *code = __builtin_return_address(0);
-    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, 0, NULL, 0);
-    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, 1, NULL, 0);
+    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, GM_LOAD, NULL, 0);
+    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
     return memcpy(to, from, bytes);
 }
 
@@ -59,15 +59,15 @@ HOOK *__tsan_memmove(void *to, const void *from, size_t bytes);
 HOOK *__tsan_memmove(void *to, const void *from, size_t bytes)
 {
     const void *code = __builtin_return_address(0);
-    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, 0, NULL, 0);
-    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, 1, NULL, 0);
+    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, GM_LOAD, NULL, 0);
+    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
     return memmove(to, from, bytes);
 }
 
 HOOK *__tsan_memset(void *to, int byte, size_t bytes);
 HOOK *__tsan_memset(void *to, int byte, size_t bytes)
 {
-    gm_sim_access(__builtin_return_address(0), (uintptr_t)to, (uint32_t)bytes, 1, NULL, 0);
+    gm_sim_access(__builtin_return_address(0), (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
     return memset(to, byte, bytes);
 }
 

@@ -4,7 +4,13 @@
 
 #include <stdint.h>
 
-void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, int is_store,
+typedef enum gm_kind {
+    GM_LOAD,
+    GM_STORE,
+    GM_PREFETCH, /* must be in bounds; moves nothing, so it is not counted */
+} gm_kind;
+
+void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line);
 
 #endif

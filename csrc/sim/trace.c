@@ -36,7 +36,7 @@ const char *gm_space_name(gm_space space)
 
 static uint32_t hash_key(const void *address, gm_space space, gm_kind kind)
 {
-    uint64_t key = (uint64_t)(uintptr_t)address * 4 + (uint64_t)space * 2 + (uint64_t)kind;
+    uint64_t key = (uint64_t)(uintptr_t)address * 16 + (uint64_t)space * 4 + (uint64_t)kind;
     return (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 }
 
@@ -272,6 +272,7 @@ gm_status gm_trace_access(gm_trace *trace, unsigned lane, const gm_trace_call *c
             }
         }
     }
+    trace->stream_count -= call->kind == GM_PREFETCH;
     return GM_OK;
 }
 

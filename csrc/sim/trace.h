@@ -9,6 +9,7 @@
 
 #include "gpumem.h"
 #include "sim/fiber.h"
+#include "sim/hooks.h"
 #include "sim/memory.h"
 
 typedef enum gm_space {
@@ -18,11 +19,6 @@ typedef enum gm_space {
     GM_SPACE_UNKNOWN, /* in no allocation: always an error */
     GM_SPACE_PRIVATE, /* stack and arguments: not observed */
 } gm_space;
-
-typedef enum gm_kind {
-    GM_LOAD,
-    GM_STORE,
-} gm_kind;
 
 /* Where in the source an access stands; several program counters may share a line. */
 typedef struct gm_site {

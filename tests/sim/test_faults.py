@@ -28,10 +28,16 @@ FAULTS = [
     ("null_pointer", 10, "nowhere[0]", (0, 0, 0), r"a null pointer"),
     ("dynamic_past_end", 300, "threadIdx.x + 1", (255, 0, 0), r"past the end of 1024 bytes of dyn"),
 ]
+FAULTS += [
+    ("prefetch_past_end", 1024, "gm_bulk_prefetch", (1, 0, 0), r"prefetch of 1024 .* begins 1008 by"),
+    ("bulk_past_end", 1000, "gm_bulk_load", (0, 0, 0), r"load of 128 bytes .* 64 bytes before the"),
+]
 SYNCHRONISATION_FAULTS = [
     ("barrier_in_branch", 1000, "__syncthreads", (0, 0, 0), r"not all threads .* \(128, 0, 0\)"),
     ("early_exit", 1000, "__syncthreads", (0, 0, 0), r"not all threads .* \(232, 0, 0\) has ended"),
     ("shuffle_without_lane", 1000, "__shfl_xor_sync", (16, 0, 0), r"leaves out the calling lane"),
+    ("bulk_misaligned", 1000, "gm_bulk_load", (0, 0, 0), r"no multiples of 16"),
+    ("bulk_never_loaded", 1000, "gm_mbarrier_wait", (0, 0, 0), r"mbarrier whose bytes never come"),
     ("shuffle_alone", 1000, "__shfl_xor_sync", (0, 0, 0), r"waits for lanes that do not come"),
 ]
 
