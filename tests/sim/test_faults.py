@@ -27,9 +27,7 @@ FAULTS = [
     ("vector_past_end", 1001, "float4 whole", (250, 0, 0), r"begins 4 bytes before the end"),
     ("null_pointer", 10, "nowhere[0]", (0, 0, 0), r"a null pointer"),
     ("dynamic_past_end", 300, "threadIdx.x + 1", (255, 0, 0), r"past the end of 1024 bytes of dyn"),
-]
-FAULTS += [
-    ("prefetch_past_end", 1024, "gm_bulk_prefetch", (1, 0, 0), r"prefetch of 1024 .* begins 1008 by"),
+    ("prefetch_past_end", 1024, "gm_bulk_prefetch", (1, 0, 0), r"prefetch .* begins 1008 bytes"),
     ("bulk_past_end", 1000, "gm_bulk_load", (0, 0, 0), r"load of 128 bytes .* 64 bytes before the"),
 ]
 SYNCHRONISATION_FAULTS = [
