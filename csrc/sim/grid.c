@@ -561,7 +561,7 @@ static gm_status run_plain(shared_state *shared)
     return GM_OK;
 }
 
-gm_status gm_grid_run(const gm_grid *grid)
+static gm_status run_here(const gm_grid *grid)
 {
     shared_state shared = {.grid = grid, .failed_block = -1};
     shared.blocks = (int64_t)grid->grid.x * grid->grid.y * grid->grid.z;
@@ -573,4 +573,39 @@ gm_status gm_grid_run(const gm_grid *grid)
         status = shared.error.status;
     }
     return status;
+}
+
+typedef struct nested_run {
+    const gm_grid *grid;
+    gm_status status;
+    gm_error error;
+} nested_run;
+
+static void *nested_main(void *argument)
+{
+    nested_run *run = argument;
+    run->status = run_here(run->grid);
+    run->error = *gm_last_error();
+    return NULL;
+}
+
+/* The poll hook may run a kernel of its own, in the midst of a block here: that kernel needs
+ * other __shared__ variables than the block's, so another host thread. */
+static gm_status run_nested(const gm_grid *grid)
+{
+    nested_run run = {.grid = grid};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, nested_main, &run) != 0) {
+        return gm_fail(GM_ERROR_MEMORY, "no host thread for a kernel within a kernel");
+    }
+    pthread_join(thread, NULL);
+    if (run.status != GM_OK) {
+        *gm_last_error() = run.error;
+    }
+    return run.status;
+}
+
+gm_status gm_grid_run(const gm_grid *grid)
+{
+    return current ? run_nested(grid) : run_here(grid);
 }

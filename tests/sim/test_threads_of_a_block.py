@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,24 @@ def test_many_blocks_on_several_host_threads(probes, rng):
     expected = np.repeat(by_group(a, 256).sum(axis=1), 256)
     result = probes.call("barrier", "sum_tree", (a,), None, None, None, (0, 1))
     assert np.array_equal(result, expected)
+
+
+def test_a_signal_handler_may_run_a_kernel_in_the_midst_of_a_block(probes, rng):
+    """Both use the same __shared__ variable."""
+    large = rng.standard_normal(1 << 22, dtype=np.float32)
+    small = rng.standard_normal(256, dtype=np.float32)
+    results = []
+
+    def handler(*_):
+        results.append(probes.call("barrier", "reverse", (small,), None, None, None, (0, 1)))
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        got = probes.call("barrier", "reverse", (large,), None, None, None, (0, 1))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert results
+    assert all(np.array_equal(result, small[::-1]) for result in results)
+    assert np.array_equal(got, large.reshape(-1, 256)[:, ::-1].ravel())
