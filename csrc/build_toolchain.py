@@ -91,7 +91,7 @@ class Toolkit:
     ptx: str | None = None  # the one whose PTX goes in too, for devices yet to come
 
     def describe_archs(self, separator: str) -> str:
-        return separator.join(self.archs) + ("+PTX" if self.ptx else "")
+        return separator.join(a + "+PTX" if a == self.ptx else a for a in self.archs)
 
     def code_flags(self) -> list[str]:
         if self.archs == ("native",):

@@ -259,7 +259,7 @@ def test_gpumem_cuda(bare, monkeypatch):
         assert place in str(failure.value)
     nvcc = fake_toolkit(bare / "usr-local-cuda")
     assert toolchain.choose_toolkit(said.append).nvcc == nvcc
-    assert said[-1] == f"gpumem: CUDA kernels for 80, 90a, 100, 120+PTX with nvcc 13.0 ({nvcc})"
+    assert said[-1] == f"gpumem: CUDA kernels for 80+PTX, 90a, 100, 120 with nvcc 13.0 ({nvcc})"
     monkeypatch.setenv("GPUMEM_CUDA", "0")
     assert toolchain.choose_toolkit(said.append) is None
     monkeypatch.setenv("GPUMEM_CUDA", "yes")
