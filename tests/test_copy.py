@@ -51,7 +51,8 @@ def raw(a):
     a = np.asarray(a)
     if a.size == 0 or a.itemsize == 0:
         return np.empty(0, np.uint8)
-    return np.frombuffer(a.view(f"V{a.itemsize}").tobytes(), np.uint8)
+    # Not a.tobytes(), which stops at 32 dimensions before NumPy 2.3.
+    return np.array(a.view(f"V{a.itemsize}"), order="C").reshape(-1).view(np.uint8)
 
 
 def check(got, wanted, context=""):

@@ -105,13 +105,19 @@ static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     static char *names[] = {"shape", "dtype", "backend", NULL};
     PyArray_Dims shape = {NULL, 0};
     PyArray_Descr *dtype = NULL;
-    PyObject *backend_name = NULL, *made = NULL;
+    PyObject *shape_object, *backend_name = NULL, *made = NULL;
     const gm_backend *backend;
     (void)type;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|O&$O:DeviceArray", names,
-                                     PyArray_IntpConverter, &shape, PyArray_DescrConverter, &dtype,
-                                     &backend_name)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O:DeviceArray", names, &shape_object,
+                                     PyArray_DescrConverter, &dtype, &backend_name)) {
+        goto done;
+    }
+    if (shape_object == Py_None) { /* NumPy before 2.4 takes it for () */
+        PyErr_SetString(PyExc_TypeError, "shape must be an int or a sequence of ints, not None");
+        goto done;
+    }
+    if (!PyArray_IntpConverter(shape_object, &shape)) {
         goto done;
     }
     if (!dtype) {
