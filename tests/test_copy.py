@@ -617,3 +617,31 @@ def test_drawn_views_of_a_device_array(backend, data, dtype, shape):
     out = poisoned(here.shape, here.dtype, 0xAA)
     assert there.to_host(out) is out
     check(out, here)
+
+
+# ---- one after the other ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("own_stream", [False, True], ids=["default-stream", "own-stream"])
+def test_each_copy_waits_for_the_one_before(backend, rng, own_stream):
+    """Kernels that may start early must still see all that the kernel before them wrote."""
+    variants = [v for v in gm.variants("copy") if v.reason_on(backend) is None]
+    count = 2**24 if backend == "cuda" else 2**14
+    stream = gm.Stream(backend=backend) if own_stream else None
+    a = random_array(rng, count, "f4")
+    chain = [gm.DeviceArray(count, "f4", backend=backend) for _ in range(3)]
+    for _ in range(20):
+        there = gm.to_device(a, backend=backend)
+        picks = [variants[i] for i in rng.integers(len(variants), size=12)]
+        for link in chain:
+            link.fill_bytes(0xAA, stream=stream)
+        for step, variant in enumerate(picks):
+            # Lengths differ, so that blocks of a short copy could overtake a long one.
+            length = count if step % 2 == 0 else count // 8
+            out = chain[step % 3]
+            variant(there[:length], out=out[:length], stream=stream)
+            if length < count:
+                gm.copy(there[length:], out=out[length:], stream=stream)
+            there = out
+        got = there.to_host(stream=stream)
+        assert got.tobytes() == a.tobytes(), [v.name for v in picks]
