@@ -88,6 +88,7 @@ static void *prepare(char *top, start *s)
 #elif defined(__aarch64__)
 
 __asm__(".text\n"
+        ".balign 4\n"
         ".hidden gm_fiber_switch\n"
         ".globl gm_fiber_switch\n"
         ".type gm_fiber_switch, %function\n"
@@ -119,6 +120,8 @@ __asm__(".text\n"
         "    add sp, sp, #160\n"
         "    ret\n"
         ".size gm_fiber_switch, . - gm_fiber_switch\n"
+        ".hidden gm_fiber_begin\n"
+        ".globl gm_fiber_begin\n"
         ".type gm_fiber_begin, %function\n"
         "gm_fiber_begin:\n"
         "    mov x0, x19\n"
@@ -126,7 +129,7 @@ __asm__(".text\n"
         "    brk #0\n"
         ".size gm_fiber_begin, . - gm_fiber_begin\n");
 
-extern void gm_fiber_begin(void);
+extern __attribute__((visibility("hidden"))) void gm_fiber_begin(void);
 
 static void *prepare(char *top, start *s)
 {

@@ -53,6 +53,9 @@ typedef struct shared_state {
 } shared_state;
 
 typedef struct worker {
+    /* gm_lane of the host thread that runs the worker now. A fiber outlives a launch and may
+     * wake on another host thread: it must not keep the address of a thread-local variable. */
+    gm_lane_state *lane;
     const gm_grid *grid;
     shared_state *shared;
     gm_trace *trace;
@@ -88,7 +91,7 @@ static gm_status locate(worker *w, const char *file, int line)
     }
     char what[sizeof error->message];
     memcpy(what, error->message, sizeof what);
-    gm_index b = gm_lane.block_index, t = gm_lane.thread_index;
+    gm_index b = w->lane->block_index, t = w->lane->thread_index;
     gm_fail(GM_ERROR_SIMULATION, "kernel %s at %s:%d, block (%u, %u, %u), thread (%u, %u, %u): %s",
             w->grid->name, file ? file : "?", line, b.x, b.y, b.z, t.x, t.y, t.z, what);
     error->kernel = w->grid->name;
@@ -126,8 +129,8 @@ static void fiber_run(gm_fiber *fiber, void *argument)
             strand *s = &w->strands[thread];
             s->fiber = fiber;
             w->running = thread;
-            gm_lane.thread_index = s->index;
-            w->grid->kernel(w->grid->args, &gm_lane);
+            w->lane->thread_index = s->index;
+            w->grid->kernel(w->grid->args, w->lane);
             w->strands[w->running].state = DONE;
             w->done++;
             if (w->slow) {
@@ -150,7 +153,7 @@ static void resume(worker *w, int thread)
     strand *s = &w->strands[thread];
     s->state = RUNNING;
     w->running = thread;
-    gm_lane.thread_index = s->index;
+    w->lane->thread_index = s->index;
     enter(w, s->fiber);
 }
 
@@ -240,7 +243,7 @@ static gm_status settle_warp(worker *w, int first, int last)
         }
         if (!released) {
             int t = first + __builtin_ctz(waiting);
-            gm_lane.thread_index = w->strands[t].index;
+            w->lane->thread_index = w->strands[t].index;
             gm_fail(GM_ERROR_SIMULATION,
                     "a warp operation waits for lanes that do not come to it (mask 0x%08x)",
                     w->strands[t].mask);
@@ -332,7 +335,7 @@ static gm_status barrier_diverged(worker *w)
         ended++;
     }
     gm_index e = w->strands[ended].index;
-    gm_lane.thread_index = w->strands[waits].index;
+    w->lane->thread_index = w->strands[waits].index;
     gm_fail(GM_ERROR_SIMULATION,
             "a barrier that not all threads of the block reach: thread (%u, %u, %u) has ended", e.x,
             e.y, e.z);
@@ -342,7 +345,7 @@ static gm_status barrier_diverged(worker *w)
 static gm_status run_block(worker *w, int64_t number)
 {
     const gm_dim grid = w->grid->grid;
-    gm_lane.block_index =
+    w->lane->block_index =
         (gm_index){(unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y),
                    (unsigned)(number / grid.x / grid.y)};
     w->done = 0;
@@ -466,6 +469,7 @@ static void worker_run(worker *w)
     gm_lane_state outer_lane = gm_lane;
 
     current = w;
+    w->lane = &gm_lane;
     gm_lane.block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
     gm_lane.grid_dim = (gm_index){grid->grid.x, grid->grid.y, grid->grid.z};
     gm_lane.dynamic_shared = w->dynamic_shared;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import signal
 
 import numpy as np
@@ -82,6 +83,26 @@ def test_many_blocks_on_several_host_threads(probes, rng):
     expected = np.repeat(by_group(a, 256).sum(axis=1), 256)
     result = probes.call("barrier", "sum_tree", (a,), None, None, None, (0, 1))
     assert np.array_equal(result, expected)
+
+
+def test_stacks_wander_between_host_threads(probes, rng):
+    """A fiber may wake on another host thread than the one that it went to sleep on."""
+    a = whole_numbers(rng, 1 << 16)
+    expected = by_group(a, 256)[:, ::-1].ravel()
+    results = []
+
+    def work():
+        results.append(probes.call("barrier", "reverse", (a,), None, None, None, (0, 1)))
+        report = probes.traffic("pattern", "affine", (a[:4096],), (0, 1))
+        assert np.array_equal(report["result"], a[:4096])
+        assert [site["sectors"] for site in report["sites"]] == [512, 512]
+
+    for _ in range(20):
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            for future in [pool.submit(work) for _ in range(3)]:
+                future.result()
+        work()
+    assert all(np.array_equal(result, expected) for result in results)
 
 
 def test_a_signal_handler_may_run_a_kernel_in_the_midst_of_a_block(probes, rng):
