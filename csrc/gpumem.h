@@ -138,7 +138,6 @@ struct gm_variant {
     bool strided;          /* takes input that is not contiguous */
     bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
     int capability;        /* least compute capability times ten (90), or 0 */
-    const char *library;   /* "cublas", or NULL */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
     gm_claims claims;
     gm_launch_hook launch;

@@ -1,7 +1,4 @@
 /* From a call to a launch: pick the variant, check that it fits, plan, launch. */
-#include <stdio.h>
-#include <string.h>
-
 #include "backend/backend.h"
 #include "gpumem.h"
 

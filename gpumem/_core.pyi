@@ -115,7 +115,7 @@ def families() -> tuple[dict[str, Any], ...]:
     "dtypes": words or None, "parameters": (names), "variants": (dicts)}``; a variant is
     ``{"name", "doc", "follows": str | None, "source", "block": (x, y, z), "elements",
     "alignment", "itemsizes": tuple, "strided": bool, "capability": int (90, or 0),
-    "library": str | None, "claims": {"load_sectors": float | None, "store_sectors",
+    "claims": {"load_sectors": float | None, "store_sectors",
     "bank_ways", "width": int | None}}``."""
 
 def available(family: str, variant: str, backend: str | None = None) -> str | None:
@@ -160,7 +160,7 @@ def traffic(
     Returns ``{"family", "variant", "grid": (x, y, z), "block": (x, y, z), "shared_bytes",
     "threads", "warps", "barriers", "result": as of call, "sites": [dicts]}``. ``barriers``
     counts block-wide barriers passed, over all blocks. One site is one source line, space
-    ("global" | "shared" | "constant"), kind ("load" | "store") and width: ``{"file", "line",
+    ("global" | "shared"), kind ("load" | "store") and width: ``{"file", "line",
     "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked for,
     each once per request),
     "sectors", "lines"}``; for shared memory sectors and lines are 0.

@@ -33,7 +33,7 @@ class Access:
         Aligned pieces of 32 and of 128 bytes that they touched, counted once per request;
         0 for shared memory, which has none.
     bytes_asked : int
-        What the threads asked for, in bytes.
+        What the requests asked for, in bytes; lanes at one address ask for it once.
     sectors_per_request, lines_per_request : float or None
         None where there were no requests, and for shared memory.
     efficiency : float or None
@@ -128,12 +128,12 @@ class Traffic:
     sites : list of dict
         Each source line, space, kind and width: ``file line space kind width requests lanes
         bytes sectors lines sectors_per_request lines_per_request efficiency``. ``lanes`` is
-        the active threads of all requests, ``bytes`` what they asked for.
+        the active threads of all requests, ``bytes`` what the requests asked for.
     requests : int
         Instructions of warps that touched memory, in any space.
     bytes_asked, bytes_moved : int
-        Bytes of global memory that the threads asked for, and those of the sectors touched.
-    result : ndarray
+        Bytes of global memory that the requests asked for, and those of the sectors touched.
+    result : ndarray or DeviceArray
         What the kernel computed.
     """
 

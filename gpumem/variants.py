@@ -72,8 +72,6 @@ class Variant:
         needs = []
         if row["capability"]:
             needs.append("compute capability {}.{}".format(*divmod(row["capability"], 10)))
-        if row["library"]:
-            needs.append(f"lib{row['library']}")
         self.requires: str = ", ".join(needs)
 
     @property

@@ -36,12 +36,11 @@ static PyObject *variant_dict(const gm_variant *v)
     char source[256];
     snprintf(source, sizeof source, "csrc/kernels/%s", v->source);
     return Py_BuildValue(
-        "{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:O, s:i, s:N, s:{s:N, s:N, s:N, s:N}}",
-        "name", v->name, "doc", v->doc, "follows", text_or_none(v->follows), "source", source,
-        "block", v->block.x, v->block.y, v->block.z, "elements", v->elements, "alignment",
-        v->alignment, "itemsizes", itemsizes_tuple(v->itemsizes), "strided",
-        v->strided ? Py_True : Py_False, "capability", v->capability, "library",
-        text_or_none(v->library), "claims", "load_sectors",
+        "{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:O, s:i, s:{s:N, s:N, s:N, s:N}}", "name",
+        v->name, "doc", v->doc, "follows", text_or_none(v->follows), "source", source, "block",
+        v->block.x, v->block.y, v->block.z, "elements", v->elements, "alignment", v->alignment,
+        "itemsizes", itemsizes_tuple(v->itemsizes), "strided", v->strided ? Py_True : Py_False,
+        "capability", v->capability, "claims", "load_sectors",
         positive_or_none(v->claims.load_sectors), "store_sectors",
         positive_or_none(v->claims.store_sectors), "bank_ways",
         positive_or_none(v->claims.bank_ways), "width",

@@ -152,9 +152,10 @@ GM_STORE(__stwt)
 /* ---- barriers, shuffles and votes ------------------------------------------------------- */
 
 #define __syncthreads() gm_sim_barrier(__FILE__, __LINE__)
-#define __syncwarp(...) gm_syncwarp(__FILE__, __LINE__, ##__VA_ARGS__)
 
-static inline void gm_syncwarp(const char *file, int line, unsigned mask = 0xffffffffu)
+/* Defaults of an argument stand where the call does. */
+static inline void __syncwarp(unsigned mask = 0xffffffffu, const char *file = __builtin_FILE(),
+                              int line = __builtin_LINE())
 {
     gm_sim_exchange(mask, 0, file, line);
 }

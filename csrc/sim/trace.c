@@ -28,7 +28,7 @@ enum { OBSERVERS = sizeof observers / sizeof *observers };
 
 const char *gm_space_name(gm_space space)
 {
-    static const char *const names[] = {"global", "shared", "constant", "unknown", "private"};
+    static const char *const names[] = {"global", "shared", "unknown", "private"};
     return names[space];
 }
 

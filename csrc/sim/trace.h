@@ -15,7 +15,6 @@
 typedef enum gm_space {
     GM_SPACE_GLOBAL,
     GM_SPACE_SHARED,
-    GM_SPACE_CONSTANT,
     GM_SPACE_UNKNOWN, /* in no allocation: always an error */
     GM_SPACE_PRIVATE, /* stack and arguments: not observed */
 } gm_space;
@@ -55,7 +54,7 @@ struct gm_trace {
 
     /* While a launch runs. */
     int site_room;
-    int32_t *table; /* hash of (address, space) to site + 1 */
+    int32_t *table; /* hash of (address, space, kind) to site + 1 */
     int table_size;
     gm_region *regions;
     int region_count, last_region;

@@ -82,6 +82,19 @@ def test_known_patterns(probes, a, variant, width, sectors, lines, requests):
     assert per_request(load, "lines") == lines
 
 
+def test_vectors_of_every_width(probes, rng):
+    """4, 8 and 16 bytes; the parts are moved one by one, so every member is in its place."""
+    a = rng.integers(0, 2**32, N, dtype=np.uint32).view(np.float32)
+    report = probes.traffic("pattern", "vector_types", (a,), (0, 7))
+    assert report["result"].tobytes() == a.tobytes()
+    loads = [s["width"] for s in report["sites"] if s["kind"] == "load"]
+    stores = [s["width"] for s in report["sites"] if s["kind"] == "store"]
+    assert loads == [32, 32, 128, 64]
+    assert stores == [32, 32, 64, 128]
+    plain = probes.call("pattern", "vector_types", (a,), None, None, None, (0, 1))
+    assert plain.tobytes() == a.tobytes()
+
+
 def test_bytes_asked_are_those_of_the_active_lanes(probes, a):
     load = only(probes.traffic("pattern", "half_warp", (a,), (0, 1)), "load")
     assert load["lanes"] == N // 2

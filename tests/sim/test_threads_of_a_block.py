@@ -60,6 +60,12 @@ def test_warp_scan(run, rng, n):
 
 
 @pytest.mark.parametrize("n", SIZES)
+def test_warp_reverse(run, rng, n):
+    a = whole_numbers(rng, n)
+    assert np.array_equal(run("warp_reverse", a), by_group(a, 32)[:, ::-1].ravel()[:n])
+
+
+@pytest.mark.parametrize("n", SIZES)
 def test_halves_of_a_warp_shift_apart(run, rng, n):
     a = whole_numbers(rng, n)
     expected = by_group(a, 32).copy()

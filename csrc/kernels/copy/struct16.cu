@@ -14,6 +14,8 @@ struct alignas(16) record {
     double third;
 };
 
+static_assert(alignof(record) == sizeof(record), "less alignment would mean narrower accesses");
+
 GM_KERNEL(copy_struct16, copy_args)
 {
     const record *in = (const record *)a.in;
