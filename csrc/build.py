@@ -130,7 +130,10 @@ class Builder:
             if job.how == "traced":
                 text = Path(folder, "out.s")
                 self.call([*job.command, *target, "-S", "-o", str(text)])
-                text.write_text(build_sites.tabulate_accesses(text.read_text(), self.root))
+                # Strings stand in it byte by byte, as Clang writes them.
+                as_bytes = {"encoding": "utf-8", "errors": "surrogateescape"}
+                assembly = build_sites.tabulate_accesses(text.read_text(**as_bytes), self.root)
+                text.write_text(assembly, **as_bytes)
                 self.call([*self.assembler, "-c", str(text), "-o", str(object_path)])
             else:
                 system = [word for folder in job.system for word in ("-isystem", folder)]

@@ -49,7 +49,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     kernel_line: tuple[str, str] | None = None
     any_line = ("", "0")
     debug = False
-    for line in assembly.splitlines():
+    for line in assembly.split("\n"):  # not at what else Unicode calls a line's end
         if match := _SECTION.match(line):
             debug = (match[1] or "").startswith(".debug")
             line = _COMDAT.sub(r',"\1\2"\3', line)

@@ -47,19 +47,22 @@ def rng():
 
 
 @functools.cache
-def build_probes():
-    """The module once more, with the kernels of tests/probes for a table."""
+def build_probes(name: str = "probes"):
+    """The module once more, with the kernels of tests/probes for a table.
+
+    The compilers are those of the environment; name tells builds of several apart.
+    """
     specification = importlib.util.spec_from_file_location("gpumem_build", ROOT / "csrc/build.py")
     build = importlib.util.module_from_spec(specification)
     sys.modules["gpumem_build"] = build
     specification.loader.exec_module(build)
 
-    path = ROOT / "build/probes" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    path = ROOT / "build" / name / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     path.parent.mkdir(parents=True, exist_ok=True)
     build.build_module(ROOT / "tests/probes", path, ROOT / "build/cache", cuda=False)
-    loader = importlib.machinery.ExtensionFileLoader("gpumem_probes._core", str(path))
+    loader = importlib.machinery.ExtensionFileLoader(f"gpumem_{name}._core", str(path))
     module = importlib.util.module_from_spec(
-        importlib.machinery.ModuleSpec("gpumem_probes._core", loader, origin=str(path))
+        importlib.machinery.ModuleSpec(f"gpumem_{name}._core", loader, origin=str(path))
     )
     loader.exec_module(module)
     return module

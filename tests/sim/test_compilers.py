@@ -1,0 +1,42 @@
+"""What the simulator counts does not depend on which compiler read the kernels."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from conftest import build_probes
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++ here")
+def test_clang_counts_what_gcc_counts(probes, rng, monkeypatch):
+    monkeypatch.setenv("CC", "clang")
+    monkeypatch.setenv("CXX", "clang++")
+    other = build_probes("probes_clang")
+    a = rng.integers(-50, 50, 4096).astype(np.float32)
+    for family in ("pattern", "barrier"):
+        (table,) = [f for f in probes.families() if f["name"] == family]
+        for variant in table["variants"]:
+            name = variant["name"]
+            want = probes.traffic(family, name, (a,), (0, 7))
+            got = other.traffic(family, name, (a,), (0, 7))
+            assert result(other, family, name, a) == result(probes, family, name, a), name
+            assert got["barriers"] == want["barriers"], name
+            for space in ("global", "shared"):
+                for kind in ("load", "store"):
+                    assert sums(got, space, kind) == sums(want, space, kind), (name, space, kind)
+
+
+def result(module, family, name, a):
+    """All bytes of the output, those too that the kernel leaves alone."""
+    out = module.DeviceArray(a.shape, backend="sim")
+    out.fill_bytes(0xAA)
+    module.call(family, name, (module.to_device(a, backend="sim"),), out, None, None, (0, 7))
+    return out.to_host().tobytes()
+
+
+def sums(report, space, kind):
+    """What was moved; how often a branch issues it is the compiler's choice."""
+    sites = [s for s in report["sites"] if s["space"] == space and s["kind"] == kind]
+    return [sum(s[what] for s in sites) for what in ("lanes", "bytes", "sectors")]
