@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tensor_map.h"
+
 /* ---- status and error --------------------------------------------------------------- */
 
 typedef enum gm_status {
@@ -87,16 +89,23 @@ typedef struct gm_trace gm_trace;
 typedef struct gm_figures gm_figures;
 typedef void *gm_stream; /* NULL is the default stream */
 
+/* The value of a keyword parameter: which of the two, its gm_parameter says. */
+typedef union gm_value {
+    int64_t integer;
+    double real;
+} gm_value;
+
 /* One call of a family, after the arrays are in the backend's memory. */
 typedef struct gm_call {
     const gm_family *family;
+    const gm_variant *variant; /* the one asked for; NULL for "auto" */
     const gm_backend *backend;
     const gm_figures *device; /* figures of the device that runs it */
     gm_stream stream;
     gm_trace *trace; /* sim only: run under observation */
     gm_array in[GM_MAX_OPERANDS];
     gm_array out;
-    int64_t parameters[GM_MAX_PARAMETERS]; /* in the order of the family's list */
+    gm_value parameters[GM_MAX_PARAMETERS]; /* in the order of the family's list */
 } gm_call;
 
 /* How a kernel is launched: made by the family, run by the backend. */
@@ -118,6 +127,13 @@ typedef struct gm_claims {
     int width;            /* bits of the widest global access */
 } gm_claims;
 
+/* The layouts of its inputs that a kernel takes. */
+typedef enum gm_layout {
+    GM_CONTIGUOUS, /* C order without gaps */
+    GM_ROWS,       /* the last dimension runs on in memory, the others are anywhere */
+    GM_STRIDED,    /* any */
+} gm_layout;
+
 /* A kernel for the host: one call runs one thread, whose indices are in gm_lane. */
 struct gm_lane_state;
 typedef void (*gm_host_kernel)(const void *args, const struct gm_lane_state *lane);
@@ -134,10 +150,13 @@ struct gm_variant {
     int blocks;            /* default cap of a one-dimensional grid, per multiprocessor; 0: none */
     int shared_bytes;      /* dynamic shared memory per block, where no argument changes it */
     int alignment;         /* bytes that every array's address must be a multiple of; 0: any */
-    uint64_t itemsizes;    /* bit s set: takes elements of s bytes; 0: any */
-    bool strided;          /* takes input that is not contiguous */
+    uint64_t itemsizes;    /* bit s set: takes elements of s bytes, aligned to s; 0: any */
+    const char *kinds;     /* takes these dtype.kinds only, as numbers, not as bits: a NaN may come
+                              back as another NaN; NULL: any */
+    gm_layout layout;      /* the inputs' */
     bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
     int capability;        /* least compute capability times ten (90), or 0 */
+    const char *library;   /* opened at run time ("cublas"), or NULL */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
     gm_claims claims;
     gm_launch_hook launch;
@@ -150,24 +169,34 @@ struct gm_variant {
 
 typedef struct gm_parameter {
     const char *name;
-    int64_t least, most;
+    int64_t least, most; /* of an integer */
+    bool real;           /* any floating-point number instead */
 } gm_parameter;
+
+/* An array argument and the dtypes that it may have. */
+typedef struct gm_operand {
+    const char *name;
+    const char *kinds;  /* dtype.kind letters accepted; NULL: all */
+    uint64_t itemsizes; /* bit s set for s bytes; 0: any */
+    const char *dtypes; /* the same, in words, for error messages */
+} gm_operand;
 
 struct gm_family {
     const char *name;
     const char *doc;
     const gm_variant *variants;
     int count;
-    const char *const *inputs; /* names of the array arguments */
+    const gm_operand *inputs;
     int input_count;
-    const char *kinds;  /* dtype.kind letters accepted; NULL: all */
-    uint64_t itemsizes; /* with kinds: bit s set for s bytes; 0: any */
-    const char *dtypes; /* the same, in words, for error messages */
+    bool in_place; /* the first input is the result as well: it is changed, and returned */
     const gm_parameter *parameters;
     int parameter_count;
 
-    /* Shape and element size of the result, from the inputs; checks shapes and values. */
+    /* Shape of the result, whose dtype is the first input's; checks shapes and parameters. */
     gm_status (*result)(gm_call *call);
+    /* Values of the inputs that would make a kernel go astray; looked at once they are on the
+     * device, before the launch. NULL where every value will do. */
+    gm_status (*check)(const gm_call *call);
     /* Variant for "auto". Every family has one that takes whatever its meaning allows. */
     const gm_variant *(*choose)(const gm_call *call);
     /* Grid, block and arguments for one variant. */
@@ -191,7 +220,12 @@ bool gm_variant_can(const gm_variant *variant, const gm_call *call);
 /* Pick a variant when *variant is NULL, check that it fits, and plan. A grid of 0 blocks means
  * that there is nothing to do. */
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan);
+/* Are the values of the inputs, on the device by now, what a kernel can bear? */
+gm_status gm_check(const gm_call *call);
 gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* Has the last dimension no gaps? */
+bool gm_rows_contiguous(const gm_array *array);
 
 /* Blocks of a one-dimensional grid-stride kernel over so many elements: at least one, at most
  * max_blocks, or the variant's own cap where that is 0. */

@@ -1,4 +1,6 @@
 /* From a call to a launch: pick the variant, check that it fits, plan, launch. */
+#include <string.h>
+
 #include "backend/backend.h"
 #include "gpumem.h"
 
@@ -18,6 +20,64 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
                        variant->symbol, variant->capability / 10, variant->capability % 10,
                        device->name, device->capability / 10, device->capability % 10);
     }
+    return variant->library ? backend->library(variant->library) : GM_OK;
+}
+
+bool gm_rows_contiguous(const gm_array *array)
+{
+    int last = array->ndim - 1;
+    return array->contiguous || array->size == 0 ||
+           (last >= 0 && (array->shape[last] == 1 || array->strides[last] == array->itemsize));
+}
+
+static gm_status fits_layout(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    if (variant->layout == GM_CONTIGUOUS && !array->contiguous) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs %s C-contiguous (variant=\"auto\" takes any layout)",
+                       variant->name, name);
+    }
+    if (variant->layout == GM_ROWS && !gm_rows_contiguous(array)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs %s with contiguous rows (variant=\"auto\" takes any "
+                       "layout)",
+                       variant->name, name);
+    }
+    return GM_OK;
+}
+
+/* Kernels made for certain element sizes load elements whole: each must be aligned to its size. */
+static gm_status fits_elements(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    if (variant->itemsizes == 0 || array->size == 0) {
+        return GM_OK;
+    }
+    uintptr_t bits = (uintptr_t)array->data;
+    for (int d = 0; d < array->ndim; d++) {
+        bits |= array->shape[d] > 1 ? (uintptr_t)array->strides[d] : 0;
+    }
+    if (bits % (uintptr_t)array->itemsize != 0) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs every element of %s aligned to its %lld bytes "
+                       "(variant=\"auto\" takes any alignment)",
+                       variant->name, name, (long long)array->itemsize);
+    }
+    return GM_OK;
+}
+
+static gm_status fits_dtype(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    if (variant->itemsizes != 0 &&
+        (array->itemsize > 63 || !(variant->itemsizes >> array->itemsize & 1))) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s has no kernel for %s with elements of %lld bytes", variant->name,
+                       name, (long long)array->itemsize);
+    }
+    if (variant->kinds && !strchr(variant->kinds, array->kind)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s takes %s as numbers of dtype.kind \"%s\", not \"%c\"",
+                       variant->name, name, variant->kinds, array->kind);
+    }
     return GM_OK;
 }
 
@@ -30,25 +90,18 @@ static gm_status fits_array(const gm_variant *variant, const char *name, const g
                        variant->name, name, variant->alignment,
                        (int)((uintptr_t)array->data % (unsigned)variant->alignment));
     }
-    if (!variant->strided && !array->contiguous) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s needs %s C-contiguous (variant=\"auto\" takes any layout)",
-                       variant->name, name);
-    }
-    if (variant->itemsizes != 0 &&
-        (array->itemsize > 63 || !(variant->itemsizes >> array->itemsize & 1))) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s has no kernel for %s with elements of %lld bytes", variant->name,
-                       name, (long long)array->itemsize);
-    }
-    return GM_OK;
+    gm_status status = fits_layout(variant, name, array);
+    return status == GM_OK ? fits_elements(variant, name, array) : status;
 }
 
 gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
 {
     gm_status status = gm_variant_available(variant, call->backend, call->device);
+    if (status == GM_OK) {
+        status = fits_dtype(variant, call->family->inputs[0].name, &call->in[0]);
+    }
     for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
-        status = fits_array(variant, call->family->inputs[i], &call->in[i]);
+        status = fits_array(variant, call->family->inputs[i].name, &call->in[i]);
     }
     if (status == GM_OK) {
         status = fits_array(variant, "out", &call->out);
@@ -79,6 +132,11 @@ gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *p
     plan->args_size = 0;
     plan->trace = call->trace;
     return call->family->plan(*variant, call, plan);
+}
+
+gm_status gm_check(const gm_call *call)
+{
+    return call->family->check ? call->family->check(call) : GM_OK;
 }
 
 gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)

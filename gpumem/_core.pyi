@@ -112,11 +112,15 @@ class Prepared:
 
 def families() -> tuple[dict[str, Any], ...]:
     """The table: one dict per family in order, each ``{"name", "doc", "inputs": (names),
-    "dtypes": words or None, "parameters": (names), "variants": (dicts)}``; a variant is
-    ``{"name", "doc", "follows": str | None, "source", "block": (x, y, z), "elements",
-    "alignment", "itemsizes": tuple, "strided": bool, "capability": int (90, or 0),
-    "claims": {"load_sectors": float | None, "store_sectors",
+    "dtypes": (words or None, per input), "in_place": bool, "parameters": (names),
+    "variants": (dicts)}``; a variant is ``{"name", "doc", "follows": str | None, "source",
+    "block": (x, y, z), "elements", "alignment", "itemsizes": tuple, "kinds": str | None,
+    "layout": "contiguous" | "rows" | "strided", "capability": int (90, or 0),
+    "library": str | None, "claims": {"load_sectors": float | None, "store_sectors",
     "bank_ways", "width": int | None}}``."""
+
+# An in-place family changes its first input: `out` is None, and the result is that input (under
+# observation, for host arrays, a new array). Parameters are int or float as the row says.
 
 def available(family: str, variant: str, backend: str | None = None) -> str | None:
     """None when the variant runs on the backend, else the reason why not."""
@@ -128,7 +132,7 @@ def call(
     out: Any,
     stream: Stream | None,
     backend: str | None,
-    parameters: tuple[int, ...],
+    parameters: tuple[int | float, ...],
     /,
 ) -> Any:
     """Run one call. Host arrays in, ndarray out; DeviceArrays in, DeviceArray out."""
@@ -139,7 +143,7 @@ def prepare(
     inputs: tuple[DeviceArray, ...],
     out: DeviceArray,
     stream: Stream | None,
-    parameters: tuple[int, ...],
+    parameters: tuple[int | float, ...],
     /,
 ) -> Prepared: ...
 def launch_all(prepared: Sequence[Prepared], count: int, /) -> None:
@@ -149,7 +153,7 @@ def traffic(
     family: str,
     variant: str,
     inputs: tuple[Any, ...],
-    parameters: tuple[int, ...],
+    parameters: tuple[int | float, ...],
     /,
 ) -> dict[str, Any]:
     """Run one call on the simulator under observation, always in simulated memory.

@@ -35,8 +35,11 @@ class Variant:
         Bytes that every array's address must be a multiple of; 0 for any address.
     itemsizes : tuple of int
         Bytes per element that it takes; empty for any.
-    strided : bool
-        Whether it takes input that is not contiguous.
+    kinds : str or None
+        The ``dtype.kind`` letters that it takes, as numbers and not as bits: a NaN may come
+        back as another NaN. None for any dtype.
+    layout : {"contiguous", "rows", "strided"}
+        The layouts of its inputs that it takes: without gaps; with contiguous rows; any.
     claims : dict
         What its traffic should be for aligned full tiles: ``load_sectors`` and
         ``store_sectors`` per request, ``bank_ways``, ``width`` in bits; None for no claim.
@@ -51,10 +54,11 @@ class Variant:
         "family",
         "follows",
         "itemsizes",
+        "kinds",
+        "layout",
         "name",
         "requires",
         "source",
-        "strided",
     )
 
     def __init__(self, family: str, row: dict[str, Any]) -> None:
@@ -67,11 +71,14 @@ class Variant:
         self.elements: int = row["elements"]
         self.alignment: int = row["alignment"]
         self.itemsizes: tuple[int, ...] = row["itemsizes"]
-        self.strided: bool = row["strided"]
+        self.kinds: str | None = row["kinds"]
+        self.layout: str = row["layout"]
         self.claims: dict[str, Any] = row["claims"]
         needs = []
         if row["capability"]:
             needs.append("compute capability {}.{}".format(*divmod(row["capability"], 10)))
+        if row["library"]:
+            needs.append({"cublas": "cuBLAS"}[row["library"]])
         self.requires: str = ", ".join(needs)
 
     @property

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+gm_library_hook gm_library_paths;
+
 gm_status gm_backend_get(const char *name, const gm_backend **backend)
 {
     const char *source = "backend";

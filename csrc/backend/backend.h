@@ -82,12 +82,24 @@ struct gm_backend {
 
     gm_status (*attributes)(const gm_variant *variant, const gm_plan *plan,
                             gm_attributes *attributes);
+    /* Encodes a matrix for the tensor copy engine. */
+    gm_status (*tensor_map)(const gm_tensor *tensor, gm_tensor_map *map);
+    /* Is the library ("cublas") there? GM_ERROR_UNAVAILABLE says why not. */
+    gm_status (*library)(const char *name);
     /* Versions for info(): "13.0", driver "13.0"; empty where there is none. */
     void (*versions)(char runtime[32], char driver[32]);
 };
 
 extern const gm_backend gm_cuda;
 extern const gm_backend gm_sim;
+
+/* out (columns x rows) = the transpose of in, both in C order, by cuBLAS. */
+gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const void *in,
+                              int64_t pitch, void *out, gm_stream stream);
+
+/* Where may a library be, beside where the loader looks? Writes paths, each ended by a newline. */
+typedef void (*gm_library_hook)(const char *name, char *paths, size_t room);
+extern gm_library_hook gm_library_paths;
 
 /* "cuda", "sim", or NULL and "auto" for the best one that opens. */
 gm_status gm_backend_get(const char *name, const gm_backend **backend);

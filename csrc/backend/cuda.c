@@ -363,5 +363,7 @@ const gm_backend gm_cuda = {
     .event_record = gm_cuda_event_record,
     .event_elapsed = gm_cuda_event_elapsed,
     .attributes = gm_cuda_attributes,
+    .tensor_map = gm_cuda_tensor_map,
+    .library = gm_cuda_library,
     .versions = gm_cuda_versions,
 };

@@ -93,6 +93,25 @@ static gm_status attributes(const gm_variant *variant, const gm_plan *plan,
     return refuse();
 }
 
+static gm_status tensor_map(const gm_tensor *tensor, gm_tensor_map *map)
+{
+    (void)tensor, (void)map;
+    return refuse();
+}
+
+static gm_status library(const char *name)
+{
+    (void)name;
+    return refuse();
+}
+
+gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const void *in,
+                              int64_t pitch, void *out, gm_stream stream)
+{
+    (void)itemsize, (void)rows, (void)columns, (void)in, (void)pitch, (void)out, (void)stream;
+    return refuse();
+}
+
 static void versions(char runtime[32], char driver[32])
 {
     runtime[0] = '\0';
@@ -120,5 +139,7 @@ const gm_backend gm_cuda = {
     .event_record = event_record,
     .event_elapsed = event_elapsed,
     .attributes = attributes,
+    .tensor_map = tensor_map,
+    .library = library,
     .versions = versions,
 };

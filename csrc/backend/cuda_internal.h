@@ -75,4 +75,8 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
 gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
                              gm_attributes *attributes);
 
+/* cuda_tensor.c, cuda_cublas.c */
+gm_status gm_cuda_tensor_map(const gm_tensor *tensor, gm_tensor_map *map);
+gm_status gm_cuda_library(const char *name);
+
 #endif

@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "sim/grid.h"
 #include "sim/memory.h"
+#include "sim/tensor.h"
 
 static gm_figures figures;
 static int host_threads;
@@ -103,12 +104,14 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
                        variant->symbol, plan->grid.x, plan->grid.y, plan->grid.z, plan->block.x,
                        plan->block.y, plan->block.z, plan->shared_bytes);
     }
+    _Alignas(64) unsigned char args[GM_MAX_ARGS]; /* as a tensor map among them has to be */
+    memcpy(args, plan->args, plan->args_size);
     gm_grid grid = {
         .name = variant->symbol,
         .kernel = plan->trace ? variant->traced : variant->plain,
         .grid = plan->grid,
         .block = plan->block,
-        .args = plan->args,
+        .args = args,
         .args_size = plan->args_size,
         .shared_bytes = plan->shared_bytes,
         .trace = plan->trace,
@@ -185,6 +188,12 @@ static gm_status sim_attributes(const gm_variant *variant, const gm_plan *plan,
                    variant->symbol);
 }
 
+static gm_status sim_library(const char *name)
+{
+    return gm_fail(GM_ERROR_UNAVAILABLE, "the library %s runs on a GPU, not on the simulator",
+                   name);
+}
+
 static void sim_versions(char runtime[32], char driver[32])
 {
     runtime[0] = driver[0] = '\0';
@@ -211,5 +220,7 @@ const gm_backend gm_sim = {
     .event_record = sim_event_record,
     .event_elapsed = sim_event_elapsed,
     .attributes = sim_attributes,
+    .tensor_map = gm_sim_tensor_map,
+    .library = sim_library,
     .versions = sim_versions,
 };

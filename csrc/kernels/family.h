@@ -6,6 +6,8 @@
  *
  * A row of the ladder is VARIANT(name, .field = value, ...) for a kernel in name.cu, or
  * HOST_VARIANT(...) for one in name.c that has no kernel of its own but a launch hook.
+ * HELPER(...) is a kernel in name.cu that serves the family and is no variant of it: afterwards
+ * there is a row `helper_name`.
  */
 #include "gpumem.h"
 #include "sim/lane.h"
@@ -29,17 +31,22 @@
     extern void GM_KERNEL_OF(gm_traced, name)(const void *, const gm_lane_state *);
 #endif
 #define HOST_VARIANT(name, ...)
+#define HELPER VARIANT
 #include GM_LADDER
 #undef VARIANT
 #undef HOST_VARIANT
+#undef HELPER
 
-#define VARIANT(name_, ...)                                                                        \
-    {.name = #name_,                                                                               \
-     .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                              \
-     .source = GM_STRING(GM_FAMILY) "/" #name_ ".cu",                                              \
-     GM_CUDA_KERNEL(name_).plain = GM_KERNEL_OF(gm_plain, name_),                                  \
-     .traced = GM_KERNEL_OF(gm_traced, name_),                                                     \
-     __VA_ARGS__},
+#define GM_ROW(name_, ...)                                                                         \
+    {                                                                                              \
+        .name = #name_, .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                           \
+        .source = GM_STRING(GM_FAMILY) "/" #name_ ".cu",                                           \
+        GM_CUDA_KERNEL(name_).plain = GM_KERNEL_OF(gm_plain, name_),                               \
+        .traced = GM_KERNEL_OF(gm_traced, name_), __VA_ARGS__                                      \
+    }
+
+#define VARIANT(name_, ...) GM_ROW(name_, __VA_ARGS__),
+#define HELPER(...)
 #define HOST_VARIANT(name_, ...)                                                                   \
     {.name = #name_,                                                                               \
      .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                              \
@@ -53,3 +60,12 @@ enum { variant_count = sizeof variants / sizeof *variants };
 
 #undef VARIANT
 #undef HOST_VARIANT
+#undef HELPER
+
+#define VARIANT(...)
+#define HOST_VARIANT(...)
+#define HELPER(name_, ...) static const gm_variant helper_##name_ = GM_ROW(name_, __VA_ARGS__);
+#include GM_LADDER
+#undef VARIANT
+#undef HOST_VARIANT
+#undef HELPER

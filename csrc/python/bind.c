@@ -64,7 +64,41 @@ int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant *
     return -1;
 }
 
-static int parse_parameters(const gm_family *family, PyObject *values, int64_t *parameters)
+static int parse_real(const gm_parameter *parameter, PyObject *value, double *real)
+{
+    if (PyBool_Check(value) || !(PyFloat_Check(value) || PyIndex_Check(value))) {
+        PyErr_Format(PyExc_TypeError, "%s must be a float, not %.100s", parameter->name,
+                     Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    *real = PyFloat_AsDouble(value);
+    return *real == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+static int parse_integer(const gm_parameter *parameter, PyObject *value, int64_t *integer)
+{
+    if (PyBool_Check(value) || !PyIndex_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s", parameter->name,
+                     Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    PyObject *index = PyNumber_Index(value);
+    if (!index) {
+        return -1;
+    }
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
+    Py_DECREF(index);
+    if (overflow || number < parameter->least || number > parameter->most) {
+        PyErr_Format(PyExc_ValueError, "%s is %S, expected %lld to %lld", parameter->name, value,
+                     (long long)parameter->least, (long long)parameter->most);
+        return -1;
+    }
+    *integer = number;
+    return 0;
+}
+
+static int parse_parameters(const gm_family *family, PyObject *values, gm_value *parameters)
 {
     if (!PyTuple_Check(values) || PyTuple_GET_SIZE(values) != family->parameter_count) {
         PyErr_Format(PyExc_TypeError, "%s takes %d parameters", family->name,
@@ -74,40 +108,49 @@ static int parse_parameters(const gm_family *family, PyObject *values, int64_t *
     for (int i = 0; i < family->parameter_count; i++) {
         const gm_parameter *parameter = &family->parameters[i];
         PyObject *value = PyTuple_GET_ITEM(values, i);
-        if (PyBool_Check(value) || !PyIndex_Check(value)) {
-            PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s", parameter->name,
-                         Py_TYPE(value)->tp_name);
+        int failed = parameter->real ? parse_real(parameter, value, &parameters[i].real)
+                                     : parse_integer(parameter, value, &parameters[i].integer);
+        if (failed) {
             return -1;
         }
-        PyObject *index = PyNumber_Index(value);
-        if (!index) {
-            return -1;
-        }
-        int overflow = 0;
-        long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
-        Py_DECREF(index);
-        if (overflow || number < parameter->least || number > parameter->most) {
-            PyErr_Format(PyExc_ValueError, "%s is %S, expected %lld to %lld", parameter->name,
-                         value, (long long)parameter->least, (long long)parameter->most);
-            return -1;
-        }
-        parameters[i] = number;
     }
     return 0;
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-static int check_input(const gm_family *family, int number, PyArrayObject *array)
+static int check_input(const gm_operand *operand, PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
-    uint64_t sizes = family->itemsizes;
+    uint64_t sizes = operand->itemsizes;
     int64_t size = PyArray_ITEMSIZE(array);
-    if ((family->kinds && !strchr(family->kinds, dtype->kind)) ||
+    if ((operand->kinds && !strchr(operand->kinds, dtype->kind)) ||
         (sizes && (size > 63 || !(sizes >> size & 1)))) {
-        PyErr_Format(PyExc_TypeError, "%s has dtype %R, accepted is %s", family->inputs[number],
-                     dtype, family->dtypes);
+        PyErr_Format(PyExc_TypeError, "%s has dtype %R, accepted is %s", operand->name, dtype,
+                     operand->dtypes);
         return -1;
+    }
+    return 0;
+}
+
+/* The inputs of an in-place family may not overlap the one that is changed. */
+static int check_apart(const gm_family *family, PyArrayObject *const *inputs)
+{
+    for (int i = 1; i < family->input_count; i++) {
+        if (!PyArray_EquivTypes(PyArray_DESCR(inputs[0]), PyArray_DESCR(inputs[i]))) {
+            PyErr_Format(PyExc_TypeError, "%s has dtype %R, expected that of %s, %R",
+                         family->inputs[i].name, PyArray_DESCR(inputs[i]), family->inputs[0].name,
+                         PyArray_DESCR(inputs[0]));
+            return -1;
+        }
+        int overlaps = gm_overlaps(inputs[0], inputs[i]);
+        if (overlaps > 0) {
+            PyErr_Format(PyExc_ValueError, "%s overlaps %s in memory", family->inputs[0].name,
+                         family->inputs[i].name);
+        }
+        if (overlaps != 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -115,6 +158,12 @@ static int check_input(const gm_family *family, int number, PyArrayObject *array
 /* The result's shape, in call->out; its dtype is that of the first input. */
 static int find_result(gm_call *call)
 {
+    call->out.itemsize = call->in[0].itemsize;
+    call->out.kind = call->in[0].kind;
+    if (call->family->in_place) {
+        call->out.ndim = call->in[0].ndim;
+        memcpy(call->out.shape, call->in[0].shape, sizeof call->out.shape);
+    }
     gm_status status = call->family->result(call);
     if (status != GM_OK) {
         gm_raise(status);
@@ -133,7 +182,8 @@ static int check_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dty
     for (int i = 0; i < call->family->input_count; i++) {
         int overlaps = gm_overlaps(out, inputs[i]);
         if (overlaps > 0) {
-            PyErr_Format(PyExc_ValueError, "out overlaps %s in memory", call->family->inputs[i]);
+            PyErr_Format(PyExc_ValueError, "out overlaps %s in memory",
+                         call->family->inputs[i].name);
         }
         if (overlaps != 0) {
             return -1;
@@ -154,11 +204,15 @@ static int prepare(bound *b)
     return 0;
 }
 
+/* The first launch of a call: the values of its inputs have not been looked at yet. */
 static gm_status launch_and_release_gil(bound *b, bool wait)
 {
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = gm_launch(b->variant, &b->call, &b->plan);
+    status = gm_check(&b->call);
+    if (status == GM_OK) {
+        status = gm_launch(b->variant, &b->call, &b->plan);
+    }
     if (status == GM_OK && wait) {
         status = b->call.backend->wait(b->call.stream);
     }
@@ -232,13 +286,13 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
             PyErr_Format(PyExc_TypeError,
                          "%s is %.100s, another input is a gpumem.DeviceArray: inputs are either "
                          "all on the host or all on the device",
-                         family->inputs[i], Py_TYPE(object)->tp_name);
+                         family->inputs[i].name, Py_TYPE(object)->tp_name);
             return -1;
         }
         gm_device_array *array = (gm_device_array *)object;
         layouts[i] = array->layout;
-        if (check_place(call, device, family->inputs[i], array) < 0 ||
-            check_input(family, i, array->layout) < 0) {
+        if (check_place(call, device, family->inputs[i].name, array) < 0 ||
+            check_input(&family->inputs[i], array->layout) < 0) {
             return -1;
         }
         gm_describe(array->layout, &call->in[i]);
@@ -247,7 +301,12 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
         return -1;
     }
     PyArray_Descr *dtype = PyArray_DESCR(layouts[0]);
-    if (out == Py_None) {
+    if (family->in_place) {
+        if (check_apart(family, layouts) < 0) {
+            return -1;
+        }
+        b->out = (gm_device_array *)Py_NewRef(PyTuple_GET_ITEM(inputs, 0));
+    } else if (out == Py_None) {
         npy_intp shape[GM_MAX_DIMS];
         for (int d = 0; d < call->out.ndim; d++) {
             shape[d] = (npy_intp)call->out.shape[d];
@@ -307,15 +366,21 @@ static int parse_host_inputs(const gm_family *family, PyObject *inputs, PyArrayO
             PyErr_Format(PyExc_TypeError,
                          "%s is a gpumem.DeviceArray, another input is on the host: inputs are "
                          "either all on the host or all on the device",
-                         family->inputs[i]);
+                         family->inputs[i].name);
             return -1;
         }
-        arrays[i] = gm_host_array(object, family->inputs[i]);
-        if (!arrays[i] || check_input(family, i, arrays[i]) < 0) {
+        if (i == 0 && family->in_place && !PyArray_Check(object)) {
+            PyErr_Format(PyExc_TypeError,
+                         "%s must be a NumPy array or a gpumem.DeviceArray, not %.100s",
+                         family->inputs[i].name, Py_TYPE(object)->tp_name);
+            return -1;
+        }
+        arrays[i] = gm_host_array(object, family->inputs[i].name);
+        if (!arrays[i] || check_input(&family->inputs[i], arrays[i]) < 0) {
             return -1;
         }
     }
-    return 0;
+    return family->in_place ? check_apart(family, arrays) : 0;
 }
 
 static int check_host_out(const gm_call *call, PyObject *out, PyArrayObject *const *arrays)
@@ -360,7 +425,17 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
     for (int i = 0; i < family->input_count; i++) {
         gm_describe(arrays[i], &call->in[i]);
     }
-    if (find_result(call) < 0 || (out != Py_None && check_host_out(call, out, arrays) < 0)) {
+    if (find_result(call) < 0) {
+        goto done;
+    }
+    if (family->in_place) {
+        /* Under observation the caller's array stays as it is. */
+        out = call->trace ? Py_None : PyTuple_GET_ITEM(inputs, 0);
+        if (out != Py_None &&
+            PyArray_FailUnlessWriteable((PyArrayObject *)out, family->inputs[0].name) < 0) {
+            goto done;
+        }
+    } else if (out != Py_None && check_host_out(call, out, arrays) < 0) {
         goto done;
     }
     for (int i = 0; i < family->input_count; i++) {
@@ -379,7 +454,9 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
     for (int d = 0; d < call->out.ndim; d++) {
         shape[d] = (npy_intp)call->out.shape[d];
     }
-    b->out = gm_device_array_new(call->backend, PyArray_DESCR(arrays[0]), call->out.ndim, shape);
+    b->out = family->in_place ? (gm_device_array *)Py_NewRef((PyObject *)b->in[0])
+                              : gm_device_array_new(call->backend, PyArray_DESCR(arrays[0]),
+                                                    call->out.ndim, shape);
     if (!b->out) {
         goto done;
     }
@@ -434,7 +511,7 @@ done:
 /* ---- entry points --------------------------------------------------------------------------- */
 
 /* The fields that do not depend on where the arrays are. A bound is large: no memset. */
-static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs,
+static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs, PyObject *out,
                  PyObject *parameters)
 {
     memset(b->in, 0, sizeof b->in);
@@ -447,9 +524,15 @@ static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs
         parse_parameters(b->call.family, parameters, b->call.parameters) < 0) {
         return -1;
     }
+    b->call.variant = b->variant;
     if (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != b->call.family->input_count) {
         PyErr_Format(PyExc_TypeError, "%s takes %d arrays", b->call.family->name,
                      b->call.family->input_count);
+        return -1;
+    }
+    if (b->call.family->in_place && out != Py_None) {
+        PyErr_Format(PyExc_TypeError, "%s changes %s in place: it takes no further out",
+                     b->call.family->name, b->call.family->inputs[0].name);
         return -1;
     }
     return 0;
@@ -464,7 +547,7 @@ PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count
                                          "stream, backend, parameters");
         return NULL;
     }
-    if (begin(&b, args[0], args[1], args[2], args[6]) < 0) {
+    if (begin(&b, args[0], args[1], args[2], args[3], args[6]) < 0) {
         return NULL;
     }
     if (gm_is_device_array(PyTuple_GET_ITEM(args[2], 0))) {
@@ -486,7 +569,8 @@ gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream)
     b.call.backend = a->memory->backend;
     b.call.trace = NULL;
     b.call.stream = stream;
-    b.call.parameters[0] = 0;
+    b.call.variant = NULL;
+    b.call.parameters[0].integer = 0;
     gm_status status = b.call.backend->figures(a->memory->device, &b.call.device);
     if (status != GM_OK) {
         return status;
@@ -506,7 +590,7 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
                         "traffic takes 4 arguments: family, variant, inputs, parameters");
         return NULL;
     }
-    if (begin(&b, args[0], args[1], args[2], args[3]) < 0) {
+    if (begin(&b, args[0], args[1], args[2], Py_None, args[3]) < 0) {
         return NULL;
     }
     gm_trace *trace = gm_trace_create();
@@ -559,14 +643,23 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
     self->stream = NULL;
     memset(self->bound.in, 0, sizeof self->bound.in);
     self->bound.out = NULL;
-    if (begin(&self->bound, args[0], args[1], args[2], args[5]) < 0) {
+    if (begin(&self->bound, args[0], args[1], args[2], args[3], args[5]) < 0) {
         goto fail;
     }
-    if (!gm_is_device_array(PyTuple_GET_ITEM(args[2], 0)) || !gm_is_device_array(args[3])) {
+    if (!gm_is_device_array(PyTuple_GET_ITEM(args[2], 0)) ||
+        (!self->bound.call.family->in_place && !gm_is_device_array(args[3]))) {
         PyErr_SetString(PyExc_TypeError, "prepare takes gpumem.DeviceArray inputs and out");
         goto fail;
     }
     if (bind_device(&self->bound, args[2], args[3], args[4], Py_None) < 0) {
+        goto fail;
+    }
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_check(&self->bound.call);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        gm_raise(status);
         goto fail;
     }
     self->stream = Py_NewRef(args[4]);
@@ -587,7 +680,11 @@ static void prepared_dealloc(PyObject *object)
 static PyObject *prepared_launch(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    gm_status status = launch_and_release_gil(&((gm_prepared *)object)->bound, false);
+    bound *b = &((gm_prepared *)object)->bound;
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_launch(b->variant, &b->call, &b->plan);
+    Py_END_ALLOW_THREADS
     if (status != GM_OK) {
         return gm_raise(status);
     }

@@ -33,14 +33,16 @@ static PyObject *itemsizes_tuple(uint64_t sizes)
 
 static PyObject *variant_dict(const gm_variant *v)
 {
+    static const char *const layouts[] = {"contiguous", "rows", "strided"};
     char source[256];
     snprintf(source, sizeof source, "csrc/kernels/%s", v->source);
     return Py_BuildValue(
-        "{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:O, s:i, s:{s:N, s:N, s:N, s:N}}", "name",
-        v->name, "doc", v->doc, "follows", text_or_none(v->follows), "source", source, "block",
-        v->block.x, v->block.y, v->block.z, "elements", v->elements, "alignment", v->alignment,
-        "itemsizes", itemsizes_tuple(v->itemsizes), "strided", v->strided ? Py_True : Py_False,
-        "capability", v->capability, "claims", "load_sectors",
+        "{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:N, s:s, s:i, s:N, s:{s:N, s:N, s:N, s:N}}",
+        "name", v->name, "doc", v->doc, "follows", text_or_none(v->follows), "source", source,
+        "block", v->block.x, v->block.y, v->block.z, "elements", v->elements, "alignment",
+        v->alignment, "itemsizes", itemsizes_tuple(v->itemsizes), "kinds", text_or_none(v->kinds),
+        "layout", layouts[v->layout], "capability", v->capability, "library",
+        text_or_none(v->library), "claims", "load_sectors",
         positive_or_none(v->claims.load_sectors), "store_sectors",
         positive_or_none(v->claims.store_sectors), "bank_ways",
         positive_or_none(v->claims.bank_ways), "width",
@@ -50,12 +52,16 @@ static PyObject *variant_dict(const gm_variant *v)
 static PyObject *family_dict(const gm_family *family)
 {
     PyObject *inputs = PyTuple_New(family->input_count);
+    PyObject *dtypes = PyTuple_New(family->input_count);
     PyObject *parameters = PyTuple_New(family->parameter_count);
     PyObject *variants = PyTuple_New(family->count);
-    bool complete = inputs && parameters && variants;
+    bool complete = inputs && dtypes && parameters && variants;
     for (int i = 0; complete && i < family->input_count; i++) {
-        PyObject *name = PyUnicode_FromString(family->inputs[i]);
-        complete = name && PyTuple_SetItem(inputs, i, name) == 0;
+        PyObject *name = PyUnicode_FromString(family->inputs[i].name);
+        PyObject *words = text_or_none(family->inputs[i].dtypes);
+        complete = name && words;
+        PyTuple_SET_ITEM(inputs, i, name);
+        PyTuple_SET_ITEM(dtypes, i, words);
     }
     for (int i = 0; complete && i < family->parameter_count; i++) {
         PyObject *name = PyUnicode_FromString(family->parameters[i].name);
@@ -67,13 +73,15 @@ static PyObject *family_dict(const gm_family *family)
     }
     if (!complete) {
         Py_XDECREF(inputs);
+        Py_XDECREF(dtypes);
         Py_XDECREF(parameters);
         Py_XDECREF(variants);
         return NULL;
     }
-    return Py_BuildValue("{s:s, s:s, s:N, s:N, s:N, s:N}", "name", family->name, "doc", family->doc,
-                         "inputs", inputs, "dtypes", text_or_none(family->dtypes), "parameters",
-                         parameters, "variants", variants);
+    return Py_BuildValue("{s:s, s:s, s:N, s:N, s:O, s:N, s:N}", "name", family->name, "doc",
+                         family->doc, "inputs", inputs, "dtypes", dtypes, "in_place",
+                         family->in_place ? Py_True : Py_False, "parameters", parameters,
+                         "variants", variants);
 }
 
 PyObject *gm_core_families(PyObject *module, PyObject *unused)

@@ -1,4 +1,6 @@
 /* From the error record to Python exceptions. */
+#include <string.h>
+
 #include "python/python.h"
 
 static PyObject *cuda_error, *cuda_memory_error, *simulation_error, *unavailable_error;
@@ -48,6 +50,27 @@ bool gm_python_poll(void)
     bool stop = PyErr_CheckSignals() != 0;
     PyGILState_Release(state);
     return stop;
+}
+
+void gm_python_library_paths(const char *name, char *paths, size_t room)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    size_t used = 0;
+    PyObject *module = PyImport_ImportModule("gpumem.libraries");
+    PyObject *list = module ? PyObject_CallMethod(module, "paths", "s", name) : NULL;
+    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); i++) {
+        const char *path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
+        size_t length = path ? strlen(path) : 0;
+        if (path && used + length + 2 <= room) {
+            memcpy(paths + used, path, length);
+            memcpy(paths + used + length, "\n", 2);
+            used += length + 1;
+        }
+    }
+    PyErr_Clear(); /* a library that is not found is no error here */
+    Py_XDECREF(list);
+    Py_XDECREF(module);
+    PyGILState_Release(state);
 }
 
 /* Takes the reference to value; false when the exception has changed. */

@@ -97,5 +97,6 @@ PyMODINIT_FUNC PyInit__core(void)
     }
     Py_DECREF(facts);
     gm_poll = gm_python_poll;
+    gm_library_paths = gm_python_library_paths;
     return module;
 }

@@ -42,6 +42,7 @@ extern PyTypeObject gm_memory_type, gm_device_array_type, gm_stream_type, gm_eve
 PyObject *gm_raise(gm_status status);
 int gm_errors_init(PyObject *module);
 bool gm_python_poll(void);
+void gm_python_library_paths(const char *name, char *paths, size_t room);
 
 /* arrays.c */
 /* The text of a str; NULL and an exception when C would see only a part of it. */

@@ -48,6 +48,13 @@ void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes)
     store(barrier, state);
 }
 
+void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes)
+{
+    mbarrier state = load(barrier);
+    state.missing -= (int32_t)bytes;
+    store(barrier, state);
+}
+
 void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, int line)
 {
     if (load(barrier).phase == parity) {
@@ -75,9 +82,7 @@ void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t
                       const char *file, int line)
 {
     move(shared, global, bytes, __builtin_return_address(0), file, line);
-    mbarrier state = load(barrier);
-    state.missing -= (int32_t)bytes;
-    store(barrier, state);
+    gm_sim_mbarrier_complete(barrier, bytes);
 }
 
 void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file, int line)

@@ -12,6 +12,8 @@ extern "C" {
 
 GM_HIDDEN void gm_sim_mbarrier_init(uint64_t *barrier);
 GM_HIDDEN void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes);
+/* So many bytes have come. */
+GM_HIDDEN void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes);
 GM_HIDDEN void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, int line);
 GM_HIDDEN void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t *barrier,
                                 const char *file, int line);

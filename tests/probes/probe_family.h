@@ -21,7 +21,7 @@ static gm_status probe_plan(const gm_variant *variant, const gm_call *call, gm_p
 {
     probe_args *args = (probe_args *)plan->args;
     *args = (probe_args){(const float *)call->in[0].data, (float *)call->out.data, call->in[0].size,
-                         call->parameters[0], call->parameters[1]};
+                         call->parameters[0].integer, call->parameters[1].integer};
     plan->args_size = sizeof *args;
     if (args->n > 0) {
         plan->grid.x = gm_grid_blocks(variant, call, args->n, 0);
@@ -29,10 +29,12 @@ static gm_status probe_plan(const gm_variant *variant, const gm_call *call, gm_p
     return GM_OK;
 }
 
-static const char *const probe_inputs[] = {"a"};
+static const gm_operand probe_inputs[] = {
+    {.name = "a", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"},
+};
 static const gm_parameter probe_parameters[] = {
-    {"offset", INT64_MIN, INT64_MAX},
-    {"stride", INT64_MIN, INT64_MAX},
+    {"offset", INT64_MIN, INT64_MAX, false},
+    {"stride", INT64_MIN, INT64_MAX, false},
 };
 
 #define PROBE_FAMILY(name_)                                                                        \
@@ -43,9 +45,6 @@ static const gm_parameter probe_parameters[] = {
         .count = variant_count,                                                                    \
         .inputs = probe_inputs,                                                                    \
         .input_count = 1,                                                                          \
-        .kinds = "f",                                                                              \
-        .itemsizes = 1 << 4,                                                                       \
-        .dtypes = "float32",                                                                       \
         .parameters = probe_parameters,                                                            \
         .parameter_count = 2,                                                                      \
         .result = probe_result,                                                                    \

@@ -125,7 +125,7 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
     if (bytes == 0) {
         return GM_OK; /* no blocks */
     }
-    if (variant->strided) {
+    if (variant->layout == GM_STRIDED) {
         gm_status status = plan_strided(call, plan, &units);
         if (status != GM_OK) {
             return status;
@@ -136,13 +136,13 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
         plan->args_size = sizeof *args;
         units = bytes / 4;
     }
-    plan->grid.x = gm_grid_blocks(variant, call, units, call->parameters[MAX_BLOCKS]);
+    plan->grid.x = gm_grid_blocks(variant, call, units, call->parameters[MAX_BLOCKS].integer);
     return GM_OK;
 }
 
-static const char *const inputs[] = {"a"};
+static const gm_operand inputs[] = {{.name = "a"}};
 static const gm_parameter parameters[] = {
-    [MAX_BLOCKS] = {"max_blocks", 0, INT32_MAX}, /* 0: the variant's own cap */
+    [MAX_BLOCKS] = {"max_blocks", 0, INT32_MAX, false}, /* 0: the variant's own cap */
 };
 
 const gm_family gm_family_copy = {

@@ -1,0 +1,155 @@
+/*
+ * cuBLAS, opened at run time: gpumem neither links it nor needs it. One handle per device.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda_internal.h"
+
+/* As cublas_v2.h declares them; its header need not be there to build. */
+typedef void *cublas_handle;
+typedef int cublas_status;
+enum { CUBLAS_NO_TRANSPOSE = 0, CUBLAS_TRANSPOSE = 1 };
+
+typedef cublas_status (*create_function)(cublas_handle *handle);
+typedef cublas_status (*set_stream_function)(cublas_handle handle, cudaStream_t stream);
+typedef const char *(*status_name_function)(cublas_status status);
+typedef cublas_status (*geam_function)(cublas_handle handle, int transpose_a, int transpose_b,
+                                       int64_t m, int64_t n, const void *alpha, const void *a,
+                                       int64_t lda, const void *beta, const void *b, int64_t ldb,
+                                       void *c, int64_t ldc);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    void *library;
+    create_function create;
+    set_stream_function set_stream;
+    status_name_function status_name;
+    geam_function sgeam, dgeam;
+} cublas;
+
+enum { MAX_DEVICES = 64 };
+static cublas_handle handles[MAX_DEVICES];
+
+/* By what the loader knows, then by these paths. */
+static void *open_library(char *paths)
+{
+    static const char *const names[] = {"libcublas.so.13", "libcublas.so.12"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        if (library) {
+            return library;
+        }
+    }
+    char *rest = NULL;
+    for (char *path = strtok_r(paths, "\n", &rest); path; path = strtok_r(NULL, "\n", &rest)) {
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (library) {
+            return library;
+        }
+    }
+    return NULL;
+}
+
+/* ISO C has no conversion from an object pointer to a function pointer; POSIX has. */
+#define FIND(member, symbol) (*(void **)&cublas.member = dlsym(library, symbol))
+
+static gm_status open_cublas(char *paths)
+{
+    if (cublas.library) {
+        return GM_OK;
+    }
+    void *library = open_library(paths);
+    if (!library) {
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "cuBLAS (libcublas.so.13 or .12) was found neither by the loader nor in the "
+                       "CUDA toolkit nor as the wheel nvidia-cublas");
+    }
+    if (!FIND(create, "cublasCreate_v2") || !FIND(set_stream, "cublasSetStream_v2") ||
+        !FIND(status_name, "cublasGetStatusName") || !FIND(sgeam, "cublasSgeam_64") ||
+        !FIND(dgeam, "cublasDgeam_64")) {
+        dlclose(library);
+        return gm_fail(GM_ERROR_UNAVAILABLE, "this cuBLAS is too old: it lacks cublasSgeam_64");
+    }
+    cublas.library = library;
+    return GM_OK;
+}
+
+gm_status gm_cuda_library(const char *name)
+{
+    if (strcmp(name, "cublas") != 0) {
+        return gm_fail(GM_ERROR_UNAVAILABLE, "the library %s is not known", name);
+    }
+    pthread_mutex_lock(&lock);
+    bool is_open = cublas.library != NULL;
+    pthread_mutex_unlock(&lock);
+    if (is_open) {
+        return GM_OK;
+    }
+    char paths[8 * PATH_MAX] = "";
+    if (gm_library_paths) {
+        gm_library_paths("cublas", paths, sizeof paths); /* runs Python: never under a lock */
+    }
+    pthread_mutex_lock(&lock);
+    gm_status status = open_cublas(paths);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static gm_status check(cublas_status status, const char *call)
+{
+    if (status == 0) {
+        return GM_OK;
+    }
+    gm_fail(GM_ERROR_CUDA, "%s: %s", call, cublas.status_name(status));
+    gm_error *error = gm_last_error();
+    error->code = status;
+    snprintf(error->name, sizeof error->name, "%s", cublas.status_name(status));
+    snprintf(error->call, sizeof error->call, "%s", call);
+    return GM_ERROR_CUDA;
+}
+
+/* The current device's handle, set to the stream. The lock is held: a handle serves one call
+ * at a time. */
+static gm_status take_handle(gm_stream stream, cublas_handle *handle)
+{
+    gm_cuda_device *device;
+    char nowhere_else[] = "";
+    TRY(open_cublas(nowhere_else));
+    TRY(gm_cuda_here(&device));
+    if (device->index >= MAX_DEVICES) {
+        return gm_fail(GM_ERROR_UNAVAILABLE, "cuBLAS is not used beyond device %d",
+                       MAX_DEVICES - 1);
+    }
+    if (!handles[device->index]) {
+        TRY(check(cublas.create(&handles[device->index]), "cublasCreate"));
+    }
+    *handle = handles[device->index];
+    return check(cublas.set_stream(*handle, stream), "cublasSetStream");
+}
+
+gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const void *in,
+                              int64_t pitch, void *out, gm_stream stream)
+{
+    static const float one = 1, zero = 0;
+    static const double one_double = 1, zero_double = 0;
+    cublas_handle handle;
+
+    pthread_mutex_lock(&lock);
+    gm_status status = take_handle(stream, &handle);
+    if (status == GM_OK) {
+        /* What is row-major to us is the transpose to cuBLAS, which is column-major. */
+        bool is_double = itemsize == 8;
+        geam_function geam = is_double ? cublas.dgeam : cublas.sgeam;
+        const void *alpha = is_double ? (const void *)&one_double : &one;
+        const void *beta = is_double ? (const void *)&zero_double : &zero;
+        status = check(geam(handle, CUBLAS_TRANSPOSE, CUBLAS_NO_TRANSPOSE, rows, columns, alpha, in,
+                            pitch / itemsize, beta, out, rows, out, rows),
+                       is_double ? "cublasDgeam" : "cublasSgeam");
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}

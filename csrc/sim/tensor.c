@@ -1,0 +1,107 @@
+/*
+ * The tensor copy engine on the simulator. A map holds its matrix as it was described; a copy
+ * moves the box row by row, and is complete when the call returns.
+ */
+#include "sim/tensor.h"
+
+#include <string.h>
+
+#include "sim/bulk.h"
+#include "sim/hooks.h"
+
+_Static_assert(sizeof(gm_tensor) <= sizeof(gm_tensor_map), "a map holds its matrix");
+
+enum {
+    PIECE = 16,       /* bytes that stay together when a box is swizzled */
+    SWIZZLE_ROW = 128 /* bytes within which the pieces change places */
+};
+
+gm_status gm_sim_tensor_map(const gm_tensor *tensor, gm_tensor_map *map)
+{
+    int64_t box_bytes = (int64_t)tensor->box_width * tensor->itemsize;
+    if ((uintptr_t)tensor->data % PIECE || tensor->pitch % PIECE || box_bytes % PIECE ||
+        tensor->box_width > 256 || tensor->box_height > 256 || tensor->width < 1 ||
+        tensor->height < 1 || tensor->width > UINT32_MAX || tensor->height > UINT32_MAX ||
+        (tensor->swizzled && box_bytes > SWIZZLE_ROW)) {
+        return gm_fail(GM_ERROR_VALUE, "a matrix that the tensor copy engine does not take");
+    }
+    memset(map, 0, sizeof *map);
+    memcpy(map->opaque, tensor, sizeof *tensor);
+    return GM_OK;
+}
+
+/* A row of a box: its bytes inside the matrix, none where begin equals end. */
+typedef struct row {
+    char *global; /* of the row's first byte, in the matrix or not */
+    int64_t begin, end;
+} row;
+
+static row find_row(const gm_tensor *t, int64_t x, int64_t y)
+{
+    row r = {.begin = 0, .end = 0};
+    int64_t first = x < 0 ? -x : 0, last = t->width - x;
+    last = last < t->box_width ? last : t->box_width;
+    if (y >= 0 && y < t->height && first < last) {
+        r.begin = first * t->itemsize;
+        r.end = last * t->itemsize;
+    }
+    r.global = (char *)t->data + y * t->pitch + x * t->itemsize;
+    return r;
+}
+
+/* Where byte `at` of row `number` lies: bits 4 to 6 of the address, xor bits 7 to 9. */
+static char *place(const gm_tensor *t, void *shared, int64_t number, int64_t at)
+{
+    uintptr_t address = (uintptr_t)shared +
+                        (uintptr_t)(number * (int64_t)t->box_width * t->itemsize) + (uintptr_t)at;
+    return (char *)(t->swizzled ? address ^ (address >> 3 & 0x70) : address);
+}
+
+static gm_tensor open_map(const gm_tensor_map *map, const void *shared, const char *file, int line)
+{
+    gm_tensor tensor;
+    memcpy(&tensor, map->opaque, sizeof tensor);
+    if ((uintptr_t)shared % SWIZZLE_ROW != 0) {
+        gm_sim_fault(file, line, "a tensor copy whose shared address is no multiple of 128");
+    }
+    return tensor;
+}
+
+void gm_sim_tensor_load(void *shared, const gm_tensor_map *map, int x, int y, uint64_t *barrier,
+                        const char *file, int line)
+{
+    const void *code = __builtin_return_address(0);
+    gm_tensor t = open_map(map, shared, file, line);
+    uint32_t bytes = t.box_width * (uint32_t)t.itemsize;
+    for (unsigned i = 0; i < t.box_height; i++) {
+        row r = find_row(&t, x, (int64_t)y + i);
+        if (r.begin < r.end) {
+            gm_sim_access(code, (uintptr_t)r.global + (uintptr_t)r.begin,
+                          (uint32_t)(r.end - r.begin), GM_LOAD, file, line);
+        }
+        gm_sim_access(code, (uintptr_t)shared + (uintptr_t)i * bytes, bytes, GM_STORE, file, line);
+        for (int64_t at = 0; at < bytes; at++) {
+            *place(&t, shared, i, at) = (char)(at >= r.begin && at < r.end ? r.global[at] : 0);
+        }
+    }
+    gm_sim_mbarrier_complete(barrier, bytes * t.box_height);
+}
+
+void gm_sim_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared,
+                         const char *file, int line)
+{
+    const void *code = __builtin_return_address(0);
+    gm_tensor t = open_map(map, shared, file, line);
+    uint32_t bytes = t.box_width * (uint32_t)t.itemsize;
+    for (unsigned i = 0; i < t.box_height; i++) {
+        row r = find_row(&t, x, (int64_t)y + i);
+        gm_sim_access(code, (uintptr_t)shared + (uintptr_t)i * bytes, bytes, GM_LOAD, file, line);
+        if (r.begin < r.end) {
+            gm_sim_access(code, (uintptr_t)r.global + (uintptr_t)r.begin,
+                          (uint32_t)(r.end - r.begin), GM_STORE, file, line);
+        }
+        for (int64_t at = r.begin; at < r.end; at++) {
+            r.global[at] = *place(&t, (void *)(uintptr_t)shared, i, at);
+        }
+    }
+}

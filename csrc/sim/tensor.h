@@ -1,0 +1,29 @@
+/* The tensor copy engine on the simulator, as kernels/tensor.h uses it. */
+#ifndef GPUMEM_SIM_TENSOR_H
+#define GPUMEM_SIM_TENSOR_H
+
+#include <stdint.h>
+
+#include "sim/lane.h"
+#include "tensor_map.h"
+
+#ifdef __cplusplus
+extern "C" {
+#else
+#include "gpumem.h"
+
+gm_status gm_sim_tensor_map(const gm_tensor *tensor, gm_tensor_map *map);
+#endif
+
+/* The box whose first element is (x, y); parts outside of the matrix are read as zero bytes and
+ * not written. */
+GM_HIDDEN void gm_sim_tensor_load(void *shared, const gm_tensor_map *map, int x, int y,
+                                  uint64_t *barrier, const char *file, int line);
+GM_HIDDEN void gm_sim_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared,
+                                   const char *file, int line);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

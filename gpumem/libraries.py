@@ -1,0 +1,38 @@
+"""Where NVIDIA's libraries may be, beside where the system's loader looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def _folders(name: str) -> Iterator[Path]:
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(variable):
+            yield from (Path(os.environ[variable], folder) for folder in ("lib64", "lib"))
+    for entry in sys.path:
+        wheels = Path(entry or ".", "nvidia")
+        yield from (wheels / "cu13" / "lib", wheels / name / "lib")
+    yield Path("/usr/local/cuda/lib64")
+
+
+def paths(name: str) -> list[str]:
+    """Return the files that may be a library, the most likely first.
+
+    Parameters
+    ----------
+    name : str
+        Such as "cublas".
+    """
+    found: list[str] = []
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        found.append(str(load_nvidia_dynamic_lib(name).abs_path))
+    except Exception:  # not installed, or it does not find the library: look ourselves
+        pass
+    for folder in _folders(name):
+        found += [str(path) for path in sorted(folder.glob(f"lib{name}.so.*"), reverse=True)]
+    return list(dict.fromkeys(found))
