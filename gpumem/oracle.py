@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import sizes
+from .variants import Variant, find
 
 
 class Case(NamedTuple):
@@ -25,7 +26,7 @@ class Case(NamedTuple):
 class _Family(NamedTuple):
     # Fresh random input arrays for a shape.
     arguments: Callable[[tuple[int, ...], np.dtype[Any], np.random.Generator], tuple[Any, ...]]
-    # The result, from the inputs and the keywords of the family's function.
+    # The result, from the inputs, `variant` and the keywords of the family's function.
     expected: Callable[..., np.ndarray[Any, Any]]
     # Largest error allowed per element of the result; None: equal byte for byte.
     bound: Callable[..., np.ndarray[Any, Any]] | None
@@ -39,6 +40,8 @@ class _Family(NamedTuple):
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[Any, ...]
     parameters: tuple[dict[str, Any], ...]
+    # Variants that take not every shape: those they take, from shape and element size.
+    takes: dict[str, Callable[[tuple[int, ...], int], bool]] = {}  # noqa: RUF012
 
 
 # ---- helpers ------------------------------------------------------------------------------
@@ -173,7 +176,9 @@ def arguments(
     return entry.arguments(sides, dtype, np.random.default_rng(seed))
 
 
-def expected(family: str, *arguments: Any, **parameters: Any) -> np.ndarray[Any, Any]:
+def expected(
+    family: str, *arguments: Any, variant: str = "auto", **parameters: Any
+) -> np.ndarray[Any, Any]:
     """Return what the family's function should return, computed by NumPy.
 
     Parameters
@@ -181,17 +186,40 @@ def expected(family: str, *arguments: Any, **parameters: Any) -> np.ndarray[Any,
     family : str
         Which family.
     *arguments : array_like
-        Its inputs, on the host.
+        Its inputs, on the host; they are not changed.
+    variant : str
+        Which kernel: those that only bound the others do another job.
     **parameters
         The keywords of its function that change the meaning or the way.
     """
-    return _find(family).expected(*arguments, **parameters)
+    return _find(family).expected(*arguments, variant=variant, **parameters)
 
 
-def bound(family: str, *arguments: Any, **parameters: Any) -> np.ndarray[Any, Any] | None:
+def bound(
+    family: str, *arguments: Any, variant: str = "auto", **parameters: Any
+) -> np.ndarray[Any, Any] | None:
     """Return the largest error allowed per element, None where not a bit may differ."""
     function = _find(family).bound
-    return None if function is None else function(*arguments, **parameters)
+    if function is not None:
+        return function(*arguments, **parameters)
+    if variant != "auto" and find(family, variant).kinds:  # moves numbers: NaN is any NaN
+        return np.zeros(expected(family, *arguments, variant=variant, **parameters).shape)
+    return None
+
+
+def takes(variant: Variant, shape: Any, dtype: Any) -> bool:
+    """Return whether a variant promises to take arrays of this shape and dtype.
+
+    What it does not take it refuses with a ValueError. Alignment and layout are not asked
+    after: arrays are taken to be whole and contiguous.
+    """
+    dtype = _dtype(dtype)
+    if variant.itemsizes and dtype.itemsize not in variant.itemsizes:
+        return False
+    if variant.kinds and dtype.kind not in variant.kinds:
+        return False
+    special = _find(variant.family).takes.get(variant.name)
+    return special is None or special(sizes.check_shape(shape, dtype.itemsize), dtype.itemsize)
 
 
 def compare(family: str, got: Any, wanted: Any, within: Any = None) -> None:
@@ -234,7 +262,9 @@ def compare(family: str, got: Any, wanted: Any, within: Any = None) -> None:
         )
 
 
-def check(family: str, got: Any, *arguments: Any, **parameters: Any) -> None:
+def check(
+    family: str, got: Any, *arguments: Any, variant: str = "auto", **parameters: Any
+) -> None:
     """Raise AssertionError unless a result is right.
 
     Moves must be equal byte for byte; sums lie within the family's stated bound.
@@ -245,11 +275,11 @@ def check(family: str, got: Any, *arguments: Any, **parameters: Any) -> None:
         Which family.
     got : ndarray
         The result to check.
-    *arguments, **parameters
+    *arguments, variant, **parameters
         What the family's function was called with.
     """
-    wanted = expected(family, *arguments, **parameters)
-    compare(family, got, wanted, bound(family, *arguments, **parameters))
+    wanted = expected(family, *arguments, variant=variant, **parameters)
+    compare(family, got, wanted, bound(family, *arguments, variant=variant, **parameters))
 
 
 def work(family: str, shape: Any, dtype: Any, **parameters: Any) -> tuple[int, int | None]:

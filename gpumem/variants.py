@@ -35,6 +35,8 @@ class Variant:
         Bytes that every array's address must be a multiple of; 0 for any address.
     itemsizes : tuple of int
         Bytes per element that it takes; empty for any.
+    in_place : bool
+        Whether the family changes its first array and returns it.
     kinds : str or None
         The ``dtype.kind`` letters that it takes, as numbers and not as bits: a NaN may come
         back as another NaN. None for any dtype.
@@ -53,6 +55,7 @@ class Variant:
         "elements",
         "family",
         "follows",
+        "in_place",
         "itemsizes",
         "kinds",
         "layout",
@@ -61,8 +64,9 @@ class Variant:
         "source",
     )
 
-    def __init__(self, family: str, row: dict[str, Any]) -> None:
-        self.family: str = family
+    def __init__(self, family: dict[str, Any], row: dict[str, Any]) -> None:
+        self.family: str = family["name"]
+        self.in_place: bool = family["in_place"]
         self.name: str = row["name"]
         self.doc: str = row["doc"]
         self.source: str = row["source"]
@@ -138,9 +142,9 @@ class Variant:
 
 def _load() -> dict[str, tuple[Variant, ...]]:
     if not _families:
-        for row in _core.families():
-            name = row["name"]
-            _families[name] = tuple(Variant(name, variant) for variant in row["variants"])
+        for family in _core.families():
+            rows = family["variants"]
+            _families[family["name"]] = tuple(Variant(family, row) for row in rows)
     return _families
 
 

@@ -1,8 +1,9 @@
 /*
  * cuBLAS, opened at run time: gpumem neither links it nor needs it. One handle per device.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
-#include <limits.h>
+
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +90,7 @@ gm_status gm_cuda_library(const char *name)
     if (is_open) {
         return GM_OK;
     }
-    char paths[8 * PATH_MAX] = "";
+    char paths[16 * 1024] = "";
     if (gm_library_paths) {
         gm_library_paths("cublas", paths, sizeof paths); /* runs Python: never under a lock */
     }
@@ -136,7 +137,7 @@ gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const
 {
     static const float one = 1, zero = 0;
     static const double one_double = 1, zero_double = 0;
-    cublas_handle handle;
+    cublas_handle handle = NULL;
 
     pthread_mutex_lock(&lock);
     gm_status status = take_handle(stream, &handle);
