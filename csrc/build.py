@@ -49,7 +49,7 @@ KEEP_SECONDS = 14 * 24 * 3600  # for objects in the cache that no build asks for
 
 C_FLAGS = "-std=c11 -O2 -DNDEBUG -Wall -Wextra -fPIC -fvisibility=hidden".split()
 HOST_FLAGS = (
-    "-x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -fPIC -fvisibility=hidden"
+    "-x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi -fPIC -fvisibility=hidden"
     # Contraction to fused multiply-add would make results depend on the host's processor.
     " -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffp-contract=off"
 ).split()

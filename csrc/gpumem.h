@@ -148,6 +148,8 @@ struct gm_variant {
     gm_dim block;
     int elements;          /* per thread and step */
     int blocks;            /* default cap of a one-dimensional grid, per multiprocessor; 0: none */
+    gm_dim tile;           /* of a matrix, per block: columns, rows; 0: the block's own */
+    int grid;              /* how the family makes the grid: its own enumeration */
     int shared_bytes;      /* dynamic shared memory per block, where no argument changes it */
     int alignment;         /* bytes that every array's address must be a multiple of; 0: any */
     uint64_t itemsizes;    /* bit s set: takes elements of s bytes, aligned to s; 0: any */

@@ -12,9 +12,7 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
             return gm_fail(GM_ERROR_UNAVAILABLE, "%s is not available on the simulator: %s",
                            variant->symbol, variant->cuda_only);
         }
-        return GM_OK;
-    }
-    if (variant->capability > device->capability) {
+    } else if (variant->capability > device->capability) {
         return gm_fail(GM_ERROR_UNAVAILABLE,
                        "%s needs compute capability %d.%d, this device (%s) has %d.%d",
                        variant->symbol, variant->capability / 10, variant->capability % 10,

@@ -27,7 +27,7 @@ from ._core import (
 )
 from .bench import BenchResult, bench
 from .devices import info
-from .functions import copy
+from .functions import copy, transpose
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -50,5 +50,6 @@ __all__ = [
     "synchronize",
     "to_device",
     "traffic",
+    "transpose",
     "variants",
 ]

@@ -14,14 +14,18 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _core, devices, functions, oracle
-from .sizes import format_bytes, format_table, host_memory, parse_sizes
+from . import _core, devices, functions, oracle, peers
+from .sizes import check_shape, format_bytes, format_table, host_memory, parse_sizes
 from .variants import Variant, resolve
 from .variants import variants as variants_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import DTypeLike
+
+    from ._core import DeviceArray, Prepared
+
+    _Prepared = Prepared | peers.Call
 
 __all__ = ["BenchResult", "bench"]
 
@@ -287,8 +291,25 @@ class _Contender:
         self.family = family
         self.variant = variant
         self.reason: str | None = None
-        self.prepared: list[_core.Prepared] = []
+        self.prepared: list[_Prepared] = []
         self.samples: list[float] = []
+
+    def prepare(
+        self, inputs: tuple[DeviceArray, ...], output: DeviceArray | None, values: tuple[Any, ...]
+    ) -> _Prepared:
+        if self.variant in peers.names():
+            assert output is not None
+            return peers.Call(self.variant, self.family, inputs, output)
+        return _core.prepare(self.family, self.variant, inputs, output, None, values)
+
+
+def _launch_all(prepared: Sequence[_Prepared], count: int) -> None:
+    """Launch `count` times, the calls in turn; peers are called from Python, one by one."""
+    if isinstance(prepared[0], peers.Call):
+        for i in range(count):
+            prepared[i % len(prepared)].launch()
+    else:
+        _core.launch_all(prepared, count)
 
 
 class _Stopwatch:
@@ -313,26 +334,26 @@ class _Stopwatch:
 
     def time(
         self,
-        lead: Sequence[_core.Prepared],
-        prepared: Sequence[_core.Prepared],
+        lead: Sequence[_Prepared],
+        prepared: Sequence[_Prepared],
         count: int,
         flushes: int,
     ) -> float:
         """Return milliseconds per launch of the `count` launches that follow the lead-in."""
         self.flush(flushes)
         if lead:
-            _core.launch_all(lead, len(lead))
+            _launch_all(lead, len(lead))
         self.start.record()
-        _core.launch_all(prepared, count)
+        _launch_all(prepared, count)
         self.stop.record()
         return self.start.elapsed(self.stop) / count
 
     def sampler(
-        self, prepared: Sequence[_core.Prepared], footprint: int, cache: str
+        self, prepared: Sequence[_Prepared], footprint: int, cache: str
     ) -> Callable[[], float]:
         """Return a function that takes one sample, with as many launches as it needs."""
         most = _MOST_LAUNCHES
-        lead: Sequence[_core.Prepared] = ()
+        lead: Sequence[_Prepared] = ()
         if cache == "warm":
             lead = (prepared[0], prepared[0])
         elif footprint * len(prepared) <= _FOOTPRINT * self.l2:
@@ -345,7 +366,7 @@ class _Stopwatch:
         self.time(lead, prepared, probe, 4)
         once = self.time(lead, prepared, probe, 4)
         begin = time.perf_counter()
-        _core.launch_all(prepared, probe)
+        _launch_all(prepared, probe)
         queueing_ms = (time.perf_counter() - begin) * 1e3 / probe
         _core.synchronize("cuda")
         wanted = max(_LEAST_LAUNCHES, math.ceil(_SAMPLE_MS / max(once, 1e-6)))
@@ -356,8 +377,7 @@ class _Stopwatch:
 
 
 def _check_result(contender: _Contender, output: Any, wanted: Any, within: Any) -> None:
-    """Launch once on a poisoned output and compare it with the oracle's."""
-    output.fill_bytes(0xA5)
+    """Launch once on an output that holds something else, and compare it with the oracle's."""
     contender.prepared[0].launch()
     _core.synchronize("cuda")
     if wanted.nbytes <= _WHOLE_CHECK:
@@ -373,6 +393,10 @@ def _check_result(contender: _Contender, output: Any, wanted: Any, within: Any) 
             oracle.compare(contender.family, flat[part].to_host(), wanted[part], piece)
         except AssertionError as error:
             raise AssertionError(f"from element {first} on: {error}") from None
+
+
+def _rungs(family: str) -> list[str]:
+    return [variant.name for variant in variants_of(family)]
 
 
 def _sets(job: _Job, footprint: int, l2: int, free: int) -> int:
@@ -404,25 +428,36 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
     device = _core.backend_info("cuda")["devices"][stopwatch.scratch.device]
     count = _sets(job, footprint, stopwatch.l2, device["free_bytes"])
     inputs = [tuple(_core.to_device(a, backend="cuda") for a in arguments) for _ in range(count)]
-    takes = {row["name"]: len(row["inputs"]) for row in _core.families()}
+    rows = {row["name"]: row for row in _core.families()}
     for family in dict.fromkeys(one.family for one in contenders):
-        own, values = arguments[: takes[family]], job.parameters_of(family)
-        if family != job.family:
-            wanted = oracle.expected(family, *own)
-        within = oracle.bound(family, *own, **values)
+        own, values = arguments[: len(rows[family]["inputs"])], job.parameters_of(family)
         integers = functions.parameters(family, values)
-        outputs = [
-            _core.DeviceArray(wanted.shape, wanted.dtype, backend="cuda") for _ in range(count)
-        ]
+        outputs: dict[tuple[int, ...], list[DeviceArray]] = {}  # by shape
         for one in contenders:
             if one.family != family:
                 continue
+            told = {"variant": one.variant, **values} if one.variant in _rungs(family) else values
+            wanted = oracle.expected(family, *own, **told)
+            within = oracle.bound(family, *own, **told)
+            if rows[family]["in_place"]:
+                given: Sequence[Any] = [None] * count
+                output = inputs[0][0]
+                _core.call("copy", "auto", (_core.to_device(own[0]),), output, None, None, (0,))
+            else:
+                if wanted.shape not in outputs:
+                    outputs[wanted.shape] = [
+                        _core.DeviceArray(wanted.shape, wanted.dtype, backend="cuda")
+                        for _ in range(count)
+                    ]
+                given = outputs[wanted.shape]
+                output = given[0]
+                output.fill_bytes(0xA5)
             try:
                 one.prepared = [
-                    _core.prepare(family, one.variant, given[: len(own)], output, None, integers)
-                    for given, output in zip(inputs, outputs, strict=True)
+                    one.prepare(arrays[: len(own)], out, integers)
+                    for arrays, out in zip(inputs, given, strict=True)
                 ]
-                _check_result(one, outputs[0], wanted, within)
+                _check_result(one, output, wanted, within)
             except (AssertionError, ValueError, _core.UnavailableError) as error:
                 wrong = "wrong result: " if isinstance(error, AssertionError) else ""
                 one.prepared, one.reason = [], f"{wrong}{error}"
@@ -504,6 +539,8 @@ def bench(
     samples: tuple[int, int] = (11, 50),
     spread: float = 0.02,
     budget: float = 0.5,
+    shapes: Iterable[int | tuple[int, ...]] | None = None,
+    with_peers: Iterable[str] = (),
     backend: str | None = None,
     progress: Progress | None = None,
     **parameters: Any,
@@ -536,6 +573,11 @@ def bench(
         further apart than this share of the median.
     budget : float
         Seconds after which a contender is done with the least samples, at each size.
+    shapes : iterable of int or tuple of int, optional
+        Instead of `sizes`: the shapes by which the family is told.
+    with_peers : iterable of {"torch", "cupy"}
+        Other libraries to measure beside, called from Python; one that is not installed has a
+        record that says so.
     backend : {"cuda", "sim"}, optional
         By default what :func:`gpumem.backend` says. The simulator has no times: its records
         say so.
@@ -566,31 +608,35 @@ def bench(
     ----------
     .. [1] https://github.com/NVIDIA/nvbench
     """
-    rungs = [variant.name for variant in variants_of(family)]
     if variants is None:
-        names = [*rungs, "auto"]
+        names = [*_rungs(family), "auto"]
     else:
         listed = [variants] if isinstance(variants, str | Variant) else variants
         names = list(dict.fromkeys(resolve(family, variant) for variant in listed))
     if not names:
         raise ValueError("variants must name at least one")
-    steps = parse_sizes(sizes)
     import numpy as np
 
     dtype = np.dtype(dtype)
-    shapes = [oracle.shape_for(family, nbytes, dtype) for nbytes in steps]
+    if shapes is None:
+        steps = [oracle.shape_for(family, nbytes, dtype) for nbytes in parse_sizes(sizes)]
+    else:
+        steps = [check_shape(shape, dtype.itemsize) for shape in shapes]
+    beside = list(dict.fromkeys(with_peers))
+    for name in beside:
+        if name not in peers.names():
+            known = ", ".join(peers.names())
+            raise ValueError(f"with_peers names {name!r}; the peers are: {known}")
     functions.parameters(family, parameters)
     least, most = samples
     if not 1 <= least <= most:
         raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
     backend = _core.backend(backend)
     reference = oracle.reference(family)
-    pairs = list(dict.fromkeys([*((family, name) for name in names), reference]))
+    pairs = list(dict.fromkeys([*((family, name) for name in [*names, *beside]), reference]))
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
     jobs = [
-        _Job(family, shape, dtype, state, parameters)
-        for state in _caches(cache)
-        for shape in shapes
+        _Job(family, shape, dtype, state, parameters) for state in _caches(cache) for shape in steps
     ]
     provenance = devices.provenance(backend)
     provenance["settings"] = settings | {"parameters": parameters}
@@ -606,7 +652,9 @@ def bench(
             progress(i, len(jobs), f"{family} {format_bytes(nbytes)} {job.cache}")
         contenders = [_Contender(*pair) for pair in pairs]
         for one in contenders:
-            if one.variant != "auto":
+            if one.variant in beside:
+                one.reason = peers.reason(one.variant, one.family)
+            elif one.variant != "auto":
                 one.reason = _core.available(one.family, one.variant, backend)
             if backend == "sim":
                 one.reason = one.reason or NO_TIMES

@@ -253,6 +253,10 @@ def _verify(options: argparse.Namespace) -> int:
 # ---- bench --------------------------------------------------------------------------------
 
 
+def _shapes(text: str | None) -> list[tuple[int, ...]] | None:
+    return None if text is None else [parse_shape(one) for one in text.split(",")]
+
+
 def _bench(options: argparse.Namespace) -> int:
     names = None if options.variants is None else options.variants.split(",")
     with _progress("bench") as progress:
@@ -262,6 +266,8 @@ def _bench(options: argparse.Namespace) -> int:
             parse_sizes(options.sizes),
             options.dtype,
             options.cache,
+            shapes=_shapes(options.shapes),
+            with_peers=options.peers.split(",") if options.peers else (),
             backend=options.backend,
             progress=progress,
         )
@@ -375,7 +381,9 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--sizes", default="4K:1G:x2", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
     )
+    one.add_argument("--shapes", metavar="S,S", help="instead of sizes: 8192x8192,50000x5000")
     one.add_argument("--dtype", default="float32")
+    one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
     one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
 

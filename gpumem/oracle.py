@@ -6,6 +6,7 @@ know no family by name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -114,6 +115,32 @@ def _copy_expected(a: Any, **_: Any) -> np.ndarray[Any, Any]:
     return np.array(_opaque(a), order="C").view(a.dtype) if a.dtype.itemsize else a.copy()
 
 
+# ---- transpose ----------------------------------------------------------------------------
+
+_BLOCK = 512  # rows and columns at a time: a large matrix turned at once misses every cache
+
+
+def _transpose_expected(a: Any, variant: str = "auto", **_: Any) -> np.ndarray[Any, Any]:
+    a = _copy_expected(a)
+    if variant in ("copy_row", "copy_col"):
+        return a
+    turned = np.empty(a.shape[::-1], a.dtype)
+    if a.dtype.itemsize:
+        to, move = _opaque(turned), _opaque(a)
+        for row in range(0, a.shape[0], _BLOCK):
+            for column in range(0, a.shape[1], _BLOCK):
+                rows, columns = slice(row, row + _BLOCK), slice(column, column + _BLOCK)
+                to[columns, rows] = move[rows, columns].T
+    return turned
+
+
+def _matrix_shape(nbytes: int, itemsize: int) -> tuple[int, int]:
+    """The square of about so many bytes, a multiple of 32 wide if it is that wide at all."""
+    side = math.isqrt(nbytes // itemsize)
+    side = side // 32 * 32 or side
+    return side, side
+
+
 _FAMILIES = {
     "copy": _Family(
         arguments=lambda shape, dtype, random: (_random(shape, dtype, random),),
@@ -125,6 +152,30 @@ _FAMILIES = {
         shapes=((0,), (1,), (31,), (33,), (65537,), (2**20 + 3,)),
         dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
         parameters=({}, {"max_blocks": 3}),
+    ),
+    "transpose": _Family(
+        arguments=lambda shape, dtype, random: (_random(shape, dtype, random),),
+        expected=_transpose_expected,
+        bound=None,
+        work=lambda shape, itemsize, **_: (2 * int(np.prod(shape, dtype=object)) * itemsize, None),
+        shape=_matrix_shape,
+        reference=("copy", "memcpy"),
+        shapes=(
+            (0, 0),
+            (0, 5),
+            (7, 0),
+            (1, 1),
+            (1, 70),
+            (70, 1),
+            (31, 33),
+            (64, 64),
+            (127, 257),
+            (5, 4099),
+            (4099, 3),
+            (640, 384),
+        ),
+        dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
+        parameters=({},),
     ),
 }
 
@@ -262,9 +313,7 @@ def compare(family: str, got: Any, wanted: Any, within: Any = None) -> None:
         )
 
 
-def check(
-    family: str, got: Any, *arguments: Any, variant: str = "auto", **parameters: Any
-) -> None:
+def check(family: str, got: Any, *arguments: Any, variant: str = "auto", **parameters: Any) -> None:
     """Raise AssertionError unless a result is right.
 
     Moves must be equal byte for byte; sums lie within the family's stated bound.

@@ -10,6 +10,7 @@
 
 #include "sim/bulk.h"
 #include "sim/lane.h"
+#include "sim/tensor.h"
 
 #ifdef GM_BUILD_TRACED
 #define GM_SYMBOL(name) gm_traced_##name
@@ -232,6 +233,31 @@ static inline unsigned gm_ballot(const char *file, int line, unsigned mask, int 
 #define __ballot_sync(mask, predicate) gm_ballot(__FILE__, __LINE__, mask, predicate)
 #define __any_sync(mask, predicate) (gm_ballot(__FILE__, __LINE__, mask, predicate) != 0)
 #define __all_sync(mask, predicate) (gm_ballot(__FILE__, __LINE__, mask, predicate) == (mask))
+
+/* ---- bits ------------------------------------------------------------------------------- */
+
+/* Four of the eight bytes of b:a, picked by the digits of the selector. */
+static __forceinline__ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
+{
+    uint64_t bytes = (uint64_t)b << 32 | a;
+    unsigned picked = 0;
+    for (int i = 0; i < 4; i++) {
+        picked |= (unsigned)(bytes >> (selector >> 4 * i & 7) * 8 & 0xff) << 8 * i;
+    }
+    return picked;
+}
+
+/* The low word of high:low shifted right by 0 to 31 bits. */
+static __forceinline__ unsigned __funnelshift_r(unsigned low, unsigned high, unsigned bits)
+{
+    return (unsigned)(((uint64_t)high << 32 | low) >> (bits & 31));
+}
+
+/* The high word of high:low shifted left by 0 to 31 bits. */
+static __forceinline__ unsigned __funnelshift_l(unsigned low, unsigned high, unsigned bits)
+{
+    return (unsigned)((((uint64_t)high << 32 | low) << (bits & 31)) >> 32);
+}
 
 /* ---- arithmetic ------------------------------------------------------------------------- */
 

@@ -1,0 +1,57 @@
+/*
+ * Hopper's tensor copy engine, in thin wrappers: it moves boxes of a matrix between global
+ * memory, where their rows are far apart, and shared memory, where they are packed. What hangs
+ * over the edge of the matrix arrives as zeros and is not written. Waiting is as in bulk.h;
+ * boxes lie at multiples of 128 bytes, of 1024 when swizzled.
+ */
+#ifndef GPUMEM_TENSOR_H
+#define GPUMEM_TENSOR_H
+
+#include "bulk.h"
+#include "tensor_map.h"
+
+#ifdef __CUDACC__
+
+/* The box whose first element is column x, row y. The whole box counts as arrived bytes. */
+GM_DEVICE void gm_tensor_load(void *shared, const gm_tensor_map *map, int x, int y,
+                              gm_mbarrier *barrier)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 " [%0], [%1, {%2, %3}], [%4];" ::"r"(gm_shared_address(shared)),
+                 "l"(map), "r"(x), "r"(y), "r"(gm_shared_address(barrier))
+                 : "memory");
+#endif
+}
+
+/* A group of its own for gm_bulk_wait_read. */
+GM_DEVICE void gm_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+                 "\n\tcp.async.bulk.commit_group;" ::"l"(map),
+                 "r"(x), "r"(y), "r"(gm_shared_address(shared))
+                 : "memory");
+#endif
+}
+
+/* By every thread that wrote shared memory, before the barrier that lets one of them store it:
+ * the engine sees what was written. */
+GM_DEVICE void gm_tensor_fence(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+#else
+
+#define gm_tensor_load(shared, map, x, y, barrier)                                                 \
+    gm_sim_tensor_load(shared, map, x, y, barrier, __FILE__, __LINE__)
+#define gm_tensor_store(map, x, y, shared)                                                         \
+    gm_sim_tensor_store(map, x, y, shared, __FILE__, __LINE__)
+#define gm_tensor_fence() ((void)0)
+
+#endif
+
+#endif

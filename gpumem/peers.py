@@ -1,0 +1,101 @@
+"""The same jobs done by other libraries, for a benchmark to hold gpumem against.
+
+A peer is a library that is installed; it works on gpumem's own buffers, through
+``__cuda_array_interface__``, on the default stream.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ._core import DeviceArray
+
+
+class _Exported:
+    """A device array as other libraries take it; keeps it alive."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        self._array = array
+        self.__cuda_array_interface__ = {
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "data": (array.pointer, False),
+            "strides": None if array.contiguous else array.strides,
+            "version": 3,
+        }
+
+
+def _torch(array: DeviceArray) -> Any:
+    import torch
+
+    return torch.as_tensor(_Exported(array), device="cuda")
+
+
+def _cupy(array: DeviceArray) -> Any:
+    import cupy
+
+    return cupy.asarray(_Exported(array))
+
+
+class _Library(NamedTuple):
+    adopt: Callable[[DeviceArray], Any]
+    # A family's job: out and inputs as the library's arrays.
+    jobs: dict[str, Callable[..., Any]]
+
+
+def _cupy_copyto(out: Any, a: Any) -> None:
+    import cupy
+
+    cupy.copyto(out, a)
+
+
+_LIBRARIES = {
+    "torch": _Library(
+        _torch,
+        {
+            "copy": lambda out, a: out.copy_(a),
+            "transpose": lambda out, a: out.copy_(a.t()),
+        },
+    ),
+    "cupy": _Library(
+        _cupy,
+        {
+            "copy": _cupy_copyto,
+            "transpose": lambda out, a: _cupy_copyto(out, a.T),
+        },
+    ),
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the libraries that gpumem knows as peers."""
+    return tuple(_LIBRARIES)
+
+
+def reason(library: str, family: str) -> str | None:
+    """Return why a library cannot do a family's job here; None if it can."""
+    if family not in _LIBRARIES[library].jobs:
+        return f"gpumem does not know how {library} does {family}"
+    try:
+        importlib.import_module(library)
+    except ImportError as error:
+        return f"{library} is not installed: {error}"
+    return None
+
+
+class Call:
+    """One call of a peer on device arrays, with the face of a prepared call."""
+
+    def __init__(
+        self, library: str, family: str, inputs: tuple[DeviceArray, ...], out: DeviceArray
+    ) -> None:
+        adopt, jobs = _LIBRARIES[library]
+        self.variant = library
+        self._job = jobs[family]
+        self._arrays = [adopt(out), *(adopt(a) for a in inputs)]
+
+    def launch(self) -> None:
+        """Do the job once."""
+        self._job(*self._arrays)

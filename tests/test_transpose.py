@@ -1,0 +1,382 @@
+"""transpose: every variant at every awkward shape, element size, layout and block."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gpumem as gm
+from gpumem import oracle
+
+TRANSPOSE = gm.variants("transpose")
+KERNELS = [v for v in TRANSPOSE if v.source.endswith(".cu")]
+FREE_BLOCK = [v for v in TRANSPOSE if v.name.startswith(("copy", "naive", "unroll", "diagonal"))]
+SIDES = [0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257]
+LONG = [
+    (1, 5003),
+    (5003, 1),
+    (3, 4099),
+    (4099, 5),
+    (16, 2050),
+    (2050, 17),
+    (520, 1030),
+    (1030, 257),
+]
+DTYPES = {1: "u1", 2: "u2", 4: "f4", 8: "f8", 16: "c16"}
+MARGIN = 256
+
+
+def here(variant, backend):
+    reason = variant.reason_on(backend)
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def random_bytes(rng, shape, dtype):
+    """Any bits, so a NaN of every payload; for a variant of numbers, numbers."""
+    a = np.empty(shape, dtype)
+    a.reshape(-1).view("u1")[...] = rng.integers(0, 256, a.nbytes, dtype=np.uint8)
+    return a
+
+
+def poisoned_out(rng, shape, dtype, backend):
+    """A device array amid bytes that must stay, and a check that they did."""
+    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    around = rng.integers(0, 256, nbytes + 2 * MARGIN, dtype=np.uint8)
+    buffer = gm.to_device(around, backend=backend)
+    out = buffer[MARGIN : MARGIN + nbytes].view(dtype).reshape(shape)
+
+    def intact():
+        after = buffer.to_host()
+        np.testing.assert_array_equal(after[:MARGIN], around[:MARGIN])
+        np.testing.assert_array_equal(after[MARGIN + nbytes :], around[MARGIN + nbytes :])
+
+    return out, intact
+
+
+def run_and_check(rng, variant, a, there, backend, **parameters):
+    wanted = oracle.expected("transpose", a, variant=variant.name)
+    out, intact = poisoned_out(rng, wanted.shape, a.dtype, backend)
+    got = variant(there, out=out, **parameters)
+    assert got is out
+    oracle.check("transpose", got.to_host(), a, variant=variant.name)
+    intact()
+
+
+@pytest.mark.parametrize("itemsize", DTYPES)
+@pytest.mark.parametrize("variant", TRANSPOSE, ids=str)
+def test_every_shape_on_the_device(variant, itemsize, backend, rng):
+    here(variant, backend)
+    dtype = np.dtype(DTYPES[itemsize])
+    for shape in [(m, n) for m in SIDES for n in SIDES] + LONG:
+        a = random_bytes(rng, shape, dtype)
+        there = gm.to_device(a, backend=backend)
+        if oracle.takes(variant, shape, dtype):
+            run_and_check(rng, variant, a, there, backend)
+        else:
+            with pytest.raises(ValueError, match=f"variant {variant.name}"):
+                variant(there)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f2", "f4", "f8", "c16", "S3", "V12", "V32"])
+def test_auto_at_every_shape(dtype, backend, rng):
+    for shape in [(m, n) for m in SIDES for n in SIDES] + LONG:
+        a = random_bytes(rng, shape, dtype)
+        there = gm.to_device(a, backend=backend)
+        out, intact = poisoned_out(rng, shape[::-1], dtype, backend)
+        oracle.check("transpose", gm.transpose(there, out=out).to_host(), a)
+        intact()
+
+
+@pytest.mark.parametrize("variant", ["auto", *[v.name for v in TRANSPOSE]])
+def test_from_the_host(variant, backend, rng):
+    if variant != "auto":
+        here(next(v for v in TRANSPOSE if v.name == variant), backend)
+    a = rng.standard_normal((128, 192)).astype("f4")
+    wanted = a if variant.startswith("copy") else a.T
+    got = gm.transpose(a, variant=variant, backend=backend)
+    assert got.flags.c_contiguous and got.flags.owndata and got.dtype == a.dtype
+    np.testing.assert_array_equal(got, wanted)
+    out = np.full(wanted.shape, np.nan, "f4")
+    assert gm.transpose(a, out=out, variant=variant, backend=backend) is out
+    np.testing.assert_array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("layout", ["F", "reversed", "stepped", "broadcast", "column"])
+def test_any_layout_from_the_host(layout, backend, rng):
+    base = rng.standard_normal((70, 90))
+    view = {
+        "F": lambda: np.asfortranarray(base),
+        "reversed": lambda: base[::-1, ::-1],
+        "stepped": lambda: base[::3, 1::2],
+        "broadcast": lambda: np.broadcast_to(base[0], (40, 90)),
+        "column": lambda: base[:, 3:4],
+    }[layout]()
+    np.testing.assert_array_equal(gm.transpose(view, backend=backend), view.T)
+
+
+# ---- rows that are contiguous, and layouts that are anything ------------------------------------------------
+
+
+@pytest.mark.parametrize("itemsize", DTYPES)
+@pytest.mark.parametrize("variant", [v for v in TRANSPOSE if v.layout != "contiguous"], ids=str)
+def test_padded_rows_are_read_in_place(variant, itemsize, backend, rng):
+    """A view of some columns of a wider matrix, beginning at any element."""
+    here(variant, backend)
+    dtype = np.dtype(DTYPES[itemsize])
+    for rows, cols, first, last in [
+        (33, 65, 1, 2),
+        (64, 64, 0, 64),
+        (70, 130, 3, 5),
+        (5, 700, 1, 0),
+    ]:
+        whole = random_bytes(rng, (rows, first + cols + last), dtype)
+        a, there = whole[:, first : first + cols], gm.to_device(whole, backend=backend)
+        view = there[:, first : first + cols]
+        try:
+            run_and_check(rng, variant, a, view, backend)
+        except ValueError as error:  # refused by name; what fits was checked above
+            assert f"variant {variant.name}" in str(error)
+            assert (
+                variant.name == "tma"
+                or not oracle.takes(variant, (rows, cols), dtype)
+                or (variant.alignment)
+            )
+
+
+LAYOUTS = {
+    "turned": lambda d: d.T,
+    "turned-part": lambda d: d[3:40, 5:60].T,
+    "rows": lambda d: d[::2],
+    "reversed-rows": lambda d: d[::-1],
+    "columns": lambda d: d[:, ::3],
+    "reversed-columns": lambda d: d[:, ::-1],
+    "both": lambda d: d[::-2, 50:2:-3],
+    "one-row": lambda d: d[7:8],
+    "one-column": lambda d: d[:, 7:8],
+    "no-rows": lambda d: d[5:5],
+    "second-element": lambda d: d.reshape(-1)[1:-1].reshape(-1, 2),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "V3", "V24"])
+def test_auto_takes_any_layout_on_the_device(layout, dtype, backend, rng):
+    a = random_bytes(rng, (64, 75), dtype)
+    view, there = LAYOUTS[layout](a), LAYOUTS[layout](gm.to_device(a, backend=backend))
+    out, intact = poisoned_out(rng, view.shape[::-1], dtype, backend)
+    oracle.check("transpose", gm.transpose(there, out=out).to_host(), view)
+    intact()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("shift", range(0, 20))
+def test_auto_takes_any_address(dtype, shift, backend, rng):
+    """In and out begin anywhere, also where an element is not aligned to its size."""
+    dtype = np.dtype(dtype)
+    shape = (67, 131)
+    a = random_bytes(rng, shape, dtype)
+    buffers = [gm.DeviceArray(a.nbytes + 32, "u1", backend=backend) for _ in range(2)]
+    for into, of in [(shift, 0), (0, shift), (shift, (7 * shift + 3) % 19)]:
+        views = [
+            buffer[first : first + a.nbytes].view(dtype)
+            for buffer, first in zip(buffers, (into, of), strict=True)
+        ]
+        there, out = views[0].reshape(shape), views[1].reshape(shape[::-1])
+        gm.copy(gm.to_device(a, backend=backend), out=there)
+        out.fill_bytes(0xA5)
+        oracle.check("transpose", gm.transpose(there, out=out).to_host(), a)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_drawn_shapes_and_views(backend, data):
+    dtype = np.dtype(data.draw(st.sampled_from(["u1", "u2", "f4", "f8", "c16", "V3"])))
+    shape = data.draw(st.tuples(st.integers(0, 150), st.integers(0, 150)))
+    a = random_bytes(np.random.default_rng(data.draw(st.integers(0, 2**32))), shape, dtype)
+    slices = tuple(
+        slice(*sorted(data.draw(st.tuples(st.integers(0, n), st.integers(0, n)))), step)
+        for n, step in zip(
+            shape, data.draw(st.tuples(*2 * [st.sampled_from([1, 1, 2, 5])])), strict=True
+        )
+    )
+    there = gm.to_device(a, backend=backend)
+    oracle.check("transpose", gm.transpose(there[slices]).to_host(), a[slices])
+
+
+# ---- blocks and grids ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "block", [(1, 1), (32, 1), (1, 32), (8, 32), (3, 5), (1024, 1), (1, 1024), (64, 16)]
+)
+@pytest.mark.parametrize("variant", FREE_BLOCK, ids=str)
+def test_any_block(variant, block, backend, rng):
+    for shape in [(1, 1), (33, 70), (129, 97), (5, 2050), (1025, 3)]:
+        a = random_bytes(rng, shape, "f4")
+        run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend, block=block)
+
+
+def test_thin_blocks_fill_the_sectors_of_columns():
+    """The point of (8, 32): a warp writes 8 columns of 4 neighbours each."""
+    wide = gm.traffic("transpose", variant="naive_row", shape=(256, 256), block=(32, 8))
+    thin = gm.traffic("transpose", variant="naive_row", shape=(256, 256), block=(8, 32))
+    assert (wide.loads.sectors_per_request, wide.stores.sectors_per_request) == (4, 32)
+    assert (thin.loads.sectors_per_request, thin.stores.sectors_per_request) == (4, 8)
+
+
+@pytest.mark.parametrize("variant", KERNELS, ids=str)
+def test_more_tiles_down_than_a_grid_has_in_y(variant, backend, rng):
+    here(variant, backend)
+    shape = (65536 * (variant.block[1] if variant in FREE_BLOCK else 32) + 37, 8)
+    for dtype in {"f4", *(DTYPES[size] for size in variant.itemsizes[-1:])}:
+        for each in (shape, shape[::-1]):
+            if oracle.takes(variant, each, dtype):
+                a = random_bytes(rng, each, dtype)
+                run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((46400, 46400), "u1"), ((2**31 + 7, 1), "u1"), ((3, 2**30), "u1"), ((65537, 33000), "f4")],
+    ids=str,
+)
+def test_beyond_32_bits(shape, dtype, rng):
+    """More elements than an int counts; checked where overflow would show, and by samples."""
+    m, n = shape
+    row = gm.to_device(random_bytes(rng, (2**20 - 3,), "u1"), backend="cuda")
+    nbytes = m * n * np.dtype(dtype).itemsize
+    source = gm.DeviceArray(nbytes, "u1", backend="cuda")
+    for first in range(0, nbytes, row.size):
+        part = source[first : first + row.size]
+        gm.copy(row[: part.size], out=part)
+    a = source.view(dtype).reshape(m, n)
+    out = gm.DeviceArray((n, m), dtype, backend="cuda")
+    out.fill_bytes(0xA5)
+    gm.transpose(a, out=out)
+    rows = {0, m - 1, m // 2, *rng.integers(0, m, 20).tolist()}
+    for r in sorted(rows):
+        np.testing.assert_array_equal(
+            gm.copy(out[:, r : r + 1]).to_host()[:, 0].view("u1"), a[r].to_host().view("u1")
+        )
+
+
+def test_an_input_is_not_written(backend, rng):
+    a = random_bytes(rng, (65, 66), "f4")
+    there = gm.to_device(a, backend=backend)
+    gm.transpose(there)
+    assert there.to_host().tobytes() == a.tobytes()
+
+
+def test_twice_is_the_matrix_itself(backend, rng):
+    a = random_bytes(rng, (123, 457), "f4")
+    assert gm.transpose(gm.transpose(a, backend=backend), backend=backend).tobytes() == a.tobytes()
+
+
+def test_a_turned_view_is_copied_without_a_scattered_access():
+    """transpose(d.T) is d: the layout is seen through."""
+    d = gm.to_device(np.ones((256, 256), "f4"), backend="sim").T
+    t = gm.traffic("transpose", d)
+    assert t.loads.efficiency == t.stores.efficiency == 1
+
+
+# ---- refusals ------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda a, b: gm.transpose(a[0], backend=b), ValueError, "a has 1 dimensions, expected 2"),
+        (lambda a, b: gm.transpose(a[None], backend=b), ValueError, "a has 3 dimensions"),
+        (lambda a, b: gm.transpose(a.astype("O"), backend=b), TypeError, "a has dtype"),
+        (
+            lambda a, b: gm.transpose(a, out=np.empty((8, 6), "f4"), backend=b),
+            ValueError,
+            "out has shape",
+        ),
+        (
+            lambda a, b: gm.transpose(a, out=np.empty((6, 8), "f8"), backend=b),
+            TypeError,
+            "out has dtype",
+        ),
+        (lambda a, b: gm.transpose(a, block=(8, 8), backend=b), ValueError, r"block is \(8, 8\)"),
+        (
+            lambda a, b: gm.transpose(a, block=(8, 8), variant="tile", backend=b),
+            ValueError,
+            "variant tile has a block of its own",
+        ),
+        (
+            lambda a, b: gm.transpose(a, block=(64, 32), variant="naive_row", backend=b),
+            ValueError,
+            "at most 1024 together",
+        ),
+        (
+            lambda a, b: gm.transpose(a, block=(0, 8), variant="naive_row", backend=b),
+            ValueError,
+            "block",
+        ),
+        (lambda a, b: gm.transpose(a, block=8, variant="naive_row", backend=b), TypeError, "block"),
+        (
+            lambda a, b: gm.transpose(a, block="8x", variant="naive_row", backend=b),
+            TypeError,
+            "block",
+        ),
+        (
+            lambda a, b: gm.transpose(a, block=(8, 2, 1), variant="naive_row", backend=b),
+            TypeError,
+            "block",
+        ),
+        (
+            lambda a, b: gm.transpose(a, block=(8.0, 2), variant="naive_row", backend=b),
+            TypeError,
+            "block",
+        ),
+        (
+            lambda a, b: gm.transpose(a.astype("u1"), variant="tile", backend=b),
+            ValueError,
+            "elements of 1 bytes",
+        ),
+        (
+            lambda a, b: gm.transpose(gm.to_device(a, backend=b).T, variant="tile"),
+            ValueError,
+            "needs a with contiguous rows",
+        ),
+    ],
+)
+def test_refusals(call, error, said, backend):
+    a = np.arange(48, dtype="f4").reshape(8, 6)
+    with pytest.raises(error, match=said):
+        call(a, backend)
+
+
+def test_geam_takes_numbers_only(backend):
+    variant = next(v for v in TRANSPOSE if v.name == "geam")
+    here(variant, backend)
+    with pytest.raises(ValueError, match=r"dtype.kind"):
+        variant(gm.to_device(np.ones((4, 4), "i4"), backend=backend))
+    a = np.array([[np.nan, np.inf, -0.0], [1e-45, -np.inf, 5]], "f4")
+    np.testing.assert_array_equal(variant(a, backend=backend), a.T)
+
+
+# ---- traffic ------------------------------------------------
+
+
+def test_the_ladder_of_bank_ways():
+    ways = {
+        name: gm.traffic("transpose", variant=name, shape=(128, 128)).shared.bank_ways
+        for name in ("tile", "tile_padded", "tile_swizzled", "tile_vec4", "tma")
+    }
+    assert ways == {"tile": 32, "tile_padded": 1, "tile_swizzled": 1, "tile_vec4": 1, "tma": 1}
+
+
+@pytest.mark.parametrize("variant", KERNELS, ids=str)
+def test_every_element_is_moved_once(variant):
+    for shape in [(64, 128), (100, 36), (33, 20)]:
+        for dtype in ("f4", *(DTYPES[size] for size in variant.itemsizes[-1:])):
+            if not oracle.takes(variant, shape, dtype):
+                continue
+            t = gm.traffic("transpose", variant=variant, shape=shape, dtype=dtype)
+            nbytes = shape[0] * shape[1] * np.dtype(dtype).itemsize
+            assert t.stores.bytes_asked == nbytes
+            assert t.loads.bytes_asked >= nbytes
