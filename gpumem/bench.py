@@ -196,20 +196,20 @@ class BenchResult:
         for record in self.records:
             if record["reason"]:
                 key = (f"{record['family']}-{record['variant']}", record["reason"])
-                reasons.setdefault(key, []).append(_size_label(record))
+                reasons.setdefault(key, []).append(size_label(record))
         if any(reason == NO_TIMES for _, reason in reasons):
             lines += ["", f"No times: {NO_TIMES}."]
             reasons = {key: where for key, where in reasons.items() if key[1] != NO_TIMES}
         elif reasons:
             lines.append("")
-        everywhere = len({_size_label(record) for record in self.records})
+        everywhere = len({size_label(record) for record in self.records})
         for (name, reason), where in reasons.items():
             at = "" if len(set(where)) == everywhere else f" at {', '.join(dict.fromkeys(where))}"
             lines.append(f"{name}{at}: {reason}")
         return "\n".join(lines)
 
 
-def _size_label(record: dict[str, Any]) -> str:
+def size_label(record: dict[str, Any]) -> str:
     """A size as the table shows it: bytes of the input if it is a row, else the shape."""
     import numpy as np
 
@@ -229,15 +229,15 @@ def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
     main = records[-1]["family"]
     columns: dict[str, dict[str, str]] = {}
     ratio: dict[str, str] = {}
-    labels = dict.fromkeys(_size_label(record) for record in records)
+    labels = dict.fromkeys(size_label(record) for record in records)
     for record in records:
         # The reference may be of another family: only then its column says which.
         name = record["variant"] if record["family"] == main else _name(record)
         value = record[key]
         if value is not None:
-            columns.setdefault(name, {})[_size_label(record)] = f"{value:.4g}"
+            columns.setdefault(name, {})[size_label(record)] = f"{value:.4g}"
         if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
-            ratio[_size_label(record)] = f"{record['fraction_of_reference']:.3f}"
+            ratio[size_label(record)] = f"{record['fraction_of_reference']:.3f}"
     lines = [f"{main}, {cache} L2, {unit}"]
     if ratio:
         columns["ratio"] = ratio

@@ -3,7 +3,7 @@
     python tools/readme_tables.py [--check]
 
 A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; NAME is ``ladder: FAMILY``, from the
-table of variants, or ``figures: FAMILY FILE``, from a benchmark in gpumem/results.
+table of variants, or ``figures: FAMILY FILE [VARIANT,...]``, from a benchmark in gpumem/results.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import sys
 from pathlib import Path
 
 import gpumem as gm
-from gpumem.sizes import format_bytes
+from gpumem import oracle
+from gpumem.bench import size_label
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(r"(<!-- (ladder|figures): ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -26,37 +27,55 @@ def rows_to_markdown(header: list[str], rows: list[list[str]]) -> str:
 
 
 def ladder(family: str) -> str:
+    variants = gm.variants(family)
+    shared = any(variant.claims["bank_ways"] for variant in variants)
+    header = ["variant", "idea", "bits", "sectors, load / store", "bank ways", "needs"]
     rows = []
-    for variant in gm.variants(family):
+    for variant in variants:
         claims = variant.claims
         sectors = "–"
         if claims["load_sectors"]:
             sectors = f"{claims['load_sectors']:g} / {claims['store_sectors']:g}"
         name = f"[`{variant.name}`]({variant.source})"
         width = f"{claims['width']}" if claims["width"] else "–"
-        rows.append([name, variant.doc, width, sectors, variant.requires or "–"])
-    return rows_to_markdown(["variant", "idea", "bits", "sectors, load / store", "needs"], rows)
+        ways = f"{claims['bank_ways']:g}" if claims["bank_ways"] else "–"
+        rows.append([name, variant.doc, width, sectors, ways, variant.requires or "–"])
+    if not shared:
+        header, *rows = [[*row[:4], row[5]] for row in (header, *rows)]
+    return rows_to_markdown(header, rows)
 
 
-def figures(family: str, file: str) -> str:
-    """GB/s against size; the best of a row is bold."""
+def figures(family: str, file: str, chosen: str | None = None) -> str:
+    """GB/s against size, columns by variant; the last is auto over the reference."""
     result = gm.results.load(file)
-    records = [r for r in result.records if r["family"] == family and r["cache"] == "cold"]
-    names = list(dict.fromkeys(r["variant"] for r in records))
-    by_size: dict[int, dict[str, dict]] = {}
-    for record in records:
-        by_size.setdefault(record["bytes"] // 2, {})[record["variant"]] = record
-    rows = []
-    for size, row in by_size.items():
-        if size < 2**20:
+    reference = "-".join(oracle.reference(family))
+    records: dict[str, dict[str, dict]] = {}
+    names: list[str] = []
+    for record in result.records:
+        size = record["bytes"] // 2 if record["family"] == family else None
+        if record["cache"] != "cold" or (len(record["shape"]) == 1 and size and size < 2**20):
             continue
-        cells = [f"{row[name]['gbps']:.0f}" for name in names]
-        ratio = f"{row['auto']['fraction_of_reference']:.3f}"
-        rows.append([format_bytes(size), *cells, ratio])
+        label = size_label(record)
+        if record["dtype"] != "float32":
+            label += f" {record['dtype']}"
+        name = record["variant"]
+        if record["family"] != family:
+            name = f"{record['family']}-{name}"
+        names.append(name)
+        records.setdefault(label, {})[name] = record
+    names = chosen.split(",") if chosen else list(dict.fromkeys(names))
+    rows = []
+    for label, row in records.items():
+        if "auto" not in row:
+            continue
+        found = [row.get(name, {}).get("gbps") for name in names]
+        cells = [f"{value:.0f}" if value else "–" for value in found]
+        rows.append([label, *cells, f"{row['auto']['fraction_of_reference']:.3f}"])
     device, date = result.provenance["device"]["name"], result.provenance["date"][:10]
     commit = result.provenance["commit"][:10]
     caption = f"\n{device}, {date}, commit {commit}.\n"
-    return rows_to_markdown(["size", *names, "auto / memcpy"], rows) + caption
+    against = reference.removeprefix("copy-")
+    return rows_to_markdown(["size", *names, f"auto / {against}"], rows) + caption
 
 
 def rewrite(text: str) -> str:
