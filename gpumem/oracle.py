@@ -43,6 +43,8 @@ class _Family(NamedTuple):
     parameters: tuple[dict[str, Any], ...]
     # Variants that take not every shape: those they take, from shape and element size.
     takes: dict[str, Callable[[tuple[int, ...], int], bool]] = {}  # noqa: RUF012
+    # Variants that only bound the others, and do another job.
+    bounds: tuple[str, ...] = ()
 
 
 # ---- helpers ------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ _BLOCK = 512  # rows and columns at a time: a large matrix turned at once misses
 
 def _transpose_expected(a: Any, variant: str = "auto", **_: Any) -> np.ndarray[Any, Any]:
     a = _copy_expected(a)
-    if variant in ("copy_row", "copy_col"):
+    if variant in _FAMILIES["transpose"].bounds:
         return a
     turned = np.empty(a.shape[::-1], a.dtype)
     if a.dtype.itemsize:
@@ -176,6 +178,7 @@ _FAMILIES = {
         ),
         dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
         parameters=({},),
+        bounds=("copy_row", "copy_col"),
     ),
 }
 
@@ -256,6 +259,11 @@ def bound(
     if variant != "auto" and find(family, variant).kinds:  # moves numbers: NaN is any NaN
         return np.zeros(expected(family, *arguments, variant=variant, **parameters).shape)
     return None
+
+
+def job(family: str, variant: str) -> str:
+    """Return a name that variants with the same result have in common."""
+    return variant if variant in _find(family).bounds else "auto"
 
 
 def takes(variant: Variant, shape: Any, dtype: Any) -> bool:

@@ -115,7 +115,7 @@ def test_any_layout_from_the_host(layout, backend, rng):
     np.testing.assert_array_equal(gm.transpose(view, backend=backend), view.T)
 
 
-# ---- rows that are contiguous, and layouts that are anything ------------------------------------------------
+# ---- rows that are contiguous, and layouts that are anything --------------------
 
 
 @pytest.mark.parametrize("itemsize", DTYPES)

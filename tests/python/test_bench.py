@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import _core, results
+from gpumem import _core, peers, results
 from gpumem.bench import NO_TIMES, BenchResult, interleave, quantile, relative_spread
 from gpumem.sizes import format_bytes, parse_shape, parse_sizes
 
@@ -307,24 +307,27 @@ class MadeUpDevice:
     def prepare(self, family, variant, inputs, out, stream, parameters):
         device = self
         name = variant
-        real = _core.prepare(family, variant, inputs, out.real, stream, parameters)
+        to = inputs[0] if out is None else out.real
+        real = _core.prepare(
+            family, variant, inputs, None if out is None else to, stream, parameters
+        )
 
         class Prepared:
             variant = real.variant
-            nbytes = 2 * out.nbytes
+            nbytes = 2 * to.nbytes
 
             def launch(self):
                 if device.idle != name:
                     real.launch()
                 if device.damaging == name:
-                    bad = out.real.to_host()
-                    bad.view("u1")[-1] ^= 1
-                    _core.call("copy", "auto", (there(bad),), out.real, None, None, (0,))
+                    bad = to.to_host()
+                    bad.reshape(-1).view("u1")[-1] ^= 1
+                    _core.call("copy", "auto", (there(bad),), to, None, None, (0,))
 
             def tick(self):
                 rate = GBPS.get(name, 1500) * (1 + 0.002 * device.noise.random())
                 device.now += OVERHEAD_MS + self.nbytes / rate / 1e6
-                device.events.append(("launch", name, out.real.pointer))
+                device.events.append(("launch", name, to.pointer))
 
         return Prepared()
 
@@ -521,6 +524,45 @@ def test_flops_are_told_in_tflops():
     assert "product, cold L2, TFLOP/s" in text and "64x64" in text and "12.34" in text
 
 
+def test_shapes_instead_of_sizes(device):
+    """The matrix's own shape, and a reference of another family on the same bytes."""
+    names = ["copy_row", "tile", "strided", "auto"]
+    result = gm.bench("transpose", names, shapes=[(96, 64), (33, 70)])
+    assert [r["reason"] for r in result.records] == [None] * 10
+    assert [r["shape"] for r in result.records] == 5 * [[96, 64]] + 5 * [[33, 70]]
+    last = result.records[4]
+    assert (last["family"], last["variant"], last["bytes"]) == ("copy", "memcpy", 2 * 4 * 96 * 64)
+    text = str(result)
+    assert "96x64" in text and "copy-memcpy" in text and "auto over copy-memcpy" in text
+
+
+def test_each_variant_is_held_to_its_own_job(device):
+    device.damaging = "copy_row"
+    records = by_variant(gm.bench("transpose", ["copy_row", "naive_row"], shapes=[(40, 40)]))
+    assert "wrong result" in records["copy_row"]["reason"]
+    assert records["naive_row"]["reason"] is None
+
+
+def test_what_a_variant_does_not_take_has_no_time(device):
+    records = by_variant(gm.bench("transpose", ["tile", "auto"], shapes=[(9, 9)], dtype="u1"))
+    assert "elements of 1 bytes" in records["tile"]["reason"]
+    assert records["auto"]["median_ms"] > 0
+
+
+def test_peers_that_are_not_installed_say_so(device, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    records = by_variant(
+        gm.bench("transpose", ["tile"], shapes=[(64, 64)], with_peers=["torch", "cupy"])
+    )
+    for name in ("torch", "cupy"):
+        assert f"{name} is not installed" in records[name]["reason"]
+    with pytest.raises(ValueError, match=r"with_peers names 'jax'.*torch"):
+        gm.bench("transpose", shapes=[(4, 4)], with_peers=["jax"])
+    with pytest.raises(ValueError, match="shape"):
+        gm.bench("transpose", shapes=[(4, -4)])
+
+
 # ---- a real device ------------------------------------------------------------------------
 
 
@@ -535,3 +577,13 @@ def test_a_gpu_is_timed():
     timed = {r["variant"] for r in result.records if r["reason"] is None}
     assert {"scalar", "vec4", "memcpy", "auto"} <= timed
     assert not any("wrong" in (r["reason"] or "") for r in result.records)
+
+
+@pytest.mark.gpu
+def test_peers_on_a_gpu():
+    """Each library that is installed does the job on our buffers, and right."""
+    for family, shape in [("copy", (4096,)), ("transpose", (256, 384))]:
+        result = gm.bench(family, ["auto"], shapes=[shape], with_peers=peers.names())
+        for r in result.records:
+            reason = peers.reason(r["variant"], family) if r["variant"] in peers.names() else None
+            assert r["reason"] == reason
