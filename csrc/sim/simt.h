@@ -10,6 +10,7 @@
 
 #include "sim/bulk.h"
 #include "sim/lane.h"
+#include "sim/pipeline.h"
 
 #ifdef GM_BUILD_TRACED
 #define GM_SYMBOL(name) gm_traced_##name
@@ -232,6 +233,29 @@ static inline unsigned gm_ballot(const char *file, int line, unsigned mask, int 
 #define __ballot_sync(mask, predicate) gm_ballot(__FILE__, __LINE__, mask, predicate)
 #define __any_sync(mask, predicate) (gm_ballot(__FILE__, __LINE__, mask, predicate) != 0)
 #define __all_sync(mask, predicate) (gm_ballot(__FILE__, __LINE__, mask, predicate) == (mask))
+
+/* ---- asynchronous copies: <cuda_pipeline.h> --------------------------------------------- */
+
+static __forceinline__ void __pipeline_memcpy_async(void *shared, const void *global, size_t size,
+                                                    size_t zfill = 0,
+                                                    const char *file = __builtin_FILE(),
+                                                    int line = __builtin_LINE())
+{
+    gm_sim_pipeline_copy(shared, global, size, zfill, file, line);
+}
+
+static __forceinline__ void __pipeline_commit(const char *file = __builtin_FILE(),
+                                              int line = __builtin_LINE())
+{
+    gm_sim_pipeline_commit(file, line);
+}
+
+static __forceinline__ void __pipeline_wait_prior(size_t pending,
+                                                  const char *file = __builtin_FILE(),
+                                                  int line = __builtin_LINE())
+{
+    gm_sim_pipeline_wait(pending, file, line);
+}
 
 /* ---- arithmetic ------------------------------------------------------------------------- */
 
