@@ -306,7 +306,7 @@ static PyObject *lane_tuple(const gm_sample *sample, uintptr_t base, char what)
 /* Static shared memory has no start of its own on the host: its lowest address in use will do. */
 static PyObject *sample_dict(const gm_trace *trace, const gm_sample *sample)
 {
-    uintptr_t base = sample->base ? sample->base : trace->shared_low & ~(uintptr_t)15;
+    uintptr_t base = sample->base ? sample->base : trace->shared_low & ~(uintptr_t)3;
     return Py_BuildValue("{s:(III), s:i, s:N, s:N, s:N}", "block", sample->block.x, sample->block.y,
                          sample->block.z, "warp", sample->warp, "lanes", lane_tuple(sample, 0, 'l'),
                          "addresses", lane_tuple(sample, base, 'a'), "bytes",

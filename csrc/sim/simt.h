@@ -76,7 +76,11 @@ struct __attribute__((aligned(sizeof(type) * count))) gm_vector : gm_members<typ
     typedef type whole_type __attribute__((vector_size(sizeof(type) * count),
                                            aligned(sizeof(type) * count), may_alias));
 
-    gm_vector() = default;
+    /* Constant, so that __shared__ arrays need no code to initialise them: GCC would keep a flag
+     * among them that says whether it has run. */
+    constexpr gm_vector() : gm_members<type, count>()
+    {
+    }
     __forceinline__ gm_vector(const gm_vector &other)
     {
         *this = other;

@@ -368,20 +368,21 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 {
     gm_status status = GM_OK;
     trace->thread = thread;
-    if (sync->kind == GM_MBARRIER_INIT) {
-        gm_order_forget(trace->order, sync->mbarrier);
-    } else if (sync->kind == GM_MBARRIER_ARRIVE) {
-        status = gm_order_arrive(trace->order, thread, sync->mbarrier);
-    } else if (sync->kind == GM_MBARRIER_PHASE) {
-        gm_order_phase(trace->order, sync->mbarrier);
-    } else if (sync->kind == GM_MBARRIER_WAIT) {
-        status = gm_order_wait(trace->order, thread, sync->mbarrier);
-    }
+    /* Observers first: whether a thread may wait is not told by what it learns from waiting. */
     NOTIFY(trace, status, sync, trace, sync);
     if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
         gm_trace_place(trace, sync->file, sync->line, thread);
     }
-    return status;
+    if (status != GM_OK) {
+        return status;
+    }
+    switch (sync->kind) {
+    case GM_MBARRIER_INIT: gm_order_forget(trace->order, sync->mbarrier); return GM_OK;
+    case GM_MBARRIER_ARRIVE: return gm_order_arrive(trace->order, thread, sync->mbarrier);
+    case GM_MBARRIER_PHASE: gm_order_phase(trace->order, sync->mbarrier); return GM_OK;
+    case GM_MBARRIER_WAIT: return gm_order_wait(trace->order, thread, sync->mbarrier);
+    default: return GM_OK;
+    }
 }
 
 /* ---- accesses ------------------------------------------------------------------------------ */
