@@ -166,8 +166,11 @@ def traffic(
     counts block-wide barriers passed, over all blocks. One site is one source line, space
     ("global" | "shared"), kind ("load" | "store") and width: ``{"file", "line",
     "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked for,
-    each once per request),
-    "sectors", "lines"}``; for shared memory sectors and lines are 0.
+    each once per request), "sectors", "lines", "passes", "fewest_passes", "samples"}``. For
+    shared memory sectors and lines are 0; passes through the banks are counted there alone, and
+    not for the copies of an engine. ``samples`` are the first 32 requests: ``{"block": (x, y,
+    z), "warp", "lanes", "addresses", "bytes"}``, the latter three tuples with one number per
+    active lane; addresses are bytes from the start of the allocation, or of shared memory.
     """
 
 def attributes(family: str, variant: str, backend: str | None = None) -> dict[str, Any]:

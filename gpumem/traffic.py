@@ -20,6 +20,11 @@ def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
 
+def _bank_ways(site: dict[str, Any]) -> float | None:
+    """Passes over the fewest possible; None for what does not go through the banks."""
+    return _ratio(site.get("passes", 0), site.get("fewest_passes", 0))
+
+
 class Access:
     """The requests to one space, loads or stores, over the whole run.
 
@@ -89,19 +94,24 @@ class SharedAccess(Access):
     ----------
     loads, stores : Access
         What is said of an :class:`Access`, for each direction.
+    bank_ways : float or None
+        Passes through the banks over the fewest possible, of the worst source line; 1 is free
+        of conflicts. None where no warp asked shared memory for anything.
     """
 
-    __slots__ = ("loads", "stores")
+    __slots__ = ("bank_ways", "loads", "stores")
 
     def __init__(self, sites: list[dict[str, Any]]) -> None:
         super().__init__(sites)
         self.loads = Access([site for site in sites if site["kind"] == "load"])
         self.stores = Access([site for site in sites if site["kind"] == "store"])
+        ways = [way for way in map(_bank_ways, sites) if way is not None]
+        self.bank_ways: float | None = max(ways, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as a dict that JSON can hold."""
-        parts = {"loads": self.loads.to_dict(), "stores": self.stores.to_dict()}
-        return super().to_dict() | parts
+        parts: dict[str, Any] = {"loads": self.loads.to_dict(), "stores": self.stores.to_dict()}
+        return super().to_dict() | {"bank_ways": self.bank_ways} | parts
 
 
 class Traffic:
@@ -127,8 +137,12 @@ class Traffic:
         Shared memory.
     sites : list of dict
         Each source line, space, kind and width: ``file line space kind width requests lanes
-        bytes sectors lines sectors_per_request lines_per_request efficiency``. ``lanes`` is
-        the active threads of all requests, ``bytes`` what the requests asked for.
+        bytes sectors lines sectors_per_request lines_per_request efficiency passes
+        fewest_passes bank_ways samples``. ``lanes`` is the active threads of all requests,
+        ``bytes`` what the requests asked for. ``passes`` are those through the banks of shared
+        memory. ``samples`` are the first 32 requests, each a dict: ``block`` (x, y, z),
+        ``warp``, and with one number per active lane ``lanes``, ``addresses`` (bytes from the
+        start of the allocation, or of shared memory) and ``bytes``.
     requests : int
         Instructions of warps that touched memory, in any space.
     bytes_asked, bytes_moved : int
@@ -156,6 +170,7 @@ class Traffic:
                     "sectors_per_request": one.sectors_per_request,
                     "lines_per_request": one.lines_per_request,
                     "efficiency": one.efficiency,
+                    "bank_ways": _bank_ways(site),
                 }
             )
         spaces: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -178,7 +193,7 @@ class Traffic:
         return (self.loads.sectors + self.stores.sectors) * SECTOR
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but `result` as a dict that JSON can hold."""
+        """Return everything but `result` and the samples as a dict that JSON can hold."""
         return {
             "family": self.family,
             "variant": self.variant,
@@ -194,7 +209,10 @@ class Traffic:
             "loads": self.loads.to_dict(),
             "stores": self.stores.to_dict(),
             "shared": self.shared.to_dict(),
-            "sites": [dict(site) for site in self.sites],
+            "sites": [
+                {name: value for name, value in site.items() if name != "samples"}
+                for site in self.sites
+            ],
         }
 
     def to_json(self) -> str:
@@ -215,7 +233,7 @@ class Traffic:
             "",
         ]
         if self.sites:
-            head = ("source line", "space", "kind", "bits", "requests", *_RATIOS)
+            head = ("source line", "space", "kind", "bits", "requests", "sectors", *_RATIOS)
             rows = [
                 (
                     f"{site['file'].rsplit('/', 1)[-1]}:{site['line']}" if site["file"] else "?",
@@ -223,6 +241,7 @@ class Traffic:
                     site["kind"],
                     str(site["width"]),
                     str(site["requests"]),
+                    str(site["sectors"] or "-"),
                     *_ratios(site),
                 )
                 for site in self.sites
@@ -238,7 +257,7 @@ class Traffic:
         return "\n".join(lines)
 
 
-_RATIOS = ("sectors", "sectors/req", "lines/req", "efficiency")
+_RATIOS = ("sectors/req", "lines/req", "efficiency", "ways")
 
 
 def _ratios(figures: dict[str, Any]) -> tuple[str, ...]:
@@ -248,15 +267,18 @@ def _ratios(figures: dict[str, Any]) -> tuple[str, ...]:
         return "-" if value is None else form.format(value)
 
     return (
-        str(figures["sectors"]) if figures["sectors"] else "-",
         cell(figures["sectors_per_request"], "{:.2f}"),
         cell(figures["lines_per_request"], "{:.2f}"),
         cell(figures["efficiency"], "{:.1%}"),
+        cell(figures.get("bank_ways"), "{:.2f}"),
     )
 
 
 def summary(reports: list[Traffic]) -> str:
-    """Return one table with two rows per report: its global loads and its global stores."""
+    """Return one table with two rows per report: its global loads and its global stores.
+
+    The bank ways beside the loads are those of the worst line that uses shared memory.
+    """
     head = ("variant", "kind", "bits", "requests", *_RATIOS, "barriers")
     rows = []
     idle = []
@@ -264,6 +286,7 @@ def summary(reports: list[Traffic]) -> str:
         if not report.requests:
             idle.append(f"{report.family}-{report.variant}")
             continue
+        ways = report.shared.bank_ways
         for kind, access in (("load", report.loads), ("store", report.stores)):
             first = kind == "load"
             rows.append(
@@ -272,7 +295,7 @@ def summary(reports: list[Traffic]) -> str:
                     kind,
                     str(access.width or "-"),
                     str(access.requests),
-                    *_ratios(access.to_dict()),
+                    *_ratios(access.to_dict() | {"bank_ways": ways if first else None}),
                     str(report.barriers) if first else "",
                 )
             )
@@ -312,7 +335,7 @@ def traffic(
     Returns
     -------
     Traffic
-        Requests, sectors, lines and efficiency, in sum and per source line.
+        Requests, sectors, lines, efficiency and bank ways, in sum and per source line.
 
     Raises
     ------

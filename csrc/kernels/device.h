@@ -11,6 +11,8 @@
 
 #ifdef __CUDACC__
 
+#include <cuda_pipeline.h>
+
 /* One struct by value is every kernel's argument list, so that one launch path serves all. */
 #define GM_KERNEL(name, args_type)                                                                 \
     extern "C" __global__ void name(const __grid_constant__ args_type a)

@@ -295,13 +295,79 @@ static bool same_line(const gm_site *a, const gm_site *b)
            a->width == b->width && strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
 }
 
-static PyObject *site_dict(const gm_site *s)
+/* A tuple of one integer per lane. */
+static PyObject *lane_tuple(const gm_sample *sample, uintptr_t base, char what)
 {
-    return Py_BuildValue(
-        "{s:z, s:i, s:s, s:s, s:i, s:L, s:L, s:L, s:L, s:L}", "file", s->file, "line", s->line,
-        "space", gm_space_name(s->space), "kind", s->kind == GM_LOAD ? "load" : "store", "width",
-        s->width * 8, "requests", (long long)s->requests, "lanes", (long long)s->lanes, "bytes",
-        (long long)s->bytes, "sectors", (long long)s->sectors, "lines", (long long)s->lines);
+    PyObject *tuple = PyTuple_New(sample->lanes);
+    for (int i = 0; tuple && i < sample->lanes; i++) {
+        uintptr_t value = what == 'l'   ? sample->lane[i]
+                          : what == 'b' ? sample->bytes[i]
+                                        : sample->address[i] - base;
+        PyObject *number = PyLong_FromUnsignedLongLong(value);
+        if (!number || PyTuple_SetItem(tuple, i, number) < 0) {
+            Py_CLEAR(tuple);
+        }
+    }
+    return tuple;
+}
+
+/* Static shared memory has no start of its own on the host: its lowest address in use will do. */
+static PyObject *sample_dict(const gm_trace *trace, const gm_sample *sample)
+{
+    uintptr_t base = sample->base ? sample->base : trace->shared_low & ~(uintptr_t)3;
+    return Py_BuildValue("{s:(III), s:i, s:N, s:N, s:N}", "block", sample->block.x, sample->block.y,
+                         sample->block.z, "warp", sample->warp, "lanes", lane_tuple(sample, 0, 'l'),
+                         "addresses", lane_tuple(sample, base, 'a'), "bytes",
+                         lane_tuple(sample, 0, 'b'));
+}
+
+static int compare_samples(const void *left, const void *right)
+{
+    const gm_sample *a = *(const gm_sample *const *)left, *b = *(const gm_sample *const *)right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* The first requests of a line, which may be several sites. */
+static PyObject *samples_list(const gm_trace *trace, const gm_site *line)
+{
+    int count = 0;
+    PyObject *list = PyList_New(0);
+    const gm_sample **found = malloc((size_t)trace->site_count * GM_SAMPLES * sizeof *found);
+    if (!list || !found) {
+        Py_XDECREF(list);
+        free(found);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    for (int i = 0; i < trace->site_count; i++) {
+        for (int j = 0; j < trace->sites[i].sample_count && same_line(&trace->sites[i], line);
+             j++) {
+            found[count++] = &trace->sites[i].samples[j];
+        }
+    }
+    qsort(found, (size_t)count, sizeof *found, compare_samples);
+    for (int i = 0; list && i < count && i < GM_SAMPLES; i++) {
+        PyObject *sample = sample_dict(trace, found[i]);
+        if (!sample || PyList_Append(list, sample) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(sample);
+    }
+    free(found);
+    return list;
+}
+
+static PyObject *site_dict(const gm_trace *trace, const gm_site *s)
+{
+    PyObject *samples = samples_list(trace, s);
+    return samples
+               ? Py_BuildValue("{s:z, s:i, s:s, s:s, s:i, s:L, s:L, s:L, s:L, s:L, s:L, s:L, s:N}",
+                               "file", s->file, "line", s->line, "space", gm_space_name(s->space),
+                               "kind", gm_kind_name(s->kind), "width", s->width * 8, "requests",
+                               (long long)s->requests, "lanes", (long long)s->lanes, "bytes",
+                               (long long)s->bytes, "sectors", (long long)s->sectors, "lines",
+                               (long long)s->lines, "passes", (long long)s->passes, "fewest_passes",
+                               (long long)s->fewest, "samples", samples)
+               : NULL;
 }
 
 static int compare_sites(const void *left, const void *right)
@@ -343,11 +409,13 @@ PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, co
             sites[at].bytes += site->bytes;
             sites[at].sectors += site->sectors;
             sites[at].lines += site->lines;
+            sites[at].passes += site->passes;
+            sites[at].fewest += site->fewest;
         }
     }
     qsort(sites, (size_t)merged, sizeof *sites, compare_sites);
     for (int i = 0; i < merged; i++) {
-        PyObject *site = site_dict(&sites[i]);
+        PyObject *site = site_dict(trace, &sites[i]);
         if (!site || PyList_Append(list, site) < 0) {
             Py_XDECREF(site);
             goto fail;

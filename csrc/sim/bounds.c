@@ -21,11 +21,11 @@ static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance
     return found;
 }
 
-static gm_status bounds_access(const gm_trace *trace, const gm_access *access)
+static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *access)
 {
+    (void)state;
     const gm_site *site = &trace->sites[access->site];
-    static const char *const kinds[] = {"load", "store", "prefetch"};
-    const char *what = kinds[site->kind];
+    const char *what = gm_kind_name(site->kind);
     uintptr_t distance = 0;
     bool before = false;
 
@@ -66,4 +66,8 @@ static gm_status bounds_access(const gm_trace *trace, const gm_access *access)
     return GM_OK;
 }
 
-const gm_observer gm_bounds_observer = {.name = "bounds", .access = bounds_access};
+const gm_observer gm_bounds_observer = {
+    .name = "bounds",
+    .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_UNKNOWN) | GM_SEES_PREFETCHES,
+    .access = bounds_access,
+};

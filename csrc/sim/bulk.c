@@ -19,11 +19,18 @@ typedef struct mbarrier {
 
 _Static_assert(sizeof(mbarrier) == sizeof(uint64_t), "an mbarrier is 64 bits");
 
-static void store(uint64_t *barrier, mbarrier state)
+/* What happened, told to whoever traces the kernel. */
+static void tell(gm_sync_kind kind, const uint64_t *barrier, const char *file, int line)
+{
+    gm_sim_sync(&(gm_sync){.kind = kind, .mbarrier = barrier, .file = file, .line = line});
+}
+
+static void store(uint64_t *barrier, mbarrier state, const char *file, int line)
 {
     if (state.pending == 0 && state.missing == 0) {
         state.phase ^= 1;
         state.pending = 1;
+        tell(GM_MBARRIER_PHASE, barrier, file, line);
     }
     memcpy(barrier, &state, sizeof state);
 }
@@ -35,24 +42,26 @@ static mbarrier load(const uint64_t *barrier)
     return state;
 }
 
-void gm_sim_mbarrier_init(uint64_t *barrier)
+void gm_sim_mbarrier_init(uint64_t *barrier, const char *file, int line)
 {
-    store(barrier, (mbarrier){.pending = 1});
+    tell(GM_MBARRIER_INIT, barrier, file, line);
+    store(barrier, (mbarrier){.pending = 1}, file, line);
 }
 
-void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes)
+void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes, const char *file, int line)
 {
+    tell(GM_MBARRIER_ARRIVE, barrier, file, line);
     mbarrier state = load(barrier);
     state.missing += (int32_t)bytes;
     state.pending = 0;
-    store(barrier, state);
+    store(barrier, state, file, line);
 }
 
-void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes)
+void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes, const char *file, int line)
 {
     mbarrier state = load(barrier);
     state.missing -= (int32_t)bytes;
-    store(barrier, state);
+    store(barrier, state, file, line);
 }
 
 void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, int line)
@@ -60,6 +69,7 @@ void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, 
     if (load(barrier).phase == parity) {
         gm_sim_fault(file, line, "waits on an mbarrier whose bytes never come");
     }
+    tell(GM_MBARRIER_WAIT, barrier, file, line);
 }
 
 static void check_multiples(uintptr_t bits, const char *file, int line)
@@ -69,29 +79,35 @@ static void check_multiples(uintptr_t bits, const char *file, int line)
     }
 }
 
-static void move(void *to, const void *from, uint32_t bytes, const void *code, const char *file,
-                 int line)
-{
-    check_multiples((uintptr_t)to | (uintptr_t)from | bytes, file, line);
-    gm_sim_access(code, (uintptr_t)from, bytes, GM_LOAD, file, line);
-    gm_sim_access(code, (uintptr_t)to, bytes, GM_STORE, file, line);
-    memcpy(to, from, bytes);
-}
-
 void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t *barrier,
                       const char *file, int line)
 {
-    move(shared, global, bytes, __builtin_return_address(0), file, line);
-    gm_sim_mbarrier_complete(barrier, bytes);
+    const void *code = __builtin_return_address(0);
+    check_multiples((uintptr_t)shared | (uintptr_t)global | bytes, file, line);
+    gm_sim_engine_access(code, (uintptr_t)global, bytes, GM_LOAD, NULL, file, line);
+    gm_sim_engine_access(code, (uintptr_t)shared, bytes, GM_STORE, barrier, file, line);
+    memcpy(shared, global, bytes);
+    gm_sim_mbarrier_complete(barrier, bytes, file, line);
 }
 
 void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file, int line)
 {
-    move(global, shared, bytes, __builtin_return_address(0), file, line);
+    const void *code = __builtin_return_address(0);
+    check_multiples((uintptr_t)shared | (uintptr_t)global | bytes, file, line);
+    gm_sim_engine_access(code, (uintptr_t)shared, bytes, GM_LOAD, NULL, file, line);
+    gm_sim_engine_access(code, (uintptr_t)global, bytes, GM_STORE, NULL, file, line);
+    memcpy(global, shared, bytes);
+    tell(GM_ENGINE_COMMIT, NULL, file, line);
+}
+
+void gm_sim_bulk_wait_read(const char *file, int line)
+{
+    tell(GM_ENGINE_WAIT_READ, NULL, file, line);
 }
 
 void gm_sim_bulk_prefetch(const void *global, uint32_t bytes, const char *file, int line)
 {
     check_multiples((uintptr_t)global | bytes, file, line);
-    gm_sim_access(__builtin_return_address(0), (uintptr_t)global, bytes, GM_PREFETCH, file, line);
+    gm_sim_engine_access(__builtin_return_address(0), (uintptr_t)global, bytes, GM_PREFETCH, NULL,
+                         file, line);
 }

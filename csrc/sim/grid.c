@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "sim/barriers.h"
 #include "sim/fiber.h"
 #include "sim/hooks.h"
 #include "sim/trace.h"
@@ -24,23 +25,6 @@ enum {
     THREADS_WORTH_A_HOST_THREAD = 32 * 1024, /* about 50 us of work, as much as starting one */
     POLL_NANOSECONDS = 20 * 1000 * 1000,
 };
-
-typedef enum strand_state {
-    RUNNING,
-    AT_BARRIER,
-    AT_WARP,
-    DONE,
-} strand_state;
-
-/* One thread of the block that is running. */
-typedef struct strand {
-    gm_fiber *fiber; /* its own once it has waited */
-    gm_index index;
-    strand_state state;
-    unsigned mask;    /* AT_WARP: the lanes it waits for */
-    const char *file; /* where it waits */
-    int line;
-} strand;
 
 typedef struct shared_state {
     const gm_grid *grid;
@@ -62,7 +46,7 @@ typedef struct worker {
     void *home; /* the scheduler, while a fiber runs */
     gm_fiber_pool fibers;
     gm_fiber *running_fiber;
-    strand *strands;
+    gm_strand *strands;
     char *dynamic_shared;
     int threads; /* per block */
     int running; /* the thread that runs now */
@@ -111,6 +95,16 @@ static _Noreturn void abandon(worker *w)
     __builtin_unreachable();
 }
 
+/* A fault that the trace has found; it knows where. */
+static gm_status locate_traced(worker *w, gm_status status)
+{
+    if (status == GM_ERROR_SIMULATION && w->trace->fault.thread >= 0) {
+        w->lane->thread_index = w->strands[w->trace->fault.thread].index;
+        return locate(w, w->trace->fault.file, w->trace->fault.line);
+    }
+    return status;
+}
+
 void gm_sim_fault(const char *file, int line, const char *what)
 {
     gm_fail(GM_ERROR_SIMULATION, "%s", what);
@@ -126,11 +120,18 @@ static void fiber_run(gm_fiber *fiber, void *argument)
     for (;;) {
         while (w->next_fresh < w->end_fresh) {
             int thread = w->next_fresh++;
-            strand *s = &w->strands[thread];
+            gm_strand *s = &w->strands[thread];
             s->fiber = fiber;
             w->running = thread;
             w->lane->thread_index = s->index;
             w->grid->kernel(w->grid->args, w->lane);
+            if (w->trace) {
+                gm_status status = gm_trace_thread_end(w->trace, w->running);
+                if (status != GM_OK) {
+                    locate_traced(w, status);
+                    abandon(w);
+                }
+            }
             w->strands[w->running].state = DONE;
             w->done++;
             if (w->slow) {
@@ -150,7 +151,7 @@ static void enter(worker *w, gm_fiber *fiber)
 
 static void resume(worker *w, int thread)
 {
-    strand *s = &w->strands[thread];
+    gm_strand *s = &w->strands[thread];
     s->state = RUNNING;
     w->running = thread;
     w->lane->thread_index = s->index;
@@ -158,9 +159,9 @@ static void resume(worker *w, int thread)
 }
 
 /* Called on the thread's fiber; comes back when the scheduler resumes it. */
-static void wait_as(worker *w, strand_state state, const char *file, int line)
+static void wait_as(worker *w, gm_strand_state state, const char *file, int line)
 {
-    strand *s = &w->strands[w->running];
+    gm_strand *s = &w->strands[w->running];
     s->state = state;
     s->file = file;
     s->line = line;
@@ -197,20 +198,46 @@ unsigned gm_sim_lane(void)
 
 /* ---- tracing ------------------------------------------------------------------------------ */
 
-void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
-                   const char *file, int line)
+static void observe(const gm_trace_call *call)
 {
     worker *w = current;
     if (!w || !w->trace) {
         return;
     }
-    gm_trace_call call = {code, address, bytes, kind, file, line};
-    if (gm_trace_access(w->trace, (unsigned)w->running % GM_WARP, &call) != GM_OK) {
-        if (w->trace->site_count > 0 && w->trace->stream_count > 0) {
-            const gm_access *last = &w->trace->stream[w->trace->stream_count - 1];
-            const gm_site *site = &w->trace->sites[last->site];
-            locate(w, site->file, site->line);
-        }
+    gm_status status = gm_trace_access(w->trace, w->running, call);
+    if (status != GM_OK) {
+        locate_traced(w, status);
+        abandon(w);
+    }
+}
+
+void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
+                   const char *file, int line)
+{
+    observe(&(gm_trace_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL});
+}
+
+void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
+                          const void *mbarrier, const char *file, int line)
+{
+    observe(&(gm_trace_call){code, address, bytes, kind, file, line, GM_BY_ENGINE, mbarrier});
+}
+
+void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
+                            const char *file, int line)
+{
+    observe(&(gm_trace_call){code, address, bytes, kind, file, line, GM_BY_PIPELINE, NULL});
+}
+
+void gm_sim_sync(const gm_sync *sync)
+{
+    worker *w = current;
+    if (!w || !w->trace) {
+        return;
+    }
+    gm_status status = gm_trace_sync(w->trace, w->running, sync);
+    if (status != GM_OK) {
+        locate_traced(w, status);
         abandon(w);
     }
 }
@@ -227,7 +254,7 @@ static gm_status settle_warp(worker *w, int first, int last)
         }
         unsigned present = last - first == GM_WARP ? ~0u : (1u << (last - first)) - 1;
         for (int t = first; t < last; t++) {
-            const strand *s = &w->strands[t];
+            const gm_strand *s = &w->strands[t];
             unsigned lane = (unsigned)(t - first);
             if (!(waiting >> lane & 1) || released >> lane & 1) {
                 continue;
@@ -239,6 +266,9 @@ static gm_status settle_warp(worker *w, int first, int last)
             }
             if (complete) {
                 released |= group;
+                if (w->trace) {
+                    gm_trace_warp(w->trace, first, group);
+                }
             }
         }
         if (!released) {
@@ -318,28 +348,23 @@ static gm_status run_warp(worker *w, int first, int last, bool fresh)
         status = settle_warp(w, first, last);
     }
     if (status == GM_OK && w->trace) {
-        status = gm_trace_flush(w->trace);
+        status = gm_trace_flush(w->trace, first / GM_WARP);
     }
     return status;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-static gm_status barrier_diverged(worker *w)
+/* The whole block has met: does it go on? */
+static gm_status meet(worker *w)
 {
-    int waits = 0, ended = 0;
-    while (w->strands[waits].state != AT_BARRIER) {
-        waits++;
+    int thread = gm_barrier_check(w->strands, w->threads, w->done);
+    if (thread >= 0) {
+        w->lane->thread_index = w->strands[thread].index;
+        return locate(w, w->strands[thread].file, w->strands[thread].line);
     }
-    while (w->strands[ended].state != DONE) {
-        ended++;
-    }
-    gm_index e = w->strands[ended].index;
-    w->lane->thread_index = w->strands[waits].index;
-    gm_fail(GM_ERROR_SIMULATION,
-            "a barrier that not all threads of the block reach: thread (%u, %u, %u) has ended", e.x,
-            e.y, e.z);
-    return locate(w, w->strands[waits].file, w->strands[waits].line);
+    w->barriers++;
+    return w->trace ? locate_traced(w, gm_trace_barrier(w->trace)) : GM_OK;
 }
 
 static gm_status run_block(worker *w, int64_t number)
@@ -349,12 +374,19 @@ static gm_status run_block(worker *w, int64_t number)
         (gm_index){(unsigned)(number % grid.x), (unsigned)(number / grid.x % grid.y),
                    (unsigned)(number / grid.x / grid.y)};
     w->done = 0;
+    if (w->trace) {
+        gm_index b = w->lane->block_index;
+        gm_status status = gm_trace_block(w->trace, (gm_dim){b.x, b.y, b.z}, number);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
     for (bool fresh = true; w->done < w->threads; fresh = false) {
         if (!fresh) {
-            if (w->done > 0) {
-                return barrier_diverged(w);
+            gm_status status = meet(w);
+            if (status != GM_OK) {
+                return status;
             }
-            w->barriers++;
         }
         for (int first = 0; first < w->threads; first += GM_WARP) {
             int last = first + GM_WARP < w->threads ? first + GM_WARP : w->threads;
@@ -365,7 +397,7 @@ static gm_status run_block(worker *w, int64_t number)
         }
     }
     w->warps += (w->threads + GM_WARP - 1) / GM_WARP;
-    return GM_OK;
+    return w->trace ? locate_traced(w, gm_trace_block_end(w->trace)) : GM_OK;
 }
 
 /* ---- host threads ------------------------------------------------------------------------- */
@@ -510,13 +542,18 @@ static gm_status run_traced(shared_state *shared)
         return gm_last_error()->status;
     }
     w->trace = trace;
-    gm_trace_launch launch = {grid->args, grid->args_size, w->dynamic_shared, grid->shared_bytes,
-                              &w->fibers};
+    gm_trace_launch launch = {
+        .grid = grid->grid,
+        .block = grid->block,
+        .args = grid->args,
+        .args_size = grid->args_size,
+        .shared_dynamic = w->dynamic_shared,
+        .shared_bytes = grid->shared_bytes,
+        .stacks = &w->fibers,
+    };
     gm_status status = gm_trace_begin(trace, &launch);
     if (status == GM_OK) {
         worker_run(w);
-        trace->grid = grid->grid;
-        trace->block = grid->block;
         trace->shared_bytes = (int64_t)grid->shared_bytes;
         trace->threads += shared->blocks * w->threads;
         trace->warps += w->warps;

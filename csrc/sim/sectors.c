@@ -29,8 +29,10 @@ static int64_t count_ascending(const gm_request *request, uintptr_t piece)
     return touched;
 }
 
-static void sectors_request(const gm_request *request)
+static gm_status sectors_request(void *state, gm_trace *trace, const gm_request *request)
 {
+    (void)state;
+    (void)trace;
     gm_request sorted;
     for (int i = 1; i < request->lanes; i++) {
         if (request->address[i] < request->address[i - 1]) {
@@ -46,6 +48,7 @@ static void sectors_request(const gm_request *request)
         request->site->sectors += count_ascending(request, GM_SECTOR);
         request->site->lines += count_ascending(request, GM_LINE);
     }
+    return GM_OK;
 }
 
 const gm_observer gm_sectors_observer = {.name = "sectors", .request = sectors_request};

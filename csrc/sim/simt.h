@@ -10,6 +10,7 @@
 
 #include "sim/bulk.h"
 #include "sim/lane.h"
+#include "sim/pipeline.h"
 #include "sim/tensor.h"
 
 #ifdef GM_BUILD_TRACED
@@ -76,7 +77,11 @@ struct __attribute__((aligned(sizeof(type) * count))) gm_vector : gm_members<typ
     typedef type whole_type __attribute__((vector_size(sizeof(type) * count),
                                            aligned(sizeof(type) * count), may_alias));
 
-    gm_vector() = default;
+    /* Constant, so that __shared__ arrays need no code to initialise them: GCC would keep a flag
+     * among them that says whether it has run. */
+    constexpr gm_vector() : gm_members<type, count>()
+    {
+    }
     __forceinline__ gm_vector(const gm_vector &other)
     {
         *this = other;
@@ -257,6 +262,29 @@ static __forceinline__ unsigned __funnelshift_r(unsigned low, unsigned high, uns
 static __forceinline__ unsigned __funnelshift_l(unsigned low, unsigned high, unsigned bits)
 {
     return (unsigned)((((uint64_t)high << 32 | low) << (bits & 31)) >> 32);
+}
+
+/* ---- asynchronous copies: <cuda_pipeline.h> --------------------------------------------- */
+
+static __forceinline__ void __pipeline_memcpy_async(void *shared, const void *global, size_t size,
+                                                    size_t zfill = 0,
+                                                    const char *file = __builtin_FILE(),
+                                                    int line = __builtin_LINE())
+{
+    gm_sim_pipeline_copy(shared, global, size, zfill, file, line);
+}
+
+static __forceinline__ void __pipeline_commit(const char *file = __builtin_FILE(),
+                                              int line = __builtin_LINE())
+{
+    gm_sim_pipeline_commit(file, line);
+}
+
+static __forceinline__ void __pipeline_wait_prior(size_t pending,
+                                                  const char *file = __builtin_FILE(),
+                                                  int line = __builtin_LINE())
+{
+    gm_sim_pipeline_wait(pending, file, line);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------- */

@@ -76,15 +76,16 @@ void gm_sim_tensor_load(void *shared, const gm_tensor_map *map, int x, int y, ui
     for (unsigned i = 0; i < t.box_height; i++) {
         row r = find_row(&t, x, (int64_t)y + i);
         if (r.begin < r.end) {
-            gm_sim_access(code, (uintptr_t)r.global + (uintptr_t)r.begin,
-                          (uint32_t)(r.end - r.begin), GM_LOAD, file, line);
+            gm_sim_engine_access(code, (uintptr_t)r.global + (uintptr_t)r.begin,
+                                 (uint32_t)(r.end - r.begin), GM_LOAD, NULL, file, line);
         }
-        gm_sim_access(code, (uintptr_t)shared + (uintptr_t)i * bytes, bytes, GM_STORE, file, line);
+        gm_sim_engine_access(code, (uintptr_t)shared + (uintptr_t)i * bytes, bytes, GM_STORE,
+                             barrier, file, line);
         for (int64_t at = 0; at < bytes; at++) {
             *place(&t, shared, i, at) = (char)(at >= r.begin && at < r.end ? r.global[at] : 0);
         }
     }
-    gm_sim_mbarrier_complete(barrier, bytes * t.box_height);
+    gm_sim_mbarrier_complete(barrier, bytes * t.box_height, file, line);
 }
 
 void gm_sim_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared,
@@ -95,13 +96,15 @@ void gm_sim_tensor_store(const gm_tensor_map *map, int x, int y, const void *sha
     uint32_t bytes = t.box_width * (uint32_t)t.itemsize;
     for (unsigned i = 0; i < t.box_height; i++) {
         row r = find_row(&t, x, (int64_t)y + i);
-        gm_sim_access(code, (uintptr_t)shared + (uintptr_t)i * bytes, bytes, GM_LOAD, file, line);
+        gm_sim_engine_access(code, (uintptr_t)shared + (uintptr_t)i * bytes, bytes, GM_LOAD, NULL,
+                             file, line);
         if (r.begin < r.end) {
-            gm_sim_access(code, (uintptr_t)r.global + (uintptr_t)r.begin,
-                          (uint32_t)(r.end - r.begin), GM_STORE, file, line);
+            gm_sim_engine_access(code, (uintptr_t)r.global + (uintptr_t)r.begin,
+                                 (uint32_t)(r.end - r.begin), GM_STORE, NULL, file, line);
         }
         for (int64_t at = r.begin; at < r.end; at++) {
             r.global[at] = *place(&t, (void *)(uintptr_t)shared, i, at);
         }
     }
+    gm_sim_sync(&(gm_sync){.kind = GM_ENGINE_COMMIT, .file = file, .line = line});
 }

@@ -23,13 +23,44 @@ typedef struct site_record {
 extern const site_record __start_gm_sites[] __attribute__((weak, visibility("hidden")));
 extern const site_record __stop_gm_sites[] __attribute__((weak, visibility("hidden")));
 
-static const gm_observer *const observers[] = {&gm_bounds_observer, &gm_sectors_observer};
+/* In this order they are asked. What names a cause stands before what names a symptom. */
+static const gm_observer *const observers[] = {
+    &gm_bounds_observer, &gm_pipeline_observer,      &gm_engine_observer,
+    &gm_races_observer,  &gm_uninitialised_observer, &gm_global_races_observer,
+    &gm_banks_observer,  &gm_sectors_observer,       &gm_samples_observer,
+};
 enum { OBSERVERS = sizeof observers / sizeof *observers };
+_Static_assert((int)OBSERVERS <= (int)GM_MAX_OBSERVERS, "room for every observer");
 
 const char *gm_space_name(gm_space space)
 {
     static const char *const names[] = {"global", "shared", "unknown", "private"};
     return names[space];
+}
+
+const char *gm_kind_name(gm_kind kind)
+{
+    static const char *const names[] = {"load", "store", "prefetch"};
+    return names[kind];
+}
+
+gm_dim gm_trace_thread(const gm_trace *trace, int number)
+{
+    unsigned n = (unsigned)number, x = trace->block.x, y = trace->block.y;
+    return (gm_dim){n % x, n / x % y, n / x / y};
+}
+
+gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number)
+{
+    int64_t x = trace->grid.x, y = trace->grid.y;
+    return (gm_dim){(unsigned)(number % x), (unsigned)(number / x % y), (unsigned)(number / x / y)};
+}
+
+void gm_trace_place(gm_trace *trace, const char *file, int line, int thread)
+{
+    trace->fault.file = file;
+    trace->fault.line = line;
+    trace->fault.thread = thread;
 }
 
 /* ---- source lines ------------------------------------------------------------------------ */
@@ -78,14 +109,17 @@ static bool table_grow(gm_trace *trace)
 }
 
 /* Index of the site, made at its first access; -1 when memory ran out. */
-static int find_site(gm_trace *trace, const void *address, gm_space space, gm_kind kind,
-                     const char *file, int line)
+static int find_site(gm_trace *trace, gm_space space, const gm_trace_call *call)
 {
+    const void *address = call->code;
+    gm_kind kind = call->kind;
     uint32_t mask = (uint32_t)trace->table_size - 1;
     uint32_t slot = hash_key(address, space, kind) & mask;
     for (; trace->table_size && trace->table[slot]; slot = (slot + 1) & mask) {
         const gm_site *site = &trace->sites[trace->table[slot] - 1];
-        if (site->address == address && site->space == space && site->kind == kind) {
+        /* Two calls of the simulator may share a return address, but then name their lines. */
+        if (site->address == address && site->space == space && site->kind == kind &&
+            (!call->file || site->line == call->line)) {
             return trace->table[slot] - 1;
         }
     }
@@ -99,13 +133,14 @@ static int find_site(gm_trace *trace, const void *address, gm_space space, gm_ki
             slot = (slot + 1) & mask;
         }
     }
-    const site_record *record = file ? NULL : find_record(address);
+    const site_record *record = call->file ? NULL : find_record(address);
     trace->sites[trace->site_count] = (gm_site){
         .address = address,
-        .file = record ? record->file : file,
-        .line = record ? record->line : line,
+        .file = record ? record->file : call->file,
+        .line = record ? record->line : call->line,
         .space = space,
         .kind = kind,
+        .actor = call->actor,
     };
     trace->table[slot] = ++trace->site_count;
     return trace->site_count - 1;
@@ -184,17 +219,49 @@ static gm_space classify(gm_trace *trace, uintptr_t address)
 
 gm_trace *gm_trace_create(void)
 {
-    return calloc(1, sizeof(gm_trace));
+    gm_trace *trace = calloc(1, sizeof(gm_trace));
+    if (trace) {
+        trace->shared_low = UINTPTR_MAX;
+    }
+    return trace;
 }
 
 void gm_trace_destroy(gm_trace *trace)
 {
     if (trace) {
         gm_trace_end(trace);
+        for (int i = 0; i < trace->site_count; i++) {
+            free(trace->sites[i].samples);
+        }
         free(trace->table);
         free(trace->sites);
         free(trace);
     }
+}
+
+static gm_status subscribe(gm_trace *trace)
+{
+    for (int i = 0; i < OBSERVERS; i++) {
+        const gm_observer *observer = observers[i];
+        gm_subscriber *subscriber = &trace->subscribers[i];
+        subscriber->observer = observer;
+        subscriber->state = calloc(1, observer->state_bytes + 1);
+        if (!subscriber->state) {
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the observers of a kernel");
+        }
+        for (int space = 0; space <= GM_SPACE_PRIVATE; space++) {
+            if (observer->access && observer->accesses & GM_SEES(space)) {
+                trace->access_subscribers[space][trace->access_counts[space]++] = *subscriber;
+            }
+        }
+        if (observer->begin) {
+            gm_status status = observer->begin(subscriber->state, trace);
+            if (status != GM_OK) {
+                return status;
+            }
+        }
+    }
+    return GM_OK;
 }
 
 gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
@@ -209,24 +276,116 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
         (gm_region){(uintptr_t)launch->args, (uintptr_t)launch->args + launch->args_size};
     trace->shared_dynamic = (gm_region){(uintptr_t)launch->shared_dynamic,
                                         (uintptr_t)launch->shared_dynamic + launch->shared_bytes};
+    trace->shared_span = launch->shared_bytes + (module.shared.end - module.shared.begin) + 64;
+    trace->grid = launch->grid;
+    trace->block = launch->block;
+    trace->block_threads = (int)(launch->block.x * launch->block.y * launch->block.z);
     trace->stacks = launch->stacks;
     trace->last_region = -1;
     trace->stream_count = 0;
+    gm_trace_place(trace, NULL, 0, -1);
+    memset(trace->access_counts, 0, sizeof trace->access_counts);
     trace->regions = gm_memory_snapshot(&trace->region_count);
     if (!trace->regions) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
     }
-    return GM_OK;
+    trace->order = gm_order_create(trace->block_threads);
+    if (!trace->order) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the order of a block's threads");
+    }
+    return subscribe(trace);
 }
 
 void gm_trace_end(gm_trace *trace)
 {
+    for (int i = 0; i < OBSERVERS; i++) {
+        gm_subscriber *subscriber = &trace->subscribers[i];
+        if (subscriber->state && subscriber->observer->end) {
+            subscriber->observer->end(subscriber->state, trace);
+        }
+        free(subscriber->state);
+        subscriber->state = NULL;
+    }
+    gm_order_destroy(trace->order);
     free(trace->regions);
     free(trace->stream);
+    trace->order = NULL;
     trace->regions = NULL;
     trace->stream = NULL;
     trace->stream_room = 0;
 }
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* Calls a hook of every observer that has it, up to the first fault. */
+#define NOTIFY(trace, status, hook, ...)                                                           \
+    for (int i_ = 0; i_ < OBSERVERS && (status) == GM_OK; i_++) {                                  \
+        const gm_subscriber *to_ = &(trace)->subscribers[i_];                                      \
+        if (to_->observer->hook) {                                                                 \
+            (status) = to_->observer->hook(to_->state, __VA_ARGS__);                               \
+        }                                                                                          \
+    }
+
+gm_status gm_trace_block(gm_trace *trace, gm_dim index, int64_t number)
+{
+    gm_status status = GM_OK;
+    trace->block_index = index;
+    trace->block_number = number;
+    gm_order_block(trace->order);
+    NOTIFY(trace, status, block, trace);
+    return status;
+}
+
+gm_status gm_trace_block_end(gm_trace *trace)
+{
+    gm_status status = GM_OK;
+    NOTIFY(trace, status, block_end, trace);
+    return status;
+}
+
+gm_status gm_trace_barrier(gm_trace *trace)
+{
+    gm_status status = GM_OK;
+    gm_order_barrier(trace->order);
+    NOTIFY(trace, status, barrier, trace);
+    return status;
+}
+
+void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes)
+{
+    gm_order_warp(trace->order, first_thread, lanes);
+}
+
+gm_status gm_trace_thread_end(gm_trace *trace, int thread)
+{
+    gm_status status = GM_OK;
+    trace->thread = thread;
+    NOTIFY(trace, status, thread_end, trace);
+    return status;
+}
+
+gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
+{
+    gm_status status = GM_OK;
+    trace->thread = thread;
+    /* Observers first: whether a thread may wait is not told by what it learns from waiting. */
+    NOTIFY(trace, status, sync, trace, sync);
+    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
+        gm_trace_place(trace, sync->file, sync->line, thread);
+    }
+    if (status != GM_OK) {
+        return status;
+    }
+    switch (sync->kind) {
+    case GM_MBARRIER_INIT: gm_order_forget(trace->order, sync->mbarrier); return GM_OK;
+    case GM_MBARRIER_ARRIVE: return gm_order_arrive(trace->order, thread, sync->mbarrier);
+    case GM_MBARRIER_PHASE: gm_order_phase(trace->order, sync->mbarrier); return GM_OK;
+    case GM_MBARRIER_WAIT: return gm_order_wait(trace->order, thread, sync->mbarrier);
+    default: return GM_OK;
+    }
+}
+
+/* ---- accesses ------------------------------------------------------------------------------ */
 
 static gm_status stream_grow(gm_trace *trace)
 {
@@ -246,9 +405,48 @@ static gm_status stream_grow(gm_trace *trace)
     return GM_OK;
 }
 
-gm_status gm_trace_access(gm_trace *trace, unsigned lane, const gm_trace_call *call)
+/* The kernel is being stopped by one observer: do others know of an earlier cause? */
+static gm_status stop(gm_trace *trace, const gm_observer *by, gm_status status)
+{
+    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
+        const gm_access *access = &trace->stream[trace->stream_count - 1];
+        const gm_site *site = &trace->sites[access->site];
+        gm_trace_place(trace, site->file, site->line, trace->thread);
+    }
+    gm_status earlier = GM_OK;
+    if (status == GM_ERROR_SIMULATION && !by->about_order) {
+        NOTIFY(trace, earlier, stopped, trace);
+    }
+    return earlier != GM_OK ? earlier : status;
+}
+
+/* A copy by somebody else than the thread: between which memories may it be? */
+static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const gm_trace_call *call)
+{
+    bool store = call->kind == GM_STORE;
+    bool wrong = store && space == GM_SPACE_PRIVATE;
+    if (call->actor == GM_BY_PIPELINE) {
+        wrong = wrong || space == (store ? GM_SPACE_GLOBAL : GM_SPACE_SHARED);
+    }
+    if (!wrong) {
+        return GM_OK;
+    }
+    gm_trace_place(trace, call->file, call->line, thread);
+    return gm_fail(GM_ERROR_SIMULATION, call->actor == GM_BY_PIPELINE
+                                            ? "an asynchronous copy that is not from global to "
+                                              "shared memory"
+                                            : "a copy into a thread's own variables");
+}
+
+gm_status gm_trace_access(gm_trace *trace, int thread, const gm_trace_call *call)
 {
     gm_space space = classify(trace, call->address);
+    if (call->actor != GM_BY_THREAD) {
+        gm_status status = check_copy(trace, thread, space, call);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
     if (space == GM_SPACE_PRIVATE) {
         return GM_OK;
     }
@@ -258,28 +456,34 @@ gm_status gm_trace_access(gm_trace *trace, unsigned lane, const gm_trace_call *c
             return status;
         }
     }
-    int site = find_site(trace, call->code, space, call->kind, call->file, call->line);
+    int site = find_site(trace, space, call);
     if (site < 0) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
     }
     gm_access *access = &trace->stream[trace->stream_count++];
-    *access = (gm_access){call->address, call->bytes, (uint32_t)site, (uint8_t)lane};
-    for (int i = 0; i < OBSERVERS; i++) {
-        if (observers[i]->access) {
-            gm_status status = observers[i]->access(trace, access);
-            if (status != GM_OK) {
-                return status;
-            }
+    *access = (gm_access){call->address, call->bytes, (uint32_t)site, (uint8_t)(thread % GM_WARP)};
+    trace->thread = thread;
+    trace->call = call;
+    bool prefetch = call->kind == GM_PREFETCH;
+    for (int i = 0; i < trace->access_counts[space]; i++) {
+        const gm_subscriber *to = &trace->access_subscribers[space][i];
+        if (prefetch && !(to->observer->accesses & GM_SEES_PREFETCHES)) {
+            continue;
+        }
+        gm_status status = to->observer->access(to->state, trace, access);
+        if (status != GM_OK) {
+            return stop(trace, to->observer, status);
         }
     }
-    trace->stream_count -= call->kind == GM_PREFETCH;
+    trace->stream_count -= prefetch;
     return GM_OK;
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
-static void emit(gm_trace *trace, gm_request *request, uint32_t site)
+static gm_status emit(gm_trace *trace, gm_request *request, uint32_t site)
 {
+    gm_status status = GM_OK;
     request->site = &trace->sites[site];
     request->site->requests++;
     request->site->lanes += request->lanes;
@@ -288,15 +492,13 @@ static void emit(gm_trace *trace, gm_request *request, uint32_t site)
             request->site->width = (int)request->bytes[i];
         }
     }
-    for (int i = 0; i < OBSERVERS; i++) {
-        if (observers[i]->request) {
-            observers[i]->request(request);
-        }
-    }
+    NOTIFY(trace, status, request, trace, request);
+    trace->request_number++;
+    return status;
 }
 
 /* The usual case: all lanes made the same accesses in the same order. */
-static bool flush_uniform(gm_trace *trace)
+static bool flush_uniform(gm_trace *trace, gm_status *status)
 {
     const gm_access *stream = trace->stream;
     int64_t per_lane = 1;
@@ -321,12 +523,15 @@ static bool flush_uniform(gm_trace *trace)
     }
     gm_request request;
     request.lanes = (int)lanes;
-    for (int64_t i = 0; i < per_lane; i++) {
+    for (int64_t lane = 0; lane < lanes; lane++) {
+        request.lane[lane] = stream[lane * per_lane].lane;
+    }
+    for (int64_t i = 0; i < per_lane && *status == GM_OK; i++) {
         for (int64_t lane = 0; lane < lanes; lane++) {
             request.address[lane] = stream[lane * per_lane + i].address;
             request.bytes[lane] = stream[lane * per_lane + i].bytes;
         }
-        emit(trace, &request, stream[i].site);
+        *status = emit(trace, &request, stream[i].site);
     }
     return true;
 }
@@ -371,17 +576,18 @@ static gm_status flush_any(gm_trace *trace)
     }
     gm_request request;
     uint32_t from = 0;
-    for (uint32_t i = 0; i < requests; i++) {
+    status = GM_OK;
+    for (uint32_t i = 0; i < requests && status == GM_OK; i++) {
         uint32_t to = begin[i]; /* filling moved each beginning to its end */
         request.lanes = (int)(to - from);
         for (uint32_t j = from; j < to; j++) {
             request.address[j - from] = trace->stream[order[j]].address;
             request.bytes[j - from] = trace->stream[order[j]].bytes;
+            request.lane[j - from] = trace->stream[order[j]].lane;
         }
-        emit(trace, &request, trace->stream[order[from]].site);
+        status = emit(trace, &request, trace->stream[order[from]].site);
         from = to;
     }
-    status = GM_OK;
 fail:
     free(request_of);
     free(begin);
@@ -391,10 +597,11 @@ fail:
     return status;
 }
 
-gm_status gm_trace_flush(gm_trace *trace)
+gm_status gm_trace_flush(gm_trace *trace, int warp)
 {
     gm_status status = GM_OK;
-    if (trace->stream_count > 0 && !flush_uniform(trace)) {
+    trace->warp = warp;
+    if (trace->stream_count > 0 && !flush_uniform(trace, &status)) {
         status = flush_any(trace);
     }
     trace->stream_count = 0;

@@ -25,6 +25,9 @@ def site(**changes):
         "bytes": 1280,
         "sectors": 40,
         "lines": 10,
+        "passes": 0,
+        "fewest_passes": 0,
+        "samples": [],
     } | changes
 
 
@@ -152,6 +155,30 @@ def test_shared_memory_has_loads_and_stores_but_no_sectors():
     assert "shared" in str(t)
 
 
+def test_bank_ways_are_those_of_the_worst_line():
+    shared = {"space": "shared", "sectors": 0, "lines": 0}
+    free = site(**shared, passes=10, fewest_passes=10)
+    worst = site(**shared, line=8, kind="store", passes=90, fewest_passes=20)
+    engine = site(**shared, line=9)
+    t = report(site(), free, worst, engine)
+    assert [s["bank_ways"] for s in t.sites] == [None, 1, 4.5, None]
+    assert t.shared.bank_ways == t.to_dict()["shared"]["bank_ways"] == 4.5
+    assert report(site(), engine).shared.bank_ways is None
+    assert report(site()).to_dict()["shared"]["bank_ways"] is None
+
+
+def test_samples_are_in_the_sites_but_not_in_the_json():
+    t = gm.traffic("copy", variant="vec4", shape=2**16)
+    for s in t.sites:
+        assert len(s["samples"]) == min(32, s["requests"])
+        first, second = s["samples"][:2]
+        assert (first["block"], first["warp"], second["warp"]) == ((0, 0, 0), 0, 1)
+        assert first["lanes"] == tuple(range(32)) and first["bytes"] == (16,) * 32
+        assert first["addresses"] == tuple(range(0, 512, 16))
+        assert second["addresses"] == tuple(range(512, 1024, 16))
+    assert all("samples" not in s for s in t.to_dict()["sites"])
+
+
 def test_a_report_is_clean_json():
     t = report(site(), site(space="shared", sectors=0, lines=0, kind="store"))
     assert json.loads(t.to_json()) == t.to_dict()
@@ -168,24 +195,27 @@ def test_access_shows_its_figures():
 
 
 def test_the_table_reads_well():
-    t = report(site(), site(line=123, space="shared", sectors=0, lines=0, requests=123456789))
+    shared = {"space": "shared", "sectors": 0, "lines": 0, "passes": 25, "fewest_passes": 10}
+    t = report(site(), site(line=123, requests=123456789, **shared))
     text = str(t)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 100
     assert "made-up" in lines[0] and "10 x 1 x 1" in lines[0]
     head, first, second = lines[2:5]
-    assert first.split() == "up.cu:7 global load 32 10 40 4.00 1.00 100.0%".split()
-    assert second.split() == "up.cu:123 shared load 32 123456789 - - - -".split()
+    assert first.split() == "up.cu:7 global load 32 10 40 4.00 1.00 100.0% -".split()
+    assert second.split() == "up.cu:123 shared load 32 123456789 - - - - 2.50".split()
     assert head.index("space") == first.index("global") == second.index("shared")
     assert len(head) == len(first) == len(second)
     assert "times" in lines[-1] and "cache hits" in lines[-1] and "occupancy" in lines[-1]
 
 
 def test_the_summary_has_two_rows_for_each_report():
-    lines = summary([report(site()), report(site(kind="store"))]).splitlines()
+    shared = site(space="shared", sectors=0, lines=0, passes=40, fewest_passes=10)
+    lines = summary([report(site(), shared), report(site(kind="store"))]).splitlines()
     assert len(lines) == 5
-    assert lines[1].split() == "made-up load 32 10 40 4.00 1.00 100.0% 20".split()
+    assert lines[1].split() == "made-up load 32 10 4.00 1.00 100.0% 4.00 20".split()
     assert lines[2].split() == "store - 0 - - - -".split()
+    assert lines[3].split() == "made-up load - 0 - - - - 20".split()
     assert max(map(len, lines)) <= 100
 
 

@@ -1,0 +1,43 @@
+/*
+ * Barriers of the block: all threads have to come, and to the same one. Held to in plain runs as
+ * well as in traced ones.
+ */
+#include "sim/barriers.h"
+
+#include <string.h>
+
+#include "gpumem.h"
+
+static bool same_place(const gm_strand *a, const gm_strand *b)
+{
+    return a->line == b->line && (a->file == b->file || strcmp(a->file, b->file) == 0);
+}
+
+int gm_barrier_check(const gm_strand *strands, int threads, int done)
+{
+    if (done > 0) {
+        int waits = 0, ended = 0;
+        while (strands[waits].state != AT_BARRIER) {
+            waits++;
+        }
+        while (strands[ended].state != DONE) {
+            ended++;
+        }
+        gm_index e = strands[ended].index;
+        gm_fail(GM_ERROR_SIMULATION,
+                "a barrier that not all threads of the block reach: thread (%u, %u, %u) has ended",
+                e.x, e.y, e.z);
+        return waits;
+    }
+    for (int t = 1; t < threads; t++) {
+        if (!same_place(&strands[t], &strands[0])) {
+            gm_index first = strands[0].index;
+            gm_fail(GM_ERROR_SIMULATION,
+                    "a barrier that not all threads of the block reach: thread (%u, %u, %u) waits "
+                    "at another, %s:%d",
+                    first.x, first.y, first.z, strands[0].file, strands[0].line);
+            return t;
+        }
+    }
+    return -1;
+}

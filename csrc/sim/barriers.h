@@ -1,0 +1,29 @@
+/* The threads of a running block, and whether they meet as a barrier demands. */
+#ifndef GPUMEM_BARRIERS_H
+#define GPUMEM_BARRIERS_H
+
+#include "sim/fiber.h"
+#include "sim/lane.h"
+
+typedef enum gm_strand_state {
+    RUNNING,
+    AT_BARRIER,
+    AT_WARP,
+    DONE,
+} gm_strand_state;
+
+/* One thread of the block that is running. */
+typedef struct gm_strand {
+    gm_fiber *fiber; /* its own once it has waited */
+    gm_index index;
+    gm_strand_state state;
+    unsigned mask;    /* AT_WARP: the lanes it waits for */
+    const char *file; /* where it waits */
+    int line;
+} gm_strand;
+
+/* All threads wait at a barrier of the block or have ended, `done` of them: is that right? -1,
+ * or the thread that stands wrong; gm_last_error() then says how. */
+int gm_barrier_check(const gm_strand *strands, int threads, int done);
+
+#endif

@@ -1,0 +1,23 @@
+/* __pipeline_memcpy_async and what belongs to it, as simt.h uses them on the simulator. */
+#ifndef GPUMEM_SIM_PIPELINE_H
+#define GPUMEM_SIM_PIPELINE_H
+
+#include <stddef.h>
+
+#include "sim/lane.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Copies at once; the last zfill bytes become zero and are not read. */
+GM_HIDDEN void gm_sim_pipeline_copy(void *shared, const void *global, size_t size, size_t zfill,
+                                    const char *file, int line);
+GM_HIDDEN void gm_sim_pipeline_commit(const char *file, int line);
+GM_HIDDEN void gm_sim_pipeline_wait(size_t pending, const char *file, int line);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,87 @@
+/*
+ * Observer: reads of shared memory that nothing in the block has written.
+ *
+ * Threads run one after another, so the write may only be late: then two threads race, and that
+ * is what has to be said. So the first such read is kept in mind until the block meets.
+ */
+#include <stdlib.h>
+
+#include "sim/trace.h"
+
+typedef struct uninitialised {
+    uint32_t *words;  /* number of the block that wrote there last << 4 | which of the four bytes */
+    uint32_t block;   /* 28 bits */
+    uint32_t missing; /* bytes of the read that is kept in mind; 0: none */
+    gm_access read;
+    int thread;
+} uninitialised;
+
+static gm_status block_begins(void *state, gm_trace *trace)
+{
+    uninitialised *u = state;
+    (void)trace;
+    u->block = (u->block + 1) & 0xfffffff;
+    return GM_OK;
+}
+
+static gm_status look_back(void *state, gm_trace *trace)
+{
+    const uninitialised *u = state;
+    if (!u->missing) {
+        return GM_OK;
+    }
+    const gm_site *site = &trace->sites[u->read.site];
+    gm_trace_place(trace, site->file, site->line, u->thread);
+    return gm_fail(GM_ERROR_SIMULATION,
+                   "load of %u bytes of shared memory, %u of which nothing in the block has "
+                   "written: uninitialised",
+                   u->read.bytes, u->missing);
+}
+
+static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
+{
+    uninitialised *u = state;
+    bool store = trace->sites[access->site].kind == GM_STORE;
+    uintptr_t begin = gm_shared_offset(trace, access->address), end = begin + access->bytes;
+    uint32_t missing = 0;
+    if (!u->words) {
+        u->words = calloc(trace->shared_span / 4 + 1, sizeof *u->words);
+        if (!u->words) {
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for what is written in shared memory");
+        }
+    }
+    for (uintptr_t word = begin / 4; 4 * word < end; word++) {
+        uint32_t bytes = gm_bytes_of_word(word, begin, end);
+        uint32_t written = u->words[word] >> 4 == u->block ? u->words[word] & 0xF : 0;
+        if (store) {
+            u->words[word] = u->block << 4 | written | bytes;
+        } else {
+            missing += (uint32_t)__builtin_popcount(bytes & ~written);
+        }
+    }
+    if (missing && !u->missing) {
+        u->missing = missing;
+        u->read = *access;
+        u->thread = trace->thread;
+    }
+    return GM_OK;
+}
+
+static void end(void *state, gm_trace *trace)
+{
+    uninitialised *u = state;
+    (void)trace;
+    free(u->words);
+}
+
+const gm_observer gm_uninitialised_observer = {
+    .name = "uninitialised",
+    .state_bytes = sizeof(uninitialised),
+    .accesses = GM_SEES(GM_SPACE_SHARED),
+    .block = block_begins,
+    .block_end = look_back,
+    .barrier = look_back,
+    .access = shared_access,
+    .stopped = look_back,
+    .end = end,
+};

@@ -1,0 +1,13 @@
+/* a wait does not cover what was not committed */
+#include "../probe.h"
+
+GM_KERNEL(pipeline_not_committed, probe_args)
+{
+    int t = threadIdx.x;
+    int64_t i = probe_index();
+
+    __shared__ float held[64];
+    __pipeline_memcpy_async(&held[t], &a.in[i], 4);
+    __pipeline_wait_prior(0);
+    a.out[i] = held[t];
+}

@@ -1,0 +1,13 @@
+/* a tile transposed without a barrier */
+#include "../probe.h"
+
+GM_KERNEL(race_tile, probe_args)
+{
+    __shared__ float tile[8][9];
+    int x = threadIdx.x, y = threadIdx.y;
+    if (blockIdx.x > 0) {
+        return;
+    }
+    tile[y][x] = a.in[8 * y + x];
+    a.out[8 * y + x] = tile[x][y];
+}

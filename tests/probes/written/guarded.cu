@@ -1,0 +1,17 @@
+/* the tail is read only where it was filled */
+#include "../probe.h"
+
+GM_KERNEL(written_guarded, probe_args)
+{
+    int t = threadIdx.x;
+    int64_t i = probe_index();
+
+    __shared__ float held[64];
+    if (i < a.n) {
+        held[t] = a.in[i];
+    }
+    __syncthreads();
+    if (i < a.n) {
+        a.out[i] = held[t];
+    }
+}

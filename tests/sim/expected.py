@@ -1,0 +1,52 @@
+"""Faulty probes: what the error has to say, and where."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PROBES = Path(__file__).resolve().parent.parent / "probes"
+FAULTY = ("fault", "race", "unwritten", "meeting", "pipeline")
+CORRECT = ("pattern", "barrier", "order", "written", "pipelined", "bank")
+
+
+def names(probes, family):
+    (table,) = [f for f in probes.families() if f["name"] == family]
+    return [v["name"] for v in table["variants"]]
+
+
+def line_of(family, variant, text):
+    """Number of the one line of a probe that holds the text; text#2: of the second that does."""
+    text, _, nth = text.partition("#")
+    lines = (PROBES / family / f"{variant}.cu").read_text().splitlines()
+    found = [i for i, line in enumerate(lines, 1) if text in line]
+    assert nth or len(found) == 1, (variant, text, found)
+    return found[int(nth or 1) - 1]
+
+
+def faults(
+    probes, family, variant, where, thread, said, *, block=(0, 0, 0), n=256, stride=4, plain=False
+):
+    """Run it, and hold the error to kernel, line, block and thread.
+
+    In `said`, ``<text>`` stands for the file and the number of the line that holds the text.
+    """
+
+    def place(match):
+        return re.escape(f"{family}/{variant}.cu:{line_of(family, variant, match[1])}") + r"\b"
+
+    a = np.ones(n, np.float32)
+    with pytest.raises(probes.SimulationError, match=re.sub("<(.*?)>", place, said)) as caught:
+        if plain:
+            probes.call(family, variant, (a,), None, None, None, (0, stride))
+        else:
+            probes.traffic(family, variant, (a,), (0, stride))
+    error = caught.value
+    assert error.kernel == f"{family}_{variant}"
+    assert error.file == f"tests/probes/{family}/{variant}.cu"
+    assert error.line == line_of(family, variant, where)
+    assert (error.block, error.thread) == (block, thread)
+    assert f"block {block}, thread {thread}: " in str(error)

@@ -1,0 +1,117 @@
+"""Waits that do not cover their asynchronous copy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from expected import faults, names
+
+COPY = "__pipeline_memcpy_async"
+
+# variant, what stands on the line, block, thread, what is said
+PIPELINE = [
+    ("no_wait", "value =", 0, 0, rf"reads .*\(0, 0, 0\) at .*<{COPY}> writes, and no wait"),
+    ("not_committed", "a.out", 0, 0, rf"reads .*<{COPY}> writes, and .* not even committed"),
+    ("waits_for_too_few", "a.out", 0, 0, rf"reads .*<{COPY}#2> writes, and no wait of"),
+    (
+        "commit_in_branch",
+        "sum +=",
+        0,
+        0,
+        rf"reads .*\(0, 0, 0\) at .*<{COPY}#1> writes, and no wait",
+    ),
+    ("other_no_barrier", COPY, 0, 1, r"writes over what thread \(0, 0, 0\) read at .*<a.out>"),
+    ("barrier_before_wait", "a.out", 0, 0, rf"reads .* thread \(63, 0, 0\) at .*<{COPY}> writes"),
+    ("one_waits_for_all", "a.out", 0, 0, rf"reads .*\(63, 0, 0\) at .*<{COPY}> .* no wait of that"),
+    ("overwritten", "held[t] = 0", 0, 0, rf"writes over what .*<{COPY}> writes, and no wait"),
+    ("copied_twice", f"{COPY}#2", 0, 0, rf"writes over what .*<{COPY}#1> writes, and no wait"),
+    ("refilled_too_early", "sum +=", 0, 32, rf"reads .*\(31, 0, 0\) at .*<{COPY}> .* no barrier"),
+    ("never_waited", COPY, 0, 0, r"asynchronous copy that no wait covers before its thread ends"),
+    ("never_committed", COPY, 0, 7, r"asynchronous copy that is never committed"),
+    ("last_group_unwaited", COPY, 0, 0, r"asynchronous copy that no wait covers"),
+    ("misaligned", COPY, 0, 0, r"no multiples of its size"),
+    ("twelve_bytes", COPY, 0, 0, r"of other than 4, 8 or 16 bytes"),
+    ("filled_up_too_far", COPY, 0, 0, r"fills up with more than its size"),
+    ("out_of_shared", COPY, 0, 0, r"not from global to shared memory"),
+    ("past_end", COPY, 1, 0, r"load of 16 bytes out of bounds"),
+]
+
+
+@pytest.mark.parametrize(
+    ("variant", "where", "block", "thread", "said"), PIPELINE, ids=lambda v: str(v)
+)
+def test_faults(probes, variant, where, block, thread, said):
+    faults(probes, "pipeline", variant, where, (thread, 0, 0), said, block=(block, 0, 0))
+
+
+def test_every_fault_is_here(probes):
+    assert {row[0] for row in PIPELINE} == set(names(probes, "pipeline"))
+
+
+@pytest.mark.parametrize("variant", ["misaligned", "twelve_bytes", "filled_up_too_far"])
+def test_a_plain_run_refuses_impossible_copies(probes, variant):
+    said = next(row[4] for row in PIPELINE if row[0] == variant)
+    faults(probes, "pipeline", variant, COPY, (0, 0, 0), said, plain=True)
+
+
+def test_a_commit_in_the_branch_is_caught_in_the_tail_alone(probes):
+    """Rounds 0 to n - 3 are covered; the one before last is not, so no shorter row is wrong."""
+    for rounds in (0, 1, 2, 3, 4, 5, 9):
+        a = np.ones(64 * max(rounds, 1), np.float32)
+        if rounds <= 3:
+            # Every group of the first fill is committed, and there is no more to come.
+            continue
+        faults(
+            probes,
+            "pipeline",
+            "commit_in_branch",
+            "sum +=",
+            (0, 0, 0),
+            "no wait of that thread covers",
+            n=len(a),
+            stride=rounds,
+        )
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 3, 4, 5, 9])
+@pytest.mark.parametrize("variant", ["rolling", "ring_of_tiles"])
+def test_a_rolling_pipeline_sums_its_row(probes, rng, variant, rounds):
+    a = rng.integers(-50, 50, 64 * max(rounds, 1)).astype(np.float32)
+    wanted = a.reshape(-1, 64)[:rounds].sum(axis=0)
+    for result in (
+        probes.traffic("pipelined", variant, (a,), (0, rounds))["result"],
+        probes.call("pipelined", variant, (a,), None, None, None, (0, rounds)),
+    ):
+        assert np.array_equal(result[:64], wanted if variant == "rolling" else wanted[::-1])
+
+
+@pytest.mark.parametrize("n", [4, 61, 64, 65, 255, 256, 257, 1000])
+def test_no_false_alarm(probes, rng, n):
+    for variant in names(probes, "pipelined"):
+        rolls = variant in ("rolling", "ring_of_tiles")  # over rows of 64
+        a = rng.standard_normal(-(-n // 64) * 64 if rolls else n, dtype=np.float32)
+        traced = probes.traffic("pipelined", variant, (a,), (0, n // 64))["result"]
+        plain = probes.call("pipelined", variant, (a,), None, None, None, (0, n // 64))
+        if variant in ("one", "zero_fill", "empty_groups"):
+            assert np.array_equal(traced, a) and np.array_equal(plain, a), variant
+
+
+def test_an_asynchronous_copy_is_a_load_and_a_store_of_the_warp(probes):
+    a = np.ones(256, np.float32)
+    report = probes.traffic("pipelined", "one", (a,), (0, 1))
+    load, store = (
+        next(s for s in report["sites"] if (s["space"], s["kind"]) == which)
+        for which in (("global", "load"), ("shared", "store"))
+    )
+    assert load["line"] == store["line"]
+    for site in (load, store):
+        assert (site["requests"], site["lanes"], site["width"], site["bytes"]) == (8, 256, 32, 1024)
+    assert load["sectors"] == 32
+    assert (store["passes"], store["fewest_passes"]) == (8, 8)
+
+
+def test_bytes_that_become_zero_are_not_read(probes):
+    a = np.ones(5, np.float32)  # one vector, and a quarter of the next
+    report = probes.traffic("pipelined", "zero_fill", (a,), (0, 1))
+    loads = [s for s in report["sites"] if (s["space"], s["kind"]) == ("global", "load")]
+    assert sum(s["bytes"] for s in loads) == 20

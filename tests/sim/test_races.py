@@ -1,0 +1,153 @@
+"""Two threads at one byte, with no order between: each such kernel is stopped, no other is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from expected import faults, names
+
+# variant, what stands on the line, thread, what is said (<text> is the place of another line)
+SHARED = [
+    (
+        "read_before",
+        "held[t] =",
+        1,
+        r"\(1, 0, 0\) writes over what .*\(0, 0, 0\) read at .*<next =>",
+    ),
+    (
+        "read_after",
+        "float before",
+        1,
+        r"\(1, 0, 0\) reads what .*\(0, 0, 0\) wrote at .*<held[t] =>",
+    ),
+    ("reuse", "sum +=", 32, r"reads what thread \(31, 0, 0\) wrote at .*<held[t] =>"),
+    ("same_byte", "flag = 1", 1, r"writes over what thread \(0, 0, 0\) wrote at .*<flag = 1>"),
+    ("across_warps", "held[t] =", 32, r"writes over what thread \(0, 0, 0\) read at .*<a.out>"),
+    ("across_halves", "a.out", 0, r"reads what thread \(16, 0, 0\) wrote at .*<held[t] =>"),
+    ("one_lane_left_out", "held[t + 1]", 30, r"reads what thread \(31, 0, 0\) wrote at .*<a.in>"),
+    ("meets_too_early", "held[t] =", 1, r"writes over what thread \(0, 0, 0\) read at .*<a.out>"),
+    ("byte_overlap", "held[t] = 1", 1, r"writes over what thread \(0, 0, 0\) wrote at .*<= 2>"),
+    (
+        "vector_overlap",
+        "held[t] =",
+        1,
+        r"writes over what thread \(0, 0, 0\) wrote at .*<parts[4 * t + 4 <>",
+    ),
+    (
+        "last_warp",
+        "held[t + 32]",
+        1,
+        r"writes over what thread \(0, 0, 0\) read at .*<held[t + width]>",
+    ),
+    (
+        "scan_in_place",
+        "held[t - delta]",
+        2,
+        r"reads what thread \(1, 0, 0\) wrote at .*<held[t - delta]>",
+    ),
+    ("histogram", "bins[(int)", 1, r"reads what thread \(0, 0, 0\) wrote at .*<bins[(int)>"),
+    ("dynamic", "held[t] =", 32, r"writes over what thread \(31, 0, 0\) read at .*<a.out>"),
+]
+ENGINE = [
+    ("bulk_read_at_once", "a.out", 0, r"reads what .*\(0, 0, 0\) at .*<bulk_load> writes, without"),
+    ("bulk_waits_alone", "a.out", 1, r"reads .*<bulk_load> writes, with no barrier after .*\(0, 0"),
+    ("bulk_barrier_is_no_wait", "value =", 0, r"reads .*<bulk_load> writes, without waiting for"),
+    ("bulk_overwritten", "chunk[5]", 0, r"writes over .*<bulk_store> reads, without waiting until"),
+    (
+        "bulk_overwritten_later",
+        "= 1",
+        1,
+        r"writes over .*<bulk_store> reads, with no barrier after",
+    ),
+    ("bulk_store_unwaited", "bulk_store(", 0, r"the thread ends without waiting until"),
+    (
+        "bulk_store_too_early",
+        "bulk_store(",
+        63,
+        r"engine read what thread \(1, 0, 0\) wrote .*<chunk[t] =>",
+    ),
+    ("bulk_refilled", "a.out", 1, r"reads what the copy of thread \(0, 0, 0\) at .*<bulk_load>"),
+    ("bulk_never_waited", "bulk_load", 0, r"for which nobody waits before the block ends"),
+    ("mbarrier_unready", "mbarrier_wait", 1, r"an mbarrier that thread \(0, 0, 0\) initialised"),
+]
+GLOBAL = [
+    ("blocks_overlap", "= 1", 0, r"block \(1, 0, 0\) writes .*block \(0, 0, 0\) wrote at .*<= 2>"),
+    (
+        "blocks_neighbour",
+        "a.out[i] +=",
+        0,
+        r"block \(1, 0, 0\) reads .*\(0, 0, 0\) wrote at .*<+=>",
+    ),
+    (
+        "blocks_in_place",
+        "= next",
+        0,
+        r"block \(1, 0, 0\) writes .*\(0, 0, 0\) read at .*<float next>",
+    ),
+    ("blocks_one_total", "a.out[0]", 0, r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote .*<a.out>"),
+    ("blocks_share_a_byte", "bytes[3", 0, r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote"),
+]
+
+
+@pytest.mark.parametrize(("variant", "where", "thread", "said"), SHARED, ids=lambda v: str(v))
+def test_threads_of_a_block(probes, variant, where, thread, said):
+    faults(probes, "race", variant, where, (thread, 0, 0), said + ", with no barrier between")
+
+
+def test_threads_of_a_block_in_two_dimensions(probes):
+    said = r"a race: thread \(0, 1, 0\) writes over what thread \(1, 0, 0\) read at .*<a.out>"
+    faults(probes, "race", "tile", "a.in", (0, 1, 0), said)
+
+
+@pytest.mark.parametrize(("variant", "where", "thread", "said"), ENGINE, ids=lambda v: str(v))
+def test_copies_by_an_engine(probes, variant, where, thread, said):
+    n = 64 if variant == "mbarrier_unready" else 256
+    faults(probes, "race", variant, where, (thread, 0, 0), said, n=n)
+
+
+@pytest.mark.parametrize(("variant", "where", "thread", "said"), GLOBAL, ids=lambda v: str(v))
+def test_blocks(probes, variant, where, thread, said):
+    faults(probes, "race", variant, where, (thread, 0, 0), said, block=(1, 0, 0))
+
+
+def test_every_race_is_here(probes):
+    listed = {"tile"} | {row[0] for row in SHARED + ENGINE + GLOBAL}
+    assert listed == set(names(probes, "race"))
+
+
+def test_a_race_is_found_in_a_later_block(probes):
+    """Only the block with two elements in one bin."""
+    a = np.arange(256, dtype=np.float32)
+    a[200] = a[201]
+    with pytest.raises(probes.SimulationError, match="a race") as caught:
+        probes.traffic("race", "histogram", (a,), (0, 1))
+    assert (caught.value.block, caught.value.thread) == ((3, 0, 0), (9, 0, 0))
+    a[200] = 200
+    probes.traffic("race", "histogram", (a,), (0, 1))
+
+
+BULK = 64  # elements of a block that are copied whole
+
+
+@pytest.mark.parametrize("n", [1, 31, 63, 64, 65, 200, 256, 1000, 4096])
+def test_no_false_alarm(probes, rng, n):
+    for variant in names(probes, "order"):
+        whole = variant.startswith(("bulk", "arrival", "tile"))
+        count = -(-n // 128) * 128 if whole else n
+        a = rng.standard_normal(count, dtype=np.float32)
+        for stride in (0, 1):
+            traced = probes.traffic("order", variant, (a,), (0, stride))["result"]
+        plain = probes.call("order", variant, (a,), None, None, None, (0, 1))
+        if variant not in ("leaves_after", "tile", "blocks_own_bytes"):  # they leave elements alone
+            assert np.array_equal(traced, plain), variant
+
+
+def test_what_waits_brings(probes, rng):
+    a = rng.standard_normal(256, dtype=np.float32)
+    reversed_blocks = a.reshape(-1, 64)[:, ::-1].ravel()
+    for variant in ("bulk_all_wait", "bulk_one_waits"):
+        assert np.array_equal(
+            probes.traffic("order", variant, (a,), (0, 1))["result"], reversed_blocks
+        )
+    got = probes.traffic("order", "arrival_orders", (a,), (0, 1))["result"]
+    assert np.array_equal(got, 2 * a)
