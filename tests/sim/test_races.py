@@ -149,5 +149,10 @@ def test_what_waits_brings(probes, rng):
         assert np.array_equal(
             probes.traffic("order", variant, (a,), (0, 1))["result"], reversed_blocks
         )
+    neighbours = a + a.reshape(-1, 2)[:, ::-1].ravel()
+    report = probes.traffic("order", "bulk_last_warp_asks", (a,), (0, 1))
+    assert np.array_equal(report["result"], neighbours)
+    # Warps that waited for a later one still make whole requests: 4 blocks, 3 rounds, 2 warps.
+    assert [s["requests"] for s in report["sites"] if s["lanes"] == 768] == [24] * 2
     got = probes.traffic("order", "arrival_orders", (a,), (0, 1))["result"]
     assert np.array_equal(got, 2 * a)
