@@ -9,6 +9,7 @@ typedef enum gm_strand_state {
     RUNNING,
     AT_BARRIER,
     AT_WARP,
+    AT_MBARRIER,
     DONE,
 } gm_strand_state;
 
@@ -17,7 +18,9 @@ typedef struct gm_strand {
     gm_fiber *fiber; /* its own once it has waited */
     gm_index index;
     gm_strand_state state;
-    unsigned mask;    /* AT_WARP: the lanes it waits for */
+    unsigned mask;            /* AT_WARP: the lanes it waits for */
+    const uint64_t *mbarrier; /* AT_MBARRIER: whose phase of this parity it waits for */
+    uint32_t parity;
     const char *file; /* where it waits */
     int line;
 } gm_strand;

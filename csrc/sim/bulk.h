@@ -2,6 +2,7 @@
 #ifndef GPUMEM_SIM_BULK_H
 #define GPUMEM_SIM_BULK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sim/lane.h"
@@ -26,6 +27,8 @@ GM_HIDDEN void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes, GM_FILE
 GM_HIDDEN void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes, const char *file,
                                         int line);
 GM_HIDDEN void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, int line);
+/* Is the phase of this parity complete? */
+GM_HIDDEN bool gm_sim_mbarrier_passed(const uint64_t *barrier, uint32_t parity);
 GM_HIDDEN void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t *barrier,
                                 const char *file, int line);
 GM_HIDDEN void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file,

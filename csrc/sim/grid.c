@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "sim/barriers.h"
+#include "sim/bulk.h"
 #include "sim/fiber.h"
 #include "sim/hooks.h"
 #include "sim/trace.h"
@@ -51,7 +52,7 @@ typedef struct worker {
     int threads; /* per block */
     int running; /* the thread that runs now */
     int next_fresh, end_fresh;
-    int done, at_warp;
+    int done, at_warp, at_mbarrier;
     int64_t barriers, warps;
     uint64_t deposit[GM_WARP], exchanged[GM_WARP];
     bool failed;                  /* the error record says how */
@@ -186,6 +187,16 @@ void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
     wait_as(w, AT_WARP, file, line);
 }
 
+void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file, int line)
+{
+    worker *w = current;
+    gm_strand *s = &w->strands[w->running];
+    s->mbarrier = mbarrier;
+    s->parity = parity;
+    w->at_mbarrier++;
+    wait_as(w, AT_MBARRIER, file, line);
+}
+
 uint64_t gm_sim_exchanged(unsigned lane)
 {
     return current->exchanged[lane % GM_WARP];
@@ -249,8 +260,10 @@ static gm_status settle_warp(worker *w, int first, int last)
 {
     while (w->at_warp > 0) {
         unsigned waiting = 0, released = 0;
+        bool later = false; /* lanes that may yet come */
         for (int t = first; t < last; t++) {
             waiting |= (unsigned)(w->strands[t].state == AT_WARP) << (t - first);
+            later = later || w->strands[t].state == AT_MBARRIER;
         }
         unsigned present = last - first == GM_WARP ? ~0u : (1u << (last - first)) - 1;
         for (int t = first; t < last; t++) {
@@ -272,6 +285,9 @@ static gm_status settle_warp(worker *w, int first, int last)
             }
         }
         if (!released) {
+            if (!waiting || later) {
+                return GM_OK;
+            }
             int t = first + __builtin_ctz(waiting);
             w->lane->thread_index = w->strands[t].index;
             gm_fail(GM_ERROR_SIMULATION,
@@ -291,6 +307,30 @@ static gm_status settle_warp(worker *w, int first, int last)
                 if (w->failed) {
                     return gm_last_error()->status;
                 }
+            }
+        }
+    }
+    return GM_OK;
+}
+
+/* Lanes of a warp that wait for each other or on mbarriers go on, as far as they can now. */
+static gm_status run_waiting(worker *w, int first, int last, bool *progress)
+{
+    for (bool again = true; again;) {
+        gm_status status = w->at_warp > 0 ? settle_warp(w, first, last) : GM_OK;
+        if (status != GM_OK) {
+            return status;
+        }
+        again = false;
+        for (int t = first; w->at_mbarrier > 0 && t < last; t++) {
+            const gm_strand *s = &w->strands[t];
+            if (s->state == AT_MBARRIER && gm_sim_mbarrier_passed(s->mbarrier, s->parity)) {
+                w->at_mbarrier--;
+                resume(w, t);
+                if (w->failed) {
+                    return gm_last_error()->status;
+                }
+                again = *progress = true;
             }
         }
     }
@@ -344,8 +384,9 @@ static gm_status run_warp(worker *w, int first, int last, bool fresh)
             status = w->failed ? gm_last_error()->status : w->slow ? look_up(w) : GM_OK;
         }
     }
-    if (status == GM_OK && w->at_warp > 0) {
-        status = settle_warp(w, first, last);
+    if (status == GM_OK && w->at_warp + w->at_mbarrier > 0) {
+        bool progress;
+        status = run_waiting(w, first, last, &progress);
     }
     if (status == GM_OK && w->trace) {
         status = gm_trace_flush(w->trace, first / GM_WARP);
@@ -365,6 +406,38 @@ static gm_status meet(worker *w)
     }
     w->barriers++;
     return w->trace ? locate_traced(w, gm_trace_barrier(w->trace)) : GM_OK;
+}
+
+/* Some warps wait on mbarriers that other warps may have served since. */
+static gm_status serve_mbarriers(worker *w)
+{
+    while (w->at_mbarrier > 0) {
+        bool progress = false;
+        for (int first = 0; first < w->threads; first += GM_WARP) {
+            int last = first + GM_WARP < w->threads ? first + GM_WARP : w->threads;
+            gm_status status = run_waiting(w, first, last, &progress);
+            if (status == GM_OK && w->trace) {
+                status = gm_trace_flush(w->trace, first / GM_WARP);
+            }
+            if (status != GM_OK) {
+                return status;
+            }
+        }
+        if (!progress) {
+            int t = 0;
+            while (w->strands[t].state != AT_MBARRIER) {
+                t++;
+            }
+            w->lane->thread_index = w->strands[t].index;
+            gm_fail(GM_ERROR_SIMULATION, "waits on an mbarrier whose bytes never come");
+            return locate(w, w->strands[t].file, w->strands[t].line);
+        }
+        gm_status status = look_up(w);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
+    return GM_OK;
 }
 
 static gm_status run_block(worker *w, int64_t number)
@@ -394,6 +467,10 @@ static gm_status run_block(worker *w, int64_t number)
             if (status != GM_OK) {
                 return status;
             }
+        }
+        gm_status status = serve_mbarriers(w);
+        if (status != GM_OK) {
+            return status;
         }
     }
     w->warps += (w->threads + GM_WARP - 1) / GM_WARP;
@@ -457,7 +534,7 @@ static worker *worker_take(shared_state *shared, bool polls)
     w->shared = shared;
     w->trace = NULL;
     w->polls = polls;
-    w->at_warp = 0;
+    w->at_warp = w->at_mbarrier = 0;
     w->barriers = w->warps = 0;
     w->threads = (int)(grid->block.x * grid->block.y * grid->block.z);
     free(w->strands);

@@ -37,6 +37,10 @@ GM_HIDDEN void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, 
 GM_HIDDEN uint64_t gm_sim_exchanged(unsigned lane);
 GM_HIDDEN unsigned gm_sim_lane(void);
 
+/* Other threads run until the phase of this parity is complete; a fault if it never is. */
+GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file,
+                                     int line);
+
 /* Stops the kernel with an error at this place. */
 GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault(const char *file, int line, const char *what);
 

@@ -1,0 +1,25 @@
+/* only the thread that asked for a bulk store can wait for it */
+#include "../probe.h"
+
+#include "bulk.h"
+
+GM_KERNEL(race_bulk_another_waits, probe_args)
+{
+    int t = threadIdx.x;
+
+    __shared__ __align__(16) float chunk[64];
+    chunk[t] = a.in[t];
+    __syncthreads();
+    if (t == 0) {
+        gm_bulk_store(a.out, chunk, 256, gm_evict_first());
+    }
+    __syncwarp();
+    if (t == 1) {
+        gm_bulk_wait_read();
+        chunk[1] = 0;
+    }
+    __syncwarp();
+    if (t == 0) {
+        gm_bulk_wait_read();
+    }
+}
