@@ -65,8 +65,9 @@ enum {
     GM_MAX_PARAMETERS = 12, /* keyword parameters of one family */
     GM_MAX_ARGS = 1024,     /* bytes of a family's argument struct */
     GM_WARP = 32,
-    GM_SECTOR = 32, /* bytes */
-    GM_LINE = 128,  /* bytes */
+    GM_POWERS = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16, /* itemsizes of whole units */
+    GM_SECTOR = 32,                                          /* bytes */
+    GM_LINE = 128,                                           /* bytes */
 };
 
 /* Memory of a backend, laid out by NumPy's rules (strides in bytes, any sign). */
@@ -228,6 +229,14 @@ gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *pla
 
 /* Has the last dimension no gaps? */
 bool gm_rows_contiguous(const gm_array *array);
+
+/* Largest power of two up to 16 that divides the value: the widest unit for addresses and sizes
+ * that are its bits. */
+int gm_width_dividing(uintptr_t bits);
+
+/* The first of these variants, a list that ends with NULL, that fits; else the last resort. */
+const gm_variant *gm_first_that_fits(const gm_call *call, const char *const *names,
+                                     const char *last_resort);
 
 /* Blocks of a one-dimensional grid-stride kernel over so many elements: at least one, at most
  * max_blocks, or the variant's own cap where that is 0. */

@@ -115,6 +115,27 @@ bool gm_variant_can(const gm_variant *variant, const gm_call *call)
     return status == GM_OK;
 }
 
+int gm_width_dividing(uintptr_t bits)
+{
+    int width = 16;
+    while (bits & (uintptr_t)(width - 1)) {
+        width /= 2;
+    }
+    return width;
+}
+
+const gm_variant *gm_first_that_fits(const gm_call *call, const char *const *names,
+                                     const char *last_resort)
+{
+    for (; *names; names++) {
+        const gm_variant *variant = gm_find_variant(call->family, *names);
+        if (variant && gm_variant_can(variant, call)) {
+            return variant;
+        }
+    }
+    return gm_find_variant(call->family, last_resort);
+}
+
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan)
 {
     if (!*variant) {

@@ -27,7 +27,7 @@ from ._core import (
 )
 from .bench import BenchResult, bench
 from .devices import info
-from .functions import copy, transpose
+from .functions import copy, gather, shift_points, strided_read, strided_write, transpose
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -45,8 +45,12 @@ __all__ = [
     "bench",
     "copy",
     "families",
+    "gather",
     "info",
     "results",
+    "shift_points",
+    "strided_read",
+    "strided_write",
     "synchronize",
     "to_device",
     "traffic",

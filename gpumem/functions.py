@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._core import DeviceArray, Stream
 
-__all__ = ["copy", "transpose"]
+__all__ = ["copy", "gather", "shift_points", "strided_read", "strided_write", "transpose"]
 
 _call = _core.call
 
@@ -111,6 +111,360 @@ def copy(
     return _call("copy", variant, (a,), out, stream, backend, parameters)
 
 
+def _integer(name: str, value: Any) -> int:
+    """Return any integer; slices cut off what is past the ends, and so do 64 bits."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, not a bool")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
+    return max(-(2**63), min(number, 2**63 - 1))
+
+
+def _slice_parameters(offset: int = 1, stride: int = 2) -> tuple[int, ...]:
+    return _integer("offset", offset), _integer("stride", stride)
+
+
+def strided_read(
+    a: ArrayLike | DeviceArray,
+    offset: int = 1,
+    stride: int = 2,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: Stream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Read every so many elements: the result is ``a[offset::stride]``.
+
+    An offset moves the requests of a warp off the boundaries of sectors, a stride spreads
+    them over more sectors.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray, shape (n,)
+        What to read: any stride of its own, any dtype of plain bytes in native order.
+    offset, stride : int
+        As in a slice: negative ones count from the end and go backwards, what is past the ends
+        is cut off. `stride` is not 0.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" is the fastest for these arguments and takes
+        every layout and every element size.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, of its shape and dtype, apart from `a`.
+    stream : Stream, optional
+        The queue that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
+        arrays are worked on where they are.
+    Returns
+    -------
+    ndarray or DeviceArray
+        A contiguous array equal to ``a[offset::stride]``, byte for byte: on the host if `a` is
+        there, on the device if `a` is. It is `out` where that is given.
+
+    Raises
+    ------
+    TypeError
+        If `a` holds Python objects, or another argument is of the wrong type.
+    ValueError
+        If `a` is not one-dimensional, `stride` is 0, there is no such variant, a named variant
+        cannot take these arrays, or `out` does not fit.
+    UnavailableError
+        If the backend or the variant is not here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    {variants}
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.strided_read(np.arange(10), 1, 3)
+    array([1, 4, 7])
+    """
+    parameters = _slice_parameters(offset, stride)
+    return _call("strided_read", variant, (a,), out, stream, backend, parameters)
+
+
+def strided_write(
+    out: Any,
+    a: ArrayLike | DeviceArray,
+    offset: int = 1,
+    stride: int = 2,
+    *,
+    variant: str = "auto",
+    stream: Stream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Write every so many elements, in place: ``out[offset::stride] = a``.
+
+    Parameters
+    ----------
+    out : ndarray or DeviceArray, shape (n,)
+        What to write to; its other elements stay. On the host any stride of its own.
+    a : array_like or DeviceArray
+        As many elements as the slice has, of the dtype of `out`, apart from it in memory.
+    offset, stride : int
+        As in a slice: negative ones count from the end and go backwards, what is past the ends
+        is cut off. `stride` is not 0.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" is the fastest for these arguments and takes
+        every layout and every element size.
+    stream : Stream, optional
+        The queue that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
+        arrays are worked on where they are.
+    Returns
+    -------
+    ndarray or DeviceArray
+        `out`.
+
+    Raises
+    ------
+    TypeError
+        If `out` is no array, the dtypes differ, or another argument is of the wrong type.
+    ValueError
+        If an array is not one-dimensional, `a` has not the slice's length, `stride` is 0, the
+        arrays overlap, `out` cannot be written, there is no such variant, or a named variant
+        cannot take these arrays. Nothing was written then.
+    UnavailableError
+        If the backend or the variant is not here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    {variants}
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.strided_write(np.zeros(5, int), np.array([7, 8]), 1, 2)
+    array([0, 7, 0, 8, 0])
+    """
+    parameters = _slice_parameters(offset, stride)
+    return _call("strided_write", variant, (out, a), None, stream, backend, parameters)
+
+
+def _gather_parameters() -> tuple[int, ...]:
+    return ()
+
+
+def gather(
+    a: ArrayLike | DeviceArray,
+    index: ArrayLike | DeviceArray,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: Stream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Read elements by their places: the result is ``a[index]``.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray, shape (n,)
+        What to read: any stride of its own, any dtype of plain bytes in native order.
+    index : array_like or DeviceArray of int32 or int64
+        The places, in an array of any shape; negative ones count from the end.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" is the fastest for these arguments and takes
+        every layout and every element size.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, of the shape of `index` and the dtype of `a`, apart
+        from both.
+    stream : Stream, optional
+        The queue that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
+        arrays are worked on where they are.
+    Returns
+    -------
+    ndarray or DeviceArray
+        A contiguous array equal to ``a[index]``, byte for byte: on the host if the inputs are
+        there, on the device if they are. It is `out` where that is given.
+
+    Raises
+    ------
+    IndexError
+        If a place is outside of ``-n`` to ``n - 1``. Every place is looked at before the first
+        is read, so nothing was written then; on device arrays the call waits for that.
+    TypeError
+        If `a` holds Python objects, or `index` is not of int32 or int64.
+    ValueError
+        If `a` is not one-dimensional, there is no such variant, a named variant cannot take
+        these arrays, or `out` does not fit.
+    UnavailableError
+        If the backend or the variant is not here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    {variants}
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.gather(np.array([10, 20, 30]), np.array([[2, 0], [-1, 1]]))
+    array([[30, 10],
+           [30, 20]])
+    """
+    return _call("gather", variant, (a, index), out, stream, backend, ())
+
+
+def _shift_points_parameters(dx: float = 1.0, dy: float = -1.0) -> tuple[float, ...]:
+    return tuple(_real(name, value) for name, value in (("dx", dx), ("dy", dy)))
+
+
+def _real(name: str, value: Any) -> float:
+    if isinstance(value, bool | str | bytes):
+        raise TypeError(f"{name} must be a float, not {type(value).__name__}")
+    try:
+        return float(value)
+    except TypeError:
+        raise TypeError(f"{name} must be a float, not {type(value).__name__}") from None
+
+
+def _as_pairs(p: Any) -> Any:
+    """An array of structures with the fields x and y as one of shape (n, 2); others as they are."""
+    dtype = getattr(p, "dtype", None)
+    names = getattr(dtype, "names", None)
+    if names is None:
+        return p
+    fields = [dtype[name] for name in names]
+    if names != ("x", "y") or fields[0] != fields[1] or dtype.itemsize != 2 * fields[0].itemsize:
+        raise TypeError(
+            f"p has dtype {dtype}, accepted are float32, float64, and structures of two of them "
+            "named x and y, without padding"
+        )
+    if p.ndim != 1:
+        raise ValueError(f"p has {p.ndim} dimensions, expected 1 for structures")
+    if not isinstance(p, _core.DeviceArray):
+        import numpy as np
+
+        p = np.ascontiguousarray(p)
+    return p.view(fields[0]).reshape(-1, 2)
+
+
+def shift_points(
+    p: ArrayLike | DeviceArray,
+    dx: float,
+    dy: float,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: Stream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Move points of the plane: the result is `p` with dx added to every x, dy to every y.
+
+    The layout of `p` is the lesson: as an array of structures x and y of a point are
+    neighbours, as a structure of arrays all x are, and then all y.
+
+    Parameters
+    ----------
+    p : array_like or DeviceArray of float32 or float64
+        The points: of shape (n, 2), an array of structures; or (2, n), a structure of arrays;
+        or of shape (n,) with a structured dtype whose fields are x and y, of one type and
+        without padding. (2, 2) is read as (n, 2), but by the variant ``soa``. On the device
+        it is contiguous.
+    dx, dy : float
+        How far; rounded to the type of the points.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" is the fastest for this layout.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, of the shape and dtype of `p`, apart from it.
+    stream : Stream, optional
+        The queue that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
+        arrays are worked on where they are.
+    Returns
+    -------
+    ndarray or DeviceArray
+        A new array like `p`: on the host if `p` is there, on the device if `p` is. It is `out`
+        where that is given.
+
+    Raises
+    ------
+    TypeError
+        If `p` has another dtype, or dx or dy is no number.
+    ValueError
+        If `p` has another shape, a named variant is for the other layout or cannot take these
+        arrays, there is no such variant, or `out` does not fit.
+    UnavailableError
+        If the backend or the variant is not here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    {variants}
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.shift_points(np.zeros((2, 2), "f4"), 1, 0.5)
+    array([[1. , 0.5],
+           [1. , 0.5]], dtype=float32)
+    """
+    parameters = _shift_points_parameters(dx, dy)
+    pairs = _as_pairs(p)
+    if pairs is p:
+        return _call("shift_points", variant, (p,), out, stream, backend, parameters)
+    into = out
+    if out is not None:
+        if getattr(out, "dtype", None) != p.dtype:
+            raise TypeError(f"out has dtype {getattr(out, 'dtype', None)}, expected {p.dtype}")
+        into = out if out.ndim != 1 else _view_of(out, pairs.dtype)
+    result = _call("shift_points", variant, (pairs,), into, stream, backend, parameters)
+    return result.reshape(-1).view(p.dtype) if out is None else out
+
+
+def _view_of(out: Any, dtype: Any) -> Any:
+    """The same memory as pairs; an array whose points are not neighbours cannot be written so."""
+    pairs = out.view(dtype)
+    return pairs.reshape(-1, 2)
+
+
 def _transpose_parameters(block: tuple[int, int] | None = None) -> tuple[int, ...]:
     if block is None:
         return (0, 0)
@@ -195,14 +549,18 @@ def transpose(
 
 # ---- for the instruments ------------------------------------------------------------------
 
-_PARAMETERS: dict[str, Callable[..., tuple[int, ...]]] = {
+_PARAMETERS: dict[str, Callable[..., tuple[float, ...]]] = {
     "copy": _copy_parameters,
+    "strided_read": _slice_parameters,
+    "strided_write": _slice_parameters,
+    "gather": _gather_parameters,
+    "shift_points": _shift_points_parameters,
     "transpose": _transpose_parameters,
 }
 
 
-def parameters(family: str, keywords: dict[str, Any]) -> tuple[int, ...]:
-    """Return the integers of a family's row for the keywords of its function.
+def parameters(family: str, keywords: dict[str, Any]) -> tuple[float, ...]:
+    """Return the numbers of a family's row for the keywords of its function.
 
     Raises
     ------

@@ -22,17 +22,6 @@ static gm_status copy_result(gm_call *call)
     return GM_OK;
 }
 
-/* The first of these that fits; the driver's copy fits everything that is contiguous. */
-static const gm_variant *first_that_fits(const gm_call *call, const char *const *names)
-{
-    const gm_variant *found = NULL;
-    for (; !found && *names; names++) {
-        const gm_variant *variant = gm_find_variant(call->family, *names);
-        found = variant && gm_variant_can(variant, call) ? variant : NULL;
-    }
-    return found ? found : gm_find_variant(call->family, "memcpy");
-}
-
 /*
  * A short copy waits for memory once and wants all of it in flight; a long one wants a narrow
  * window of memory. Measured on an H200, the two meet where a short copy's streaming hints start
@@ -46,10 +35,10 @@ static const gm_variant *copy_choose(const gm_call *call)
     const gm_figures *device = call->device;
 
     if (!call->in[0].contiguous) {
-        return first_that_fits(call, any_layout);
+        return gm_first_that_fits(call, any_layout, "memcpy");
     }
     int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
-    return first_that_fits(call, call->in[0].bytes <= wave / 2 ? shorter : longer);
+    return gm_first_that_fits(call, call->in[0].bytes <= wave / 2 ? shorter : longer, "memcpy");
 }
 
 /* The input as few dimensions as possible, innermost first, which is a run of bytes. */
@@ -73,16 +62,6 @@ static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride
     return last + 1;
 }
 
-/* Largest power of two up to 16 that divides the value. */
-static int width_dividing(uintptr_t value)
-{
-    int width = 16;
-    while (value & (uintptr_t)(width - 1)) {
-        width /= 2;
-    }
-    return width;
-}
-
 static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units)
 {
     const gm_array *in = &call->in[0];
@@ -103,7 +82,7 @@ static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units
     for (int d = 1; d < args->ndim; d++) {
         bits |= (uintptr_t)stride[d];
     }
-    args->width = width_dividing(bits);
+    args->width = gm_width_dividing(bits);
     extent[0] /= args->width;
     stride[0] = args->width;
 

@@ -1,0 +1,179 @@
+/* gather: the family. The index is looked at before anything is written. */
+#include "gather/gather.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+
+#define GM_FAMILY gather
+#define GM_LADDER "gather/ladder.def"
+#include "family.h"
+
+enum { A, INDEX };
+
+static gm_status gather_result(gm_call *call)
+{
+    const gm_array *index = &call->in[INDEX];
+    if (call->in[A].ndim != 1) {
+        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 1", call->in[A].ndim);
+    }
+    call->out.ndim = index->ndim;
+    memcpy(call->out.shape, index->shape, (size_t)index->ndim * sizeof *index->shape);
+    return GM_OK;
+}
+
+static const gm_variant *gather_choose(const gm_call *call)
+{
+    static const char *const names[] = {"unroll4", NULL};
+    return gm_first_that_fits(call, names, "any");
+}
+
+/* Bytes from one element of the index to the next, all dimensions in a row. */
+static gm_status find_index_stride(const gm_array *index, int64_t *stride)
+{
+    *stride = index->contiguous || index->size <= 1 ? index->itemsize : 0;
+    if (*stride == 0 && index->ndim == 1) {
+        *stride = index->strides[0];
+    } else if (*stride == 0) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "index has %d dimensions and is not C-contiguous on the device "
+                       "(gpumem.copy makes it so)",
+                       index->ndim);
+    }
+    if (((uintptr_t)index->data | (uintptr_t)*stride) % (uintptr_t)index->itemsize != 0) {
+        return gm_fail(GM_ERROR_VALUE, "index is not aligned to its elements of %lld bytes",
+                       (long long)index->itemsize);
+    }
+    return GM_OK;
+}
+
+static gm_status gather_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *in = &call->in[A], *index = &call->in[INDEX];
+    gather_args *args = (gather_args *)plan->args;
+    int64_t index_stride;
+    gm_status status = find_index_stride(index, &index_stride);
+    if (status != GM_OK || call->out.bytes == 0) {
+        return status; /* no blocks */
+    }
+    *args = (gather_args){
+        .in = in->data,
+        .index = index->data,
+        .out = call->out.data,
+        .length = in->shape[0],
+        .count = index->size,
+        .itemsize = (int)in->itemsize,
+        .index_size = (int)index->itemsize,
+        .in_stride = in->strides[0],
+        .index_stride = index_stride,
+    };
+    int64_t units = args->count;
+    if (variant->layout == GM_STRIDED) {
+        args->width = gm_width_dividing((uintptr_t)args->in | (uintptr_t)args->out |
+                                        (uintptr_t)args->in_stride | (uintptr_t)args->itemsize);
+        args->pieces = args->itemsize / args->width;
+        units *= args->pieces;
+    }
+    plan->args_size = sizeof *args;
+    plan->grid.x = gm_grid_blocks(variant, call, units, 0);
+    return GM_OK;
+}
+
+/* ---- an index out of range ----------------------------------------------------------------- */
+
+enum { MAX_SLOTS = 1024 };
+
+static gm_status read_back(const gm_call *call, void *to, const void *from, int64_t bytes)
+{
+    gm_status status = call->backend->copy(to, from, bytes, GM_TO_HOST, call->stream);
+    return status == GM_OK ? call->backend->wait(call->stream) : status;
+}
+
+/* The place of the first index that is out of range; the count where there is none. */
+static gm_status find_wrong(const gm_call *call, const gather_index_range_args *args, gm_plan *plan,
+                            int64_t *wrong)
+{
+    int64_t slots[MAX_SLOTS];
+    gm_status status = call->backend->launch(&helper_index_range, plan, call->stream);
+    if (status == GM_OK) {
+        status = read_back(call, slots, args->wrong, plan->grid.x * (int64_t)sizeof *slots);
+    }
+    *wrong = args->count;
+    for (unsigned i = 0; status == GM_OK && i < plan->grid.x; i++) {
+        *wrong = slots[i] < *wrong ? slots[i] : *wrong;
+    }
+    return status;
+}
+
+static gm_status out_of_range(const gm_call *call, const gather_index_range_args *args, int64_t at)
+{
+    union {
+        int32_t narrow;
+        int64_t wide;
+    } value = {.wide = 0};
+    gm_status status =
+        read_back(call, &value, args->index + at * args->index_stride, args->index_size);
+    if (status != GM_OK) {
+        return status;
+    }
+    return gm_fail(GM_ERROR_INDEX,
+                   "index %lld is out of bounds for axis 0 with size %lld (element %lld of index)",
+                   (long long)(args->index_size == 4 ? value.narrow : value.wide),
+                   (long long)args->length, (long long)at);
+}
+
+static gm_status gather_check(const gm_call *call)
+{
+    const gm_array *index = &call->in[INDEX];
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_index_range.block};
+    gather_index_range_args *args = (gather_index_range_args *)plan.args;
+    int64_t wrong;
+    void *slots = NULL;
+
+    if (index->size == 0) {
+        return GM_OK;
+    }
+    *args = (gather_index_range_args){
+        .index = index->data,
+        .count = index->size,
+        .length = call->in[A].shape[0],
+        .index_size = (int)index->itemsize,
+    };
+    plan.args_size = sizeof *args;
+    plan.grid.x = gm_grid_blocks(&helper_index_range, call, index->size, MAX_SLOTS);
+    gm_status status = find_index_stride(index, &args->index_stride);
+    if (status == GM_OK) {
+        status = call->backend->allocate(plan.grid.x * (int64_t)sizeof(int64_t), &slots);
+    }
+    if (status != GM_OK) {
+        return status;
+    }
+    args->wrong = slots;
+    status = find_wrong(call, args, &plan, &wrong);
+    if (status == GM_OK && wrong < args->count) {
+        status = out_of_range(call, args, wrong);
+    }
+    call->backend->release(slots);
+    return status;
+}
+
+static const gm_operand inputs[] = {
+    [A] = {.name = "a"},
+    [INDEX] = {.name = "index",
+               .kinds = "i",
+               .itemsizes = 1 << 4 | 1 << 8,
+               .dtypes = "int32, int64"},
+};
+
+const gm_family gm_family_gather = {
+    .name = "gather",
+    .doc = "a[index]: coalescing that depends on data",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 2,
+    .result = gather_result,
+    .check = gather_check,
+    .choose = gather_choose,
+    .plan = gather_plan,
+};

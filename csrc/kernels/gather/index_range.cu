@@ -1,0 +1,32 @@
+/*
+ * gather / index_range: is there an index out of range? Runs before any variant.
+ *
+ * Idea     each thread keeps the first place that it finds, the block takes the first of all by
+ *          halving in shared memory, and the host looks at a slot per block.
+ */
+#include "gather.h"
+
+enum { THREADS = 256 };
+
+GM_KERNEL(gather_index_range, gather_index_range_args)
+{
+    __shared__ int64_t first[THREADS];
+    int64_t wrong = a.count;
+
+    for (int64_t k = gm_grid_index(); k < a.count; k += gm_grid_stride()) {
+        int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
+        if (at < -a.length || at >= a.length) {
+            wrong = min(wrong, k);
+        }
+    }
+    first[threadIdx.x] = wrong;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if ((int)threadIdx.x < half) {
+            first[threadIdx.x] = min(first[threadIdx.x], first[threadIdx.x + half]);
+        }
+    }
+    if (threadIdx.x == 0) {
+        a.wrong[blockIdx.x] = first[0];
+    }
+}

@@ -1,0 +1,14 @@
+/*
+ * gather / unroll2: two independent loads per thread.
+ *
+ * Follows  cached.
+ * Idea     a thread that waits for one load could wait for two at once: twice the
+ *          bytes in flight per thread, half the threads.
+ * Machine  two LDG.E before the first STG.E
+ */
+#include "gather.h"
+
+GM_KERNEL(gather_unroll2, gather_args)
+{
+    ACCESS_EACH_SIZE(gather_move, ACCESS_CACHED, 2)
+}

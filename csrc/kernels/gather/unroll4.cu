@@ -1,0 +1,13 @@
+/*
+ * gather / unroll4: four independent loads per thread.
+ *
+ * Follows  unroll2.
+ * Idea     four loads are in flight before the first is stored.
+ * Machine  four LDG.E before the first STG.E
+ */
+#include "gather.h"
+
+GM_KERNEL(gather_unroll4, gather_args)
+{
+    ACCESS_EACH_SIZE(gather_move, ACCESS_CACHED, 4)
+}

@@ -1,0 +1,94 @@
+/* strided_write: the family. The first input is what is written to. */
+#include "strided_write/strided_write.h"
+
+#include "slice.h"
+
+#define GM_FAMILY strided_write
+#define GM_LADDER "strided_write/ladder.def"
+#include "family.h"
+
+enum { OUT, A };
+enum { OFFSET, STRIDE };
+
+static gm_status find_slice(const gm_call *call, gm_slice *slice)
+{
+    return gm_slice_of(call->in[OUT].shape[0], call->parameters[OFFSET].integer,
+                       call->parameters[STRIDE].integer, slice);
+}
+
+static gm_status strided_write_result(gm_call *call)
+{
+    for (int i = OUT; i <= A; i++) {
+        if (call->in[i].ndim != 1) {
+            return gm_fail(GM_ERROR_VALUE, "%s has %d dimensions, expected 1",
+                           call->family->inputs[i].name, call->in[i].ndim);
+        }
+    }
+    gm_slice slice;
+    gm_status status = find_slice(call, &slice);
+    if (status == GM_OK && call->in[A].shape[0] != slice.count) {
+        return gm_fail(GM_ERROR_VALUE, "a has shape (%lld,), expected (%lld,)",
+                       (long long)call->in[A].shape[0], (long long)slice.count);
+    }
+    return status;
+}
+
+static const gm_variant *strided_write_choose(const gm_call *call)
+{
+    static const char *const names[] = {"unroll4", NULL};
+    return gm_first_that_fits(call, names, "any");
+}
+
+static gm_status strided_write_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *out = &call->in[OUT], *in = &call->in[A];
+    gm_slice slice;
+    strided_write_args *args = (strided_write_args *)plan->args;
+    gm_status status = find_slice(call, &slice);
+    if (status != GM_OK || in->bytes == 0) {
+        return status; /* no blocks */
+    }
+    *args = (strided_write_args){
+        .in = in->data,
+        .out = out->data,
+        .count = slice.count,
+        .start = slice.start,
+        .step = slice.step,
+        .itemsize = (int)in->itemsize,
+        .in_stride = in->strides[0],
+        .out_stride = slice.step * out->strides[0],
+    };
+    int64_t units = slice.count;
+    if (variant->layout == GM_STRIDED) {
+        args->out += slice.start * out->strides[0];
+        args->width = gm_width_dividing((uintptr_t)args->in | (uintptr_t)args->out |
+                                        (uintptr_t)args->in_stride | (uintptr_t)args->out_stride |
+                                        (uintptr_t)args->itemsize);
+        args->pieces = args->itemsize / args->width;
+        units *= args->pieces;
+    }
+    plan->args_size = sizeof *args;
+    plan->grid.x = gm_grid_blocks(variant, call, units, 0);
+    return GM_OK;
+}
+
+static const gm_operand inputs[] = {[OUT] = {.name = "out"}, [A] = {.name = "a"}};
+static const gm_parameter parameters[] = {
+    [OFFSET] = {"offset", INT64_MIN, INT64_MAX, false},
+    [STRIDE] = {"stride", INT64_MIN, INT64_MAX, false},
+};
+
+const gm_family gm_family_strided_write = {
+    .name = "strided_write",
+    .doc = "out[offset::stride] = a: alignment and coalescing of stores",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 2,
+    .in_place = true,
+    .parameters = parameters,
+    .parameter_count = 2,
+    .result = strided_write_result,
+    .choose = strided_write_choose,
+    .plan = strided_write_plan,
+};

@@ -1,0 +1,13 @@
+/*
+ * strided_write / unroll4: four independent loads per thread.
+ *
+ * Follows  unroll2.
+ * Idea     four loads are in flight before the first is stored.
+ * Machine  four LDG.E before the first STG.E
+ */
+#include "strided_write.h"
+
+GM_KERNEL(strided_write_unroll4, strided_write_args)
+{
+    ACCESS_EACH_SIZE(strided_write_move, ACCESS_CACHED, 4)
+}

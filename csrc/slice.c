@@ -1,0 +1,26 @@
+/* a[offset::stride]: negative numbers count from the end, what is past the ends is cut off. */
+#include "slice.h"
+
+gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *slice)
+{
+    if (stride == 0) {
+        return gm_fail(GM_ERROR_VALUE, "stride is 0, expected any other integer");
+    }
+    if (stride == INT64_MIN) {
+        stride = -INT64_MAX; /* can be negated, and is as good for any array */
+    }
+    if (offset < 0) {
+        offset += length; /* of different signs: no overflow */
+    }
+    int64_t before = stride > 0 ? 0 : -1, after = stride > 0 ? length : length - 1;
+    offset = offset < before ? before : offset > after ? after : offset;
+    int64_t reach = stride > 0 ? length - offset : offset + 1;
+    int64_t step = stride > 0 ? stride : -stride;
+    slice->start = offset;
+    slice->step = stride;
+    slice->count = reach > 0 ? (reach - 1) / step + 1 : 0;
+    if (slice->count <= 1) {
+        slice->step = 1; /* never taken: keep products small */
+    }
+    return GM_OK;
+}
