@@ -101,7 +101,9 @@ def test_parts_of_words(probes):
     assert passes(probes, "shorts", 0, 64) == (32, 1)
 
 
-@pytest.mark.parametrize("mask", [0x1, 0x3, 0xFFFF, 0xFFFF0000, 0x01010101, 0x80000001, 0x7FFFFFFF])
+@pytest.mark.parametrize(
+    "mask", [0x1, 0x3, 0xFFFF, 0xFFFF0000, 0x01010101, 0x00FFFF00, 0x00000FF0, 0x7FFFFFFF]
+)
 def test_few_lanes_are_no_conflict(probes, mask):
     lanes = [lane for lane in range(32) if mask >> lane & 1]
     assert passes(probes, "some_lanes", mask, 1) == (1, 1)
@@ -169,6 +171,15 @@ def test_samples_of_some_lanes(probes):
     assert sample["lanes"] == (0, 8, 31)
     assert sample["addresses"] == (0, 256, 992)
     assert sample["bytes"] == (16,) * 3
+
+
+def test_samples_of_lanes_that_go_their_own_ways(probes):
+    """Lane k loads k + 1 times: the n-th request has the lanes from n on."""
+    report = probes.traffic("pattern", "triangle", (np.ones(32, np.float32),), (0, 1))
+    (load,) = [s for s in report["sites"] if s["kind"] == "load"]
+    assert sorted(s["lanes"] for s in load["samples"]) == sorted(
+        tuple(range(first, 32)) for first in range(32)
+    )
 
 
 def test_samples_are_the_first_32_requests_of_a_line(probes):

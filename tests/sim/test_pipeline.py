@@ -26,6 +26,7 @@ PIPELINE = [
     ("overwritten", "held[t] = 0", 0, 0, rf"writes over what .*<{COPY}> writes, and no wait"),
     ("copied_twice", f"{COPY}#2", 0, 0, rf"writes over what .*<{COPY}#1> writes, and no wait"),
     ("refilled_too_early", "sum +=", 0, 32, rf"reads .*\(31, 0, 0\) at .*<{COPY}> .* no barrier"),
+    ("other_byte", "a.out", 0, 32, rf"reads what .*\(0, 0, 0\) at .*<{COPY}> .* no barrier"),
     ("never_waited", COPY, 0, 0, r"asynchronous copy that no wait covers before its thread ends"),
     ("never_committed", COPY, 0, 7, r"asynchronous copy that is never committed"),
     ("last_group_unwaited", COPY, 0, 0, r"asynchronous copy that no wait covers"),
@@ -92,7 +93,7 @@ def test_no_false_alarm(probes, rng, n):
         a = rng.standard_normal(-(-n // 64) * 64 if rolls else n, dtype=np.float32)
         traced = probes.traffic("pipelined", variant, (a,), (0, n // 64))["result"]
         plain = probes.call("pipelined", variant, (a,), None, None, None, (0, n // 64))
-        if variant in ("one", "zero_fill", "empty_groups"):
+        if variant in ("one", "zero_fill", "empty_groups", "other_slots"):
             assert np.array_equal(traced, a) and np.array_equal(plain, a), variant
 
 
@@ -115,3 +116,15 @@ def test_bytes_that_become_zero_are_not_read(probes):
     report = probes.traffic("pipelined", "zero_fill", (a,), (0, 1))
     loads = [s for s in report["sites"] if (s["space"], s["kind"]) == ("global", "load")]
     assert sum(s["bytes"] for s in loads) == 20
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 64, 67])
+def test_what_lies_past_the_end_becomes_zero(probes, n):
+    a = np.arange(1, n + 1, dtype=np.float32)
+    filled = np.concatenate([a, np.zeros(4 * n - n, np.float32)])
+    wanted = filled.reshape(-1, 4).sum(axis=1)
+    for result in (
+        probes.traffic("pipelined", "zero_sum", (a,), (0, 1))["result"],
+        probes.call("pipelined", "zero_sum", (a,), None, None, None, (0, 1)),
+    ):
+        assert np.array_equal(result, wanted)

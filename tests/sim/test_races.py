@@ -46,6 +46,14 @@ SHARED = [
         r"reads what thread \(1, 0, 0\) wrote at .*<held[t - delta]>",
     ),
     ("histogram", "bins[(int)", 1, r"reads what thread \(0, 0, 0\) wrote at .*<bins[(int)>"),
+    (
+        "half_has_met",
+        "held = 2",
+        0,
+        r"writes over what thread \(16, 0, 0\) read at .*<value = held>",
+    ),
+    ("rest_of_the_word", "bytes[3]", 32, r"reads what thread \(0, 0, 0\) wrote at .*<0x01020304>"),
+    ("after_arrival", "= factor", 1, r"reads what thread \(0, 0, 0\) wrote at .*<factor = 2>"),
     ("dynamic", "held[t] =", 32, r"writes over what thread \(31, 0, 0\) read at .*<a.out>"),
 ]
 ENGINE = [
@@ -68,6 +76,9 @@ ENGINE = [
     ),
     ("bulk_refilled", "a.out", 1, r"reads what the copy of thread \(0, 0, 0\) at .*<bulk_load>"),
     ("bulk_never_waited", "bulk_load", 0, r"for which nobody waits before the block ends"),
+    ("bulk_wrong_parity", "a.out", 0, r"reads .*<load(chunk, a> writes, without waiting"),
+    ("bulk_another_waits", "chunk[1]", 1, r"writes over .*<bulk_store> reads, without waiting"),
+    ("mbarrier_unmade", "expect", 0, r"an mbarrier that nothing in the block has initialised"),
     ("mbarrier_unready", "mbarrier_wait", 1, r"an mbarrier that thread \(0, 0, 0\) initialised"),
 ]
 GLOBAL = [
@@ -85,6 +96,8 @@ GLOBAL = [
         r"block \(1, 0, 0\) writes .*\(0, 0, 0\) read at .*<float next>",
     ),
     ("blocks_one_total", "a.out[0]", 0, r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote .*<a.out>"),
+    ("blocks_bytes_after_words", "bytes[21]", 0, r"writes .*\(0, 0, 0\) wrote at .*<a.out[i] = 1>"),
+    ("blocks_both_read", "a.out[0] =", 63, r"writes .*\(0, 0, 0\) read at .*<value = a.out>"),
     ("blocks_share_a_byte", "bytes[3", 0, r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote"),
 ]
 
@@ -110,8 +123,23 @@ def test_blocks(probes, variant, where, thread, said):
     faults(probes, "race", variant, where, (thread, 0, 0), said, block=(1, 0, 0))
 
 
+def test_blocks_that_overlap_in_the_second_half_of_a_long_copy(probes):
+    """The halves lie in different pages of the shadow."""
+    said = r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote at .*<bulk_store>"
+    faults(
+        probes,
+        "race",
+        "blocks_overlap_in_bulk",
+        "bulk_store",
+        (0, 0, 0),
+        said,
+        n=8192,
+        block=(1, 0, 0),
+    )
+
+
 def test_every_race_is_here(probes):
-    listed = {"tile"} | {row[0] for row in SHARED + ENGINE + GLOBAL}
+    listed = {"tile", "blocks_overlap_in_bulk"} | {row[0] for row in SHARED + ENGINE + GLOBAL}
     assert listed == set(names(probes, "race"))
 
 
@@ -126,19 +154,27 @@ def test_a_race_is_found_in_a_later_block(probes):
     probes.traffic("race", "histogram", (a,), (0, 1))
 
 
-BULK = 64  # elements of a block that are copied whole
+PARTIAL = (
+    "leaves_after",
+    "tile",
+    "blocks_own_bytes",
+    "chain_of_mbarriers",
+    "bulk_odd_lanes_wait",
+    "bulk_asks_after_meeting",
+)  # they leave elements alone
 
 
 @pytest.mark.parametrize("n", [1, 31, 63, 64, 65, 200, 256, 1000, 4096])
 def test_no_false_alarm(probes, rng, n):
     for variant in names(probes, "order"):
-        whole = variant.startswith(("bulk", "arrival", "tile"))
-        count = -(-n // 128) * 128 if whole else n
+        whole = variant.startswith(("bulk", "arrival", "tile", "waiter", "chain_of"))
+
+        count = -(-n // 384) * 384 if whole else n
         a = rng.standard_normal(count, dtype=np.float32)
         for stride in (0, 1):
             traced = probes.traffic("order", variant, (a,), (0, stride))["result"]
         plain = probes.call("order", variant, (a,), None, None, None, (0, 1))
-        if variant not in ("leaves_after", "tile", "blocks_own_bytes"):  # they leave elements alone
+        if variant not in PARTIAL:
             assert np.array_equal(traced, plain), variant
 
 
