@@ -57,6 +57,13 @@ void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes, const char *file,
     store(barrier, state, file, line);
 }
 
+void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes, const char *file, int line)
+{
+    mbarrier state = load(barrier);
+    state.missing -= (int32_t)bytes;
+    store(barrier, state, file, line);
+}
+
 bool gm_sim_mbarrier_passed(const uint64_t *barrier, uint32_t parity)
 {
     return load(barrier).phase != parity;
@@ -85,9 +92,7 @@ void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t
     gm_sim_engine_access(code, (uintptr_t)global, bytes, GM_LOAD, NULL, file, line);
     gm_sim_engine_access(code, (uintptr_t)shared, bytes, GM_STORE, barrier, file, line);
     memcpy(shared, global, bytes);
-    mbarrier state = load(barrier);
-    state.missing -= (int32_t)bytes;
-    store(barrier, state, file, line);
+    gm_sim_mbarrier_complete(barrier, bytes, file, line);
 }
 
 void gm_sim_bulk_store(void *global, const void *shared, uint32_t bytes, const char *file, int line)
