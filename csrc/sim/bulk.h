@@ -27,6 +27,9 @@ GM_HIDDEN void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes, GM_FILE
 GM_HIDDEN void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes, const char *file,
                                         int line);
 GM_HIDDEN void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, int line);
+/* So many bytes of an engine's copy have come. */
+GM_HIDDEN void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes, const char *file,
+                                        int line);
 /* Is the phase of this parity complete? */
 GM_HIDDEN bool gm_sim_mbarrier_passed(const uint64_t *barrier, uint32_t parity);
 GM_HIDDEN void gm_sim_bulk_load(void *shared, const void *global, uint32_t bytes, uint64_t *barrier,

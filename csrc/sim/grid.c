@@ -126,13 +126,6 @@ static void fiber_run(gm_fiber *fiber, void *argument)
             w->running = thread;
             w->lane->thread_index = s->index;
             w->grid->kernel(w->grid->args, w->lane);
-            if (w->trace) {
-                gm_status status = gm_trace_thread_end(w->trace, w->running);
-                if (status != GM_OK) {
-                    locate_traced(w, status);
-                    abandon(w);
-                }
-            }
             w->strands[w->running].state = DONE;
             w->done++;
             if (w->slow) {
@@ -247,6 +240,19 @@ void gm_sim_sync(const gm_sync *sync)
         return;
     }
     gm_status status = gm_trace_sync(w->trace, w->running, sync);
+    if (status != GM_OK) {
+        locate_traced(w, status);
+        abandon(w);
+    }
+}
+
+void gm_sim_thread_end(void)
+{
+    worker *w = current;
+    if (!w || !w->trace) {
+        return;
+    }
+    gm_status status = gm_trace_thread_end(w->trace, w->running);
     if (status != GM_OK) {
         locate_traced(w, status);
         abandon(w);

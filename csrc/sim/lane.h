@@ -41,6 +41,9 @@ GM_HIDDEN unsigned gm_sim_lane(void);
 GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file,
                                      int line);
 
+/* A traced thread has run to its end. */
+GM_HIDDEN void gm_sim_thread_end(void);
+
 /* Stops the kernel with an error at this place. */
 GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault(const char *file, int line, const char *what);
 

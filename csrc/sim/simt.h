@@ -18,10 +18,12 @@
 #define GM_UNTRACED __attribute__((no_sanitize_thread))
 /* Hides a value from the optimiser, which would else read only the members that are used. */
 #define GM_WHOLE(value) __asm__("" : "+m"(value))
+#define GM_THREAD_END() gm_sim_thread_end()
 #else
 #define GM_SYMBOL(name) gm_plain_##name
 #define GM_UNTRACED
 #define GM_WHOLE(value) ((void)0)
+#define GM_THREAD_END() ((void)0)
 #endif
 
 /* The body takes its arguments by value, as on the device: they are private, never traced. */
@@ -31,6 +33,7 @@
         const void *args, const gm_lane_state *lane)                                               \
     {                                                                                              \
         name(*static_cast<const args_type *>(args), *lane);                                        \
+        GM_THREAD_END();                                                                           \
     }                                                                                              \
     static void name(const args_type a, [[maybe_unused]] const gm_lane_state &gm_lane)
 

@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from conftest import build_probes
+from expected import CORRECT, names
 
 
 @pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++ here")
@@ -40,3 +41,19 @@ def sums(report, space, kind):
     """What was moved; how often a branch issues it is the compiler's choice."""
     sites = [s for s in report["sites"] if s["space"] == space and s["kind"] == kind]
     return [sum(s[what] for s in sites) for what in ("lanes", "bytes", "sectors")]
+
+
+@pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++ here")
+def test_clang_brings_no_false_alarm_and_hides_no_race(monkeypatch):
+    monkeypatch.setenv("CC", "clang")
+    monkeypatch.setenv("CXX", "clang++")
+    other = build_probes("probes_clang")
+    for family in CORRECT:
+        a = np.ones(32 if family == "bank" else 768, np.float32)
+        for variant in names(other, family):
+            other.traffic(family, variant, (a,), (0, 3))
+    for family in ("race", "pipeline"):
+        for variant in names(other, family):
+            a = np.ones(64 if variant == "mbarrier_unready" else 8192, np.float32)
+            with pytest.raises(other.SimulationError):
+                other.traffic(family, variant, (a,), (0, 7))

@@ -8,7 +8,7 @@ GM_KERNEL(race_blocks_both_read, probe_args)
     if (blockIdx.x < 2) {
         float value = a.out[0];
         if (blockIdx.x == 1 && threadIdx.x == 63) {
-            a.out[0] = value;
+            a.out[0] = value + 1;
         }
         a.out[i + 1] = value;
     }

@@ -10,12 +10,13 @@ GM_KERNEL(race_bulk_another_waits, probe_args)
     __shared__ __align__(16) float chunk[64];
     chunk[t] = a.in[t];
     __syncthreads();
-    if (t == 0) {
-        gm_bulk_store(a.out, chunk, 256, gm_evict_first());
+    if (t < 2) {
+        gm_bulk_store(a.out + 32 * t, chunk + 32 * t, 128, gm_evict_first());
     }
     __syncwarp();
     if (t == 1) {
         gm_bulk_wait_read();
+        chunk[33] = 0;
         chunk[1] = 0;
     }
     __syncwarp();
