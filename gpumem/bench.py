@@ -422,7 +422,7 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
         raise _Refused(
             f"needs {format_bytes(2 * nbytes)} of host memory, {format_bytes(free)} are free"
         )
-    arguments = oracle.arguments(job.family, job.shape, job.dtype, seed=1)
+    arguments = oracle.arguments(job.family, job.shape, job.dtype, seed=1, **job.parameters)
     wanted = oracle.expected(job.family, *arguments, **job.parameters)
     jobs = {(job.family, "auto"): wanted}  # computed once for all that do the same
     footprint = sum(a.nbytes for a in arguments) + wanted.nbytes
@@ -630,10 +630,17 @@ def bench(
     import numpy as np
 
     dtype = np.dtype(dtype)
-    if shapes is None:
-        steps = [oracle.shape_for(family, nbytes, dtype) for nbytes in parse_sizes(sizes)]
+    # Each shape with the variants that meet there: some want their arrays in another one.
+    steps: list[tuple[tuple[int, ...], list[str]]] = []
+    if shapes is not None:
+        steps = [(check_shape(shape, dtype.itemsize), names) for shape in shapes]
     else:
-        steps = [check_shape(shape, dtype.itemsize) for shape in shapes]
+        for nbytes in parse_sizes(sizes):
+            groups: dict[tuple[int, ...], list[str]] = {}
+            for name in names:
+                shape = oracle.shape_for(family, nbytes, dtype, name)
+                groups.setdefault(shape, []).append(name)
+            steps += groups.items()
     beside = list(dict.fromkeys(with_peers))
     for name in beside:
         if name not in peers.names():
@@ -645,7 +652,6 @@ def bench(
         raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
     backend = _core.backend(backend)
     reference = oracle.reference(family)
-    pairs = list(dict.fromkeys([*((family, name) for name in [*names, *beside]), reference]))
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
     jobs = [
         _Job(family, shape, dtype, state, parameters) for state in _caches(cache) for shape in steps
@@ -658,10 +664,11 @@ def bench(
         stopwatch = _Stopwatch(device)
         provenance["clocks"] = {"before": devices.clocks(device)}
     records: list[dict[str, Any]] = []
-    for i, job in enumerate(jobs):
+    for i, (job, listed) in enumerate(jobs):
         if progress is not None:
             nbytes = math.prod(job.shape) * dtype.itemsize
             progress(i, len(jobs), f"{family} {format_bytes(nbytes)} {job.cache}")
+        pairs = dict.fromkeys([*((family, name) for name in [*listed, *beside]), reference])
         contenders = [_Contender(*pair) for pair in pairs]
         for one in contenders:
             if one.variant in beside:

@@ -179,7 +179,7 @@ def _poison(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _verify_case(variant: Variant, case: oracle.Case, backend: str) -> None:
     """Run one call on the host's arrays and one on the device's; AssertionError if wrong."""
     family = variant.family
-    inputs = oracle.arguments(family, case.shape, case.dtype, seed=1)
+    inputs = oracle.arguments(family, case.shape, case.dtype, seed=1, **case.parameters)
     told = {"variant": variant.name, **case.parameters}
     wanted = oracle.expected(family, *inputs, **told)
     within = oracle.bound(family, *inputs, **told)

@@ -25,8 +25,8 @@ class Case(NamedTuple):
 
 
 class _Family(NamedTuple):
-    # Fresh random input arrays for a shape.
-    arguments: Callable[[tuple[int, ...], np.dtype[Any], np.random.Generator], tuple[Any, ...]]
+    # Fresh random input arrays, from shape, dtype, random generator and the keywords.
+    arguments: Callable[..., tuple[Any, ...]]
     # The result, from the inputs, `variant` and the keywords of the family's function.
     expected: Callable[..., np.ndarray[Any, Any]]
     # Largest error allowed per element of the result; None: equal byte for byte.
@@ -45,6 +45,12 @@ class _Family(NamedTuple):
     takes: dict[str, Callable[[tuple[int, ...], int], bool]] = {}  # noqa: RUF012
     # Variants that only bound the others, and do another job.
     bounds: tuple[str, ...] = ()
+    # `shape` for variants that want their arrays in another one.
+    shapes_of: dict[str, Callable[[int, int], tuple[int, ...]]] = {}  # noqa: RUF012
+    # The arguments for which the claims of the table hold, where the usual ones will not do.
+    claimed: Callable[[tuple[np.ndarray[Any, Any], ...]], tuple[Any, ...]] = lambda arguments: (
+        arguments
+    )
 
 
 # ---- helpers ------------------------------------------------------------------------------
@@ -117,6 +123,78 @@ def _copy_expected(a: Any, **_: Any) -> np.ndarray[Any, Any]:
     return np.array(_opaque(a), order="C").view(a.dtype) if a.dtype.itemsize else a.copy()
 
 
+# ---- access -------------------------------------------------------------------------------
+
+
+def _count(length: int, offset: int = 1, stride: int = 2) -> int:
+    return len(range(*slice(offset, None, stride).indices(length)))
+
+
+def _strided_read_expected(
+    a: Any, offset: int = 1, stride: int = 2, **_: Any
+) -> np.ndarray[Any, Any]:
+    return _copy_expected(np.asarray(a)[offset::stride])
+
+
+def _strided_write_expected(
+    out: Any, a: Any, offset: int = 1, stride: int = 2, **_: Any
+) -> np.ndarray[Any, Any]:
+    result = _copy_expected(out)
+    if result.dtype.itemsize:
+        _opaque(result)[offset::stride] = _opaque(np.ascontiguousarray(a))
+    return result
+
+
+def _strided_write_arguments(
+    shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, **parameters: Any
+) -> tuple[Any, ...]:
+    if len(shape) != 1:
+        raise ValueError(f"shape is {shape}, expected one dimension")
+    return tuple(_random((n,), dtype, random) for n in (shape[0], _count(shape[0], **parameters)))
+
+
+def _strided_work(shape: tuple[int, ...], itemsize: int, **parameters: Any) -> tuple[int, None]:
+    """The bytes that are wanted, once read and once written; not the sectors they lie in."""
+    return 2 * itemsize * _count(math.prod(shape), **parameters), None
+
+
+def _gather_arguments(
+    shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, **_: Any
+) -> tuple[Any, ...]:
+    """As many places as there are elements, of both signs, each as likely as any other."""
+    n = math.prod(shape)
+    return _random(shape, dtype, random), random.integers(-n, n, n) if n else np.empty(0, "i8")
+
+
+_OFFSETS = ({}, {"offset": 0, "stride": 1}, {"offset": -3, "stride": -7}, {"offset": 9**9})
+_LINES = ((0,), (1,), (2,), (33,), (1027,), (65537,))
+
+
+# ---- layout -------------------------------------------------------------------------------
+
+
+def _floats(
+    shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, **_: Any
+) -> tuple[Any, ...]:
+    """Numbers of every size, infinities and NaN; random bytes if it is no float at all."""
+    if dtype.kind != "f":
+        return (_random(shape, dtype, random),)
+    a = (random.standard_normal(shape) * 10.0 ** random.integers(-9, 9, shape)).astype(dtype)
+    a[random.random(shape) < 0.01] = np.nan
+    a[random.random(shape) < 0.01] = -np.inf
+    return (a,)
+
+
+def _shift_points_expected(
+    p: Any, dx: float = 1.0, dy: float = -1.0, variant: str = "auto", **_: Any
+) -> np.ndarray[Any, Any]:
+    p = np.asarray(p)
+    soa = p.shape[0] == 2 and (p.shape[1] != 2 or variant == "soa")
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = np.array([dx, dy]).astype(p.dtype)
+        return p + (shift[:, None] if soa else shift)
+
+
 # ---- transpose ----------------------------------------------------------------------------
 
 _BLOCK = 512  # rows and columns at a time: a large matrix turned at once misses every cache
@@ -145,7 +223,7 @@ def _matrix_shape(nbytes: int, itemsize: int) -> tuple[int, int]:
 
 _FAMILIES = {
     "copy": _Family(
-        arguments=lambda shape, dtype, random: (_random(shape, dtype, random),),
+        arguments=lambda shape, dtype, random, **_: (_random(shape, dtype, random),),
         expected=_copy_expected,
         bound=None,
         work=lambda shape, itemsize, **_: (2 * int(np.prod(shape, dtype=object)) * itemsize, None),
@@ -155,8 +233,60 @@ _FAMILIES = {
         dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
         parameters=({}, {"max_blocks": 3}),
     ),
+    "strided_read": _Family(
+        arguments=lambda shape, dtype, random, **_: (_random(shape, dtype, random),),
+        expected=_strided_read_expected,
+        bound=None,
+        work=_strided_work,
+        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
+        reference=("copy", "memcpy"),
+        shapes=_LINES,
+        dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
+        parameters=_OFFSETS,
+    ),
+    "strided_write": _Family(
+        arguments=_strided_write_arguments,
+        expected=_strided_write_expected,
+        bound=None,
+        work=_strided_work,
+        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
+        reference=("copy", "memcpy"),
+        shapes=_LINES,
+        dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
+        parameters=_OFFSETS,
+    ),
+    "gather": _Family(
+        arguments=_gather_arguments,
+        expected=lambda a, index, **_: _copy_expected(_copy_expected(a)[np.asarray(index)]),
+        bound=None,
+        # The index is read as well.
+        work=lambda shape, itemsize, **_: (math.prod(shape) * (2 * itemsize + 8), None),
+        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
+        reference=("copy", "memcpy"),
+        shapes=_LINES,
+        dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
+        parameters=({},),
+        claimed=lambda arguments: (arguments[0], np.arange(arguments[0].size)),
+    ),
+    "shift_points": _Family(
+        arguments=_floats,
+        expected=_shift_points_expected,
+        bound=lambda p, **_: np.zeros(np.shape(p)),
+        work=lambda shape, itemsize, **_: (2 * math.prod(shape) * itemsize, None),
+        shape=lambda nbytes, itemsize: (nbytes // itemsize // 2, 2),
+        reference=("copy", "memcpy"),
+        shapes=((0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (33, 2), (2, 33), (65537, 2), (2, 65537)),
+        dtypes=("float32", "float64"),
+        parameters=({"dx": 1.5, "dy": -0.1}, {"dx": 0.0, "dy": 1e300}),
+        takes={
+            "aos": lambda shape, _: shape[1] == 2,
+            "aos_vec2": lambda shape, _: shape[1] == 2,
+            "soa": lambda shape, _: shape[0] == 2,
+        },
+        shapes_of={"soa": lambda nbytes, itemsize: (2, nbytes // itemsize // 2)},
+    ),
     "transpose": _Family(
-        arguments=lambda shape, dtype, random: (_random(shape, dtype, random),),
+        arguments=lambda shape, dtype, random, **_: (_random(shape, dtype, random),),
         expected=_transpose_expected,
         bound=None,
         work=lambda shape, itemsize, **_: (2 * int(np.prod(shape, dtype=object)) * itemsize, None),
@@ -202,7 +332,7 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def arguments(
-    family: str, shape: Any, dtype: Any = "float32", seed: int | None = None
+    family: str, shape: Any, dtype: Any = "float32", seed: int | None = None, **parameters: Any
 ) -> tuple[Any, ...]:
     """Return fresh random input arrays for a family.
 
@@ -217,6 +347,8 @@ def arguments(
         included, none of them 0.
     seed : int, optional
         The same seed gives the same arrays.
+    **parameters
+        The keywords of the family's function, where they decide on the size of an array.
 
     Raises
     ------
@@ -227,7 +359,14 @@ def arguments(
     """
     entry, dtype = _find(family), _dtype(dtype)
     sides = sizes.check_shape(shape, dtype.itemsize)
-    return entry.arguments(sides, dtype, np.random.default_rng(seed))
+    return entry.arguments(sides, dtype, np.random.default_rng(seed), **parameters)
+
+
+def claimed_arguments(variant: Variant, nbytes: int, dtype: Any = "float32") -> tuple[Any, ...]:
+    """Return arguments of about so many bytes for which the variant's claims hold."""
+    entry = _find(variant.family)
+    shape = shape_for(variant.family, nbytes, dtype, variant.name)
+    return entry.claimed(arguments(variant.family, shape, dtype, seed=3))
 
 
 def expected(
@@ -345,8 +484,10 @@ def work(family: str, shape: Any, dtype: Any, **parameters: Any) -> tuple[int, i
     return entry.work(sizes.check_shape(shape, itemsize), itemsize, **parameters)
 
 
-def shape_for(family: str, nbytes: int, dtype: Any = "float32") -> tuple[int, ...]:
-    """Return the shape whose first input holds about `nbytes` bytes.
+def shape_for(
+    family: str, nbytes: int, dtype: Any = "float32", variant: str = "auto"
+) -> tuple[int, ...]:
+    """Return the shape, as a variant takes it, whose first input holds about `nbytes` bytes.
 
     Raises
     ------
@@ -356,7 +497,7 @@ def shape_for(family: str, nbytes: int, dtype: Any = "float32") -> tuple[int, ..
     entry, dtype = _find(family), _dtype(dtype)
     if dtype.itemsize == 0 or nbytes < dtype.itemsize:
         raise ValueError(f"sizes: {nbytes} bytes hold not one element of {dtype}")
-    return entry.shape(nbytes, dtype.itemsize)
+    return entry.shapes_of.get(variant, entry.shape)(nbytes, dtype.itemsize)
 
 
 def reference(family: str) -> tuple[str, str]:

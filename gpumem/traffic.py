@@ -370,7 +370,7 @@ def traffic(
                 f"shape is too large: {shape!r} with {itemsize} bytes per element needs "
                 f"{sizes.format_bytes(2 * nbytes)} of memory here"
             )
-        arrays = oracle.arguments(family, shape, dtype, seed=0)
+        arrays = oracle.arguments(family, shape, dtype, seed=0, **parameters)
     elif not arrays:
         raise TypeError("traffic needs arrays or shape=")
     return Traffic(_core.traffic(family, name, tuple(arrays), values))

@@ -72,11 +72,12 @@ def test_a_wider_access_needs_fewer_requests(variant, width, sectors, lines):
 
 @pytest.mark.parametrize("variant", CLAIMING, ids=str)
 def test_the_claims_of_the_table_hold(variant):
-    shape = oracle.shape_for(variant.family, 2**18)
-    t = gm.traffic(variant.family, variant=variant, shape=shape)
-    assert t.loads.width == t.stores.width == variant.claims["width"]
+    arguments = oracle.claimed_arguments(variant, 2**18)
+    t = gm.traffic(variant.family, *arguments, variant=variant)
+    assert max(t.loads.width, t.stores.width) == variant.claims["width"]
     assert t.loads.sectors_per_request == variant.claims["load_sectors"]
     assert t.stores.sectors_per_request == variant.claims["store_sectors"]
+    assert t.shared.bank_ways == variant.claims["bank_ways"]
 
 
 def test_what_is_not_contiguous_is_made_so_first():
