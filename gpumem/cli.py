@@ -322,6 +322,17 @@ def _print_summary(
         print(f"\n{family}-{name}: {reason}")
 
 
+def _draw(report: Traffic, file: str, site: str | None, request: int) -> None:
+    """Write a picture; the end of its name says which kind: png, svg, pdf."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise _UsageError("--draw needs matplotlib: pip install gpumem[plot]") from None
+    matplotlib.use("Agg")  # no window
+    chosen = int(site) if site is not None and site.isdecimal() else site
+    report.draw(chosen, request).figure.savefig(file, dpi=150)
+
+
 def _traffic(options: argparse.Namespace) -> int:
     if options.backend not in (None, "auto", "sim"):
         raise _UsageError("traffic: it is the simulator that counts; --backend must be sim")
@@ -331,8 +342,14 @@ def _traffic(options: argparse.Namespace) -> int:
         shape = oracle.shape_for(family, DEFAULT_BYTES, dtype)
     else:
         shape = parse_shape(options.shape)
+    if options.draw is None and (options.site, options.request) != (None, None):
+        raise _UsageError("traffic: --site and --request say what --draw FILE shows")
+    if options.draw is not None and options.variant is None:
+        raise _UsageError("traffic: --draw needs a --variant")
     if options.variant is not None:
         report = traffic(family, variant=options.variant, shape=shape, dtype=dtype)
+        if options.draw is not None:
+            _draw(report, options.draw, options.site, options.request or 0)
         print(report.to_json() if options.json else report)
     elif options.json:
         reports, refused = _reports(family, shape, dtype, None)
@@ -392,6 +409,9 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--variant", help="this one, by source line (default: a summary of all)")
     one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB)")
     one.add_argument("--dtype", default="float32")
+    one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
+    one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
+    one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
     return parser
 
 

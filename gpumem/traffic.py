@@ -9,6 +9,7 @@ from .variants import Variant, resolve
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, DTypeLike
 
 __all__ = ["Access", "SharedAccess", "Traffic", "traffic"]
@@ -220,6 +221,49 @@ class Traffic:
         import json
 
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def draw(self, site: int | str | None = None, request: int = 0, ax: Axes | None = None) -> Axes:
+        """Draw one request of a source line: lanes and banks, or lanes and sectors.
+
+        For shared memory a cell is coloured where a lane asks a bank for a word, and told by
+        the pass that serves it among the lanes served together (the order of the passes is
+        made up); below stands how many different words each bank is asked for. For global
+        memory the columns are the sectors touched, pale where a lane touches one and dark
+        where its bytes lie; below stands how many bytes of the sector are asked for. Grey
+        rows are lanes that take no part.
+
+        Parameters
+        ----------
+        site : int or str, optional
+            Its place in `sites`, or the source line as "tile.cu:39"; where that has several
+            sites, "tile.cu:39 shared load" says which. By default the most telling one: the
+            line of shared memory with the most bank ways, else the line with the lowest
+            efficiency.
+        request : int, optional
+            Which of the requests kept in the site's ``samples``; the first by default.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw, so that several reports can stand side by side; by default, a new
+            figure of its own.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ValueError
+            If there is no such site or no such request; the message names the range.
+        ImportError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> ax = gm.traffic("transpose", variant="tile", shape=(64, 64)).draw()
+        """
+        from . import plot
+
+        return plot.draw_request(self, site, request, ax)
 
     def __repr__(self) -> str:
         return f"<gpumem traffic of {self.family}-{self.variant}: {self.requests} requests>"

@@ -1,0 +1,221 @@
+"""The cross-check of the simulator with the hardware's counters: the tool, and its result."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gpumem as gm
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULT = ROOT / "docs" / "crosscheck-h200.json"
+
+
+def load_tool():
+    path = ROOT / "tools" / "crosscheck_ncu.py"
+    specification = importlib.util.spec_from_file_location("crosscheck_ncu", path)
+    module = importlib.util.module_from_spec(specification)
+    sys.modules["crosscheck_ncu"] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+tool = load_tool()
+
+RAW = """\
+# {"bytes": 65536}
+==PROF== Connected to process 4711 (/usr/bin/python3.12)
+==PROF== Profiling "copy_vec4" - 0: 0%....50%....100% - 3 passes
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",\
+"Grid Size","Device","CC","l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",\
+"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",\
+"l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",\
+"smsp__inst_executed_op_shared_ld.sum"
+"","","","","","","","","","","","request","sector","sector/request","inst"
+"0","4711","python3.12","127.0.0.1","copy_vec4","1","7","(256, 1, 1)","(16, 1, 1)","0","9.0",\
+"1,024","16384","16.00","n/a"
+"1","4711","python3.12","127.0.0.1","void copy_odd<4>(copy_args)","1","7","(32, 8, 1)",\
+"(4, 2, 1)","0","9.0","2","8","0","nan"
+==PROF== Disconnected from process 4711
+"""
+
+DETAILS = """\
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",\
+"Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","4711","python3.12","127.0.0.1","copy_vec4","1","7","(256, 1, 1)","(16, 1, 1)","0","9.0",\
+"Command line profiler metrics","l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum","request","1,024"
+"0","4711","python3.12","127.0.0.1","copy_vec4","1","7","(256, 1, 1)","(16, 1, 1)","0","9.0",\
+"Command line profiler metrics","smsp__inst_executed_op_shared_ld.sum","inst","0"
+"""
+
+
+# ---- reading what ncu prints --------------------------------------------------------------
+
+
+def test_the_raw_page_has_a_row_for_each_launch():
+    first, second = tool.read_csv(RAW)
+    assert first["kernel"] == "copy_vec4" and second["kernel"] == "copy_odd"
+    assert first["grid"] == [16, 1, 1] and second["block"] == [32, 8, 1]
+    assert first["metrics"] == {
+        "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 1024,
+        "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 16384,
+        "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio": 16,
+        "smsp__inst_executed_op_shared_ld.sum": None,
+    }
+    assert second["metrics"]["smsp__inst_executed_op_shared_ld.sum"] is None
+    figures = tool.hardware_figures(first["metrics"])
+    assert figures["load_requests"] == 1024 and figures["load_sectors_per_request"] == 16
+    assert figures["store_requests"] is None and figures["store_sectors_per_request"] == 16
+
+
+def test_the_details_page_has_a_row_for_each_metric():
+    (launch,) = tool.read_csv(DETAILS)
+    assert launch["kernel"] == "copy_vec4"
+    assert launch["metrics"] == {
+        "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 1024,
+        "smsp__inst_executed_op_shared_ld.sum": 0,
+    }
+
+
+def test_no_csv_is_no_launches():
+    assert tool.read_csv("==ERROR== no kernels were profiled\n") == []
+
+
+def test_unknown_metrics_are_found_in_the_errors():
+    said = "==PROF== x__y.sum\n==ERROR== Failed to find metric smsp__inst_executed_op_global_ld.sum"
+    wanted = ["smsp__inst_executed_op_global_ld.sum"]
+    assert tool.refused_metrics(said, tool.METRICS) == wanted
+    assert tool.refused_metrics(said.replace(".sum", ""), tool.METRICS) == wanted
+    assert tool.refused_metrics("==ERROR== out of luck", tool.METRICS) == []
+
+
+# ---- comparing ----------------------------------------------------------------------------
+
+
+def figures(**changes):
+    names = [f"{group}_{name}" for group, all in tool.GROUPS.items() for name in all]
+    return dict.fromkeys(names, 0) | changes
+
+
+def test_equal_figures_agree_and_others_need_a_reason():
+    verdict = tool.judge(
+        figures(load_requests=10, shared_load_requests=4, shared_load_passes_per_request=32.0),
+        figures(load_requests=11, shared_load_requests=4, shared_load_passes_per_request=32.2),
+        [],
+    )
+    assert verdict["agrees"]["load_requests"] is False
+    assert verdict["agrees"]["shared_load_passes_per_request"] is False
+    assert verdict["agrees"]["store_requests"] is True
+    assert list(verdict["why"]) == ["shared_load_passes_per_request"]
+    assert tool.unexplained(verdict) == ["load_requests"]
+
+
+def test_engines_and_missing_figures_are_not_compared():
+    verdict = tool.judge(figures(load_requests=1), figures(store_requests=None), ["load"])
+    assert verdict["agrees"]["load_requests"] is None
+    assert verdict["why"]["load_requests"] == tool.ENGINE
+    assert verdict["agrees"]["store_requests"] is None
+
+
+def test_what_an_engine_moves_is_told_apart():
+    call = next(tool.calls(tool_variant("copy", "bulk"), 2**16))
+    simulated, engines = tool.simulator_figures(tool.simulate(tool_variant("copy", "bulk"), call))
+    assert engines[:2] == ["load", "store"]
+    assert simulated["load_requests"] == simulated["store_requests"] == 0
+
+
+def tool_variant(family, name):
+    return next(v for v in gm.variants(family) if v.name == name)
+
+
+# ---- the whole tool, with a stand-in for ncu ----------------------------------------------
+
+NCU = """\
+#!{python}
+import json, subprocess, sys
+arguments = sys.argv[1:]
+if "--version" in arguments:
+    sys.exit(print("Version 2099.1.0.0 (build 1)"))
+metrics = arguments[arguments.index("--metrics") + 1].split(",")
+log = open(arguments[arguments.index("--log-file") + 1], "w")
+unknown = [m for m in metrics if "_sass_" in m]
+if unknown:
+    print("==ERROR== Failed to find metric", unknown[0], file=log)
+    sys.exit(1)
+program = arguments[arguments.index({python!r}) :]
+subprocess.run(program, check=True)
+told = json.load(open(program[program.index("--run") + 1]))
+names = ["ID", "Kernel Name", "Grid Size", "Block Size", *metrics]
+print(",".join(f'"{{n}}"' for n in names), file=log)
+for i, one in enumerate(told["launches"]):
+    for j, kernel in enumerate(("copy_helper", f"{{one['family']}}_{{one['variant']}}")):
+        cells = [2 * i + j, kernel, "(1, 1, 1)", "(1, 1, 1)", *[i] * len(metrics)]
+        print(",".join(f'"{{c}}"' for c in cells), file=log)
+"""
+
+
+def test_the_tool_from_launch_to_json(tmp_path):
+    ncu = tmp_path / "ncu"
+    ncu.write_text(NCU.format(python=sys.executable))
+    ncu.chmod(0o755)
+    command = [sys.executable, str(ROOT / "tools" / "crosscheck_ncu.py"), "--families", "copy"]
+    command += ["--bytes", "64K", "-o"]
+    environment = os.environ | {"NCU": str(ncu), "GPUMEM_BACKEND": "sim", "PYTHONPATH": str(ROOT)}
+    output = tmp_path / "out.json"
+
+    def run(*more):
+        done = subprocess.run([*command, *more], env=environment, capture_output=True, text=True)
+        assert done.returncode == 1, done.stderr  # the stand-in's figures are made up
+        return done.stdout
+
+    said = run(str(output))
+    assert "ncu does not know smsp__sass_inst_executed_op_global_ld.sum" in said
+    result = json.loads(output.read_text())
+    assert result["ncu"] == "2099.1.0.0" and result["bytes"] == 2**16
+    names = [v.name for v in gm.variants("copy") if v.source.endswith(".cu")]
+    assert [record["variant"] for record in result["records"]] == names
+    for i, record in enumerate(result["records"]):
+        assert record["hardware"]["load_requests"] == i
+        assert set(record["agrees"]) == set(record["hardware"]) == set(record["simulator"])
+    assert "differ" in said.splitlines()[-1]
+
+    again = tmp_path / "again.json"
+    assert run(str(again), "--from-csv", f"{output}.csv").splitlines()[1:] == said.splitlines()[1:]
+    assert json.loads(again.read_text()) == result
+
+
+# ---- what the H200 said -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def result():
+    if not RESULT.exists():
+        pytest.skip("docs/crosscheck-h200.json is not there: no run has been kept")
+    return json.loads(RESULT.read_text(encoding="utf-8"))
+
+
+def test_every_kernel_has_a_record(result):
+    known = {(r["family"], r["variant"]) for r in result["records"]}
+    families = [name for name in tool.FAMILIES if name in gm.families()]
+    assert {(v.family, v.name) for v in tool.checked(families)} == known
+
+
+def test_every_difference_has_a_reason(result):
+    for record in result["records"]:
+        assert record["simulator"] or record["why"]["simulator"]
+        assert record["hardware"] or record["why"]["hardware"]
+        assert not tool.unexplained(record), (record["family"], record["variant"], record["case"])
+
+
+def test_the_simulator_counts_the_same_today(result):
+    for record in result["records"]:
+        if record["simulator"] is None:
+            continue
+        variant = tool_variant(record["family"], record["variant"])
+        call = next(c for c in tool.calls(variant, result["bytes"]) if c.case == record["case"])
+        counted, _ = tool.simulator_figures(tool.simulate(variant, call))
+        assert counted == record["simulator"], (variant, call.case)

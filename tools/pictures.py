@@ -1,0 +1,37 @@
+"""Draws the pictures of README.md into docs/.
+
+python tools/pictures.py [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import pyplot
+
+import gpumem as gm
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def bank_conflicts(file: Path) -> None:
+    """One column of a tile, read by a warp: without and with a spare column."""
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
+    for ax, variant in zip(axes, ("tile", "tile_padded"), strict=True):
+        gm.traffic("transpose", variant=variant, shape=(64, 64)).draw(ax=ax)
+    figure.savefig(file, dpi=90, metadata={"Software": None})
+
+
+def main() -> int:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
+    folder.mkdir(parents=True, exist_ok=True)
+    bank_conflicts(folder / "bank-conflicts.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
