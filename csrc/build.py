@@ -53,6 +53,8 @@ HOST_FLAGS = (
     # Contraction to fused multiply-add would make results depend on the host's processor.
     " -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffp-contract=off"
 ).split()
+# Kernels load and store under one condition, twice: more than GCC follows.
+GCC_FLAGS = ["-Wno-maybe-uninitialized"]
 PLAIN_FLAGS = "-O3 -fno-math-errno -DGM_BUILD_PLAIN=1".split()
 # Nothing may split, join or invent accesses, and a call must stay a call to have an address.
 TRACED_FLAGS = (
@@ -275,6 +277,7 @@ def jobs_for(
         jobs.append(Job(name(path), "c", [*cc.command, *flags, name(path)], identity, system))
 
     host = [*cxx.command, *HOST_FLAGS, mapped, *own, *common]
+    host += [] if cxx.clang else GCC_FLAGS
     traced = [*host, *TRACED_FLAGS, *(TRACED_CLANG_FLAGS if cxx.clang else TRACED_GCC_FLAGS)]
     plain = [*host, *PLAIN_FLAGS, *shlex.split(os.environ.get("CXXFLAGS", ""))]
     nvcc: list[str] = []

@@ -654,7 +654,9 @@ def bench(
     reference = oracle.reference(family)
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
     jobs = [
-        _Job(family, shape, dtype, state, parameters) for state in _caches(cache) for shape in steps
+        (_Job(family, shape, dtype, state, parameters), listed)
+        for state in _caches(cache)
+        for shape, listed in steps
     ]
     provenance = devices.provenance(backend)
     provenance["settings"] = settings | {"parameters": parameters}

@@ -253,6 +253,24 @@ def _verify(options: argparse.Namespace) -> int:
 # ---- bench --------------------------------------------------------------------------------
 
 
+def _parameters(words: Sequence[str] | None) -> dict[str, Any]:
+    """Keywords of a family's function from NAME=VALUE; pairs of integers as 8x32."""
+    found: dict[str, Any] = {}
+    for word in words or ():
+        name, equals, text = word.partition("=")
+        if not equals or not name.isidentifier():
+            raise _UsageError(f"--set {word}: expected NAME=VALUE")
+        for convert in (int, float, parse_shape):
+            try:
+                found[name] = convert(text)
+                break
+            except ValueError:
+                continue
+        else:
+            raise _UsageError(f"--set {word}: {text!r} is neither a number nor numbers as in 8x32")
+    return found
+
+
 def _shapes(text: str | None) -> list[tuple[int, ...]] | None:
     return None if text is None else [parse_shape(one) for one in text.split(",")]
 
@@ -270,14 +288,15 @@ def _bench(options: argparse.Namespace) -> int:
             with_peers=options.peers.split(",") if options.peers else (),
             backend=options.backend,
             progress=progress,
+            **_parameters(options.set),
         )
     if options.output is not None:
         result.to_json(options.output)
     if options.json:
         print(result.to_json(), end="")
     elif result.provenance["backend"] == "sim":
-        shape = oracle.shape_for(options.family, DEFAULT_BYTES, options.dtype)
-        _print_summary(options.family, shape, options.dtype, names)
+        parameters = _parameters(options.set)
+        _print_summary(options.family, None, options.dtype, names, parameters)
         print(f"\nNo times: {NO_TIMES}.")
     else:
         print(result)
@@ -288,7 +307,11 @@ def _bench(options: argparse.Namespace) -> int:
 
 
 def _reports(
-    family: str, shape: tuple[int, ...], dtype: str, names: Sequence[str] | None
+    family: str,
+    shape: tuple[int, ...] | None,
+    dtype: str,
+    names: Sequence[str] | None,
+    parameters: dict[str, Any],
 ) -> tuple[list[Traffic], dict[str, str]]:
     """A report for each variant that the simulator can run, the reason for each other."""
     reports: list[Traffic] = []
@@ -296,27 +319,29 @@ def _reports(
     if names is None:
         names = [variant.name for variant in variants(family)]
     for name in dict.fromkeys(names):
+        own = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype, name)
         try:
-            reports.append(traffic(family, variant=name, shape=shape, dtype=dtype))
+            reports.append(traffic(family, variant=name, shape=own, dtype=dtype, **parameters))
         except _core.UnavailableError as error:
             refused[name] = str(error)
         except ValueError as error:
-            if _takes(family, name, dtype):
+            if name == "auto" or oracle.takes(find(family, name), own, dtype):
                 raise
             refused[name] = str(error)
     return reports, refused
 
 
-def _takes(family: str, name: str, dtype: str) -> bool:
-    itemsizes = () if name == "auto" else find(family, name).itemsizes
-    return not itemsizes or np.dtype(dtype).itemsize in itemsizes
-
-
 def _print_summary(
-    family: str, shape: tuple[int, ...], dtype: str, names: Sequence[str] | None
+    family: str,
+    shape: tuple[int, ...] | None,
+    dtype: str,
+    names: Sequence[str] | None,
+    parameters: dict[str, Any],
 ) -> None:
-    reports, refused = _reports(family, shape, dtype, names)
-    print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}: global memory\n")
+    reports, refused = _reports(family, shape, dtype, names, parameters)
+    shape = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype)
+    told = "".join(f", {name} {value}" for name, value in parameters.items())
+    print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}{told}: global memory\n")
     print(summary(reports))
     for name, reason in refused.items():
         print(f"\n{family}-{name}: {reason}")
@@ -338,27 +363,26 @@ def _traffic(options: argparse.Namespace) -> int:
         raise _UsageError("traffic: it is the simulator that counts; --backend must be sim")
     family, dtype = options.family, options.dtype
     variants(family)
-    if options.shape is None:
-        shape = oracle.shape_for(family, DEFAULT_BYTES, dtype)
-    else:
-        shape = parse_shape(options.shape)
+    shape = None if options.shape is None else parse_shape(options.shape)
+    parameters = _parameters(options.set)
     if options.draw is None and (options.site, options.request) != (None, None):
         raise _UsageError("traffic: --site and --request say what --draw FILE shows")
     if options.draw is not None and options.variant is None:
         raise _UsageError("traffic: --draw needs a --variant")
     if options.variant is not None:
-        report = traffic(family, variant=options.variant, shape=shape, dtype=dtype)
+        shape = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype, options.variant)
+        report = traffic(family, variant=options.variant, shape=shape, dtype=dtype, **parameters)
         if options.draw is not None:
             _draw(report, options.draw, options.site, options.request or 0)
         print(report.to_json() if options.json else report)
     elif options.json:
-        reports, refused = _reports(family, shape, dtype, None)
+        reports, refused = _reports(family, shape, dtype, None, parameters)
         unavailable = [
             {"family": family, "variant": name, "reason": why} for name, why in refused.items()
         ]
         _print_json([report.to_dict() for report in reports] + unavailable)
     else:
-        _print_summary(family, shape, dtype, None)
+        _print_summary(family, shape, dtype, None, parameters)
         print("\nCounted on the simulator, which knows no times, cache hits or occupancy.")
     return 0
 
@@ -402,6 +426,7 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--dtype", default="float32")
     one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
     one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
 
     one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
@@ -409,6 +434,7 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--variant", help="this one, by source line (default: a summary of all)")
     one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB)")
     one.add_argument("--dtype", default="float32")
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")

@@ -214,11 +214,22 @@ def _transpose_expected(a: Any, variant: str = "auto", **_: Any) -> np.ndarray[A
     return turned
 
 
+def _whole_vectors(shape: tuple[int, ...], itemsize: int) -> bool:
+    """Whether the rows of both matrices are made of 16-byte vectors."""
+    return 0 in shape or all(side * itemsize % 16 == 0 for side in shape)
+
+
 def _matrix_shape(nbytes: int, itemsize: int) -> tuple[int, int]:
-    """The square of about so many bytes, a multiple of 32 wide if it is that wide at all."""
+    """The square of about so many bytes, a multiple of 64 wide if it is that wide at all."""
     side = math.isqrt(nbytes // itemsize)
-    side = side // 32 * 32 or side
+    side = side // 64 * 64 or side
     return side, side
+
+
+def _whole_tiles(arguments: tuple[np.ndarray[Any, Any], ...]) -> tuple[Any, ...]:
+    """The upper left corner, powers of two high and wide: no tile hangs over its edge."""
+    rows, columns = (1 << n.bit_length() - 1 for n in arguments[0].shape)
+    return (np.ascontiguousarray(arguments[0][:rows, :columns]),)
 
 
 _FAMILIES = {
@@ -309,6 +320,14 @@ _FAMILIES = {
         dtypes=("bool", "int16", "float32", "float64", "complex128", "S3", _PADDED),
         parameters=({},),
         bounds=("copy_row", "copy_col"),
+        takes={
+            "tile_vec8": _whole_vectors,
+            "tile_vec16": _whole_vectors,
+            "tma": _whole_vectors,
+            "narrow": lambda shape, _: min(shape) <= 64,
+        },
+        shapes_of={"narrow": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16)},
+        claimed=_whole_tiles,
     ),
 }
 
@@ -362,9 +381,12 @@ def arguments(
     return entry.arguments(sides, dtype, np.random.default_rng(seed), **parameters)
 
 
-def claimed_arguments(variant: Variant, nbytes: int, dtype: Any = "float32") -> tuple[Any, ...]:
+def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:
     """Return arguments of about so many bytes for which the variant's claims hold."""
     entry = _find(variant.family)
+    dtype = "float32"
+    if variant.itemsizes and 4 not in variant.itemsizes:
+        dtype = {1: "uint8", 2: "uint16", 8: "float64", 16: "complex128"}[variant.itemsizes[0]]
     shape = shape_for(variant.family, nbytes, dtype, variant.name)
     return entry.claimed(arguments(variant.family, shape, dtype, seed=3))
 

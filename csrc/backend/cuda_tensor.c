@@ -59,7 +59,7 @@ gm_status gm_cuda_tensor_map(const gm_tensor *tensor, gm_tensor_map *map)
     CUresult result = encode(
         &made, type, 2, tensor->data, extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
         tensor->swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return gm_fail(GM_ERROR_VALUE,
                        "cuTensorMapEncodeTiled refused a matrix of %lld x %lld elements of %d "

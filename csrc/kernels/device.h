@@ -17,6 +17,12 @@
 #define GM_KERNEL(name, args_type)                                                                 \
     extern "C" __global__ void name(const __grid_constant__ args_type a)
 
+/* The same for blocks of so many threads, that many of which share a multiprocessor: the compiler
+ * is held to the registers that they have. */
+#define GM_KERNEL_BOUNDED(name, args_type, threads, blocks)                                        \
+    extern "C" __global__ void __launch_bounds__(threads, blocks)                                  \
+        name(const __grid_constant__ args_type a)
+
 /* Dynamic shared memory, aligned for the copy engines. */
 #define GM_DYNAMIC_SHARED(type, name)                                                              \
     extern __shared__ __align__(1024) unsigned char gm_dynamic_shared[];                           \

@@ -37,6 +37,8 @@
     }                                                                                              \
     static void name(const args_type a, [[maybe_unused]] const gm_lane_state &gm_lane)
 
+#define GM_KERNEL_BOUNDED(name, args_type, threads, blocks) GM_KERNEL(name, args_type)
+
 #define GM_DYNAMIC_SHARED(type, name)                                                              \
     type *const name = reinterpret_cast<type *>(gm_lane.dynamic_shared)
 

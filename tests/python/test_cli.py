@@ -297,3 +297,37 @@ def test_the_module_runs_and_a_closed_pipe_is_no_error():
             check=False,
         )
     assert done.stderr == "" and done.returncode == 0
+
+
+# ---- keywords of a family's function ------------------------------------------------------
+
+
+def test_keywords_reach_the_kernel(run):
+    words = ("traffic", "strided_read", "--variant", "cached", "--shape", "8192", "--json")
+    for offset, stride, sectors in [(0, 1, 4), (1, 1, 5), (0, 4, 16)]:
+        status, out, _ = run(*words, "--set", f"offset={offset}", "--set", f"stride={stride}")
+        report = json.loads(out)
+        assert status == 0
+        if (offset, stride) != (1, 1):  # whose last warp is not full
+            assert report["loads"]["sectors_per_request"] == sectors
+        else:
+            assert 4.9 < report["loads"]["sectors_per_request"] <= 5
+    words = ("traffic", "transpose", "--variant", "naive_row", "--shape", "64x64", "--json")
+    status, out, _ = run(*words, "--set", "block=8x32")
+    assert status == 0 and json.loads(out)["block"] == [8, 32, 1]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("offset", "NAME=VALUE"), ("=3", "NAME=VALUE"), ("offset=x", "'x'"), ("of=3", "of")],
+)
+def test_keywords_that_are_none(run, word, said):
+    status, out, err = run("traffic", "strided_read", "--shape", "64", "--set", word)
+    assert (status, out) == (2, "") and said in err
+
+
+def test_each_variant_of_a_summary_gets_its_own_shape(run):
+    status, out, _ = run("traffic", "shift_points")
+    assert status == 0 and "refused" not in out
+    for name in ("aos", "aos_vec2", "soa"):
+        assert f"shift_points-{name} " in out

@@ -74,10 +74,14 @@ def test_a_wider_access_needs_fewer_requests(variant, width, sectors, lines):
 def test_the_claims_of_the_table_hold(variant):
     arguments = oracle.claimed_arguments(variant, 2**18)
     t = gm.traffic(variant.family, *arguments, variant=variant)
-    assert max(t.loads.width, t.stores.width) == variant.claims["width"]
-    assert t.loads.sectors_per_request == variant.claims["load_sectors"]
-    assert t.stores.sectors_per_request == variant.claims["store_sectors"]
-    assert t.shared.bank_ways == variant.claims["bank_ways"]
+    seen = {
+        "width": max(t.loads.width, t.stores.width),
+        "load_sectors": t.loads.sectors_per_request,
+        "store_sectors": t.stores.sectors_per_request,
+        "bank_ways": t.shared.bank_ways,
+    }
+    claims = {name: value for name, value in variant.claims.items() if value is not None}
+    assert {name: seen[name] for name in claims} == claims
 
 
 def test_what_is_not_contiguous_is_made_so_first():

@@ -49,7 +49,7 @@ template <int path, int unroll, typename unit> GM_DEVICE void gather_move(const 
     for (int64_t first = access_first(unroll); first < a.count;
          first += gm_grid_stride() * unroll) {
         int64_t place[unroll];
-        unit held[unroll] = {};
+        unit held[unroll];
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             int64_t i = first + k * (int64_t)blockDim.x;

@@ -23,7 +23,7 @@ GM_DEVICE void strided_read_move(const strided_read_args &a)
 
     for (int64_t first = access_first(unroll); first < a.count;
          first += gm_grid_stride() * unroll) {
-        unit held[unroll] = {};
+        unit held[unroll];
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             int64_t i = first + k * (int64_t)blockDim.x;

@@ -18,8 +18,9 @@ typedef struct transpose_args {
     int64_t rows, cols; /* of the input */
     int64_t pitch;      /* bytes from a row of the input to the next */
     int64_t tiles_x, tiles_y;
-    int64_t band; /* rows of tiles that are walked side by side, see transpose_place_of */
+    int64_t band; /* tiles, see transpose_place_of; narrow: rows, or columns, of a block */
     int itemsize;
+    int streams; /* see transpose_place_of */
 } transpose_args;
 
 /* For the tensor copy engine: boxes of 32 words by a tile's height, of the input and of the
@@ -60,22 +61,35 @@ typedef struct transpose_place {
 
 /*
  * Which tile a block of a one-dimensional grid takes: a grid's y ends at 65,535, and the order
- * matters. Blocks start in the order of their index, so those that run together form a window
- * that moves over the matrix. It is `band` tiles high: neighbouring blocks go down the input,
- * which is along the rows of the output, for `band` tiles, and then step to the right.
+ * matters. Blocks start in the order of their index. Neighbouring blocks go down the input, which
+ * is along the rows of the output, so that what is written at a time is one piece of memory; at
+ * the end of a column of tiles they turn round. Columns are at most `band` tiles high: two that
+ * lie side by side share sectors, which the L2 should not have forgotten by then.
+ *
+ * What is read at a time is a short run of every row. Where rows are a multiple of a large power
+ * of two apart, those runs fall to some memory channels more than to others; with `streams`,
+ * blocks take turns in as many parts of the width, and the runs of one make up for those of the
+ * other. A grid has as many blocks for each stream, so that some may be without a tile:
+ * x >= tiles_x.
  */
 GM_DEVICE transpose_place transpose_place_of(const transpose_args &a, uint32_t index)
 {
-    const uint32_t tiles_x = (uint32_t)a.tiles_x;
     const uint32_t tiles_y = (uint32_t)a.tiles_y;
-    const uint32_t band = (uint32_t)a.band;
-    const uint32_t first =
-        index / (band * tiles_x) * band; /* row of tiles that the band begins at */
-    const uint32_t rest = index - first * tiles_x;
-    const uint32_t height = tiles_y - first < band ? tiles_y - first : band; /* the last is lower */
+    const uint32_t streams = a.streams > 1 ? (uint32_t)a.streams : 1;
+    const uint32_t width = ((uint32_t)a.tiles_x + streams - 1) / streams; /* of a stream */
+    uint32_t top = 0, height = tiles_y;
+    if (a.band > 0 && a.band < a.tiles_y) {
+        const uint32_t band = (uint32_t)a.band;
+        top = index / (band * width * streams) * band;
+        height = min(band, tiles_y - top);
+        index -= top * width * streams;
+    }
+    const uint32_t along = index / streams;
+    const uint32_t column = along / height;
+    const uint32_t down = along - column * height;
     transpose_place place;
-    place.x = rest / height;
-    place.y = first + rest % height;
+    place.x = column + (index - along * streams) * width;
+    place.y = top + (column % 2 == 0 ? down : height - 1 - down);
     return place;
 }
 #endif

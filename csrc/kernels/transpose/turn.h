@@ -100,7 +100,7 @@ GM_DEVICE void transpose_square(uint32_t (&words)[16][4])
  * those that write have eight neighbouring c, or eight c that are N apart, and both kinds get
  * eight different places; those that read have one c.
  */
-template <int N> GM_DEVICE int transpose_swizzle(int c)
+template <int N> GM_DEVICE unsigned transpose_swizzle(unsigned c)
 {
     return (N == 1 ? c : c ^ c / N) & 7;
 }
@@ -116,6 +116,7 @@ template <typename unit, int HIGH, int WIDE, int THREADS> struct transpose_turn 
         TILE = HIGH * COLS, /* in pieces of 16 bytes */
     };
     static_assert(HIGH % 8 == 0 && WIDE % 8 == 0, "the swizzle is over eight places");
+    static_assert(THREADS % HIGH == 0 && THREADS % WIDE == 0, "a thread keeps to its column");
     static_assert(SQUARES * THREADS == HIGH * WIDE, "every thread has the same work");
 };
 
@@ -125,126 +126,163 @@ GM_DEVICE bool transpose_whole(const void *base, int64_t pitch, int64_t row_byte
     return ((uintptr_t)base | (uintptr_t)pitch | (uintptr_t)row_bytes) % 16 == 0;
 }
 
+/* A tile's place in the matrix, and how much of it there is: multiplied once, then stepped. */
+typedef struct transpose_window {
+    const char *in; /* its first element */
+    char *out;
+    int64_t in_pitch, out_pitch; /* bytes */
+    unsigned rows, cols;         /* of the input, at most the tile's */
+} transpose_window;
+
+template <typename unit>
+GM_DEVICE transpose_window transpose_window_at(const transpose_args &a, int64_t row, int64_t col,
+                                               unsigned rows, unsigned cols)
+{
+    const int64_t size = sizeof(unit);
+    transpose_window window;
+    window.in_pitch = a.pitch;
+    window.out_pitch = a.rows * size;
+    window.in = a.in + row * window.in_pitch + col * size;
+    window.out = a.out + col * window.out_pitch + row * size;
+    window.rows = (unsigned)min(a.rows - row, (int64_t)rows);
+    window.cols = (unsigned)min(a.cols - col, (int64_t)cols);
+    return window;
+}
+
 template <typename unit, int HIGH, int WIDE, int THREADS>
-GM_DEVICE void transpose_load_pieces(const transpose_args &a, const transpose_place &at,
-                                     uint4 *tile)
+GM_DEVICE void transpose_load_pieces(const transpose_window &window, uint4 *tile)
 {
     typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
+    const unsigned first = threadIdx.x / WIDE * turn::N; /* row */
+    const unsigned col = threadIdx.x % WIDE * turn::N;
+    const unsigned step = THREADS / WIDE * turn::N;
+    const char *from = window.in + first * window.in_pitch + col * sizeof(unit);
     uint32_t words[turn::SQUARES][turn::N][4];
 
 #pragma unroll
-    for (int k = 0; k < turn::SQUARES; k++) {
-        const int square = (int)threadIdx.x + k * THREADS;
-        const int64_t row = at.y * turn::ROWS + square / WIDE * turn::N;
-        const int64_t col = at.x * turn::COLS + square % WIDE * turn::N;
+    for (unsigned k = 0; k < turn::SQUARES; k++) {
 #pragma unroll
-        for (int i = 0; i < turn::N; i++) {
+        for (unsigned i = 0; i < turn::N; i++) {
             uint4 piece = make_uint4(0, 0, 0, 0);
-            if (row + i < a.rows && col < a.cols) {
-                piece = *(const uint4 *)(transpose_in<unit>(a, row + i) + col);
+            if (first + k * step + i < window.rows && col < window.cols) {
+                piece = *(const uint4 *)from;
             }
+            from += window.in_pitch;
             words[k][i][0] = piece.x, words[k][i][1] = piece.y;
             words[k][i][2] = piece.z, words[k][i][3] = piece.w;
         }
+        from += (step - turn::N) * window.in_pitch;
     }
 #pragma unroll
-    for (int k = 0; k < turn::SQUARES; k++) {
-        const int square = (int)threadIdx.x + k * THREADS;
+    for (unsigned k = 0; k < turn::SQUARES; k++) {
         transpose_square(words[k]);
 #pragma unroll
-        for (int i = 0; i < turn::N; i++) {
-            const int c = square % WIDE * turn::N + i;
+        for (unsigned i = 0; i < turn::N; i++) {
+            const unsigned c = col + i;
+            const unsigned place = (first + k * step) / turn::N ^ transpose_swizzle<turn::N>(c);
             const uint32_t *word = words[k][i];
-            tile[c * HIGH + (square / WIDE ^ transpose_swizzle<turn::N>(c))] =
-                make_uint4(word[0], word[1], word[2], word[3]);
+            tile[c * HIGH + place] = make_uint4(word[0], word[1], word[2], word[3]);
         }
     }
 }
 
-/* Lanes are neighbours in a row of the input; a thread gathers a piece down a column. */
+/* Lanes are neighbours in a row of the input; a thread gathers pieces down its column. */
 template <typename unit, int HIGH, int WIDE, int THREADS>
-GM_DEVICE void transpose_load_units(const transpose_args &a, const transpose_place &at, uint4 *tile)
+GM_DEVICE void transpose_load_units(const transpose_window &window, uint4 *tile)
 {
     typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
+    static_assert(THREADS % turn::COLS == 0, "a thread keeps to its column");
+    const unsigned first = threadIdx.x / turn::COLS * turn::N;
+    const unsigned col = threadIdx.x % turn::COLS;
+    const unsigned step = THREADS / turn::COLS * turn::N;
+    const char *from = window.in + first * window.in_pitch + col * sizeof(unit);
     unit held[turn::PIECES][turn::N];
 
 #pragma unroll
-    for (int k = 0; k < turn::PIECES; k++) {
-        const int piece = (int)threadIdx.x + k * THREADS;
-        const int64_t row = at.y * turn::ROWS + piece / turn::COLS * turn::N;
-        const int64_t col = at.x * turn::COLS + piece % turn::COLS;
+    for (unsigned k = 0; k < turn::PIECES; k++) {
 #pragma unroll
-        for (int i = 0; i < turn::N; i++) {
-            held[k][i] = row + i < a.rows && col < a.cols ? transpose_in<unit>(a, row + i)[col] : 0;
+        for (unsigned i = 0; i < turn::N; i++) {
+            held[k][i] = 0;
+            if (first + k * step + i < window.rows && col < window.cols) {
+                held[k][i] = *(const unit *)from;
+            }
+            from += window.in_pitch;
         }
+        from += (step - turn::N) * window.in_pitch;
     }
 #pragma unroll
-    for (int k = 0; k < turn::PIECES; k++) {
-        const int piece = (int)threadIdx.x + k * THREADS;
-        const int c = piece % turn::COLS;
-        uint4 whole;
-        memcpy((void *)&whole, held[k], sizeof whole);
-        tile[c * HIGH + (piece / turn::COLS ^ transpose_swizzle<turn::N>(c))] = whole;
+    for (unsigned k = 0; k < turn::PIECES; k++) {
+        const unsigned place = (first + k * step) / turn::N ^ transpose_swizzle<turn::N>(col);
+        uint4 piece;
+        memcpy((void *)&piece, held[k], sizeof piece);
+        tile[col * HIGH + place] = piece;
     }
 }
 
 template <typename unit, int HIGH, int WIDE, int THREADS>
-GM_DEVICE void transpose_store_pieces(const transpose_args &a, const transpose_place &at,
-                                      const uint4 *tile)
+GM_DEVICE void transpose_store_pieces(const transpose_window &window, const uint4 *tile)
 {
     typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
+    const unsigned p = threadIdx.x % HIGH;
+    const unsigned first = threadIdx.x / HIGH; /* column of the input */
+    const unsigned step = THREADS / HIGH;
+    char *to = window.out + first * window.out_pitch + p * 16;
 
 #pragma unroll
-    for (int k = 0; k < turn::PIECES; k++) {
-        const int piece = (int)threadIdx.x + k * THREADS;
-        const int c = piece / HIGH;
-        const int64_t row = at.y * turn::ROWS + piece % HIGH * turn::N;
-        const int64_t col = at.x * turn::COLS + c;
-        if (row < a.rows && col < a.cols) {
-            *(uint4 *)(transpose_out<unit>(a, col) + row) =
-                tile[c * HIGH + (piece % HIGH ^ transpose_swizzle<turn::N>(c))];
+    for (unsigned k = 0; k < turn::PIECES; k++) {
+        const unsigned c = first + k * step;
+        if (c < window.cols && p * turn::N < window.rows) {
+            *(uint4 *)to = tile[c * HIGH + (p ^ transpose_swizzle<turn::N>(c))];
         }
+        to += step * window.out_pitch;
     }
 }
 
 template <typename unit, int HIGH, int WIDE, int THREADS>
-GM_DEVICE void transpose_store_units(const transpose_args &a, const transpose_place &at,
-                                     const uint4 *tile)
+GM_DEVICE void transpose_store_units(const transpose_window &window, const uint4 *tile)
 {
     typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
+    static_assert(THREADS % turn::ROWS == 0, "a thread keeps to its place in a row");
+    const unsigned r = threadIdx.x % turn::ROWS;
+    const unsigned first = threadIdx.x / turn::ROWS; /* column of the input */
+    const unsigned step = THREADS / turn::ROWS;
+    char *to = window.out + first * window.out_pitch + r * sizeof(unit);
 
 #pragma unroll
-    for (int k = 0; k < turn::PIECES * turn::N; k++) {
-        const int index = (int)threadIdx.x + k * THREADS;
-        const int c = index / turn::ROWS;
-        const int r = index % turn::ROWS;
-        const int64_t row = at.y * turn::ROWS + r;
-        const int64_t col = at.x * turn::COLS + c;
-        if (row < a.rows && col < a.cols) {
+    for (unsigned k = 0; k < turn::PIECES * turn::N; k++) {
+        const unsigned c = first + k * step;
+        if (c < window.cols && r < window.rows) {
             const uint4 *piece = &tile[c * HIGH + (r / turn::N ^ transpose_swizzle<turn::N>(c))];
-            transpose_out<unit>(a, col)[row] = ((const unit *)piece)[r % turn::N];
+            *(unit *)to = ((const unit *)piece)[r % turn::N];
         }
+        to += step * window.out_pitch;
     }
 }
 
-/* Elements of 4, 8 or 16 bytes: either side as its alignment allows. */
+/* Elements of 4 or 8 bytes: either side as its alignment allows. */
 template <typename unit, int HIGH, int WIDE, int THREADS>
 GM_DEVICE void transpose_turn_tile(const transpose_args &a, uint4 *tile)
 {
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
     const int64_t size = sizeof(unit);
+    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    if (at.x >= a.tiles_x) {
+        return;
+    }
+    const transpose_window window =
+        transpose_window_at<unit>(a, at.y * turn::ROWS, at.x * turn::COLS, turn::ROWS, turn::COLS);
 
     gm_wait_for_previous();
     if (transpose_whole(a.in, a.pitch, a.cols * size)) {
-        transpose_load_pieces<unit, HIGH, WIDE, THREADS>(a, at, tile);
+        transpose_load_pieces<unit, HIGH, WIDE, THREADS>(window, tile);
     } else {
-        transpose_load_units<unit, HIGH, WIDE, THREADS>(a, at, tile);
+        transpose_load_units<unit, HIGH, WIDE, THREADS>(window, tile);
     }
     __syncthreads();
     if (transpose_whole(a.out, 0, a.rows * size)) {
-        transpose_store_pieces<unit, HIGH, WIDE, THREADS>(a, at, tile);
+        transpose_store_pieces<unit, HIGH, WIDE, THREADS>(window, tile);
     } else {
-        transpose_store_units<unit, HIGH, WIDE, THREADS>(a, at, tile);
+        transpose_store_units<unit, HIGH, WIDE, THREADS>(window, tile);
     }
 }
 
@@ -252,12 +290,18 @@ GM_DEVICE void transpose_turn_tile(const transpose_args &a, uint4 *tile)
 template <typename unit, int HIGH, int WIDE, int THREADS>
 GM_DEVICE void transpose_turn_whole_tile(const transpose_args &a, uint4 *tile)
 {
+    typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
     const transpose_place at = transpose_place_of(a, blockIdx.x);
+    if (at.x >= a.tiles_x) {
+        return;
+    }
+    const transpose_window window =
+        transpose_window_at<unit>(a, at.y * turn::ROWS, at.x * turn::COLS, turn::ROWS, turn::COLS);
 
     gm_wait_for_previous();
-    transpose_load_pieces<unit, HIGH, WIDE, THREADS>(a, at, tile);
+    transpose_load_pieces<unit, HIGH, WIDE, THREADS>(window, tile);
     __syncthreads();
-    transpose_store_pieces<unit, HIGH, WIDE, THREADS>(a, at, tile);
+    transpose_store_pieces<unit, HIGH, WIDE, THREADS>(window, tile);
 }
 
 #endif
