@@ -109,16 +109,18 @@ def test_equal_figures_agree_and_others_need_a_reason():
     )
     assert verdict["agrees"]["load_requests"] is False
     assert verdict["agrees"]["shared_load_passes_per_request"] is False
-    assert verdict["agrees"]["store_requests"] is True
+    assert verdict["agrees"]["load_sectors"] is True
     assert list(verdict["why"]) == ["shared_load_passes_per_request"]
     assert tool.unexplained(verdict) == ["load_requests"]
 
 
 def test_engines_and_missing_figures_are_not_compared():
-    verdict = tool.judge(figures(load_requests=1), figures(store_requests=None), ["load"])
-    assert verdict["agrees"]["load_requests"] is None
+    missing = figures(store_requests=3, store_sectors=None)
+    verdict = tool.judge(figures(load_requests=1), missing, ["load"])
+    assert verdict["agrees"]["load_requests"] is verdict["agrees"]["store_sectors"] is None
     assert verdict["why"]["load_requests"] == tool.ENGINE
-    assert verdict["agrees"]["store_requests"] is None
+    assert "counter" in verdict["why"]["store_sectors"]
+    assert not any(name.startswith("shared") for name in verdict["agrees"])  # nothing happened
 
 
 def test_what_an_engine_moves_is_told_apart():
@@ -142,7 +144,7 @@ if "--version" in arguments:
     sys.exit(print("Version 2099.1.0.0 (build 1)"))
 metrics = arguments[arguments.index("--metrics") + 1].split(",")
 log = open(arguments[arguments.index("--log-file") + 1], "w")
-unknown = [m for m in metrics if "_sass_" in m]
+unknown = [m for m in metrics if m.startswith("smsp__inst_executed_op_shared")]
 if unknown:
     print("==ERROR== Failed to find metric", unknown[0], file=log)
     sys.exit(1)
@@ -173,14 +175,15 @@ def test_the_tool_from_launch_to_json(tmp_path):
         return done.stdout
 
     said = run(str(output))
-    assert "ncu does not know smsp__sass_inst_executed_op_global_ld.sum" in said
+    assert "ncu does not know smsp__inst_executed_op_shared_ld.sum" in said
     result = json.loads(output.read_text())
     assert result["ncu"] == "2099.1.0.0" and result["bytes"] == 2**16
     names = [v.name for v in gm.variants("copy") if v.source.endswith(".cu")]
     assert [record["variant"] for record in result["records"]] == names
     for i, record in enumerate(result["records"]):
         assert record["hardware"]["load_requests"] == i
-        assert set(record["agrees"]) == set(record["hardware"]) == set(record["simulator"])
+        assert set(record["hardware"]) == set(record["simulator"])
+        assert set(record["agrees"]) <= set(record["hardware"])
     assert "differ" in said.splitlines()[-1]
 
     again = tmp_path / "again.json"
@@ -209,13 +212,17 @@ def test_every_difference_has_a_reason(result):
         assert record["simulator"] or record["why"]["simulator"]
         assert record["hardware"] or record["why"]["hardware"]
         assert not tool.unexplained(record), (record["family"], record["variant"], record["case"])
+        assert all(record["why"][name] for name, same in record["agrees"].items() if same is None)
 
 
 def test_the_simulator_counts_the_same_today(result):
+    records = {}
     for record in result["records"]:
-        if record["simulator"] is None:
-            continue
-        variant = tool_variant(record["family"], record["variant"])
-        call = next(c for c in tool.calls(variant, result["bytes"]) if c.case == record["case"])
-        counted, _ = tool.simulator_figures(tool.simulate(variant, call))
-        assert counted == record["simulator"], (variant, call.case)
+        records.setdefault((record["family"], record["variant"]), []).append(record)
+    for i, ((family, name), cases) in enumerate(records.items()):
+        record = cases[i % len(cases)]  # of each variant one case, and each case in its turn
+        if record["simulator"] is not None:
+            variant = tool_variant(family, name)
+            call = next(c for c in tool.calls(variant, result["bytes"]) if c.case == record["case"])
+            counted, _ = tool.simulator_figures(tool.simulate(variant, call))
+            assert counted == record["simulator"], (variant, call.case)
