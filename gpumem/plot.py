@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -231,6 +232,11 @@ def _points(ax: Axes, units: float) -> float:
     return 72 * ax.figure.get_figwidth() * ax.get_position().width / units
 
 
+def _wrapped(ax: Axes, text: str) -> str:
+    """A label in as many lines as it takes under a narrow picture."""
+    return textwrap.fill(text, max(20, int(_points(ax, 1) / 5.2)))
+
+
 def _fitting(number: int, points: float) -> float:
     """The size of type, in points, in which a number fits into so many points."""
     return min(8, 0.8 * points / (0.6 * len(str(number))))
@@ -334,7 +340,7 @@ def _draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[st
             label += f"; {found.lanes} lanes are served together"
         for lane in range(found.lanes, WARP, found.lanes):
             ax.axhline(lane, color="black", linewidth=0.8, linestyle="--", gid="group")
-    ax.set_xlabel(label)
+    ax.set_xlabel(_wrapped(ax, label))
     ax.set_title(_title(report, site, figures), fontsize="medium")
 
 
@@ -405,8 +411,8 @@ def _draw_sectors(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[
     _line_labels(ax, places, width)
     label = "sectors of 32 bytes, by offset in the array; black rules part lines of 128 bytes"
     if len(shown) < len(sectors):
-        label += f"\nthe first {len(shown)} of {len(sectors)} sectors"
-    ax.set_xlabel(label)
+        label += f"; the first {len(shown)} of {len(sectors)} sectors"
+    ax.set_xlabel(_wrapped(ax, label))
     figures = (
         f"{_counted(len(sectors), 'sector')}, {_counted(len(lines), 'line')}, "
         f"{_percent(sum(map(len, used.values())), len(sectors) * SECTOR)}"

@@ -379,7 +379,8 @@ def traffic(
     Returns
     -------
     Traffic
-        Requests, sectors, lines, efficiency and bank ways, in sum and per source line.
+        Requests, sectors, lines, efficiency and bank ways, in sum and per source line;
+        :meth:`Traffic.draw` shows one request as a picture.
 
     Raises
     ------
