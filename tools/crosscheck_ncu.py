@@ -236,14 +236,17 @@ class Profiler:
         dropped: list[str] = []
         while metrics:
             status, text, said = self.profile(metrics)
-            if status == 0 and read_csv(text):
-                return text, dropped
-            everything = f"{text}\n{said}"
-            print(f"ncu ended with status {status}:\n{everything[-4000:]}", file=sys.stderr)
-            if read_csv(text):  # it measured, and something else went wrong
-                return text, dropped
-            refused = refused_metrics(everything, metrics)
-            if not refused:
+            rows = read_csv(text)
+            if status or not rows:
+                said = f"{text if not rows else ''}\n{said}"
+                print(f"ncu ended with status {status}:\n{said[-4000:]}", file=sys.stderr)
+            if rows:
+                refused = [m for m in metrics if all(r["metrics"].get(m) is None for r in rows)]
+                if not any(m in INSTEAD for m in refused):
+                    return text, dropped + refused
+            else:
+                refused = refused_metrics(said, metrics)
+            if not refused:  # nothing that it names: try one after the other
                 refused = [m for m in metrics if not read_csv(self.profile([m], "-c", "1")[1])]
             if not refused:
                 break
