@@ -23,7 +23,7 @@ def bank_conflicts(file: Path) -> None:
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     for ax, variant in zip(axes, ("tile", "tile_padded"), strict=True):
         gm.traffic("transpose", variant=variant, shape=(64, 64)).draw(ax=ax)
-    figure.savefig(file, dpi=90, metadata={"Software": None})
+    figure.savefig(file, dpi=100, metadata={"Software": None})
 
 
 def main() -> int:

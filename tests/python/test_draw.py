@@ -1,8 +1,10 @@
 """Pictures of requests: what is marked, what is written, what is refused."""
 
 import itertools
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import matplotlib
 import numpy as np
@@ -351,3 +353,17 @@ def test_the_command_line_refuses(words, said, capsys, tmp_path, monkeypatch):
     assert cli.main(["traffic", "copy", *words.split()]) == 2
     assert said in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+# ---- the pictures of README.md ------------------------------------------------------------
+
+
+def test_the_pictures_of_the_readme_can_be_drawn_again(tmp_path):
+    root = Path(__file__).resolve().parents[2]
+    command = [sys.executable, str(root / "tools" / "pictures.py"), str(tmp_path)]
+    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(root)})
+    drawn = {file.name for file in tmp_path.iterdir()}
+    assert drawn == {file.name for file in (root / "docs").glob("*.png")}
+    for file in tmp_path.iterdir():
+        assert file.stat().st_size <= 60 * 1024
+        assert f"docs/{file.name}" in (root / "README.md").read_text(encoding="utf-8")
