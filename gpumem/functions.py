@@ -267,6 +267,12 @@ def strided_write(
     return _call("strided_write", variant, (out, a), None, stream, backend, parameters)
 
 
+def _is_aligned(a: DeviceArray) -> bool:
+    """Whether every element is at a multiple of its size."""
+    size = a.itemsize or 1
+    return not any(number % size for number in (a.pointer, *a.strides))
+
+
 def _gather_parameters() -> tuple[int, ...]:
     return ()
 
@@ -339,6 +345,9 @@ def gather(
     array([[30, 10],
            [30, 20]])
     """
+    if variant in ("auto", "any") and isinstance(index, _core.DeviceArray):
+        if not _is_aligned(index) or (index.ndim > 1 and not index.contiguous):
+            index = copy(index, stream=stream)  # kernels take one run of whole numbers
     return _call("gather", variant, (a, index), out, stream, backend, ())
 
 
@@ -355,6 +364,11 @@ def _real(name: str, value: Any) -> float:
         raise TypeError(f"{name} must be a float, not {type(value).__name__}") from None
 
 
+def _is_numbers(a: DeviceArray) -> bool:
+    """Whether every number of an array of floats, or of pairs of them, is aligned to its size."""
+    return a.pointer % (a.itemsize // (2 if a.dtype.names else 1) or 1) == 0
+
+
 def _as_pairs(p: Any) -> Any:
     """An array of structures with the fields x and y as one of shape (n, 2); others as they are."""
     dtype = getattr(p, "dtype", None)
@@ -362,18 +376,34 @@ def _as_pairs(p: Any) -> Any:
     if names is None:
         return p
     fields = [dtype[name] for name in names]
-    if names != ("x", "y") or fields[0] != fields[1] or dtype.itemsize != 2 * fields[0].itemsize:
+    if (
+        names != ("x", "y")
+        or fields[0] != fields[1]
+        or fields[0].kind != "f"
+        or dtype.itemsize != 2 * fields[0].itemsize
+    ):
         raise TypeError(
             f"p has dtype {dtype}, accepted are float32, float64, and structures of two of them "
             "named x and y, without padding"
         )
     if p.ndim != 1:
         raise ValueError(f"p has {p.ndim} dimensions, expected 1 for structures")
-    if not isinstance(p, _core.DeviceArray):
-        import numpy as np
+    if p.strides[0] != dtype.itemsize and not isinstance(p, _core.DeviceArray):
+        from numpy.lib.stride_tricks import as_strided
 
-        p = np.ascontiguousarray(p)
+        first = p[:1].view(fields[0]) if len(p) else p.view(fields[0])  # no copy: out may be one
+        return as_strided(first, (len(p), 2), (p.strides[0], fields[0].itemsize))
     return p.view(fields[0]).reshape(-1, 2)
+
+
+def _check_same(p: Any, out: Any) -> None:
+    """What the extension module does not see of structures: it is shown numbers."""
+    mine, given = getattr(p, "dtype", None), getattr(out, "dtype", None)
+    if getattr(mine, "names", None) or getattr(given, "names", None):
+        if mine != given:
+            raise TypeError(f"out has dtype {given}, expected {mine}")
+        if p.shape != out.shape:
+            raise ValueError(f"out has shape {out.shape}, expected {p.shape}")
 
 
 def shift_points(
@@ -447,22 +477,26 @@ def shift_points(
            [1. , 0.5]], dtype=float32)
     """
     parameters = _shift_points_parameters(dx, dy)
-    pairs = _as_pairs(p)
-    if pairs is p:
-        return _call("shift_points", variant, (p,), out, stream, backend, parameters)
-    into = out
-    if out is not None:
-        if getattr(out, "dtype", None) != p.dtype:
-            raise TypeError(f"out has dtype {getattr(out, 'dtype', None)}, expected {p.dtype}")
-        into = out if out.ndim != 1 else _view_of(out, pairs.dtype)
-    result = _call("shift_points", variant, (pairs,), into, stream, backend, parameters)
-    return result.reshape(-1).view(p.dtype) if out is None else out
-
-
-def _view_of(out: Any, dtype: Any) -> Any:
-    """The same memory as pairs; an array whose points are not neighbours cannot be written so."""
-    pairs = out.view(dtype)
-    return pairs.reshape(-1, 2)
+    told = out
+    if isinstance(p, _core.DeviceArray) and variant == "auto":
+        # Kernels take whole points without gaps: what is not so goes through a copy.
+        if not p.contiguous or not _is_numbers(p):
+            p = copy(p, stream=stream)
+        if isinstance(out, _core.DeviceArray) and not _is_numbers(out):
+            told = None
+    elif isinstance(p, _core.DeviceArray) and p.dtype.names and not p.contiguous:
+        raise ValueError(
+            f'variant {variant} needs p C-contiguous (variant="auto" takes any layout)'
+        )
+    if told is not None:
+        _check_same(p, told)
+    into = told if told is None else _as_pairs(told)
+    result = _call("shift_points", variant, (_as_pairs(p),), into, stream, backend, parameters)
+    if out is None:
+        return result if result.dtype == p.dtype else result.reshape(-1).view(p.dtype)
+    if told is None:
+        copy(result, out=_as_pairs(out), stream=stream)
+    return out
 
 
 def _transpose_parameters(block: tuple[int, int] | None = None) -> tuple[int, ...]:
@@ -557,6 +591,11 @@ _PARAMETERS: dict[str, Callable[..., tuple[float, ...]]] = {
     "shift_points": _shift_points_parameters,
     "transpose": _transpose_parameters,
 }
+
+
+def as_taken(family: str, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arrays as the extension module takes them."""
+    return tuple(map(_as_pairs, arrays)) if family == "shift_points" else arrays
 
 
 def parameters(family: str, keywords: dict[str, Any]) -> tuple[float, ...]:

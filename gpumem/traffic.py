@@ -418,4 +418,4 @@ def traffic(
         arrays = oracle.arguments(family, shape, dtype, seed=0, **parameters)
     elif not arrays:
         raise TypeError("traffic needs arrays or shape=")
-    return Traffic(_core.traffic(family, name, tuple(arrays), values))
+    return Traffic(_core.traffic(family, name, functions.as_taken(family, arrays), values))

@@ -39,17 +39,30 @@ static gm_status shift_points_result(gm_call *call)
     return GM_OK;
 }
 
+/* Does every point begin at a multiple of its own size? */
+static bool is_aligned(const gm_call *call)
+{
+    uintptr_t bits = (uintptr_t)call->in[0].data | (uintptr_t)call->out.data;
+    return bits % (uintptr_t)(2 * call->in[0].itemsize) == 0;
+}
+
 static const gm_variant *shift_points_choose(const gm_call *call)
 {
-    static const char *const soa[] = {"soa", NULL}, *const aos[] = {"aos_vec2", NULL};
-    return is_soa(call) ? gm_first_that_fits(call, soa, "soa")
-                        : gm_first_that_fits(call, aos, "aos");
+    return gm_find_variant(call->family, is_soa(call)       ? "soa"
+                                         : is_aligned(call) ? "aos_vec2"
+                                                            : "aos");
 }
 
 static gm_status shift_points_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
     shift_points_args *args = (shift_points_args *)plan->args;
+    if (strcmp(variant->name, "aos_vec2") == 0 && !is_aligned(call)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant aos_vec2 needs p and out aligned to their points of %d bytes "
+                       "(variant=\"auto\" takes any alignment)",
+                       (int)(2 * in->itemsize));
+    }
     *args = (shift_points_args){
         .in = in->data,
         .out = call->out.data,

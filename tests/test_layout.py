@@ -1,0 +1,595 @@
+"""shift_points: points as an array of structures or a structure of arrays, bit for bit."""
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gpumem as gm
+
+POINTS = gm.variants("shift_points")
+AOS = [v for v in POINTS if v.name.startswith("aos")]
+SIZES = [0, 1, 2, 3, 31, 32, 33, 97, 1027, 65537 + 5]
+FLOATS = ["f4", "f8"]
+SHIFTS = [
+    (1.5, -2.25),
+    (0.1, 1e-3),
+    (-0.0, 0.0),
+    (1e300, -1e39),
+    (np.inf, -np.inf),
+    (np.nan, 1.0),
+    (1e-45, 5e-324),
+    (3, -7),
+]
+MARGIN = 256
+FEWER = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def here(variant, backend):
+    reason = variant.reason_on(backend)
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def fields(dtype):
+    return np.dtype([("x", dtype), ("y", dtype)])
+
+
+def random_points(rng, n, dtype, layout):
+    """Any bits: subnormals, infinities and every NaN among them, and numbers near each other."""
+    a = np.frombuffer(rng.bytes(2 * n * np.dtype(dtype).itemsize), dtype).copy()
+    a[::3] = rng.standard_normal(a[::3].size)
+    return arranged(a, layout)
+
+
+def arranged(flat, layout):
+    """So many numbers as points, or points out of as many numbers."""
+    if layout == "fields":
+        return flat.view(fields(flat.dtype))
+    return flat.reshape(-1, 2) if layout == "aos" else flat.reshape(2, -1)
+
+
+def layouts(variant):
+    return ["soa"] if variant.name == "soa" else ["aos", "fields"]
+
+
+def shifted(p, dx, dy, layout):
+    """What NumPy makes of it."""
+    with np.errstate(all="ignore"):
+        if layout == "fields":
+            wanted = p.copy()
+            for name, d in (("x", dx), ("y", dy)):
+                wanted[name] = p[name] + p.dtype[name].type(d)
+            return wanted
+        d = np.array([dx, dy], p.dtype)
+        return p + (d if layout == "aos" else d[:, None])
+
+
+def check(got, wanted):
+    """Every bit is the same, but a NaN is any NaN."""
+    assert isinstance(got, np.ndarray)
+    assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
+    if got.dtype.names:
+        got, wanted = (np.stack([a["x"], a["y"]], -1) for a in (got, wanted))
+    got, wanted = np.ascontiguousarray(got), np.ascontiguousarray(wanted)
+    nan = np.isnan(wanted)
+    np.testing.assert_array_equal(np.isnan(got), nan)
+    bits = f"u{got.dtype.itemsize}"
+    np.testing.assert_array_equal(got.view(bits)[~nan], wanted.view(bits)[~nan])
+
+
+class Guarded(NamedTuple):
+    """A device array of random bytes amid bytes that must stay."""
+
+    array: Any
+    buffer: Any
+    before: np.ndarray
+    first: int
+
+    def around(self):
+        after, last = self.buffer.to_host(), self.first + self.array.nbytes
+        np.testing.assert_array_equal(after[: self.first], self.before[: self.first])
+        np.testing.assert_array_equal(after[last:], self.before[last:])
+
+    def untouched(self):
+        np.testing.assert_array_equal(self.buffer.to_host(), self.before)
+
+
+def guarded(rng, like, backend, shift=0, values=None):
+    """Of the shape and dtype of another array, and with values."""
+    first = MARGIN + shift
+    before = np.frombuffer(rng.bytes(like.nbytes + 2 * first), "u1").copy()
+    if values is not None:
+        before[first : first + like.nbytes] = np.frombuffer(values.tobytes(), "u1")
+    buffer = gm.to_device(before, backend=backend)
+    array = buffer[first : first + like.nbytes].view(like.dtype).reshape(like.shape)
+    return Guarded(array, buffer, before, first)
+
+
+def run_and_check(rng, run, p, there, shift, layout, backend):
+    out = guarded(rng, p, backend)
+    assert run(there, *shift, out=out.array) is out.array
+    check(out.array.to_host(), shifted(p, *shift, layout))
+    out.around()
+
+
+def test_the_ladder():
+    assert [v.name for v in POINTS] == ["aos", "aos_vec2", "soa"]
+
+
+# ---- every size, layout and shift ------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("variant", "layout"),
+    [(v, layout) for v in POINTS for layout in layouts(v)],
+    ids=lambda x: str(x),
+)
+def test_every_size_on_the_device(variant, layout, dtype, backend, rng):
+    here(variant, backend)
+    for n in SIZES:
+        p = random_points(rng, n, dtype, layout)
+        there = gm.to_device(p, backend=backend)
+        for shift in SHIFTS[:2] if n > 2000 else SHIFTS:
+            run_and_check(rng, variant, p, there, shift, layout, backend)
+        assert there.to_host().tobytes() == p.tobytes()
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("layout", ["aos", "soa", "fields"])
+def test_auto_knows_the_layout(layout, dtype, backend, rng):
+    for n in SIZES:
+        if (n, layout) == (2, "soa"):
+            continue
+        p = random_points(rng, n, dtype, layout)
+        there = gm.to_device(p, backend=backend)
+        for shift in SHIFTS[:2] if n > 2000 else SHIFTS:
+            run_and_check(rng, gm.shift_points, p, there, shift, layout, backend)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_two_by_two_is_an_array_of_structures(dtype, backend):
+    """But for the variant that says otherwise."""
+    p = np.array([[1, 2], [3, 4]], dtype)
+    wanted = {"soa": [[11, 12], [103, 104]]}
+    for each in (p, gm.to_device(p, backend=backend)):
+        for name in ("auto", *(v.name for v in POINTS if v.reason_on(backend) is None)):
+            got = gm.shift_points(each, 10, 100, variant=name, backend=backend)
+            got = got if each is p else got.to_host()
+            assert got.tolist() == wanted.get(name, [[11, 102], [13, 104]]), name
+
+
+@FEWER
+@given(
+    data=st.data(),
+    n=st.integers(0, 300),
+    dtype=st.sampled_from(FLOATS),
+    layout=st.sampled_from(["aos", "soa", "fields"]),
+    shift=st.tuples(st.floats(), st.floats()),
+)
+def test_drawn_points(backend, data, n, dtype, layout, shift):
+    fits = [v.name for v in POINTS if layout in layouts(v) and v.reason_on(backend) is None]
+    fits += ["auto"] if (n, layout) != (2, "soa") else []
+    name = data.draw(st.sampled_from(fits))
+    p = random_points(np.random.default_rng(data.draw(st.integers(0, 2**32))), n, dtype, layout)
+    got = gm.shift_points(p, *shift, variant=name, backend=backend)
+    check(got, shifted(p, *shift, layout))
+
+
+@FEWER
+@given(
+    p=st.lists(st.tuples(st.floats(width=32), st.floats(width=32)), min_size=1, max_size=40),
+    shift=st.tuples(st.floats(width=32), st.floats(width=32)),
+)
+def test_drawn_values(backend, p, shift):
+    p = np.array(p, "f4")
+    for v in POINTS:
+        if v.reason_on(backend) is None:
+            for layout in layouts(v):
+                each = arranged(np.ascontiguousarray(p.T if layout == "soa" else p).ravel(), layout)
+                check(v(each, *shift, backend=backend), shifted(each, *shift, layout))
+
+
+@pytest.mark.parametrize(("variant"), POINTS, ids=str)
+def test_a_shift_is_rounded_first(variant, backend):
+    """In single precision 2**24 + 1 is 2**24: added unrounded, the sums would be others."""
+    here(variant, backend)
+    p = np.array([[1, 1], [-3, 0.5], [0, 0]], "f4")
+    p = np.ascontiguousarray(p.T) if variant.name == "soa" else p
+    for shift in [(2.0**24 + 1, -(2.0**24) - 1), (0.1, 1 + 2**-24 + 2**-50), (1e39, -1e300)]:
+        got = variant(p, *shift, backend=backend)
+        check(got, shifted(p, *shift, layouts(variant)[0]))
+
+
+@pytest.mark.parametrize(
+    "number",
+    [np.float32(0.1), np.float64(0.1), np.int64(3), 3, Fraction(1, 3), np.array(2.5)],
+    ids=repr,
+)
+def test_any_kind_of_number(number, backend):
+    p = np.ones((3, 2), "f4")
+    for got in (
+        gm.shift_points(p, number, 0, backend=backend)[:, 0],
+        gm.shift_points(p, dx=0, dy=number, backend=backend)[:, 1],
+    ):
+        assert got.tolist() == 3 * [float(np.float32(1) + np.float32(float(number)))]
+
+
+# ---- from the host ------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("variant", POINTS, ids=str)
+def test_from_the_host(variant, dtype, backend, rng):
+    here(variant, backend)
+    for layout in layouts(variant):
+        p = random_points(rng, 97, dtype, layout)
+        before = p.tobytes()
+        wanted = shifted(p, 1.5, -2.25, layout)
+        got = variant(p, 1.5, -2.25, backend=backend)
+        assert got.flags.c_contiguous and (got.flags.owndata or layout == "fields")
+        check(got, wanted)
+        out = np.zeros_like(p)
+        assert variant(p, 1.5, -2.25, out=out, backend=backend) is out
+        check(out, wanted)
+        assert p.tobytes() == before
+        stream = gm.Stream(backend=backend)
+        there = variant(gm.to_device(p, backend=backend), 1.5, -2.25, stream=stream)
+        stream.synchronize()
+        check(there.to_host(), wanted)
+
+
+VIEWS = {
+    "rows": (lambda a: a.reshape(-1, 2)[::3], "aos"),
+    "reversed": (lambda a: a.reshape(-1, 2)[::-1], "aos"),
+    "columns": (lambda a: a.reshape(-1, 4)[:, 1:3], "aos"),
+    "two-apart": (lambda a: a.reshape(-1, 4)[:, ::2], "aos"),
+    "swapped": (lambda a: a.reshape(-1, 2)[:, ::-1], "aos"),
+    "turned": (lambda a: a.reshape(2, -1).T, "aos"),
+    "turned-back": (lambda a: a.reshape(-1, 2).T, "soa"),
+    "part": (lambda a: a.reshape(2, -1)[:, 5:40], "soa"),
+    "two-rows": (lambda a: a.reshape(6, -1)[4:0:-3], "soa"),
+    "steps": (lambda a: a.reshape(2, -1)[:, ::2], "soa"),
+    "fields": (lambda a: a.view(fields(a.dtype))[::2], "fields"),
+    "fields-reversed": (lambda a: a.view(fields(a.dtype))[::-1], "fields"),
+    "none": (lambda a: a.reshape(-1, 2)[5:5], "aos"),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_any_layout_from_the_host(view, dtype, backend, rng):
+    make, layout = VIEWS[view]
+    p = make(random_points(rng, 120, dtype, "aos").reshape(-1))
+    wanted = shifted(p, 0.5, 3, layout)
+    check(gm.shift_points(p, 0.5, 3, backend=backend), wanted)
+    for variant in POINTS:
+        if layout in layouts(variant) and variant.reason_on(backend) is None:
+            check(variant(p, 0.5, 3, backend=backend), wanted)
+
+
+# ---- layouts and addresses on the device ------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("view", VIEWS)
+def test_any_layout_on_the_device(view, dtype, backend, rng):
+    """auto takes it; a named variant does or says that it does not."""
+    make, layout = VIEWS[view]
+    flat = random_points(rng, 120, dtype, "aos").reshape(-1)
+    p, there = make(flat), make(gm.to_device(flat, backend=backend))
+    run_and_check(rng, gm.shift_points, p, there, (0.5, 3), layout, backend)
+    for variant in POINTS:
+        if layout in layouts(variant) and variant.reason_on(backend) is None:
+            out = guarded(rng, p, backend)
+            try:
+                variant(there, 0.5, 3, out=out.array)
+            except ValueError as error:
+                assert f"variant {variant.name}" in str(error)
+                assert not there.contiguous
+                out.untouched()
+            else:
+                check(out.array.to_host(), shifted(p, 0.5, 3, layout))
+                out.around()
+
+
+@pytest.mark.parametrize("layout", ["aos", "fields", "soa"])
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("variant", [None, *POINTS], ids=lambda v: str(v or "auto"))
+def test_from_the_second_element_on(variant, dtype, layout, backend, rng):
+    """Points that a vector cannot be loaded from: those of a flat array's elements 1 and 2."""
+    if variant is not None:
+        here(variant, backend)
+        if layout not in layouts(variant):
+            pytest.skip(f"{variant} is for another layout")
+    size = np.dtype(dtype).itemsize
+    run = variant or gm.shift_points
+    for n in (1, 5, 33, 1027):
+        p = random_points(rng, n, dtype, layout)
+        wanted = shifted(p, 0.5, 3, layout)
+        for into, of in [(size, 0), (0, size), (size, size), (2 * size, 3 * size)]:
+            a = guarded(rng, p, backend, of, values=p)
+            out = guarded(rng, p, backend, into)
+            if variant is None or variant.name != "aos_vec2":
+                run(a.array, 0.5, 3, out=out.array)
+                check(out.array.to_host(), wanted)
+                out.around()
+            else:
+                with pytest.raises(ValueError, match=r"variant aos_vec2.*align"):
+                    run(a.array, 0.5, 3, out=out.array)
+                out.untouched()
+            a.untouched()
+        for shift in (2 * size, 4 * size):
+            a = guarded(rng, p, backend, shift, values=p)
+            check(run(a.array, 0.5, 3).to_host(), wanted)
+
+
+@pytest.mark.parametrize("layout", ["aos", "fields", "soa"])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_auto_takes_any_address(dtype, layout, backend, rng):
+    p = random_points(rng, 131, dtype, layout)
+    for shift in range(1, 18):
+        for into, of in [(shift, 0), (0, shift), (shift, (5 * shift + 3) % 13)]:
+            a = guarded(rng, p, backend, of, values=p)
+            out = guarded(rng, p, backend, into)
+            gm.shift_points(a.array, 0.5, 3, out=out.array)
+            check(out.array.to_host(), shifted(p, 0.5, 3, layout))
+            out.around()
+            a.untouched()
+
+
+# ---- beyond 32 bits ------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", POINTS, ids=str)
+def test_more_numbers_than_an_int_counts(variant, rng):
+    here(variant, "cuda")
+    n = 2**31 + 1234  # points
+    row = rng.standard_normal((2**19 - 1, 2)).astype("f4")
+    there = gm.to_device(row.reshape(-1), backend="cuda")
+    flat = gm.DeviceArray(2 * n, "f4", backend="cuda")
+    for first in range(0, flat.size, there.size):
+        part = flat[first : first + there.size]
+        gm.copy(there[: part.size], out=part)
+    soa = variant.name == "soa"
+    out = variant(flat.reshape(2, n) if soa else flat.reshape(n, 2), 0.5, -3).reshape(2 * n)
+    for start in (0, n - 500, n, 2**31 - 500, 2**32 - 500, 2 * n - 1000):
+        start = start // 2 * 2
+        places = np.arange(start, start + 1000)
+        second = places >= n if soa else places % 2 == 1
+        wanted = row.reshape(-1)[places % row.size] + np.where(second, -3, 0.5).astype("f4")
+        np.testing.assert_array_equal(out[start : start + 1000].to_host(), wanted)
+
+
+# ---- refusals ------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("variant", POINTS, ids=str)
+def test_the_wrong_layout_for_a_name(variant, dtype, backend, rng):
+    here(variant, backend)
+    for layout in {"aos", "soa", "fields"} - set(layouts(variant)):
+        p = random_points(rng, 33, dtype, layout)
+        for each in (p, gm.to_device(p, backend=backend)):
+            out = guarded(rng, p, backend)
+            with pytest.raises(ValueError, match=r"\bp\b"):
+                into = {} if each is p else {"out": out.array}
+                variant(each, 1, 2, **into, backend=backend)
+            out.untouched()
+        if layout != "fields":
+            with pytest.raises(ValueError, match=r"\bp\b"):
+                gm.traffic("shift_points", p, variant=variant, dx=1, dy=2)
+
+
+DTYPES = {
+    "int": "i4",
+    "long": "i8",
+    "byte": "u1",
+    "bool": "bool",
+    "half": "f2",
+    "complex": "c8",
+    "double-complex": "c16",
+    "text": "S8",
+    "time": "m8[s]",
+    "bytes": "V8",
+    "fields-of-ints": fields("i4"),
+    "fields-of-halves": fields("f2"),
+    "other-names": [("a", "f4"), ("b", "f4")],
+    "other-types": [("x", "f4"), ("y", "f8")],
+    "one-field": [("x", "f4")],
+    "three-fields": [("x", "f4"), ("y", "f4"), ("z", "f4")],
+    "a-gap-between": {"names": ["x", "y"], "formats": ["f4", "f4"], "offsets": [0, 8]},
+    "a-gap-at-the-end": {
+        "names": ["x", "y"],
+        "formats": ["f4", "f4"],
+        "offsets": [0, 4],
+        "itemsize": 12,
+    },
+    "one-upon-the-other": {"names": ["x", "y"], "formats": ["f4", "f4"], "offsets": [0, 0]},
+    "fields-of-fields": [("x", fields("f4")), ("y", fields("f4"))],
+    "fields-of-arrays": [("x", "f4", 2), ("y", "f4", 2)],
+}
+
+
+@pytest.mark.parametrize("kind", DTYPES)
+def test_other_dtypes(kind, backend):
+    dtype = np.dtype(DTYPES[kind])
+    p = np.zeros(7 if dtype.names else (7, 2), dtype)
+    for each in (p, gm.to_device(p, backend=backend)):
+        for name in ("auto", *(v.name for v in POINTS)):
+            with pytest.raises(TypeError, match=r"\bp\b.*float32.*float64"):
+                gm.shift_points(each, 1, 2, variant=name, backend=backend)
+
+
+@pytest.mark.parametrize(
+    "shape", [(), (0,), (2,), (7,), (3, 3), (0, 0), (0, 3), (3, 1), (1, 1), (2, 3, 2), (5, 2, 1)]
+)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_other_shapes(dtype, shape, backend):
+    p = np.zeros(shape, dtype)
+    for each in (p, gm.to_device(p, backend=backend)):
+        for name in ("auto", *(v.name for v in POINTS)):
+            with pytest.raises(ValueError, match=r"\bp\b"):
+                gm.shift_points(each, 1, 2, variant=name, backend=backend)
+
+
+@pytest.mark.parametrize("shape", [(), (3, 2), (2, 3), (1, 1), (2, 2, 2)], ids=str)
+def test_structures_in_other_shapes(shape, backend):
+    p = np.zeros(shape, fields("f4"))
+    for each in (p, gm.to_device(p, backend=backend)):
+        with pytest.raises(ValueError, match=r"\bp\b"):
+            gm.shift_points(each, 1, 2, backend=backend)
+
+
+@pytest.mark.parametrize("value", ["1", None, 1j, [1.0], (1,), b"1", np.ones(2)], ids=repr)
+@pytest.mark.parametrize("word", ["dx", "dy"])
+def test_what_is_no_number(word, value, backend):
+    p = np.zeros((5, 2), "f4")
+    keywords = {"dx": 1, "dy": 2} | {word: value}
+    for each in (p, gm.to_device(p, backend=backend)):
+        with pytest.raises(TypeError, match=rf"\b{word}\b"):
+            gm.shift_points(each, **keywords, backend=backend)
+    with pytest.raises(TypeError, match=rf"\b{word}\b"):
+        gm.traffic("shift_points", p, **keywords)
+
+
+def test_a_result_that_does_not_fit(backend):
+    p = np.zeros((5, 2), "f4")
+    for out, error, said in [
+        (np.ones((2, 5), "f4"), ValueError, r"out has shape \(2, 5\), expected \(5, 2\)"),
+        (np.ones(10, "f4"), ValueError, r"out has shape \(10,\), expected \(5, 2\)"),
+        (np.ones((5, 2), "f8"), TypeError, r"out has dtype.*float64.*float32"),
+        (np.ones(5, fields("f4")), (TypeError, ValueError), "out has"),
+    ]:
+        before = out.tobytes()
+        with pytest.raises(error, match=said):
+            gm.shift_points(p, 1, 2, out=out, backend=backend)
+        there = gm.to_device(out, backend=backend)
+        with pytest.raises(error, match=said):
+            gm.shift_points(gm.to_device(p, backend=backend), 1, 2, out=there)
+        assert out.tobytes() == there.to_host().tobytes() == before
+    for whole in (np.zeros((9, 2), "f4"), gm.to_device(np.zeros((9, 2), "f4"), backend=backend)):
+        for into in (whole[:5], whole[4:]):
+            with pytest.raises(ValueError, match="out overlaps p"):
+                gm.shift_points(whole[:5], 1, 2, out=into, backend=backend)
+
+
+def test_a_result_of_structures_that_does_not_fit(backend):
+    p = np.zeros(5, fields("f4"))
+    for out, error, said in [
+        (np.ones(4, p.dtype), ValueError, r"out has shape \(4,\), expected \(5,\)"),
+        (np.ones((5, 1), p.dtype), ValueError, r"out has shape \(5, 1\), expected \(5,\)"),
+        (np.ones((5, 2), "f4"), TypeError, r"out has dtype"),
+        (np.ones(5, fields("f8")), TypeError, r"out has dtype"),
+    ]:
+        before = out.tobytes()
+        with pytest.raises(error, match=said):
+            gm.shift_points(p, 1, 2, out=out, backend=backend)
+        there = gm.to_device(out, backend=backend)
+        with pytest.raises(error, match=said):
+            gm.shift_points(gm.to_device(p, backend=backend), 1, 2, out=there)
+        assert out.tobytes() == there.to_host().tobytes() == before
+
+
+def test_structures_that_overlap(backend):
+    """Also where their layout makes a copy of them necessary."""
+    whole = np.zeros(10, fields("f4"))
+    for p, out in [(whole[:5], whole[4:9]), (whole[::2], whole[:5]), (whole[4::-1], whole[:5])]:
+        with pytest.raises(ValueError, match="out overlaps p"):
+            gm.shift_points(p, 1, 2, out=out, backend=backend)
+        assert whole.tobytes() == bytes(80)
+    there = gm.to_device(whole, backend=backend)
+    with pytest.raises(ValueError, match="out overlaps p"):
+        gm.shift_points(there[:5], 1, 2, out=there[4:9])
+    out = np.zeros(5, fields("f4"))
+    out.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        gm.shift_points(whole[:5], 1, 2, out=out, backend=backend)
+
+
+def test_what_is_no_array(backend):
+    with pytest.raises(TypeError, match=r"\bp\b"):
+        gm.shift_points([[1.0, 2.0]], 1, 2, backend=backend)
+
+
+# ---- traffic ------------------------------------------------
+
+COUNT = 256 * 16  # points: a whole number of blocks of every variant
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "sectors", "width", "requests", "efficiency"),
+    [
+        ("aos", "f4", 8, 32, 2, 0.5),
+        ("aos", "f8", 16, 64, 2, 0.5),
+        ("aos_vec2", "f4", 8, 64, 1, 1),
+        ("aos_vec2", "f8", 16, 128, 1, 1),
+        ("soa", "f4", 4, 32, 2, 1),
+        ("soa", "f8", 8, 64, 2, 1),
+    ],
+)
+def test_sectors(name, dtype, sectors, width, requests, efficiency, rng):
+    """Fields asked for one by one waste half of every sector, twice."""
+    (variant,) = [v for v in POINTS if v.name == name]
+    layout = layouts(variant)[0]
+    p = random_points(rng, COUNT, dtype, layout)
+    t = gm.traffic("shift_points", p, variant=variant, dx=1.5, dy=-2)
+    check(np.asarray(t.result), shifted(p, 1.5, -2, layout))
+    for side in (t.loads, t.stores):
+        assert side.requests == requests * COUNT // 32
+        assert side.sectors_per_request == sectors
+        assert side.lines_per_request == sectors / 4
+        assert side.efficiency == efficiency
+        assert side.width == width
+        assert side.bytes_asked == p.nbytes
+    assert t.bytes_moved == 2 * p.nbytes / efficiency
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("variant", AOS, ids=str)
+def test_structures_are_observed_as_well(variant, dtype, rng):
+    pairs = random_points(rng, COUNT, dtype, "aos")
+    plain = gm.traffic("shift_points", pairs, variant=variant, dx=1.5, dy=-2)
+    p = pairs.reshape(-1).view(fields(dtype))
+    t = gm.traffic("shift_points", p, variant=variant, dx=1.5, dy=-2)
+    assert (t.loads.to_dict(), t.stores.to_dict()) == (
+        plain.loads.to_dict(),
+        plain.stores.to_dict(),
+    )
+
+
+@pytest.mark.parametrize("variant", POINTS, ids=str)
+def test_the_claims_hold(variant, rng):
+    p = random_points(rng, COUNT, "f4", layouts(variant)[0])
+    t = gm.traffic("shift_points", p, variant=variant, dx=1, dy=2)
+    assert t.loads.sectors_per_request == variant.claims["load_sectors"]
+    assert t.stores.sectors_per_request == variant.claims["store_sectors"]
+    assert t.loads.width == t.stores.width == variant.claims["width"]
+
+
+@pytest.mark.parametrize("variant", POINTS, ids=str)
+def test_every_point_is_moved_once(variant, rng):
+    for n in (1, 33, 1027):
+        for dtype in FLOATS:
+            p = random_points(rng, n, dtype, layouts(variant)[0])
+            before = p.tobytes()
+            t = gm.traffic("shift_points", p, variant=variant, dx=1, dy=2)
+            assert t.loads.bytes_asked == t.stores.bytes_asked == p.nbytes
+            assert p.tobytes() == before
+
+
+def test_auto_takes_the_vectors_where_it_can(rng):
+    flat = random_points(rng, COUNT + 1, "f4", "aos").reshape(-1)
+    there = gm.to_device(flat, backend="sim")
+    for p, name in [
+        (there[2:].reshape(-1, 2), "aos_vec2"),
+        (there[1:-1].reshape(-1, 2), "aos"),
+        (there[2:].reshape(2, -1), "soa"),
+        (there[1:-1].reshape(2, -1), "soa"),
+    ]:
+        assert gm.traffic("shift_points", p, dx=1, dy=2).variant == name
