@@ -356,12 +356,17 @@ def _shift_points_parameters(dx: float = 1.0, dy: float = -1.0) -> tuple[float, 
 
 
 def _real(name: str, value: Any) -> float:
-    if isinstance(value, bool | str | bytes):
+    """Return a float; text, truth values, complex numbers and arrays are none."""
+    dtype = getattr(value, "dtype", None)
+    plain = dtype is None or (dtype.kind in "iuf" and value.ndim == 0)
+    if isinstance(value, bool | complex | str | bytes | bytearray) or not plain:
         raise TypeError(f"{name} must be a float, not {type(value).__name__}")
     try:
         return float(value)
     except TypeError:
         raise TypeError(f"{name} must be a float, not {type(value).__name__}") from None
+    except OverflowError:
+        raise ValueError(f"{name} is too large for a float") from None
 
 
 def _is_numbers(a: DeviceArray) -> bool:
@@ -380,6 +385,7 @@ def _as_pairs(p: Any) -> Any:
         names != ("x", "y")
         or fields[0] != fields[1]
         or fields[0].kind != "f"
+        or dtype.fields["x"][1] != 0
         or dtype.itemsize != 2 * fields[0].itemsize
     ):
         raise TypeError(

@@ -526,6 +526,37 @@ def test_auto_takes_any_address(dtype, shift, backend, rng):
             a.untouched()
 
 
+@pytest.mark.parametrize("gap", [1, 2, 4, 8])
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16", "V6"])
+@pytest.mark.parametrize("functions", [AUTO, REST], ids=["auto", "general"])
+def test_elements_a_few_bytes_apart(functions, dtype, gap, backend, rng):
+    """The fields of packed records: steps that are no multiple of an element."""
+    read, write, gather = functions
+    size = np.dtype(dtype).itemsize
+
+    def field(records, of=dtype):
+        return records[:, gap : gap + np.dtype(of).itemsize].view(of)[:, 0]
+
+    records = random_bytes(rng, (70, gap + size), "u1")
+    there = gm.to_device(records, backend=backend)
+    a = field(records).copy()
+    for offset, stride in SLICES:
+        read_and_check(rng, read, a, field(there), offset, stride, backend)
+        before = random_bytes(rng, (70, gap + size), "u1")
+        out = guarded(rng, before.shape, "u1", backend, values=before)
+        write(field(out.array), field(there)[offset::stride], offset=offset, stride=stride)
+        field(before)[offset::stride] = a[offset::stride]
+        out.check("strided_write", before)
+    for index_dtype in ("i4", "i8"):
+        index = indices(rng, 70, (70,), index_dtype)
+        raw_index = random_bytes(rng, (70, gap + index.itemsize), "u1")
+        field(raw_index, index_dtype)[:] = index
+        out = guarded(rng, index.shape, dtype, backend)
+        places = field(gm.to_device(raw_index, backend=backend), index_dtype)
+        gather(field(there), places, out=out.array)
+        out.check("gather", a[index])
+
+
 # ---- beyond 32 bits ------------------------------------------------
 
 
@@ -680,7 +711,7 @@ def test_an_index_out_of_range(name, backend, rng):
                     gm.gather(a, index, out=kept, variant=name, backend=backend)
                 assert kept.tobytes() == before
     with pytest.raises(IndexError, match="index 5 is out of bounds for axis 0 with size 5"):
-        gm.gather(a, np.array([[0, 1], [5, 2]]), variant=name, backend=backend)
+        gm.gather(a, np.array([[0, 1], [5, 9]]), variant=name, backend=backend)
     gm.gather(a, np.array([-5, 4]), variant=name, backend=backend)
 
 

@@ -446,16 +446,50 @@ def test_structures_in_other_shapes(shape, backend):
             gm.shift_points(each, 1, 2, backend=backend)
 
 
-@pytest.mark.parametrize("value", ["1", None, 1j, [1.0], (1,), b"1", np.ones(2)], ids=repr)
+NO_NUMBERS = {
+    "text": "1",
+    "bytes": b"1",
+    "bytearray": bytearray(b"1"),
+    "none": None,
+    "complex": 1j,
+    "complex64": np.complex64(1),
+    "list": [1.0],
+    "tuple": (1,),
+    "array": np.ones(2),
+    "array-of-text": np.array("1"),
+    "array-of-complex": np.array(1j),
+}
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
 @pytest.mark.parametrize("word", ["dx", "dy"])
 def test_what_is_no_number(word, value, backend):
     p = np.zeros((5, 2), "f4")
-    keywords = {"dx": 1, "dy": 2} | {word: value}
+    keywords = {"dx": 1, "dy": 2} | {word: NO_NUMBERS[value]}
     for each in (p, gm.to_device(p, backend=backend)):
         with pytest.raises(TypeError, match=rf"\b{word}\b"):
             gm.shift_points(each, **keywords, backend=backend)
     with pytest.raises(TypeError, match=rf"\b{word}\b"):
         gm.traffic("shift_points", p, **keywords)
+
+
+def test_y_before_x(backend):
+    """x is the field of that name, wherever it is; or the structure is refused."""
+    for dtype in (
+        [("y", "f4"), ("x", "f4")],
+        {"names": ["x", "y"], "formats": ["f4", "f4"], "offsets": [4, 0]},
+        {"names": ["y", "x"], "formats": ["f4", "f4"], "offsets": [4, 0]},
+    ):
+        p = np.zeros(3, dtype)
+        p["x"], p["y"] = 1, 2
+        for each in (p, gm.to_device(p, backend=backend)):
+            try:
+                got = gm.shift_points(each, 10, 20, backend=backend)
+            except TypeError as error:
+                assert "p has dtype" in str(error)
+                continue
+            got = got if each is p else got.to_host()
+            assert got["x"].tolist() == [11] * 3 and got["y"].tolist() == [22] * 3
 
 
 def test_a_result_that_does_not_fit(backend):

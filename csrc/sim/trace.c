@@ -25,9 +25,10 @@ extern const site_record __stop_gm_sites[] __attribute__((weak, visibility("hidd
 
 /* In this order they are asked. What names a cause stands before what names a symptom. */
 static const gm_observer *const observers[] = {
-    &gm_bounds_observer, &gm_pipeline_observer,      &gm_engine_observer,
-    &gm_races_observer,  &gm_uninitialised_observer, &gm_global_races_observer,
-    &gm_banks_observer,  &gm_sectors_observer,       &gm_samples_observer,
+    &gm_bounds_observer,       &gm_alignment_observer, &gm_pipeline_observer,
+    &gm_engine_observer,       &gm_races_observer,     &gm_uninitialised_observer,
+    &gm_global_races_observer, &gm_banks_observer,     &gm_sectors_observer,
+    &gm_samples_observer,
 };
 enum { OBSERVERS = sizeof observers / sizeof *observers };
 _Static_assert((int)OBSERVERS <= (int)GM_MAX_OBSERVERS, "room for every observer");

@@ -161,9 +161,9 @@ typedef struct gm_trace_launch {
     const gm_fiber_pool *stacks;
 } gm_trace_launch;
 
-extern const gm_observer gm_bounds_observer, gm_sectors_observer, gm_banks_observer,
-    gm_samples_observer, gm_uninitialised_observer, gm_pipeline_observer, gm_engine_observer,
-    gm_races_observer, gm_global_races_observer;
+extern const gm_observer gm_bounds_observer, gm_alignment_observer, gm_sectors_observer,
+    gm_banks_observer, gm_samples_observer, gm_uninitialised_observer, gm_pipeline_observer,
+    gm_engine_observer, gm_races_observer, gm_global_races_observer;
 
 gm_trace *gm_trace_create(void);
 void gm_trace_destroy(gm_trace *trace);

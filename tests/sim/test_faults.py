@@ -25,6 +25,8 @@ FAULTS = [
     ("write_past_end", 1000, "a.out[i] = 1", (232, 0, 0), r"store .* past the end .* 4000 bytes"),
     ("write_far_away", 1000, "<< 40", (44, 0, 0), r"store of 4 bytes out of bounds"),
     ("vector_past_end", 1001, "float4 whole", (250, 0, 0), r"begins 4 bytes before the end"),
+    ("vector_misaligned", 1000, "= *from", (3, 0, 0), r"load of 16 .* 4 past a multiple of 16"),
+    ("shared_misaligned", 1000, "= *pair", (40, 0, 0), r"load of 8 .* 4 past a multiple of 8"),
     ("null_pointer", 10, "nowhere[0]", (0, 0, 0), r"a null pointer"),
     ("dynamic_past_end", 300, "threadIdx.x + 1", (255, 0, 0), r"past the end of 1024 bytes of dyn"),
     ("prefetch_past_end", 1024, "gm_bulk_prefetch", (1, 0, 0), r"prefetch .* begins 1008 bytes"),
