@@ -543,6 +543,28 @@ def test_each_variant_is_held_to_its_own_job(device):
     assert records["naive_row"]["reason"] is None
 
 
+def test_each_in_place_variant_starts_from_the_same_array(device):
+    """One that writes nothing is found out, and the reference copies what nobody has changed."""
+    device.idle = "unroll2"
+    result = gm.bench("strided_write", ["cached", "unroll2", "any"], shapes=[(1000,)], stride=3)
+    reasons = {r["variant"]: r["reason"] for r in result.records}
+    assert "wrong result" in reasons.pop("unroll2")
+    assert reasons == {"cached": None, "any": None, "memcpy": None}
+    assert result.records[0]["bytes"] == 2 * 4 * 333
+
+
+def test_variants_that_want_another_shape_get_it(device):
+    records = gm.bench("shift_points", sizes="64K").records
+    shapes = {r["variant"]: r["shape"] for r in records if r["variant"] != "memcpy"}
+    assert shapes == {
+        "aos": [8192, 2],
+        "aos_vec2": [8192, 2],
+        "auto": [8192, 2],
+        "soa": [2, 8192],
+    }
+    assert not any(r["reason"] for r in records)
+
+
 def test_what_a_variant_does_not_take_has_no_time(device):
     records = by_variant(gm.bench("transpose", ["tile", "auto"], shapes=[(9, 9)], dtype="u1"))
     assert "elements of 1 bytes" in records["tile"]["reason"]
