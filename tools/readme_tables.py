@@ -33,9 +33,9 @@ def ladder(family: str) -> str:
     rows = []
     for variant in variants:
         claims = variant.claims
-        sectors = "–"
-        if claims["load_sectors"]:
-            sectors = f"{claims['load_sectors']:g} / {claims['store_sectors']:g}"
+        both = [claims["load_sectors"], claims["store_sectors"]]
+        sectors = " / ".join(f"{value:g}" if value else "–" for value in both)
+        sectors = sectors if any(both) else "–"
         name = f"[`{variant.name}`]({variant.source})"
         width = f"{claims['width']}" if claims["width"] else "–"
         ways = f"{claims['bank_ways']:g}" if claims["bank_ways"] else "–"
