@@ -481,7 +481,8 @@ def test_input_and_result_are_apart_in_time(backend):
 
 
 def test_deleting_frees_the_memory():
-    size = 2**25
+    size = 2**26
+    gc.collect()  # what other tests left behind must not be freed in between
     before = resident()
     for _ in range(20):
         there = gm.DeviceArray(size, "u1", backend="sim")
