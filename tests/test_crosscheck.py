@@ -103,6 +103,7 @@ def figures(**changes):
 
 def test_equal_figures_agree_and_others_need_a_reason():
     verdict = tool.judge(
+        "transpose-tile, full",
         figures(load_requests=10, shared_load_requests=4, shared_load_passes_per_request=32.0),
         figures(load_requests=11, shared_load_requests=4, shared_load_passes_per_request=32.2),
         [],
@@ -116,7 +117,7 @@ def test_equal_figures_agree_and_others_need_a_reason():
 
 def test_engines_and_missing_figures_are_not_compared():
     missing = figures(store_requests=3, store_sectors=None)
-    verdict = tool.judge(figures(store_requests=3), missing, ["load", "store"])
+    verdict = tool.judge("copy-bulk, full", figures(store_requests=3), missing, ["load", "store"])
     assert verdict["agrees"]["load_requests"] is verdict["agrees"]["store_sectors"] is None
     assert verdict["agrees"]["store_requests"] is True  # by threads, beside the engine
     assert verdict["why"]["load_requests"] == tool.ENGINE
@@ -229,3 +230,16 @@ def test_the_simulator_counts_the_same_today(result):
             call = next(c for c in tool.calls(variant, result["bytes"]) if c.case == record["case"])
             counted, _ = tool.simulator_figures(tool.simulate(variant, call))
             assert counted == record["simulator"], (variant, call.case)
+
+
+def test_rules_are_for_the_calls_that_they_name():
+    """What is known of one call's edges excuses no other call."""
+    ours, theirs = figures(store_requests=10), figures(store_requests=14)
+    for call, excused in [
+        ("transpose-shifted_bytes, ragged", True),
+        ("transpose-shifted_bytes, full", False),
+        ("transpose-tile, ragged", False),
+    ]:
+        verdict = tool.judge(call, ours, theirs, [])
+        assert verdict["agrees"]["store_requests"] is False
+        assert ("store_requests" in verdict["why"]) == excused
