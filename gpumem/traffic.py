@@ -127,7 +127,7 @@ class Traffic:
     grid, block : tuple of int
         Blocks, and threads per block, in x, y and z.
     shared_bytes : int
-        Shared memory per block.
+        Shared memory per block: the dynamic part, and what was used of ``__shared__`` variables.
     threads, warps : int
         Of the whole grid.
     barriers : int

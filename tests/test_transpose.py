@@ -367,6 +367,9 @@ def test_the_ladder_of_bank_ways():
         name: gm.traffic("transpose", variant=name, shape=(128, 128)).shared.bank_ways
         for name in ("tile", "tile_padded", "tile_swizzled", "tile_vec4", "tma")
     }
+    assert gm.traffic("transpose", variant="tile", shape=(64, 64)).shared_bytes == 32 * 32 * 4
+    assert gm.traffic("transpose", variant="tile_padded", shape=(64, 64)).shared_bytes == 4220
+    assert gm.traffic("transpose", variant="naive_row", shape=(64, 64)).shared_bytes == 0
     assert ways == {"tile": 32, "tile_padded": 1, "tile_swizzled": 1, "tile_vec4": 1, "tma": 1}
 
 

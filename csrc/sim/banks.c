@@ -53,10 +53,10 @@ static gm_status banks_request(void *state, gm_trace *trace, const gm_request *r
     uint8_t group_lanes = (uint8_t)(piece <= BANK_BYTES ? GM_WARP : GM_WARP * BANK_BYTES / piece);
     for (int i = 0; i < request->lanes; i++) {
         widest = request->bytes[i] > widest ? request->bytes[i] : widest;
-        if (request->address[i] < trace->shared_low &&
-            request->address[i] >= trace->shared_static.begin &&
-            request->address[i] < trace->shared_static.end) {
-            trace->shared_low = request->address[i];
+        uintptr_t begin = request->address[i], end = begin + request->bytes[i];
+        if (begin >= trace->shared_static.begin && end <= trace->shared_static.end) {
+            trace->shared_low = begin < trace->shared_low ? begin : trace->shared_low;
+            trace->shared_high = end > trace->shared_high ? end : trace->shared_high;
         }
     }
     for (uint32_t at = 0; at < widest; at += piece) {

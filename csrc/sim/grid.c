@@ -638,6 +638,9 @@ static gm_status run_traced(shared_state *shared)
     if (status == GM_OK) {
         worker_run(w);
         trace->shared_bytes = (int64_t)grid->shared_bytes;
+        if (trace->shared_high > trace->shared_low) {
+            trace->shared_bytes += (int64_t)(trace->shared_high - trace->shared_low);
+        }
         trace->threads += shared->blocks * w->threads;
         trace->warps += w->warps;
         trace->barriers += w->barriers;

@@ -119,7 +119,8 @@ struct gm_trace {
     int64_t shared_bytes, threads, warps, barriers;
     gm_site *sites;
     int site_count;
-    uintptr_t shared_low; /* lowest address in __shared__ variables that a warp asked for */
+    /* What warps asked for of __shared__ variables: from the lowest address to past the highest. */
+    uintptr_t shared_low, shared_high;
 
     /* While a launch runs: what observers may read. */
     gm_region *regions;
