@@ -11,13 +11,14 @@
 
 enum { ACCESS_CACHED, ACCESS_UNCACHED, ACCESS_READONLY };
 
-/* LDG with .ca, which may stay in the L1; .cg, in the L2 alone; .nc, through the read-only path. */
+/* A plain load is .ca and may stay in the L1 (__ldca asks for more: it is a strong load); .cg stays
+ * in the L2 alone; .nc goes through the read-only path. */
 template <int path, typename unit> GM_DEVICE unit access_load(const unit *address)
 {
     switch (path) {
     case ACCESS_UNCACHED: return __ldcg(address);
     case ACCESS_READONLY: return __ldg(address);
-    default: return __ldca(address);
+    default: return *address;
     }
 }
 
