@@ -46,6 +46,7 @@ template <int path, int unroll, typename unit> GM_DEVICE void gather_move(const 
     const unit *in = (const unit *)a.in;
     unit *out = (unit *)a.out;
 
+#pragma unroll 1 /* one step is the usual case: as many loads as the row says, no more */
     for (int64_t first = access_first(unroll); first < a.count;
          first += gm_grid_stride() * unroll) {
         int64_t place[unroll];

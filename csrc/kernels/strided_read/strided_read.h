@@ -21,6 +21,7 @@ GM_DEVICE void strided_read_move(const strided_read_args &a)
     const unit *in = (const unit *)a.in + a.start;
     unit *out = (unit *)a.out;
 
+#pragma unroll 1 /* one step is the usual case: as many loads as the row says, no more */
     for (int64_t first = access_first(unroll); first < a.count;
          first += gm_grid_stride() * unroll) {
         unit held[unroll];

@@ -24,6 +24,7 @@ GM_DEVICE void strided_write_move(const strided_write_args &a)
     const unit *in = (const unit *)a.in;
     unit *out = (unit *)a.out + a.start;
 
+#pragma unroll 1 /* one step is the usual case: as many loads as the row says, no more */
     for (int64_t first = access_first(unroll); first < a.count;
          first += gm_grid_stride() * unroll) {
         unit held[unroll];
