@@ -4,7 +4,7 @@
  * Follows  cached.
  * Idea     a thread that waits for one load could wait for two at once: twice the
  *          bytes in flight per thread, half the threads.
- * Machine  two LDG.E before the first STG.E
+ * Machine  two LDG before the first STG.E
  */
 #include "gather.h"
 

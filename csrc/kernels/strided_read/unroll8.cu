@@ -3,7 +3,7 @@
  *
  * Follows  unroll4.
  * Idea     eight; more registers per thread, and fewer threads to share the work.
- * Machine  eight LDG.E before the first STG.E
+ * Machine  eight LDG before the first STG.E
  */
 #include "strided_read.h"
 

@@ -3,7 +3,7 @@
  *
  * Idea     an L1 line has 128 bytes; what a stride leaves of it can serve the next
  *          request, if it is still there. The L1 fetches the sectors that are asked for.
- * Machine  LDG.E (ld.global.ca)
+ * Machine  LDG.E.STRONG.SM (ld.global.ca)
  */
 #include "strided_write.h"
 

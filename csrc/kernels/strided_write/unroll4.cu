@@ -3,7 +3,7 @@
  *
  * Follows  unroll2.
  * Idea     four loads are in flight before the first is stored.
- * Machine  four LDG.E before the first STG.E
+ * Machine  four LDG before the first STG.E
  */
 #include "strided_write.h"
 
