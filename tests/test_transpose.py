@@ -169,6 +169,43 @@ def test_auto_takes_any_layout_on_the_device(layout, dtype, backend, rng):
     intact()
 
 
+ROWS = {
+    "reversed": np.s_[::-1],
+    "every-third-back": np.s_[::-3],
+    "every-other": np.s_[::2],
+    "columns": np.s_[:, 3:-2],
+    "reversed-columns": np.s_[::-1, 3:-2],
+}
+
+
+@pytest.mark.parametrize("rows", ROWS)
+@pytest.mark.parametrize("itemsize", DTYPES)
+@pytest.mark.parametrize("variant", ["auto", *[v for v in KERNELS if v.itemsizes]], ids=str)
+def test_rows_in_any_order(variant, itemsize, rows, backend, rng):
+    """Rows that run on in memory, one after the other or not: right, or refused by name."""
+    for shape in [(301, 515), (700, 129), (140, 997)]:
+        a = random_bytes(rng, shape, DTYPES[itemsize])
+        there = gm.to_device(a, backend=backend)
+        view = a[ROWS[rows]]
+        if variant == "auto":
+            oracle.check("transpose", gm.transpose(there[ROWS[rows]]).to_host(), view)
+            if backend == "sim":  # nothing beside the rows was touched
+                gm.traffic("transpose", there[ROWS[rows]])
+            continue
+        here(variant, backend)
+        try:
+            run_and_check(rng, variant, view, there[ROWS[rows]], backend)
+        except ValueError as error:
+            assert f"variant {variant.name}" in str(error)
+            assert (
+                "reversed" in rows
+                or "back" in rows
+                or not oracle.takes(variant, view.shape, view.dtype)
+                or variant.alignment
+                or variant.name == "narrow"
+            )
+
+
 @pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16"])
 @pytest.mark.parametrize("shift", range(0, 20))
 def test_auto_takes_any_address(dtype, shift, backend, rng):

@@ -78,6 +78,12 @@ static bool is_whole(const gm_call *call)
     return bits % 16 == 0;
 }
 
+/* Does each row begin after the one before has ended? Not so in a reversed view. */
+static bool rows_follow(const gm_array *in)
+{
+    return in->shape[0] <= 1 || in->strides[0] >= in->shape[1] * in->itemsize;
+}
+
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -125,9 +131,10 @@ static const gm_variant *transpose_choose(const gm_call *call)
         names[0] = choose_tiles(call);
     }
     const gm_variant *chosen = gm_first_that_fits(call, names, "strided");
-    return chosen->grid == GRID_NARROW && smaller(in->shape[0], in->shape[1]) > NARROW_MOST
-               ? gm_find_variant(call->family, "strided")
-               : chosen;
+    bool too_wide =
+        chosen->grid == GRID_NARROW && smaller(in->shape[0], in->shape[1]) > NARROW_MOST;
+    bool reversed = chosen->grid == GRID_SHIFTED && !rows_follow(in);
+    return too_wide || reversed ? gm_find_variant(call->family, "strided") : chosen;
 }
 
 /* ---- grids --------------------------------------------------------------------------------- */
@@ -278,8 +285,13 @@ static gm_status check_pieces(const gm_variant *variant, const gm_call *call)
                        variant->name, (long long)in->shape[0], (long long)in->shape[1],
                        (long long)in->itemsize, (long long)in->strides[0]);
     }
-    if (tensor && (in->strides[0] < in->shape[1] * in->itemsize || in->shape[0] > INT32_MAX ||
-                   in->shape[1] > INT32_MAX)) {
+    if (variant->grid == GRID_SHIFTED && !rows_follow(in)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs rows that follow one another, those of a are %lld bytes "
+                       "apart",
+                       variant->name, (long long)in->strides[0]);
+    }
+    if (tensor && (!rows_follow(in) || in->shape[0] > INT32_MAX || in->shape[1] > INT32_MAX)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s needs rows that follow one another, and at most %d of them",
                        variant->name, INT32_MAX);

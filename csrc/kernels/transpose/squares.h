@@ -1,0 +1,208 @@
+/*
+ * Elements of 1 byte whose rows begin anywhere: whole words in and out, a warp to a row.
+ *
+ * A lane has four columns. It reads the word that they begin in; what of them is in the next word
+ * it has from the next lane, so that the last lane has no columns of its own. Rows that are four
+ * apart are shifted alike. Four rows of four columns are turned at a time, and sixteen rows of a
+ * column written at a time to the column's row in shared memory. That begins four banks later from
+ * every four columns to the next, so that neither the lanes that write (four columns apart) nor
+ * those that read (neighbours in a row) meet in a bank.
+ *
+ * The tile's runs of the output are shifted back to sectors, as in words.h, by shifting once more
+ * from two words of a row. Columns that are 32 apart are shifted alike.
+ */
+#ifndef GPUMEM_TRANSPOSE_SQUARES_H
+#define GPUMEM_TRANSPOSE_SQUARES_H
+
+#include "words.h"
+
+/* A tile of TALL times 128 rows for so many WARPS; BATCH rows are in flight together. */
+template <int TALL, int WARPS, int BATCH> struct transpose_squares {
+    enum {
+        HALO = TRANSPOSE_SECTOR, /* rows of the tile before */
+        ROWS = TALL * 128,
+        STEP = ROWS - HALO, /* rows from a tile to the next */
+        WORDS = ROWS / 4,   /* of a column */
+        LANES = 31,         /* that have columns */
+        COLS = LANES * 4,
+        SHARE = ROWS / WARPS,             /* rows of a warp */
+        ALIKE = TRANSPOSE_SECTOR,         /* columns from one to the next that is shifted alike */
+        TILE = (COLS * WORDS + COLS) / 4, /* pieces of 16 bytes */
+    };
+    static_assert(SHARE % BATCH == 0 && BATCH % 16 == 0, "a warp writes whole pieces");
+    static_assert(ALIKE % WARPS == 0, "a warp keeps to columns that are shifted alike");
+};
+
+/* Where a column begins in the tile, in words. */
+template <int WORDS> GM_DEVICE unsigned transpose_squares_column(unsigned c)
+{
+    return c * WORDS + c / 4 * 4;
+}
+
+template <int CARE>
+GM_DEVICE uint32_t transpose_aligned_word(const char *address, const transpose_edge &edge)
+{
+    return CARE == TRANSPOSE_CORNER ? transpose_word(address, edge) : *(const uint32_t *)address;
+}
+
+template <int TALL, int WARPS, int BATCH, int CARE>
+GM_DEVICE void transpose_load_squares(const transpose_window &window, const transpose_edge &edge,
+                                      unsigned warp, uint4 *tile)
+{
+    typedef transpose_squares<TALL, WARPS, BATCH> squares;
+    const unsigned lane = threadIdx.x % 32, col = lane * 4;
+    const unsigned first = warp * squares::SHARE;
+    const int64_t step = window.in_pitch * 4;
+    uint4 *to = tile + (transpose_squares_column<squares::WORDS>(col) + first / 4) / 4;
+    const char *from[4];
+    unsigned over[4]; /* bytes by which the columns begin after a word does */
+
+#pragma unroll
+    for (unsigned j = 0; j < 4; j++) {
+        from[j] = window.in + (first + j) * window.in_pitch + col;
+        over[j] = (unsigned)(uintptr_t)from[j] & 3;
+        from[j] -= over[j];
+    }
+#pragma unroll 1
+    for (unsigned k = 0; k < squares::SHARE; k += BATCH) {
+        uint32_t word[BATCH];
+
+#pragma unroll
+        for (unsigned i = 0; i < BATCH; i++) {
+            const unsigned r = first + k + i, j = i % 4;
+            word[i] = 0;
+            if (CARE == TRANSPOSE_INSIDE ||
+                (r >= edge.first && r < window.rows && col < window.cols + over[j])) {
+                word[i] = transpose_aligned_word<CARE>(from[j], edge);
+            }
+            from[j] += step;
+        }
+#pragma unroll
+        for (unsigned i = 0; i < BATCH; i++) {
+            const uint32_t next = __shfl_down_sync(0xffffffffu, word[i], 1);
+            word[i] = __funnelshift_r(word[i], next, over[i % 4] * 8);
+        }
+        if (lane < squares::LANES) {
+#pragma unroll
+            for (unsigned i = 0; i < BATCH; i += 16) {
+                uint32_t turned[4][4];
+#pragma unroll
+                for (unsigned m = 0; m < 4; m++) {
+                    const uint32_t *rows = word + i + m * 4;
+                    transpose_bytes(rows[0], rows[1], rows[2], rows[3], turned[m]);
+                }
+#pragma unroll
+                for (unsigned j = 0; j < 4; j++) {
+                    to[j * (squares::WORDS / 4) + i / 16] =
+                        make_uint4(turned[0][j], turned[1][j], turned[2][j], turned[3][j]);
+                }
+            }
+        }
+        to += BATCH / 16;
+    }
+}
+
+/* One word of the output, of rows from r on, shifted from two. */
+template <int CARE>
+GM_DEVICE void transpose_store_shifted(const transpose_window &window, const transpose_edge &edge,
+                                       unsigned r, const uint32_t *low, const uint32_t *high,
+                                       unsigned bits, char *to)
+{
+    const uint32_t word = __funnelshift_r(*low, *high, bits);
+    if (CARE == TRANSPOSE_INSIDE || (r >= edge.first && r + 4 <= window.rows)) {
+        *(uint32_t *)to = word;
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < 4; j++) {
+            if (r + j >= edge.first && r + j < window.rows) {
+                to[j] = (char)(word >> 8 * j);
+            }
+        }
+    }
+}
+
+template <int TALL, int WARPS, int BATCH, int CARE>
+GM_DEVICE void transpose_store_squares(const transpose_window &window, const transpose_edge &edge,
+                                       unsigned warp, const uint32_t *tile)
+{
+    typedef transpose_squares<TALL, WARPS, BATCH> squares;
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned cols = CARE == TRANSPOSE_INSIDE ? (unsigned)squares::COLS : window.cols;
+    const int64_t step = window.out_pitch * squares::ALIKE;
+
+#pragma unroll 1
+    for (unsigned first = warp; first < squares::ALIKE; first += WARPS) {
+        char *row = window.out + first * window.out_pitch;
+        /* Bytes by which it begins after a sector does. */
+        const unsigned over = (unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1);
+        const uint32_t *high =
+            tile + transpose_squares_column<squares::WORDS>(first) + lane - over / 4;
+        const uint32_t *low = high - (over % 4 != 0);
+        const unsigned bits = 0u - over * 8; /* counts modulo 32 */
+        const unsigned r = lane * 4 - over;
+        char *to = row - over + lane * 4;
+#pragma unroll
+        for (unsigned i = 0; i < squares::COLS; i += squares::ALIKE) {
+            const unsigned at = i * squares::WORDS + i;
+            const bool all = CARE == TRANSPOSE_INSIDE && i + squares::ALIKE <= squares::COLS;
+            if (all || first + i < cols) {
+                if (lane >= TRANSPOSE_SECTOR / 4) { /* the tile before had those */
+                    transpose_store_shifted<CARE>(window, edge, r, low + at, high + at, bits, to);
+                }
+#pragma unroll
+                for (unsigned k = 1; k < TALL; k++) {
+                    transpose_store_shifted<CARE>(window, edge, r + k * 128, low + at + k * 32,
+                                                  high + at + k * 32, bits, to + k * 128);
+                }
+            }
+            to += step;
+        }
+    }
+}
+
+template <int TALL, int WARPS, int BATCH, int CARE>
+GM_DEVICE void transpose_move_squares(const transpose_window &window, const transpose_edge &edge,
+                                      uint4 *tile)
+{
+    /* The same in all lanes, and the compiler is told so. */
+    const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    transpose_load_squares<TALL, WARPS, BATCH, CARE>(window, edge, warp, tile);
+    __syncthreads();
+    transpose_store_squares<TALL, WARPS, BATCH, CARE>(window, edge, warp, (const uint32_t *)tile);
+}
+
+template <int TALL, int WARPS, int BATCH>
+GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
+{
+    typedef transpose_squares<TALL, WARPS, BATCH> squares;
+    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    if (at.x >= a.tiles_x) {
+        return;
+    }
+    const int64_t row = at.y * squares::STEP - squares::HALO;
+    const int64_t col = at.x * squares::COLS;
+    const transpose_window window =
+        transpose_window_at<uint8_t>(a, row, col, squares::ROWS, squares::COLS);
+    transpose_edge edge;
+    const int64_t last = (a.rows - 1) * a.pitch; /* the rows may run backwards */
+    edge.begin = a.in + min(last, (int64_t)0);
+    edge.end = a.in + max(last, (int64_t)0) + a.cols;
+    edge.first = row < 0 ? squares::HALO : 0;
+
+    /* What is read beside the tile, up to 3 bytes on the left and 7 on the right, is a row before
+     * or after, but at the ends of the first and of the last rows (of 8, if they are as short as
+     * that), or where all rows are the same memory. */
+    const bool ends = at.y == 0 || row + squares::ROWS > a.rows - 8 || a.pitch == 0;
+    const bool left = at.x == 0, right = col + squares::COLS + 8 > a.cols;
+
+    gm_wait_for_previous();
+    if (!ends && !right) {
+        transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_INSIDE>(window, edge, tile);
+    } else if (!ends || !(left || right)) {
+        transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_EDGE>(window, edge, tile);
+    } else {
+        transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_CORNER>(window, edge, tile);
+    }
+}
+
+#endif
