@@ -189,16 +189,17 @@ GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
     edge.end = a.in + max(last, (int64_t)0) + a.cols;
     edge.first = row < 0 ? squares::HALO : 0;
 
-    /* What is read beside the tile, up to 3 bytes on the left and 7 on the right, is a row before
-     * or after, but at the ends of the first and of the last rows (of 8, if they are as short as
-     * that), or where all rows are the same memory. */
-    const bool ends = at.y == 0 || row + squares::ROWS > a.rows - 8 || a.pitch == 0;
-    const bool left = at.x == 0, right = col + squares::COLS + 8 > a.cols;
+    /* What is read beside the tile, up to 3 bytes on the left and 7 on the right, is the row
+     * before or after, but for the first row's left end and the right end of the last rows (of 8
+     * rows, if they are as short as that). Rows that run backwards, or are all the same memory,
+     * have their ends elsewhere: all their tiles are read with care. */
+    const bool top = at.y == 0, bottom = row + squares::ROWS > a.rows - 8 || a.pitch <= 0;
+    const bool right = col + squares::COLS + 8 > a.cols;
 
     gm_wait_for_previous();
-    if (!ends && !right) {
+    if (!top && !right && !bottom) {
         transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_INSIDE>(window, edge, tile);
-    } else if (!ends || !(left || right)) {
+    } else if (!(top && at.x == 0) && !(bottom && right) && a.pitch > 0) {
         transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_EDGE>(window, edge, tile);
     } else {
         transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_CORNER>(window, edge, tile);
