@@ -27,7 +27,15 @@ from ._core import (
 )
 from .bench import BenchResult, bench
 from .devices import info
-from .functions import copy, gather, shift_points, strided_read, strided_write, transpose
+from .functions import (
+    copy,
+    gather,
+    prefetch_sum,
+    shift_points,
+    strided_read,
+    strided_write,
+    transpose,
+)
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -47,6 +55,7 @@ __all__ = [
     "families",
     "gather",
     "info",
+    "prefetch_sum",
     "results",
     "shift_points",
     "strided_read",

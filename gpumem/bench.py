@@ -540,7 +540,7 @@ def bench(
     family: str,
     variants: Iterable[str | Variant] | str | Variant | None = None,
     sizes: str | int | Iterable[str | int] = "4K:1G:x2",
-    dtype: DTypeLike = "float32",
+    dtype: DTypeLike | None = None,
     cache: str | Iterable[str] = "cold",
     *,
     samples: tuple[int, int] = (11, 50),
@@ -568,8 +568,8 @@ def bench(
     sizes : str, int or iterable of them
         Bytes of the first input: "4K:1G:x2" (from, to, factor), "1M,16M", 4096. K, M and G
         are powers of 1024.
-    dtype : dtype
-        Of the elements.
+    dtype : dtype, optional
+        Of the elements: by default float32, or what the family takes instead.
     cache : {"cold", "warm", "both"}
         Cold: buffers that are not in the L2, by turns over more than four times its size.
         Warm: the same buffers again and again, in the L2 as far as they fit.
@@ -622,9 +622,7 @@ def bench(
         names = list(dict.fromkeys(resolve(family, variant) for variant in listed))
     if not names:
         raise ValueError("variants must name at least one")
-    import numpy as np
-
-    dtype = np.dtype(dtype)
+    dtype = oracle.dtype_for(family, dtype)
     # Each shape with the variants that meet there: some want their arrays in another one.
     steps: list[tuple[tuple[int, ...], list[str]]] = []
     if shapes is not None:

@@ -296,7 +296,8 @@ def _bench(options: argparse.Namespace) -> int:
         print(result.to_json(), end="")
     elif result.provenance["backend"] == "sim":
         parameters = _parameters(options.set)
-        _print_summary(options.family, None, options.dtype, names, parameters)
+        dtype = oracle.dtype_for(options.family, options.dtype).name
+        _print_summary(options.family, None, dtype, names, parameters)
         print(f"\nNo times: {NO_TIMES}.")
     else:
         print(result)
@@ -361,8 +362,9 @@ def _draw(report: Traffic, file: str, site: str | None, request: int) -> None:
 def _traffic(options: argparse.Namespace) -> int:
     if options.backend not in (None, "auto", "sim"):
         raise _UsageError("traffic: it is the simulator that counts; --backend must be sim")
-    family, dtype = options.family, options.dtype
+    family = options.family
     variants(family)
+    dtype = oracle.dtype_for(family, options.dtype).name
     shape = None if options.shape is None else parse_shape(options.shape)
     parameters = _parameters(options.set)
     if options.draw is None and (options.site, options.request) != (None, None):
@@ -423,7 +425,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--sizes", default="4K:1G:x2", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
     )
     one.add_argument("--shapes", metavar="S,S", help="instead of sizes: 8192x8192,50000x5000")
-    one.add_argument("--dtype", default="float32")
+    one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
@@ -433,7 +435,7 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("family", metavar="FAMILY")
     one.add_argument("--variant", help="this one, by source line (default: a summary of all)")
     one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB)")
-    one.add_argument("--dtype", default="float32")
+    one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')

@@ -195,6 +195,43 @@ def _shift_points_expected(
         return p + (shift[:, None] if soa else shift)
 
 
+# ---- prefetch -----------------------------------------------------------------------------
+
+_ROW = 8192  # elements of a row by which prefetch_sum is told, if there are as many
+
+
+def _prefetch_sum_arguments(
+    shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, **_: Any
+) -> tuple[Any, ...]:
+    """Numbers on which f is lively; infinities and NaN in some rows, as one spoils a sum."""
+    if dtype.kind != "f":
+        return (_random(shape, dtype, random),)
+    a = random.standard_normal(shape).astype(dtype)
+    for row in np.flatnonzero(random.random(shape[:1]) < 0.1):
+        if a[row].size:
+            a[row].flat[random.integers(a[row].size)] = random.choice([np.inf, -np.inf, np.nan])
+    return (a,)
+
+
+def _prefetch_sum_terms(a: Any, work: int = 2) -> np.ndarray[Any, Any]:
+    y = np.array(a, np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        for _ in range(work):
+            y = np.exp(-y * y) + 0.25 * y
+    return y
+
+
+def _prefetch_sum_expected(a: Any, work: int = 2, **_: Any) -> np.ndarray[Any, Any]:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _prefetch_sum_terms(a, work).sum(axis=1)
+
+
+def _prefetch_sum_bound(a: Any, work: int = 2, **_: Any) -> np.ndarray[Any, Any]:
+    """Sums in another order, and an exp of another library: 1e-12 of the terms' magnitudes."""
+    with np.errstate(over="ignore"):
+        return 1e-12 * np.abs(_prefetch_sum_terms(a, work)).sum(axis=1)
+
+
 # ---- transpose ----------------------------------------------------------------------------
 
 _BLOCK = 512  # rows and columns at a time: a large matrix turned at once misses every cache
@@ -296,6 +333,26 @@ _FAMILIES = {
         },
         shapes_of={"soa": lambda nbytes, itemsize: (2, nbytes // itemsize // 2)},
     ),
+    "prefetch_sum": _Family(
+        arguments=_prefetch_sum_arguments,
+        expected=_prefetch_sum_expected,
+        bound=_prefetch_sum_bound,
+        work=lambda shape, itemsize, **_: ((math.prod(shape) + shape[0]) * itemsize, None),
+        shape=lambda nbytes, itemsize: (
+            max(1, nbytes // itemsize // _ROW),
+            min(nbytes // itemsize, _ROW),
+        ),
+        reference=("prefetch_sum", "baseline"),
+        shapes=((0, 5), (3, 0), (1, 1), (2, 31), (3, 127), (5, 128), (7, 1000), (2, 12345)),
+        dtypes=("float64",),
+        parameters=(
+            {},
+            {"distance": 1, "padding": 0},
+            {"distance": 16, "padding": 0, "threads": 32, "sync": True},
+            {"distance": 9, "work": 1, "threads": 96},
+            {"distance": 5, "work": 0, "sync": True},
+        ),
+    ),
     "transpose": _Family(
         arguments=lambda shape, dtype, random, **_: (_random(shape, dtype, random),),
         expected=_transpose_expected,
@@ -343,7 +400,11 @@ def _find(family: str) -> _Family:
         raise ValueError(f"there is no family {family!r}; the families are: {known}") from None
 
 
-def _dtype(dtype: Any) -> np.dtype[Any]:
+def dtype_for(family: str, dtype: Any = None) -> np.dtype[Any]:
+    """Return a dtype; None is the one that the family is told by, float32 if it takes that."""
+    if dtype is None:
+        known = _find(family).dtypes
+        dtype = "float32" if "float32" in known else known[0]
     dtype = np.dtype(dtype)
     if dtype.hasobject:
         raise TypeError(f"dtype {dtype} holds Python objects, which no device can read")
@@ -351,7 +412,7 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def arguments(
-    family: str, shape: Any, dtype: Any = "float32", seed: int | None = None, **parameters: Any
+    family: str, shape: Any, dtype: Any = None, seed: int | None = None, **parameters: Any
 ) -> tuple[Any, ...]:
     """Return fresh random input arrays for a family.
 
@@ -361,9 +422,10 @@ def arguments(
         Which family.
     shape : int or tuple of int
         The shape that the family is told by: for copy, that of `a`.
-    dtype : dtype
+    dtype : dtype, optional
         Of the inputs. Any but object: numbers are random bytes, NaN and infinities
-        included, none of them 0.
+        included, none of them 0, where the family does not compute with them. By default
+        float32, or what the family takes instead.
     seed : int, optional
         The same seed gives the same arrays.
     **parameters
@@ -376,7 +438,7 @@ def arguments(
     TypeError
         If `dtype` is no dtype, or holds objects.
     """
-    entry, dtype = _find(family), _dtype(dtype)
+    entry, dtype = _find(family), dtype_for(family, dtype)
     sides = sizes.check_shape(shape, dtype.itemsize)
     return entry.arguments(sides, dtype, np.random.default_rng(seed), **parameters)
 
@@ -384,8 +446,8 @@ def arguments(
 def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:
     """Return arguments of about so many bytes for which the variant's claims hold."""
     entry = _find(variant.family)
-    dtype = "float32"
-    if variant.itemsizes and 4 not in variant.itemsizes:
+    dtype = dtype_for(variant.family).name
+    if variant.itemsizes and np.dtype(dtype).itemsize not in variant.itemsizes:
         dtype = {1: "uint8", 2: "uint16", 8: "float64", 16: "complex128"}[variant.itemsizes[0]]
     shape = shape_for(variant.family, nbytes, dtype, variant.name)
     return entry.claimed(arguments(variant.family, shape, dtype, seed=3))
@@ -433,7 +495,7 @@ def takes(variant: Variant, shape: Any, dtype: Any) -> bool:
     What it does not take it refuses with a ValueError. Alignment and layout are not asked
     after: arrays are taken to be whole and contiguous.
     """
-    dtype = _dtype(dtype)
+    dtype = dtype_for(variant.family, dtype)
     if variant.itemsizes and dtype.itemsize not in variant.itemsizes:
         return False
     if variant.kinds and dtype.kind not in variant.kinds:
@@ -502,12 +564,12 @@ def check(family: str, got: Any, *arguments: Any, variant: str = "auto", **param
 
 def work(family: str, shape: Any, dtype: Any, **parameters: Any) -> tuple[int, int | None]:
     """Return bytes read plus written, and floating-point operations or None, of one call."""
-    entry, itemsize = _find(family), _dtype(dtype).itemsize
+    entry, itemsize = _find(family), dtype_for(family, dtype).itemsize
     return entry.work(sizes.check_shape(shape, itemsize), itemsize, **parameters)
 
 
 def shape_for(
-    family: str, nbytes: int, dtype: Any = "float32", variant: str = "auto"
+    family: str, nbytes: int, dtype: Any = None, variant: str = "auto"
 ) -> tuple[int, ...]:
     """Return the shape, as a variant takes it, whose first input holds about `nbytes` bytes.
 
@@ -516,7 +578,7 @@ def shape_for(
     ValueError
         If that is less than one element.
     """
-    entry, dtype = _find(family), _dtype(dtype)
+    entry, dtype = _find(family), dtype_for(family, dtype)
     if dtype.itemsize == 0 or nbytes < dtype.itemsize:
         raise ValueError(f"sizes: {nbytes} bytes hold not one element of {dtype}")
     return entry.shapes_of.get(variant, entry.shape)(nbytes, dtype.itemsize)

@@ -354,7 +354,7 @@ def traffic(
     *arrays: ArrayLike,
     variant: str | Variant = "auto",
     shape: int | tuple[int, ...] | None = None,
-    dtype: DTypeLike = "float32",
+    dtype: DTypeLike | None = None,
     **parameters: Any,
 ) -> Traffic:
     """Run a kernel on the simulator under observation, and report its use of memory.
@@ -371,8 +371,8 @@ def traffic(
         Which kernel.
     shape : int or tuple of int
         Instead of arrays: the shape of random ones.
-    dtype : dtype
-        Of the random arrays.
+    dtype : dtype, optional
+        Of the random arrays: by default float32, or what the family takes instead.
     **parameters
         Further keywords of the family's function, such as ``max_blocks=8``.
 
@@ -405,9 +405,7 @@ def traffic(
     if shape is not None and arrays:
         raise TypeError("traffic takes arrays or shape=, not both")
     if shape is not None:
-        import numpy as np
-
-        itemsize = np.dtype(dtype).itemsize
+        itemsize = oracle.dtype_for(family, dtype).itemsize
         nbytes, _ = oracle.work(family, shape, dtype, **parameters)
         # Once as NumPy arrays, once in simulated memory.
         if 2 * nbytes > sizes.host_memory():

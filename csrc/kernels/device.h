@@ -46,6 +46,27 @@ GM_DEVICE int64_t gm_grid_stride(void)
     return (int64_t)gridDim.x * blockDim.x;
 }
 
+/* Until all but the last `pending` groups of this thread's asynchronous copies are there. The
+ * toolkit's __pipeline_wait_prior knows no more than 8, and waits for all others. */
+template <int pending> GM_DEVICE void gm_pipeline_wait_prior(void)
+{
+#ifndef __CUDACC__
+    __pipeline_wait_prior(pending);
+#elif __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+#endif
+}
+
+/* Ask the L2 for the sector of an address. */
+#ifdef __CUDACC__
+GM_DEVICE void gm_prefetch_l2(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(__cvta_generic_to_global(global)));
+}
+#else
+#define gm_prefetch_l2(global) gm_sim_prefetch(global, __FILE__, __LINE__)
+#endif
+
 /* First act of a kernel whose row says `early`: its blocks may be there before the kernel
  * ahead of it in the stream has ended, and must not touch memory before that. */
 GM_DEVICE void gm_wait_for_previous(void)

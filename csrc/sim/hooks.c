@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sim/hooks.h"
+#include "sim/lane.h"
 
 #define HOOK __attribute__((visibility("hidden"), used)) void
 
@@ -69,6 +70,11 @@ HOOK *__tsan_memset(void *to, int byte, size_t bytes)
 {
     gm_sim_access(__builtin_return_address(0), (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
     return memset(to, byte, bytes);
+}
+
+void gm_sim_prefetch(const void *address, const char *file, int line)
+{
+    gm_sim_access(__builtin_return_address(0), (uintptr_t)address, 1, GM_PREFETCH, file, line);
 }
 
 HOOK __tsan_init(void);

@@ -41,6 +41,9 @@ GM_HIDDEN unsigned gm_sim_lane(void);
 GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file,
                                      int line);
 
+/* The L2 is asked for the sector of an address: it must be in bounds, and moves nothing. */
+GM_HIDDEN void gm_sim_prefetch(const void *address, const char *file, int line);
+
 /* A traced thread has run to its end. */
 GM_HIDDEN void gm_sim_thread_end(void);
 

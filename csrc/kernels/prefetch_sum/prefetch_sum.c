@@ -1,0 +1,136 @@
+/* prefetch_sum: the family. A block per row; the ring of a block is dynamic shared memory. */
+#include "prefetch_sum/prefetch_sum.h"
+
+#include "backend/backend.h"
+
+/* Where a block keeps the elements to come: `grid` in the ladder. */
+enum { RING_NONE, RING_PADDED, RING_INTERLEAVED };
+
+#define GM_FAMILY prefetch_sum
+#define GM_LADDER "prefetch_sum/ladder.def"
+#include "family.h"
+
+enum { WORK, DISTANCE, PADDING, THREADS, SYNC };
+enum { AUTO = -1 };           /* padding */
+enum { STATIC_SHARED = 512 }; /* bytes that a kernel has at most besides its ring */
+
+static gm_status prefetch_sum_result(gm_call *call)
+{
+    const gm_array *in = &call->in[0];
+    int64_t threads = call->parameters[THREADS].integer;
+    if (in->ndim != 2) {
+        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 2: a row per sum", in->ndim);
+    }
+    if (threads % GM_WARP != 0) {
+        return gm_fail(GM_ERROR_VALUE, "threads is %lld, expected a multiple of %d",
+                       (long long)threads, GM_WARP);
+    }
+    call->out.ndim = 1;
+    call->out.shape[0] = in->shape[0];
+    return GM_OK;
+}
+
+/* Doubles from thread to thread in shared memory. */
+static int64_t pitch(const gm_call *call)
+{
+    int64_t distance = call->parameters[DISTANCE].integer;
+    int64_t padding = call->parameters[PADDING].integer;
+    int64_t power = 2;
+    if (padding != AUTO) {
+        return distance + padding;
+    }
+    while (power + 1 < distance) {
+        power *= 2;
+    }
+    return power + 1;
+}
+
+static int64_t ring_bytes(const gm_variant *variant, const gm_call *call)
+{
+    int64_t threads = call->parameters[THREADS].integer;
+    int64_t doubles = variant->grid == RING_PADDED        ? pitch(call)
+                      : variant->grid == RING_INTERLEAVED ? call->parameters[DISTANCE].integer
+                                                          : 0;
+    return threads * doubles * (int64_t)sizeof(double);
+}
+
+static bool has_room(const gm_variant *variant, const gm_call *call)
+{
+    return ring_bytes(variant, call) + STATIC_SHARED <= call->device->shared_per_block;
+}
+
+static const gm_variant *prefetch_sum_choose(const gm_call *call)
+{
+    static const char *const in_registers[] = {"scalar_rolling", NULL};
+    static const char *const in_shared[] = {"smem_rolling_async_interleaved", NULL};
+    const gm_variant *variant = gm_first_that_fits(call, in_shared, "any");
+    return has_room(variant, call) ? variant : gm_first_that_fits(call, in_registers, "any");
+}
+
+static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *in = &call->in[0];
+    const gm_value *parameters = call->parameters;
+    prefetch_sum_args *args = (prefetch_sum_args *)plan->args;
+    int64_t threads = parameters[THREADS].integer;
+
+    if (!has_room(variant, call)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s with distance %lld, padding %lld and threads %lld needs %lld "
+                       "bytes of shared memory per block, the device has %lld",
+                       variant->name, (long long)parameters[DISTANCE].integer,
+                       (long long)(variant->grid == RING_PADDED
+                                       ? pitch(call) - parameters[DISTANCE].integer
+                                       : 0),
+                       (long long)threads, (long long)ring_bytes(variant, call) + STATIC_SHARED,
+                       (long long)call->device->shared_per_block);
+    }
+    *args = (prefetch_sum_args){
+        .in = in->data,
+        .out = (double *)call->out.data,
+        .rows = in->shape[0],
+        .length = in->shape[1],
+        .whole = in->shape[1] - in->shape[1] % threads,
+        .row_stride = in->strides[0],
+        .stride = in->strides[1],
+        .work = (int)parameters[WORK].integer,
+        .distance = (int)parameters[DISTANCE].integer,
+        .pitch = (int)pitch(call),
+        .sync = parameters[SYNC].integer != 0,
+    };
+    args->aligned = gm_width_dividing((uintptr_t)args->in | (uintptr_t)args->row_stride |
+                                      (uintptr_t)args->stride) >= (int)sizeof(double);
+    plan->args_size = sizeof *args;
+    plan->block.x = (unsigned)threads;
+    plan->shared_bytes = (size_t)ring_bytes(variant, call);
+    if (args->rows > 0) {
+        plan->grid.x = (unsigned)(args->rows < call->device->max_grid_x ? args->rows
+                                                                        : call->device->max_grid_x);
+    }
+    return GM_OK;
+}
+
+static const gm_operand inputs[] = {
+    {.name = "a", .kinds = "f", .itemsizes = 1 << 8, .dtypes = "float64"},
+};
+static const gm_parameter parameters[] = {
+    [WORK] = {.name = "work", .least = 0, .most = 10000},
+    [DISTANCE] = {.name = "distance", .least = 1, .most = PREFETCH_SUM_FARTHEST},
+    [PADDING] = {.name = "padding", .least = AUTO, .most = 64},
+    [THREADS] = {.name = "threads", .least = GM_WARP, .most = PREFETCH_SUM_THREADS},
+    [SYNC] = {.name = "sync", .least = 0, .most = 1},
+};
+
+const gm_family gm_family_prefetch_sum = {
+    .name = "prefetch_sum",
+    .doc = "sums of f over rows: the loads of a loop on their way ahead of their time",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 1,
+    .parameters = parameters,
+    .parameter_count = 5,
+    .result = prefetch_sum_result,
+    .choose = prefetch_sum_choose,
+    .plan = prefetch_sum_plan,
+};
