@@ -36,6 +36,7 @@ from .functions import (
     strided_write,
     transpose,
 )
+from .prefetch import prefetch_advice, prefetch_table
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -55,7 +56,9 @@ __all__ = [
     "families",
     "gather",
     "info",
+    "prefetch_advice",
     "prefetch_sum",
+    "prefetch_table",
     "results",
     "shift_points",
     "strided_read",

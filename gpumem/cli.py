@@ -253,21 +253,40 @@ def _verify(options: argparse.Namespace) -> int:
 # ---- bench --------------------------------------------------------------------------------
 
 
+def _value(text: str) -> Any:
+    """One value of a keyword: true, 4, 0.5, 8x32, or else a word such as auto."""
+    if text in ("true", "false"):
+        return text == "true"
+    for convert in (int, float, parse_shape):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    if text.isidentifier():
+        return text
+    raise ValueError(text)
+
+
 def _parameters(words: Sequence[str] | None) -> dict[str, Any]:
-    """Keywords of a family's function from NAME=VALUE; pairs of integers as 8x32."""
+    """Keywords of a family's function from NAME=VALUE; a sweep as 1,2,4 or 1:16."""
     found: dict[str, Any] = {}
     for word in words or ():
         name, equals, text = word.partition("=")
         if not equals or not name.isidentifier():
             raise _UsageError(f"--set {word}: expected NAME=VALUE")
-        for convert in (int, float, parse_shape):
-            try:
-                found[name] = convert(text)
-                break
-            except ValueError:
-                continue
-        else:
-            raise _UsageError(f"--set {word}: {text!r} is neither a number nor numbers as in 8x32")
+        try:
+            if ":" in text:
+                first, last = map(int, text.split(":"))
+                found[name] = range(first, last + 1)
+            elif "," in text:
+                found[name] = [_value(one) for one in text.split(",")]
+            else:
+                found[name] = _value(text)
+        except ValueError:
+            raise _UsageError(
+                f"--set {word}: {text!r} is neither a number, nor numbers as in 8x32, nor a word, "
+                "nor a sweep as in 1,2,4 or 1:16"
+            ) from None
     return found
 
 
@@ -348,13 +367,17 @@ def _print_summary(
         print(f"\n{family}-{name}: {reason}")
 
 
-def _draw(report: Traffic, file: str, site: str | None, request: int) -> None:
-    """Write a picture; the end of its name says which kind: png, svg, pdf."""
+def _no_window(what: str) -> None:
+    """Pictures go to files; the end of a name says which kind: png, svg, pdf."""
     try:
         import matplotlib
     except ImportError:
-        raise _UsageError("--draw needs matplotlib: pip install gpumem[plot]") from None
-    matplotlib.use("Agg")  # no window
+        raise _UsageError(f"{what} needs matplotlib: pip install gpumem[plot]") from None
+    matplotlib.use("Agg")
+
+
+def _draw(report: Traffic, file: str, site: str | None, request: int) -> None:
+    _no_window("--draw")
     chosen = int(site) if site is not None and site.isdecimal() else site
     report.draw(chosen, request).figure.savefig(file, dpi=150)
 
@@ -386,6 +409,22 @@ def _traffic(options: argparse.Namespace) -> int:
     else:
         _print_summary(family, shape, dtype, None, parameters)
         print("\nCounted on the simulator, which knows no times, cache hits or occupancy.")
+    return 0
+
+
+# ---- plot ---------------------------------------------------------------------------------
+
+
+def _plot(options: argparse.Namespace) -> int:
+    from . import results
+
+    _no_window("plot")
+    figure = results.load(options.result).plot(options.kind, **_parameters(options.set))
+    figure.savefig(options.output, dpi=120)
+    if options.json:
+        _print_json({"file": options.output, "kind": options.kind, "result": options.result})
+    else:
+        print(f"{options.output}: {options.kind} of {options.result}")
     return 0
 
 
@@ -428,7 +467,9 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
-    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
+    one.add_argument(
+        "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
+    )
     one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
 
     one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
@@ -440,6 +481,12 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
+
+    one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
+    one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
+    one.add_argument("--kind", required=True, help="distance, map")
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
+    one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")
     return parser
 
 

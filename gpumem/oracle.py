@@ -47,6 +47,8 @@ class _Family(NamedTuple):
     bounds: tuple[str, ...] = ()
     # `shape` for variants that want their arrays in another one.
     shapes_of: dict[str, Callable[[int, int], tuple[int, ...]]] = {}  # noqa: RUF012
+    # Parameters that mean nothing to a variant. They never change what any variant returns.
+    ignores: dict[str, tuple[str, ...]] = {}  # noqa: RUF012
     # The arguments for which the claims of the table hold, where the usual ones will not do.
     claimed: Callable[[tuple[np.ndarray[Any, Any], ...]], tuple[Any, ...]] = lambda arguments: (
         arguments
@@ -352,6 +354,18 @@ _FAMILIES = {
             {"distance": 9, "work": 1, "threads": 96},
             {"distance": 5, "work": 0, "sync": True},
         ),
+        ignores={"baseline": ("distance", "padding"), "any": ("distance", "padding")}
+        | dict.fromkeys(
+            (
+                "unroll",
+                "scalar_batch",
+                "scalar_rolling",
+                "smem_rolling_async_interleaved",
+                "l2",
+                "bulk",
+            ),
+            ("padding",),
+        ),
     ),
     "transpose": _Family(
         arguments=lambda shape, dtype, random, **_: (_random(shape, dtype, random),),
@@ -487,6 +501,11 @@ def bound(
 def job(family: str, variant: str) -> str:
     """Return a name that variants with the same result have in common."""
     return variant if variant in _find(family).bounds else "auto"
+
+
+def ignores(family: str, variant: str) -> tuple[str, ...]:
+    """Return the parameters that mean nothing to a variant."""
+    return _find(family).ignores.get(variant, ())
 
 
 def takes(variant: Variant, shape: Any, dtype: Any) -> bool:
