@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
 from .sizes import check_shape, format_bytes, format_table, host_memory, parse_sizes
-from .variants import Variant, find, resolve
+from .variants import Variant, resolve
 from .variants import variants as variants_of
 
 if TYPE_CHECKING:
@@ -515,7 +515,7 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
     rows = {row["name"]: row for row in _core.families()}
     for family in dict.fromkeys(one.family for one in contenders):
         own = arguments[: len(rows[family]["inputs"])]
-        bounds: dict[tuple[str, bool], Any] = {}  # by job, and whether it computes with numbers
+        bounds: dict[str, Any] = {}
         outputs: dict[tuple[int, ...], list[DeviceArray]] = {}  # by shape
         for one in contenders:
             if one.family != family:
@@ -527,10 +527,10 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
             if same not in jobs:
                 jobs[same] = oracle.expected(family, *own, **told)
             wanted = jobs[same]
-            numbers = is_rung and find(family, one.variant).kinds is not None
-            if (same[1], numbers) not in bounds:
-                bounds[same[1], numbers] = oracle.bound(family, *own, **told)
-            within = bounds[same[1], numbers]
+            accuracy = oracle.accuracy(family, one.variant)
+            if accuracy not in bounds:
+                bounds[accuracy] = oracle.bound(family, *own, **told)
+            within = bounds[accuracy]
             if rows[job.family]["in_place"]:
                 # Whoever was checked before has changed it.
                 pristine = _core.to_device(arguments[0], backend="cuda")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -149,19 +150,26 @@ def _list(options: argparse.Namespace) -> int:
             ]
         )
         return 0
-    cells = []
     notes = []
-    for v in rows:
-        reason = v.reason_on(backend)
-        cells.append((str(v), "no" if reason else "yes", v.follows or "", ""))
-        if reason:
-            notes.append(f"{v}: {reason}")
-    head, *lines = format_table(("variant", backend, "follows", "idea"), cells, 4).splitlines()
-    column = head.index("idea")
-    print(head)
-    for v, line in zip(rows, lines, strict=True):
-        idea = textwrap.wrap(v.doc, 100 - column)
-        print(line.ljust(column) + f"\n{'':{column}}".join(idea))
+    for number, (_, ladder) in enumerate(itertools.groupby(rows, lambda v: v.family)):
+        members = list(ladder)
+        reasons = [v.reason_on(backend) for v in members]
+        notes += [f"{v}: {why}" for v, why in zip(members, reasons, strict=True) if why]
+        cells = [
+            (str(v), "no" if why else "yes", v.follows or "", "")
+            for v, why in zip(members, reasons, strict=True)
+        ]
+        head, *lines = format_table(("variant", backend, "follows", "idea"), cells, 4).splitlines()
+        column = head.index("idea")
+        print(("\n" if number else "") + head)
+        for v, line in zip(members, lines, strict=True):
+            # Names may be so long that the idea has its own line.
+            room = 100 - column if column <= 60 else 92
+            idea = textwrap.wrap(v.doc, room, break_on_hyphens=False)
+            if column <= 60:
+                print(line.ljust(column) + f"\n{'':{column}}".join(idea))
+            else:
+                print(line, *idea, sep="\n        ")
     if notes:
         print("\n" + "\n".join(notes))
     return 0

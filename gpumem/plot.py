@@ -76,7 +76,8 @@ def choose(report: Traffic, site: int | str | None) -> dict[str, Any]:
     if not sites:
         raise ValueError(f"{report.family}-{report.variant} touched no memory: nothing to draw")
     if site is None:
-        return _telling(sites)
+        drawable = [one for one in sites if one["space"] in ("shared", "global")]
+        return _telling(drawable or sites)
     if isinstance(site, str):
         place, *words = site.split() or [""]
         found = [
