@@ -298,7 +298,7 @@ def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
     key, unit = "gbps", "GB/s, bytes read and written"
     if any(record["tflops"] is not None for record in records):
         key, unit = "tflops", "TFLOP/s"
-    main = records[-1]["family"]
+    main = records[0]["family"]  # the reference, which may be of another, comes last
     columns: dict[str, dict[tuple[str, ...], str]] = {}
     ratio: dict[tuple[str, ...], str] = {}
     rows = _rows(records)

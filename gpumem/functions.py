@@ -703,8 +703,8 @@ def sample(
     -----
     By hand, a point on a pixel is that pixel, whatever its neighbours are; elsewhere infinities
     and NaN count with their weights. The texture unit rounds coordinates to 1/256 of a pixel, so
-    that its results are off by up to 1/256 of the difference between neighbouring pixels; what it
-    makes of NaN and infinities is not defined.
+    that its results are off by up to that share, in each direction, of the difference between
+    neighbouring pixels; what it makes of NaN and infinities is not defined.
 
     The variants, each with the idea that it adds:
 

@@ -276,14 +276,14 @@ def _sample_expected(image: Any, xy: Any, **_: Any) -> np.ndarray[Any, Any]:
 
 
 def _sample_bound(image: Any, xy: Any, variant: str = "auto", **_: Any) -> np.ndarray[Any, Any]:
-    """Roundings of three interpolations; the texture unit's shares are off by up to 1/512 each."""
+    """Roundings of three interpolations; the texture unit's shares are off by up to 1/256 each."""
     if len(np.asarray(xy)) == 0:
         return np.empty(0)
     pixels, _, _ = _corners(image, xy)
     with np.errstate(invalid="ignore"):
         rounded = 8 * np.finfo("f4").eps * np.abs(pixels).max(axis=0)
         if variant == "texture":
-            rounded = rounded + np.ptp(pixels, axis=0) / 200
+            rounded = rounded + np.ptp(pixels, axis=0) / 120
     return rounded
 
 

@@ -55,22 +55,7 @@ template <typename real> GM_DEVICE void in_registers_of(const polynomial_args &a
     case 0:
         in_registers_none<real>(a);
         break;
-        POLYNOMIAL_CASE(1)
-        POLYNOMIAL_CASE(2)
-        POLYNOMIAL_CASE(3)
-        POLYNOMIAL_CASE(4)
-        POLYNOMIAL_CASE(5)
-        POLYNOMIAL_CASE(6)
-        POLYNOMIAL_CASE(7)
-        POLYNOMIAL_CASE(8)
-        POLYNOMIAL_CASE(9)
-        POLYNOMIAL_CASE(10)
-        POLYNOMIAL_CASE(11)
-        POLYNOMIAL_CASE(12)
-        POLYNOMIAL_CASE(13)
-        POLYNOMIAL_CASE(14)
-        POLYNOMIAL_CASE(15)
-        POLYNOMIAL_CASE(16)
+        POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE)
     }
 #undef POLYNOMIAL_CASE
 }

@@ -5,8 +5,8 @@
  * Idea     one instruction fetches the four pixels, weighs them and clamps the coordinates. The
  *          image is copied into an array first, whose pixels lie in squares, so that neighbours in
  *          both directions share a line.
- * Cost     that copy, at each call. The weights have 8 bits behind the point: an error of up to
- *          1/256 of the difference between pixels.
+ * Cost     that copy, at each call. The weights have 8 bits behind the point: in each direction an
+ *          error of up to 1/256 of the difference between pixels.
  * Machine  TEX
  */
 #include "sample.h"
