@@ -26,10 +26,34 @@ def bank_conflicts(file: Path) -> None:
     figure.savefig(file, dpi=100, metadata={"Software": None})
 
 
+def prefetch_map(file: Path) -> None:
+    """Where prefetching pays on an H200, and by which variant."""
+    figure = gm.results.load("prefetch-h200").plot("map")
+    figure.savefig(file, dpi=100, metadata={"Software": None})
+
+
+def prefetch_distance(file: Path) -> None:
+    """Speed-up against distance: one warp per scheduler, and eight."""
+    variants = [
+        "scalar_batch",
+        "scalar_rolling",
+        "smem_rolling",
+        "smem_rolling_async",
+        "l2",
+        "bulk",
+    ]
+    figure = gm.results.load("prefetch-h200").plot(
+        "distance", work=[1, 2], warps=[4.0, 32.0], variants=variants
+    )
+    figure.savefig(file, dpi=100, metadata={"Software": None})
+
+
 def main() -> int:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
     folder.mkdir(parents=True, exist_ok=True)
     bank_conflicts(folder / "bank-conflicts.png")
+    prefetch_map(folder / "prefetch-map.png")
+    prefetch_distance(folder / "prefetch-distance.png")
     return 0
 
 

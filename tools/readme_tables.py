@@ -3,7 +3,8 @@
     python tools/readme_tables.py [--check]
 
 A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; NAME is ``ladder: FAMILY``, from the
-table of variants, or ``figures: FAMILY FILE [VARIANT,...]``, from a benchmark in gpumem/results.
+table of variants; ``figures: FAMILY FILE [VARIANT,...]``, from a benchmark in gpumem/results;
+``conflicts: prefetch_sum``, from the simulator; or ``map: FILE``, the best of a sweep.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import sys
 from pathlib import Path
 
 import gpumem as gm
-from gpumem import oracle
+from gpumem import oracle, prefetch
 from gpumem.bench import size_label
 
 README = Path(__file__).resolve().parent.parent / "README.md"
-BLOCK = re.compile(r"(<!-- (ladder|figures): ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(
+    r"(<!-- (ladder|figures|conflicts|map): ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL
+)
 
 
 def rows_to_markdown(header: list[str], rows: list[list[str]]) -> str:
@@ -43,6 +46,45 @@ def ladder(family: str) -> str:
     if not shared:
         header, *rows = [[*row[:4], row[5]] for row in (header, *rows)]
     return rows_to_markdown(header, rows)
+
+
+def conflicts(family: str) -> str:
+    """Bank ways by distance, of the variants that keep elements in shared memory."""
+    distances = range(1, 17)
+    rows = []
+    for variant in ("smem_batch", "smem_rolling", "smem_rolling_async"):
+        for padding in (0, "auto"):
+            rows.append([f"`{variant}`", str(padding)])
+    rows.append(["`smem_rolling_async_interleaved`", "none"])
+    for row in rows:
+        for distance in distances:
+            keywords = {} if row[1] == "none" else {"padding": 0 if row[1] == "0" else "auto"}
+            report = gm.traffic(
+                family, variant=row[0].strip("`"), shape=(1, 4096), distance=distance, **keywords
+            )
+            row.append(f"{report.shared.bank_ways:g}")
+    return rows_to_markdown(["variant", "padding", *map(str, distances)], rows)
+
+
+def best_of_map(file: str) -> str:
+    """Per amount of work and warps per multiprocessor: how much is gained, and by what."""
+    result = gm.results.load(file)
+    found = prefetch.points(result)
+    warps = sorted({point.warps for point in found})
+    rows = []
+    for work in sorted({point.work for point in found}):
+        row = [str(work)]
+        for count in warps:
+            (point,) = [one for one in found if (one.work, one.warps) == (work, count)]
+            row.append(f"{point.best.speed_up:.2f}, {point.best}")
+        rows.append(row)
+    header = ["work", *(f"{count:g} warps per SM" for count in warps)]
+    return rows_to_markdown(header, rows) + source(result)
+
+
+def source(result: gm.BenchResult) -> str:
+    told = result.provenance
+    return f"\n{told['device']['name']}, {told['date'][:10]}, commit {told['commit'][:10]}.\n"
 
 
 def figures(family: str, file: str, chosen: str | None = None) -> str:
@@ -71,17 +113,16 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
         found = [row.get(name, {}).get("gbps") for name in names]
         cells = [f"{value:.0f}" if value else "–" for value in found]
         rows.append([label, *cells, f"{row['auto']['fraction_of_reference']:.3f}"])
-    device, date = result.provenance["device"]["name"], result.provenance["date"][:10]
-    commit = result.provenance["commit"][:10]
-    caption = f"\n{device}, {date}, commit {commit}.\n"
     against = reference.removeprefix("copy-")
-    return rows_to_markdown(["size", *names, f"auto / {against}"], rows) + caption
+    return rows_to_markdown(["size", *names, f"auto / {against}"], rows) + source(result)
+
+
+KINDS = {"ladder": ladder, "figures": figures, "conflicts": conflicts, "map": best_of_map}
 
 
 def rewrite(text: str) -> str:
     def replace(match: re.Match[str]) -> str:
-        words = match[3].split()
-        body = ladder(*words) if match[2] == "ladder" else figures(*words)
+        body = KINDS[match[2]](*match[3].split())
         return f"{match[1]}{body}{match[4]}"
 
     return BLOCK.sub(replace, text)
