@@ -2,10 +2,10 @@
  * polynomial / constant: the coefficients in constant memory.
  *
  * Follows  shared.
- * Idea     constant memory has a cache of its own that hands one word to all lanes at once, and an
- *          instruction may name it as an operand: no load at all. For that its place must be known
- *          when the kernel is compiled, as it is for the 16 lowest terms here; for others there is
- *          an instruction that loads, with an index.
+ * Idea     constant memory has a cache of its own that hands one word to all lanes at once. Where the
+ *          place is known when the kernel is compiled, as it is for the 16 lowest terms here, one
+ *          load serves the warp and its result is in a register of the warp; the others are loaded
+ *          by each lane, with an index.
  * Machine  ULDC and FFMA; LDC
  */
 #include "polynomial.h"
@@ -29,7 +29,7 @@ template <typename real> GM_DEVICE real evaluate(real x, int64_t terms)
 {
     const real *c = (const real *)polynomial_table;
 #define POLYNOMIAL_CASE(n)                                                                         \
-    case n: return lower_terms<real, n - 1>(c[n - 1], x);
+    case n: return lower_terms<real, n - 1>(c[n - 1], x)
     switch (terms) {
     case 0: return 0; POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE)
     }

@@ -37,9 +37,22 @@ typedef struct polynomial_spread_args {
 
 /* For what must be known when a kernel is compiled: CASE(1) to CASE(16). */
 #define POLYNOMIAL_EACH_COUNT(CASE)                                                                \
-    CASE(1)                                                                                        \
-    CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)     \
-        CASE(13) CASE(14) CASE(15) CASE(16)
+    CASE(1);                                                                                       \
+    CASE(2);                                                                                       \
+    CASE(3);                                                                                       \
+    CASE(4);                                                                                       \
+    CASE(5);                                                                                       \
+    CASE(6);                                                                                       \
+    CASE(7);                                                                                       \
+    CASE(8);                                                                                       \
+    CASE(9);                                                                                       \
+    CASE(10);                                                                                      \
+    CASE(11);                                                                                      \
+    CASE(12);                                                                                      \
+    CASE(13);                                                                                      \
+    CASE(14);                                                                                      \
+    CASE(15);                                                                                      \
+    CASE(16);
 
 /* The body of a kernel: evaluate<real>(x, ...) is the value at x. */
 #define POLYNOMIAL_EACH_POINT(evaluate, ...)                                                       \

@@ -50,7 +50,7 @@ template <typename real> GM_DEVICE void in_registers_none(const polynomial_args 
 template <typename real> GM_DEVICE void in_registers_of(const polynomial_args &a)
 {
 #define POLYNOMIAL_CASE(terms)                                                                     \
-    case terms: in_registers<real, terms>(a); break;
+    case terms: in_registers<real, terms>(a); break
     switch (a.terms) {
     case 0:
         in_registers_none<real>(a);
