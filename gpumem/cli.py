@@ -20,8 +20,6 @@ from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
 from .variants import Variant, families, find, variants
 
-DEFAULT_BYTES = 2**22  # of the first input of `traffic`, where no shape is given
-
 Progress = Callable[[int, int, str], None]
 
 
@@ -320,7 +318,7 @@ def _reports(
     if names is None:
         names = [variant.name for variant in variants(family)]
     for name in dict.fromkeys(names):
-        own = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype, name)
+        own = shape or oracle.traffic_shape(family, dtype, name)
         try:
             reports.append(traffic(family, variant=name, shape=own, dtype=dtype, **parameters))
         except _core.UnavailableError as error:
@@ -340,7 +338,7 @@ def _print_summary(
     parameters: dict[str, Any],
 ) -> None:
     reports, refused = _reports(family, shape, dtype, names, parameters)
-    shape = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype)
+    shape = shape or oracle.traffic_shape(family, dtype)
     told = "".join(f", {name} {value}" for name, value in parameters.items())
     print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}{told}: global memory\n")
     print(summary(reports))
@@ -372,7 +370,7 @@ def _traffic(options: argparse.Namespace) -> int:
     if options.draw is not None and options.variant is None:
         raise _UsageError("traffic: --draw needs a --variant")
     if options.variant is not None:
-        shape = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype, options.variant)
+        shape = shape or oracle.traffic_shape(family, dtype, options.variant)
         report = traffic(family, variant=options.variant, shape=shape, dtype=dtype, **parameters)
         if options.draw is not None:
             _draw(report, options.draw, options.site, options.request or 0)
@@ -434,7 +432,7 @@ def build_parser() -> argparse.ArgumentParser:
     one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
     one.add_argument("family", metavar="FAMILY")
     one.add_argument("--variant", help="this one, by source line (default: a summary of all)")
-    one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB)")
+    one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB, 64 KiB for sgemm)")
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
