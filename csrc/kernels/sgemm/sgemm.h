@@ -74,9 +74,16 @@ GM_DEVICE int sgemm_thread_y(void)
 /* ---- loads -------------------------------------------------------------------------------------
  */
 
-GM_DEVICE float sgemm_element(const sgemm_factor &x, int64_t line, int64_t k, int64_t depth)
+/* Four numbers that follow in memory, one by one, where only so many are there; zeros for the rest.
+ */
+GM_DEVICE float4 sgemm_load_some(const float *from, int count)
 {
-    return line < x.lines && k < depth ? x.data[line * x.line_stride + k * x.depth_stride] : 0.0f;
+    float4 four;
+    four.x = count > 0 ? from[0] : 0.0f;
+    four.y = count > 1 ? from[1] : 0.0f;
+    four.z = count > 2 ? from[2] : 0.0f;
+    four.w = count > 3 ? from[3] : 0.0f;
+    return four;
 }
 
 /*
@@ -87,33 +94,34 @@ template <int width>
 GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_factor &x,
                                  int64_t line, int64_t k, int64_t depth)
 {
-    if (x.vectors && line + 4 <= x.lines && k + 4 <= depth) {
-        const float *from = &x.data[line * x.line_stride + k * x.depth_stride];
-        const int64_t stride = x.along_depth ? x.line_stride : x.depth_stride;
-        float4 held[4];
+    const float *from = x.data + line * x.line_stride + k * x.depth_stride;
+    const int64_t stride = x.along_depth ? x.line_stride : x.depth_stride;
+    const int64_t along = x.along_depth ? depth - k : x.lines - line;
+    const int64_t across = x.along_depth ? x.lines - line : depth - k;
+    float4 held[4];
+
+    if (x.vectors && along >= 4 && across >= 4) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             held[i] = *(const float4 *)(from + i * stride);
         }
+    } else {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            const float four[4] = {held[i].x, held[i].y, held[i].z, held[i].w};
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                if (x.along_depth) {
-                    piece[j][at + i] = four[j];
-                } else {
-                    piece[i][at + j] = four[j];
-                }
-            }
+            held[i] =
+                sgemm_load_some(from + i * stride, i < across ? (int)min(along, (int64_t)4) : 0);
         }
-        return;
     }
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
+    for (int i = 0; i < 4; i++) {
+        const float four[4] = {held[i].x, held[i].y, held[i].z, held[i].w};
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            piece[j][at + i] = sgemm_element(x, line + i, k + j, depth);
+        for (int j = 0; j < 4; j++) {
+            if (x.along_depth) {
+                piece[j][at + i] = four[j];
+            } else {
+                piece[i][at + j] = four[j];
+            }
         }
     }
 }

@@ -43,12 +43,12 @@ GM_KERNEL_BOUNDED(sgemm_smem, sgemm_args, 256, 1)
     float sum[8][8] = {};
 
     sgemm_find_tile(a, TILE, TILE, &row, &column);
-    const tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
+    tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
     const int y = sgemm_thread_y() * 4, x = sgemm_thread_x() * 4;
 
     for (int64_t first = 0; first < a.depth; first += STEPS) {
-        tile_load(held_a, a.a, source_a, first, a.depth);
-        tile_load(held_b, a.b, source_b, first, a.depth);
+        tile_load(held_a, a.a, source_a, a.depth - first);
+        tile_load(held_b, a.b, source_b, a.depth - first);
         __syncthreads(); /* all have read the tiles before */
         store_rows(tile_a, held_a, a.a);
         tile_store(tile_b, held_b, a.b);

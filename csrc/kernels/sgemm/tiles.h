@@ -19,42 +19,59 @@ enum {
  * lines run on in memory, a warp takes a step of the tile: 512 bytes in a row. Where the depth
  * does, two lanes take a line and a warp sixteen of them: 32 bytes, a whole sector, of each.
  */
+GM_DEVICE int tile_line(const sgemm_factor &x)
+{
+    return x.along_depth ? threadIdx.x / 2 : threadIdx.x % 32 * 4;
+}
+
+GM_DEVICE int tile_step(const sgemm_factor &x)
+{
+    return x.along_depth ? threadIdx.x % 2 * 4 : threadIdx.x / 32;
+}
+
+/* Where a thread loads from. */
 typedef struct tile_source {
-    const float *at; /* the thread's first piece */
-    int64_t line;    /* its first line, and */
-    int k;           /* step within the tile */
-    bool whole;      /* all lines of the tile are there, and their vectors are aligned */
+    const float *at; /* its first piece of the next tile */
+    int lines;       /* of a tile that are there */
+    bool whole;      /* all of them are, and their vectors are aligned */
 } tile_source;
 
 GM_DEVICE tile_source tile_begin(const sgemm_factor &x, int64_t first_line)
 {
-    const int thread = threadIdx.x;
     tile_source source;
-    source.line = first_line + (x.along_depth ? thread / 2 : thread % 32 * 4);
-    source.k = x.along_depth ? thread % 2 * 4 : thread / 32;
-    source.at = x.data + source.line * x.line_stride + source.k * x.depth_stride;
-    source.whole = x.vectors && first_line + TILE <= x.lines;
+    source.at =
+        x.data + (first_line + tile_line(x)) * x.line_stride + tile_step(x) * x.depth_stride;
+    source.lines = (int)min(x.lines - first_line, (int64_t)TILE);
+    source.whole = x.vectors && source.lines == TILE;
     return source;
 }
 
-/* The thread's pieces of the tile that starts at step `first`; zeros for what is not there. */
-GM_DEVICE void tile_load(float4 (&held)[2], const sgemm_factor &x, const tile_source &source,
-                         int64_t first, int64_t depth)
+/* The same, so many steps further on. */
+GM_DEVICE tile_source tile_after(tile_source source, const sgemm_factor &x, int64_t steps)
 {
-    if (source.whole && first + STEPS <= depth) {
-        const float *from = source.at + first * x.depth_stride;
-        held[0] = *(const float4 *)from;
-        held[1] = *(const float4 *)(from + HALF * x.depth_stride);
+    source.at += steps * x.depth_stride;
+    return source;
+}
+
+/* The thread's pieces of the next tile, of which so many steps are there; zeros for the rest. */
+GM_DEVICE void tile_load(float4 (&held)[2], const sgemm_factor &x, tile_source &source,
+                         int64_t steps)
+{
+    const float *first = source.at, *second = first + HALF * x.depth_stride;
+    source.at += STEPS * x.depth_stride;
+    if (source.whole && steps >= STEPS) {
+        held[0] = *(const float4 *)first;
+        held[1] = *(const float4 *)second;
         return;
     }
-    const int along = x.along_depth, across = !along;
+    /* How many of the four are there: they follow along the depth, or along the lines. */
+    const int lines = source.lines - tile_line(x);
+    const int left = (int)min(steps, (int64_t)STEPS) - tile_step(x);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        const int64_t k = first + source.k + i * HALF;
-        held[i].x = sgemm_element(x, source.line, k, depth);
-        held[i].y = sgemm_element(x, source.line + across, k + along, depth);
-        held[i].z = sgemm_element(x, source.line + 2 * across, k + 2 * along, depth);
-        held[i].w = sgemm_element(x, source.line + 3 * across, k + 3 * along, depth);
+        const int along = left - i * HALF;
+        held[i] = sgemm_load_some(i ? second : first, x.along_depth ? (lines > 0 ? along : 0)
+                                                                    : (along > 0 ? lines : 0));
     }
 }
 
