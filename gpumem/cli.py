@@ -223,7 +223,31 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def _accuracy(options: argparse.Namespace) -> int:
+    from .accuracy import accuracy, table
+
+    if options.family != "sgemm":
+        raise _UsageError("verify: --accuracy is told of sgemm, whose sums are rounded")
+    with _progress("accuracy") as progress:
+        records = accuracy(
+            None if options.variant is None else [options.variant],
+            None if options.depths is None else parse_sizes(options.depths),
+            options.side,
+            backend=options.backend,
+            progress=progress,
+        )
+    if options.json:
+        _print_json(records)
+    else:
+        print(table(records))
+    return 0
+
+
 def _verify(options: argparse.Namespace) -> int:
+    if options.accuracy:
+        return _accuracy(options)
+    if (options.depths, options.side) != (None, None):
+        raise _UsageError("verify: --depths and --side say what --accuracy measures")
     backend = _core.backend(options.backend)
     chosen = [v for family in _families(options.family) for v in variants(family)]
     if options.variant is not None:
@@ -415,6 +439,9 @@ def build_parser() -> argparse.ArgumentParser:
     one = command("verify", _verify, "Run every available variant and compare with NumPy.")
     one.add_argument("family", nargs="?", metavar="FAMILY")
     one.add_argument("--variant", help="only this one")
+    one.add_argument("--accuracy", action="store_true", help="how exact the sums of sgemm are")
+    one.add_argument("--depths", metavar="K,K", help="of it: lengths, as 16,64 or 16:4096:x4")
+    one.add_argument("--side", type=int, metavar="N", help="of it: rows and columns")
 
     one = command("bench", _bench, "Time the variants of a family by size, on the device.")
     one.add_argument("family", metavar="FAMILY")

@@ -51,12 +51,26 @@ def _cupy_copyto(out: Any, a: Any) -> None:
     cupy.copyto(out, a)
 
 
+def _cupy_matmul(out: Any, a: Any, b: Any) -> None:
+    import cupy
+
+    cupy.matmul(a, b, out=out)  # in TF32 only where CUPY_TF32 asks for it
+
+
+def _torch_matmul(out: Any, a: Any, b: Any) -> None:
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.mm(a, b, out=out)
+
+
 _LIBRARIES = {
     "torch": _Library(
         _torch,
         {
             "copy": lambda out, a: out.copy_(a),
             "transpose": lambda out, a: out.copy_(a.t()),
+            "sgemm": _torch_matmul,
         },
     ),
     "cupy": _Library(
@@ -64,6 +78,7 @@ _LIBRARIES = {
         {
             "copy": _cupy_copyto,
             "transpose": lambda out, a: _cupy_copyto(out, a.T),
+            "sgemm": _cupy_matmul,
         },
     ),
 }

@@ -15,7 +15,8 @@
  * each, begin 24 banks apart. */
 enum { ROW_PITCH = STEPS + 8 };
 
-/* A's tile, row by row; where A is transposed its numbers have to be turned. */
+/* A's tile, row by row. Where A is transposed its numbers have to be turned, and those that the 32
+ * lanes store at a time, of rows that are four apart, are all in one bank. */
 GM_DEVICE void store_rows(float (*rows)[ROW_PITCH], const float4 (&held)[2], const sgemm_factor &x)
 {
     const int thread = threadIdx.x;
