@@ -672,7 +672,7 @@ def bench(
         contenders = [_Contender(*pair) for pair in pairs]
         for one in contenders:
             if one.variant in beside:
-                one.reason = peers.reason(one.variant, one.family)
+                one.reason = peers.reason(one.variant, one.family, parameters)
             elif one.variant != "auto":
                 one.reason = _core.available(one.family, one.variant, backend)
             if backend == "sim":

@@ -275,6 +275,12 @@ def _verify(options: argparse.Namespace) -> int:
 # ---- bench --------------------------------------------------------------------------------
 
 
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text!r} is neither true nor false")
+    return text.lower() == "true"
+
+
 def _parameters(words: Sequence[str] | None) -> dict[str, Any]:
     """Keywords of a family's function from NAME=VALUE; pairs of integers as 8x32."""
     found: dict[str, Any] = {}
@@ -282,14 +288,16 @@ def _parameters(words: Sequence[str] | None) -> dict[str, Any]:
         name, equals, text = word.partition("=")
         if not equals or not name.isidentifier():
             raise _UsageError(f"--set {word}: expected NAME=VALUE")
-        for convert in (int, float, parse_shape):
+        for convert in (int, float, parse_shape, _truth):
             try:
                 found[name] = convert(text)
                 break
             except ValueError:
                 continue
         else:
-            raise _UsageError(f"--set {word}: {text!r} is neither a number nor numbers as in 8x32")
+            raise _UsageError(
+                f"--set {word}: {text!r} is no number, no numbers as in 8x32, and not true or false"
+            )
     return found
 
 

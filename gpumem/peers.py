@@ -7,7 +7,7 @@ A peer is a library that is installed; it works on gpumem's own buffers, through
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ._core import DeviceArray
@@ -84,15 +84,21 @@ _LIBRARIES = {
 }
 
 
+# Families whose keywords change what is computed: peers do the job without any.
+_PLAIN = ("sgemm",)
+
+
 def names() -> tuple[str, ...]:
     """Return the names of the libraries that gpumem knows as peers."""
     return tuple(_LIBRARIES)
 
 
-def reason(library: str, family: str) -> str | None:
-    """Return why a library cannot do a family's job here; None if it can."""
+def reason(library: str, family: str, keywords: Iterable[str] = ()) -> str | None:
+    """Return why a library cannot do a family's job, told by keywords, here; None if it can."""
     if family not in _LIBRARIES[library].jobs:
         return f"gpumem does not know how {library} does {family}"
+    if family in _PLAIN and list(keywords):
+        return f"gpumem does not know how {library} does {family} with {', '.join(keywords)}"
     try:
         importlib.import_module(library)
     except ImportError as error:
