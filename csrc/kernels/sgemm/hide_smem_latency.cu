@@ -2,9 +2,8 @@
  * sgemm / hide_smem_latency: the next step's numbers are read while this one is computed.
  *
  * Follows  smem_transposed.
- * Idea     a read of shared memory takes about as long as half of a step's 64 products. A thread
- *          has two sets of 8 + 8 registers: it asks for step k + 1 before it computes step k, and
- *          waits for nothing in between.
+ * Idea     a thread has two sets of 8 + 8 registers: it asks shared memory for step k + 1 before
+ *          it computes the 64 products of step k, and finds it there when it has.
  * Cost     16 registers more.
  */
 #include "tiles.h"

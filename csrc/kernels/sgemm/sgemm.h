@@ -36,7 +36,7 @@ typedef struct sgemm_args {
 #ifdef __cplusplus
 #include "device.h"
 
-/* ---- where a block works -----------------------------------------------------------------------
+/* ---- where a block works ----------------------------------------------------------------------
  */
 
 /*
@@ -71,11 +71,10 @@ GM_DEVICE int sgemm_thread_y(void)
     return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
 }
 
-/* ---- loads -------------------------------------------------------------------------------------
+/* ---- loads ------------------------------------------------------------------------------------
  */
 
-/* Four numbers that follow in memory, one by one, where only so many are there; zeros for the rest.
- */
+/* Four numbers that follow in memory, one by one: so many are there, the rest is zeros. */
 GM_DEVICE float4 sgemm_load_some(const float *from, int count)
 {
     float4 four;
@@ -126,7 +125,7 @@ GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_f
     }
 }
 
-/* ---- the sum -----------------------------------------------------------------------------------
+/* ---- the sum ----------------------------------------------------------------------------------
  */
 
 /* One step: each of the lines of a with each of those of b. */
@@ -143,7 +142,7 @@ GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows
     }
 }
 
-/* ---- the result --------------------------------------------------------------------------------
+/* ---- the result -------------------------------------------------------------------------------
  */
 
 /* alpha * sum + beta * c; where beta is 0, c is not read: a NaN in it counts for nothing. */

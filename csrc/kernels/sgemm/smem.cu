@@ -3,9 +3,9 @@
  *
  * Follows  thread_tile.
  * Idea     a block computes 128 x 128 of C. It loads 16 steps of its 128 rows of A and 128 columns
- *          of B once, and its threads read them from shared memory eight or sixteen times: an
- *          eighth of the global requests. Both tiles lie as their matrices do, so that moving them
- *          takes vectors on both sides.
+ *          of B once, and its threads read them from shared memory sixteen times: a
+ *          sixteenth of the global requests. Both tiles lie as their matrices do, so that moving
+ *          them takes vectors on both sides.
  * Cost     along a row of A a vector is four steps of one row: a thread holds four steps of its
  *          eight rows, 32 registers, to use one at a time.
  */
