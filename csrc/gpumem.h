@@ -114,6 +114,8 @@ typedef struct gm_call {
 typedef struct gm_plan {
     gm_dim grid, block;
     size_t shared_bytes; /* dynamic shared memory */
+    bool has_carveout;
+    int carveout; /* per cent of the on-chip memory, asked for as shared memory */
     size_t args_size;
     gm_trace *trace;
     _Alignas(16) unsigned char args[GM_MAX_ARGS];
@@ -161,6 +163,7 @@ struct gm_variant {
     bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
     int capability;        /* least compute capability times ten (90), or 0 */
     const char *library;   /* opened at run time ("cublas"), or NULL */
+    bool managed;          /* needs memory that the host may touch while the device works */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
     gm_claims claims;
     gm_launch_hook launch;

@@ -18,6 +18,12 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
                        variant->symbol, variant->capability / 10, variant->capability % 10,
                        device->name, device->capability / 10, device->capability % 10);
     }
+    if (variant->managed && !device->managed) {
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "%s needs managed memory that host and device may touch at any time, which "
+                       "this device (%s) has not",
+                       variant->symbol, device->name);
+    }
     return variant->library ? backend->library(variant->library) : GM_OK;
 }
 
@@ -151,6 +157,7 @@ gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *p
     plan->grid = (gm_dim){0, 1, 1};
     plan->shared_bytes = (size_t)(*variant)->shared_bytes;
     plan->args_size = 0;
+    plan->has_carveout = false;
     plan->trace = call->trace;
     return call->family->plan(*variant, call, plan);
 }

@@ -31,13 +31,17 @@ from .functions import (
     copy,
     gather,
     matmul,
+    polynomial,
     prefetch_sum,
+    sample,
     sgemm,
     shift_points,
+    static_value,
     strided_read,
     strided_write,
     transpose,
 )
+from .prefetch import prefetch_advice, prefetch_table
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -58,10 +62,15 @@ __all__ = [
     "gather",
     "info",
     "matmul",
+    "polynomial",
+    "prefetch_advice",
     "prefetch_sum",
+    "prefetch_table",
     "results",
+    "sample",
     "sgemm",
     "shift_points",
+    "static_value",
     "strided_read",
     "strided_write",
     "synchronize",

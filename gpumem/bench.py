@@ -8,10 +8,11 @@ never the call from Python, never the bus.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
@@ -122,8 +123,8 @@ class BenchResult:
     Attributes
     ----------
     records : list of dict
-        One per variant, size and state of the cache: ``family variant ran backend shape
-        dtype bytes flops cache median_ms min_ms p20_ms p80_ms samples gbps tflops
+        One per variant, size, parameters and state of the cache: ``family variant ran backend
+        shape dtype parameters bytes flops cache median_ms min_ms p20_ms p80_ms samples gbps tflops
         fraction_of_peak fraction_of_reference reason``. Times are milliseconds per launch;
         ``bytes`` are those read and those written; ``gbps`` is 10**9 of them per second of
         the median, ``tflops`` 10**12 operations. ``fraction_of_peak`` is of the theoretical
@@ -142,8 +143,13 @@ class BenchResult:
         """Return the result as JSON text, and write it to a file if `path` is given."""
         import json
 
-        content = {"schema": SCHEMA, "provenance": self.provenance, "records": self.records}
-        text = json.dumps(content, indent=1, allow_nan=False) + "\n"
+        head = json.dumps({"schema": SCHEMA, "provenance": self.provenance}, indent=1)
+        lines = ",\n".join(
+            "  "
+            + json.dumps({key: _rounded(value) for key, value in record.items()}, allow_nan=False)
+            for record in self.records
+        )
+        text = head.removesuffix("\n}") + f',\n "records": [\n{lines}\n ]\n}}\n'
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -180,6 +186,36 @@ class BenchResult:
             )
         return cls(content["records"], content["provenance"])
 
+    def plot(self, kind: str, **options: Any) -> Any:
+        """Draw the result; needs matplotlib (``pip install gpumem[plot]``).
+
+        Parameters
+        ----------
+        kind : {"distance", "map"}
+            Of a sweep of ``prefetch_sum``. "distance": speed-up over the baseline against the
+            distance, a line per variant, a panel per amount of work and number of warps. "map":
+            the best speed-up by distance and warps, a panel per amount of work; where it is
+            below 1, prefetching loses.
+        **options
+            ``work``, an int or a list of them: the panels. For "distance" ``warps``, warps per
+            multiprocessor, likewise, and ``variants``, names. For "map" ``variant``, a name:
+            its own map, with ``padding`` "auto" or 0, instead of the best of all.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there is no such kind, or the result has not what it shows.
+        """
+        from . import plot
+
+        return plot.draw_result(self, kind, **options)
+
     def __repr__(self) -> str:
         families = ", ".join(dict.fromkeys(record["family"] for record in self.records))
         return f"<gpumem benchmark of {families}: {len(self.records)} records>"
@@ -209,6 +245,11 @@ class BenchResult:
         return "\n".join(lines)
 
 
+def _rounded(value: Any) -> Any:
+    """Figures as exact as they are: six digits."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
 def size_label(record: dict[str, Any]) -> str:
     """A size as the table shows it: bytes of the input if it is a row, else the shape."""
     import numpy as np
@@ -221,46 +262,87 @@ def size_label(record: dict[str, Any]) -> str:
     return "x".join(map(str, record["shape"]))
 
 
+def _varied(records: list[dict[str, Any]]) -> list[str]:
+    """The parameters of which there is more than one value."""
+    seen: dict[str, set[str]] = {}
+    for record in records:
+        for name, value in (record.get("parameters") or {}).items():
+            seen.setdefault(name, set()).add(repr(value))
+    return [name for name, values in seen.items() if len(values) > 1]
+
+
+def _rows(records: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
+    """Records by size and by the parameters that vary.
+
+    One that a parameter means nothing to is in the rows of all its values.
+    """
+    varied = _varied(records)
+
+    def key(record: dict[str, Any]) -> tuple[str | None, ...]:
+        values = record.get("parameters") or {}
+        told = (str(values[name]) if name in values else None for name in varied)
+        return (size_label(record), *told)
+
+    keys = list(map(key, records))
+    whole = [one for one in dict.fromkeys(keys) if None not in one] or list(dict.fromkeys(keys))
+    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {tuple(map(str, one)): [] for one in whole}
+    for record, mine in zip(records, keys, strict=True):
+        for one in whole:
+            if all(value in (None, other) for value, other in zip(mine, one, strict=True)):
+                rows[tuple(map(str, one))].append(record)
+    return rows
+
+
 def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
     """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters."""
     key, unit = "gbps", "GB/s, bytes read and written"
     if any(record["tflops"] is not None for record in records):
         key, unit = "tflops", "TFLOP/s"
-    main = records[-1]["family"]
-    columns: dict[str, dict[str, str]] = {}
-    ratio: dict[str, str] = {}
-    labels = dict.fromkeys(size_label(record) for record in records)
-    for record in records:
-        # The reference may be of another family: only then its column says which.
-        name = record["variant"] if record["family"] == main else _name(record)
-        value = record[key]
-        if value is not None:
-            columns.setdefault(name, {})[size_label(record)] = f"{value:.4g}"
-        if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
-            ratio[size_label(record)] = f"{record['fraction_of_reference']:.3f}"
+    main = records[0]["family"]  # the reference, which may be of another, comes last
+    columns: dict[str, dict[tuple[str, ...], str]] = {}
+    ratio: dict[tuple[str, ...], str] = {}
+    rows = _rows(records)
+    for label, members in rows.items():
+        for record in members:
+            # The reference may be of another family: only then its column says which.
+            name = record["variant"] if record["family"] == main else _name(record)
+            value = record[key]
+            if value is not None:
+                columns.setdefault(name, {})[label] = f"{value:.4g}"
+            if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
+                ratio[label] = f"{record['fraction_of_reference']:.3f}"
     lines = [f"{main}, {cache} L2, {unit}"]
     if ratio:
         columns["ratio"] = ratio
         lines[0] += "; ratio: auto over {}-{}".format(*oracle.reference(main))
+    head = ["size", *_varied(records)]
+    taken = sum(
+        max(len(name), *(len(label[i]) for label in rows)) + 2 for i, name in enumerate(head)
+    )
     block: list[str] = []
-    room = 100 - max(len(label) for label in labels)
+    room = 102 - taken
     for name in columns:
         width = 2 + max(len(name), 6)
         if block and room < width:
-            lines += [_block(block, columns, labels), ""]
-            block, room = [], 100 - max(len(label) for label in labels)
+            lines += [_block(head, block, columns, rows), ""]
+            block, room = [], 102 - taken
         block.append(name)
         room -= width
-    return [*lines, _block(block, columns, labels)]
+    return [*lines, _block(head, block, columns, rows)]
 
 
 def _name(record: dict[str, Any]) -> str:
     return f"{record['family']}-{record['variant']}"
 
 
-def _block(names: list[str], columns: dict[str, dict[str, str]], labels: Iterable[str]) -> str:
-    rows = [[label, *(columns[name].get(label, "-") for name in names)] for label in labels]
-    return format_table(["size", *names], rows)
+def _block(
+    head: list[str],
+    names: list[str],
+    columns: dict[str, dict[tuple[str, ...], str]],
+    labels: Iterable[tuple[str, ...]],
+) -> str:
+    rows = [[*label, *(columns[name].get(label, "-") for name in names)] for label in labels]
+    return format_table([*head, *names], rows)
 
 
 # ---- measuring ----------------------------------------------------------------------------
@@ -279,17 +361,18 @@ class _Job(NamedTuple):
     cache: str
     parameters: dict[str, Any]
 
-    def parameters_of(self, family: str) -> dict[str, Any]:
+    def parameters_of(self, one: _Contender) -> dict[str, Any]:
         """The keywords are the benchmarked family's; the reference may be of another."""
-        return self.parameters if family == self.family else {}
+        return self.parameters | one.parameters if one.family == self.family else {}
 
 
 class _Contender:
     """One variant, bound to every set of buffers."""
 
-    def __init__(self, family: str, variant: str) -> None:
+    def __init__(self, family: str, variant: str, parameters: dict[str, Any] | None = None) -> None:
         self.family = family
         self.variant = variant
+        self.parameters = parameters or {}  # besides the job's: they change the way, not the result
         self.reason: str | None = None
         self.prepared: list[_Prepared] = []
         self.samples: list[float] = []
@@ -425,29 +508,29 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
     arguments = oracle.arguments(job.family, job.shape, job.dtype, seed=1, **job.parameters)
     wanted = oracle.expected(job.family, *arguments, **job.parameters)
     jobs = {(job.family, "auto"): wanted}  # computed once for all that do the same
-    bounds: dict[tuple[str, str, str | None], Any] = {}  # and by what moves numbers, not bits
     footprint = sum(a.nbytes for a in arguments) + wanted.nbytes
     device = _core.backend_info("cuda")["devices"][stopwatch.scratch.device]
     count = _sets(job, footprint, stopwatch.l2, device["free_bytes"])
     inputs = [tuple(_core.to_device(a, backend="cuda") for a in arguments) for _ in range(count)]
     rows = {row["name"]: row for row in _core.families()}
     for family in dict.fromkeys(one.family for one in contenders):
-        own, values = arguments[: len(rows[family]["inputs"])], job.parameters_of(family)
-        integers = functions.parameters(family, values)
-        kinds = {row["name"]: row["kinds"] for row in rows[family]["variants"]}
+        own = arguments[: len(rows[family]["inputs"])]
+        bounds: dict[str, Any] = {}
         outputs: dict[tuple[int, ...], list[DeviceArray]] = {}  # by shape
         for one in contenders:
             if one.family != family:
                 continue
-            told = {"variant": one.variant, **values} if one.variant in _rungs(family) else values
+            values = job.parameters_of(one)
+            is_rung = one.variant in _rungs(family)
+            told = {"variant": one.variant, **values} if is_rung else values
             same = (family, oracle.job(family, one.variant))
             if same not in jobs:
                 jobs[same] = oracle.expected(family, *own, **told)
             wanted = jobs[same]
-            alike = (*same, kinds.get(one.variant))
-            if alike not in bounds:
-                bounds[alike] = oracle.bound(family, *own, **told)
-            within = bounds[alike]
+            accuracy = oracle.accuracy(family, one.variant)
+            if accuracy not in bounds:
+                bounds[accuracy] = oracle.bound(family, *own, **told)
+            within = bounds[accuracy]
             if rows[job.family]["in_place"]:
                 # Whoever was checked before has changed it.
                 pristine = _core.to_device(arguments[0], backend="cuda")
@@ -465,6 +548,7 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
                 output = given[0]
                 output.fill_bytes(0xA5)
             try:
+                integers = functions.parameters(family, values)
                 one.prepared = [
                     one.prepare(arrays[: len(own)], out, integers)
                     for arrays, out in zip(inputs, given, strict=True)
@@ -493,7 +577,8 @@ def _measure(
 
 
 def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
-    nbytes, flops = oracle.work(one.family, job.shape, job.dtype, **job.parameters_of(one.family))
+    values = job.parameters_of(one)
+    nbytes, flops = oracle.work(one.family, job.shape, job.dtype, **values)
     ordered = sorted(one.samples)
     median = quantile(ordered, 0.5) if ordered else None
     return {
@@ -503,6 +588,7 @@ def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
         "backend": backend,
         "shape": list(job.shape),
         "dtype": str(job.dtype),
+        "parameters": values,
         "bytes": nbytes,
         "flops": flops,
         "cache": job.cache,
@@ -533,12 +619,47 @@ def _compare(
             record["fraction_of_reference"] = record["gbps"] / against if against else None
 
 
+def _sweep(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every choice of one value per parameter; a list or a range holds several to choose from."""
+    lists = {
+        name: list(value) if isinstance(value, list | range) else [value]
+        for name, value in parameters.items()
+    }
+    for values in itertools.product(*lists.values()):
+        yield dict(zip(lists, values, strict=True))
+
+
+def _split(
+    family: str, names: Iterable[str], parameters: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The parameters of a whole job, and the swept ones that some of its contenders ignore."""
+    ignored = {name for variant in names for name in oracle.ignores(family, variant)}
+    own = {
+        name: value
+        for name, value in parameters.items()
+        if name in ignored and isinstance(value, list | range)
+    }
+    return {name: value for name, value in parameters.items() if name not in own}, own
+
+
 def _caches(cache: str | Iterable[str]) -> list[str]:
     words = ["cold", "warm"] if cache == "both" else [cache] if isinstance(cache, str) else cache
     words = list(dict.fromkeys(words))
     if not words or any(word not in ("cold", "warm") for word in words):
         raise ValueError(f"cache must be 'cold', 'warm' or 'both', not {cache!r}")
     return words
+
+
+def _contenders(
+    family: str, names: Iterable[str], reference: tuple[str, str], swept: dict[str, Any]
+) -> list[_Contender]:
+    """Each variant with every choice of the swept parameters that mean something to it."""
+    found = []
+    for kin, name in dict.fromkeys([*((family, name) for name in names), reference]):
+        ignored = oracle.ignores(family, name) if kin == family else swept
+        heeded = {key: value for key, value in swept.items() if key not in ignored}
+        found += [_Contender(kin, name, chosen) for chosen in _sweep(heeded)]
+    return found
 
 
 def bench(
@@ -596,7 +717,9 @@ def bench(
     progress : callable, optional
         Called with the steps done, all steps, and what comes next in words.
     **parameters
-        Further keywords of the family's function, such as ``max_blocks=8``.
+        Further keywords of the family's function, such as ``max_blocks=8``. A list or a range
+        is a sweep: each of its values in turn, and every combination where several are swept. A
+        variant that a keyword means nothing to is measured once for all of its values.
 
     Returns
     -------
@@ -644,20 +767,27 @@ def bench(
         if name not in peers.names():
             known = ", ".join(peers.names())
             raise ValueError(f"with_peers names {name!r}; the peers are: {known}")
-    functions.parameters(family, parameters)
+    for chosen in _sweep(parameters):
+        functions.parameters(family, chosen)
+    if any(isinstance(value, list | range) and not len(value) for value in parameters.values()):
+        raise ValueError("a sweep over no values has nothing to measure")
     least, most = samples
     if not 1 <= least <= most:
         raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
     backend = _core.backend(backend)
     reference = oracle.reference(family)
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
+    own_family = [reference[1]] if reference[0] == family else []
+    common, swept = _split(family, [*names, *own_family], parameters)
     jobs = [
-        (_Job(family, shape, dtype, state, parameters), listed)
+        (_Job(family, shape, dtype, state, chosen), listed)
         for state in _caches(cache)
         for shape, listed in steps
+        for chosen in _sweep(common)
     ]
     provenance = devices.provenance(backend)
-    provenance["settings"] = settings | {"parameters": parameters}
+    told = {n: list(v) if isinstance(v, range) else v for n, v in parameters.items()}
+    provenance["settings"] = settings | {"parameters": told}
     device = provenance["device"]
     stopwatch = None
     if backend == "cuda":
@@ -667,9 +797,9 @@ def bench(
     for i, (job, listed) in enumerate(jobs):
         if progress is not None:
             size = size_label({"shape": job.shape, "dtype": dtype})
-            progress(i, len(jobs), f"{family} {size} {job.cache}")
-        pairs = dict.fromkeys([*((family, name) for name in [*listed, *beside]), reference])
-        contenders = [_Contender(*pair) for pair in pairs]
+            told = "".join(f" {name}={value}" for name, value in job.parameters.items())
+            progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
+        contenders = _contenders(family, [*listed, *beside], reference, swept)
         for one in contenders:
             if one.variant in beside:
                 one.reason = peers.reason(one.variant, one.family, parameters)
@@ -687,4 +817,5 @@ def bench(
         provenance["clocks"]["after"] = devices.clocks(device)
     if progress is not None:
         progress(len(jobs), len(jobs), "done")
-    return BenchResult(records, provenance)
+    rounded = [{key: _rounded(value) for key, value in one.items()} for one in records]
+    return BenchResult(rounded, provenance)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import sys
@@ -147,19 +148,26 @@ def _list(options: argparse.Namespace) -> int:
             ]
         )
         return 0
-    cells = []
     notes = []
-    for v in rows:
-        reason = v.reason_on(backend)
-        cells.append((str(v), "no" if reason else "yes", v.follows or "", ""))
-        if reason:
-            notes.append(f"{v}: {reason}")
-    head, *lines = format_table(("variant", backend, "follows", "idea"), cells, 4).splitlines()
-    column = head.index("idea")
-    print(head)
-    for v, line in zip(rows, lines, strict=True):
-        idea = textwrap.wrap(v.doc, 100 - column)
-        print(line.ljust(column) + f"\n{'':{column}}".join(idea))
+    for number, (_, ladder) in enumerate(itertools.groupby(rows, lambda v: v.family)):
+        members = list(ladder)
+        reasons = [v.reason_on(backend) for v in members]
+        notes += [f"{v}: {why}" for v, why in zip(members, reasons, strict=True) if why]
+        cells = [
+            (str(v), "no" if why else "yes", v.follows or "", "")
+            for v, why in zip(members, reasons, strict=True)
+        ]
+        head, *lines = format_table(("variant", backend, "follows", "idea"), cells, 4).splitlines()
+        column = head.index("idea")
+        print(("\n" if number else "") + head)
+        for v, line in zip(members, lines, strict=True):
+            # Names may be so long that the idea has its own line.
+            room = 100 - column if column <= 60 else 92
+            idea = textwrap.wrap(v.doc, room, break_on_hyphens=False)
+            if column <= 60:
+                print(line.ljust(column) + f"\n{'':{column}}".join(idea))
+            else:
+                print(line, *idea, sep="\n        ")
     if notes:
         print("\n" + "\n".join(notes))
     return 0
@@ -275,29 +283,40 @@ def _verify(options: argparse.Namespace) -> int:
 # ---- bench --------------------------------------------------------------------------------
 
 
-def _truth(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(f"{text!r} is neither true nor false")
-    return text.lower() == "true"
+def _value(text: str) -> Any:
+    """One value of a keyword: true, 4, 0.5, 8x32, or else a word such as auto."""
+    if text in ("true", "false"):
+        return text == "true"
+    for convert in (int, float, parse_shape):
+        try:
+            return convert(text)
+        except ValueError:
+            continue
+    if text.isidentifier():
+        return text
+    raise ValueError(text)
 
 
 def _parameters(words: Sequence[str] | None) -> dict[str, Any]:
-    """Keywords of a family's function from NAME=VALUE; pairs of integers as 8x32."""
+    """Keywords of a family's function from NAME=VALUE; a sweep as 1,2,4 or 1:16."""
     found: dict[str, Any] = {}
     for word in words or ():
         name, equals, text = word.partition("=")
         if not equals or not name.isidentifier():
             raise _UsageError(f"--set {word}: expected NAME=VALUE")
-        for convert in (int, float, parse_shape, _truth):
-            try:
-                found[name] = convert(text)
-                break
-            except ValueError:
-                continue
-        else:
+        try:
+            if ":" in text:
+                first, last = map(int, text.split(":"))
+                found[name] = range(first, last + 1)
+            elif "," in text:
+                found[name] = [_value(one) for one in text.split(",")]
+            else:
+                found[name] = _value(text)
+        except ValueError:
             raise _UsageError(
-                f"--set {word}: {text!r} is no number, no numbers as in 8x32, and not true or false"
-            )
+                f"--set {word}: {text!r} is neither a number, nor numbers as in 8x32, nor a word, "
+                "nor a sweep as in 1,2,4 or 1:16"
+            ) from None
     return found
 
 
@@ -378,13 +397,17 @@ def _print_summary(
         print(f"\n{family}-{name}: {reason}")
 
 
-def _draw(report: Traffic, file: str, site: str | None, request: int) -> None:
-    """Write a picture; the end of its name says which kind: png, svg, pdf."""
+def _no_window(what: str) -> None:
+    """Pictures go to files; the end of a name says which kind: png, svg, pdf."""
     try:
         import matplotlib
     except ImportError:
-        raise _UsageError("--draw needs matplotlib: pip install gpumem[plot]") from None
-    matplotlib.use("Agg")  # no window
+        raise _UsageError(f"{what} needs matplotlib: pip install gpumem[plot]") from None
+    matplotlib.use("Agg")
+
+
+def _draw(report: Traffic, file: str, site: str | None, request: int) -> None:
+    _no_window("--draw")
     chosen = int(site) if site is not None and site.isdecimal() else site
     report.draw(chosen, request).figure.savefig(file, dpi=150)
 
@@ -416,6 +439,22 @@ def _traffic(options: argparse.Namespace) -> int:
     else:
         _print_summary(family, shape, dtype, None, parameters)
         print("\nCounted on the simulator, which knows no times, cache hits or occupancy.")
+    return 0
+
+
+# ---- plot ---------------------------------------------------------------------------------
+
+
+def _plot(options: argparse.Namespace) -> int:
+    from . import results
+
+    _no_window("plot")
+    figure = results.load(options.result).plot(options.kind, **_parameters(options.set))
+    figure.savefig(options.output, dpi=120)
+    if options.json:
+        _print_json({"file": options.output, "kind": options.kind, "result": options.result})
+    else:
+        print(f"{options.output}: {options.kind} of {options.result}")
     return 0
 
 
@@ -461,7 +500,9 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
-    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
+    one.add_argument(
+        "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
+    )
     one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
 
     one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
@@ -473,6 +514,12 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
+
+    one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
+    one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
+    one.add_argument("--kind", required=True, help="distance, map")
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
+    one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")
     return parser
 
 

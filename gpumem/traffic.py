@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, DTypeLike
 
-__all__ = ["Access", "SharedAccess", "Traffic", "traffic"]
+__all__ = ["Access", "ConstantAccess", "SharedAccess", "Traffic", "traffic"]
 
 SECTOR = 32  # bytes
 
@@ -115,6 +115,28 @@ class SharedAccess(Access):
         return super().to_dict() | {"bank_ways": self.bank_ways} | parts
 
 
+class ConstantAccess(Access):
+    """The requests to constant memory, which has neither sectors nor banks.
+
+    Attributes
+    ----------
+    ways : float or None
+        Passes per request, of the worst source line: as many as its lanes have different
+        addresses; 1 is a broadcast. None where no warp asked constant memory for anything.
+    """
+
+    __slots__ = ("ways",)
+
+    def __init__(self, sites: list[dict[str, Any]]) -> None:
+        super().__init__(sites)
+        ways = [way for way in map(_bank_ways, sites) if way is not None]
+        self.ways: float | None = max(ways, default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dict that JSON can hold."""
+        return super().to_dict() | {"ways": self.ways}
+
+
 class Traffic:
     """What one run of one kernel did to memory, as the simulator counted it.
 
@@ -136,14 +158,17 @@ class Traffic:
         Global memory.
     shared : SharedAccess
         Shared memory.
+    constant : ConstantAccess
+        Constant memory.
     sites : list of dict
         Each source line, space, kind and width: ``file line space kind width requests lanes
         bytes sectors lines sectors_per_request lines_per_request efficiency passes
         fewest_passes bank_ways samples``. ``lanes`` is the active threads of all requests,
         ``bytes`` what the requests asked for. ``passes`` are those through the banks of shared
-        memory. ``samples`` are the first 32 requests, each a dict: ``block`` (x, y, z),
-        ``warp``, and with one number per active lane ``lanes``, ``addresses`` (bytes from the
-        start of the allocation, or of shared memory) and ``bytes``.
+        memory, or one per different address of constant memory. ``samples`` are the first 32
+        requests, each a dict: ``block`` (x, y, z), ``warp``, and with one number per active lane
+        ``lanes``, ``addresses`` (bytes from the start of the allocation, of shared or of constant
+        memory) and ``bytes``.
     requests : int
         Instructions of warps that touched memory, in any space.
     bytes_asked, bytes_moved : int
@@ -180,6 +205,7 @@ class Traffic:
         self.loads = Access(spaces.get(("global", "load"), []))
         self.stores = Access(spaces.get(("global", "store"), []))
         self.shared = SharedAccess([site for site in self.sites if site["space"] == "shared"])
+        self.constant = ConstantAccess(spaces.get(("constant", "load"), []))
 
     @property
     def requests(self) -> int:
@@ -210,6 +236,7 @@ class Traffic:
             "loads": self.loads.to_dict(),
             "stores": self.stores.to_dict(),
             "shared": self.shared.to_dict(),
+            "constant": self.constant.to_dict(),
             "sites": [
                 {name: value for name, value in site.items() if name != "samples"}
                 for site in self.sites

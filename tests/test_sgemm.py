@@ -779,7 +779,7 @@ def test_accuracy_on_the_command_line(capsys):
     assert cli.main(["traffic", "sgemm", "--shape", "8x8x8", "--set", "trans_a=true"]) == 0
     assert "trans_a True" in capsys.readouterr().out
     for wrong in (
-        ["traffic", "sgemm", "--shape", "8x8x8", "--set", "trans_a=yes"],
+        ["traffic", "sgemm", "--shape", "8x8x8", "--set", "trans_a=1"],
         ["verify", "copy", "--accuracy"],
         ["verify", "--accuracy"],
         ["verify", "sgemm", "--side", "5"],

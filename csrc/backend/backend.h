@@ -8,6 +8,8 @@
 #define GPUMEM_BACKEND_H
 
 #include "gpumem.h"
+#include "symbol.h"
+#include "texture_object.h"
 
 typedef enum gm_direction {
     GM_TO_DEVICE,
@@ -34,6 +36,7 @@ struct gm_figures {
     int memory_bus_bits;
     int fp32_lanes; /* per multiprocessor */
     int pci_domain, pci_bus, pci_device;
+    bool managed; /* has memory that host and device may touch at any time */
 };
 
 /* What a kernel needs, as compiled for the current device. */
@@ -52,6 +55,7 @@ typedef void *gm_event;
 
 struct gm_backend {
     const char *name;
+    bool asynchronous; /* a call returns before its work is done */
 
     /* Makes the backend ready; cheap when it already is. GM_ERROR_UNAVAILABLE says why not. */
     gm_status (*open)(void);
@@ -77,13 +81,23 @@ struct gm_backend {
     gm_status (*event_create)(gm_event *event);
     void (*event_destroy)(gm_event event);
     gm_status (*event_record)(gm_event event, gm_stream stream);
+    /* What comes on the stream from now on waits for a recorded event. */
+    gm_status (*stream_follow)(gm_stream stream, gm_event event);
     /* Milliseconds between two recorded events; waits for the second. */
     gm_status (*event_elapsed)(gm_event from, gm_event to, float *milliseconds);
 
     gm_status (*attributes)(const gm_variant *variant, const gm_plan *plan,
                             gm_attributes *attributes);
+    /* Where a variable of the current device is; traced: that of the traced kernels. */
+    gm_status (*symbol_address)(const gm_symbol *symbol, bool traced, void **address);
+    /* Between a variable and device memory, `into` the variable or out of it. */
+    gm_status (*symbol_copy)(const gm_symbol *symbol, bool traced, bool into, void *memory,
+                             int64_t bytes, gm_stream stream);
     /* Encodes a matrix for the tensor copy engine. */
     gm_status (*tensor_map)(const gm_tensor *tensor, gm_tensor_map *map);
+    /* Makes a texture of the matrix that *texture describes, once what is on the stream is done.
+     * There is one per device: callers take turns. */
+    gm_status (*texture)(gm_texture *texture, gm_stream stream);
     /* Is the library ("cublas") there? GM_ERROR_UNAVAILABLE says why not. */
     gm_status (*library)(const char *name);
     /* Versions for info(): "13.0", driver "13.0"; empty where there is none. */

@@ -246,6 +246,7 @@ static gm_status learn_figures(gm_cuda_device *device)
     figures->pci_domain = properties.pciDomainID;
     figures->pci_bus = properties.pciBusID;
     figures->pci_device = properties.pciDeviceID;
+    figures->managed = properties.managedMemory && properties.concurrentManagedAccess;
     /* CUDA 13 took the clocks out of the properties. */
     CHECK(cudaDeviceGetAttribute(&figures->clock_khz, cudaDevAttrClockRate, device->index));
     CHECK(cudaDeviceGetAttribute(&figures->memory_clock_khz, cudaDevAttrMemoryClockRate,
@@ -334,6 +335,13 @@ static gm_status gm_cuda_event_record(gm_event event, gm_stream stream)
     return GM_OK;
 }
 
+static gm_status gm_cuda_stream_follow(gm_stream stream, gm_event event)
+{
+    TRY(gm_cuda_open());
+    CHECK(cudaStreamWaitEvent(stream, event, 0));
+    return GM_OK;
+}
+
 static gm_status gm_cuda_event_elapsed(gm_event from, gm_event to, float *milliseconds)
 {
     TRY(gm_cuda_open());
@@ -344,6 +352,7 @@ static gm_status gm_cuda_event_elapsed(gm_event from, gm_event to, float *millis
 
 const gm_backend gm_cuda = {
     .name = "cuda",
+    .asynchronous = true,
     .open = gm_cuda_open,
     .device_count = gm_cuda_device_count,
     .current_device = gm_cuda_current_device,
@@ -361,9 +370,13 @@ const gm_backend gm_cuda = {
     .event_create = gm_cuda_event_create,
     .event_destroy = gm_cuda_event_destroy,
     .event_record = gm_cuda_event_record,
+    .stream_follow = gm_cuda_stream_follow,
     .event_elapsed = gm_cuda_event_elapsed,
     .attributes = gm_cuda_attributes,
+    .symbol_address = gm_cuda_symbol_address,
+    .symbol_copy = gm_cuda_symbol_copy,
     .tensor_map = gm_cuda_tensor_map,
+    .texture = gm_cuda_texture,
     .library = gm_cuda_library,
     .versions = gm_cuda_versions,
 };

@@ -86,6 +86,31 @@ static gm_status event_elapsed(gm_event from, gm_event to, float *milliseconds)
     return refuse();
 }
 
+static gm_status stream_follow(gm_stream stream, gm_event event)
+{
+    (void)stream, (void)event;
+    return refuse();
+}
+
+static gm_status symbol_address(const gm_symbol *symbol, bool traced, void **address)
+{
+    (void)symbol, (void)traced, (void)address;
+    return refuse();
+}
+
+static gm_status symbol_copy(const gm_symbol *symbol, bool traced, bool into, void *memory,
+                             int64_t bytes, gm_stream stream)
+{
+    (void)symbol, (void)traced, (void)into, (void)memory, (void)bytes, (void)stream;
+    return refuse();
+}
+
+static gm_status texture(gm_texture *texture, gm_stream stream)
+{
+    (void)texture, (void)stream;
+    return refuse();
+}
+
 static gm_status attributes(const gm_variant *variant, const gm_plan *plan,
                             gm_attributes *attributes)
 {
@@ -143,9 +168,13 @@ const gm_backend gm_cuda = {
     .event_create = create,
     .event_destroy = ignore,
     .event_record = event_record,
+    .stream_follow = stream_follow,
     .event_elapsed = event_elapsed,
     .attributes = attributes,
+    .symbol_address = symbol_address,
+    .symbol_copy = symbol_copy,
     .tensor_map = tensor_map,
+    .texture = texture,
     .library = library,
     .versions = versions,
 };

@@ -75,6 +75,12 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
 gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
                              gm_attributes *attributes);
 
+/* cuda_symbol.c, cuda_texture.c */
+gm_status gm_cuda_symbol_address(const gm_symbol *symbol, bool traced, void **address);
+gm_status gm_cuda_symbol_copy(const gm_symbol *symbol, bool traced, bool into, void *memory,
+                              int64_t bytes, gm_stream stream);
+gm_status gm_cuda_texture(gm_texture *texture, gm_stream stream);
+
 /* cuda_tensor.c, cuda_cublas.c */
 gm_status gm_cuda_tensor_map(const gm_tensor *tensor, gm_tensor_map *map);
 gm_status gm_cuda_library(const char *name);

@@ -94,22 +94,30 @@ static gm_status launch_failure(cudaError_t error, const gm_variant *variant, co
 }
 
 /*
- * Lets the kernel's blocks start while the kernel before it on the stream ends, where the device
- * can: that hides most of what a launch costs. The kernel itself waits for what it needs.
+ * early: lets the kernel's blocks start while the kernel before it on the stream ends, where the
+ * device can: that hides most of what a launch costs. The kernel itself waits for what it needs.
  */
-static cudaError_t launch_early(const void *kernel, const gm_plan *plan, void **args,
-                                gm_stream stream)
+static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *plan, bool early,
+                                          void **args, gm_stream stream)
 {
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = {
         .gridDim = {plan->grid.x, plan->grid.y, plan->grid.z},
         .blockDim = {plan->block.x, plan->block.y, plan->block.z},
         .dynamicSmemBytes = plan->shared_bytes,
         .stream = stream,
-        .attrs = &attribute,
-        .numAttrs = 1,
+        .attrs = attributes,
     };
+    if (early) {
+        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+        attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute->val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (plan->has_carveout) {
+        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+        attribute->id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+        attribute->val.sharedMemCarveout = (unsigned)plan->carveout;
+    }
     return cudaLaunchKernelExC(&config, kernel, args);
 }
 
@@ -138,9 +146,10 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
     if (plan->shared_bytes > 0) {
         TRY(allow_shared(variant, plan->shared_bytes));
     }
+    bool early = variant->early && can_launch_early();
     cudaError_t error =
-        variant->early && can_launch_early()
-            ? launch_early(kernel, plan, args, stream)
+        early || plan->has_carveout
+            ? launch_with_attributes(kernel, plan, early, args, stream)
             : cudaLaunchKernel(kernel, grid, block, args, plan->shared_bytes, stream);
     if (error == cudaSuccess) {
         error = cudaPeekAtLastError();

@@ -43,6 +43,7 @@ static void describe(void)
         .shared_per_multiprocessor = 228 * 1024,
         .constant_bytes = 64 * 1024,
         .max_grid_x = INT32_MAX,
+        .managed = true,
     };
     int64_t free_bytes;
     gm_memory_figures(&free_bytes, &figures.memory_bytes);
@@ -170,6 +171,13 @@ static gm_status sim_event_record(gm_event event, gm_stream stream)
     return sim_event_unavailable();
 }
 
+static gm_status sim_stream_follow(gm_stream stream, gm_event event)
+{
+    (void)stream;
+    (void)event;
+    return sim_event_unavailable();
+}
+
 static gm_status sim_event_elapsed(gm_event from, gm_event to, float *milliseconds)
 {
     (void)from;
@@ -186,6 +194,29 @@ static gm_status sim_attributes(const gm_variant *variant, const gm_plan *plan,
     return gm_fail(GM_ERROR_UNAVAILABLE,
                    "%s: registers and occupancy are a device's; the simulator has none",
                    variant->symbol);
+}
+
+static gm_status sim_symbol_address(const gm_symbol *symbol, bool traced, void **address)
+{
+    *address = traced ? symbol->traced() : symbol->plain();
+    return GM_OK;
+}
+
+static gm_status sim_symbol_copy(const gm_symbol *symbol, bool traced, bool into, void *memory,
+                                 int64_t bytes, gm_stream stream)
+{
+    void *variable;
+    sim_symbol_address(symbol, traced, &variable);
+    return into ? sim_copy(variable, memory, bytes, GM_WITHIN, stream)
+                : sim_copy(memory, variable, bytes, GM_WITHIN, stream);
+}
+
+/* The texture unit here reads the matrix itself. */
+static gm_status sim_texture(gm_texture *texture, gm_stream stream)
+{
+    (void)texture;
+    (void)stream;
+    return GM_OK;
 }
 
 static gm_status sim_library(const char *name)
@@ -218,9 +249,13 @@ const gm_backend gm_sim = {
     .event_create = sim_event_create,
     .event_destroy = sim_event_destroy,
     .event_record = sim_event_record,
+    .stream_follow = sim_stream_follow,
     .event_elapsed = sim_event_elapsed,
     .attributes = sim_attributes,
+    .symbol_address = sim_symbol_address,
+    .symbol_copy = sim_symbol_copy,
     .tensor_map = gm_sim_tensor_map,
+    .texture = sim_texture,
     .library = sim_library,
     .versions = sim_versions,
 };

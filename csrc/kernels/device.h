@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "texture_object.h"
+
 #ifdef __CUDACC__
 
 #include <cuda_pipeline.h>
@@ -27,6 +29,18 @@
 #define GM_DYNAMIC_SHARED(type, name)                                                              \
     extern __shared__ __align__(1024) unsigned char gm_dynamic_shared[];                           \
     type *const name = reinterpret_cast<type *>(gm_dynamic_shared)
+
+/* A variable of the device: it has a definition here and a line SYMBOL in the ladder. Its function
+ * says what the runtime knows it by; a managed one is known to the host by its own address. */
+#define GM_DEFINE_SYMBOL(qualifiers, type, name, count)                                            \
+    static qualifiers type name[count];                                                            \
+    extern "C" void *name##_symbol(void)                                                           \
+    {                                                                                              \
+        return (void *)name;                                                                       \
+    }
+#define GM_CONSTANT(type, name, count) GM_DEFINE_SYMBOL(__constant__, type, name, count)
+#define GM_VARIABLE(type, name, count) GM_DEFINE_SYMBOL(__device__, type, name, count)
+#define GM_MANAGED(type, name, count) GM_DEFINE_SYMBOL(__device__ __managed__, type, name, count)
 
 #else
 #include "sim/simt.h"
@@ -65,6 +79,17 @@ GM_DEVICE void gm_prefetch_l2(const void *global)
 }
 #else
 #define gm_prefetch_l2(global) gm_sim_prefetch(global, __FILE__, __LINE__)
+#endif
+
+/* The texture, filtered, at these coordinates, which are whole at its elements: the hardware's are
+ * so at their corners. */
+#ifdef __CUDACC__
+GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
+{
+    return tex2D<float>((cudaTextureObject_t)texture.object, x + 0.5f, y + 0.5f);
+}
+#else
+#define gm_texture_fetch(texture, x, y) gm_sim_texture_fetch(&(texture), x, y)
 #endif
 
 /* First act of a kernel whose row says `early`: its blocks may be there before the kernel

@@ -7,10 +7,12 @@
  * A row of the ladder is VARIANT(name, .field = value, ...) for a kernel in name.cu, or
  * HOST_VARIANT(...) for one in name.c that has no kernel of its own but a launch hook.
  * HELPER(...) is a kernel in name.cu that serves the family and is no variant of it: afterwards
- * there is a row `helper_name`.
+ * there is a row `helper_name`. SYMBOL(name, bytes) is a variable of the device that a kernel file
+ * defines as family_name: afterwards there is a gm_symbol `symbol_name`.
  */
 #include "gpumem.h"
 #include "sim/lane.h"
+#include "symbol.h"
 
 #define GM_PASTE2(a, b) a##_##b
 #define GM_PASTE(a, b) GM_PASTE2(a, b)
@@ -18,14 +20,25 @@
 #define GM_STRING(a) GM_STRING2(a)
 #define GM_KERNEL_OF(prefix, name) GM_PASTE(prefix, GM_PASTE(GM_FAMILY, name))
 
+#define GM_SYMBOL_OF(name) GM_PASTE(GM_PASTE(GM_FAMILY, name), symbol)
+
 #ifdef GM_WITH_CUDA
 #define GM_CUDA_KERNEL(name) .cuda_kernel = (const void *)GM_PASTE(GM_FAMILY, name),
+#define GM_CUDA_SYMBOL(name) .cuda = GM_SYMBOL_OF(name),
+#define SYMBOL(name, bytes)                                                                        \
+    extern void *GM_SYMBOL_OF(name)(void);                                                         \
+    extern void *GM_PASTE(gm_plain, GM_SYMBOL_OF(name))(void);                                     \
+    extern void *GM_PASTE(gm_traced, GM_SYMBOL_OF(name))(void);
 #define VARIANT(name, ...)                                                                         \
     extern void GM_PASTE(GM_FAMILY, name)(void);                                                   \
     extern void GM_KERNEL_OF(gm_plain, name)(const void *, const gm_lane_state *);                 \
     extern void GM_KERNEL_OF(gm_traced, name)(const void *, const gm_lane_state *);
 #else
 #define GM_CUDA_KERNEL(name)
+#define GM_CUDA_SYMBOL(name)
+#define SYMBOL(name, bytes)                                                                        \
+    extern void *GM_PASTE(gm_plain, GM_SYMBOL_OF(name))(void);                                     \
+    extern void *GM_PASTE(gm_traced, GM_SYMBOL_OF(name))(void);
 #define VARIANT(name, ...)                                                                         \
     extern void GM_KERNEL_OF(gm_plain, name)(const void *, const gm_lane_state *);                 \
     extern void GM_KERNEL_OF(gm_traced, name)(const void *, const gm_lane_state *);
@@ -36,6 +49,7 @@
 #undef VARIANT
 #undef HOST_VARIANT
 #undef HELPER
+#undef SYMBOL
 
 #define GM_ROW(name_, ...)                                                                         \
     {                                                                                              \
@@ -47,6 +61,7 @@
 
 #define VARIANT(name_, ...) GM_ROW(name_, __VA_ARGS__),
 #define HELPER(...)
+#define SYMBOL(...)
 #define HOST_VARIANT(name_, ...)                                                                   \
     {.name = #name_,                                                                               \
      .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                              \
@@ -61,11 +76,22 @@ enum { variant_count = sizeof variants / sizeof *variants };
 #undef VARIANT
 #undef HOST_VARIANT
 #undef HELPER
+#undef SYMBOL
 
 #define VARIANT(...)
 #define HOST_VARIANT(...)
 #define HELPER(name_, ...) static const gm_variant helper_##name_ = GM_ROW(name_, __VA_ARGS__);
+#define SYMBOL(name_, bytes_)                                                                      \
+    static gm_turn turn_##name_ = GM_TURN_INITIALIZER;                                             \
+    static const gm_symbol symbol_##name_ = {                                                      \
+        .name = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                             \
+        .bytes = bytes_,                                                                           \
+        GM_CUDA_SYMBOL(name_).plain = GM_PASTE(gm_plain, GM_SYMBOL_OF(name_)),                     \
+        .traced = GM_PASTE(gm_traced, GM_SYMBOL_OF(name_)),                                        \
+        .turn = &turn_##name_,                                                                     \
+    };
 #include GM_LADDER
 #undef VARIANT
 #undef HOST_VARIANT
 #undef HELPER
+#undef SYMBOL

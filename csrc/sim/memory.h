@@ -12,7 +12,8 @@ gm_status gm_memory_allocate(int64_t bytes, void **address);
 void gm_memory_release(void *address);
 gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes);
 
-/* All live allocations by address, for the caller to free; NULL when memory ran out. */
+/* All live allocations by address and room for one more, for the caller to free; NULL when memory
+ * ran out. */
 gm_region *gm_memory_snapshot(int *count);
 
 /* Did something write just outside an allocation? Mends the guards and says which. */

@@ -38,6 +38,8 @@ static gm_status samples_request(void *state, gm_trace *trace, const gm_request 
     memcpy(sample->lane, request->lane, sizeof sample->lane);
     if (site->space == GM_SPACE_GLOBAL) {
         sample->base = allocation_of(trace, request->address[0]);
+    } else if (site->space == GM_SPACE_CONSTANT) {
+        sample->base = trace->constant.begin;
     } else {
         uintptr_t dynamic = trace->shared_dynamic.end - trace->shared_dynamic.begin;
         bool is_dynamic = request->address[0] - trace->shared_dynamic.begin < dynamic;

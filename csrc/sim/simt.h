@@ -12,6 +12,7 @@
 #include "sim/lane.h"
 #include "sim/pipeline.h"
 #include "sim/tensor.h"
+#include "sim/texture.h"
 
 #ifdef GM_BUILD_TRACED
 #define GM_SYMBOL(name) gm_traced_##name
@@ -38,6 +39,17 @@
     static void name(const args_type a, [[maybe_unused]] const gm_lane_state &gm_lane)
 
 #define GM_KERNEL_BOUNDED(name, args_type, threads, blocks) GM_KERNEL(name, args_type)
+
+/* Sections, so that the trace knows an address in them. */
+#define GM_DEFINE_SYMBOL(kind, type, name, count)                                                  \
+    static type name[count] __attribute__((section(kind), used));                                  \
+    extern "C" GM_HIDDEN void *GM_SYMBOL(name##_symbol)(void)                                      \
+    {                                                                                              \
+        return name;                                                                               \
+    }
+#define GM_CONSTANT(type, name, count) GM_DEFINE_SYMBOL("gm_constant", type, name, count)
+#define GM_VARIABLE(type, name, count) GM_DEFINE_SYMBOL("gm_variable", type, name, count)
+#define GM_MANAGED GM_VARIABLE
 
 #define GM_DYNAMIC_SHARED(type, name)                                                              \
     type *const name = reinterpret_cast<type *>(gm_lane.dynamic_shared)

@@ -28,14 +28,14 @@ static const gm_observer *const observers[] = {
     &gm_bounds_observer,       &gm_alignment_observer, &gm_pipeline_observer,
     &gm_engine_observer,       &gm_races_observer,     &gm_uninitialised_observer,
     &gm_global_races_observer, &gm_banks_observer,     &gm_sectors_observer,
-    &gm_samples_observer,
+    &gm_samples_observer,      &gm_constants_observer,
 };
 enum { OBSERVERS = sizeof observers / sizeof *observers };
 _Static_assert((int)OBSERVERS <= (int)GM_MAX_OBSERVERS, "room for every observer");
 
 const char *gm_space_name(gm_space space)
 {
-    static const char *const names[] = {"global", "shared", "unknown", "private"};
+    static const char *const names[] = {"global", "shared", "constant", "unknown", "private"};
     return names[space];
 }
 
@@ -185,6 +185,33 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
+/* The linker knows where sections begin and end; a module without such variables has none. */
+extern GM_HIDDEN __attribute__((weak)) char __start_gm_constant[], __stop_gm_constant[];
+extern GM_HIDDEN __attribute__((weak)) char __start_gm_variable[], __stop_gm_variable[];
+
+static gm_region device_variables(void)
+{
+    return (gm_region){(uintptr_t)__start_gm_variable, (uintptr_t)__stop_gm_variable};
+}
+
+/* Allocations, and __device__ variables as one more, in order of addresses. */
+static gm_status list_regions(gm_trace *trace)
+{
+    trace->regions = gm_memory_snapshot(&trace->region_count); /* with room for one more */
+    if (!trace->regions) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
+    }
+    gm_region variables = device_variables();
+    if (variables.end > variables.begin) {
+        int at = trace->region_count++;
+        for (; at > 0 && trace->regions[at - 1].begin > variables.begin; at--) {
+            trace->regions[at] = trace->regions[at - 1];
+        }
+        trace->regions[at] = variables;
+    }
+    return GM_OK;
+}
+
 static gm_space classify(gm_trace *trace, uintptr_t address)
 {
     if (trace->last_region >= 0 && inside(trace->regions[trace->last_region], address)) {
@@ -197,7 +224,11 @@ static gm_space classify(gm_trace *trace, uintptr_t address)
     if (inside(trace->shared_static, address) || inside(trace->shared_dynamic, address)) {
         return GM_SPACE_SHARED;
     }
-    if (gm_fiber_owns(trace->stacks, address) || inside(trace->image, address)) {
+    if (inside(trace->constant, address)) {
+        return GM_SPACE_CONSTANT;
+    }
+    bool variable = inside(device_variables(), address); /* global memory in this module's image */
+    if (gm_fiber_owns(trace->stacks, address) || (!variable && inside(trace->image, address))) {
         return GM_SPACE_PRIVATE;
     }
     int low = 0, high = trace->region_count;
@@ -286,9 +317,10 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
     trace->stream_count = 0;
     gm_trace_place(trace, NULL, 0, -1);
     memset(trace->access_counts, 0, sizeof trace->access_counts);
-    trace->regions = gm_memory_snapshot(&trace->region_count);
-    if (!trace->regions) {
-        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
+    trace->constant = (gm_region){(uintptr_t)__start_gm_constant, (uintptr_t)__stop_gm_constant};
+    gm_status status = list_regions(trace);
+    if (status != GM_OK) {
+        return status;
     }
     trace->order = gm_order_create(trace->block_threads);
     if (!trace->order) {

@@ -16,6 +16,7 @@
 typedef enum gm_space {
     GM_SPACE_GLOBAL,
     GM_SPACE_SHARED,
+    GM_SPACE_CONSTANT,
     GM_SPACE_UNKNOWN, /* in no allocation: always an error */
     GM_SPACE_PRIVATE, /* stack and arguments: not observed */
 } gm_space;
@@ -125,7 +126,7 @@ struct gm_trace {
     /* While a launch runs: what observers may read. */
     gm_region *regions;
     int region_count, last_region; /* last_region: that of the last global access */
-    gm_region shared_static, shared_dynamic;
+    gm_region shared_static, shared_dynamic, constant;
     uintptr_t shared_span; /* every gm_shared_offset is below it */
     gm_order *order;
     gm_dim block_index;
@@ -164,7 +165,7 @@ typedef struct gm_trace_launch {
 
 extern const gm_observer gm_bounds_observer, gm_alignment_observer, gm_sectors_observer,
     gm_banks_observer, gm_samples_observer, gm_uninitialised_observer, gm_pipeline_observer,
-    gm_engine_observer, gm_races_observer, gm_global_races_observer;
+    gm_engine_observer, gm_races_observer, gm_global_races_observer, gm_constants_observer;
 
 gm_trace *gm_trace_create(void);
 void gm_trace_destroy(gm_trace *trace);

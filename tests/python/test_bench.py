@@ -14,8 +14,8 @@ from gpumem.bench import NO_TIMES, BenchResult, interleave, quantile, relative_s
 from gpumem.sizes import format_bytes, parse_shape, parse_sizes
 
 KEYS = set(
-    "family variant backend shape dtype bytes flops cache median_ms min_ms p20_ms p80_ms samples "
-    "gbps tflops fraction_of_peak fraction_of_reference reason ran".split()
+    "family variant backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
+    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference reason ran".split()
 )
 COPY = [v.name for v in gm.variants("copy")]
 BENCH = sys.modules["gpumem.bench"]
@@ -361,9 +361,11 @@ def test_records_of_a_device(device):
         assert r["min_ms"] <= r["p20_ms"] <= r["median_ms"] <= r["p80_ms"]
         assert r["bytes"] == 2**21 and r["shape"] == [2**18]
         assert r["median_ms"] == pytest.approx(OVERHEAD_MS + 2**21 / GBPS[name] / 1e6, rel=0.01)
-        assert r["gbps"] == pytest.approx(2**21 / r["median_ms"] / 1e6)
-        assert r["fraction_of_peak"] == pytest.approx(r["gbps"] / 4000)
-        assert r["fraction_of_reference"] == pytest.approx(r["gbps"] / records["memcpy"]["gbps"])
+        assert r["gbps"] == pytest.approx(2**21 / r["median_ms"] / 1e6, rel=1e-5)
+        assert r["fraction_of_peak"] == pytest.approx(r["gbps"] / 4000, rel=1e-5)
+        assert r["fraction_of_reference"] == pytest.approx(
+            r["gbps"] / records["memcpy"]["gbps"], rel=1e-5
+        )
     assert records["memcpy"]["fraction_of_reference"] == 1
     assert records["scalar"]["ran"] == "scalar" and records["auto"]["ran"] in COPY
     assert result.provenance["device"]["name"] == "made-up device"
@@ -604,8 +606,69 @@ def test_a_gpu_is_timed():
 @pytest.mark.gpu
 def test_peers_on_a_gpu():
     """Each library that is installed does the job on our buffers, and right."""
-    for family, shape in [("copy", (4096,)), ("transpose", (256, 384))]:
+    for family, shape in [("copy", (4096,)), ("transpose", (256, 384)), ("sgemm", (64, 96, 80))]:
         result = gm.bench(family, ["auto"], shapes=[shape], with_peers=peers.names())
         for r in result.records:
             reason = peers.reason(r["variant"], family) if r["variant"] in peers.names() else None
             assert r["reason"] == reason
+
+
+# ---- sweeps -------------------------------------------------------------------------------
+
+
+def test_a_sweep_measures_each_variant_with_what_means_something_to_it(device):
+    result = gm.bench(
+        "prefetch_sum",
+        ["baseline", "unroll", "smem_batch"],
+        shapes=[(2, 100)],
+        work=[1, 2],
+        distance=range(2, 4),
+        padding=["auto", 0],
+        threads=64,
+    )
+    told = [(r["variant"], r["parameters"]) for r in result.records]
+    common = [{"work": work, "threads": 64} for work in (1, 2)]
+    assert told == [
+        one
+        for base in common
+        for one in [
+            ("baseline", base),
+            *(("unroll", base | {"distance": d}) for d in (2, 3)),
+            *(("smem_batch", base | {"distance": d, "padding": p}) for d in (2, 3) for p in AUTO_0),
+        ]
+    ]
+    assert all(r["reason"] is None and r["median_ms"] for r in result.records)
+    assert result.provenance["settings"]["parameters"] == {
+        "work": [1, 2],
+        "distance": [2, 3],
+        "padding": ["auto", 0],
+        "threads": 64,
+    }
+    assert BenchResult.from_json(result.to_json()).records == result.records
+    lines = str(result).splitlines()
+    head = next(line.split() for line in lines if line.startswith("size"))
+    assert head == ["size", "work", "distance", "padding", "baseline", "unroll", "smem_batch"]
+    rows = [line.split() for line in lines if line.startswith("2x100")]
+    assert len(rows) == 8 and not any(
+        "-" in row for row in rows
+    )  # the baseline is in all of its rows
+    assert len({row[4] for row in rows}) <= 2 and len({row[5] for row in rows}) <= 4
+
+
+AUTO_0 = ("auto", 0)
+
+
+def test_what_is_swept_is_checked_before_anything_runs(device):
+    for wrong in ({"distance": [1, 17]}, {"distance": []}, {"work": range(0)}):
+        with pytest.raises(ValueError, match=r"distance is 17|over no values"):
+            gm.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], **wrong)
+    with pytest.raises(TypeError, match="no parameter 'steps'"):
+        gm.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], steps=[1, 2])
+    assert not device.events
+
+
+def test_a_wrong_result_is_found_at_one_point_of_a_sweep(device):
+    device.idle = "unroll"
+    result = gm.bench("prefetch_sum", ["baseline", "unroll"], shapes=[(3, 50)], distance=[1, 5])
+    for r in result.records:
+        assert (r["reason"] or "").startswith("wrong result") == (r["variant"] == "unroll")

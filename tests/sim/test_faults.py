@@ -30,6 +30,7 @@ FAULTS = [
     ("null_pointer", 10, "nowhere[0]", (0, 0, 0), r"a null pointer"),
     ("dynamic_past_end", 300, "threadIdx.x + 1", (255, 0, 0), r"past the end of 1024 bytes of dyn"),
     ("prefetch_past_end", 1024, "gm_bulk_prefetch", (1, 0, 0), r"prefetch .* begins 1008 bytes"),
+    ("constant_written", 1000, "] = a.in", (0, 0, 0), r"a store to constant memory"),
     ("bulk_past_end", 1000, "gm_bulk_load", (0, 0, 0), r"load of 128 bytes .* 64 bytes before the"),
 ]
 SYNCHRONISATION_FAULTS = [

@@ -4,7 +4,7 @@
 #include "backend/backend.h"
 
 /* Where a block keeps the elements to come: `grid` in the ladder. */
-enum { RING_NONE, RING_PADDED, RING_INTERLEAVED };
+enum { RING_NONE, RING_PADDED, RING_INTERLEAVED, RING_BULK };
 
 #define GM_FAMILY prefetch_sum
 #define GM_LADDER "prefetch_sum/ladder.def"
@@ -48,10 +48,15 @@ static int64_t pitch(const gm_call *call)
 static int64_t ring_bytes(const gm_variant *variant, const gm_call *call)
 {
     int64_t threads = call->parameters[THREADS].integer;
-    int64_t doubles = variant->grid == RING_PADDED        ? pitch(call)
-                      : variant->grid == RING_INTERLEAVED ? call->parameters[DISTANCE].integer
-                                                          : 0;
-    return threads * doubles * (int64_t)sizeof(double);
+    int64_t distance = call->parameters[DISTANCE].integer;
+    switch (variant->grid) {
+    case RING_PADDED: return threads * pitch(call) * (int64_t)sizeof(double);
+    case RING_INTERLEAVED: return threads * distance * (int64_t)sizeof(double);
+    case RING_BULK: /* and an mbarrier per warp and stage */
+        return threads * distance * PREFETCH_SUM_BULK_STEPS * (int64_t)sizeof(double) +
+               threads / GM_WARP * distance * (int64_t)sizeof(uint64_t);
+    default: return 0;
+    }
 }
 
 static bool has_room(const gm_variant *variant, const gm_call *call)
@@ -59,12 +64,25 @@ static bool has_room(const gm_variant *variant, const gm_call *call)
     return ring_bytes(variant, call) + STATIC_SHARED <= call->device->shared_per_block;
 }
 
+/* Few warps need many loads in flight each; from so many per multiprocessor on, on an H200, the
+ * steps that asynchronous copies take are more than the waits that they save. */
+enum { MANY_WARPS = 24 };
+
 static const gm_variant *prefetch_sum_choose(const gm_call *call)
 {
-    static const char *const in_registers[] = {"scalar_rolling", NULL};
-    static const char *const in_shared[] = {"smem_rolling_async_interleaved", NULL};
-    const gm_variant *variant = gm_first_that_fits(call, in_shared, "any");
-    return has_room(variant, call) ? variant : gm_first_that_fits(call, in_registers, "any");
+    static const char *const few[] = {"smem_rolling_async", NULL};
+    static const char *const bare[] = {"smem_rolling_async_interleaved", NULL};
+    static const char *const many[] = {"scalar_batch", NULL};
+    const gm_value *parameters = call->parameters;
+    int64_t blocks = call->in[0].shape[0] / call->device->multiprocessors;
+    if (blocks < MANY_WARPS * GM_WARP / parameters[THREADS].integer) {
+        bool padded = parameters[PADDING].integer == AUTO;
+        const gm_variant *variant = gm_first_that_fits(call, padded ? few : bare, "any");
+        if (has_room(variant, call)) {
+            return variant;
+        }
+    }
+    return gm_first_that_fits(call, many, "any");
 }
 
 static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

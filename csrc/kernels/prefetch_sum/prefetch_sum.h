@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 enum {
-    PREFETCH_SUM_FARTHEST = 16, /* the largest distance */
-    PREFETCH_SUM_THREADS = 1024 /* the largest block: a thread has 64 registers at most */
+    PREFETCH_SUM_FARTHEST = 16,  /* the largest distance */
+    PREFETCH_SUM_THREADS = 1024, /* the largest block: a thread has 64 registers at most */
+    PREFETCH_SUM_BULK_STEPS = 4  /* of a thread, in one copy of the engine */
 };
 
 typedef struct prefetch_sum_args {

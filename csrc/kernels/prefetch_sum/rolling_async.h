@@ -32,8 +32,8 @@ GM_DEVICE double rolling_async(const prefetch_sum_args &a, const double *row, do
             __pipeline_memcpy_async(&v[k * step], &row[i + ahead], sizeof *v);
         }
         __pipeline_commit();
-        sum += prefetch_sum_f(x, a.work);
         k = k + 1 == distance ? 0 : k + 1;
+        sum += prefetch_sum_f(x, a.work);
         prefetch_sum_meet<sync>(a, i);
     }
     return sum;

@@ -1,0 +1,47 @@
+/*
+ * polynomial / constant: the coefficients in constant memory.
+ *
+ * Follows  shared.
+ * Idea     constant memory has a cache of its own that hands one word to all lanes at once, and an
+ *          instruction may name it as an operand: no load at all. For that its place must be known
+ *          when the kernel is compiled, as it is for the 16 lowest terms here; for others there is
+ *          an instruction that loads, with an index.
+ * Machine  ULDC and FFMA; LDC
+ */
+#include "polynomial.h"
+
+GM_CONSTANT(double, polynomial_table, POLYNOMIAL_CONSTANT_BYTES / sizeof(double))
+
+enum { NAMED = 16 };
+
+/* The terms below `below`, added to the value of those above. */
+template <typename real, int below> GM_DEVICE real lower_terms(real value, real x)
+{
+    const real *c = (const real *)polynomial_table;
+#pragma unroll
+    for (int k = below - 1; k >= 0; k--) {
+        value = value * x + c[k];
+    }
+    return value;
+}
+
+template <typename real> GM_DEVICE real evaluate(real x, int64_t terms)
+{
+    const real *c = (const real *)polynomial_table;
+#define POLYNOMIAL_CASE(n)                                                                         \
+    case n: return lower_terms<real, n - 1>(c[n - 1], x);
+    switch (terms) {
+    case 0: return 0; POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE)
+    }
+#undef POLYNOMIAL_CASE
+    real value = c[terms - 1];
+    for (int64_t k = terms - 2; k >= NAMED; k--) {
+        value = value * x + c[k];
+    }
+    return lower_terms<real, NAMED>(value, x);
+}
+
+GM_KERNEL(polynomial_constant, polynomial_args)
+{
+    POLYNOMIAL_EACH_POINT(evaluate, a.terms)
+}

@@ -1,0 +1,174 @@
+/* polynomial: the family. Constant memory is filled on the stream of the call, in turns. */
+#include "polynomial/polynomial.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+
+static gm_status launch_with_table(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_with_copies(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+#define GM_FAMILY polynomial
+#define GM_LADDER "polynomial/ladder.def"
+#include "family.h"
+
+enum { X, COEFFICIENTS };
+enum { CARVEOUT };
+enum { NO_CARVEOUT = -1 };
+
+static gm_status polynomial_result(gm_call *call)
+{
+    const gm_array *x = &call->in[X], *c = &call->in[COEFFICIENTS];
+    if (c->ndim != 1) {
+        return gm_fail(GM_ERROR_VALUE, "coefficients has %d dimensions, expected 1", c->ndim);
+    }
+    if (c->itemsize != x->itemsize) {
+        return gm_fail(GM_ERROR_TYPE, "coefficients has dtype float%d, expected that of x, float%d",
+                       8 * (int)c->itemsize, 8 * (int)x->itemsize);
+    }
+    call->out.ndim = x->ndim;
+    memcpy(call->out.shape, x->shape, (size_t)x->ndim * sizeof *x->shape);
+    return GM_OK;
+}
+
+/* How many coefficients a variant has room for. */
+static int64_t most_terms(const gm_variant *variant, const gm_call *call)
+{
+    int64_t size = call->in[X].itemsize;
+    if (strcmp(variant->name, "shared") == 0) {
+        return call->device->shared_per_block / size;
+    }
+    if (variant->launch == launch_with_table) {
+        return POLYNOMIAL_CONSTANT_BYTES / size;
+    }
+    if (variant->launch == launch_with_copies) {
+        return POLYNOMIAL_CONSTANT_BYTES / size / POLYNOMIAL_LANES;
+    }
+    if (strcmp(variant->name, "local") == 0) {
+        return POLYNOMIAL_LOCAL;
+    }
+    return strncmp(variant->name, "register", 8) == 0 ? POLYNOMIAL_REGISTERS : INT64_MAX;
+}
+
+static const gm_variant *polynomial_choose(const gm_call *call)
+{
+    static const char *const names[] = {"register", "constant", "shared", "readonly"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const gm_variant *variant = gm_find_variant(call->family, names[i]);
+        if (call->in[COEFFICIENTS].size <= most_terms(variant, call)) {
+            return variant;
+        }
+    }
+    return gm_find_variant(call->family, "readonly");
+}
+
+static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *x = &call->in[X], *c = &call->in[COEFFICIENTS];
+    polynomial_args *args = (polynomial_args *)plan->args;
+    int64_t carveout = call->parameters[CARVEOUT].integer;
+
+    if (c->size > most_terms(variant, call)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "coefficients has %lld elements, variant %s has room for %lld of them "
+                       "(variant=\"auto\" takes any number)",
+                       (long long)c->size, variant->name, (long long)most_terms(variant, call));
+    }
+    *args = (polynomial_args){
+        .in = x->data,
+        .coefficients = c->data,
+        .out = call->out.data,
+        .count = x->size,
+        .terms = c->size,
+        .itemsize = (int)x->itemsize,
+    };
+    plan->args_size = sizeof *args;
+    plan->has_carveout = carveout != NO_CARVEOUT;
+    plan->carveout = (int)carveout;
+    if (strcmp(variant->name, "shared") == 0) {
+        plan->shared_bytes = (size_t)c->bytes;
+    }
+    if (args->count > 0) {
+        plan->grid.x = gm_grid_blocks(variant, call, args->count, 0);
+    }
+    return GM_OK;
+}
+
+/* ---- constant memory ---------------------------------------------------------------------- */
+
+static gm_status launch_from(const gm_symbol *symbol, const void *coefficients, int64_t bytes,
+                             const gm_variant *variant, const gm_call *call, const gm_plan *plan)
+{
+    gm_status status = gm_turn_take(symbol->turn, call);
+    if (status != GM_OK) {
+        return status;
+    }
+    if (bytes > 0) {
+        status = call->backend->symbol_copy(symbol, plan->trace != NULL, true,
+                                            (void *)(uintptr_t)coefficients, bytes, call->stream);
+    }
+    if (status == GM_OK) {
+        status = call->backend->launch(variant, plan, call->stream);
+    }
+    return gm_turn_leave(symbol->turn, call, status);
+}
+
+static gm_status launch_with_table(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const polynomial_args *args = (const polynomial_args *)plan->args;
+    return launch_from(&symbol_table, args->coefficients, args->terms * args->itemsize, variant,
+                       call, plan);
+}
+
+static gm_status launch_with_copies(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const polynomial_args *args = (const polynomial_args *)plan->args;
+    int64_t units = args->terms * POLYNOMIAL_LANES, bytes = units * args->itemsize;
+    gm_plan spread = {.grid = {0, 1, 1}, .block = helper_spread.block};
+    void *copies = NULL;
+    gm_status status = call->backend->allocate(bytes, &copies);
+    if (status != GM_OK) {
+        return status;
+    }
+    *(polynomial_spread_args *)spread.args = (polynomial_spread_args){
+        .coefficients = args->coefficients,
+        .copies = copies,
+        .terms = args->terms,
+        .itemsize = args->itemsize,
+    };
+    spread.args_size = sizeof(polynomial_spread_args);
+    if (units > 0) {
+        spread.grid.x = gm_grid_blocks(&helper_spread, call, units, 0);
+        status = call->backend->launch(&helper_spread, &spread, call->stream);
+    }
+    if (status == GM_OK) {
+        status = launch_from(&symbol_copies, copies, bytes, variant, call, plan);
+    }
+    call->backend->release(copies);
+    return status;
+}
+
+static const gm_operand inputs[] = {
+    [X] = {.name = "x", .kinds = "f", .itemsizes = 1 << 4 | 1 << 8, .dtypes = "float32, float64"},
+    [COEFFICIENTS] = {.name = "coefficients",
+                      .kinds = "f",
+                      .itemsizes = 1 << 4 | 1 << 8,
+                      .dtypes = "float32, float64"},
+};
+static const gm_parameter parameters[] = {
+    [CARVEOUT] = {.name = "carveout", .least = NO_CARVEOUT, .most = 100},
+};
+
+const gm_family gm_family_polynomial = {
+    .name = "polynomial",
+    .doc = "Horner's rule, the coefficients in one memory space or another",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 2,
+    .parameters = parameters,
+    .parameter_count = 1,
+    .result = polynomial_result,
+    .choose = polynomial_choose,
+    .plan = polynomial_plan,
+};

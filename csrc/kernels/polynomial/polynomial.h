@@ -1,0 +1,55 @@
+/*
+ * polynomial: out[i] = c[0] + c[1] x[i] + c[2] x[i]^2 + ..., by Horner's rule.
+ *
+ * Every point needs every coefficient, the same for all threads at the same time; the variants
+ * differ in the memory space that holds them.
+ */
+#ifndef GPUMEM_POLYNOMIAL_H
+#define GPUMEM_POLYNOMIAL_H
+
+#include <stdint.h>
+
+enum {
+    POLYNOMIAL_REGISTERS = 16,         /* coefficients that have registers of their own */
+    POLYNOMIAL_LOCAL = 64,             /* that a private array has room for */
+    POLYNOMIAL_CONSTANT_BYTES = 32768, /* of constant memory */
+    POLYNOMIAL_LANES = 32,             /* copies, where each lane has its own */
+};
+
+typedef struct polynomial_args {
+    const char *in, *coefficients;
+    char *out;
+    int64_t count; /* points */
+    int64_t terms; /* coefficients */
+    int itemsize;  /* 4 for float, 8 for double */
+} polynomial_args;
+
+/* For the copies that the lanes have. */
+typedef struct polynomial_spread_args {
+    const char *coefficients;
+    char *copies;
+    int64_t terms;
+    int itemsize;
+} polynomial_spread_args;
+
+#ifdef __cplusplus
+#include "device.h"
+
+/* For what must be known when a kernel is compiled: CASE(1) to CASE(16). */
+#define POLYNOMIAL_EACH_COUNT(CASE)                                                                \
+    CASE(1)                                                                                        \
+    CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12)     \
+        CASE(13) CASE(14) CASE(15) CASE(16)
+
+/* The body of a kernel: evaluate<real>(x, ...) is the value at x. */
+#define POLYNOMIAL_EACH_POINT(evaluate, ...)                                                       \
+    for (int64_t i = gm_grid_index(); i < a.count; i += gm_grid_stride()) {                        \
+        if (a.itemsize == 4) {                                                                     \
+            ((float *)a.out)[i] = evaluate<float>(((const float *)a.in)[i], __VA_ARGS__);          \
+        } else {                                                                                   \
+            ((double *)a.out)[i] = evaluate<double>(((const double *)a.in)[i], __VA_ARGS__);       \
+        }                                                                                          \
+    }
+#endif
+
+#endif

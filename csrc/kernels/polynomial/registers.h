@@ -1,0 +1,72 @@
+/*
+ * Coefficients in registers: as many variables as there are terms, which the compiler must know.
+ * A thread keeps them over all of its points, and works on several of these at a time.
+ */
+#ifndef GPUMEM_POLYNOMIAL_REGISTERS_H
+#define GPUMEM_POLYNOMIAL_REGISTERS_H
+
+#include "polynomial.h"
+
+template <typename real, int terms> GM_DEVICE void in_registers(const polynomial_args &a)
+{
+    enum { POINTS = 4 };
+    const real *x = (const real *)a.in, *c = (const real *)a.coefficients;
+    const int64_t step = gm_grid_stride();
+    real own[terms];
+#pragma unroll
+    for (int k = 0; k < terms; k++) {
+        own[k] = c[k];
+    }
+    for (int64_t i = gm_grid_index(); i < a.count; i += POINTS * step) {
+        real at[POINTS], value[POINTS];
+#pragma unroll
+        for (int p = 0; p < POINTS; p++) {
+            at[p] = i + p * step < a.count ? x[i + p * step] : 0;
+            value[p] = own[terms - 1];
+        }
+#pragma unroll
+        for (int k = terms - 2; k >= 0; k--) {
+#pragma unroll
+            for (int p = 0; p < POINTS; p++) {
+                value[p] = value[p] * at[p] + own[k];
+            }
+        }
+#pragma unroll
+        for (int p = 0; p < POINTS; p++) {
+            if (i + p * step < a.count) {
+                ((real *)a.out)[i + p * step] = value[p];
+            }
+        }
+    }
+}
+
+template <typename real> GM_DEVICE void in_registers_none(const polynomial_args &a)
+{
+    for (int64_t i = gm_grid_index(); i < a.count; i += gm_grid_stride()) {
+        ((real *)a.out)[i] = 0;
+    }
+}
+
+template <typename real> GM_DEVICE void in_registers_of(const polynomial_args &a)
+{
+#define POLYNOMIAL_CASE(terms)                                                                     \
+    case terms: in_registers<real, terms>(a); break;
+    switch (a.terms) {
+    case 0:
+        in_registers_none<real>(a);
+        break;
+        POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE)
+    }
+#undef POLYNOMIAL_CASE
+}
+
+GM_DEVICE void in_registers_each_type(const polynomial_args &a)
+{
+    if (a.itemsize == 4) {
+        in_registers_of<float>(a);
+    } else {
+        in_registers_of<double>(a);
+    }
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* sample: the family. A texture is made on the stream of the call, in turns. */
+#include "sample/sample.h"
+
+#include "backend/backend.h"
+
+static gm_status launch_with_texture(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+#define GM_FAMILY sample
+#define GM_LADDER "sample/ladder.def"
+#include "family.h"
+
+enum { IMAGE, XY };
+
+static gm_status sample_result(gm_call *call)
+{
+    const gm_array *image = &call->in[IMAGE], *xy = &call->in[XY];
+    if (image->ndim != 2) {
+        return gm_fail(GM_ERROR_VALUE, "image has %d dimensions, expected 2", image->ndim);
+    }
+    if (xy->ndim != 2 || xy->shape[1] != 2) {
+        return gm_fail(GM_ERROR_VALUE, "xy has %d dimensions%s, expected shape (n, 2)", xy->ndim,
+                       xy->ndim == 2 ? " and rows of another length than 2" : "");
+    }
+    if (image->size == 0 && xy->shape[0] > 0) {
+        return gm_fail(GM_ERROR_VALUE, "image has shape (%lld, %lld): there is no pixel to sample",
+                       (long long)image->shape[0], (long long)image->shape[1]);
+    }
+    call->out.ndim = 1;
+    call->out.shape[0] = xy->shape[0];
+    return GM_OK;
+}
+
+/* Less accurate than its fellow, the texture unit is only taken by name. */
+static const gm_variant *sample_choose(const gm_call *call)
+{
+    return gm_find_variant(call->family, "global");
+}
+
+static gm_status sample_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *image = &call->in[IMAGE], *xy = &call->in[XY];
+    sample_args *args = (sample_args *)plan->args;
+    int64_t height = image->shape[0], width = image->shape[1];
+
+    if (xy->size > 0 && (xy->strides[0] != 8 || (uintptr_t)xy->data % 8 != 0) && xy->shape[0] > 1) {
+        return gm_fail(GM_ERROR_VALUE, "variant %s needs xy C-contiguous and aligned to 8 bytes",
+                       variant->name);
+    }
+    if (variant->launch && (width > GM_TEXTURE_WIDTH || height > GM_TEXTURE_HEIGHT)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "image has shape (%lld, %lld), a texture has up to (%d, %d) "
+                       "(variant=\"global\" takes any)",
+                       (long long)height, (long long)width, GM_TEXTURE_HEIGHT, GM_TEXTURE_WIDTH);
+    }
+    *args = (sample_args){
+        .image = image->data,
+        .points = xy->data,
+        .out = (float *)call->out.data,
+        .count = xy->shape[0],
+        .width = width,
+        .height = height,
+        .pitch = image->strides[0],
+    };
+    plan->args_size = sizeof *args;
+    if (args->count > 0) {
+        plan->grid.x = gm_grid_blocks(variant, call, args->count, 0);
+    }
+    return GM_OK;
+}
+
+static gm_turn turn = GM_TURN_INITIALIZER;
+
+static gm_status launch_with_texture(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    sample_args *args = (sample_args *)plan->args;
+    gm_status status = gm_turn_take(&turn, call);
+    if (status != GM_OK) {
+        return status;
+    }
+    args->texture = (gm_texture){
+        .data = args->image,
+        .pitch = args->pitch,
+        .width = (int)args->width,
+        .height = (int)args->height,
+    };
+    status = call->backend->texture(&args->texture, call->stream);
+    if (status == GM_OK) {
+        status = call->backend->launch(variant, plan, call->stream);
+    }
+    return gm_turn_leave(&turn, call, status);
+}
+
+static const gm_operand inputs[] = {
+    [IMAGE] = {.name = "image", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"},
+    [XY] = {.name = "xy", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"},
+};
+
+const gm_family gm_family_sample = {
+    .name = "sample",
+    .doc = "bilinear look-ups in an image, by the texture unit or by hand",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 2,
+    .result = sample_result,
+    .choose = sample_choose,
+    .plan = sample_plan,
+};

@@ -1,0 +1,14 @@
+/*
+ * static_value / symbol: copied to a symbol, and from it.
+ *
+ * Idea     a __device__ variable has a name that both sides know: cudaMemcpyToSymbol writes it,
+ *          cudaMemcpyFromSymbol reads it.
+ */
+#include "static_value.h"
+
+GM_VARIABLE(double, static_value_by_name, 1)
+
+GM_KERNEL(static_value_symbol, static_value_args)
+{
+    static_value_add_two(static_value_by_name, a.type);
+}

@@ -1,0 +1,10 @@
+/* a store to constant memory, by a pointer that hides it */
+#include "../probe.h"
+
+GM_CONSTANT(float, written_table, 16)
+
+GM_KERNEL(fault_constant_written, probe_args)
+{
+    float *hidden = (float *)&written_table[a.offset];
+    hidden[threadIdx.x % 16] = a.in[0];
+}

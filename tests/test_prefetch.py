@@ -1,0 +1,359 @@
+"""prefetch_sum: every variant, distance and padding against NumPy; banks, waits and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gpumem as gm
+from gpumem import oracle
+
+LADDER = gm.variants("prefetch_sum")
+DISTANCES = range(1, 17)
+PADDED = [v for v in LADDER if v.name in ("smem_batch", "smem_rolling", "smem_rolling_async")]
+LENGTHS = [0, 1, 31, 33, 63, 64, 65, 127, 64 * 7, 64 * 16 - 1, 64 * 16, 64 * 17 + 1, 2000]
+FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def here(variant, backend):
+    reason = variant.reason_on(backend)
+    if reason is not None:
+        pytest.skip(reason)
+
+
+def terms(a, work):
+    y = np.array(a, np.float64)
+    with np.errstate(all="ignore"):
+        for _ in range(work):
+            y = np.exp(-y * y) + 0.25 * y
+    return y
+
+
+def check(got, a, work=2):
+    """1e-12 of the sum of the terms' magnitudes; NaN and infinities where NumPy has them."""
+    assert isinstance(got, np.ndarray) and got.dtype == np.float64 and got.shape == a.shape[:1]
+    y = terms(a, work)
+    with np.errstate(all="ignore"):
+        wanted, within = y.sum(axis=1), 1e-12 * abs(y).sum(axis=1)
+        near = (abs(got - wanted) <= within) | (got == wanted)
+    assert (near | (np.isnan(got) & np.isnan(wanted))).all(), (got, wanted)
+
+
+def poisoned(rows, backend):
+    out = gm.DeviceArray((rows,), "f8", backend=backend)
+    out.fill_bytes(0xA5)
+    return out
+
+
+def test_the_ladder():
+    assert [v.name for v in LADDER] == [
+        "baseline",
+        "unroll",
+        "scalar_batch",
+        "scalar_rolling",
+        "smem_batch",
+        "smem_rolling",
+        "smem_rolling_async",
+        "smem_rolling_async_interleaved",
+        "l2",
+        "bulk",
+        "any",
+    ]
+
+
+# ---- every distance, length and padding -----------------------------------------------------
+
+
+@pytest.mark.parametrize("sync", [False, True], ids=["free", "sync"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_every_distance_and_length(variant, sync, backend, rng):
+    here(variant, backend)
+    for n in LENGTHS:
+        a = rng.standard_normal((3, n))
+        there = gm.to_device(a, backend=backend)
+        for distance in DISTANCES:
+            out = poisoned(3, backend)
+            keywords = {"distance": distance, "threads": 64, "sync": sync}
+            assert variant(there, out=out, **keywords) is out
+            check(out.to_host(), a)
+        assert there.to_host().tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("variant", PADDED, ids=str)
+def test_every_padding(variant, backend, rng):
+    here(variant, backend)
+    a = rng.standard_normal((2, 777))
+    for padding in ["auto", 0, 1, 2, 3, 7, 15, 64]:
+        for distance in (1, 6, 16):
+            got = variant(a, distance=distance, padding=padding, threads=96, backend=backend)
+            check(got, a)
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+@pytest.mark.parametrize("threads", [32, 96, 128, 1024])
+def test_every_block(variant, threads, backend, rng):
+    here(variant, backend)
+    a = rng.standard_normal((2, 9000))
+    check(variant(a, threads=threads, backend=backend), a)
+    check(variant(a, threads=threads, distance=5, sync=True, backend=backend), a)
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+@pytest.mark.parametrize("work", [0, 1, 2, 4, 9])
+def test_every_amount_of_work(variant, work, backend, rng):
+    here(variant, backend)
+    a = 3 * rng.standard_normal((4, 500))
+    check(variant(a, work=work, backend=backend), a, work)
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_nan_and_infinities_stay_in_their_rows(variant, backend, rng):
+    here(variant, backend)
+    a = rng.standard_normal((5, 700))
+    a[0, 3], a[1, 699], a[2, 128], a[3, 0] = np.nan, np.inf, -np.inf, 1e308
+    a[2, 130] = np.inf  # NaN in the sum
+    for work in (0, 2):
+        got = variant(a, work=work, backend=backend)
+        check(got, a, work)
+        assert np.isnan(got[[0, 2]]).all() and np.isfinite(got[4])
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+@pytest.mark.parametrize("rows", [0, 1, 7, 1000])
+def test_any_number_of_rows(variant, rows, backend, rng):
+    here(variant, backend)
+    a = rng.standard_normal((rows, 40))
+    check(variant(a, threads=32, backend=backend), a)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_offsets_past_31_bits(variant):
+    here(variant, "cuda")
+    columns = 2**28 + 1  # 2 GiB per row, and the second begins at an odd number of doubles
+    a = gm.DeviceArray((2, columns), "f8", backend="cuda")
+    a.fill_bytes(0)
+    ends = gm.to_device(np.array([[1.0, 2.0], [3.0, 4.0]]), backend="cuda")
+    for row in range(2):
+        gm.copy(ends[row, :1], out=a[row, :1])
+        gm.copy(ends[row, 1:], out=a[row, columns - 1 :])
+    got = variant(a, work=0, threads=1024, distance=2).to_host()
+    np.testing.assert_array_equal(got, [3.0, 7.0])
+
+
+# ---- layouts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_rows_with_gaps_are_taken_as_they_are(variant, backend, rng):
+    here(variant, backend)
+    a = rng.standard_normal((9, 400))
+    there = gm.to_device(a, backend=backend)
+    for rows, columns in [(slice(None, None, 2), slice(3, 300)), (slice(1, 5), slice(1, 8))]:
+        view = there[rows, columns]
+        check(variant(view, threads=32).to_host(), a[rows, columns])
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_columns_with_gaps_are_refused_by_name(variant, backend, rng):
+    here(variant, backend)
+    a = rng.standard_normal((6, 50))
+    view = gm.to_device(a, backend=backend)[:, ::3]
+    if variant.name == "any":
+        check(variant(view).to_host(), a[:, ::3])
+    else:
+        with pytest.raises(ValueError, match=f"{variant.name} needs a with contiguous rows"):
+            variant(view)
+
+
+def test_auto_takes_every_layout(backend, rng):
+    a = rng.standard_normal((8, 60))
+    there = gm.to_device(a, backend=backend)
+    check(gm.prefetch_sum(there.T).to_host(), a.T)
+    check(gm.prefetch_sum(there[::-1, ::-2]).to_host(), a[::-1, ::-2])
+    raw = gm.to_device(np.frombuffer(b"abc" + a.tobytes(), "u1"), backend=backend)
+    odd = raw[3:].view("f8").reshape(8, 60)
+    check(gm.prefetch_sum(odd).to_host(), a)
+    check(gm.prefetch_sum(odd[:, 1::2], sync=True).to_host(), a[:, 1::2])
+
+
+def test_many_rows_and_few_have_different_choices(rng):
+    few = gm.to_device(np.zeros((8, 256)), backend="sim")
+    many = gm.to_device(np.zeros((8000, 32)), backend="sim")
+    values = gm.functions.parameters("prefetch_sum", {})
+    chosen = []
+    for a in (few, many):
+        out = gm.DeviceArray(a.shape[:1], "f8", backend="sim")
+        chosen.append(gm._core.prepare("prefetch_sum", "auto", (a,), out, None, values).variant)
+    assert chosen == ["smem_rolling_async", "scalar_batch"]
+
+
+@FEWER
+@given(data=st.data())
+def test_drawn_calls_equal_numpy(data):
+    rows, n = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 700))
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    a = np.random.default_rng(seed).standard_normal((rows, n))
+    variant = data.draw(st.sampled_from(LADDER))
+    keywords = {
+        "work": data.draw(st.integers(0, 3)),
+        "distance": data.draw(st.sampled_from(DISTANCES)),
+        "padding": data.draw(st.sampled_from(["auto", 0, 1, 5])),
+        "threads": data.draw(st.sampled_from([32, 64, 160])),
+        "sync": data.draw(st.booleans()),
+    }
+    check(variant(a, backend="sim", **keywords), a, keywords["work"])
+
+
+# ---- what the simulator sees ------------------------------------------------------------------
+
+
+def conflict_ways(distance, padding):
+    """Doubles this far apart: as many of 16 lanes meet in two banks as the power of two says."""
+    pitch = distance + padding
+    return min(16, pitch & -pitch)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_bank_conflicts_by_distance(distance):
+    def ways(variant, padding):
+        report = gm.traffic(
+            "prefetch_sum", variant=variant, shape=(1, 4096), distance=distance, padding=padding
+        )
+        return report.shared.bank_ways
+
+    for variant in PADDED:
+        assert ways(variant, 0) == conflict_ways(distance, 0)
+        assert ways(variant, "auto") == 1
+    for padding in ("auto", 0):
+        assert ways("smem_rolling_async_interleaved", padding) == 1
+        assert ways("bulk", padding) == 1
+
+
+@pytest.mark.parametrize("variant", [v for v in LADDER if v.reason_on("sim") is None], ids=str)
+def test_no_race_and_no_unmatched_wait_in_any_tail(variant):
+    for n in (0, 1, 63, 64, 65, 64 * 5 + 3, 64 * 16 + 63):
+        a = np.ones((2, n))
+        for distance in DISTANCES:
+            for sync in (False, True):
+                report = gm.traffic(
+                    "prefetch_sum",
+                    a,
+                    variant=variant,
+                    distance=distance,
+                    threads=64,
+                    sync=sync,
+                )
+                assert report.loads.requests >= 2 * -(-n // 128) * (n > 0) or variant.name == "bulk"
+
+
+def test_a_barrier_in_the_loop_is_one_per_whole_step():
+    def barriers(variant, sync):
+        shape = (3, 128 * 10 + 5)
+        return gm.traffic("prefetch_sum", variant=variant, shape=shape, sync=sync).barriers
+
+    for variant in LADDER:
+        per_row = {"bulk": 8}.get(variant.name, 10)  # of its stages of four steps two are whole
+        assert barriers(variant, True) - barriers(variant, False) == 3 * per_row
+
+
+def test_the_l2_is_asked_within_bounds():
+    for n in (1, 127, 128, 129, 1000):
+        gm.traffic("prefetch_sum", variant="l2", shape=(1, n), distance=16)
+
+
+# ---- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keywords", "error", "message"),
+    [
+        ({"work": -1}, ValueError, r"work is -1, expected 0 to 10000"),
+        ({"work": 1.0}, TypeError, r"work must be an integer, not float"),
+        ({"distance": 0}, ValueError, r"distance is 0, expected 1 to 16"),
+        ({"distance": 17}, ValueError, r"distance is 17, expected 1 to 16"),
+        ({"distance": True}, TypeError, r"distance must be an integer, not bool"),
+        ({"padding": -1}, ValueError, r"padding is -1, expected 0 to 64"),
+        ({"padding": 65}, ValueError, r"padding is 65, expected 0 to 64"),
+        ({"padding": "some"}, ValueError, r"padding is 'some', expected \"auto\" or an integer"),
+        ({"padding": None}, TypeError, r"padding must be \"auto\" or an integer, not NoneType"),
+        ({"threads": 31}, ValueError, r"threads is 31, expected 32 to 1024"),
+        ({"threads": 33}, ValueError, r"threads is 33, expected a multiple of 32"),
+        ({"threads": 2**70}, ValueError, r"threads is \d+, expected 32 to 1024"),
+        ({"sync": 1}, TypeError, r"sync must be True or False, not 1"),
+        ({"distances": 3}, TypeError, r"distances"),
+    ],
+)
+def test_bad_keywords_are_named(keywords, error, message):
+    for call in (gm.prefetch_sum, *LADDER[:2]):
+        with pytest.raises(error, match=message):
+            call(np.ones((2, 3)), backend="sim", **keywords)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "c16", "f2", "S8"])
+def test_other_dtypes_are_refused(dtype):
+    with pytest.raises(TypeError, match=r"a has dtype .*accepted is float64"):
+        gm.prefetch_sum(np.zeros((2, 3), dtype), backend="sim")
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
+def test_other_dimensions_are_refused(shape):
+    with pytest.raises(ValueError, match=f"a has {len(shape)} dimensions, expected 2"):
+        gm.prefetch_sum(np.zeros(shape), backend="sim")
+
+
+@pytest.mark.parametrize("variant", PADDED, ids=str)
+def test_too_much_shared_memory_is_told(variant, backend):
+    here(variant, backend)
+    words = (
+        rf"{variant.name} with distance 16, padding 64 and threads 1024 needs 655872 bytes of "
+        r"shared memory per block, the device has \d+"
+    )
+    out = poisoned(2, backend)
+    before = out.to_host().tobytes()
+    a = gm.to_device(np.ones((2, 3)), backend=backend)
+    with pytest.raises(ValueError, match=words):
+        variant(a, distance=16, padding=64, threads=1024, out=out)
+    assert out.to_host().tobytes() == before
+
+
+def test_auto_finds_a_variant_where_shared_memory_is_short(backend, rng):
+    a = rng.standard_normal((2, 3000))
+    keywords = {"distance": 16, "threads": 1024, "backend": backend}
+    check(gm.prefetch_sum(a, padding=64, **keywords), a)
+    check(gm.prefetch_sum(a, **keywords), a)
+
+
+def test_out_must_fit(backend):
+    a = np.ones((4, 5))
+    for out, error in [
+        (np.empty(5), ValueError),
+        (np.empty(4, "f4"), TypeError),
+        (np.empty((4, 1)), ValueError),
+        (a[:, 0], ValueError),
+    ]:
+        with pytest.raises(error, match="out"):
+            gm.prefetch_sum(a, out=out, backend=backend)
+
+
+# ---- the oracle -------------------------------------------------------------------------------
+
+
+def test_the_oracle_finds_a_lost_element(rng):
+    (a,) = oracle.arguments("prefetch_sum", (4, 5000), seed=7)
+    finite = a[np.isfinite(a).all(axis=1)]
+    good = oracle.expected("prefetch_sum", finite)
+    oracle.check("prefetch_sum", good, finite)
+    with pytest.raises(AssertionError):
+        oracle.check("prefetch_sum", oracle.expected("prefetch_sum", finite[:, 1:]), finite)
+
+
+def test_the_device_says_what_a_kernel_takes(backend):
+    if backend == "sim":
+        with pytest.raises(gm.UnavailableError):
+            LADDER[0].attributes(backend)
+        return
+    for variant in LADDER:
+        told = variant.attributes()
+        assert 16 <= told["registers"] <= 64 and told["local_bytes"] == 0
+        assert told["max_threads"] == 1024 and told["blocks"] >= 1
