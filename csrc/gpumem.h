@@ -78,6 +78,7 @@ typedef struct gm_array {
     int64_t bytes; /* size * itemsize */
     int ndim;
     bool contiguous; /* C order without gaps */
+    bool absent;     /* an optional input that was not given: nothing else is set */
     char kind;       /* NumPy's dtype.kind: b i u f c V ... */
     int64_t shape[GM_MAX_DIMS];
     int64_t strides[GM_MAX_DIMS];
@@ -185,6 +186,9 @@ typedef struct gm_operand {
     const char *kinds;  /* dtype.kind letters accepted; NULL: all */
     uint64_t itemsizes; /* bit s set for s bytes; 0: any */
     const char *dtypes; /* the same, in words, for error messages */
+    bool optional;      /* may be left out; only inputs that are optional as well follow */
+    bool may_be_out;    /* out may be this very array: a thread reads an element of it, if at all,
+                           before it writes that element, which no other thread reads */
 } gm_operand;
 
 struct gm_family {

@@ -105,7 +105,9 @@ gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
         status = fits_dtype(variant, call->family->inputs[0].name, &call->in[0]);
     }
     for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
-        status = fits_array(variant, call->family->inputs[i].name, &call->in[i]);
+        if (!call->in[i].absent) {
+            status = fits_array(variant, call->family->inputs[i].name, &call->in[i]);
+        }
     }
     if (status == GM_OK) {
         status = fits_array(variant, "out", &call->out);

@@ -119,6 +119,7 @@ def families() -> tuple[dict[str, Any], ...]:
     "library": str | None, "claims": {"load_sectors": float | None, "store_sectors",
     "bank_ways", "width": int | None}}``."""
 
+# Inputs that a family can do without, the c of sgemm, are None or left out of the tuple.
 # An in-place family changes its first input: `out` is None, and the result is that input (under
 # observation, for host arrays, a new array). Parameters are int or float as the row says.
 

@@ -796,13 +796,13 @@ def bench(
     records: list[dict[str, Any]] = []
     for i, (job, listed) in enumerate(jobs):
         if progress is not None:
-            nbytes = math.prod(job.shape) * dtype.itemsize
+            size = size_label({"shape": job.shape, "dtype": dtype})
             told = "".join(f" {name}={value}" for name, value in job.parameters.items())
-            progress(i, len(jobs), f"{family} {format_bytes(nbytes)}{told} {job.cache}")
+            progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
         contenders = _contenders(family, [*listed, *beside], reference, swept)
         for one in contenders:
             if one.variant in beside:
-                one.reason = peers.reason(one.variant, one.family)
+                one.reason = peers.reason(one.variant, one.family, parameters)
             elif one.variant != "auto":
                 one.reason = _core.available(one.family, one.variant, backend)
             if backend == "sim":

@@ -21,8 +21,6 @@ from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
 from .variants import Variant, families, find, variants
 
-DEFAULT_BYTES = 2**22  # of the first input of `traffic`, where no shape is given
-
 Progress = Callable[[int, int, str], None]
 
 
@@ -233,7 +231,31 @@ def _describe(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
+def _accuracy(options: argparse.Namespace) -> int:
+    from .accuracy import accuracy, table
+
+    if options.family != "sgemm":
+        raise _UsageError("verify: --accuracy is told of sgemm, whose sums are rounded")
+    with _progress("accuracy") as progress:
+        records = accuracy(
+            None if options.variant is None else [options.variant],
+            None if options.depths is None else parse_sizes(options.depths),
+            options.side,
+            backend=options.backend,
+            progress=progress,
+        )
+    if options.json:
+        _print_json(records)
+    else:
+        print(table(records))
+    return 0
+
+
 def _verify(options: argparse.Namespace) -> int:
+    if options.accuracy:
+        return _accuracy(options)
+    if (options.depths, options.side) != (None, None):
+        raise _UsageError("verify: --depths and --side say what --accuracy measures")
     backend = _core.backend(options.backend)
     chosen = [v for family in _families(options.family) for v in variants(family)]
     if options.variant is not None:
@@ -347,7 +369,7 @@ def _reports(
     if names is None:
         names = [variant.name for variant in variants(family)]
     for name in dict.fromkeys(names):
-        own = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype, name)
+        own = shape or oracle.traffic_shape(family, dtype, name)
         try:
             reports.append(traffic(family, variant=name, shape=own, dtype=dtype, **parameters))
         except _core.UnavailableError as error:
@@ -367,7 +389,7 @@ def _print_summary(
     parameters: dict[str, Any],
 ) -> None:
     reports, refused = _reports(family, shape, dtype, names, parameters)
-    shape = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype)
+    shape = shape or oracle.traffic_shape(family, dtype)
     told = "".join(f", {name} {value}" for name, value in parameters.items())
     print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}{told}: global memory\n")
     print(summary(reports))
@@ -403,7 +425,7 @@ def _traffic(options: argparse.Namespace) -> int:
     if options.draw is not None and options.variant is None:
         raise _UsageError("traffic: --draw needs a --variant")
     if options.variant is not None:
-        shape = shape or oracle.shape_for(family, DEFAULT_BYTES, dtype, options.variant)
+        shape = shape or oracle.traffic_shape(family, dtype, options.variant)
         report = traffic(family, variant=options.variant, shape=shape, dtype=dtype, **parameters)
         if options.draw is not None:
             _draw(report, options.draw, options.site, options.request or 0)
@@ -464,6 +486,9 @@ def build_parser() -> argparse.ArgumentParser:
     one = command("verify", _verify, "Run every available variant and compare with NumPy.")
     one.add_argument("family", nargs="?", metavar="FAMILY")
     one.add_argument("--variant", help="only this one")
+    one.add_argument("--accuracy", action="store_true", help="how exact the sums of sgemm are")
+    one.add_argument("--depths", metavar="K,K", help="of it: lengths, as 16,64 or 16:4096:x4")
+    one.add_argument("--side", type=int, metavar="N", help="of it: rows and columns")
 
     one = command("bench", _bench, "Time the variants of a family by size, on the device.")
     one.add_argument("family", metavar="FAMILY")
@@ -483,7 +508,7 @@ def build_parser() -> argparse.ArgumentParser:
     one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
     one.add_argument("family", metavar="FAMILY")
     one.add_argument("--variant", help="this one, by source line (default: a summary of all)")
-    one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB)")
+    one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB, 64 KiB for sgemm)")
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")

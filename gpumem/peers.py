@@ -7,7 +7,7 @@ A peer is a library that is installed; it works on gpumem's own buffers, through
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from ._core import DeviceArray
@@ -51,12 +51,26 @@ def _cupy_copyto(out: Any, a: Any) -> None:
     cupy.copyto(out, a)
 
 
+def _cupy_matmul(out: Any, a: Any, b: Any) -> None:
+    import cupy
+
+    cupy.matmul(a, b, out=out)  # in TF32 only where CUPY_TF32 asks for it
+
+
+def _torch_matmul(out: Any, a: Any, b: Any) -> None:
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.mm(a, b, out=out)
+
+
 _LIBRARIES = {
     "torch": _Library(
         _torch,
         {
             "copy": lambda out, a: out.copy_(a),
             "transpose": lambda out, a: out.copy_(a.t()),
+            "sgemm": _torch_matmul,
         },
     ),
     "cupy": _Library(
@@ -64,9 +78,14 @@ _LIBRARIES = {
         {
             "copy": _cupy_copyto,
             "transpose": lambda out, a: _cupy_copyto(out, a.T),
+            "sgemm": _cupy_matmul,
         },
     ),
 }
+
+
+# Families whose keywords change what is computed: peers do the job without any.
+_PLAIN = ("sgemm",)
 
 
 def names() -> tuple[str, ...]:
@@ -74,10 +93,12 @@ def names() -> tuple[str, ...]:
     return tuple(_LIBRARIES)
 
 
-def reason(library: str, family: str) -> str | None:
-    """Return why a library cannot do a family's job here; None if it can."""
+def reason(library: str, family: str, keywords: Iterable[str] = ()) -> str | None:
+    """Return why a library cannot do a family's job, told by keywords, here; None if it can."""
     if family not in _LIBRARIES[library].jobs:
         return f"gpumem does not know how {library} does {family}"
+    if family in _PLAIN and list(keywords):
+        return f"gpumem does not know how {library} does {family} with {', '.join(keywords)}"
     try:
         importlib.import_module(library)
     except ImportError as error:

@@ -88,7 +88,7 @@ def source(result: gm.BenchResult) -> str:
 
 
 def figures(family: str, file: str, chosen: str | None = None) -> str:
-    """GB/s against size, columns by variant; the last is auto over the reference."""
+    """GB/s, or TFLOP/s, against size, columns by variant; the last is auto over the reference."""
     result = gm.results.load(file)
     reference = "-".join(oracle.reference(family))
     records: dict[str, dict[str, dict]] = {}
@@ -110,8 +110,9 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
     for label, row in records.items():
         if "auto" not in row:
             continue
-        found = [row.get(name, {}).get("gbps") for name in names]
-        cells = [f"{value:.0f}" if value else "–" for value in found]
+        rate, form = ("tflops", "{:.1f}") if row["auto"]["flops"] else ("gbps", "{:.0f}")
+        found = [row.get(name, {}).get(rate) for name in names]
+        cells = [form.format(value) if value else "–" for value in found]
         rows.append([label, *cells, f"{row['auto']['fraction_of_reference']:.3f}"])
     against = reference.removeprefix("copy-")
     return rows_to_markdown(["size", *names, f"auto / {against}"], rows) + source(result)

@@ -111,6 +111,26 @@ extern const gm_backend gm_sim;
 gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const void *in,
                               int64_t pitch, void *out, gm_stream stream);
 
+/* A row-major matrix of float for gm_cublas_sgemm; pitch in elements, no less than its width. */
+typedef struct gm_cublas_matrix {
+    const float *data;
+    int64_t pitch;
+    bool transposed;
+} gm_cublas_matrix;
+
+typedef struct gm_cublas_product {
+    gm_cublas_matrix a, b;
+    int64_t rows, columns, depth; /* of op(a) op(b); a depth of 0: the product counts for nothing */
+    float alpha, beta;
+    const float *c; /* read where beta is not 0; may be out */
+    int64_t c_pitch;
+    float *out;
+    int64_t out_pitch;
+} gm_cublas_product;
+
+/* out = alpha op(a) op(b) + beta c, not empty, by cuBLAS on the plain FP32 units. */
+gm_status gm_cublas_sgemm(const gm_cublas_product *product, gm_stream stream);
+
 /* Where may a library be, beside where the loader looks? Writes paths, each ended by a newline. */
 typedef void (*gm_library_hook)(const char *name, char *paths, size_t room);
 extern gm_library_hook gm_library_paths;

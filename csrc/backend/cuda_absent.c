@@ -137,6 +137,12 @@ gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const
     return refuse();
 }
 
+gm_status gm_cublas_sgemm(const gm_cublas_product *product, gm_stream stream)
+{
+    (void)product, (void)stream;
+    return refuse();
+}
+
 static void versions(char runtime[32], char driver[32])
 {
     runtime[0] = '\0';

@@ -22,6 +22,10 @@ typedef cublas_status (*geam_function)(cublas_handle handle, int transpose_a, in
                                        int64_t m, int64_t n, const void *alpha, const void *a,
                                        int64_t lda, const void *beta, const void *b, int64_t ldb,
                                        void *c, int64_t ldc);
+typedef cublas_status (*sgemm_function)(cublas_handle handle, int transpose_a, int transpose_b,
+                                        int64_t m, int64_t n, int64_t k, const float *alpha,
+                                        const float *a, int64_t lda, const float *b, int64_t ldb,
+                                        const float *beta, float *c, int64_t ldc);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -30,6 +34,7 @@ static struct {
     set_stream_function set_stream;
     status_name_function status_name;
     geam_function sgeam, dgeam;
+    sgemm_function sgemm;
 } cublas;
 
 enum { MAX_DEVICES = 64 };
@@ -71,7 +76,7 @@ static gm_status open_cublas(char *paths)
     }
     if (!FIND(create, "cublasCreate_v2") || !FIND(set_stream, "cublasSetStream_v2") ||
         !FIND(status_name, "cublasGetStatusName") || !FIND(sgeam, "cublasSgeam_64") ||
-        !FIND(dgeam, "cublasDgeam_64")) {
+        !FIND(dgeam, "cublasDgeam_64") || !FIND(sgemm, "cublasSgemm_v2_64")) {
         dlclose(library);
         return gm_fail(GM_ERROR_UNAVAILABLE, "this cuBLAS is too old: it lacks cublasSgeam_64");
     }
@@ -150,6 +155,46 @@ gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const
         status = check(geam(handle, CUBLAS_TRANSPOSE, CUBLAS_NO_TRANSPOSE, rows, columns, alpha, in,
                             pitch / itemsize, beta, out, rows, out, rows),
                        is_double ? "cublasDgeam" : "cublasSgeam");
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* out = factor * c; c is not read where the factor is 0. */
+static gm_status scale_c(cublas_handle handle, const gm_cublas_product *p, float factor)
+{
+    static const float zero = 0;
+    bool reads = factor != 0;
+    return check(cublas.sgeam(handle, CUBLAS_NO_TRANSPOSE, CUBLAS_NO_TRANSPOSE, p->columns, p->rows,
+                              &factor, reads ? p->c : p->out, reads ? p->c_pitch : p->out_pitch,
+                              &zero, p->out, p->out_pitch, p->out, p->out_pitch),
+                 "cublasSgeam");
+}
+
+static gm_status multiply(cublas_handle handle, const gm_cublas_product *p)
+{
+    if (p->depth == 0) {
+        return scale_c(handle, p, p->beta);
+    }
+    /* cuBLAS adds to what is in the result's place. */
+    if (p->beta != 0 && (p->c != p->out || p->c_pitch != p->out_pitch)) {
+        TRY(scale_c(handle, p, 1));
+    }
+    /* What is row-major to us is the transpose to cuBLAS, and C' = op(B)' op(A)'. */
+    return check(cublas.sgemm(handle, p->b.transposed, p->a.transposed, p->columns, p->rows,
+                              p->depth, &p->alpha, p->b.data, p->b.pitch, p->a.data, p->a.pitch,
+                              &p->beta, p->out, p->out_pitch),
+                 "cublasSgemm");
+}
+
+gm_status gm_cublas_sgemm(const gm_cublas_product *product, gm_stream stream)
+{
+    cublas_handle handle = NULL;
+
+    pthread_mutex_lock(&lock);
+    gm_status status = take_handle(stream, &handle);
+    if (status == GM_OK) {
+        status = multiply(handle, product);
     }
     pthread_mutex_unlock(&lock);
     return status;

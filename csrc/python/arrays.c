@@ -165,6 +165,7 @@ void gm_describe(PyArrayObject *array, gm_array *described)
     described->bytes = described->size * described->itemsize;
     described->ndim = PyArray_NDIM(array);
     described->contiguous = PyArray_IS_C_CONTIGUOUS(array);
+    described->absent = false;
     described->kind = PyArray_DESCR(array)->kind;
     for (int d = 0; d < described->ndim; d++) {
         described->shape[d] = PyArray_DIM(array, d);

@@ -117,6 +117,25 @@ static int parse_parameters(const gm_family *family, PyObject *values, gm_value 
     return 0;
 }
 
+/* ---- inputs ------------------------------------------------------------------------------- */
+
+/* How many arrays a call has at least: what is optional comes last. */
+static int count_required(const gm_family *family)
+{
+    int count = family->input_count;
+    while (count > 0 && family->inputs[count - 1].optional) {
+        count--;
+    }
+    return count;
+}
+
+/* Input i as it was given; NULL for an optional one that was left out, or is None. */
+static PyObject *given(const gm_family *family, PyObject *inputs, int i)
+{
+    PyObject *object = i < PyTuple_GET_SIZE(inputs) ? PyTuple_GET_ITEM(inputs, i) : Py_None;
+    return object == Py_None && family->inputs[i].optional ? NULL : object;
+}
+
 /* ---- checks ------------------------------------------------------------------------------- */
 
 static int check_input(const gm_operand *operand, PyArrayObject *array)
@@ -137,6 +156,9 @@ static int check_input(const gm_operand *operand, PyArrayObject *array)
 static int check_apart(const gm_family *family, PyArrayObject *const *inputs)
 {
     for (int i = 1; i < family->input_count; i++) {
+        if (!inputs[i]) {
+            continue;
+        }
         if (!PyArray_EquivTypes(PyArray_DESCR(inputs[0]), PyArray_DESCR(inputs[i]))) {
             PyErr_Format(PyExc_TypeError, "%s has dtype %R, expected that of %s, %R",
                          family->inputs[i].name, PyArray_DESCR(inputs[i]), family->inputs[0].name,
@@ -172,6 +194,17 @@ static int find_result(gm_call *call)
     return 0;
 }
 
+/* Is each element of one the same element of the other? */
+static bool is_same(PyArrayObject *a, PyArrayObject *b)
+{
+    bool same = PyArray_DATA(a) == PyArray_DATA(b) && PyArray_NDIM(a) == PyArray_NDIM(b);
+    for (int d = 0; same && d < PyArray_NDIM(a); d++) {
+        same = PyArray_DIM(a, d) == PyArray_DIM(b, d) &&
+               (PyArray_DIM(a, d) <= 1 || PyArray_STRIDE(a, d) == PyArray_STRIDE(b, d));
+    }
+    return same;
+}
+
 /* out against the expected result; out is an ndarray or a device array's layout. */
 static int check_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
                      PyArrayObject *const *inputs)
@@ -180,10 +213,14 @@ static int check_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dty
         return -1;
     }
     for (int i = 0; i < call->family->input_count; i++) {
+        const gm_operand *operand = &call->family->inputs[i];
+        if (!inputs[i] || (operand->may_be_out && is_same(inputs[i], out))) {
+            continue;
+        }
         int overlaps = gm_overlaps(out, inputs[i]);
         if (overlaps > 0) {
-            PyErr_Format(PyExc_ValueError, "out overlaps %s in memory",
-                         call->family->inputs[i].name);
+            PyErr_Format(PyExc_ValueError, "out overlaps %s in memory%s", operand->name,
+                         operand->may_be_out ? " without being the same array" : "");
         }
         if (overlaps != 0) {
             return -1;
@@ -281,7 +318,12 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
         return -1;
     }
     for (int i = 0; i < family->input_count; i++) {
-        PyObject *object = PyTuple_GET_ITEM(inputs, i);
+        PyObject *object = given(family, inputs, i);
+        layouts[i] = NULL;
+        call->in[i].absent = !object;
+        if (!object) {
+            continue;
+        }
         if (!gm_is_device_array(object)) {
             PyErr_Format(PyExc_TypeError,
                          "%s is %.100s, another input is a gpumem.DeviceArray: inputs are either "
@@ -334,7 +376,7 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
     }
     gm_describe(b->out->layout, &call->out);
     for (int i = 0; i < family->input_count; i++) {
-        b->in[i] = (gm_device_array *)Py_NewRef(PyTuple_GET_ITEM(inputs, i));
+        b->in[i] = (gm_device_array *)Py_XNewRef(given(family, inputs, i));
     }
     if (prepare(b) < 0) {
         clear(b);
@@ -357,11 +399,15 @@ static PyObject *call_on_device(bound *b, PyObject *inputs, PyObject *out, PyObj
 
 /* ---- host arrays in, ndarray out ------------------------------------------------------------ */
 
-/* The inputs as ndarrays of plain bytes, any layout; 0, or -1 with an exception. */
+/* The inputs as ndarrays of plain bytes, any layout, NULL for those left out; 0, or -1 with an
+ * exception. */
 static int parse_host_inputs(const gm_family *family, PyObject *inputs, PyArrayObject **arrays)
 {
     for (int i = 0; i < family->input_count; i++) {
-        PyObject *object = PyTuple_GET_ITEM(inputs, i);
+        PyObject *object = given(family, inputs, i);
+        if (!object) {
+            continue;
+        }
         if (gm_is_device_array(object)) {
             PyErr_Format(PyExc_TypeError,
                          "%s is a gpumem.DeviceArray, another input is on the host: inputs are "
@@ -423,7 +469,10 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
         goto done;
     }
     for (int i = 0; i < family->input_count; i++) {
-        gm_describe(arrays[i], &call->in[i]);
+        call->in[i].absent = !arrays[i];
+        if (arrays[i]) {
+            gm_describe(arrays[i], &call->in[i]);
+        }
     }
     if (find_result(call) < 0) {
         goto done;
@@ -439,6 +488,9 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
         goto done;
     }
     for (int i = 0; i < family->input_count; i++) {
+        if (!arrays[i]) {
+            continue;
+        }
         Py_SETREF(arrays[i], gm_contiguous(arrays[i]));
         if (!arrays[i]) {
             goto done;
@@ -475,8 +527,10 @@ static PyObject *call_on_host(bound *b, PyObject *inputs, PyObject *out, PyObjec
         }
     }
     for (int i = 0; status == GM_OK && i < family->input_count; i++) {
-        status = copy_and_release_gil(call, call->in[i].data, PyArray_DATA(arrays[i]),
-                                      call->in[i].bytes, GM_TO_DEVICE);
+        if (arrays[i]) {
+            status = copy_and_release_gil(call, call->in[i].data, PyArray_DATA(arrays[i]),
+                                          call->in[i].bytes, GM_TO_DEVICE);
+        }
     }
     if (status == GM_OK) {
         status = launch_and_release_gil(b, true);
@@ -525,9 +579,12 @@ static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs
         return -1;
     }
     b->call.variant = b->variant;
-    if (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != b->call.family->input_count) {
-        PyErr_Format(PyExc_TypeError, "%s takes %d arrays", b->call.family->name,
-                     b->call.family->input_count);
+    int least = count_required(b->call.family), most = b->call.family->input_count;
+    if (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) < least ||
+        PyTuple_GET_SIZE(inputs) > most) {
+        PyErr_Format(PyExc_TypeError,
+                     least < most ? "%s takes %d to %d arrays" : "%s takes %d arrays",
+                     b->call.family->name, least, most);
         return -1;
     }
     if (b->call.family->in_place && out != Py_None) {

@@ -1,0 +1,43 @@
+/*
+ * sgemm / hide_smem_latency: the next step's numbers are read while this one is computed.
+ *
+ * Follows  smem_transposed.
+ * Idea     a thread has two sets of 8 + 8 registers: it asks shared memory for step k + 1 before
+ *          it computes the 64 products of step k, and finds it there when it has.
+ * Cost     16 registers more.
+ */
+#include "tiles.h"
+
+GM_KERNEL_BOUNDED(sgemm_hide_smem_latency, sgemm_args, 256, 2)
+{
+    __shared__ __align__(16) float tile_a[STEPS][PITCH];
+    __shared__ __align__(16) float tile_b[STEPS][PITCH];
+
+    int64_t row, column;
+    float4 held_a[2], held_b[2];
+    float of_a[2][8], of_b[2][8], sum[8][8] = {};
+
+    sgemm_find_tile(a, TILE, TILE, &row, &column);
+    tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
+    const int y = sgemm_thread_y() * 4, x = sgemm_thread_x() * 4;
+
+    for (int64_t first = 0; first < a.depth; first += STEPS) {
+        tile_load(held_a, a.a, source_a, a.depth - first);
+        tile_load(held_b, a.b, source_b, a.depth - first);
+        __syncthreads(); /* all have read the tiles before */
+        tile_store(tile_a, held_a, a.a);
+        tile_store(tile_b, held_b, a.b);
+        __syncthreads();
+        tile_read(of_a[0], tile_a[0], y);
+        tile_read(of_b[0], tile_b[0], x);
+#pragma unroll
+        for (int k = 0; k < STEPS; k++) {
+            if (k + 1 < STEPS) {
+                tile_read(of_a[(k + 1) % 2], tile_a[k + 1], y);
+                tile_read(of_b[(k + 1) % 2], tile_b[k + 1], x);
+            }
+            sgemm_multiply(sum, of_a[k % 2], of_b[k % 2]);
+        }
+    }
+    sgemm_store_squares(a, row, column, sum);
+}

@@ -1,0 +1,230 @@
+/* sgemm: the family. Shapes, the choice for "auto", and the plans of its kernels. */
+#include "sgemm/sgemm.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "sgemm/launches.h"
+
+#define GM_FAMILY sgemm
+#define GM_LADDER "sgemm/ladder.def"
+#include "family.h"
+
+enum { A, B, C };
+enum { ALPHA, BETA, TRANS_A, TRANS_B };
+
+static bool is_transposed(const gm_call *call, int factor)
+{
+    return call->parameters[factor == A ? TRANS_A : TRANS_B].integer != 0;
+}
+
+/* Lines of op(A) are its rows, those of op(B) its columns; the other side is the depth. */
+static int line_axis(const gm_call *call, int factor)
+{
+    return (factor == A) == is_transposed(call, factor);
+}
+
+/* ---- shapes -------------------------------------------------------------------------------- */
+
+static gm_status check_shapes(const gm_call *call)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    for (int i = A; i <= C; i++) {
+        if (!call->in[i].absent && call->in[i].ndim != 2) {
+            return gm_fail(GM_ERROR_VALUE, "%s has %d dimensions, expected 2", names[i],
+                           call->in[i].ndim);
+        }
+    }
+    const int64_t *a = call->in[A].shape, *b = call->in[B].shape;
+    int depth_a = !line_axis(call, A), depth_b = !line_axis(call, B);
+    if (a[depth_a] != b[depth_b]) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "b has shape (%lld, %lld)%s, expected %lld %s, for a has shape (%lld, "
+                       "%lld)%s",
+                       (long long)b[0], (long long)b[1],
+                       is_transposed(call, B) ? ", to be transposed" : "", (long long)a[depth_a],
+                       depth_b == 0 ? "rows" : "columns", (long long)a[0], (long long)a[1],
+                       is_transposed(call, A) ? ", to be transposed" : "");
+    }
+    return GM_OK;
+}
+
+static gm_status sgemm_result(gm_call *call)
+{
+    int64_t elements, bytes;
+    gm_status status = check_shapes(call);
+    if (status != GM_OK) {
+        return status;
+    }
+    int64_t rows = call->in[A].shape[line_axis(call, A)];
+    int64_t columns = call->in[B].shape[line_axis(call, B)];
+    if (!gm_multiply(rows, columns, &elements) ||
+        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
+        return gm_fail(GM_ERROR_VALUE, "the product of a and b has shape (%lld, %lld): too large",
+                       (long long)rows, (long long)columns);
+    }
+    const gm_array *c = &call->in[C];
+    if (c->absent && call->parameters[BETA].real != 0) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "c is None and beta is %g: c can be left out only where beta is 0",
+                       call->parameters[BETA].real);
+    }
+    if (!c->absent && (c->shape[0] != rows || c->shape[1] != columns)) {
+        return gm_fail(GM_ERROR_VALUE, "c has shape (%lld, %lld), expected (%lld, %lld)",
+                       (long long)c->shape[0], (long long)c->shape[1], (long long)rows,
+                       (long long)columns);
+    }
+    call->out.ndim = 2;
+    call->out.shape[0] = rows;
+    call->out.shape[1] = columns;
+    return GM_OK;
+}
+
+/* ---- which variant ------------------------------------------------------------------------- */
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static int64_t count_tiles(const gm_call *call, const char *name)
+{
+    const gm_dim tile = gm_find_variant(call->family, name)->tile;
+    return divide_up(call->out.shape[0], tile.y) * divide_up(call->out.shape[1], tile.x);
+}
+
+/* A block with a large tile does as much as many with small ones, which load from global memory
+ * directly: an eighth of the multiprocessors is enough. On a side of a few lines most of any tile
+ * would be idle. */
+static const gm_variant *sgemm_choose(const gm_call *call)
+{
+    static const char *const large[] = {"hide_global_latency", "vec4", NULL};
+    static const char *const small[] = {"vec4", NULL};
+    static const char *const none[] = {NULL};
+    int64_t rows = call->out.shape[0], columns = call->out.shape[1];
+    int64_t narrow = rows < columns ? rows : columns;
+    if (narrow <= 8) {
+        return gm_first_that_fits(call, none, "naive");
+    }
+    bool enough = 8 * count_tiles(call, "hide_global_latency") >= call->device->multiprocessors;
+    return gm_first_that_fits(call, enough ? large : small, "naive");
+}
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+/* Elements from one to the next along an axis; on an axis of one it does not matter. */
+static int64_t stride_along(const gm_array *array, int axis)
+{
+    return array->shape[axis] > 1 ? array->strides[axis] / (int64_t)sizeof(float) : axis;
+}
+
+/* Do vectors fit from row to row, as they do within? */
+static bool has_vectors(const gm_array *array)
+{
+    bool rows = array->shape[0] <= 1 || array->strides[0] % 16 == 0;
+    return rows && (uintptr_t)array->data % 16 == 0;
+}
+
+static sgemm_factor describe_factor(const gm_call *call, int factor)
+{
+    const gm_array *array = &call->in[factor];
+    int lines = line_axis(call, factor);
+    return (sgemm_factor){
+        .data = (const float *)array->data,
+        .lines = array->shape[lines],
+        .line_stride = stride_along(array, lines),
+        .depth_stride = stride_along(array, !lines),
+        .along_depth = lines == 0,
+        .vectors = has_vectors(array),
+    };
+}
+
+/* cuBLAS has no rows that overlap, or that run backwards in memory. */
+static gm_status check_pitches(const gm_variant *variant, const gm_call *call)
+{
+    for (int i = A; i <= C; i++) {
+        const gm_array *in = &call->in[i];
+        if (!in->absent && in->size > 0 && in->shape[0] > 1 &&
+            in->strides[0] < in->shape[1] * in->itemsize) {
+            return gm_fail(GM_ERROR_VALUE,
+                           "variant %s needs rows that follow one another, those of %s are %lld "
+                           "bytes apart (variant=\"auto\" takes any layout)",
+                           variant->name, call->family->inputs[i].name, (long long)in->strides[0]);
+        }
+    }
+    return GM_OK;
+}
+
+static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    enum { GROUP = 16 }; /* of two blocks each on some 130 multiprocessors: 16 x 16 tiles */
+    sgemm_args *args = (sgemm_args *)plan->args;
+    const gm_array *c = &call->in[C], *out = &call->out;
+    *args = (sgemm_args){
+        .a = describe_factor(call, A),
+        .b = describe_factor(call, B),
+        .depth = call->in[A].shape[!line_axis(call, A)],
+        .alpha = (float)call->parameters[ALPHA].real,
+        .beta = (float)call->parameters[BETA].real,
+        .out = (float *)out->data,
+        .out_stride = stride_along(out, 0),
+        .out_vectors = has_vectors(out),
+    };
+    plan->args_size = sizeof *args;
+    if (out->size == 0) {
+        return GM_OK; /* no blocks */
+    }
+    if (args->depth == 0 || args->alpha == 0) {
+        args->depth = 0;
+        args->alpha = 0; /* also where it is infinite: there is no product */
+    }
+    if (!c->absent) {
+        args->c = (const float *)c->data;
+        args->c_stride = stride_along(c, 0);
+        args->c_step = stride_along(c, 1);
+        args->c_vectors = has_vectors(c) && args->c_step == 1;
+    }
+    if (variant->library) {
+        plan->grid.x = 1; /* something to do, if not by a kernel of our own */
+        return check_pitches(variant, call);
+    }
+    args->tiles_x = divide_up(out->shape[1], variant->tile.x);
+    args->tiles_y = divide_up(out->shape[0], variant->tile.y);
+    args->group = (int)(args->tiles_y < GROUP ? args->tiles_y : GROUP);
+    int64_t blocks = args->tiles_x * args->tiles_y, most = call->device->max_grid_x;
+    if (blocks > most && variant->layout != GM_STRIDED) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "the result has %lld tiles of variant %s, a grid %lld blocks",
+                       (long long)blocks, variant->name, (long long)most);
+    }
+    plan->grid.x = (unsigned)(blocks < most ? blocks : most);
+    return GM_OK;
+}
+
+#define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"
+
+static const gm_operand inputs[] = {
+    [A] = {.name = "a", FLOAT32},
+    [B] = {.name = "b", FLOAT32},
+    [C] = {.name = "c", FLOAT32, .optional = true, .may_be_out = true},
+};
+static const gm_parameter parameters[] = {
+    [ALPHA] = {.name = "alpha", .real = true},
+    [BETA] = {.name = "beta", .real = true},
+    [TRANS_A] = {.name = "trans_a", .least = 0, .most = 1},
+    [TRANS_B] = {.name = "trans_b", .least = 0, .most = 1},
+};
+
+const gm_family gm_family_sgemm = {
+    .name = "sgemm",
+    .doc = "alpha op(A) op(B) + beta C: a matrix product, from memory-bound to the peak",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 3,
+    .parameters = parameters,
+    .parameter_count = 4,
+    .result = sgemm_result,
+    .choose = sgemm_choose,
+    .plan = sgemm_plan,
+};

@@ -1,0 +1,197 @@
+/*
+ * sgemm: C = alpha op(A) op(B) + beta C.
+ *
+ * Both factors are seen alike: `lines`, the rows of op(A) and the columns of op(B), each of them
+ * `depth` numbers that are multiplied and summed up. Transposing a factor exchanges its two
+ * strides, so that one kernel serves all four products: of the two directions one runs on in
+ * memory, and that is the one of vector loads.
+ */
+#ifndef GPUMEM_SGEMM_H
+#define GPUMEM_SGEMM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sgemm_factor {
+    const float *data;
+    int64_t lines;
+    int64_t line_stride, depth_stride; /* elements to the next line, to the next step of the sum */
+    bool along_depth;                  /* it is the depth that runs on in memory, not the lines */
+    bool vectors; /* any four that follow in memory, the first a multiple of four, are aligned */
+} sgemm_factor;
+
+typedef struct sgemm_args {
+    sgemm_factor a, b;
+    int64_t depth; /* 0 where the product counts for nothing */
+    float alpha, beta;
+    const float *c; /* read where beta is not 0 */
+    float *out;
+    int64_t c_stride, c_step; /* elements from row to row, and from column to column */
+    int64_t out_stride;
+    bool out_vectors, c_vectors;
+    int64_t tiles_x, tiles_y; /* of the variant's tile, over the result */
+    int group;                /* rows of tiles that are walked together, column by column */
+} sgemm_args;
+
+#ifdef __cplusplus
+#include "device.h"
+
+/* ---- where a block works ----------------------------------------------------------------------
+ */
+
+/*
+ * First row and column of the block's tile. Blocks that run at the same time should need few lines
+ * of A and of B between them, so that the L2 holds them: they form a group that is about as high
+ * as it is wide, where whole rows of tiles would need all of B.
+ */
+GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64_t *row,
+                               int64_t *column)
+{
+    unsigned per_group = (unsigned)a.group * (unsigned)a.tiles_x; /* at most the grid */
+    unsigned first = blockIdx.x / per_group * (unsigned)a.group;
+    unsigned within = blockIdx.x % per_group;
+    unsigned rows = min((unsigned)a.group, (unsigned)a.tiles_y - first);
+    *row = (int64_t)(first + within % rows) * height;
+    *column = (int64_t)(within / rows) * width;
+}
+
+/*
+ * Where thread t of a block sits in a square of 16 x 16: a warp is 8 wide and 4 high. Eight threads
+ * side by side, of four columns each, load and store 128 bytes of a row.
+ */
+enum { SGEMM_SIDE = 16 };
+
+GM_DEVICE int sgemm_thread_x(void)
+{
+    return threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8;
+}
+
+GM_DEVICE int sgemm_thread_y(void)
+{
+    return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
+}
+
+/* ---- loads ------------------------------------------------------------------------------------
+ */
+
+/* Four numbers that follow in memory, one by one: so many are there, the rest is zeros. */
+GM_DEVICE float4 sgemm_load_some(const float *from, int count)
+{
+    float4 four;
+    four.x = count > 0 ? from[0] : 0.0f;
+    four.y = count > 1 ? from[1] : 0.0f;
+    four.z = count > 2 ? from[2] : 0.0f;
+    four.w = count > 3 ? from[3] : 0.0f;
+    return four;
+}
+
+/*
+ * Four steps of four lines from global memory: piece[k][at + i] is step k of line i. By four vector
+ * loads where all of it is there and aligned, else one by one, with zeros for what is not there.
+ */
+template <int width>
+GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_factor &x,
+                                 int64_t line, int64_t k, int64_t depth)
+{
+    const float *from = x.data + line * x.line_stride + k * x.depth_stride;
+    const int64_t stride = x.along_depth ? x.line_stride : x.depth_stride;
+    const int64_t along = x.along_depth ? depth - k : x.lines - line;
+    const int64_t across = x.along_depth ? x.lines - line : depth - k;
+    float4 held[4];
+
+    if (x.vectors && along >= 4 && across >= 4) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            held[i] = *(const float4 *)(from + i * stride);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            held[i] =
+                sgemm_load_some(from + i * stride, i < across ? (int)min(along, (int64_t)4) : 0);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float four[4] = {held[i].x, held[i].y, held[i].z, held[i].w};
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            if (x.along_depth) {
+                piece[j][at + i] = four[j];
+            } else {
+                piece[i][at + j] = four[j];
+            }
+        }
+    }
+}
+
+/* ---- the sum ----------------------------------------------------------------------------------
+ */
+
+/* One step: each of the lines of a with each of those of b. */
+template <int rows, int columns>
+GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows],
+                              const float (&b)[columns])
+{
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+#pragma unroll
+        for (int j = 0; j < columns; j++) {
+            sum[i][j] += a[i] * b[j];
+        }
+    }
+}
+
+/* ---- the result -------------------------------------------------------------------------------
+ */
+
+/* alpha * sum + beta * c; where beta is 0, c is not read: a NaN in it counts for nothing. */
+GM_DEVICE void sgemm_store(const sgemm_args &a, int64_t row, int64_t column, float sum)
+{
+    if (row < a.a.lines && column < a.b.lines) {
+        float value = a.alpha * sum;
+        if (a.beta != 0.0f) {
+            value += a.beta * a.c[row * a.c_stride + column * a.c_step];
+        }
+        a.out[row * a.out_stride + column] = value;
+    }
+}
+
+/* The same for four columns from a multiple of four on. */
+GM_DEVICE void sgemm_store4(const sgemm_args &a, int64_t row, int64_t column, const float *sum)
+{
+    bool whole = row < a.a.lines && column + 4 <= a.b.lines;
+    if (whole && a.out_vectors && (a.c_vectors || a.beta == 0.0f)) {
+        float4 value =
+            make_float4(a.alpha * sum[0], a.alpha * sum[1], a.alpha * sum[2], a.alpha * sum[3]);
+        if (a.beta != 0.0f) {
+            float4 c = *(const float4 *)&a.c[row * a.c_stride + column];
+            value.x += a.beta * c.x;
+            value.y += a.beta * c.y;
+            value.z += a.beta * c.z;
+            value.w += a.beta * c.w;
+        }
+        *(float4 *)&a.out[row * a.out_stride + column] = value;
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        sgemm_store(a, row, column + j, sum[j]);
+    }
+}
+
+/* The 8 x 8 of a thread of a tile of 128 x 128: 2 x 2 squares of 4 x 4, 64 apart. */
+GM_DEVICE void sgemm_store_squares(const sgemm_args &a, int64_t first_row, int64_t first_column,
+                                   const float (&sum)[8][8])
+{
+    const int64_t row = first_row + sgemm_thread_y() * 4;
+    const int64_t column = first_column + sgemm_thread_x() * 4;
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        sgemm_store4(a, row + i / 4 * 64 + i % 4, column, &sum[i][0]);
+        sgemm_store4(a, row + i / 4 * 64 + i % 4, column + 64, &sum[i][4]);
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,74 @@
+/*
+ * sgemm / smem: tiles of A and B in shared memory.
+ *
+ * Follows  thread_tile.
+ * Idea     a block computes 128 x 128 of C. It loads 16 steps of its 128 rows of A and 128 columns
+ *          of B once, and its threads read them from shared memory sixteen times: a
+ *          sixteenth of the global requests. Both tiles lie as their matrices do, so that moving
+ *          them takes vectors on both sides.
+ * Cost     along a row of A a vector is four steps of one row: a thread holds four steps of its
+ *          eight rows, 32 registers, to use one at a time.
+ */
+#include "tiles.h"
+
+/* Floats from row to row of A's tile: the four rows that eight lanes store at a time, two lanes
+ * each, begin 24 banks apart. */
+enum { ROW_PITCH = STEPS + 8 };
+
+/* A's tile, row by row. Where A is transposed its numbers have to be turned, and those that the 32
+ * lanes store at a time, of rows that are four apart, are all in one bank. */
+GM_DEVICE void store_rows(float (*rows)[ROW_PITCH], const float4 (&held)[2], const sgemm_factor &x)
+{
+    const int thread = threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        if (x.along_depth) {
+            *(float4 *)&rows[thread / 2][thread % 2 * 4 + i * HALF] = held[i];
+        } else {
+            const int row = thread % 32 * 4, k = thread / 32 + i * HALF;
+            rows[row + 0][k] = held[i].x;
+            rows[row + 1][k] = held[i].y;
+            rows[row + 2][k] = held[i].z;
+            rows[row + 3][k] = held[i].w;
+        }
+    }
+}
+
+GM_KERNEL_BOUNDED(sgemm_smem, sgemm_args, 256, 1)
+{
+    __shared__ __align__(16) float tile_a[TILE][ROW_PITCH];
+    __shared__ __align__(16) float tile_b[STEPS][PITCH];
+
+    int64_t row, column;
+    float4 held_a[2], held_b[2];
+    float sum[8][8] = {};
+
+    sgemm_find_tile(a, TILE, TILE, &row, &column);
+    tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
+    const int y = sgemm_thread_y() * 4, x = sgemm_thread_x() * 4;
+
+    for (int64_t first = 0; first < a.depth; first += STEPS) {
+        tile_load(held_a, a.a, source_a, a.depth - first);
+        tile_load(held_b, a.b, source_b, a.depth - first);
+        __syncthreads(); /* all have read the tiles before */
+        store_rows(tile_a, held_a, a.a);
+        tile_store(tile_b, held_b, a.b);
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < STEPS; k += 4) {
+            float of_a[4][8], of_b[8];
+#pragma unroll
+            for (int i = 0; i < 8; i++) {
+                const float4 four = *(const float4 *)&tile_a[y + i / 4 * 64 + i % 4][k];
+                of_a[0][i] = four.x, of_a[1][i] = four.y;
+                of_a[2][i] = four.z, of_a[3][i] = four.w;
+            }
+#pragma unroll
+            for (int step = 0; step < 4; step++) {
+                tile_read(of_b, tile_b[k + step], x);
+                sgemm_multiply(sum, of_a[step], of_b);
+            }
+        }
+    }
+    sgemm_store_squares(a, row, column, sum);
+}

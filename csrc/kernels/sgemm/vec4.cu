@@ -1,0 +1,38 @@
+/*
+ * sgemm / vec4: 4 x 4 elements of C per thread, 128-bit loads.
+ *
+ * Follows  naive.
+ * Idea     what is in a register is used four times: four numbers of A and four of B make sixteen
+ *          products. And they come four at a time: eight loads of 128 bits bring four steps of
+ *          four rows of A and of four columns of B, enough for 64 products per thread.
+ * Machine  LDG.E.128
+ */
+#include "sgemm.h"
+
+enum { SQUARE = 4 };
+
+GM_KERNEL(sgemm_vec4, sgemm_args)
+{
+    int64_t row, column;
+    float sum[SQUARE][SQUARE] = {};
+
+    sgemm_find_tile(a, SGEMM_SIDE * SQUARE, SGEMM_SIDE * SQUARE, &row, &column);
+    row += sgemm_thread_y() * SQUARE;
+    column += sgemm_thread_x() * SQUARE;
+    if (row >= a.a.lines || column >= a.b.lines) {
+        return;
+    }
+    for (int64_t k = 0; k < a.depth; k += 4) {
+        float of_a[4][SQUARE], of_b[4][SQUARE];
+        sgemm_load_square(of_a, 0, a.a, row, k, a.depth);
+        sgemm_load_square(of_b, 0, a.b, column, k, a.depth);
+#pragma unroll
+        for (int step = 0; step < 4; step++) {
+            sgemm_multiply(sum, of_a[step], of_b[step]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < SQUARE; i++) {
+        sgemm_store4(a, row + i, column, sum[i]);
+    }
+}
