@@ -162,6 +162,7 @@ struct gm_variant {
     gm_layout layout;      /* the inputs' */
     bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
     int capability;        /* least compute capability times ten (90), or 0 */
+    const char *arch;      /* the one target that has its instructions ("90a"), or NULL */
     const char *library;   /* opened at run time ("cublas"), or NULL */
     bool managed;          /* needs memory that the host may touch while the device works */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
@@ -218,6 +219,9 @@ extern const int gm_family_count;
 
 const gm_family *gm_find_family(const char *name);
 const gm_variant *gm_find_variant(const gm_family *family, const char *name);
+
+/* The targets that nvcc compiled for, "80,90a"; NULL when built without it. Set by the module. */
+extern const char *gm_build_archs;
 
 /* Can this backend's device run the variant at all? If not, the error says why. */
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,

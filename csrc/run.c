@@ -4,6 +4,27 @@
 #include "backend/backend.h"
 #include "gpumem.h"
 
+const char *gm_build_archs;
+
+/* Some instructions belong to one capability alone, and are only there if it was compiled for. */
+static gm_status has_arch(const gm_variant *variant, const gm_figures *device)
+{
+    size_t length = strlen(variant->arch);
+    if (device->capability != variant->capability) {
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "%s needs compute capability %d.%d and no other, this device (%s) has %d.%d",
+                       variant->symbol, variant->capability / 10, variant->capability % 10,
+                       device->name, device->capability / 10, device->capability % 10);
+    }
+    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        if (strncmp(at, variant->arch, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+            return GM_OK;
+        }
+    }
+    return gm_fail(GM_ERROR_UNAVAILABLE, "%s was not compiled for %s (GPUMEM_CUDA_ARCHS was %s)",
+                   variant->symbol, variant->arch, gm_build_archs ? gm_build_archs : "empty");
+}
+
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
                                const gm_figures *device)
 {
@@ -17,6 +38,12 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
                        "%s needs compute capability %d.%d, this device (%s) has %d.%d",
                        variant->symbol, variant->capability / 10, variant->capability % 10,
                        device->name, device->capability / 10, device->capability % 10);
+    }
+    if (variant->arch && backend != &gm_sim) {
+        gm_status status = has_arch(variant, device);
+        if (status != GM_OK) {
+            return status;
+        }
     }
     if (variant->managed && !device->managed) {
         return gm_fail(GM_ERROR_UNAVAILABLE,

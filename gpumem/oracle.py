@@ -394,8 +394,12 @@ def _sgemm_arguments(
     trans_b: bool = False,
     **_: Any,
 ) -> tuple[Any, ...]:
-    """Normal numbers; infinities and NaN in few rows and columns, as one spoils a whole one."""
+    """Normal numbers; infinities and NaN in few lines, as one spoils a whole one.
+
+    Large products have none: they are there to be measured.
+    """
     m, n, k = _sgemm_sides(shape)
+    share = 0.01 if m * n * k < 2**26 else 0.0
     sides = [(k, m) if trans_a else (m, k), (n, k) if trans_b else (k, n)]
     sides += [(m, n)] if beta != 0 else []
     if dtype.kind != "f":
@@ -403,7 +407,7 @@ def _sgemm_arguments(
     arrays = []
     for side in sides:
         a = random.standard_normal(side, np.float32).astype(dtype, copy=False)
-        for line in np.flatnonzero(random.random(side[0]) < 0.01):
+        for line in np.flatnonzero(random.random(side[0]) < share):
             if a[line].size:
                 place = random.integers(a[line].size)
                 a[line, place] = random.choice([np.inf, -np.inf, np.nan])

@@ -15,7 +15,7 @@ from gpumem import accuracy as accuracy_module
 
 SGEMM = gm.variants("sgemm")
 NAMES = [v.name for v in SGEMM]
-KERNELS = [v for v in SGEMM if v.source.endswith(".cu")]
+KERNELS = [v for v in SGEMM if v.source.endswith(".cu") and v.reason_on("sim") is None]
 TILED = [v for v in KERNELS if v.claims["bank_ways"]]
 SIDES = [1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129]
 DEPTHS = [0, 1, 7, 16, 17, 64]
@@ -100,6 +100,7 @@ def test_the_ladder():
         "smem_transposed",
         "hide_smem_latency",
         "hide_global_latency",
+        "tf32x3",
         "cublas",
     ]
 
@@ -324,6 +325,8 @@ def test_nan_and_infinities_travel(variant, trans_a, trans_b, backend, rng):
     here(variant, backend)
     for m, n, k in EDGES:
         for alpha, beta in [(1, 0), (-2, 1), (0.5, np.inf), (np.nan, 0), (np.inf, 1)]:
+            if variant.name == "cublas" and alpha == np.inf:
+                continue  # it multiplies parts of a sum by alpha: infinities of both signs
             told = {"alpha": alpha, "beta": beta, "trans_a": trans_a, "trans_b": trans_b}
             arrays = [*factors(rng, m, n, k, trans_a, trans_b), factors(rng, m, 1, n)[0]]
             for x in arrays:

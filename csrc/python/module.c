@@ -98,5 +98,8 @@ PyMODINIT_FUNC PyInit__core(void)
     Py_DECREF(facts);
     gm_poll = gm_python_poll;
     gm_library_paths = gm_python_library_paths;
+#ifdef GM_BUILD_ARCHS
+    gm_build_archs = GM_BUILD_ARCHS;
+#endif
     return module;
 }

@@ -5,6 +5,9 @@
 
 #include "backend/backend.h"
 #include "sgemm/launches.h"
+#include "sgemm/tf32x3.h"
+
+static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY sgemm
 #define GM_LADDER "sgemm/ladder.def"
@@ -191,6 +194,13 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     args->tiles_x = divide_up(out->shape[1], variant->tile.x);
     args->tiles_y = divide_up(out->shape[0], variant->tile.y);
     args->group = (int)(args->tiles_y < GROUP ? args->tiles_y : GROUP);
+    if (variant->launch == launch_tf32x3 &&
+        (args->depth > INT32_MAX || args->a.lines > INT32_MAX || args->b.lines > INT32_MAX)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant tf32x3 takes sides of up to 2147483647 elements, not %lld x %lld x "
+                       "%lld",
+                       (long long)args->a.lines, (long long)args->b.lines, (long long)args->depth);
+    }
     int64_t blocks = args->tiles_x * args->tiles_y, most = call->device->max_grid_x;
     if (blocks > most && variant->layout != GM_STRIDED) {
         return gm_fail(GM_ERROR_VALUE,
@@ -199,6 +209,104 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     }
     plan->grid.x = (unsigned)(blocks < most ? blocks : most);
     return GM_OK;
+}
+
+/* ---- tf32x3: factors as the tensor copy engine takes them ------------------------------------ */
+
+/* Is the factor so as it is, with the depth running on in memory, or the lines? */
+static bool is_packed(const sgemm_factor *x, bool along_depth)
+{
+    return x->along_depth == along_depth && x->vectors;
+}
+
+/* Where it is not, writes it out so, into memory that the caller releases. */
+static gm_status pack(const sgemm_factor *x, int64_t depth, bool along_depth, const gm_call *call,
+                      sgemm_factor *packed, void **memory)
+{
+    int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
+    int64_t pitch = (columns + 3) / 4 * 4, elements, bytes;
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_pack.block};
+    *packed = *x;
+    if (is_packed(x, along_depth)) {
+        return GM_OK;
+    }
+    if (!gm_multiply(rows, pitch, &elements) ||
+        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
+        return gm_fail(GM_ERROR_VALUE, "a factor of %lld x %lld is too large", (long long)rows,
+                       (long long)columns);
+    }
+    gm_status status = call->backend->allocate(bytes, memory);
+    if (status != GM_OK) {
+        return status;
+    }
+    packed->data = *memory;
+    packed->along_depth = along_depth;
+    packed->line_stride = along_depth ? pitch : 1;
+    packed->depth_stride = along_depth ? 1 : pitch;
+    sgemm_pack_args *args = (sgemm_pack_args *)plan.args;
+    *args = (sgemm_pack_args){
+        .from = *x,
+        .depth = depth,
+        .to = *memory,
+        .pitch = pitch,
+        .along_depth = along_depth,
+        .tiles_x = divide_up(columns, 32),
+    };
+    plan.args_size = sizeof *args;
+    plan.grid.x = (unsigned)(args->tiles_x * divide_up(rows, 32));
+    return call->backend->launch(&helper_pack, &plan, call->stream);
+}
+
+static gm_status encode(const sgemm_factor *x, int64_t depth, const gm_call *call,
+                        gm_tensor_map *map)
+{
+    gm_tensor tensor = {
+        .data = (void *)(uintptr_t)x->data,
+        .itemsize = sizeof(float),
+        .width = x->along_depth ? depth : x->lines,
+        .height = x->along_depth ? x->lines : depth,
+        .pitch = (x->along_depth ? x->line_stride : x->depth_stride) * (int64_t)sizeof(float),
+        .box_width = x->along_depth ? TF32X3_DEPTH : TF32X3_BOX,
+        .box_height = x->along_depth ? TF32X3_TILE : TF32X3_DEPTH,
+        .swizzled = true,
+    };
+    if (tensor.height == 1) {
+        tensor.pitch = (tensor.width + 3) / 4 * 16; /* of one row it may be anything */
+    }
+    return call->backend->tensor_map(&tensor, map);
+}
+
+static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const sgemm_args *asked = (const sgemm_args *)plan->args;
+    sgemm_tf32x3_args args = {.product = *asked};
+    void *memory[2] = {NULL, NULL};
+    gm_status status = GM_OK;
+    if (asked->depth > 0) {
+        sgemm_factor *a = &args.product.a, *b = &args.product.b;
+        status = pack(&asked->a, asked->depth, true, call, a, &memory[A]);
+        if (status == GM_OK) {
+            status = pack(&asked->b, asked->depth, false, call, b, &memory[B]);
+        }
+        if (status == GM_OK) {
+            status = encode(a, asked->depth, call, &args.a);
+        }
+        if (status == GM_OK) {
+            status = encode(b, asked->depth, call, &args.b);
+        }
+    }
+    if (status == GM_OK) {
+        gm_plan own = *plan; /* the call's is kept for the next launch */
+        memcpy(own.args, &args, sizeof args);
+        own.args_size = sizeof args;
+        status = call->backend->launch(variant, &own, call->stream);
+    }
+    for (int i = A; i <= B; i++) {
+        if (memory[i] != NULL) {
+            call->backend->release(memory[i]);
+        }
+    }
+    return status;
 }
 
 #define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"

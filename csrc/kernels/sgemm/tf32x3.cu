@@ -1,0 +1,273 @@
+/*
+ * sgemm / tf32x3: FP32 accuracy on the tensor cores of Hopper.
+ *
+ * Follows  hide_global_latency.
+ * Idea     a tensor core multiplies numbers of 11 bits. A float is one of these, high, and a rest,
+ *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is 2^-22 of it.
+ *          Three products on units that are seven times as fast.
+ * Sum      the tensor cores do not round to nearest, so that their error grows with the length of
+ *          a sum. Each 32 steps begin from 0, and are added up in registers, in FP32.
+ * Roles    one warp group has the copy engine fetch tiles, and writes the low parts of A beside
+ *          them; two others multiply. C is computed transposed: the operand in registers is B, for
+ *          the one in shared memory has to run along the depth, and A's rows do.
+ * Banks    a lane needs two columns of B at steps j and j + 4. Which columns a row of the product
+ *          stands for is free: they are chosen so that half a warp's loads fill all 32 banks.
+ * Special  high times low makes NaN of an infinity. A sum that is not finite is computed again, in
+ *          FP32, by the lanes of its warp.
+ * Limits   rests below the smallest normal float are lost: numbers under 2^-113 have TF32's
+ *          accuracy.
+ * Machine  UTMALDG.2D, HGMMA.64x128x8.F32.TF32
+ */
+#include "tensor.h"
+#include "tf32x3.h"
+#include "wgmma.h"
+
+#if GM_HAS_WGMMA
+
+enum {
+    PRODUCERS = 128, /* threads of the first warp group */
+    GROUP_COLUMNS = 64,
+    TILE_FLOATS = TF32X3_TILE * TF32X3_DEPTH,
+    BOX_FLOATS = TF32X3_BOX * TF32X3_DEPTH,
+    TILE_BYTES = TILE_FLOATS * 4,
+};
+
+typedef struct stage {
+    float a[TILE_FLOATS], a_low[TILE_FLOATS], b[TILE_FLOATS];
+} stage;
+
+typedef struct ring {
+    stage *stages;
+    gm_mbarrier *full, *split, *empty;
+} ring;
+
+/* What TF32 leaves of a float, rounded to TF32 itself: cut off, as the tensor cores would do it, it
+ * would be too small each time. An infinity leaves nothing. */
+GM_DEVICE float low_part(float x)
+{
+    uint32_t low;
+    asm("cvt.rna.tf32.f32 %0, %1;"
+        : "=r"(low)
+        : "f"(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)));
+    return isinf(x) ? 0.0f : __uint_as_float(low);
+}
+
+/* ---- loading and splitting ------------------------------------------------------------------- */
+
+GM_DEVICE void load_stage(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
+                          int64_t tile)
+{
+    const int slot = (int)(tile % TF32X3_STAGES), depth = (int)(tile * TF32X3_DEPTH);
+    stage *to = &r.stages[slot];
+    gm_mbarrier_expect(&r.full[slot], 2 * TILE_BYTES);
+    gm_tensor_load(to->a, &a.a, depth, (int)row, &r.full[slot]);
+    for (int box = 0; box < TF32X3_TILE / TF32X3_BOX; box++) {
+        gm_tensor_load(to->b + box * BOX_FLOATS, &a.b, (int)column + box * TF32X3_BOX, depth,
+                       &r.full[slot]);
+    }
+}
+
+GM_DEVICE void produce(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
+                       int64_t tiles)
+{
+    for (int64_t t = 0; threadIdx.x == 0 && t < tiles && t < TF32X3_STAGES; t++) {
+        load_stage(a, r, row, column, t);
+    }
+    for (int64_t t = 0; t < tiles; t++) {
+        const int slot = (int)(t % TF32X3_STAGES);
+        stage *of = &r.stages[slot];
+        gm_mbarrier_wait(&r.full[slot], (uint32_t)(t / TF32X3_STAGES & 1));
+#pragma unroll
+        for (int i = threadIdx.x; i < TILE_FLOATS / 4; i += PRODUCERS) {
+            float4 x = ((const float4 *)of->a)[i];
+            ((float4 *)of->a_low)[i] =
+                make_float4(low_part(x.x), low_part(x.y), low_part(x.z), low_part(x.w));
+        }
+        gm_tensor_fence(); /* the tensor cores will see it */
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            gm_mbarrier_arrive(&r.split[slot]);
+        }
+        /* The slot of the tile before, once it is empty. */
+        const int64_t next = t - 1 + TF32X3_STAGES;
+        if (threadIdx.x == 0 && t > 0 && next < tiles) {
+            const int64_t before = t - 1;
+            gm_mbarrier_wait(&r.empty[before % TF32X3_STAGES],
+                             (uint32_t)(before / TF32X3_STAGES & 1));
+            load_stage(a, r, row, column, next);
+        }
+        __syncwarp();
+    }
+}
+
+/* ---- multiplying ------------------------------------------------------------------------------
+ */
+
+/* This thread's two columns of B, from the first of its warp group's 64: where they are in a box.
+ */
+GM_DEVICE int box_of(int warp)
+{
+    return warp / 2;
+}
+
+GM_DEVICE int chunk_of(int warp, int g) /* of four floats */
+{
+    return (g >> 1 & 1) << 2 | (warp & 1) << 1 | g >> 2;
+}
+
+GM_DEVICE int column_of(int warp, int g)
+{
+    return box_of(warp) * TF32X3_BOX + chunk_of(warp, g) * 4 + (g & 1) * 2;
+}
+
+/* The fragments of B for all steps of a stage, high and low. */
+GM_DEVICE void load_fragments(const float *boxes, int warp, int lane,
+                              float (&high)[TF32X3_DEPTH / 8][4], float (&low)[TF32X3_DEPTH / 8][4])
+{
+    const int g = lane / 4, j = lane % 4, chunk = chunk_of(warp, g);
+    const float *box = boxes + box_of(warp) * BOX_FLOATS + (g & 1) * 2;
+#pragma unroll
+    for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            const int within =
+                j + 4 * half; /* row s * 8 + within, whose pieces are swizzled by it */
+            float2 pair =
+                *(const float2 *)(box + (s * 8 + within) * TF32X3_BOX + ((chunk ^ within) << 2));
+            high[s][2 * half] = pair.x;
+            high[s][2 * half + 1] = pair.y;
+            low[s][2 * half] = low_part(pair.x);
+            low[s][2 * half + 1] = low_part(pair.y);
+        }
+    }
+}
+
+/* The sum of this lane's element, or, where that is not finite, what FP32 makes of it: the lanes of
+ * the warp share the work, one such element after another. */
+GM_DEVICE float finite_or_again(const sgemm_args &p, int64_t row, int64_t column, float sum)
+{
+    const int lane = threadIdx.x % 32;
+    const bool again = !isfinite(sum) && row < p.a.lines && column < p.b.lines;
+    for (unsigned left = __ballot_sync(0xffffffffu, again); left != 0; left &= left - 1) {
+        const int whose = __ffs(left) - 1;
+        const float *x = p.a.data + __shfl_sync(0xffffffffu, row, whose) * p.a.line_stride;
+        const float *y = p.b.data + __shfl_sync(0xffffffffu, column, whose) * p.b.line_stride;
+        float whole = 0;
+#pragma unroll 4
+        for (int64_t k = lane; k < p.depth; k += 32) {
+            whole += x[k * p.a.depth_stride] * y[k * p.b.depth_stride];
+        }
+        for (int lanes = 16; lanes > 0; lanes /= 2) {
+            whole += __shfl_xor_sync(0xffffffffu, whole, lanes);
+        }
+        sum = lane == whose ? whole : sum;
+    }
+    return sum;
+}
+
+GM_DEVICE void store_pair(const sgemm_args &p, int64_t row, int64_t column, float left, float right)
+{
+    left = finite_or_again(p, row, column, left);
+    right = finite_or_again(p, row, column + 1, right);
+    if (row < p.a.lines && column + 1 < p.b.lines && p.beta == 0.0f && p.out_vectors) {
+        float *out = p.out + row * p.out_stride + column;
+        *(float2 *)out = make_float2(p.alpha * left, p.alpha * right);
+        return;
+    }
+    sgemm_store(p, row, column, left);
+    sgemm_store(p, row, column + 1, right);
+}
+
+GM_DEVICE void multiply(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
+                        int64_t tiles)
+{
+    const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
+    float sum[64], part[64];
+#pragma unroll
+    for (int i = 0; i < 64; i++) {
+        sum[i] = 0;
+        part[i] = 0;
+    }
+    for (int64_t t = 0; t < tiles; t++) {
+        const int slot = (int)(t % TF32X3_STAGES);
+        const uint32_t parity = (uint32_t)(t / TF32X3_STAGES & 1);
+        const stage *of = &r.stages[slot];
+        float high[TF32X3_DEPTH / 8][4], low[TF32X3_DEPTH / 8][4];
+
+        gm_mbarrier_wait(&r.full[slot], parity);
+        load_fragments(of->b + group * (GROUP_COLUMNS / TF32X3_BOX) * BOX_FLOATS, warp, lane, high,
+                       low);
+        gm_mbarrier_wait(&r.split[slot], parity);
+        const uint64_t a_high = gm_wgmma_describe(of->a), a_low = gm_wgmma_describe(of->a_low);
+        gm_wgmma_hold(part);
+        gm_wgmma_fence();
+        /* 8 steps are 32 bytes: 2 in a description. The small products first. */
+#pragma unroll
+        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+            gm_wgmma_tf32(part, low[s], a_high + 2 * s, s > 0);
+        }
+#pragma unroll
+        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+            gm_wgmma_tf32(part, high[s], a_low + 2 * s, 1);
+        }
+#pragma unroll
+        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+            gm_wgmma_tf32(part, high[s], a_high + 2 * s, 1);
+        }
+        gm_wgmma_commit();
+        gm_wgmma_wait();
+        gm_wgmma_hold(part);
+#pragma unroll
+        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+            gm_wgmma_hold(high[s]);
+            gm_wgmma_hold(low[s]);
+        }
+        if (threadIdx.x % 128 == 0) {
+            gm_mbarrier_arrive(&r.empty[slot]);
+        }
+#pragma unroll
+        for (int i = 0; i < 64; i++) {
+            sum[i] += part[i];
+        }
+    }
+    /* Row g of the product is this thread's first column of C, row g + 8 its second. */
+    const int64_t at = column + group * GROUP_COLUMNS + column_of(warp, lane / 4);
+#pragma unroll
+    for (int i = 0; i < 16; i++) {
+        const int64_t first = row + 8 * i + lane % 4 * 2;
+        store_pair(a.product, first, at, sum[4 * i], sum[4 * i + 2]);
+        store_pair(a.product, first + 1, at, sum[4 * i + 1], sum[4 * i + 3]);
+    }
+}
+
+#endif
+
+GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_tf32x3_args, TF32X3_THREADS, 1)
+{
+#if GM_HAS_WGMMA
+    GM_DYNAMIC_SHARED(stage, stages);
+    gm_mbarrier *barriers = (gm_mbarrier *)(stages + TF32X3_STAGES);
+    const ring r = {stages, barriers, barriers + TF32X3_STAGES, barriers + 2 * TF32X3_STAGES};
+    const int64_t tiles = (a.product.depth + TF32X3_DEPTH - 1) / TF32X3_DEPTH;
+    int64_t row, column;
+
+    sgemm_find_tile(a.product, TF32X3_TILE, TF32X3_TILE, &row, &column);
+    if (threadIdx.x == 0) {
+        for (int slot = 0; slot < TF32X3_STAGES; slot++) {
+            gm_mbarrier_init_count(&r.full[slot], 1);
+            gm_mbarrier_init_count(&r.split[slot], PRODUCERS / 32);
+            gm_mbarrier_init_count(&r.empty[slot], 2);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < PRODUCERS) {
+        gm_fewer_registers<40>();
+        produce(a, r, row, column, tiles);
+    } else {
+        gm_more_registers<232>();
+        multiply(a, r, row, column, tiles);
+    }
+#else
+    (void)a; /* the row says what has no such instructions */
+#endif
+}
