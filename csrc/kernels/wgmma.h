@@ -76,11 +76,11 @@ GM_DEVICE void gm_wgmma_commit(void)
 #endif
 }
 
-/* Until all products are done. */
-GM_DEVICE void gm_wgmma_wait(void)
+/* Until all products are done but those of the last `pending` commits. */
+template <int pending> GM_DEVICE void gm_wgmma_wait(void)
 {
 #if GM_HAS_WGMMA
-    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 #endif
 }
 

@@ -3,17 +3,18 @@
  *
  * Follows  hide_global_latency.
  * Idea     a tensor core multiplies numbers of 11 bits. A float is one of these, high, and a rest,
- *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is 2^-22 of it.
- *          Three products on units that are seven times as fast.
+ *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is 2^-22 of it,
+ *          if both are rounded to nearest. Three products on units that are seven times as fast.
  * Sum      the tensor cores do not round to nearest, so that their error grows with the length of
- *          a sum. Each 32 steps begin from 0, and are added up in registers, in FP32.
- * Roles    one warp group has the copy engine fetch tiles, and writes the low parts of A beside
- *          them; two others multiply. C is computed transposed: the operand in registers is B, for
- *          the one in shared memory has to run along the depth, and A's rows do.
+ *          a sum. Each 64 steps begin from 0, and are added up in registers, in FP32.
+ * Roles    of one warp group, a warp has the copy engine fetch tiles, and the others split those of
+ *          A. Two groups multiply; while the tensor cores do, each splits its part of the next tile
+ *          of B. C is computed transposed: the operand in registers is B, for the one in shared
+ *          memory has to run along the depth, and A's rows do.
  * Banks    a lane needs two columns of B at steps j and j + 4. Which columns a row of the product
  *          stands for is free: they are chosen so that half a warp's loads fill all 32 banks.
- * Special  high times low makes NaN of an infinity. A sum that is not finite is computed again, in
- *          FP32, by the lanes of its warp.
+ * Special  high and low parts make NaN of an infinity. A sum that is not finite is computed again,
+ *          in FP32, by the lanes of its warp.
  * Limits   rests below the smallest normal float are lost: numbers under 2^-113 have TF32's
  *          accuracy.
  * Machine  UTMALDG.2D, HGMMA.64x128x8.F32.TF32
@@ -26,6 +27,7 @@
 
 enum {
     PRODUCERS = 128, /* threads of the first warp group */
+    SPLITTERS = 96,  /* all of its warps but the first */
     GROUP_COLUMNS = 64,
     TILE_FLOATS = TF32X3_TILE * TF32X3_DEPTH,
     BOX_FLOATS = TF32X3_BOX * TF32X3_DEPTH,
@@ -41,15 +43,17 @@ typedef struct ring {
     gm_mbarrier *full, *split, *empty;
 } ring;
 
-/* What TF32 leaves of a float, rounded to TF32 itself: cut off, as the tensor cores would do it, it
- * would be too small each time. An infinity leaves nothing. */
-GM_DEVICE float low_part(float x)
+/* To the nearest number of TF32, by arithmetic of integers: conversions are four times as slow. */
+GM_DEVICE float high_part(float x)
 {
-    uint32_t low;
-    asm("cvt.rna.tf32.f32 %0, %1;"
-        : "=r"(low)
-        : "f"(x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)));
-    return isinf(x) ? 0.0f : __uint_as_float(low);
+    return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
+}
+
+/* What that leaves of a float. The tensor cores cut off what TF32 has no bits for; with half a unit
+ * of its last bit added, that is rounding. */
+GM_DEVICE float low_part(float x, float high)
+{
+    return __uint_as_float(__float_as_uint(x - high) + 0x1000u);
 }
 
 /* ---- loading and splitting ------------------------------------------------------------------- */
@@ -67,36 +71,40 @@ GM_DEVICE void load_stage(const sgemm_tf32x3_args &a, const ring &r, int64_t row
     }
 }
 
-GM_DEVICE void produce(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
-                       int64_t tiles)
+/* One thread: tiles into slots, as they become empty. */
+GM_DEVICE void load_tiles(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
+                          int64_t tiles)
 {
-    for (int64_t t = 0; threadIdx.x == 0 && t < tiles && t < TF32X3_STAGES; t++) {
+    for (int64_t t = 0; t < tiles; t++) {
+        const int64_t round = t / TF32X3_STAGES;
+        if (round > 0) {
+            gm_mbarrier_wait(&r.empty[t % TF32X3_STAGES], (uint32_t)(round - 1 & 1));
+        }
         load_stage(a, r, row, column, t);
     }
+}
+
+/* Each float of A becomes its high part; the low ones lie beside. */
+GM_DEVICE void split_tiles(const ring &r, int64_t tiles)
+{
     for (int64_t t = 0; t < tiles; t++) {
         const int slot = (int)(t % TF32X3_STAGES);
-        stage *of = &r.stages[slot];
+        float4 *x = (float4 *)r.stages[slot].a, *low = (float4 *)r.stages[slot].a_low;
         gm_mbarrier_wait(&r.full[slot], (uint32_t)(t / TF32X3_STAGES & 1));
-#pragma unroll
-        for (int i = threadIdx.x; i < TILE_FLOATS / 4; i += PRODUCERS) {
-            float4 x = ((const float4 *)of->a)[i];
-            ((float4 *)of->a_low)[i] =
-                make_float4(low_part(x.x), low_part(x.y), low_part(x.z), low_part(x.w));
+#pragma unroll 4
+        for (int i = threadIdx.x - 32; i < TILE_FLOATS / 4; i += SPLITTERS) {
+            float4 v = x[i];
+            float4 high =
+                make_float4(high_part(v.x), high_part(v.y), high_part(v.z), high_part(v.w));
+            x[i] = high;
+            low[i] = make_float4(low_part(v.x, high.x), low_part(v.y, high.y),
+                                 low_part(v.z, high.z), low_part(v.w, high.w));
         }
         gm_tensor_fence(); /* the tensor cores will see it */
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
             gm_mbarrier_arrive(&r.split[slot]);
         }
-        /* The slot of the tile before, once it is empty. */
-        const int64_t next = t - 1 + TF32X3_STAGES;
-        if (threadIdx.x == 0 && t > 0 && next < tiles) {
-            const int64_t before = t - 1;
-            gm_mbarrier_wait(&r.empty[before % TF32X3_STAGES],
-                             (uint32_t)(before / TF32X3_STAGES & 1));
-            load_stage(a, r, row, column, next);
-        }
-        __syncwarp();
     }
 }
 
@@ -120,12 +128,19 @@ GM_DEVICE int column_of(int warp, int g)
     return box_of(warp) * TF32X3_BOX + chunk_of(warp, g) * 4 + (g & 1) * 2;
 }
 
-/* The fragments of B for all steps of a stage, high and low. */
-GM_DEVICE void load_fragments(const float *boxes, int warp, int lane,
-                              float (&high)[TF32X3_DEPTH / 8][4], float (&low)[TF32X3_DEPTH / 8][4])
+/* A thread's part of a tile of B, for each 8 steps of the sum. */
+typedef struct fragments {
+    float high[TF32X3_DEPTH / 8][4], low[TF32X3_DEPTH / 8][4];
+} fragments;
+
+GM_DEVICE void load_fragments(const ring &r, int64_t tile, fragments &f)
 {
+    const int slot = (int)(tile % TF32X3_STAGES), group = threadIdx.x / 128 - 1;
+    const int warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     const int g = lane / 4, j = lane % 4, chunk = chunk_of(warp, g);
-    const float *box = boxes + box_of(warp) * BOX_FLOATS + (g & 1) * 2;
+    const float *box = r.stages[slot].b + (g & 1) * 2 +
+                       (group * (GROUP_COLUMNS / TF32X3_BOX) + box_of(warp)) * BOX_FLOATS;
+    gm_mbarrier_wait(&r.full[slot], (uint32_t)(tile / TF32X3_STAGES & 1));
 #pragma unroll
     for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
 #pragma unroll
@@ -134,11 +149,59 @@ GM_DEVICE void load_fragments(const float *boxes, int warp, int lane,
                 j + 4 * half; /* row s * 8 + within, whose pieces are swizzled by it */
             float2 pair =
                 *(const float2 *)(box + (s * 8 + within) * TF32X3_BOX + ((chunk ^ within) << 2));
-            high[s][2 * half] = pair.x;
-            high[s][2 * half + 1] = pair.y;
-            low[s][2 * half] = low_part(pair.x);
-            low[s][2 * half + 1] = low_part(pair.y);
+            f.high[s][2 * half] = high_part(pair.x);
+            f.high[s][2 * half + 1] = high_part(pair.y);
+            f.low[s][2 * half] = low_part(pair.x, f.high[s][2 * half]);
+            f.low[s][2 * half + 1] = low_part(pair.y, f.high[s][2 * half + 1]);
         }
+    }
+}
+
+/* Asks the tensor cores for a tile's products, the small ones first; part = or += them. */
+GM_DEVICE void begin_products(const ring &r, int64_t tile, const fragments &f, bool accumulate,
+                              float (&part)[64])
+{
+    const int slot = (int)(tile % TF32X3_STAGES);
+    const uint64_t high = gm_wgmma_describe(r.stages[slot].a);
+    const uint64_t low = gm_wgmma_describe(r.stages[slot].a_low);
+
+    gm_mbarrier_wait(&r.split[slot], (uint32_t)(tile / TF32X3_STAGES & 1));
+    gm_wgmma_fence();
+    /* 8 steps are 32 bytes: 2 in a description. */
+#pragma unroll
+    for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+        gm_wgmma_tf32(part, f.low[s], high + 2 * s, accumulate || s > 0);
+    }
+#pragma unroll
+    for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+        gm_wgmma_tf32(part, f.high[s], low + 2 * s, 1);
+    }
+#pragma unroll
+    for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+        gm_wgmma_tf32(part, f.high[s], high + 2 * s, 1);
+    }
+    gm_wgmma_commit();
+}
+
+/* The tensor cores are done with a tile and the registers that they read of it. */
+GM_DEVICE void end_products(const ring &r, int64_t tile, fragments &f)
+{
+#pragma unroll
+    for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
+        gm_wgmma_hold(f.high[s]);
+        gm_wgmma_hold(f.low[s]);
+    }
+    if (threadIdx.x % 128 == 0) {
+        gm_mbarrier_arrive(&r.empty[tile % TF32X3_STAGES]);
+    }
+}
+
+GM_DEVICE void add_up(float (&sum)[64], float (&part)[64])
+{
+    gm_wgmma_hold(part);
+#pragma unroll
+    for (int i = 0; i < 64; i++) {
+        sum[i] += part[i];
     }
 }
 
@@ -183,52 +246,41 @@ GM_DEVICE void multiply(const sgemm_tf32x3_args &a, const ring &r, int64_t row, 
 {
     const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     float sum[64], part[64];
+    fragments even, odd;
 #pragma unroll
     for (int i = 0; i < 64; i++) {
         sum[i] = 0;
         part[i] = 0;
     }
-    for (int64_t t = 0; t < tiles; t++) {
-        const int slot = (int)(t % TF32X3_STAGES);
-        const uint32_t parity = (uint32_t)(t / TF32X3_STAGES & 1);
-        const stage *of = &r.stages[slot];
-        float high[TF32X3_DEPTH / 8][4], low[TF32X3_DEPTH / 8][4];
-
-        gm_mbarrier_wait(&r.full[slot], parity);
-        load_fragments(of->b + group * (GROUP_COLUMNS / TF32X3_BOX) * BOX_FLOATS, warp, lane, high,
-                       low);
-        gm_mbarrier_wait(&r.split[slot], parity);
-        const uint64_t a_high = gm_wgmma_describe(of->a), a_low = gm_wgmma_describe(of->a_low);
+    if (tiles > 0) {
+        load_fragments(r, 0, even);
+    }
+    int64_t t = 0;
+    for (; t + 2 < tiles; t += 2) {
         gm_wgmma_hold(part);
-        gm_wgmma_fence();
-        /* 8 steps are 32 bytes: 2 in a description. The small products first. */
-#pragma unroll
-        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
-            gm_wgmma_tf32(part, low[s], a_high + 2 * s, s > 0);
-        }
-#pragma unroll
-        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
-            gm_wgmma_tf32(part, high[s], a_low + 2 * s, 1);
-        }
-#pragma unroll
-        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
-            gm_wgmma_tf32(part, high[s], a_high + 2 * s, 1);
-        }
-        gm_wgmma_commit();
-        gm_wgmma_wait();
+        begin_products(r, t, even, false, part);
+        load_fragments(r, t + 1, odd);
+        begin_products(r, t + 1, odd, true, part);
+        gm_wgmma_wait<1>();
+        end_products(r, t, even);
+        load_fragments(r, t + 2, even);
+        gm_wgmma_wait<0>();
+        end_products(r, t + 1, odd);
+        add_up(sum, part);
+    }
+    if (t < tiles) { /* one or two more */
         gm_wgmma_hold(part);
-#pragma unroll
-        for (int s = 0; s < TF32X3_DEPTH / 8; s++) {
-            gm_wgmma_hold(high[s]);
-            gm_wgmma_hold(low[s]);
-        }
-        if (threadIdx.x % 128 == 0) {
-            gm_mbarrier_arrive(&r.empty[slot]);
-        }
-#pragma unroll
-        for (int i = 0; i < 64; i++) {
-            sum[i] += part[i];
-        }
+        begin_products(r, t, even, false, part);
+        gm_wgmma_wait<0>();
+        end_products(r, t, even);
+        add_up(sum, part);
+    }
+    if (t + 1 < tiles) {
+        load_fragments(r, t + 1, odd);
+        begin_products(r, t + 1, odd, false, part);
+        gm_wgmma_wait<0>();
+        end_products(r, t + 1, odd);
+        add_up(sum, part);
     }
     /* Row g of the product is this thread's first column of C, row g + 8 its second. */
     const int64_t at = column + group * GROUP_COLUMNS + column_of(warp, lane / 4);
@@ -255,14 +307,18 @@ GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_tf32x3_args, TF32X3_THREADS, 1)
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < TF32X3_STAGES; slot++) {
             gm_mbarrier_init_count(&r.full[slot], 1);
-            gm_mbarrier_init_count(&r.split[slot], PRODUCERS / 32);
+            gm_mbarrier_init_count(&r.split[slot], SPLITTERS / 32);
             gm_mbarrier_init_count(&r.empty[slot], 2);
         }
     }
     __syncthreads();
     if (threadIdx.x < PRODUCERS) {
         gm_fewer_registers<40>();
-        produce(a, r, row, column, tiles);
+        if (threadIdx.x == 0) {
+            load_tiles(a, r, row, column, tiles);
+        } else if (threadIdx.x >= 32) {
+            split_tiles(r, tiles);
+        }
     } else {
         gm_more_registers<232>();
         multiply(a, r, row, column, tiles);
