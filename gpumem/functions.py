@@ -1076,6 +1076,9 @@ def sgemm(
 
     Notes
     -----
+    ``tf32x3`` is as exact as the others from some hundred terms of a sum on, but for numbers below
+    2**-113, which have 11 bits there; "auto" does not take it.
+
     The variants, each with the idea that it adds:
 
     {variants}

@@ -666,6 +666,10 @@ def test_results_beyond_32_bits(variant, shape, rng):
             gm.copy(there[: part.size], out=part)
     out = gm.DeviceArray((m, n), "f4", backend="cuda")
     out.fill_bytes(0xA5)
+    if variant.name == "tf32x3" and m > 2**31 - 1:
+        with pytest.raises(ValueError, match=r"tf32x3 takes sides of up to 2147483647"):
+            variant(a, b, out=out)
+        return
     variant(a, b, out=out)
     rows = {0, m - 1, m // 2, *rng.integers(0, m, 20).tolist()}
     whole_b = b.to_host() if b.size < 2**28 else None

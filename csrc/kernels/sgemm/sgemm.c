@@ -160,7 +160,8 @@ static gm_status check_pitches(const gm_variant *variant, const gm_call *call)
 
 static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    enum { GROUP = 16 }; /* of two blocks each on some 130 multiprocessors: 16 x 16 tiles */
+    /* Some 130 multiprocessors have two blocks each, 16 x 16 tiles, or one: 8 x 16 of them. */
+    const int group = variant->launch == launch_tf32x3 ? 8 : 16;
     sgemm_args *args = (sgemm_args *)plan->args;
     const gm_array *c = &call->in[C], *out = &call->out;
     *args = (sgemm_args){
@@ -193,7 +194,7 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     }
     args->tiles_x = divide_up(out->shape[1], variant->tile.x);
     args->tiles_y = divide_up(out->shape[0], variant->tile.y);
-    args->group = (int)(args->tiles_y < GROUP ? args->tiles_y : GROUP);
+    args->group = (int)(args->tiles_y < group ? args->tiles_y : group);
     if (variant->launch == launch_tf32x3 &&
         (args->depth > INT32_MAX || args->a.lines > INT32_MAX || args->b.lines > INT32_MAX)) {
         return gm_fail(GM_ERROR_VALUE,

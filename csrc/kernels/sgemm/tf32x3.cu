@@ -6,7 +6,7 @@
  *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is 2^-22 of it,
  *          if both are rounded to nearest. Three products on units that are seven times as fast.
  * Sum      the tensor cores do not round to nearest, so that their error grows with the length of
- *          a sum. Each 64 steps begin from 0, and are added up in registers, in FP32.
+ *          a sum. Each 128 steps begin from 0, and are added up in registers, in FP32.
  * Roles    of one warp group, a warp has the copy engine fetch tiles, and the others split those of
  *          A. Two groups multiply; while the tensor cores do, each splits its part of the next tile
  *          of B. C is computed transposed: the operand in registers is B, for the one in shared
@@ -32,6 +32,7 @@ enum {
     TILE_FLOATS = TF32X3_TILE * TF32X3_DEPTH,
     BOX_FLOATS = TF32X3_BOX * TF32X3_DEPTH,
     TILE_BYTES = TILE_FLOATS * 4,
+    TOGETHER = 4, /* tiles whose products the tensor cores add up, an even number */
 };
 
 typedef struct stage {
@@ -246,41 +247,40 @@ GM_DEVICE void multiply(const sgemm_tf32x3_args &a, const ring &r, int64_t row, 
 {
     const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     float sum[64], part[64];
-    fragments even, odd;
+    fragments f[2]; /* of even and odd tiles */
 #pragma unroll
     for (int i = 0; i < 64; i++) {
         sum[i] = 0;
         part[i] = 0;
     }
     if (tiles > 0) {
-        load_fragments(r, 0, even);
+        load_fragments(r, 0, f[0]);
     }
     int64_t t = 0;
-    for (; t + 2 < tiles; t += 2) {
+    for (; t + TOGETHER < tiles; t += TOGETHER) {
         gm_wgmma_hold(part);
-        begin_products(r, t, even, false, part);
-        load_fragments(r, t + 1, odd);
-        begin_products(r, t + 1, odd, true, part);
-        gm_wgmma_wait<1>();
-        end_products(r, t, even);
-        load_fragments(r, t + 2, even);
+        begin_products(r, t, f[0], false, part);
+#pragma unroll
+        for (int i = 1; i < TOGETHER; i++) {
+            load_fragments(r, t + i, f[i % 2]);
+            begin_products(r, t + i, f[i % 2], true, part);
+            gm_wgmma_wait<1>();
+            end_products(r, t + i - 1, f[(i - 1) % 2]);
+        }
+        load_fragments(r, t + TOGETHER, f[0]);
         gm_wgmma_wait<0>();
-        end_products(r, t + 1, odd);
+        end_products(r, t + TOGETHER - 1, f[1]);
         add_up(sum, part);
     }
-    if (t < tiles) { /* one or two more */
+    for (; t < tiles; t++) {
         gm_wgmma_hold(part);
-        begin_products(r, t, even, false, part);
+        begin_products(r, t, f[0], false, part);
         gm_wgmma_wait<0>();
-        end_products(r, t, even);
+        end_products(r, t, f[0]);
         add_up(sum, part);
-    }
-    if (t + 1 < tiles) {
-        load_fragments(r, t + 1, odd);
-        begin_products(r, t + 1, odd, false, part);
-        gm_wgmma_wait<0>();
-        end_products(r, t + 1, odd);
-        add_up(sum, part);
+        if (t + 1 < tiles) {
+            load_fragments(r, t + 1, f[0]);
+        }
     }
     /* Row g of the product is this thread's first column of C, row g + 8 its second. */
     const int64_t at = column + group * GROUP_COLUMNS + column_of(warp, lane / 4);
