@@ -555,7 +555,7 @@ def test_matmul_is_sgemm_without_the_rest(backend, rng):
         ((1, 5000, 100), "naive"),
         ((5000, 8, 100), "naive"),
         ((64, 64, 100), "vec4"),
-        ((2048, 2048, 1), "warp_tile"),
+        ((2048, 2048, 1), "hide_global_latency"),
     ],
     ids=str,
 )

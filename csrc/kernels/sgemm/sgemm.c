@@ -101,7 +101,7 @@ static int64_t count_tiles(const gm_call *call, const char *name)
  * would be idle. */
 static const gm_variant *sgemm_choose(const gm_call *call)
 {
-    static const char *const large[] = {"warp_tile", "vec4", NULL};
+    static const char *const large[] = {"hide_global_latency", "vec4", NULL};
     static const char *const small[] = {"vec4", NULL};
     static const char *const none[] = {NULL};
     int64_t rows = call->out.shape[0], columns = call->out.shape[1];
@@ -109,7 +109,7 @@ static const gm_variant *sgemm_choose(const gm_call *call)
     if (narrow <= 8) {
         return gm_first_that_fits(call, none, "naive");
     }
-    bool enough = 8 * count_tiles(call, "warp_tile") >= call->device->multiprocessors;
+    bool enough = 8 * count_tiles(call, "hide_global_latency") >= call->device->multiprocessors;
     return gm_first_that_fits(call, enough ? large : small, "naive");
 }
 
