@@ -2,10 +2,10 @@
  * polynomial / constant: the coefficients in constant memory.
  *
  * Follows  shared.
- * Idea     constant memory has a cache of its own that hands one word to all lanes at once. Where the
- *          place is known when the kernel is compiled, as it is for the 16 lowest terms here, one
- *          load serves the warp and its result is in a register of the warp; the others are loaded
- *          by each lane, with an index.
+ * Idea     constant memory has a cache of its own that hands one word to all lanes at once.
+ *          Where the place is known when the kernel is compiled, as it is for the 16 lowest
+ *          terms here, one load serves the warp and its result is in a register of the warp;
+ *          the others are loaded by each lane, with an index.
  * Machine  ULDC and FFMA; LDC
  */
 #include "polynomial.h"

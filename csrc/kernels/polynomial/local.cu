@@ -4,8 +4,9 @@
  * Follows  global.
  * Idea     a thread's own array looks like registers, but registers have no index: the array is in
  *          local memory, which is global memory that lies in the order of the threads.
- * Cost     a copy of the coefficients per thread, and a load each time. attributes() shows the
- * bytes. Machine  STL, LDL
+ * Cost     a copy of the coefficients per thread, and a load each time. attributes() shows
+ *          the bytes.
+ * Machine  STL, LDL
  */
 #include "polynomial.h"
 

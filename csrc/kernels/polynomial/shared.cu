@@ -2,8 +2,9 @@
  * polynomial / shared: a copy of the coefficients per block, in shared memory.
  *
  * Follows  global.
- * Idea     the block's threads fetch them together, once. All lanes then read one word, which a
- * bank hands to all of them in one pass. Machine  LDS
+ * Idea     the block's threads fetch them together, once. All lanes then read one word, which
+ *          a bank hands to all of them in one pass.
+ * Machine  LDS
  */
 #include "polynomial.h"
 
