@@ -17,6 +17,23 @@ typedef enum gm_direction {
     GM_WITHIN,
 } gm_direction;
 
+/* Where an array of the host lies, and who can reach it. */
+typedef enum gm_memory_kind {
+    GM_PAGEABLE,       /* the host's own: the device cannot reach it */
+    GM_PINNED,         /* page-locked: the copy engines read and write it directly, */
+    GM_WRITE_COMBINED, /* past the host's caches: fast to write in order, slow to read, */
+    GM_MAPPED,         /* and meant for kernels that use it where it is, over the bus */
+    GM_MANAGED,        /* its pages move to whoever touches them */
+    GM_MEMORY_KINDS,
+} gm_memory_kind;
+
+/* Of memory that is kept to be used again. */
+typedef struct gm_pool_figures {
+    int64_t reserved_bytes; /* held, in use or not */
+    int64_t used_bytes;
+    int64_t limit_bytes; /* what is not in use is given back beyond this */
+} gm_pool_figures;
+
 /* What a device is. A figure that the backend does not have is 0. */
 struct gm_figures {
     char name[256];
@@ -68,6 +85,16 @@ struct gm_backend {
     /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
     gm_status (*allocate)(int64_t bytes, void **address);
     void (*release)(void *address);
+    /* Memory released by those who used it, and kept; pool_trim gives it back. */
+    gm_status (*pool)(gm_pool_figures *figures);
+    gm_status (*pool_trim)(void);
+    /* Host memory of any kind but GM_PAGEABLE, aligned to 4096 bytes; see memory/memory.h. */
+    gm_status (*host_allocate)(gm_memory_kind kind, int64_t bytes, void **address);
+    void (*host_release)(gm_memory_kind kind, void *address);
+    /* The kind of memory that others allocated; GM_PAGEABLE when the device does not know it. */
+    gm_memory_kind (*host_kind)(const void *address);
+    /* Asks for managed memory to be on the device, or on the host, once the stream is there. */
+    gm_status (*migrate)(void *address, int64_t bytes, bool to_device, gm_stream stream);
     /* Asynchronous on stream where the memory allows it; call wait before touching host memory. */
     gm_status (*copy)(void *to, const void *from, int64_t bytes, gm_direction direction,
                       gm_stream stream);

@@ -42,6 +42,35 @@ static void ignore(void *handle)
     (void)handle;
 }
 
+static gm_status pool(gm_pool_figures *figures)
+{
+    (void)figures;
+    return refuse();
+}
+
+static gm_status host_allocate(gm_memory_kind kind, int64_t bytes, void **address)
+{
+    (void)kind, (void)bytes, (void)address;
+    return refuse();
+}
+
+static void host_release(gm_memory_kind kind, void *address)
+{
+    (void)kind, (void)address;
+}
+
+static gm_memory_kind host_kind(const void *address)
+{
+    (void)address;
+    return GM_PAGEABLE;
+}
+
+static gm_status migrate(void *address, int64_t bytes, bool to_device, gm_stream stream)
+{
+    (void)address, (void)bytes, (void)to_device, (void)stream;
+    return refuse();
+}
+
 static gm_status copy(void *to, const void *from, int64_t bytes, gm_direction direction,
                       gm_stream stream)
 {
@@ -158,6 +187,12 @@ const gm_backend gm_cuda = {
     .memory = memory,
     .allocate = allocate,
     .release = ignore,
+    .pool = pool,
+    .pool_trim = refuse,
+    .host_allocate = host_allocate,
+    .host_release = host_release,
+    .host_kind = host_kind,
+    .migrate = migrate,
     .copy = copy,
     .fill = fill,
     .launch = launch,

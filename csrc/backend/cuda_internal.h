@@ -66,9 +66,17 @@ void gm_cuda_unlock(void);
 gm_status gm_cuda_memory(int64_t *free_bytes, int64_t *total_bytes);
 gm_status gm_cuda_allocate(int64_t bytes, void **address);
 void gm_cuda_release(void *address);
+gm_status gm_cuda_pool(gm_pool_figures *figures);
+gm_status gm_cuda_pool_trim(void);
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
                        gm_stream stream);
 gm_status gm_cuda_fill(void *to, int byte, int64_t bytes, gm_stream stream);
+
+/* cuda_host.c */
+gm_status gm_cuda_host_allocate(gm_memory_kind kind, int64_t bytes, void **address);
+void gm_cuda_host_release(gm_memory_kind kind, void *address);
+gm_memory_kind gm_cuda_host_kind(const void *address);
+gm_status gm_cuda_migrate(void *address, int64_t bytes, bool to_device, gm_stream stream);
 
 /* cuda_launch.c */
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);

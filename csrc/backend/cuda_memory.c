@@ -11,7 +11,9 @@ static gm_status learn_pool(gm_cuda_device *device)
     CHECK(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device->index));
     if (supported) {
         /* Freed memory stays in the pool: giving it back to the driver costs milliseconds. */
-        uint64_t keep = UINT64_MAX;
+        size_t available, total;
+        CHECK(cudaMemGetInfo(&available, &total));
+        uint64_t keep = total / 2; /* so much at most: others use the device as well */
         cudaMemPool_t pool;
         CHECK(cudaDeviceGetDefaultMemPool(&pool, device->index));
         CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
@@ -145,6 +147,35 @@ void gm_cuda_release(void *address)
     if (error != cudaSuccess) {
         cudaGetLastError();
     }
+}
+
+gm_status gm_cuda_pool(gm_pool_figures *figures)
+{
+    gm_cuda_device *device;
+    uint64_t reserved, used, limit;
+
+    *figures = (gm_pool_figures){0};
+    TRY(gm_cuda_here(&device));
+    TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
+    if (device->pool != NULL) {
+        CHECK(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+        CHECK(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrUsedMemCurrent, &used));
+        CHECK(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &limit));
+        *figures = (gm_pool_figures){(int64_t)reserved, (int64_t)used, (int64_t)limit};
+    }
+    return GM_OK;
+}
+
+gm_status gm_cuda_pool_trim(void)
+{
+    gm_cuda_device *device;
+    TRY(gm_cuda_here(&device));
+    TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
+    if (device->pool != NULL) {
+        CHECK(cudaStreamSynchronize(cudaStreamLegacy)); /* what is released there, is by then */
+        CHECK(cudaMemPoolTrimTo(device->pool, 0));
+    }
+    return GM_OK;
 }
 
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -70,6 +71,66 @@ static gm_status sim_figures(int device, const gm_figures **result)
 {
     (void)device;
     *result = &figures;
+    return GM_OK;
+}
+
+/* Of memory that is the host's, and in the same list. */
+static atomic_llong host_bytes;
+
+static void sim_release(void *address)
+{
+    gm_memory_release(address);
+}
+
+/* Nothing is kept: malloc does that. */
+static gm_status sim_pool(gm_pool_figures *pool)
+{
+    int count;
+    *pool = (gm_pool_figures){0};
+    gm_region *regions = gm_memory_snapshot(&count);
+    if (!regions) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
+    }
+    for (int i = 0; i < count; i++) {
+        pool->used_bytes += (int64_t)(regions[i].end - regions[i].begin);
+    }
+    free(regions);
+    pool->used_bytes -= atomic_load(&host_bytes);
+    pool->reserved_bytes = pool->used_bytes;
+    return GM_OK;
+}
+
+static gm_status sim_pool_trim(void)
+{
+    return GM_OK;
+}
+
+/* All memory is the host's; of these kinds, the kernels may reach it as well. */
+static gm_status sim_host_allocate(gm_memory_kind kind, int64_t bytes, void **address)
+{
+    (void)kind;
+    gm_status status = gm_memory_allocate(bytes, address);
+    if (status == GM_OK) {
+        atomic_fetch_add(&host_bytes, bytes);
+    }
+    return status;
+}
+
+static void sim_host_release(gm_memory_kind kind, void *address)
+{
+    (void)kind;
+    atomic_fetch_sub(&host_bytes, gm_memory_release(address));
+}
+
+static gm_memory_kind sim_host_kind(const void *address)
+{
+    (void)address;
+    return GM_PAGEABLE;
+}
+
+static gm_status sim_migrate(void *address, int64_t bytes, bool to_device, gm_stream stream)
+{
+    (void)address, (void)bytes, (void)to_device, (void)stream;
     return GM_OK;
 }
 
@@ -238,7 +299,13 @@ const gm_backend gm_sim = {
     .figures = sim_figures,
     .memory = gm_memory_figures,
     .allocate = gm_memory_allocate,
-    .release = gm_memory_release,
+    .release = sim_release,
+    .pool = sim_pool,
+    .pool_trim = sim_pool_trim,
+    .host_allocate = sim_host_allocate,
+    .host_release = sim_host_release,
+    .host_kind = sim_host_kind,
+    .migrate = sim_migrate,
     .copy = sim_copy,
     .fill = sim_fill,
     .launch = sim_launch,

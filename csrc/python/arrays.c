@@ -39,6 +39,33 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend)
     return 0;
 }
 
+int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
+{
+    if (object == Py_None) { /* NumPy before 2.4 takes it for () */
+        PyErr_SetString(PyExc_TypeError, "shape must be an int or a sequence of ints, not None");
+        return -1;
+    }
+    return PyArray_IntpConverter(object, shape) ? 0 : -1;
+}
+
+int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_t *bytes)
+{
+    /* NumPy gives strings without a size the size of one character, 4 bytes at most. */
+    *bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 4;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] < 0) {
+            PyErr_Format(PyExc_ValueError, "shape has the negative dimension %zd", shape[d]);
+            return -1;
+        }
+        if (!gm_multiply(*bytes, shape[d], bytes)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "shape is too large: its byte count does not fit in 63 bits");
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
 {
     *stream = NULL;

@@ -67,18 +67,9 @@ static gm_device_array *wrap(gm_memory_object *memory, PyArrayObject *layout)
 gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *dtype, int ndim,
                                      const npy_intp *shape)
 {
-    /* NumPy gives strings without a size the size of one character, 4 bytes at most. */
-    int64_t bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 4;
-    for (int d = 0; d < ndim; d++) {
-        if (shape[d] < 0) {
-            PyErr_Format(PyExc_ValueError, "shape has the negative dimension %zd", shape[d]);
-            return NULL;
-        }
-        if (!gm_multiply(bytes, shape[d], &bytes)) {
-            PyErr_SetString(PyExc_ValueError,
-                            "shape is too large: its byte count does not fit in 63 bits");
-            return NULL;
-        }
+    int64_t bytes;
+    if (gm_count_bytes(dtype, ndim, shape, &bytes) < 0) {
+        return NULL;
     }
     gm_memory_object *memory = memory_new(backend, bytes);
     if (!memory) {
@@ -113,11 +104,7 @@ static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keyword
                                      PyArray_DescrConverter, &dtype, &backend_name)) {
         goto done;
     }
-    if (shape_object == Py_None) { /* NumPy before 2.4 takes it for () */
-        PyErr_SetString(PyExc_TypeError, "shape must be an int or a sequence of ints, not None");
-        goto done;
-    }
-    if (!PyArray_IntpConverter(shape_object, &shape)) {
+    if (gm_parse_shape(shape_object, &shape) < 0) {
         goto done;
     }
     if (!dtype) {

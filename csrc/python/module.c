@@ -59,6 +59,44 @@ static PyMethodDef functions[] = {
      "TypeError\n    The dtype refers to Python's memory, or is byte-swapped.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
      "UnavailableError\n    The backend is not here."},
+    {"empty", KEYWORDS(gm_core_empty),
+     "empty(shape, dtype=float32, *, kind='pageable', backend=None)\n--\n\n"
+     "Return a new ndarray, uninitialised, on host memory of a kind.\n\n"
+     "Parameters\n----------\n"
+     "shape : int or tuple of ints\n"
+     "dtype : data-type, optional\n"
+     "    Any dtype of plain bytes in native order; float32 unless given.\n"
+     "kind : {'pageable', 'pinned', 'write_combined', 'mapped', 'managed'}, optional\n"
+     "    'pageable' is NumPy's own. 'pinned' is page-locked: it goes over the bus directly, at\n"
+     "    full speed. 'write_combined' is pinned past the host's caches: good to fill in order,\n"
+     "    very slow to read. 'mapped' is pinned, and kernels use it where it is, over the bus.\n"
+     "    'managed' is one memory for both sides, whose pages move to whoever touches them; the\n"
+     "    host must not touch it while a kernel does.\n"
+     "backend : {'cuda', 'sim', 'auto'}, optional\n"
+     "    On 'sim' all kinds are plain memory that its kernels can reach.\n\n"
+     "Returns\n-------\nndarray\n"
+     "    C-contiguous. The memory is given back, pinned memory to a pool, with its last view.\n\n"
+     "Raises\n------\n"
+     "ValueError\n    The shape or the kind is none.\n"
+     "MemoryError\n    There is not enough memory; says how much was asked for.\n"
+     "UnavailableError\n    The backend is not here, or has no such memory."},
+    {"memory_kind", gm_core_memory_kind, METH_O,
+     "memory_kind(a, /)\n--\n\n"
+     "Return what kind of memory an array lies in: one of those of `empty`, or 'device'.\n\n"
+     "Parameters\n----------\n"
+     "a : ndarray, object with the buffer protocol, or DeviceArray\n"
+     "    A view is of the kind of its memory. What another library has pinned is 'pinned'.\n\n"
+     "Returns\n-------\nstr"},
+    {"pool_info", KEYWORDS(gm_core_pool_info),
+     "pool_info(*, backend=None)\n--\n\n"
+     "Return what the pools of device and of pinned memory hold, in bytes.\n\n"
+     "Returns\n-------\ndict\n"
+     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or kept\n"
+     "    for the next array, 'used' is in use, and what is not goes back beyond 'limit'."},
+    {"pool_trim", KEYWORDS(gm_core_pool_trim),
+     "pool_trim(*, backend=None)\n--\n\n"
+     "Give memory that the pools hold and nobody uses back to the system.\n\n"
+     "Returns\n-------\nint\n    So many bytes."},
     {"synchronize", KEYWORDS(synchronize),
      "synchronize(backend=None)\n--\n\nWait for all work on the device."},
     {NULL, NULL, 0, NULL},
@@ -86,6 +124,7 @@ PyMODINIT_FUNC PyInit__core(void)
     }
     PyObject *facts = gm_build_facts();
     if (gm_errors_init(module) < 0 || PyType_Ready(&gm_memory_type) < 0 ||
+        PyType_Ready(&gm_host_block_type) < 0 ||
         add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||

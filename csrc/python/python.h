@@ -35,7 +35,7 @@ typedef struct gm_stream_object {
     gm_stream handle;
 } gm_stream_object;
 
-extern PyTypeObject gm_memory_type, gm_device_array_type, gm_stream_type, gm_event_type,
+extern PyTypeObject gm_host_block_type, gm_memory_type, gm_device_array_type, gm_stream_type, gm_event_type,
     gm_prepared_type;
 
 /* errors.c: turns a status and the error record into an exception; returns NULL. */
@@ -64,6 +64,23 @@ int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64
 void gm_describe(PyArrayObject *array, gm_array *described);
 /* 1 when the arrays share memory, 0 when not, -1 with an exception. */
 int gm_overlaps(PyArrayObject *a, PyArrayObject *b);
+
+/* An int or a sequence of ints; the caller frees shape->ptr. -1 and an exception if it is none. */
+int gm_parse_shape(PyObject *object, PyArray_Dims *shape);
+/* Of an array of this dtype and shape; -1 and an exception where a dimension is negative, or the
+ * count too large. */
+int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_t *bytes);
+
+/* host_array.c */
+/* Uninitialised and contiguous, on memory of a kind; dtype is not stolen. */
+PyArrayObject *gm_host_array_new(const gm_backend *backend, gm_memory_kind kind,
+                                 PyArray_Descr *dtype, int ndim, const npy_intp *shape);
+/* What the array's memory is to the backend. */
+gm_memory_kind gm_find_kind(PyArrayObject *array, const gm_backend *backend);
+PyObject *gm_core_empty(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_memory_kind(PyObject *module, PyObject *object);
+PyObject *gm_core_pool_info(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_pool_trim(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* device_array.c */
 static inline bool gm_is_device_array(PyObject *object)

@@ -129,22 +129,25 @@ gm_status gm_memory_allocate(int64_t bytes, void **address)
     return GM_OK;
 }
 
-void gm_memory_release(void *address)
+int64_t gm_memory_release(void *address)
 {
     if (!address) {
-        return;
+        return 0;
     }
     char *block = NULL;
+    int64_t bytes = 0;
     pthread_mutex_lock(&lock);
     int at = lower_bound((uintptr_t)address);
     if (at < allocation_count && allocations[at].region.begin == (uintptr_t)address) {
         block = allocations[at].block;
+        bytes = (int64_t)(allocations[at].region.end - allocations[at].region.begin);
         allocation_count--;
         memmove(&allocations[at], &allocations[at + 1],
                 (size_t)(allocation_count - at) * sizeof *allocations);
     }
     pthread_mutex_unlock(&lock);
     free(block);
+    return bytes;
 }
 
 gm_region *gm_memory_snapshot(int *count)

@@ -9,7 +9,7 @@ typedef struct gm_region {
 } gm_region;
 
 gm_status gm_memory_allocate(int64_t bytes, void **address);
-void gm_memory_release(void *address);
+int64_t gm_memory_release(void *address); /* its bytes */
 gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes);
 
 /* All live allocations by address and room for one more, for the caller to free; NULL when memory
