@@ -70,6 +70,17 @@ enum {
     GM_LINE = 128,                                           /* bytes */
 };
 
+/* Where an array lies, and who can reach it. */
+typedef enum gm_memory_kind {
+    GM_PAGEABLE,       /* the host's own: the device cannot reach it */
+    GM_PINNED,         /* page-locked: the copy engines read and write it directly, */
+    GM_WRITE_COMBINED, /* past the host's caches: fast to write in order, slow to read, */
+    GM_MAPPED,         /* and meant for kernels that use it where it is, over the bus */
+    GM_MANAGED,        /* its pages move to whoever touches them */
+    GM_MEMORY_KINDS,   /* of the host, so many */
+    GM_DEVICE = GM_MEMORY_KINDS,
+} gm_memory_kind;
+
 /* Memory of a backend, laid out by NumPy's rules (strides in bytes, any sign). */
 typedef struct gm_array {
     char *data;
@@ -80,6 +91,7 @@ typedef struct gm_array {
     bool contiguous; /* C order without gaps */
     bool absent;     /* an optional input that was not given: nothing else is set */
     char kind;       /* NumPy's dtype.kind: b i u f c V ... */
+    gm_memory_kind memory;
     int64_t shape[GM_MAX_DIMS];
     int64_t strides[GM_MAX_DIMS];
 } gm_array;
@@ -138,6 +150,13 @@ typedef enum gm_layout {
     GM_STRIDED,    /* any */
 } gm_layout;
 
+/* Where the arrays of a call have to be. */
+typedef enum gm_place {
+    GM_ANYWHERE,
+    GM_IN_HOST,    /* in page-locked memory of the host */
+    GM_IN_MANAGED, /* in managed memory */
+} gm_place;
+
 /* A kernel for the host: one call runs one thread, whose indices are in gm_lane. */
 struct gm_lane_state;
 typedef void (*gm_host_kernel)(const void *args, const struct gm_lane_state *lane);
@@ -160,6 +179,7 @@ struct gm_variant {
     const char *kinds;     /* takes these dtype.kinds only, as numbers, not as bits: a NaN may come
                               back as another NaN; NULL: any */
     gm_layout layout;      /* the inputs' */
+    gm_place place;        /* of all arrays */
     bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
     int capability;        /* least compute capability times ten (90), or 0 */
     const char *arch;      /* the one target that has its instructions ("90a"), or NULL */
@@ -190,7 +210,14 @@ typedef struct gm_operand {
     bool optional;      /* may be left out; only inputs that are optional as well follow */
     bool may_be_out;    /* out may be this very array: a thread reads an element of it, if at all,
                            before it writes that element, which no other thread reads */
+    bool reread;        /* many threads read a number of it: not a thing to do over the bus */
 } gm_operand;
+
+/* How a call is cut into smaller ones, see gm_family.split. */
+enum {
+    GM_UNCUT = -1, /* the array is needed as a whole */
+    GM_FLAT = -2,  /* element by element, whatever the shape */
+};
 
 struct gm_family {
     const char *name;
@@ -210,6 +237,11 @@ struct gm_family {
     gm_status (*check)(const gm_call *call);
     /* Variant for "auto". Every family has one that takes whatever its meaning allows. */
     const gm_variant *(*choose)(const gm_call *call);
+    /* The axis along which an input is cut, GM_FLAT or GM_UNCUT, so that the result is cut along
+     * its first, or flat if any input is: the call is then the calls on the pieces. NULL: it is
+     * not to be cut. */
+    int (*split)(const gm_call *call, int input);
+    int least_piece; /* along the axis; 0: whatever is small enough */
     /* Grid, block and arguments for one variant. */
     gm_status (*plan)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 };
@@ -237,6 +269,9 @@ gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *p
 /* Are the values of the inputs, on the device by now, what a kernel can bear? */
 gm_status gm_check(const gm_call *call);
 gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* "(3, 4)", or as much of it as there is room for. */
+void gm_print_shape(const gm_array *array, char *text, size_t room);
 
 /* Has the last dimension no gaps? */
 bool gm_rows_contiguous(const gm_array *array);

@@ -1,8 +1,10 @@
 /* From a call to a launch: pick the variant, check that it fits, plan, launch. */
+#include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
 #include "gpumem.h"
+#include "memory/memory.h"
 
 const char *gm_build_archs;
 
@@ -52,6 +54,20 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
                        variant->symbol, device->name);
     }
     return variant->library ? backend->library(variant->library) : GM_OK;
+}
+
+void gm_print_shape(const gm_array *array, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "(");
+    for (int d = 0; d < array->ndim && used < room; d++) {
+        used += (size_t)snprintf(text + used, room - used, "%lld%s", (long long)array->shape[d],
+                                 array->ndim == 1      ? ","
+                                 : d + 1 < array->ndim ? ", "
+                                                       : "");
+    }
+    if (used < room) {
+        snprintf(text + used, room - used, ")");
+    }
 }
 
 bool gm_rows_contiguous(const gm_array *array)
@@ -112,7 +128,26 @@ static gm_status fits_dtype(const gm_variant *variant, const char *name, const g
     return GM_OK;
 }
 
-static gm_status fits_array(const gm_variant *variant, const char *name, const gm_array *array)
+static gm_status fits_place(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    static const char *const wanted[] = {
+        [GM_IN_HOST] = "page-locked host memory, as gpumem.empty(kind=\"mapped\") gives",
+        [GM_IN_MANAGED] = "managed memory, as gpumem.empty(kind=\"managed\") gives",
+    };
+    bool pinned = array->memory == GM_PINNED || array->memory == GM_WRITE_COMBINED ||
+                  array->memory == GM_MAPPED;
+    if (variant->place == GM_ANYWHERE ||
+        (variant->place == GM_IN_HOST ? pinned : array->memory == GM_MANAGED)) {
+        return GM_OK;
+    }
+    return gm_fail(
+        GM_ERROR_VALUE,
+        "variant %s needs %s in %s; it is in %s memory (variant=\"auto\" takes any)",
+        variant->name, name, wanted[variant->place], gm_memory_kind_names[array->memory]);
+}
+
+static gm_status fits_array(const gm_variant *variant, const gm_call *call, const char *name,
+                            const gm_array *array)
 {
     if (variant->alignment > 1 && (uintptr_t)array->data % (unsigned)variant->alignment != 0) {
         return gm_fail(GM_ERROR_VALUE,
@@ -122,7 +157,11 @@ static gm_status fits_array(const gm_variant *variant, const char *name, const g
                        (int)((uintptr_t)array->data % (unsigned)variant->alignment));
     }
     gm_status status = fits_layout(variant, name, array);
-    return status == GM_OK ? fits_elements(variant, name, array) : status;
+    if (status == GM_OK) {
+        status = fits_elements(variant, name, array);
+    }
+    /* Under observation all arrays are copies. */
+    return status == GM_OK && !call->trace ? fits_place(variant, name, array) : status;
 }
 
 gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
@@ -133,11 +172,11 @@ gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
     }
     for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
         if (!call->in[i].absent) {
-            status = fits_array(variant, call->family->inputs[i].name, &call->in[i]);
+            status = fits_array(variant, call, call->family->inputs[i].name, &call->in[i]);
         }
     }
     if (status == GM_OK) {
-        status = fits_array(variant, "out", &call->out);
+        status = fits_array(variant, call, "out", &call->out);
     }
     return status;
 }

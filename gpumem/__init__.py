@@ -32,6 +32,7 @@ from ._core import (
 from .bench import BenchResult, bench
 from .devices import info
 from .functions import (
+    add,
     copy,
     gather,
     matmul,
@@ -59,6 +60,7 @@ __all__ = [
     "UnavailableError",
     "Variant",
     "__version__",
+    "add",
     "backend",
     "bench",
     "copy",

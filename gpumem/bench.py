@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
 from .sizes import check_shape, format_bytes, format_table, host_memory, parse_sizes
-from .variants import Variant, resolve
+from .variants import Variant, find, resolve
 from .variants import variants as variants_of
 
 if TYPE_CHECKING:
@@ -805,6 +805,9 @@ def bench(
                 one.reason = peers.reason(one.variant, one.family, parameters)
             elif one.variant != "auto":
                 one.reason = _core.available(one.family, one.variant, backend)
+                kind = find(one.family, one.variant).memory
+                if kind and not one.reason:
+                    one.reason = f"it takes arrays of the host in {kind} memory alone"
             if backend == "sim":
                 one.reason = one.reason or NO_TIMES
         if stopwatch is not None:

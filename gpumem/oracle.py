@@ -489,6 +489,20 @@ def _sgemm_shape(nbytes: int, itemsize: int) -> tuple[int, int, int]:
     return side, side, side
 
 
+# ---- add ----------------------------------------------------------------------------------
+
+
+def _addends(
+    shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, **_: Any
+) -> tuple[Any, ...]:
+    return _floats(shape, dtype, random) + _floats(shape, dtype, random)
+
+
+def _add_expected(a: Any, b: Any) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.asarray(a) + np.asarray(b))
+
+
 _FAMILIES = {
     "copy": _Family(
         arguments=lambda shape, dtype, random, **_: (_random(shape, dtype, random),),
@@ -656,6 +670,17 @@ _FAMILIES = {
         shapes_of={"narrow": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16)},
         claimed=_whole_tiles,
     ),
+    "add": _Family(
+        arguments=_addends,
+        expected=lambda a, b, **_: _add_expected(a, b),
+        bound=lambda a, b, **_: np.zeros(np.shape(a)),
+        work=lambda shape, itemsize, **_: (3 * math.prod(shape) * itemsize, math.prod(shape)),
+        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
+        reference=("copy", "memcpy"),
+        shapes=((), (0,), (1,), (3,), (31,), (33,), (65537,), (2**20 + 3,), (3, 5, 7), (4, 0)),
+        dtypes=("float32", "float64", "int32", "int64", "uint32", "uint64"),
+        parameters=({},),
+    ),
     "sgemm": _Family(
         arguments=_sgemm_arguments,
         expected=_sgemm_expected,
@@ -751,6 +776,15 @@ def arguments(
     entry, dtype = _find(family), dtype_for(family, dtype)
     sides = sizes.check_shape(shape, dtype.itemsize)
     return entry.arguments(sides, dtype, np.random.default_rng(seed), **parameters)
+
+
+def placed(variant: Variant, a: np.ndarray[Any, Any], backend: str) -> np.ndarray[Any, Any]:
+    """Return the array in the kind of host memory that the variant needs, copied if need be."""
+    if variant.memory is None:
+        return a
+    there = _core.empty(a.shape, a.dtype, kind=variant.memory, backend=backend)
+    there[...] = a
+    return there
 
 
 def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:

@@ -42,6 +42,9 @@ class Variant:
         back as another NaN. None for any dtype.
     layout : {"contiguous", "rows", "strided"}
         The layouts of its inputs that it takes: without gaps; with contiguous rows; any.
+    memory : {"mapped", "managed"} or None
+        The kind of host memory that all its arrays have to be in (see `gpumem.empty`); None
+        where they may be anywhere.
     claims : dict
         What its traffic should be for aligned full tiles: ``load_sectors`` and
         ``store_sectors`` per request, ``bank_ways``, ``width`` in bits; None for no claim.
@@ -59,6 +62,7 @@ class Variant:
         "itemsizes",
         "kinds",
         "layout",
+        "memory",
         "name",
         "requires",
         "source",
@@ -77,6 +81,7 @@ class Variant:
         self.itemsizes: tuple[int, ...] = row["itemsizes"]
         self.kinds: str | None = row["kinds"]
         self.layout: str = row["layout"]
+        self.memory: str | None = row["memory"]
         self.claims: dict[str, Any] = row["claims"]
         needs = []
         if row["capability"]:

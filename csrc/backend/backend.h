@@ -17,16 +17,6 @@ typedef enum gm_direction {
     GM_WITHIN,
 } gm_direction;
 
-/* Where an array of the host lies, and who can reach it. */
-typedef enum gm_memory_kind {
-    GM_PAGEABLE,       /* the host's own: the device cannot reach it */
-    GM_PINNED,         /* page-locked: the copy engines read and write it directly, */
-    GM_WRITE_COMBINED, /* past the host's caches: fast to write in order, slow to read, */
-    GM_MAPPED,         /* and meant for kernels that use it where it is, over the bus */
-    GM_MANAGED,        /* its pages move to whoever touches them */
-    GM_MEMORY_KINDS,
-} gm_memory_kind;
-
 /* Of memory that is kept to be used again. */
 typedef struct gm_pool_figures {
     int64_t reserved_bytes; /* held, in use or not */
@@ -98,6 +88,9 @@ struct gm_backend {
     /* Asynchronous on stream where the memory allows it; call wait before touching host memory. */
     gm_status (*copy)(void *to, const void *from, int64_t bytes, gm_direction direction,
                       gm_stream stream);
+    /* The same for rows of `width` bytes that lie apart. */
+    gm_status (*copy_rows)(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                           int64_t width, int64_t rows, gm_direction direction, gm_stream stream);
     gm_status (*fill)(void *to, int byte, int64_t bytes, gm_stream stream);
     gm_status (*launch)(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
     gm_status (*wait)(gm_stream stream); /* for all work on the stream */

@@ -367,6 +367,7 @@ const gm_backend gm_cuda = {
     .host_kind = gm_cuda_host_kind,
     .migrate = gm_cuda_migrate,
     .copy = gm_cuda_copy,
+    .copy_rows = gm_cuda_copy_rows,
     .fill = gm_cuda_fill,
     .launch = gm_cuda_launch,
     .wait = gm_cuda_wait,

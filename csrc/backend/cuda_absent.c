@@ -78,6 +78,14 @@ static gm_status copy(void *to, const void *from, int64_t bytes, gm_direction di
     return refuse();
 }
 
+static gm_status copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                           int64_t width, int64_t rows, gm_direction direction, gm_stream stream)
+{
+    (void)to, (void)to_pitch, (void)from, (void)from_pitch, (void)width, (void)rows;
+    (void)direction, (void)stream;
+    return refuse();
+}
+
 static gm_status fill(void *to, int byte, int64_t bytes, gm_stream stream)
 {
     (void)to, (void)byte, (void)bytes, (void)stream;
@@ -194,6 +202,7 @@ const gm_backend gm_cuda = {
     .host_kind = host_kind,
     .migrate = migrate,
     .copy = copy,
+    .copy_rows = copy_rows,
     .fill = fill,
     .launch = launch,
     .wait = wait,

@@ -70,6 +70,8 @@ gm_status gm_cuda_pool(gm_pool_figures *figures);
 gm_status gm_cuda_pool_trim(void);
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
                        gm_stream stream);
+gm_status gm_cuda_copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                            int64_t width, int64_t rows, gm_direction direction, gm_stream stream);
 gm_status gm_cuda_fill(void *to, int byte, int64_t bytes, gm_stream stream);
 
 /* cuda_host.c */

@@ -178,17 +178,29 @@ gm_status gm_cuda_pool_trim(void)
     return GM_OK;
 }
 
+static const enum cudaMemcpyKind copy_kinds[] = {
+    [GM_TO_DEVICE] = cudaMemcpyHostToDevice,
+    [GM_TO_HOST] = cudaMemcpyDeviceToHost,
+    [GM_WITHIN] = cudaMemcpyDefault, /* among it what is the host's, and used where it is */
+};
+
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
                        gm_stream stream)
 {
-    static const enum cudaMemcpyKind kinds[] = {
-        [GM_TO_DEVICE] = cudaMemcpyHostToDevice,
-        [GM_TO_HOST] = cudaMemcpyDeviceToHost,
-        [GM_WITHIN] = cudaMemcpyDeviceToDevice,
-    };
     TRY(gm_cuda_open());
     if (bytes > 0) {
-        CHECK(cudaMemcpyAsync(to, from, (size_t)bytes, kinds[direction], stream));
+        CHECK(cudaMemcpyAsync(to, from, (size_t)bytes, copy_kinds[direction], stream));
+    }
+    return GM_OK;
+}
+
+gm_status gm_cuda_copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                            int64_t width, int64_t rows, gm_direction direction, gm_stream stream)
+{
+    TRY(gm_cuda_open());
+    if (width > 0 && rows > 0) {
+        CHECK(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)width,
+                                (size_t)rows, copy_kinds[direction], stream));
     }
     return GM_OK;
 }

@@ -145,6 +145,18 @@ static gm_status sim_copy(void *to, const void *from, int64_t bytes, gm_directio
     return GM_OK;
 }
 
+static gm_status sim_copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
+                               int64_t width, int64_t rows, gm_direction direction,
+                               gm_stream stream)
+{
+    (void)direction;
+    (void)stream;
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, (size_t)width);
+    }
+    return GM_OK;
+}
+
 static gm_status sim_fill(void *to, int byte, int64_t bytes, gm_stream stream)
 {
     (void)stream;
@@ -307,6 +319,7 @@ const gm_backend gm_sim = {
     .host_kind = sim_host_kind,
     .migrate = sim_migrate,
     .copy = sim_copy,
+    .copy_rows = sim_copy_rows,
     .fill = sim_fill,
     .launch = sim_launch,
     .wait = sim_wait,

@@ -10,7 +10,7 @@
 
 #include "backend/backend.h"
 
-extern const char *const gm_memory_kind_names[GM_MEMORY_KINDS];
+extern const char *const gm_memory_kind_names[GM_MEMORY_KINDS + 1];
 
 /* Any kind but GM_PAGEABLE; never NULL on success, aligned to 4096 bytes. */
 gm_status gm_host_allocate(const gm_backend *backend, gm_memory_kind kind, int64_t bytes,

@@ -193,6 +193,7 @@ void gm_describe(PyArrayObject *array, gm_array *described)
     described->ndim = PyArray_NDIM(array);
     described->contiguous = PyArray_IS_C_CONTIGUOUS(array);
     described->absent = false;
+    described->memory = GM_DEVICE;
     described->kind = PyArray_DESCR(array)->kind;
     for (int d = 0; d < described->ndim; d++) {
         described->shape[d] = PyArray_DIM(array, d);

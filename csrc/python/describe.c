@@ -34,14 +34,17 @@ static PyObject *itemsizes_tuple(uint64_t sizes)
 static PyObject *variant_dict(const gm_variant *v)
 {
     static const char *const layouts[] = {"contiguous", "rows", "strided"};
+    static const char *const memory[] = {
+        [GM_ANYWHERE] = NULL, [GM_IN_HOST] = "mapped", [GM_IN_MANAGED] = "managed"};
     char source[256];
     snprintf(source, sizeof source, "csrc/kernels/%s", v->source);
     return Py_BuildValue(
-        "{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:N, s:s, s:i, s:N, s:{s:N, s:N, s:N, s:N}}",
+        "{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:N, s:s, s:N, s:i, s:N, "
+        "s:{s:N, s:N, s:N, s:N}}",
         "name", v->name, "doc", v->doc, "follows", text_or_none(v->follows), "source", source,
         "block", v->block.x, v->block.y, v->block.z, "elements", v->elements, "alignment",
         v->alignment, "itemsizes", itemsizes_tuple(v->itemsizes), "kinds", text_or_none(v->kinds),
-        "layout", layouts[v->layout], "capability", v->capability, "library",
+        "layout", layouts[v->layout], "memory", text_or_none(memory[v->place]), "capability", v->capability, "library",
         text_or_none(v->library), "claims", "load_sectors",
         positive_or_none(v->claims.load_sectors), "store_sectors",
         positive_or_none(v->claims.store_sectors), "bank_ways",

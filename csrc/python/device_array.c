@@ -1,6 +1,7 @@
 /* gpumem.DeviceArray, and the memory behind it. */
 #include <string.h>
 
+#include "memory/transfer.h"
 #include "python/python.h"
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -81,6 +82,18 @@ gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *d
     return wrap(memory, (PyArrayObject *)layout);
 }
 
+gm_device_array *gm_device_array_over(const gm_backend *backend, PyArrayObject *array)
+{
+    gm_memory_object *memory = PyObject_New(gm_memory_object, &gm_memory_type);
+    if (!memory) {
+        return NULL;
+    }
+    memory->backend = backend;
+    memory->device = 0;
+    memory->address = NULL; /* the view keeps it */
+    return wrap(memory, (PyArrayObject *)PyArray_View(array, NULL, &PyArray_Type));
+}
+
 /* Another array over the same memory, from what NumPy made of the layout. */
 static PyObject *view(gm_device_array *self, PyObject *layout)
 {
@@ -129,15 +142,18 @@ static void array_dealloc(PyObject *self)
 
 /* ---- moving ------------------------------------------------------------------------------- */
 
-static gm_status copy_and_wait(const gm_backend *backend, void *to, const void *from, int64_t bytes,
-                               gm_direction direction, gm_stream stream)
+/* Between the layout of a device array and a host array, both contiguous. */
+static gm_status move(const gm_backend *backend, PyArrayObject *layout, PyArrayObject *host,
+                      gm_direction direction, gm_stream stream)
 {
+    void *device = PyArray_DATA(layout), *at = PyArray_DATA(host);
+    gm_memory_kind kind = gm_find_kind(host, backend);
+    int64_t bytes = PyArray_NBYTES(host);
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = backend->copy(to, from, bytes, direction, stream);
-    if (status == GM_OK) {
-        status = backend->wait(stream);
-    }
+    status = direction == GM_TO_DEVICE
+                 ? gm_transfer(backend, device, at, bytes, kind, direction, stream)
+                 : gm_transfer(backend, at, device, bytes, kind, direction, stream);
     Py_END_ALLOW_THREADS
     return status;
 }
@@ -173,8 +189,7 @@ PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
                                    PyArray_DIMS(array));
     }
     if (made) {
-        gm_status status = copy_and_wait(backend, PyArray_DATA(made->layout), PyArray_DATA(array),
-                                         PyArray_NBYTES(array), GM_TO_DEVICE, stream);
+        gm_status status = move(backend, made->layout, array, GM_TO_DEVICE, stream);
         if (status != GM_OK) {
             Py_CLEAR(made);
             gm_raise(status);
@@ -229,17 +244,14 @@ static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywo
         if (out != Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out)) {
             host = (PyArrayObject *)Py_NewRef(out);
         } else {
-            Py_INCREF(PyArray_DESCR(layout));
-            host = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(layout),
-                                                         PyArray_NDIM(layout), PyArray_DIMS(layout),
-                                                         NULL, NULL, 0, NULL);
+            host = gm_host_result_new(backend, PyArray_DESCR(layout), PyArray_NDIM(layout),
+                                      PyArray_DIMS(layout));
             if (!host) {
                 Py_XDECREF(packed);
                 return NULL;
             }
         }
-        status = copy_and_wait(backend, PyArray_DATA(host), PyArray_DATA(layout),
-                               PyArray_NBYTES(layout), GM_TO_HOST, stream);
+        status = move(backend, layout, host, GM_TO_HOST, stream);
     }
     Py_XDECREF(packed);
     if (status != GM_OK) {

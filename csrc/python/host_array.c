@@ -68,6 +68,25 @@ PyArrayObject *gm_host_array_new(const gm_backend *backend, gm_memory_kind kind,
     return (PyArrayObject *)array;
 }
 
+enum { LEAST_PINNED = 64 * 1024 }; /* bytes: for less, NumPy's own allocator is faster */
+
+PyArrayObject *gm_host_result_new(const gm_backend *backend, PyArray_Descr *dtype, int ndim,
+                                  const npy_intp *shape)
+{
+    int64_t bytes;
+    if (gm_count_bytes(dtype, ndim, shape, &bytes) < 0) {
+        return NULL;
+    }
+    if (backend->asynchronous && bytes >= LEAST_PINNED) {
+        PyArrayObject *array = gm_host_array_new(backend, GM_PINNED, dtype, ndim, shape);
+        if (array || !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            return array;
+        }
+        PyErr_Clear(); /* there may be enough that is not page-locked */
+    }
+    return gm_host_array_new(backend, GM_PAGEABLE, dtype, ndim, shape);
+}
+
 /* ---- kinds ---------------------------------------------------------------------------------- */
 
 gm_memory_kind gm_find_kind(PyArrayObject *array, const gm_backend *backend)
@@ -138,7 +157,7 @@ PyObject *gm_core_memory_kind(PyObject *module, PyObject *object)
     const gm_backend *owner = NULL, *backend;
     (void)module;
     if (gm_is_device_array(object)) {
-        return PyUnicode_FromString("device");
+        return PyUnicode_FromString(gm_memory_kind_names[GM_DEVICE]);
     }
     PyArrayObject *array = gm_host_array(object, "a");
     if (!array) {

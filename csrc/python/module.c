@@ -1,5 +1,6 @@
 /* The module gpumem._core. */
 #define GM_IMPORTS_NUMPY
+#include "memory/transfer.h"
 #include "python/python.h"
 
 static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keywords)
@@ -20,6 +21,19 @@ static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keyword
         return gm_raise(status);
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *set_chunk(PyObject *module, PyObject *bytes)
+{
+    (void)module;
+    long long wish = PyLong_AsLongLong(bytes);
+    if (wish < 0) {
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_ValueError, "bytes is %lld, expected at least 0", wish);
+        }
+        return NULL;
+    }
+    return PyLong_FromLongLong(gm_set_chunk(wish));
 }
 
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
@@ -97,6 +111,8 @@ static PyMethodDef functions[] = {
      "pool_trim(*, backend=None)\n--\n\n"
      "Give memory that the pools hold and nobody uses back to the system.\n\n"
      "Returns\n-------\nint\n    So many bytes."},
+    {"set_chunk", set_chunk, METH_O,
+     "set_chunk(bytes, /)\n--\n\nHow much travels at a time; 0 is the default. See _core.pyi."},
     {"synchronize", KEYWORDS(synchronize),
      "synchronize(backend=None)\n--\n\nWait for all work on the device."},
     {NULL, NULL, 0, NULL},

@@ -75,6 +75,9 @@ int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_
 /* Uninitialised and contiguous, on memory of a kind; dtype is not stolen. */
 PyArrayObject *gm_host_array_new(const gm_backend *backend, gm_memory_kind kind,
                                  PyArray_Descr *dtype, int ndim, const npy_intp *shape);
+/* The same for what comes from the device: page-locked where that pays, and is to be had. */
+PyArrayObject *gm_host_result_new(const gm_backend *backend, PyArray_Descr *dtype, int ndim,
+                                  const npy_intp *shape);
 /* What the array's memory is to the backend. */
 gm_memory_kind gm_find_kind(PyArrayObject *array, const gm_backend *backend);
 PyObject *gm_core_empty(PyObject *module, PyObject *args, PyObject *keywords);
@@ -90,6 +93,8 @@ static inline bool gm_is_device_array(PyObject *object)
 /* Uninitialised and contiguous; dtype is not stolen. */
 gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *dtype, int ndim,
                                      const npy_intp *shape);
+/* A host array that the backend can reach, used where it is. */
+gm_device_array *gm_device_array_over(const gm_backend *backend, PyArrayObject *array);
 PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* bind.c */

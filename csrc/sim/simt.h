@@ -141,6 +141,14 @@ typedef gm_vector<long long, 2> longlong2;
 typedef gm_vector<unsigned long long, 2> ulonglong2;
 typedef gm_vector<double, 2> double2;
 
+static inline ulonglong2 make_ulonglong2(unsigned long long x, unsigned long long y)
+{
+    ulonglong2 made;
+    made.x = x;
+    made.y = y;
+    return made;
+}
+
 static inline double2 make_double2(double x, double y)
 {
     double2 made;

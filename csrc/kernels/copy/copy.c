@@ -119,6 +119,13 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
     return GM_OK;
 }
 
+/* Byte for byte, whatever the shape. */
+static int copy_split(const gm_call *call, int input)
+{
+    (void)call, (void)input;
+    return GM_FLAT;
+}
+
 static const gm_operand inputs[] = {{.name = "a"}};
 static const gm_parameter parameters[] = {
     [MAX_BLOCKS] = {"max_blocks", 0, INT32_MAX, false}, /* 0: the variant's own cap */
@@ -135,5 +142,6 @@ const gm_family gm_family_copy = {
     .parameter_count = 1,
     .result = copy_result,
     .choose = copy_choose,
+    .split = copy_split,
     .plan = copy_plan,
 };

@@ -158,7 +158,7 @@ static gm_status gather_check(const gm_call *call)
 }
 
 static const gm_operand inputs[] = {
-    [A] = {.name = "a"},
+    [A] = {.name = "a", .reread = true},
     [INDEX] = {.name = "index",
                .kinds = "i",
                .itemsizes = 1 << 4 | 1 << 8,

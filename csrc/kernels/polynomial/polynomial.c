@@ -148,12 +148,19 @@ static gm_status launch_with_copies(const gm_variant *variant, const gm_call *ca
     return status;
 }
 
+static int polynomial_split(const gm_call *call, int input)
+{
+    (void)call;
+    return input == X ? GM_FLAT : GM_UNCUT;
+}
+
 static const gm_operand inputs[] = {
     [X] = {.name = "x", .kinds = "f", .itemsizes = 1 << 4 | 1 << 8, .dtypes = "float32, float64"},
     [COEFFICIENTS] = {.name = "coefficients",
                       .kinds = "f",
                       .itemsizes = 1 << 4 | 1 << 8,
-                      .dtypes = "float32, float64"},
+                      .dtypes = "float32, float64",
+                      .reread = true},
 };
 static const gm_parameter parameters[] = {
     [CARVEOUT] = {.name = "carveout", .least = NO_CARVEOUT, .most = 100},
@@ -170,5 +177,6 @@ const gm_family gm_family_polynomial = {
     .parameter_count = 1,
     .result = polynomial_result,
     .choose = polynomial_choose,
+    .split = polynomial_split,
     .plan = polynomial_plan,
 };

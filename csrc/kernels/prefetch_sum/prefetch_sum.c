@@ -128,6 +128,12 @@ static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *cal
     return GM_OK;
 }
 
+static int prefetch_sum_split(const gm_call *call, int input)
+{
+    (void)call, (void)input;
+    return 0;
+}
+
 static const gm_operand inputs[] = {
     {.name = "a", .kinds = "f", .itemsizes = 1 << 8, .dtypes = "float64"},
 };
@@ -150,5 +156,6 @@ const gm_family gm_family_prefetch_sum = {
     .parameter_count = 5,
     .result = prefetch_sum_result,
     .choose = prefetch_sum_choose,
+    .split = prefetch_sum_split,
     .plan = prefetch_sum_plan,
 };

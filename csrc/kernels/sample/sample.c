@@ -90,8 +90,15 @@ static gm_status launch_with_texture(const gm_variant *variant, const gm_call *c
     return gm_turn_leave(&turn, call, status);
 }
 
+static int sample_split(const gm_call *call, int input)
+{
+    (void)call;
+    return input == XY ? 0 : GM_UNCUT;
+}
+
 static const gm_operand inputs[] = {
-    [IMAGE] = {.name = "image", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"},
+    [IMAGE] =
+        {.name = "image", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32", .reread = true},
     [XY] = {.name = "xy", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"},
 };
 
@@ -104,5 +111,6 @@ const gm_family gm_family_sample = {
     .input_count = 2,
     .result = sample_result,
     .choose = sample_choose,
+    .split = sample_split,
     .plan = sample_plan,
 };

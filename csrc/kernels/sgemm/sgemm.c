@@ -310,11 +310,17 @@ static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, g
     return status;
 }
 
+/* Rows of C, and those of op(A) and C that they are made of; all of B. */
+static int sgemm_split(const gm_call *call, int input)
+{
+    return input == B ? GM_UNCUT : input == A ? line_axis(call, A) : 0;
+}
+
 #define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"
 
 static const gm_operand inputs[] = {
-    [A] = {.name = "a", FLOAT32},
-    [B] = {.name = "b", FLOAT32},
+    [A] = {.name = "a", FLOAT32, .reread = true},
+    [B] = {.name = "b", FLOAT32, .reread = true},
     [C] = {.name = "c", FLOAT32, .optional = true, .may_be_out = true},
 };
 static const gm_parameter parameters[] = {
@@ -335,5 +341,7 @@ const gm_family gm_family_sgemm = {
     .parameter_count = 4,
     .result = sgemm_result,
     .choose = sgemm_choose,
+    .split = sgemm_split,
+    .least_piece = 1024, /* rows: fewer leave multiprocessors idle */
     .plan = sgemm_plan,
 };

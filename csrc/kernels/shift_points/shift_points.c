@@ -78,6 +78,12 @@ static gm_status shift_points_plan(const gm_variant *variant, const gm_call *cal
     return GM_OK;
 }
 
+static int shift_points_split(const gm_call *call, int input)
+{
+    (void)input;
+    return is_soa(call) ? GM_UNCUT : 0;
+}
+
 static const gm_operand inputs[] = {
     {.name = "p", .kinds = "f", .itemsizes = 1 << 4 | 1 << 8, .dtypes = "float32, float64"},
 };
@@ -97,5 +103,6 @@ const gm_family gm_family_shift_points = {
     .parameter_count = 2,
     .result = shift_points_result,
     .choose = shift_points_choose,
+    .split = shift_points_split,
     .plan = shift_points_plan,
 };

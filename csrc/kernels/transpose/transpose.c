@@ -333,6 +333,13 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
     return status;
 }
 
+/* Columns, which are rows of the result. */
+static int transpose_split(const gm_call *call, int input)
+{
+    (void)call, (void)input;
+    return 1;
+}
+
 static const gm_operand inputs[] = {{.name = "a"}};
 static const gm_parameter parameters[] = {
     [BLOCK_X] = {"block[0]", 0, INT32_MAX, false}, /* 0: the variant's own */
@@ -350,5 +357,6 @@ const gm_family gm_family_transpose = {
     .parameter_count = 2,
     .result = transpose_result,
     .choose = transpose_choose,
+    .split = transpose_split,
     .plan = transpose_plan,
 };

@@ -1,0 +1,75 @@
+/* Streams are slow to make: they wait in a list. */
+#include "memory/lanes.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static gm_lanes *idle;
+
+/* A child's driver knows none of its parent's streams. */
+static void after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    idle = NULL;
+}
+
+static __attribute__((constructor)) void mind_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+static void destroy(gm_lanes *lanes)
+{
+    for (int i = 0; i < GM_LANES; i++) {
+        if (lanes->stream[i]) {
+            lanes->backend->stream_destroy(lanes->stream[i]);
+        }
+    }
+    free(lanes);
+}
+
+gm_status gm_lanes_take(const gm_backend *backend, gm_lanes **lanes)
+{
+    int device;
+    gm_status status = backend->current_device(&device);
+    if (status != GM_OK) {
+        return status;
+    }
+    pthread_mutex_lock(&lock);
+    gm_lanes **at = &idle;
+    while (*at && ((*at)->backend != backend || (*at)->device != device)) {
+        at = &(*at)->next;
+    }
+    *lanes = *at;
+    if (*lanes) {
+        *at = (*lanes)->next;
+    }
+    pthread_mutex_unlock(&lock);
+    if (*lanes) {
+        return GM_OK;
+    }
+    gm_lanes *made = calloc(1, sizeof *made);
+    if (!made) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the streams of a transfer");
+    }
+    made->backend = backend;
+    made->device = device;
+    for (int i = 0; status == GM_OK && i < GM_LANES; i++) {
+        status = backend->stream_create(&made->stream[i]);
+    }
+    if (status != GM_OK) {
+        destroy(made);
+        return status;
+    }
+    *lanes = made;
+    return GM_OK;
+}
+
+void gm_lanes_give(gm_lanes *lanes)
+{
+    pthread_mutex_lock(&lock);
+    lanes->next = idle;
+    idle = lanes;
+    pthread_mutex_unlock(&lock);
+}
