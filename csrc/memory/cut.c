@@ -26,6 +26,7 @@ enum {
 typedef struct cut {
     int axis;
     int64_t unit, rows;
+    bool stays; /* page-locked, and in pieces of rows: a kernel collects them faster than an engine */
 } cut;
 
 typedef struct plan {
@@ -123,11 +124,17 @@ static void describe_piece(const gm_call *call, const plan *p, int64_t length,
         array->size = 1;
         int64_t stride = array->itemsize;
         for (int d = array->ndim - 1; d >= 0; d--) {
-            array->strides[d] = stride;
+            if (!p->cuts[i].stays) {
+                array->strides[d] = stride;
+            }
             stride *= array->shape[d];
             array->size *= array->shape[d];
         }
         array->bytes = array->size * array->itemsize;
+        if (p->cuts[i].stays) {
+            array->contiguous = false;
+            array->memory = call->in[i].memory;
+        }
     }
 }
 
@@ -150,14 +157,28 @@ static bool fits(const gm_variant *variant, const gm_call *call, const plan *p, 
     return does;
 }
 
+static bool all_fit(const gm_variant *variant, const gm_call *call, const plan *p)
+{
+    int64_t rest = p->length % p->piece;
+    return fits(variant, call, p, p->piece) && (rest == 0 || fits(variant, call, p, rest));
+}
+
 bool gm_can_cut(const gm_variant *variant, const gm_call *call)
 {
-    plan p;
-    if (!make_plan(call, &p)) {
-        return false;
+    plan p = {.length = -1};
+    return make_plan(call, &p) && all_fit(variant, call, &p);
+}
+
+/* Leaves inputs where they are if they can be read there as well as anywhere. */
+static void leave(const gm_variant *variant, const gm_call *call, plan *p)
+{
+    for (int i = 0; i < call->family->input_count; i++) {
+        if (is_cut(p, call, i) && p->cuts[i].rows > 1 && call->in[i].memory != GM_PAGEABLE &&
+            !call->family->inputs[i].reread) {
+            p->cuts[i].stays = true;
+            p->cuts[i].stays = all_fit(variant, call, p);
+        }
     }
-    int64_t rest = p.length % p.piece;
-    return fits(variant, call, &p, p.piece) && (rest == 0 || fits(variant, call, &p, rest));
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -199,6 +220,9 @@ static gm_status allocate(run *r)
             continue;
         }
         const cut *c = &r->plan.cuts[i];
+        if (c->stays) {
+            continue;
+        }
         r->direct[i] =
             array->memory != GM_PAGEABLE && r->plan.length * c->unit <= (int64_t)MOST_PITCH;
         r->direct[i] |= array->memory != GM_PAGEABLE && c->rows == 1;
@@ -218,7 +242,7 @@ static void release(run *r)
     for (int i = 0; i < OPERANDS; i++) {
         bool shared = !is_cut(&r->plan, r->call, i);
         for (int lane = 0; lane < (shared ? 1 : GM_LANES); lane++) {
-            if (r->device[lane][i]) {
+            if (r->device[lane][i] && !r->plan.cuts[i].stays) {
                 r->call->backend->release(r->device[lane][i]);
             }
             if (r->staging[lane][i]) {
@@ -284,7 +308,9 @@ static gm_status run_piece(run *r, int lane, int64_t first, gm_call *piece)
     r->first[lane] = first;
     r->length[lane] = left < r->plan.piece ? left : r->plan.piece;
     for (int i = 0; status == GM_OK && i < r->call->family->input_count; i++) {
-        if (is_cut(&r->plan, r->call, i)) {
+        if (is_cut(&r->plan, r->call, i) && r->plan.cuts[i].stays) {
+            r->device[lane][i] = r->call->in[i].data + first * r->plan.cuts[i].unit;
+        } else if (is_cut(&r->plan, r->call, i)) {
             status = send(r, lane, i);
         }
     }
@@ -307,6 +333,7 @@ gm_status gm_run_cut(const gm_variant *variant, const gm_call *call)
         return gm_fail(GM_ERROR_MEMORY, "out of memory for a call");
     }
     make_plan(call, &r.plan);
+    leave(variant, call, &r.plan);
     gm_status status = call->backend->wait(call->stream); /* what is on it comes first */
     if (status == GM_OK) {
         status = allocate(&r);
