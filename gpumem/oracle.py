@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import sizes
+from . import _core, sizes
 from .variants import Variant, find, variants
 
 

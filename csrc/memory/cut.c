@@ -19,6 +19,7 @@ enum {
     OPERANDS,
     LEAST = 64,           /* a piece is a multiple of so many along the axis: aligned like the whole */
     LEAST_PIECES = 4,     /* fewer overlap too little */
+    LEAST_ROW = 2304,     /* bytes: the engines take shorter ones one by one */
     STAND_IN = 1024 * 64, /* an address for arrays that are not there yet */
 };
 
@@ -26,7 +27,6 @@ enum {
 typedef struct cut {
     int axis;
     int64_t unit, rows;
-    bool stays; /* page-locked, and in pieces of rows: a kernel collects them faster than an engine */
 } cut;
 
 typedef struct plan {
@@ -64,6 +64,7 @@ static bool make_plan(const gm_call *call, plan *p)
 {
     const gm_family *family = call->family;
     int64_t chunk = gm_chunk(call->backend), per_step = 0;
+    int64_t shortest = LEAST_ROW;
     bool flat = false;
     p->length = -1;
     if (!family->split || family->check || family->in_place || call->trace || chunk == INT64_MAX ||
@@ -92,9 +93,16 @@ static bool make_plan(const gm_call *call, plan *p)
         p->length = length;
         int64_t bytes = p->cuts[i].unit * p->cuts[i].rows;
         per_step = bytes > per_step ? bytes : per_step;
+        if (p->cuts[i].rows > 1 && p->cuts[i].unit < shortest) {
+            shortest = p->cuts[i].unit;
+        }
+    }
+    int64_t least = family->least_piece > LEAST ? family->least_piece : LEAST;
+    if (call->backend->asynchronous && shortest < LEAST_ROW) {
+        int64_t across = (LEAST_ROW / shortest + LEAST - 1) / LEAST * LEAST;
+        least = least > across ? least : across;
     }
     p->piece = chunk / (per_step > 0 ? per_step : 1) / LEAST * LEAST;
-    int64_t least = family->least_piece > LEAST ? family->least_piece : LEAST;
     p->piece = p->piece > least ? p->piece : least;
     return p->length >= LEAST_PIECES * p->piece;
 }
@@ -124,17 +132,11 @@ static void describe_piece(const gm_call *call, const plan *p, int64_t length,
         array->size = 1;
         int64_t stride = array->itemsize;
         for (int d = array->ndim - 1; d >= 0; d--) {
-            if (!p->cuts[i].stays) {
-                array->strides[d] = stride;
-            }
+            array->strides[d] = stride;
             stride *= array->shape[d];
             array->size *= array->shape[d];
         }
         array->bytes = array->size * array->itemsize;
-        if (p->cuts[i].stays) {
-            array->contiguous = false;
-            array->memory = call->in[i].memory;
-        }
     }
 }
 
@@ -167,18 +169,6 @@ bool gm_can_cut(const gm_variant *variant, const gm_call *call)
 {
     plan p = {.length = -1};
     return make_plan(call, &p) && all_fit(variant, call, &p);
-}
-
-/* Leaves inputs where they are if they can be read there as well as anywhere. */
-static void leave(const gm_variant *variant, const gm_call *call, plan *p)
-{
-    for (int i = 0; i < call->family->input_count; i++) {
-        if (is_cut(p, call, i) && p->cuts[i].rows > 1 && call->in[i].memory != GM_PAGEABLE &&
-            !call->family->inputs[i].reread) {
-            p->cuts[i].stays = true;
-            p->cuts[i].stays = all_fit(variant, call, p);
-        }
-    }
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -220,9 +210,6 @@ static gm_status allocate(run *r)
             continue;
         }
         const cut *c = &r->plan.cuts[i];
-        if (c->stays) {
-            continue;
-        }
         r->direct[i] =
             array->memory != GM_PAGEABLE && r->plan.length * c->unit <= (int64_t)MOST_PITCH;
         r->direct[i] |= array->memory != GM_PAGEABLE && c->rows == 1;
@@ -242,7 +229,7 @@ static void release(run *r)
     for (int i = 0; i < OPERANDS; i++) {
         bool shared = !is_cut(&r->plan, r->call, i);
         for (int lane = 0; lane < (shared ? 1 : GM_LANES); lane++) {
-            if (r->device[lane][i] && !r->plan.cuts[i].stays) {
+            if (r->device[lane][i]) {
                 r->call->backend->release(r->device[lane][i]);
             }
             if (r->staging[lane][i]) {
@@ -261,7 +248,7 @@ static gm_status send(run *r, int lane, int i)
     const cut *c = &r->plan.cuts[i];
     const char *from = r->call->in[i].data + r->first[lane] * c->unit;
     int64_t width = r->length[lane] * c->unit, pitch = r->plan.length * c->unit;
-    gm_stream stream = r->lanes->stream[lane];
+    gm_stream stream = r->lanes->in;
     if (!r->direct[i]) {
         gm_copy_rows_together(r->staging[lane][i], width, from, pitch, width, c->rows);
         from = r->staging[lane][i];
@@ -308,11 +295,12 @@ static gm_status run_piece(run *r, int lane, int64_t first, gm_call *piece)
     r->first[lane] = first;
     r->length[lane] = left < r->plan.piece ? left : r->plan.piece;
     for (int i = 0; status == GM_OK && i < r->call->family->input_count; i++) {
-        if (is_cut(&r->plan, r->call, i) && r->plan.cuts[i].stays) {
-            r->device[lane][i] = r->call->in[i].data + first * r->plan.cuts[i].unit;
-        } else if (is_cut(&r->plan, r->call, i)) {
+        if (is_cut(&r->plan, r->call, i)) {
             status = send(r, lane, i);
         }
+    }
+    if (status == GM_OK) {
+        status = gm_lanes_arrive(r->lanes, lane);
     }
     if (status == GM_OK) {
         describe_piece(r->call, &r->plan, r->length[lane], r->device[lane], r->lanes->stream[lane],
@@ -333,7 +321,6 @@ gm_status gm_run_cut(const gm_variant *variant, const gm_call *call)
         return gm_fail(GM_ERROR_MEMORY, "out of memory for a call");
     }
     make_plan(call, &r.plan);
-    leave(variant, call, &r.plan);
     gm_status status = call->backend->wait(call->stream); /* what is on it comes first */
     if (status == GM_OK) {
         status = allocate(&r);
@@ -342,6 +329,9 @@ gm_status gm_run_cut(const gm_variant *variant, const gm_call *call)
     for (int64_t first = 0; status == GM_OK && first < r.plan.length; first += r.plan.piece) {
         status = run_piece(&r, lane, first, piece);
         lane = (lane + 1) % GM_LANES;
+    }
+    if (r.lanes) { /* also what came in for a piece that failed */
+        status = gm_finish(call->backend, r.lanes->in, status);
     }
     for (int i = 0; r.lanes && i < GM_LANES; i++, lane = (lane + 1) % GM_LANES) {
         status = collect(&r, lane, status);
