@@ -17,9 +17,9 @@
 enum {
     OUT = GM_MAX_OPERANDS, /* an operand's index beyond the inputs' */
     OPERANDS,
-    LEAST = 64,           /* a piece is a multiple of so many along the axis: aligned like the whole */
-    LEAST_PIECES = 4,     /* fewer overlap too little */
-    LEAST_ROW = 2304,     /* bytes: the engines take shorter ones one by one */
+    LEAST = 64,       /* a piece is a multiple of so many along the axis: aligned like the whole */
+    LEAST_PIECES = 4, /* fewer overlap too little */
+    LEAST_ROW = 2304, /* bytes: the engines take shorter ones one by one */
     STAND_IN = 1024 * 64, /* an address for arrays that are not there yet */
 };
 
@@ -84,7 +84,7 @@ static bool make_plan(const gm_call *call, plan *p)
             continue;
         }
         const gm_array *array = operand(call, i);
-        int64_t length = p->cuts[i].axis == GM_FLAT         ? array->size
+        int64_t length = p->cuts[i].axis == GM_FLAT      ? array->size
                          : array->ndim > p->cuts[i].axis ? array->shape[p->cuts[i].axis]
                                                          : -1;
         if (length < 0 || (p->length >= 0 && length != p->length) || !array->contiguous) {

@@ -518,9 +518,8 @@ static int place_result(bound *b, host_call *h, PyObject *out)
 {
     gm_call *call = &b->call;
     if (call->family->in_place && out != Py_None) {
-        h->out = (PyArrayObject *)Py_NewRef(PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out)
-                                                ? out
-                                                : (PyObject *)h->in[0]);
+        h->out = (PyArrayObject *)Py_NewRef(
+            PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out) ? out : (PyObject *)h->in[0]);
     } else if (out != Py_None && (PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out) ||
                                   stays(b, NULL, GM_PAGEABLE, (PyArrayObject *)out))) {
         h->out = (PyArrayObject *)Py_NewRef(out);

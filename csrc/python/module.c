@@ -105,7 +105,8 @@ static PyMethodDef functions[] = {
      "pool_info(*, backend=None)\n--\n\n"
      "Return what the pools of device and of pinned memory hold, in bytes.\n\n"
      "Returns\n-------\ndict\n"
-     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or kept\n"
+     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or "
+     "kept\n"
      "    for the next array, 'used' is in use, and what is not goes back beyond 'limit'."},
     {"pool_trim", KEYWORDS(gm_core_pool_trim),
      "pool_trim(*, backend=None)\n--\n\n"

@@ -35,8 +35,8 @@ typedef struct gm_stream_object {
     gm_stream handle;
 } gm_stream_object;
 
-extern PyTypeObject gm_host_block_type, gm_memory_type, gm_device_array_type, gm_stream_type, gm_event_type,
-    gm_prepared_type;
+extern PyTypeObject gm_host_block_type, gm_memory_type, gm_device_array_type, gm_stream_type,
+    gm_event_type, gm_prepared_type;
 
 /* errors.c: turns a status and the error record into an exception; returns NULL. */
 PyObject *gm_raise(gm_status status);
