@@ -177,14 +177,20 @@ def draw_bars(
     """A bar per record, from the top in the order given, and a line to hold them against."""
     unit = {"gbps": "GB/s, bytes read and written", "tflops": "TFLOP/s"}[key]
     _, ax = pyplot.subplots(figsize=(9, 0.32 * len(found) + 1.3), layout="constrained")
-    bars = ax.barh([one["variant"] for one in found], [one[key] for one in found], color="#5d86ad")
-    ax.bar_label(bars, fmt="{:.4g}", padding=3, fontsize="small")
+    most = max([one[key] for one in found] + ([line[1]] if line else []))
+    for i, one in enumerate(found):
+        value = one[key]
+        ax.barh(i, value, color="#3f6f9f")
+        inside = value > 0.12 * most  # at the foot of the bar, away from the line
+        at, color = (0, "white") if inside else (value, "black")
+        ax.text(at, i, f" {value:.4g}", va="center", color=color, fontsize="small")
+    ax.set_yticks(range(len(found)), [one["variant"] for one in found])
     ax.invert_yaxis()
     if line:
         label, at = line
         ax.axvline(at, color="black", linewidth=0.9, linestyle="--", label=f"{label}: {at:.4g}")
         ax.figure.legend(loc="outside lower right", fontsize="small")
-    ax.set_xlim(0, 1.12 * max([one[key] for one in found] + ([line[1]] if line else [])))
+    ax.set_xlim(0, 1.05 * most)
     ax.set_xlabel(unit)
     ax.set_title(title, fontsize="medium")
     return ax
