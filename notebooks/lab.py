@@ -115,7 +115,8 @@ def records(result: gm.BenchResult, variants: Iterable[str] = (), **where: Any) 
 # ---- pictures -------------------------------------------------------------------------------
 
 
-def _bytes_axis(ax: Axes, sizes: list[int]) -> None:
+def bytes_axis(ax: Axes, sizes: list[int]) -> None:
+    """A log2 axis with ticks at some of the sizes, in KiB and MiB."""
     ax.set_xscale("log", base=2)
     ticks = sorted(set(sizes))
     ax.set_xticks(ticks[:: -(-len(ticks) // 10)])
@@ -159,7 +160,7 @@ def draw_sizes(result: gm.BenchResult, family: str, variants: Iterable[str]) -> 
             fontsize="small",
             transform=ax.get_xaxis_transform(),
         )
-    _bytes_axis(ax, sizes)
+    bytes_axis(ax, sizes)
     ax.set_xlabel("bytes of the array")
     ax.set_ylabel("GB/s, bytes read and written")
     ax.grid(color="0.92")
