@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -132,9 +133,21 @@ def test_tool_refuses_what_is_no_notebook(text):
         load_tool().normal(text)
 
 
+def suggestions(notebook):
+    """The calls that the end of a notebook suggests."""
+    told = [cell.source for cell in notebook.cells if "## Try yourself" in cell.source]
+    (text,) = [words.split("## Try yourself")[1] for words in told]
+    return re.findall(r"`([a-z_.]+\([^`]*\))`", text)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs(path, execute, backend):
-    done = execute(nbformat.read(path, as_version=4), backend)
+    given = nbformat.read(path, as_version=4)
+    calls = suggestions(given)
+    assert calls
+    if backend == "sim":  # where benchmarks take no time
+        given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in calls]
+    done = execute(given, backend)
     assert not complaints(done)
     assert pictures(done), "it shows nothing"
     told = texts(done)
