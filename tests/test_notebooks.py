@@ -95,9 +95,18 @@ def texts(notebook):
     return "\n".join(str(data["text/markdown"]) for data in told if "text/markdown" in data)
 
 
-def test_all_are_here():
-    numbers = [path.name[:2] for path in NOTEBOOKS]
-    assert numbers and len(set(numbers)) == len(numbers), numbers
+def test_readme_names_them_all():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"\(notebooks/([^)]*\.ipynb)\)", text)
+    assert NOTEBOOKS and named == [path.name for path in NOTEBOOKS]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    for target in re.findall(r"\]\(([^)]*)\)", text):
+        assert "://" in target or (FOLDER / target).exists(), target
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
