@@ -266,7 +266,7 @@ def test_mapped_memory_is_used_where_it_is(monkeypatch):
 
 def test_a_call_is_cut_and_the_pieces_are_calls(monkeypatch):
     """With a small chunk the device never holds the arrays as a whole."""
-    code = """
+    code = r"""
         import re, numpy as np, gpumem as gm
         from gpumem import _core
 
