@@ -107,6 +107,37 @@ GM_DEVICE float tma_step(const float4 &four, int k)
     return k == 0 ? four.x : k == 1 ? four.y : k == 2 ? four.z : four.w;
 }
 
+/*
+ * Registers have two banks, the even and the odd ones, and each gives one per cycle. A product reads
+ * three: the number of A is kept from the product before, so that the sum and the number of B have
+ * to be of different banks. Numbers of B come four at a time, and so lie in order. The sums of two
+ * neighbours change places, and move to shared memory and back four at a time as well: that holds
+ * the compiler to such an order.
+ */
+GM_DEVICE void tma_take_quad(float *sum, const float4 *from)
+{
+#ifdef __CUDACC__
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
+                 : "r"(gm_shared_address(from))
+                 : "memory");
+#else
+    const float4 four = *from;
+    sum[0] = four.x, sum[1] = four.y, sum[2] = four.z, sum[3] = four.w;
+#endif
+}
+
+GM_DEVICE void tma_leave_quad(const float *sum, float4 *to)
+{
+#ifdef __CUDACC__
+    asm volatile("st.shared.v4.f32 [%4], {%0, %1, %2, %3};" ::"f"(sum[0]), "f"(sum[1]),
+                 "f"(sum[2]), "f"(sum[3]), "r"(gm_shared_address(to))
+                 : "memory");
+#else
+    *to = make_float4(sum[0], sum[1], sum[2], sum[3]);
+#endif
+}
+
 /* Four steps. While one is computed the next is read: of B into the other half, and of A, in the
  * last step, row by row into the registers that have just been used. */
 template <int width, bool ends>
@@ -126,7 +157,7 @@ GM_DEVICE void tma_steps(float (&sum)[TMA_ROWS][TMA_COLUMNS], float4 (&of_a)[TMA
 #pragma unroll
             for (int j = 0; j < TMA_COLUMNS; j++) {
                 const int to = i % 2 ? TMA_COLUMNS - 1 - j : j;
-                sum[i][to] += x * of_b[k % 2][to];
+                sum[i][to] += x * of_b[k % 2][to ^ 1];
             }
             if (k == 3) {
                 of_a[i] = tma_read_a(next_a, i);
@@ -196,7 +227,9 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
     const int64_t first = blockIdx.y * a.stages;
     const int64_t left = stages_in_all - first;
     const int64_t count = left < a.stages ? left : a.stages;
-    float sum[TMA_ROWS][TMA_COLUMNS] = {};
+    float sum[TMA_ROWS][TMA_COLUMNS];
+    float4 *own = (float4 *)shared + threadIdx.x; /* after the last stage */
+    __shared__ float4 zeros;
     int64_t row, column;
 
     sgemm_find_tile(a.product, height, width, &row, &column);
@@ -208,7 +241,14 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
             tma_load<height, width, stages>(a, shared, full, row, column, first + slot, slot);
         }
     }
-    __syncthreads(); /* the barriers are there */
+    if (threadIdx.x == 32) {
+        zeros = make_float4(0, 0, 0, 0);
+    }
+    __syncthreads(); /* the barriers and the zeros are there */
+#pragma unroll
+    for (int i = 0; i < TMA_ROWS * TMA_COLUMNS; i += 4) {
+        tma_take_quad(&sum[i / TMA_COLUMNS][i % TMA_COLUMNS], &zeros);
+    }
     if (count > 0) {
         tma_sum<height, width, stages>(sum, a, shared, full, row, column, first, count, y * 32, x,
                                        lane_y);
@@ -221,7 +261,10 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
     for (int i = 0; i < TMA_ROWS; i++) {
 #pragma unroll
         for (int j = 0; j < TMA_COLUMNS; j += 4) {
-            sgemm_store4(product, row + i * TMA_LANES_Y, column + j * TMA_LANES_X, &sum[i][j]);
+            tma_leave_quad(&sum[i][j], own);
+            const float4 four = *own;
+            const float in_order[4] = {four.y, four.x, four.w, four.z};
+            sgemm_store4(product, row + i * TMA_LANES_Y, column + j * TMA_LANES_X, in_order);
         }
     }
 }
