@@ -108,11 +108,11 @@ GM_DEVICE float tma_step(const float4 &four, int k)
 }
 
 /*
- * Registers have two banks, the even and the odd ones, and each gives one per cycle. A product reads
- * three: the number of A is kept from the product before, so that the sum and the number of B have
- * to be of different banks. Numbers of B come four at a time, and so lie in order. The sums of two
- * neighbours change places, and move to shared memory and back four at a time as well: that holds
- * the compiler to such an order.
+ * Registers have two banks, the even and the odd ones, and each gives one per cycle. A product
+ * reads three: the number of A is kept from the product before, so that the sum and the number of B
+ * have to be of different banks. Numbers of B come four at a time, and so lie in order. The sums of
+ * two neighbours change places, and move to shared memory and back four at a time as well: that
+ * holds the compiler to such an order.
  */
 GM_DEVICE void tma_take_quad(float *sum, const float4 *from)
 {
@@ -130,12 +130,26 @@ GM_DEVICE void tma_take_quad(float *sum, const float4 *from)
 GM_DEVICE void tma_leave_quad(const float *sum, float4 *to)
 {
 #ifdef __CUDACC__
-    asm volatile("st.shared.v4.f32 [%4], {%0, %1, %2, %3};" ::"f"(sum[0]), "f"(sum[1]),
-                 "f"(sum[2]), "f"(sum[3]), "r"(gm_shared_address(to))
+    asm volatile("st.shared.v4.f32 [%4], {%0, %1, %2, %3};" ::"f"(sum[0]), "f"(sum[1]), "f"(sum[2]),
+                 "f"(sum[3]), "r"(gm_shared_address(to))
                  : "memory");
 #else
     *to = make_float4(sum[0], sum[1], sum[2], sum[3]);
 #endif
+}
+
+/*
+ * Which sum comes n-th in a step's row: they are walked to and fro, so that where a row ends the
+ * next begins with the same number of B, kept from the product before. What is read then is a
+ * number of A, whose bank is that of the step, and a sum, which has to be of the other.
+ */
+GM_DEVICE int tma_nth(int k, int row, int n)
+{
+    const int last = TMA_COLUMNS - 1, to = row % 2 ? last - n : n;
+    if (k % 2 == 0) {
+        return to < 2 ? 1 - to : to;
+    }
+    return to > last - 2 ? 2 * last - 1 - to : to;
 }
 
 /* Four steps. While one is computed the next is read: of B into the other half, and of A, in the
@@ -155,8 +169,8 @@ GM_DEVICE void tma_steps(float (&sum)[TMA_ROWS][TMA_COLUMNS], float4 (&of_a)[TMA
         for (int i = 0; i < TMA_ROWS; i++) {
             const float x = tma_step(of_a[i], k);
 #pragma unroll
-            for (int j = 0; j < TMA_COLUMNS; j++) {
-                const int to = i % 2 ? TMA_COLUMNS - 1 - j : j;
+            for (int n = 0; n < TMA_COLUMNS; n++) {
+                const int to = tma_nth(k, i, n);
                 sum[i][to] += x * of_b[k % 2][to ^ 1];
             }
             if (k == 3) {
