@@ -1171,6 +1171,7 @@ def matmul(
 
 # ---- for the instruments ------------------------------------------------------------------
 
+
 def _add_parameters() -> tuple[int, ...]:
     return ()
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import sizes
+from . import _core, sizes
 from .variants import Variant, find, variants
 
 
@@ -495,7 +495,8 @@ def _sgemm_shape(nbytes: int, itemsize: int) -> tuple[int, int, int]:
 def _addends(
     shape: tuple[int, ...], dtype: np.dtype[Any], random: np.random.Generator, **_: Any
 ) -> tuple[Any, ...]:
-    return _floats(shape, dtype, random) + _floats(shape, dtype, random)
+    flat = (math.prod(shape),)
+    return tuple(_floats(flat, dtype, random)[0].reshape(shape) for _ in range(2))
 
 
 def _add_expected(a: Any, b: Any) -> np.ndarray[Any, Any]:

@@ -17,8 +17,9 @@
 enum {
     OUT = GM_MAX_OPERANDS, /* an operand's index beyond the inputs' */
     OPERANDS,
-    LEAST = 64,           /* a piece is a multiple of so many along the axis: aligned like the whole */
-    LEAST_PIECES = 4,     /* fewer overlap too little */
+    LEAST = 64,       /* a piece is a multiple of so many along the axis: aligned like the whole */
+    LEAST_PIECES = 4, /* fewer overlap too little */
+    LEAST_ROW = 2304, /* bytes: the engines take shorter ones one by one */
     STAND_IN = 1024 * 64, /* an address for arrays that are not there yet */
 };
 
@@ -63,6 +64,7 @@ static bool make_plan(const gm_call *call, plan *p)
 {
     const gm_family *family = call->family;
     int64_t chunk = gm_chunk(call->backend), per_step = 0;
+    int64_t shortest = LEAST_ROW;
     bool flat = false;
     p->length = -1;
     if (!family->split || family->check || family->in_place || call->trace || chunk == INT64_MAX ||
@@ -82,7 +84,7 @@ static bool make_plan(const gm_call *call, plan *p)
             continue;
         }
         const gm_array *array = operand(call, i);
-        int64_t length = p->cuts[i].axis == GM_FLAT         ? array->size
+        int64_t length = p->cuts[i].axis == GM_FLAT      ? array->size
                          : array->ndim > p->cuts[i].axis ? array->shape[p->cuts[i].axis]
                                                          : -1;
         if (length < 0 || (p->length >= 0 && length != p->length) || !array->contiguous) {
@@ -91,9 +93,16 @@ static bool make_plan(const gm_call *call, plan *p)
         p->length = length;
         int64_t bytes = p->cuts[i].unit * p->cuts[i].rows;
         per_step = bytes > per_step ? bytes : per_step;
+        if (p->cuts[i].rows > 1 && p->cuts[i].unit < shortest) {
+            shortest = p->cuts[i].unit;
+        }
+    }
+    int64_t least = family->least_piece > LEAST ? family->least_piece : LEAST;
+    if (call->backend->asynchronous && shortest < LEAST_ROW) {
+        int64_t across = (LEAST_ROW / shortest + LEAST - 1) / LEAST * LEAST;
+        least = least > across ? least : across;
     }
     p->piece = chunk / (per_step > 0 ? per_step : 1) / LEAST * LEAST;
-    int64_t least = family->least_piece > LEAST ? family->least_piece : LEAST;
     p->piece = p->piece > least ? p->piece : least;
     return p->length >= LEAST_PIECES * p->piece;
 }
@@ -150,14 +159,16 @@ static bool fits(const gm_variant *variant, const gm_call *call, const plan *p, 
     return does;
 }
 
+static bool all_fit(const gm_variant *variant, const gm_call *call, const plan *p)
+{
+    int64_t rest = p->length % p->piece;
+    return fits(variant, call, p, p->piece) && (rest == 0 || fits(variant, call, p, rest));
+}
+
 bool gm_can_cut(const gm_variant *variant, const gm_call *call)
 {
-    plan p;
-    if (!make_plan(call, &p)) {
-        return false;
-    }
-    int64_t rest = p.length % p.piece;
-    return fits(variant, call, &p, p.piece) && (rest == 0 || fits(variant, call, &p, rest));
+    plan p = {.length = -1};
+    return make_plan(call, &p) && all_fit(variant, call, &p);
 }
 
 /* ---- running -------------------------------------------------------------------------------- */
@@ -237,7 +248,7 @@ static gm_status send(run *r, int lane, int i)
     const cut *c = &r->plan.cuts[i];
     const char *from = r->call->in[i].data + r->first[lane] * c->unit;
     int64_t width = r->length[lane] * c->unit, pitch = r->plan.length * c->unit;
-    gm_stream stream = r->lanes->stream[lane];
+    gm_stream stream = r->lanes->in;
     if (!r->direct[i]) {
         gm_copy_rows_together(r->staging[lane][i], width, from, pitch, width, c->rows);
         from = r->staging[lane][i];
@@ -289,6 +300,9 @@ static gm_status run_piece(run *r, int lane, int64_t first, gm_call *piece)
         }
     }
     if (status == GM_OK) {
+        status = gm_lanes_arrive(r->lanes, lane);
+    }
+    if (status == GM_OK) {
         describe_piece(r->call, &r->plan, r->length[lane], r->device[lane], r->lanes->stream[lane],
                        piece);
         status = gm_prepare(&variant, piece, &launch);
@@ -299,6 +313,38 @@ static gm_status run_piece(run *r, int lane, int64_t first, gm_call *piece)
     return status == GM_OK ? fetch(r, lane) : status;
 }
 
+/*
+ * Strips of page-locked memory: between kernels the copy engines collect rows that are far apart at
+ * half the speed of the bus (measured on an H200). One kernel that uses both sides where they are
+ * is faster then, if its accesses are whole lines, as those of "auto" are.
+ */
+static bool is_for_one_kernel(const gm_variant *variant, const gm_call *call, const plan *p)
+{
+    bool strips = false;
+    for (int i = 0; i < OPERANDS; i++) {
+        if (is_cut(p, call, i)) {
+            strips |= p->cuts[i].rows > 1;
+            if (operand(call, i)->memory == GM_PAGEABLE) {
+                return false;
+            }
+        } else if (i < call->family->input_count && !call->in[i].absent) {
+            return false; /* what all pieces need is read often */
+        }
+    }
+    return strips && !variant && call->backend->asynchronous;
+}
+
+static gm_status run_one_kernel(const gm_call *call)
+{
+    gm_plan launch;
+    const gm_variant *variant = NULL;
+    gm_status status = gm_prepare(&variant, call, &launch);
+    if (status == GM_OK) {
+        status = gm_launch(variant, call, &launch);
+    }
+    return gm_finish(call->backend, call->stream, status);
+}
+
 gm_status gm_run_cut(const gm_variant *variant, const gm_call *call)
 {
     run r = {.variant = variant, .call = call};
@@ -307,6 +353,10 @@ gm_status gm_run_cut(const gm_variant *variant, const gm_call *call)
         return gm_fail(GM_ERROR_MEMORY, "out of memory for a call");
     }
     make_plan(call, &r.plan);
+    if (is_for_one_kernel(variant, call, &r.plan)) {
+        free(piece);
+        return run_one_kernel(call);
+    }
     gm_status status = call->backend->wait(call->stream); /* what is on it comes first */
     if (status == GM_OK) {
         status = allocate(&r);
@@ -315,6 +365,9 @@ gm_status gm_run_cut(const gm_variant *variant, const gm_call *call)
     for (int64_t first = 0; status == GM_OK && first < r.plan.length; first += r.plan.piece) {
         status = run_piece(&r, lane, first, piece);
         lane = (lane + 1) % GM_LANES;
+    }
+    if (r.lanes) { /* also what came in for a piece that failed */
+        status = gm_finish(call->backend, r.lanes->in, status);
     }
     for (int i = 0; r.lanes && i < GM_LANES; i++, lane = (lane + 1) % GM_LANES) {
         status = collect(&r, lane, status);

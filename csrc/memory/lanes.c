@@ -25,6 +25,12 @@ static void destroy(gm_lanes *lanes)
         if (lanes->stream[i]) {
             lanes->backend->stream_destroy(lanes->stream[i]);
         }
+        if (lanes->arrived[i]) {
+            lanes->backend->event_destroy(lanes->arrived[i]);
+        }
+    }
+    if (lanes->in) {
+        lanes->backend->stream_destroy(lanes->in);
     }
     free(lanes);
 }
@@ -55,8 +61,12 @@ gm_status gm_lanes_take(const gm_backend *backend, gm_lanes **lanes)
     }
     made->backend = backend;
     made->device = device;
+    status = backend->stream_create(&made->in);
     for (int i = 0; status == GM_OK && i < GM_LANES; i++) {
         status = backend->stream_create(&made->stream[i]);
+        if (status == GM_OK && backend->asynchronous) {
+            status = backend->event_create(&made->arrived[i]);
+        }
     }
     if (status != GM_OK) {
         destroy(made);
@@ -64,6 +74,17 @@ gm_status gm_lanes_take(const gm_backend *backend, gm_lanes **lanes)
     }
     *lanes = made;
     return GM_OK;
+}
+
+gm_status gm_lanes_arrive(gm_lanes *lanes, int lane)
+{
+    const gm_backend *backend = lanes->backend;
+    if (!backend->asynchronous) {
+        return GM_OK;
+    }
+    gm_status status = backend->event_record(lanes->arrived[lane], lanes->in);
+    return status == GM_OK ? backend->stream_follow(lanes->stream[lane], lanes->arrived[lane])
+                           : status;
 }
 
 void gm_lanes_give(gm_lanes *lanes)

@@ -60,8 +60,7 @@ static void work(job *it)
         }
         int64_t row = piece * it->rows_per_piece, end = row + it->rows_per_piece;
         for (end = end < it->rows ? end : it->rows; row < end; row++) {
-            memcpy(it->to + row * it->to_pitch, it->from + row * it->from_pitch,
-                   (size_t)it->width);
+            memcpy(it->to + row * it->to_pitch, it->from + row * it->from_pitch, (size_t)it->width);
         }
     }
 }
@@ -116,7 +115,7 @@ void gm_copy_rows_together(char *to, int64_t to_pitch, const char *from, int64_t
     if (width == 0 || rows == 0) {
         return;
     }
-    if (width == to_pitch && width == from_pitch) { /* one long row: any cut will do */
+    if (rows == 1 || (width == to_pitch && width == from_pitch)) { /* any cut will do */
         int64_t bytes = width * rows;
         int64_t whole = bytes / PIECE * PIECE;
         memcpy(to + whole, from + whole, (size_t)(bytes - whole));
