@@ -211,7 +211,9 @@ def backend_info(name: str, /) -> dict[str, Any]:
 def to_device(
     a: ArrayLike, *, stream: AnyStream | None = None, backend: str | None = None
 ) -> DeviceArray: ...
-def from_dlpack(x: Any, /, *, device: int | None = None, copy: bool | None = None) -> DeviceArray: ...
+def from_dlpack(
+    x: Any, /, *, device: int | None = None, copy: bool | None = None
+) -> DeviceArray: ...
 def empty(
     shape: int | tuple[int, ...],
     dtype: DTypeLike = ...,

@@ -464,7 +464,7 @@ static gm_device_array *describe_borrowed(const dl_tensor *tensor, bool writable
     return array;
 }
 
-static void forget_legacy(void *owner)
+static void delete_legacy(void *owner)
 {
     dl_legacy *legacy = owner;
     if (legacy->deleter) {
@@ -472,12 +472,22 @@ static void forget_legacy(void *owner)
     }
 }
 
-static void forget_versioned(void *owner)
+static void delete_versioned(void *owner)
 {
     dl_versioned *versioned = owner;
     if (versioned->deleter) {
         versioned->deleter(versioned);
     }
+}
+
+static void forget_legacy(void *owner)
+{
+    gm_run_aside(delete_legacy, owner);
+}
+
+static void forget_versioned(void *owner)
+{
+    gm_run_aside(delete_versioned, owner);
 }
 
 static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const char *name)

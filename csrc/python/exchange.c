@@ -93,6 +93,18 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
     return gm_device_array_wrap(memory, (PyArrayObject *)layout);
 }
 
+void gm_run_aside(void (*function)(void *), void *argument)
+{
+    PyObject *type, *value, *traceback;
+    if (!Py_IsInitialized() || !PyGILState_Check()) {
+        function(argument);
+        return;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    function(argument);
+    PyErr_Restore(type, value, traceback);
+}
+
 /* ---- who has what -----------------------------------------------------------------------------
  */
 

@@ -147,19 +147,21 @@ static int parse_producer(PyObject *interface, const char *name, bool *given, gm
     return 0;
 }
 
-/* Whoever drops the last share may be any thread, and there may be no interpreter any more. */
+static void drop_object(void *owner)
+{
+    Py_DECREF((PyObject *)owner);
+}
+
+/* Whoever drops the last share may be any thread. When the interpreter has gone, or is about to,
+ * what it owns goes with it. */
 static void forget_object(void *owner)
 {
-    if (PyGILState_Check()) {
-        PyObject *type, *value, *traceback; /* an exception may be on its way up */
-        PyErr_Fetch(&type, &value, &traceback);
-        Py_DECREF((PyObject *)owner);
-        PyErr_Restore(type, value, traceback);
-    } else if (Py_IsInitialized()) {
-        PyGILState_STATE state = PyGILState_Ensure();
-        Py_DECREF((PyObject *)owner);
-        PyGILState_Release(state);
+    if (!Py_IsInitialized()) {
+        return;
     }
+    PyGILState_STATE state = PyGILState_Ensure();
+    gm_run_aside(drop_object, owner);
+    PyGILState_Release(state);
 }
 
 /* Now the stream comes after the producer's. */

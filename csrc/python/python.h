@@ -119,6 +119,9 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
 /* The array of another library that is in the memory of a CUDA device, ready for this stream; NULL
  * without an exception when the object is none. */
 gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream);
+/* Runs what may be Python's, or another's with Python in it, while an exception is on its way up.
+ */
+void gm_run_aside(void (*function)(void *), void *argument);
 bool gm_is_adoptable(PyObject *object); /* may gm_adopt have an answer? */
 PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
 

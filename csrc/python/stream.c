@@ -73,7 +73,14 @@ static int parse_foreign(PyObject *object, gm_stream *stream)
     static const char *const names[] = {"cuda_stream", "ptr", "handle"};
     PyObject *value;
     if (PyIndex_Check(object)) {
-        return parse_handle(object, stream) < 0 ? -1 : 1;
+        if (parse_handle(object, stream) == 0) {
+            return 1;
+        }
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return -1;
+        }
+        PyErr_Clear(); /* such as an array of more than one number */
+        return 0;
     }
     if (gm_optional_attribute(object, "__cuda_stream__", &value) < 0) {
         return -1;
