@@ -211,6 +211,9 @@ def backend_info(name: str, /) -> dict[str, Any]:
 def to_device(
     a: ArrayLike, *, stream: AnyStream | None = None, backend: str | None = None
 ) -> DeviceArray: ...
+def adopt(object: Any, stream: AnyStream | None, /) -> Any:
+    """Another library's CUDA array as a DeviceArray for one call; anything else as it is."""
+
 def from_dlpack(
     x: Any, /, *, device: int | None = None, copy: bool | None = None
 ) -> DeviceArray: ...

@@ -73,6 +73,9 @@ static PyMethodDef functions[] = {
      "TypeError\n    The dtype refers to Python's memory, or is byte-swapped.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
      "UnavailableError\n    The backend is not here."},
+    {"adopt", FAST(gm_core_adopt),
+     "adopt(object, stream, /)\n--\n\n"
+     "Another library's CUDA array as a DeviceArray for one call; anything else as it is."},
     {"from_dlpack", KEYWORDS(gm_from_dlpack),
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
      "Use an array of another library where it is.\n\n"

@@ -123,6 +123,7 @@ gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream);
  */
 void gm_run_aside(void (*function)(void *), void *argument);
 bool gm_is_adoptable(PyObject *object); /* may gm_adopt have an answer? */
+PyObject *gm_core_adopt(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* interface.c */
