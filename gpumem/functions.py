@@ -516,7 +516,8 @@ def shift_points(
     into = told if told is None else _as_pairs(told)
     result = _call("shift_points", variant, (_as_pairs(p),), into, stream, backend, parameters)
     if out is None:
-        return result if result.dtype == p.dtype else result.reshape(-1).view(p.dtype)
+        pairs = getattr(getattr(p, "dtype", None), "names", None)
+        return result.reshape(-1).view(p.dtype) if pairs else result
     if told is None:
         copy(result, out=_as_pairs(out), stream=stream)
     return given
