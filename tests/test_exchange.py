@@ -131,6 +131,8 @@ def test_functions_take_what_is_on_the_host():
     got = gm.transpose(Bare(a), backend="sim")
     assert type(got) is np.ndarray and np.array_equal(got, a.T)
     assert np.array_equal(gm.copy(Bare(a[::2, ::3]), backend="sim"), a[::2, ::3])
+    assert np.array_equal(gm.shift_points(Bare(a[:, :2]), 1, 2), a[:, :2] + np.array([1, 2], "f4"))
+    assert np.array_equal(gm.gather(a[0], Bare(np.arange(9))), a[0, :9])
     there = gm.to_device(Bare(a), backend="sim")
     assert np.array_equal(there.to_host(), a)
     assert gm.memory_kind(Bare(a)) == "pageable"

@@ -346,6 +346,17 @@ static int check_place(const gm_call *call, int device, const char *name,
     return 0;
 }
 
+static int check_stream(PyObject *stream, int device)
+{
+    if (PyObject_TypeCheck(stream, &gm_stream_type) &&
+        ((gm_stream_object *)stream)->device != device) {
+        PyErr_Format(PyExc_ValueError, "stream is on device %d, the arrays are on device %d",
+                     ((gm_stream_object *)stream)->device, device);
+        return -1;
+    }
+    return 0;
+}
+
 /* May the memory of another library be written to? */
 static int check_writable(const char *name, const gm_device_array *array)
 {
@@ -373,7 +384,8 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
         call->backend = asked;
     }
     int device = choose_device(call);
-    if (device < 0 || gm_parse_queue(stream, call->backend, &call->stream, &b->apart) < 0) {
+    if (device < 0 || gm_parse_queue(stream, call->backend, &call->stream, &b->apart) < 0 ||
+        check_stream(stream, device) < 0) {
         return -1;
     }
     for (int i = 0; i < family->input_count; i++) {

@@ -26,6 +26,7 @@ typedef struct gm_device_array {
 
 typedef struct gm_stream_object {
     PyObject_HEAD const gm_backend *backend;
+    int device;
     gm_stream handle;
 } gm_stream_object;
 

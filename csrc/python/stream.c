@@ -195,7 +195,10 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!self) {
         return NULL;
     }
-    gm_status status = backend->stream_create(&self->handle);
+    gm_status status = backend->current_device(&self->device);
+    if (status == GM_OK) {
+        status = backend->stream_create(&self->handle);
+    }
     if (status != GM_OK) {
         Py_DECREF(self);
         return gm_raise(status);
