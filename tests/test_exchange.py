@@ -569,6 +569,36 @@ def test_an_interface_is_a_dict():
         gm.copy(thing)
 
 
+def test_an_interface_that_fails():
+    """DLPack is asked instead, where there is one."""
+
+    class Fails(Bare):
+        @property
+        def __cuda_array_interface__(self):
+            raise KeyError("float8")
+
+    class Alone:
+        @property
+        def __cuda_array_interface__(self):
+            raise KeyError("float8")
+
+    assert np.array_equal(gm.copy(Fails(SIX), backend="sim"), SIX)
+    for call in (gm.copy, gm.from_dlpack):
+        with pytest.raises(KeyError, match="float8"):
+            call(Alone())
+
+
+def test_arrays_on_another_device_are_no_host_arrays():
+    for thing in (Interface(), Producer(SIX, device=(dlpack.CUDA, 0))):
+        words = "in CUDA memory, here an array on the host is expected"
+        with pytest.raises(TypeError, match=words):
+            gm.to_device(thing)
+        with pytest.raises(TypeError, match=words):
+            gm.strided_write(np.zeros(6, "f4"), thing, backend="sim")
+    with pytest.raises(TypeError, match="in ROCm memory"):
+        gm.copy(Producer(SIX, device=(dlpack.ROCM, 0)))
+
+
 def test_an_interface_needs_a_gpu():
     if gm.info()["backends"]["cuda"]["available"]:
         pytest.skip("there is one")

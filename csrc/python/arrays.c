@@ -134,15 +134,18 @@ int gm_arrays_init(void)
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
     int type, device, found = gm_dlpack_find(object, &type, &device);
-    if (found > 0) {
-        if (gm_dlpack_backend(type) != &gm_cuda) {
-            return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
-        }
+    if (found < 0) {
+        return NULL;
+    }
+    if (found > 0 && gm_dlpack_backend(type) == &gm_sim) {
+        return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
+    }
+    if (found > 0 || PyObject_HasAttrString(object, "__cuda_array_interface__")) {
         PyErr_Format(PyExc_TypeError,
-                     "%s is %.100s in %s memory, another input is on the host: inputs are either "
-                     "all on the host or all on the device",
-                     name, Py_TYPE(object)->tp_name, gm_dlpack_name(type));
-    } else if (found == 0) {
+                     "%s is %.100s in %s memory, here an array on the host is expected (inputs are "
+                     "either all on the host or all on the device)",
+                     name, Py_TYPE(object)->tp_name, found > 0 ? gm_dlpack_name(type) : "CUDA");
+    } else {
         PyErr_Format(PyExc_TypeError,
                      "%s must be a NumPy array, an object with the buffer protocol or DLPack, "
                      "another library's CUDA array or a gpumem.DeviceArray, not %.100s",

@@ -572,7 +572,8 @@ PyTypeObject gm_device_array_type = {
               "    Any dtype of plain bytes in native order.\n"
               "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
               "Notes\n-----\n"
-              "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.",
+              "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"
+              "Other libraries use it where it is, through DLPack or `__cuda_array_interface__`.",
     .tp_new = array_new,
     .tp_dealloc = array_dealloc,
     .tp_repr = array_repr,

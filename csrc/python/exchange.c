@@ -114,6 +114,16 @@ bool gm_is_adoptable(PyObject *object)
            !PyBytes_Check(object) && !PyType_Check(object);
 }
 
+/* Asked while an exception is set. */
+static bool has_dlpack(PyObject *object)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool has = PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__dlpack__");
+    PyErr_Restore(type, value, traceback);
+    return has;
+}
+
 /* Over __cuda_array_interface__ where it tells the producer's stream, so that this too can wait for
  * what is done here; else over DLPack, whose producer makes our stream wait. */
 static gm_device_array *adopt(PyObject *object, const char *name, const gm_backend *backend,
@@ -124,7 +134,11 @@ static gm_device_array *adopt(PyObject *object, const char *name, const gm_backe
     gm_stream stream = NULL;
     int type = 0, device = 0, previous, found = 0;
     if (gm_optional_attribute(object, "__cuda_array_interface__", &interface) < 0) {
-        return NULL;
+        /* PyTorch's fails for dtypes that it has no typestr for; DLPack says what it is. */
+        if (!PyErr_ExceptionMatches(PyExc_Exception) || !has_dlpack(object)) {
+            return NULL;
+        }
+        PyErr_Clear();
     }
     if (!interface || !gm_interface_has_stream(interface)) {
         found = gm_dlpack_find(object, &type, &device);
