@@ -490,7 +490,7 @@ def test_a_product_too_large_to_count(backend):
 
 def test_c_is_where_the_others_are(backend):
     there = gm.to_device(ONES, backend=backend)
-    with pytest.raises(TypeError, match=r"c is numpy\.ndarray, another input is a"):
+    with pytest.raises(TypeError, match=r"c is numpy\.ndarray, another input is on the device"):
         gm.sgemm(there, there, ONES, beta=1)
     with pytest.raises(TypeError, match=r"c is a gpumem\.DeviceArray, another"):
         gm.sgemm(ONES, ONES, there, beta=1, backend=backend)
