@@ -209,7 +209,8 @@ def test_the_interface_of_ours():
         there.__dlpack__(stream=0)
     with pytest.raises(ValueError, match="stream is -2"):
         there.__dlpack__(stream=-2)
-    for stream in (None, -1, 1, 2, gm.Stream().handle):
+    own = gm.Stream()
+    for stream in (None, -1, 1, 2, own.handle):
         assert there.__dlpack__(stream=stream, max_version=(1, 0))
     assert np.array_equal(np.from_dlpack(there, device="cpu"), A)
     with pytest.raises(BufferError, match=r"not on \(1, 0\), where only a copy"):

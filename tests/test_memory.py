@@ -413,10 +413,11 @@ def test_a_forked_child(backend):
     done = """
     import os, warnings
     warnings.simplefilter("ignore")
+    backend = gm.backend()
     child = os.fork()
     if child == 0:
         try:
-            if gm.backend() == "sim":
+            if backend == "sim":
                 b = gm.transpose(big)
                 ok = (b == 1).all() and (gm.empty(5, kind="pinned").size == 5)
             else:
