@@ -149,6 +149,8 @@ def test_results_in_their_arrays(library):
 
 
 def test_their_views(library):
+    if isinstance(library, Numba) and not hasattr(np, "row_stack"):
+        pytest.skip("the views of this Numba want a NumPy that has row_stack")
     x = library.array(A)
     for view, here in ((x[10:20], A[10:20]), (x[:, 5:30], A[:, 5:30]), (x.T, A.T)):
         assert np.array_equal(gm.copy(view).to_host(), here)
@@ -156,6 +158,8 @@ def test_their_views(library):
 
 def test_layouts_that_kernels_do_not_take(library):
     """With "auto", functions take whatever their meaning allows; here by way of copies."""
+    if isinstance(library, Numba) and not hasattr(np, "row_stack"):
+        pytest.skip("the views of this Numba want a NumPy that has row_stack")
     x, points = library.array(A), library.array(A[:, :2].copy())
     assert np.allclose(gm.sgemm(x.T, x[:, ::2]).to_host(), A.T @ A[:, ::2], rtol=1e-5)
     assert np.array_equal(gm.add(x[:, ::2], x[:, 1::2]).to_host(), A[:, ::2] + A[:, 1::2])
@@ -232,15 +236,18 @@ def test_read_only_arrays_are_read_only():
     there = gm.to_device(A)
 
     class ReadOnly:
-        def __init__(self):
-            read_only = {"data": (there.pointer, True)}
-            self.__cuda_array_interface__ = there.__cuda_array_interface__ | read_only
+        def __init__(self, array=there):
+            read_only = {"data": (array.pointer, True)}
+            self.__cuda_array_interface__ = array.__cuda_array_interface__ | read_only
+            self.array = array
 
     assert np.array_equal(gm.copy(ReadOnly()).to_host(), A)
     with pytest.raises(ValueError, match="out is read-only"):
         gm.copy(there, out=ReadOnly())
     with pytest.raises(ValueError, match="out is read-only"):
-        gm.strided_write(ReadOnly(), there, offset=0, stride=1)
+        gm.shift_points(there[:, :2], 1, 2, out=ReadOnly(there[:, :2].copy()))
+    with pytest.raises(ValueError, match="out is read-only"):
+        gm.strided_write(ReadOnly(there[0].copy()), there[1], offset=0, stride=1)
     with pytest.raises(ValueError, match="x is read-only"):
         gm.from_dlpack(ReadOnly())
     assert np.array_equal(there.to_host(), A)

@@ -557,6 +557,8 @@ def test_matmul_is_sgemm_without_the_rest(backend, rng):
         ((5000, 8, 100), "naive"),
         ((64, 64, 100), "vec4"),
         ((2048, 2048, 1), "hide_global_latency"),
+        ((2048, 2048, 64), "warp_tile_tma"),
+        ((8, 2000, 2000), "warp_tile_tma"),
     ],
     ids=str,
 )
