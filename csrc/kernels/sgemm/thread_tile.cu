@@ -6,7 +6,9 @@
  *          4 x 4. The squares are 64 rows and columns apart, so that neighbouring threads still
  *          load and store neighbouring vectors: eight columns in a row would put them 32 bytes
  *          apart.
- * Cost     64 sums and 64 loaded numbers per thread: registers for few warps.
+ * Cost     64 sums and 64 loaded numbers per thread: registers for few warps. Three blocks of vec4
+ *          hide what one of these waits for: on an H200 it is slower, and waits for loads in more
+ *          than half of all samples.
  */
 #include "sgemm.h"
 
