@@ -225,6 +225,23 @@ def empty(
     backend: str | None = None,
 ) -> np.ndarray[Any, Any]: ...
 def memory_kind(a: ArrayLike | DeviceArray, /) -> str: ...
+def over(a: NDArray[Any], backend: str | None = None) -> DeviceArray:
+    """A host array that the backend can reach, used where it is: of any kind but pageable, which
+    is a ValueError. Nobody waits for the device before the host touches it. For measurements."""
+
+def transfer(
+    device: DeviceArray,
+    host: NDArray[Any],
+    to_device: bool,
+    count: int,
+    driver: bool,
+    pieces: int = 1,
+    stream: Stream | None = None,
+) -> None:
+    """Move the same bytes ``count`` times between contiguous arrays, each time in so many pieces,
+    one after the other. With ``driver`` what is pageable goes as the driver does it, not by
+    gpumem's own chunks. All bytes are there when it returns. For measurements."""
+
 def pool_info(*, backend: str | None = None) -> dict[str, Any]: ...
 def pool_trim(*, backend: str | None = None) -> int: ...
 def set_chunk(bytes: int, /) -> int:

@@ -130,7 +130,9 @@ class BenchResult:
         the median, ``tflops`` 10**12 operations. ``fraction_of_peak`` is of the theoretical
         bandwidth, or of the FP32 rate where there are ``flops``; ``fraction_of_reference``
         of the reference measured in the same run. ``ran`` is the variant that "auto" chose.
-        What does not apply is None; ``reason`` says why there is no time.
+        What does not apply is None; ``reason`` says why there is no time. Of the families
+        "transfer" and "roundtrip" ``cache`` is None, and the reference is that which
+        :func:`bench` names.
     provenance : dict
         Device, driver, clocks, versions, commit, date, and the settings of the run.
     """
@@ -145,9 +147,7 @@ class BenchResult:
 
         head = json.dumps({"schema": SCHEMA, "provenance": self.provenance}, indent=1)
         lines = ",\n".join(
-            "  "
-            + json.dumps({key: _rounded(value) for key, value in record.items()}, allow_nan=False)
-            for record in self.records
+            "  " + json.dumps(rounded(record), allow_nan=False) for record in self.records
         )
         text = head.removesuffix("\n}") + f',\n "records": [\n{lines}\n ]\n}}\n'
         if path is not None:
@@ -221,33 +221,39 @@ class BenchResult:
         return f"<gpumem benchmark of {families}: {len(self.records)} records>"
 
     def __str__(self) -> str:
+        from . import transfer
+
         device = self.provenance.get("device") or {}
         version, date = self.provenance.get("gpumem"), self.provenance.get("date")
         lines = [f"{device.get('name', 'no device')}, gpumem {version}, {date}"]
         for cache in dict.fromkeys(record["cache"] for record in self.records):
             records = [record for record in self.records if record["cache"] == cache]
             if any(record["median_ms"] is not None for record in records):
-                lines += ["", *_tables(cache, records)]
+                lines += ["", *(_tables(cache, records) if cache else transfer.tables(records))]
         reasons: dict[tuple[str, str], list[str]] = {}
+        everywhere: dict[str, set[str]] = {}
         for record in self.records:
+            name = _name(record) if record["cache"] else transfer.label(record)
+            everywhere.setdefault(name, set()).add(size_label(record))
             if record["reason"]:
-                key = (f"{record['family']}-{record['variant']}", record["reason"])
-                reasons.setdefault(key, []).append(size_label(record))
+                reasons.setdefault((name, record["reason"]), []).append(size_label(record))
         if any(reason == NO_TIMES for _, reason in reasons):
             lines += ["", f"No times: {NO_TIMES}."]
             reasons = {key: where for key, where in reasons.items() if key[1] != NO_TIMES}
         elif reasons:
             lines.append("")
-        everywhere = len({size_label(record) for record in self.records})
         for (name, reason), where in reasons.items():
-            at = "" if len(set(where)) == everywhere else f" at {', '.join(dict.fromkeys(where))}"
+            at = "" if set(where) == everywhere[name] else f" at {', '.join(dict.fromkeys(where))}"
             lines.append(f"{name}{at}: {reason}")
         return "\n".join(lines)
 
 
-def _rounded(value: Any) -> Any:
-    """Figures as exact as they are: six digits."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+def rounded(record: dict[str, Any]) -> dict[str, Any]:
+    """Return a record with figures as exact as they are: six digits."""
+    return {
+        key: float(f"{value:.6g}") if isinstance(value, float) else value
+        for key, value in record.items()
+    }
 
 
 def size_label(record: dict[str, Any]) -> str:
@@ -319,28 +325,29 @@ def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
     taken = sum(
         max(len(name), *(len(label[i]) for label in rows)) + 2 for i, name in enumerate(head)
     )
-    block: list[str] = []
+    names: list[str] = []
     room = 102 - taken
     for name in columns:
         width = 2 + max(len(name), 6)
-        if block and room < width:
-            lines += [_block(head, block, columns, rows), ""]
-            block, room = [], 102 - taken
-        block.append(name)
+        if names and room < width:
+            lines += [block(head, names, columns, rows), ""]
+            names, room = [], 102 - taken
+        names.append(name)
         room -= width
-    return [*lines, _block(head, block, columns, rows)]
+    return [*lines, block(head, names, columns, rows)]
 
 
 def _name(record: dict[str, Any]) -> str:
     return f"{record['family']}-{record['variant']}"
 
 
-def _block(
+def block(
     head: list[str],
     names: list[str],
     columns: dict[str, dict[tuple[str, ...], str]],
     labels: Iterable[tuple[str, ...]],
 ) -> str:
+    """Return a table of some columns, each with its cells by row."""
     rows = [[*label, *(columns[name].get(label, "-") for name in names)] for label in labels]
     return format_table([*head, *names], rows)
 
@@ -459,6 +466,25 @@ class _Stopwatch:
         return lambda: self.time(lead, prepared, count, flushes)
 
 
+def spread_out(size: int, itemsize: int, whole: int | None = None) -> Iterator[slice]:
+    """Yield what to compare of a result: all of it, or slices of one that is large.
+
+    Parameters
+    ----------
+    size, itemsize : int
+        Elements, and the bytes of each.
+    whole : int, optional
+        Bytes up to which it is all.
+    """
+    length = _SLICE // itemsize
+    if size * itemsize <= (_WHOLE_CHECK if whole is None else whole) or size <= length:
+        yield slice(0, size)
+        return
+    for i in range(_SLICES):
+        first = (size - length) * i // (_SLICES - 1)
+        yield slice(first, first + length)
+
+
 def _check_result(contender: _Contender, output: Any, wanted: Any, within: Any) -> None:
     """Launch once on an output that holds something else, and compare it with the oracle's."""
     contender.prepared[0].launch()
@@ -467,15 +493,12 @@ def _check_result(contender: _Contender, output: Any, wanted: Any, within: Any) 
         oracle.compare(contender.family, output.to_host(), wanted, within)
         return
     flat, wanted = output.reshape(wanted.size), wanted.reshape(-1)
-    length = _SLICE // wanted.itemsize
-    for i in range(_SLICES):
-        first = (wanted.size - length) * i // (_SLICES - 1)
-        part = slice(first, first + length)
+    for part in spread_out(wanted.size, wanted.itemsize):
         piece = None if within is None else within.reshape(-1)[part]
         try:
             oracle.compare(contender.family, flat[part].to_host(), wanted[part], piece)
         except AssertionError as error:
-            raise AssertionError(f"from element {first} on: {error}") from None
+            raise AssertionError(f"from element {part.start} on: {error}") from None
 
 
 def _rungs(family: str) -> list[str]:
@@ -576,11 +599,29 @@ def _measure(
         one.samples = samples
 
 
+def figures(
+    nbytes: int, flops: int | None, cache: str | None, samples: Iterable[float]
+) -> dict[str, Any]:
+    """Return what a record says of its samples, milliseconds that moved so many bytes."""
+    ordered = sorted(samples)
+    median = quantile(ordered, 0.5) if ordered else None
+    return {
+        "bytes": nbytes,
+        "flops": flops,
+        "cache": cache,
+        "median_ms": median,
+        "min_ms": ordered[0] if ordered else None,
+        "p20_ms": quantile(ordered, 0.2) if ordered else None,
+        "p80_ms": quantile(ordered, 0.8) if ordered else None,
+        "samples": len(ordered) or None,
+        "gbps": nbytes / median / 1e6 if median else None,
+        "tflops": flops / median / 1e9 if median and flops else None,
+    }
+
+
 def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
     values = job.parameters_of(one)
     nbytes, flops = oracle.work(one.family, job.shape, job.dtype, **values)
-    ordered = sorted(one.samples)
-    median = quantile(ordered, 0.5) if ordered else None
     return {
         "family": one.family,
         "variant": one.variant,
@@ -589,16 +630,7 @@ def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
         "shape": list(job.shape),
         "dtype": str(job.dtype),
         "parameters": values,
-        "bytes": nbytes,
-        "flops": flops,
-        "cache": job.cache,
-        "median_ms": median,
-        "min_ms": ordered[0] if ordered else None,
-        "p20_ms": quantile(ordered, 0.2) if ordered else None,
-        "p80_ms": quantile(ordered, 0.8) if ordered else None,
-        "samples": len(ordered) or None,
-        "gbps": nbytes / median / 1e6 if median else None,
-        "tflops": flops / median / 1e9 if median and flops else None,
+        **figures(nbytes, flops, job.cache, one.samples),
         "fraction_of_peak": None,
         "fraction_of_reference": None,
         "reason": one.reason,
@@ -665,7 +697,7 @@ def _contenders(
 def bench(
     family: str,
     variants: Iterable[str | Variant] | str | Variant | None = None,
-    sizes: str | int | Iterable[str | int] = "4K:1G:x2",
+    sizes: str | int | Iterable[str | int] | None = None,
     dtype: DTypeLike | None = None,
     cache: str | Iterable[str] = "cold",
     *,
@@ -673,7 +705,7 @@ def bench(
     spread: float = 0.02,
     budget: float = 0.5,
     shapes: Iterable[int | tuple[int, ...]] | None = None,
-    with_peers: Iterable[str] = (),
+    with_peers: Iterable[str] | None = None,
     backend: str | None = None,
     progress: Progress | None = None,
     **parameters: Any,
@@ -685,15 +717,32 @@ def bench(
     poisoned output, which must agree with NumPy; one that is wrong has no figure. All
     contenders of one size take turns, and so does the reference, for a copy the driver's.
 
+    Two more families have the bus in them, and the host's clock around calls that are waited
+    for one by one. They take neither `dtype`, `cache` nor `shapes`.
+
+    "transfer" moves bytes between arrays that are there already. Its variants are directions:
+    "to_device", "to_host", "both" (at once, by two threads), "within" (the device's memory) and
+    "to_peer" (another device). ``kind`` is one or several of "pageable", "pageable_driver" (as
+    the driver stages it), "pinned", "write_combined", "mapped" (by a kernel, over the bus) and
+    "managed" (the access that makes all pages move; up to 64 MiB), by default all; ``pieces``
+    are so many transfers for the same bytes, by default 1. The reference is pinned memory.
+
+    "roundtrip" is what a caller of NumPy waits for, from ndarray to ndarray. Its variants are
+    jobs on float32: "copy", "transpose", "add", "sgemm", the matrices square. ``kind`` is
+    "pageable", into a new array, or "pinned", into `out`; by default both. Its records say ``by``
+    whom it is done: "gpumem", "one_piece" (gpumem with nothing overlapped), the peers, or "bus",
+    the reference: both pinned transfers at once and nothing else.
+
     Parameters
     ----------
     family : str
-        Such as "copy".
+        Such as "copy", or "transfer" or "roundtrip".
     variants : iterable of str or Variant, optional
         The contenders; "auto" is one as well. By default, all of the family and "auto".
-    sizes : str, int or iterable of them
+    sizes : str, int or iterable of them, optional
         Bytes of the first input: "4K:1G:x2" (from, to, factor), "1M,16M", 4096. K, M and G
-        are powers of 1024.
+        are powers of 1024. By default "4K:1G:x2", for transfers "64K:1G:x4", for round trips
+        "1M:256M:x4".
     dtype : dtype, optional
         Of the elements: by default float32, or what the family takes instead.
     cache : {"cold", "warm", "both"}
@@ -708,9 +757,9 @@ def bench(
         Seconds after which a contender is done with the least samples, at each size.
     shapes : iterable of int or tuple of int, optional
         Instead of `sizes`: the shapes by which the family is told.
-    with_peers : iterable of {"torch", "cupy"}
+    with_peers : iterable of {"torch", "cupy"}, optional
         Other libraries to measure beside, called from Python; one that is not installed has a
-        record that says so.
+        record that says so. By default none; for round trips "numpy", "cupy" and "torch".
     backend : {"cuda", "sim"}, optional
         By default what :func:`gpumem.backend` says. The simulator has no times: its records
         say so.
@@ -743,6 +792,28 @@ def bench(
     ----------
     .. [1] https://github.com/NVIDIA/nvbench
     """
+    least, most = samples
+    if not 1 <= least <= most:
+        raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
+    settings = {"least": least, "most": most, "within": spread, "budget": budget}
+    from . import transfer
+
+    if family in transfer.FAMILIES:
+        for name, value in (("dtype", dtype), ("shapes", shapes)):
+            if value is not None:
+                raise ValueError(f"{name} is {value!r}: a {family} is told by its sizes alone")
+        if cache != "cold":
+            raise ValueError(f"cache is {cache!r}: it means nothing to a {family}")
+        return transfer.measure(
+            family,
+            variants,
+            sizes,
+            settings=settings,
+            with_peers=with_peers,
+            backend=backend,
+            progress=progress,
+            parameters=parameters,
+        )
     if variants is None:
         names = [*_rungs(family), "auto"]
     else:
@@ -756,13 +827,13 @@ def bench(
     if shapes is not None:
         steps = [(check_shape(shape, dtype.itemsize), names) for shape in shapes]
     else:
-        for nbytes in parse_sizes(sizes):
+        for nbytes in parse_sizes("4K:1G:x2" if sizes is None else sizes):
             groups: dict[tuple[int, ...], list[str]] = {}
             for name in names:
                 shape = oracle.shape_for(family, nbytes, dtype, name)
                 groups.setdefault(shape, []).append(name)
             steps += groups.items()
-    beside = list(dict.fromkeys(with_peers))
+    beside = list(dict.fromkeys(with_peers or ()))
     for name in beside:
         if name not in peers.names():
             known = ", ".join(peers.names())
@@ -771,12 +842,8 @@ def bench(
         functions.parameters(family, chosen)
     if any(isinstance(value, list | range) and not len(value) for value in parameters.values()):
         raise ValueError("a sweep over no values has nothing to measure")
-    least, most = samples
-    if not 1 <= least <= most:
-        raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
     backend = _core.backend(backend)
     reference = oracle.reference(family)
-    settings = {"least": least, "most": most, "within": spread, "budget": budget}
     own_family = [reference[1]] if reference[0] == family else []
     common, swept = _split(family, [*names, *own_family], parameters)
     jobs = [
@@ -820,5 +887,4 @@ def bench(
         provenance["clocks"]["after"] = devices.clocks(device)
     if progress is not None:
         progress(len(jobs), len(jobs), "done")
-    rounded = [{key: _rounded(value) for key, value in one.items()} for one in records]
-    return BenchResult(rounded, provenance)
+    return BenchResult([rounded(one) for one in records], provenance)

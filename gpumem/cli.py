@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _core, devices, oracle
+from . import _core, devices, oracle, transfer
 from .bench import NO_TIMES, bench
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
@@ -333,11 +333,11 @@ def _bench(options: argparse.Namespace) -> int:
         result = bench(
             options.family,
             names,
-            parse_sizes(options.sizes),
+            None if options.sizes is None else parse_sizes(options.sizes),
             options.dtype,
             options.cache,
             shapes=_shapes(options.shapes),
-            with_peers=options.peers.split(",") if options.peers else (),
+            with_peers=None if options.peers is None else options.peers.split(","),
             backend=options.backend,
             progress=progress,
             **_parameters(options.set),
@@ -346,7 +346,7 @@ def _bench(options: argparse.Namespace) -> int:
         result.to_json(options.output)
     if options.json:
         print(result.to_json(), end="")
-    elif result.provenance["backend"] == "sim":
+    elif result.provenance["backend"] == "sim" and options.family in families():
         parameters = _parameters(options.set)
         dtype = oracle.dtype_for(options.family, options.dtype).name
         _print_summary(options.family, None, dtype, names, parameters)
@@ -494,10 +494,10 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--side", type=int, metavar="N", help="of it: rows and columns")
 
     one = command("bench", _bench, "Time the variants of a family by size, on the device.")
-    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("family", metavar="FAMILY", help="or transfer, roundtrip: by the host's clock")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(
-        "--sizes", default="4K:1G:x2", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
+        "--sizes", metavar="S,S", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
     )
     one.add_argument("--shapes", metavar="S,S", help="instead of sizes: 8192x8192,50000x5000")
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
@@ -528,8 +528,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(arguments: Sequence[str] | None) -> int:
     options = build_parser().parse_args(arguments)
-    if getattr(options, "family", None) is not None:
-        variants(options.family)
+    family = getattr(options, "family", None)
+    if family is not None and not (options.run is _bench and family in transfer.FAMILIES):
+        variants(family)
     if getattr(options, "dtype", None) is not None:
         try:
             np.dtype(options.dtype)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "memory/transfer.h"
 #include "python/python.h"
 
 /* ---- a block, freed with the last array over it --------------------------------------------- */
@@ -169,6 +170,133 @@ PyObject *gm_core_memory_kind(PyObject *module, PyObject *object)
     }
     Py_DECREF(array);
     return PyUnicode_FromString(gm_memory_kind_names[kind]);
+}
+
+/* ---- for measurements ------------------------------------------------------------------------ */
+
+PyObject *gm_core_over(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"a", "backend", NULL};
+    PyArrayObject *array;
+    PyObject *backend_name = NULL;
+    const gm_backend *backend;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!|O:over", names, &PyArray_Type, &array,
+                                     &backend_name) ||
+        gm_parse_backend(backend_name, &backend) < 0 ||
+        gm_check_dtype(PyArray_DESCR(array), "a") < 0 ||
+        PyArray_FailUnlessWriteable(array, "a") < 0) { /* a DeviceArray can be written */
+        return NULL;
+    }
+    if (gm_find_kind(array, backend) == GM_PAGEABLE) {
+        return PyErr_Format(PyExc_ValueError,
+                            "a lies in memory that backend \"%s\" cannot reach, expected an array "
+                            "of gpumem.empty(kind=...) on it, of any kind but 'pageable'",
+                            backend->name);
+    }
+    return (PyObject *)gm_device_array_over(backend, array);
+}
+
+typedef struct transfer {
+    gm_direction direction;
+    long long pieces;
+    bool driver; /* its own way with memory that is pageable */
+    gm_memory_kind kind;
+    gm_stream stream;
+} transfer;
+
+/* All bytes once, in pieces that differ by one byte at most. */
+static gm_status transfer_once(const gm_backend *backend, const transfer *t, char *to,
+                               const char *from, int64_t bytes)
+{
+    int64_t least = bytes / t->pieces, longer = bytes % t->pieces;
+    for (int64_t i = 0; i < t->pieces; i++) {
+        int64_t count = least + (i < longer);
+        gm_status status;
+        if (t->driver) {
+            status = backend->copy(to, from, count, t->direction, t->stream);
+            if (status == GM_OK) {
+                status = backend->wait(t->stream);
+            }
+        } else {
+            status = gm_transfer(backend, to, from, count, t->kind, t->direction, t->stream);
+        }
+        if (status != GM_OK) {
+            return status;
+        }
+        to += count;
+        from += count;
+    }
+    return GM_OK;
+}
+
+/* Both whole, of as many bytes, the target writable and not the source; 0 or -1. */
+static int check_transfer(gm_device_array *device, PyArrayObject *host, bool to_device)
+{
+    if (!PyArray_IS_C_CONTIGUOUS(device->layout) || !PyArray_IS_C_CONTIGUOUS(host)) {
+        PyErr_Format(PyExc_ValueError, "%s is not C-contiguous",
+                     PyArray_IS_C_CONTIGUOUS(host) ? "device" : "host");
+        return -1;
+    }
+    if (PyArray_NBYTES(device->layout) != PyArray_NBYTES(host)) {
+        PyErr_Format(PyExc_ValueError, "host has %lld bytes, expected those of device, %lld",
+                     (long long)PyArray_NBYTES(host), (long long)PyArray_NBYTES(device->layout));
+        return -1;
+    }
+    if (!to_device && PyArray_FailUnlessWriteable(host, "host") < 0) {
+        return -1;
+    }
+    int overlap = gm_overlaps(device->layout, host);
+    if (overlap > 0) {
+        PyErr_SetString(PyExc_ValueError, "host and device share memory");
+    }
+    return overlap ? -1 : 0;
+}
+
+PyObject *gm_core_transfer(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"device", "host",   "to_device", "count",
+                            "driver", "pieces", "stream",    NULL};
+    gm_device_array *device;
+    PyArrayObject *host;
+    PyObject *stream_object = NULL;
+    transfer t = {.pieces = 1};
+    long long count;
+    int to_device, driver;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!pLp|LO:transfer", names,
+                                     &gm_device_array_type, &device, &PyArray_Type, &host,
+                                     &to_device, &count, &driver, &t.pieces, &stream_object)) {
+        return NULL;
+    }
+    const gm_backend *backend = device->memory->backend;
+    if (gm_parse_stream(stream_object, backend, &t.stream) < 0 ||
+        gm_check_dtype(PyArray_DESCR(host), "host") < 0 ||
+        check_transfer(device, host, to_device) < 0) {
+        return NULL;
+    }
+    if (count < 0) {
+        return PyErr_Format(PyExc_ValueError, "count is %lld, expected at least 0", count);
+    }
+    if (t.pieces < 1) {
+        return PyErr_Format(PyExc_ValueError, "pieces is %lld, expected at least 1", t.pieces);
+    }
+    t.direction = to_device ? GM_TO_DEVICE : GM_TO_HOST;
+    t.driver = driver;
+    t.kind = gm_find_kind(host, backend);
+    char *here = PyArray_DATA(host), *there = PyArray_DATA(device->layout);
+    int64_t bytes = PyArray_NBYTES(host);
+    gm_status status = GM_OK;
+    Py_BEGIN_ALLOW_THREADS
+    for (long long i = 0; status == GM_OK && i < count; i++) {
+        status =
+            transfer_once(backend, &t, to_device ? there : here, to_device ? here : there, bytes);
+    }
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    Py_RETURN_NONE;
 }
 
 /* ---- pools ---------------------------------------------------------------------------------- */

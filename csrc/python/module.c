@@ -127,6 +127,11 @@ static PyMethodDef functions[] = {
      "a : ndarray, object with the buffer protocol, or DeviceArray\n"
      "    A view is of the kind of its memory. What another library has pinned is 'pinned'.\n\n"
      "Returns\n-------\nstr"},
+    {"over", KEYWORDS(gm_core_over),
+     "over(a, backend=None)\n--\n\nA host array as one of the device; see _core.pyi."},
+    {"transfer", KEYWORDS(gm_core_transfer),
+     "transfer(device, host, to_device, count, driver, pieces=1, stream=None)\n--\n\n"
+     "Move the same bytes count times; see _core.pyi."},
     {"pool_info", KEYWORDS(gm_core_pool_info),
      "pool_info(*, backend=None)\n--\n\n"
      "Return what the pools of device and of pinned memory hold, in bytes.\n\n"

@@ -78,6 +78,8 @@ PyArrayObject *gm_host_result_new(const gm_backend *backend, PyArray_Descr *dtyp
 gm_memory_kind gm_find_kind(PyArrayObject *array, const gm_backend *backend);
 PyObject *gm_core_empty(PyObject *module, PyObject *args, PyObject *keywords);
 PyObject *gm_core_memory_kind(PyObject *module, PyObject *object);
+PyObject *gm_core_over(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_transfer(PyObject *module, PyObject *args, PyObject *keywords);
 PyObject *gm_core_pool_info(PyObject *module, PyObject *args, PyObject *keywords);
 PyObject *gm_core_pool_trim(PyObject *module, PyObject *args, PyObject *keywords);
 

@@ -1,0 +1,584 @@
+"""The bus by the host's clock: transfers, round trips, and the two calls they are made of.
+
+Where there is no GPU the simulator's memory stands in for a device's, with a clock that means
+nothing: every contender really moves its bytes.
+"""
+
+import itertools
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem import _core, cli, transfer
+from gpumem.bench import NO_TIMES, BenchResult
+
+KINDS = transfer.KINDS
+QUICK = {"samples": (1, 2), "backend": "sim"}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The simulator as a device with a clock."""
+    monkeypatch.setattr(transfer, "_has_clock", lambda backend: True)
+    monkeypatch.setattr(transfer, "_SAMPLE_S", 1e-4)
+
+
+def on(kind, nbytes, backend, value=None):
+    a = gm.empty(nbytes, "u1", kind=kind, backend=backend)
+    a[...] = np.random.default_rng(nbytes).integers(256, size=nbytes) if value is None else value
+    return a
+
+
+def told(result):
+    return {(r["variant"], r["parameters"]["kind"], r["parameters"]["pieces"]): r for r in result}
+
+
+# ---- _core.over ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["pinned", "write_combined", "mapped", "managed"])
+def test_a_host_array_as_one_of_the_device(kind, backend):
+    a = on(kind, 1000, backend)
+    d = _core.over(a, backend)
+    assert (d.shape, d.dtype, d.backend, d.pointer) == ((1000,), a.dtype, backend, a.ctypes.data)
+    assert np.array_equal(gm.copy(d[1::3]).to_host(), a[1::3])
+    gm.copy(gm.to_device(np.arange(1000, dtype="u1"), backend=backend), out=d)
+    gm.synchronize(backend)
+    assert np.array_equal(a, np.arange(1000, dtype="u1"))
+    del a  # which the device array keeps
+    assert d.to_host()[999] == 999 % 256
+
+
+def test_what_the_device_cannot_reach(backend):
+    with pytest.raises(ValueError, match=r"a lies in memory that backend .* cannot reach"):
+        _core.over(np.ones(3), backend)
+    with pytest.raises(ValueError, match="cannot reach"):
+        _core.over(gm.empty(3, backend=backend), backend)
+    with pytest.raises(ValueError, match="backend"):
+        _core.over(on("pinned", 3, backend), "gpu")
+    with pytest.raises(TypeError):
+        _core.over([1, 2], backend)
+    a = on("pinned", 3, backend)
+    a.flags.writeable = False
+    with pytest.raises(ValueError, match="a is read-only"):
+        _core.over(a, backend)
+
+
+# ---- _core.transfer -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("driver", [False, True])
+@pytest.mark.parametrize("kind", [one for one in KINDS if one != "pageable_driver"])
+def test_bytes_arrive_in_pieces(kind, driver, backend):
+    for nbytes, pieces in ((0, 3), (1, 1), (1, 5), (1000, 7), (70_001, 16), (3_000_001, 1)):
+        a, device = on(kind, nbytes, backend), _core.DeviceArray((nbytes,), "u1", backend=backend)
+        device.fill_bytes(0xA5)
+        _core.transfer(device, a, True, 2, driver, pieces)
+        assert np.array_equal(device.to_host(), a)
+        back = on(kind, nbytes, backend, 0xA5)
+        _core.transfer(device, back, False, 1, driver, pieces, gm.Stream(backend=backend))
+        assert np.array_equal(back, a)
+
+
+def test_a_count_of_nothing_moves_nothing(backend):
+    device = gm.to_device(np.zeros(100, "u1"), backend=backend)
+    _core.transfer(device, np.ones(100, "u1"), True, 0, False)
+    assert not device.to_host().any()
+
+
+def test_pageable_memory_goes_by_chunks_or_as_the_driver_does_it(backend):
+    a = np.random.default_rng(0).integers(256, size=300_007, dtype="u1")
+    before = _core.set_chunk(2**14)
+    try:
+        for driver in (False, True):
+            device = _core.DeviceArray(a.shape, "u1", backend=backend)
+            back = np.zeros_like(a)
+            _core.transfer(device, a, True, 1, driver)
+            _core.transfer(device, back, False, 1, driver)
+            assert np.array_equal(a, back)
+    finally:
+        _core.set_chunk(before)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"host": np.ones(99, "u1")}, ValueError, "host has 99 bytes, expected .* device, 100"),
+        ({"host": np.ones(200, "u1")[::2]}, ValueError, "host is not C-contiguous"),
+        ({"host": b"x" * 100}, TypeError, "ndarray"),
+        ({"host": np.array([None] * 100)}, TypeError, "host has dtype .*Python's memory"),
+        ({"device": np.ones(100, "u1")}, TypeError, "DeviceArray"),
+        ({"count": -1}, ValueError, "count is -1"),
+        ({"count": 2**64}, OverflowError, "too (big|large)"),
+        ({"pieces": 0}, ValueError, "pieces is 0"),
+        ({"stream": 3}, TypeError, "stream must be"),
+    ],
+)
+def test_transfers_that_cannot_be(change, error, words):
+    device = gm.to_device(np.zeros(100, "u1"), backend="sim")
+    good = {"device": device, "host": np.ones(100, "u1"), "to_device": True, "count": 1}
+    with pytest.raises(error, match=words):
+        _core.transfer(**good | {"driver": False} | change)
+    assert not device.to_host().any()
+
+
+def test_neither_into_what_is_read_only_nor_onto_itself():
+    a = on("mapped", 100, "sim", 7)
+    d = _core.over(a, "sim")
+    with pytest.raises(ValueError, match="share memory"):
+        _core.transfer(d, a, True, 1, False)
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        _core.transfer(d[::2], np.ones(50, "u1"), True, 1, False)
+    frozen = np.zeros(100, "u1")
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError, match="host is read-only"):
+        _core.transfer(d, frozen, False, 1, False)
+    _core.transfer(d, frozen, True, 1, False)  # only read
+    assert not a.any()
+
+
+# ---- what is asked for --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "arguments", "error", "words"),
+    [
+        ("transfer", {"variants": "up"}, ValueError, "variant is 'up', expected one of: to_device"),
+        ("transfer", {"variants": []}, ValueError, "variant must name"),
+        ("transfer", {"variants": gm.variants("copy")[0]}, ValueError, "copy-scalar"),
+        ("transfer", {"kind": "device"}, ValueError, "kind is 'device', expected one of: pageable"),
+        ("transfer", {"kind": []}, ValueError, "kind must name"),
+        ("transfer", {"pieces": 0}, ValueError, "pieces is 0, expected 1 to 65536"),
+        ("transfer", {"pieces": [1, 2**17]}, ValueError, "pieces is 131072"),
+        ("transfer", {"pieces": []}, ValueError, "pieces must"),
+        ("transfer", {"pieces": "many"}, TypeError, "pieces is 'many'"),
+        ("transfer", {"pieces": True}, TypeError, "pieces is True"),
+        ("transfer", {"stride": 2}, TypeError, "transfer has no parameter 'stride'.*kind, pieces"),
+        ("transfer", {"sizes": "4Q"}, ValueError, "4Q"),
+        ("transfer", {"with_peers": ["cupy"]}, ValueError, "with_peers is .*: a transfer has none"),
+        ("transfer", {"dtype": "f4"}, ValueError, "dtype is 'f4'"),
+        ("transfer", {"shapes": [3]}, ValueError, r"shapes is \[3\]"),
+        ("transfer", {"cache": "both"}, ValueError, "cache is 'both'"),
+        ("transfer", {"samples": (3, 2)}, ValueError, "samples"),
+        ("transfer", {"backend": "quantum"}, ValueError, "quantum"),
+        ("roundtrip", {"variants": "gather"}, ValueError, "variant is 'gather'.*transpose"),
+        ("roundtrip", {"kind": "managed"}, ValueError, "kind is 'managed'.*pinned"),
+        ("roundtrip", {"pieces": 2}, TypeError, "roundtrip has no parameter 'pieces'"),
+        ("roundtrip", {"with_peers": ["jax"]}, ValueError, "with_peers is 'jax'.*numpy, cupy"),
+        ("roundtrip", {"sizes": 3}, ValueError, "3 bytes hold not one element"),
+    ],
+)
+def test_refusals(family, arguments, error, words):
+    with pytest.raises(error, match=words):
+        gm.bench(family, **{"sizes": 4096, "backend": "sim"} | arguments)
+
+
+def test_the_simulator_has_no_times():
+    result = gm.bench("transfer", sizes="64K,1M", backend="sim")
+    assert len(result.records) == 2 * (3 * len(KINDS) + 2)
+    assert all(r["median_ms"] is None and r["samples"] is None for r in result.records)
+    reasons = {r["reason"] for r in result.records if r["parameters"]["kind"] == "pinned"}
+    assert reasons == {NO_TIMES}
+    trips = gm.bench("roundtrip", sizes="64K", with_peers=["numpy"], backend="sim")
+    assert {r["reason"] for r in trips.records} == {NO_TIMES}
+    assert len(trips.records) == 4 * (1 + 2 * 3)
+    for one in (result, trips):
+        assert f"No times: {NO_TIMES}." in str(one)
+        assert BenchResult.from_json(one.to_json()).records == one.records
+
+
+def test_sizes_by_default():
+    def sizes(family, name):
+        records = gm.bench(family, name, backend="sim", kind="pinned").records
+        return list(dict.fromkeys(math.prod(r["shape"]) for r in records))
+
+    assert sizes("transfer", "to_host") == [2**i for i in range(16, 31, 2)]
+    assert sizes("roundtrip", "copy") == [2**i for i in range(18, 27, 2)]
+
+
+def test_progress_and_settings():
+    steps = []
+    result = gm.bench(
+        "roundtrip",
+        ["copy", "sgemm"],
+        "1M",
+        with_peers=(),
+        progress=lambda *one: steps.append(one),
+        **QUICK,
+    )
+    words = ["roundtrip copy 1 MiB", "roundtrip sgemm 512x512", "done"]
+    assert steps == [(i, 2, word) for i, word in enumerate(words)]
+    settings = result.provenance["settings"]
+    assert settings["parameters"] == {"kind": ["pageable", "pinned"], "with_peers": []}
+    assert (settings["least"], settings["most"]) == (1, 2)
+    chosen = gm.bench("transfer", "both", 4096, pieces=range(1, 3), kind="mapped", **QUICK)
+    told = chosen.provenance["settings"]["parameters"]
+    assert told == {"kind": ["mapped"], "pieces": [1, 2]}
+    json.loads(chosen.to_json())
+
+
+# ---- transfers ----------------------------------------------------------------------------------
+
+
+def test_records_of_transfers(clock):
+    result = gm.bench("transfer", sizes="64K,1M", pieces=[1, 4], **QUICK)
+    for nbytes in (2**16, 2**20):
+        records = told(r for r in result.records if r["shape"] == [nbytes])
+        assert len(records) == 2 * (3 * len(KINDS) + 2)
+        for (name, kind, pieces), r in records.items():
+            absent = name == "to_peer" or (kind == "managed" and (pieces > 1 or name == "both"))
+            assert (r["reason"] is None) != absent, (name, kind)
+            assert r["bytes"] == nbytes * (2 if name in ("both", "within") else 1)
+            assert r["cache"] is None and r["fraction_of_peak"] is None and r["flops"] is None
+            if absent:
+                assert r["median_ms"] is None
+                continue
+            assert 0 < r["min_ms"] <= r["p20_ms"] <= r["median_ms"] <= r["p80_ms"]
+            assert r["gbps"] == pytest.approx(r["bytes"] / r["median_ms"] / 1e6, rel=1e-5)
+            if name == "within":
+                assert kind == "device" and r["fraction_of_reference"] is None
+            else:
+                share = r["gbps"] / records[name, "pinned", 1]["gbps"]
+                assert r["fraction_of_reference"] == pytest.approx(share, rel=1e-4)
+
+
+def test_why_there_is_no_transfer(clock, monkeypatch):
+    monkeypatch.setattr(transfer, "_MOST_MANAGED", 2**17)
+    kinds = {"kind": ["managed", "pinned"]}
+    result = gm.bench("transfer", sizes="128K,256K", **kinds, **QUICK)
+    small, large = (told(r for r in result.records if r["shape"] == [n]) for n in (2**17, 2**18))
+    assert small["to_device", "managed", 1]["reason"] is None
+    assert large["to_device", "managed", 1]["reason"] == "managed memory is measured up to 128 KiB"
+    assert "one direction" in small["both", "managed", 1]["reason"]
+    assert small["to_peer", "device", 1]["reason"] == "there is no second device"
+    assert "transfer-to_device managed at 256 KiB: managed memory is" in str(result)
+    assert "transfer-to_peer device: there is no second device" in str(result)
+    one = gm.bench("transfer", "to_host", 5, kind="pinned", pieces=[5, 6], **QUICK)
+    assert [r["reason"] for r in one.records] == [None, "5 B cannot be cut into 6 pieces"]
+
+
+def test_two_devices_are_told_apart(clock, monkeypatch):
+    real = _core.backend_info
+
+    def two(name):
+        found = real(name)
+        return found | {"devices": found["devices"] * 2}
+
+    monkeypatch.setattr(_core, "backend_info", two)
+    (record,) = gm.bench("transfer", "to_peer", 4096, **QUICK).records
+    assert record["reason"] == "transfers between two devices are not measured yet"
+
+
+@pytest.mark.parametrize("name", ["to_device", "to_host", "both"])
+def test_what_does_not_arrive_has_no_figure(clock, monkeypatch, name):
+    """Neither by the bus, nor by a kernel."""
+    monkeypatch.setattr(transfer, "_by_bus", lambda *a, **k: lambda count: None)
+    result = gm.bench("transfer", name, "64K", **QUICK)
+    for r in result.records:
+        kind = r["parameters"]["kind"]
+        if kind in ("pinned", "pageable", "pageable_driver", "write_combined"):
+            assert r["reason"].startswith("wrong result: from byte 0 on") and r["gbps"] is None
+        elif kind == "mapped":
+            assert r["reason"] is None and r["fraction_of_reference"] is None
+    monkeypatch.setattr(transfer, "_by_kernel", lambda *a, **k: lambda count: None)
+    result = gm.bench("transfer", [name, "within"], "64K", kind=["mapped", "managed"], **QUICK)
+    reasons = [r["reason"] for r in result.records]
+    assert [reason.startswith(("wrong", "managed memory is")) for reason in reasons] == [True] * 3
+
+
+def test_one_byte_that_is_wrong_is_found(clock, monkeypatch):
+    real = transfer._by_bus
+
+    def damaging(device, host, to_device, *others, **more):
+        run = real(device, host, to_device, *others, **more)
+
+        def damaged(count):
+            run(count)
+            if not to_device:
+                host[-1] ^= 1
+
+        return damaged
+
+    monkeypatch.setattr(transfer, "_by_bus", damaging)
+    records = told(
+        gm.bench("transfer", ["to_device", "to_host"], "3M", kind="pinned", **QUICK).records
+    )
+    assert records["to_device", "pinned", 1]["reason"] is None
+    assert "wrong result" in records["to_host", "pinned", 1]["reason"]
+
+
+def test_more_than_the_host_has(clock, monkeypatch):
+    monkeypatch.setattr(transfer, "host_memory", lambda: 2**20)
+    for family in transfer.FAMILIES:
+        result = gm.bench(family, sizes="4K,64M", with_peers=None, kind="pinned", **QUICK)
+        reasons = {r["reason"] for r in result.records if math.prod(r["shape"]) >= 2**24}
+        assert any("of host memory, 1 MiB are free" in reason for reason in reasons)
+        assert any(r["gbps"] for r in result.records)
+
+
+def test_a_kind_that_cannot_be_had_leaves_the_others(clock, monkeypatch):
+    real = _core.empty
+
+    def empty(shape, dtype, *, kind, backend):
+        if kind == "write_combined":
+            raise MemoryError("asked for 64 KiB of it")
+        return real(shape, dtype, kind=kind, backend=backend)
+
+    monkeypatch.setattr(_core, "empty", empty)
+    records = told(gm.bench("transfer", "to_host", "64K", **QUICK).records)
+    assert records["to_host", "write_combined", 1]["reason"] == "asked for 64 KiB of it"
+    assert all(
+        r["gbps"] for (_, kind, _), r in records.items() if kind not in ("write_combined", "device")
+    )
+
+
+def test_pages_are_on_the_other_side_before_each_move(clock):
+    """Half of what managed memory does is not timed."""
+    arrays = transfer._Bytes(2**16, "sim", None)
+    for to_device in (True, False):
+        run = transfer._managed(arrays, to_device)
+        begin = time.perf_counter()
+        taken = run(20)
+        assert 0 < taken < time.perf_counter() - begin
+        arrays.check(run, "managed", to_device, not to_device)
+
+
+def test_a_sample_is_long_enough():
+    counts = []
+
+    def run(count):
+        counts.append(count)
+        return 1e-5 + 3e-6 * count
+
+    sample = transfer._sampler(run)
+    assert sample() == pytest.approx((1e-5 + 3e-6 * counts[-1]) * 1e3 / counts[-1])
+    assert run(counts[-1]) >= transfer._SAMPLE_S and counts[-1] < 2000
+    assert transfer._sampler(lambda count: 0.0)() == 0  # a clock that stands still
+
+
+def test_the_table_of_transfers(clock):
+    text = str(gm.bench("transfer", sizes="64K,1M", **QUICK))
+    assert "transfer to_device, host clock, GB/s\n" in text
+    assert "transfer both, host clock, GB/s, both directions together\n" in text
+    assert "transfer within, host clock, GB/s, bytes read and written\n" in text
+    assert max(map(len, text.splitlines())) <= 100
+    lines = text.splitlines()
+    first = lines.index("transfer to_device, host clock, GB/s")
+    assert lines[first + 1].split() == ["size", *KINDS]
+    row = lines[first + 3]
+    assert row.startswith("1 MiB") and "-" not in row.split() and len(row.split()) == 8
+    pieces = str(gm.bench("transfer", "to_host", "64K", kind="pinned", pieces=[1, 2], **QUICK))
+    assert "size    pieces  pinned" in pieces
+
+
+def test_an_interrupt_ends_it_and_restores_the_chunk(clock, monkeypatch):
+    before = _core.set_chunk(2**15)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(transfer._ASKED, "one_piece", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            gm.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
+    finally:
+        assert _core.set_chunk(before) == 2**15
+
+
+# ---- round trips --------------------------------------------------------------------------------
+
+
+def test_records_of_round_trips(clock):
+    result = gm.bench("roundtrip", sizes="64K", with_peers=["numpy"], **QUICK)
+    n = 2**16
+    wanted = {  # shape, bytes in and out, operations
+        "copy": ([2**14], 2 * n, None),
+        "transpose": ([128, 128], 2 * n, None),
+        "add": ([2**14], 3 * n, None),
+        "sgemm": ([128, 128], 3 * n, 2 * 128**3),
+    }
+    for job, (shape, nbytes, flops) in wanted.items():
+        records = [r for r in result.records if r["variant"] == job]
+        ways = itertools.product(("pageable", "pinned"), ("gpumem", "one_piece", "numpy"))
+        assert [(r["parameters"]["kind"], r["parameters"]["by"]) for r in records] == [
+            ("pinned", "bus"),
+            *ways,
+        ]
+        floor = records[0]["median_ms"]
+        for r in records:
+            assert r["reason"] is None and r["dtype"] == "float32"
+            assert (r["shape"], r["bytes"], r["flops"]) == (shape, nbytes, flops)
+            share = floor / r["median_ms"]
+            assert r["fraction_of_reference"] == pytest.approx(share, rel=1e-4)
+            assert (r["tflops"] is None) == (flops is None)
+
+
+@pytest.mark.parametrize("kind", ["pageable", "pinned"])
+@pytest.mark.parametrize("job", transfer.JOBS)
+def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
+    """One that keeps what the last one left, and one that is wrong in the last element."""
+
+    def idle(job, backend, inputs, out):
+        shape = (len(inputs[0]), *inputs[-1].shape[1:])
+        return np.empty(shape, np.float32) if out is None else out
+
+    def damaging(*arguments):
+        found = transfer._ask_gpumem(*arguments)
+        found.reshape(-1)[-1] += 1
+        return found
+
+    monkeypatch.setitem(transfer._ASKED, "gpumem", idle)
+    monkeypatch.setitem(transfer._ASKED, "one_piece", damaging)
+    result = gm.bench("roundtrip", job, "64K", kind=kind, with_peers=["numpy"], **QUICK)
+    records = {r["parameters"]["by"]: r for r in result.records}
+    for by in ("gpumem", "one_piece"):
+        assert records[by]["reason"].startswith("wrong result") and records[by]["gbps"] is None
+    assert records["bus"]["gbps"] and records["numpy"]["gbps"]
+
+
+def test_only_some_rows_of_a_large_product_are_checked(clock, monkeypatch, rng):
+    monkeypatch.setattr(transfer, "_WHOLE_SIDE", 100)
+    a, b = transfer._inputs("sgemm", (300, 300))
+    good = a @ b
+    transfer._check_result("sgemm", good, (a, b))
+    for place in ((0, 0), (299, 299)):
+        bad = good.copy()
+        bad[place] += 1
+        with pytest.raises(AssertionError):
+            transfer._check_result("sgemm", bad, (a, b))
+    with pytest.raises(AssertionError, match="shape"):
+        transfer._check_result("sgemm", good[:-1], (a, b))
+
+
+@pytest.mark.parametrize("job", transfer.JOBS)
+@pytest.mark.parametrize("pinned", [False, True])
+def test_how_numpy_is_asked(job, pinned, rng):
+    inputs = transfer._inputs(job, (40, 40))
+    out = np.empty((40, 40), np.float32) if pinned else None
+    got = transfer._ask_numpy(job, "sim", inputs, out)
+    assert got.flags.c_contiguous and (got is out) == pinned
+    transfer._check_result(job, got, inputs)
+    assert not any(np.shares_memory(got, a) for a in inputs)
+
+
+def test_gpumem_is_asked_for_pieces_and_for_one(clock, monkeypatch):
+    """By the chunk that holds during each call."""
+    chunks = {}
+    real = transfer._ask_gpumem
+
+    def asked(by):
+        def ask(*arguments):
+            held = _core.set_chunk(0)
+            _core.set_chunk(held)
+            chunks.setdefault(by, set()).add(held)
+            return real(*arguments)
+
+        return ask
+
+    before = _core.set_chunk(2**14)
+    try:
+        for by in ("gpumem", "one_piece"):
+            monkeypatch.setitem(transfer._ASKED, by, asked(by))
+        result = gm.bench("roundtrip", ["copy", "transpose"], "1M", with_peers=(), **QUICK)
+    finally:
+        assert _core.set_chunk(before) == 2**14
+    assert chunks == {"gpumem": {2**14}, "one_piece": {2**62}}
+    assert all(r["reason"] is None for r in result.records)
+
+
+def test_peers_that_are_not_installed(clock, monkeypatch):
+    def absent(name):
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr(transfer.importlib, "import_module", absent)
+    result = gm.bench("roundtrip", "copy", "64K", with_peers=["cupy", "torch"], **QUICK)
+    for r in result.records:
+        by = r["parameters"]["by"]
+        assert (r["reason"] is None) == (by in ("gpumem", "one_piece", "bus"))
+        assert r["reason"] is None or r["reason"].startswith(f"{by} is not installed: No module")
+    assert str(result).count("cupy is not installed") == 1  # for memory of both kinds
+
+
+def test_a_peer_that_fails_leaves_the_others(clock, monkeypatch):
+    def fails(*_):
+        raise RuntimeError("out of order")
+
+    monkeypatch.setitem(transfer._ASKED, "numpy", fails)
+    result = gm.bench("roundtrip", "copy", "64K", with_peers=["numpy"], **QUICK)
+    reasons = {r["parameters"]["by"]: r["reason"] for r in result.records}
+    assert reasons["numpy"] == "RuntimeError: out of order" and reasons["gpumem"] is None
+    monkeypatch.setitem(transfer._ASKED, "gpumem", fails)  # ours is not passed over
+    with pytest.raises(RuntimeError, match="out of order"):
+        gm.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
+
+
+def test_the_table_of_round_trips(clock):
+    text = str(gm.bench("roundtrip", ["add", "sgemm"], "64K", with_peers=["numpy"], **QUICK))
+    title = "round trip, host clock, ms from ndarray to ndarray; ratio: bus over gpumem"
+    assert f"add: {title}\n" in text and f"sgemm: {title}\n" in text
+    lines = text.splitlines()
+    first = lines.index(f"sgemm: {title}")
+    assert lines[first + 1].split() == [
+        "size", "kind", "gpumem", "one_piece", "numpy", "bus", "ratio",
+    ]  # fmt: skip
+    pageable, pinned = lines[first + 2].split(), lines[first + 3].split()
+    assert pageable[:2] == ["128x128", "pageable"] and pinned[:2] == ["128x128", "pinned"]
+    assert pageable[5] == pinned[5]  # one floor
+    assert "-" not in pageable + pinned
+
+
+# ---- the command line ---------------------------------------------------------------------------
+
+
+def test_the_command_line(capsys, monkeypatch):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+    command = ["bench", "transfer", "--set", "kind=pinned,pageable", "--set", "pieces=1,2"]
+    assert cli.main([*command, "--sizes", "4K", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    kinds = {r["parameters"]["kind"] for r in found["records"]}
+    assert kinds == {"pinned", "pageable", "device"}
+    assert cli.main(["bench", "roundtrip", "--variants", "copy", "--peers", "numpy"]) == 0
+    assert NO_TIMES in capsys.readouterr().out
+    assert cli.main(["bench", "transfer", "--dtype", "f4"]) == 2
+    assert "dtype" in capsys.readouterr().err
+    for command in ("traffic", "verify", "list"):
+        assert cli.main([command, "transfer"]) == 2
+        assert "there is no family 'transfer'" in capsys.readouterr().err
+
+
+# ---- a real device ------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+def test_transfers_of_a_gpu():
+    result = gm.bench("transfer", sizes="64K,1M", samples=(3, 10), pieces=[1, 8], backend="cuda")
+    for r in result.records:
+        values = r["parameters"]
+        absent = r["variant"] == "to_peer" or (
+            values["kind"] == "managed" and (values["pieces"] > 1 or r["variant"] == "both")
+        )
+        assert (r["reason"] is None) != absent, r
+        assert absent or (r["gbps"] > 0 and r["samples"] >= 3)
+    large = told(r for r in result.records if r["shape"] == [2**20])
+    # Not more than memory: nobody measures the call alone.
+    for name in ("to_device", "to_host"):
+        assert 1 < large[name, "pinned", 1]["gbps"] < 1000
+        assert large[name, "pinned", 8]["fraction_of_reference"] < 1
+
+
+@pytest.mark.gpu
+def test_round_trips_of_a_gpu():
+    result = gm.bench("roundtrip", sizes="64K,1M", samples=(3, 10), backend="cuda")
+    for r in result.records:
+        by = r["parameters"]["by"]
+        if by in ("cupy", "torch") and transfer._absent(by):
+            assert r["reason"] == transfer._absent(by)
+            continue
+        assert r["reason"] is None, r
+        assert r["median_ms"] > 0 and r["samples"] >= 3
+        assert by == "numpy" or r["fraction_of_reference"] < 2
+    assert result.provenance["clocks"].keys() == {"before", "after"}
