@@ -1,5 +1,6 @@
 /* From a call to a launch: pick the variant, check that it fits, plan, launch. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
@@ -27,6 +28,26 @@ static gm_status has_arch(const gm_variant *variant, const gm_figures *device)
                    variant->symbol, variant->arch, gm_build_archs ? gm_build_archs : "empty");
 }
 
+/* What a device runs may be made for a lower capability, for which a kernel's newer instructions
+ * were left out. */
+static gm_status has_target(const gm_variant *variant, const gm_figures *device)
+{
+    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        char *end;
+        long target = strtol(at, &end, 10);
+        bool alone = *end != ',' && *end != '\0'; /* 90a is for 9.0 and no other */
+        if (target >= variant->capability &&
+            (alone ? target == device->capability : target <= device->capability)) {
+            return GM_OK;
+        }
+    }
+    return gm_fail(GM_ERROR_UNAVAILABLE,
+                   "%s was not compiled for this device (%s, compute capability %d.%d): "
+                   "GPUMEM_CUDA_ARCHS was %s",
+                   variant->symbol, device->name, device->capability / 10, device->capability % 10,
+                   gm_build_archs ? gm_build_archs : "empty");
+}
+
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
                                const gm_figures *device)
 {
@@ -41,8 +62,8 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
                        variant->symbol, variant->capability / 10, variant->capability % 10,
                        device->name, device->capability / 10, device->capability % 10);
     }
-    if (variant->arch && backend != &gm_sim) {
-        gm_status status = has_arch(variant, device);
+    if (variant->capability && backend != &gm_sim) {
+        gm_status status = variant->arch ? has_arch(variant, device) : has_target(variant, device);
         if (status != GM_OK) {
             return status;
         }
