@@ -30,6 +30,7 @@ from ._core import (
     to_device,
 )
 from .bench import BenchResult, bench
+from .comparison import compare
 from .devices import info
 from .functions import (
     add,
@@ -63,6 +64,7 @@ __all__ = [
     "add",
     "backend",
     "bench",
+    "compare",
     "copy",
     "empty",
     "families",

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
-from .sizes import check_shape, format_bytes, format_table, host_memory, parse_sizes
+from .bench_result import NO_TIMES, BenchResult, rounded, size_label
+from .sizes import check_shape, format_bytes, host_memory, parse_sizes
 from .variants import Variant, find, resolve
 from .variants import variants as variants_of
 
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     _Prepared = Prepared | peers.Call
 
 __all__ = ["BenchResult", "bench"]
-
-SCHEMA = 1
-NO_TIMES = "the simulator counts traffic and has no clock"
 
 _FOOTPRINT = 4  # times the L2: what is not in it any more
 _MOST_SETS = 64  # of buffers
@@ -112,237 +109,6 @@ def interleave(
         active = [i for i in active if not settled(i)]
         turn += 1
     return samples
-
-
-# ---- results ------------------------------------------------------------------------------
-
-
-class BenchResult:
-    """Figures of one benchmark, and where they come from.
-
-    Attributes
-    ----------
-    records : list of dict
-        One per variant, size, parameters and state of the cache: ``family variant ran backend
-        shape dtype parameters bytes flops cache median_ms min_ms p20_ms p80_ms samples gbps tflops
-        fraction_of_peak fraction_of_reference reason``. Times are milliseconds per launch;
-        ``bytes`` are those read and those written; ``gbps`` is 10**9 of them per second of
-        the median, ``tflops`` 10**12 operations. ``fraction_of_peak`` is of the theoretical
-        bandwidth, or of the FP32 rate where there are ``flops``; ``fraction_of_reference``
-        of the reference measured in the same run. ``ran`` is the variant that "auto" chose.
-        What does not apply is None; ``reason`` says why there is no time.
-    provenance : dict
-        Device, driver, clocks, versions, commit, date, and the settings of the run.
-    """
-
-    def __init__(self, records: list[dict[str, Any]], provenance: dict[str, Any]) -> None:
-        self.records = records
-        self.provenance = provenance
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the result as JSON text, and write it to a file if `path` is given."""
-        import json
-
-        head = json.dumps({"schema": SCHEMA, "provenance": self.provenance}, indent=1)
-        lines = ",\n".join(
-            "  "
-            + json.dumps({key: _rounded(value) for key, value in record.items()}, allow_nan=False)
-            for record in self.records
-        )
-        text = head.removesuffix("\n}") + f',\n "records": [\n{lines}\n ]\n}}\n'
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        return text
-
-    @classmethod
-    def from_json(cls, source: str | os.PathLike[str]) -> BenchResult:
-        """Return the result that :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        source : str or path
-            A file, or the JSON text itself.
-
-        Raises
-        ------
-        ValueError
-            If it is not a result, or of a later schema than this gpumem knows.
-        """
-        import json
-
-        if isinstance(source, str) and source.lstrip().startswith("{"):
-            name, text = "the text", source
-        else:
-            name = os.fspath(source)
-            with open(source, encoding="utf-8") as file:
-                text = file.read()
-        content = json.loads(text)
-        if not isinstance(content, dict) or not {"schema", "provenance", "records"} <= set(content):
-            raise ValueError(f"{name} is not a benchmark result of gpumem")
-        if content["schema"] != SCHEMA:
-            raise ValueError(
-                f"{name} has schema {content['schema']!r}; this gpumem reads schema {SCHEMA}"
-            )
-        return cls(content["records"], content["provenance"])
-
-    def plot(self, kind: str, **options: Any) -> Any:
-        """Draw the result; needs matplotlib (``pip install gpumem[plot]``).
-
-        Parameters
-        ----------
-        kind : {"distance", "map"}
-            Of a sweep of ``prefetch_sum``. "distance": speed-up over the baseline against the
-            distance, a line per variant, a panel per amount of work and number of warps. "map":
-            the best speed-up by distance and warps, a panel per amount of work; where it is
-            below 1, prefetching loses.
-        **options
-            ``work``, an int or a list of them: the panels. For "distance" ``warps``, warps per
-            multiprocessor, likewise, and ``variants``, names. For "map" ``variant``, a name:
-            its own map, with ``padding`` "auto" or 0, instead of the best of all.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there is no such kind, or the result has not what it shows.
-        """
-        from . import plot
-
-        return plot.draw_result(self, kind, **options)
-
-    def __repr__(self) -> str:
-        families = ", ".join(dict.fromkeys(record["family"] for record in self.records))
-        return f"<gpumem benchmark of {families}: {len(self.records)} records>"
-
-    def __str__(self) -> str:
-        device = self.provenance.get("device") or {}
-        version, date = self.provenance.get("gpumem"), self.provenance.get("date")
-        lines = [f"{device.get('name', 'no device')}, gpumem {version}, {date}"]
-        for cache in dict.fromkeys(record["cache"] for record in self.records):
-            records = [record for record in self.records if record["cache"] == cache]
-            if any(record["median_ms"] is not None for record in records):
-                lines += ["", *_tables(cache, records)]
-        reasons: dict[tuple[str, str], list[str]] = {}
-        for record in self.records:
-            if record["reason"]:
-                key = (f"{record['family']}-{record['variant']}", record["reason"])
-                reasons.setdefault(key, []).append(size_label(record))
-        if any(reason == NO_TIMES for _, reason in reasons):
-            lines += ["", f"No times: {NO_TIMES}."]
-            reasons = {key: where for key, where in reasons.items() if key[1] != NO_TIMES}
-        elif reasons:
-            lines.append("")
-        everywhere = len({size_label(record) for record in self.records})
-        for (name, reason), where in reasons.items():
-            at = "" if len(set(where)) == everywhere else f" at {', '.join(dict.fromkeys(where))}"
-            lines.append(f"{name}{at}: {reason}")
-        return "\n".join(lines)
-
-
-def _rounded(value: Any) -> Any:
-    """Figures as exact as they are: six digits."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
-def size_label(record: dict[str, Any]) -> str:
-    """A size as the table shows it: bytes of the input if it is a row, else the shape."""
-    import numpy as np
-
-    if len(record["shape"]) == 1:
-        try:
-            return format_bytes(record["shape"][0] * np.dtype(record["dtype"]).itemsize)
-        except TypeError:
-            pass
-    return "x".join(map(str, record["shape"]))
-
-
-def _varied(records: list[dict[str, Any]]) -> list[str]:
-    """The parameters of which there is more than one value."""
-    seen: dict[str, set[str]] = {}
-    for record in records:
-        for name, value in (record.get("parameters") or {}).items():
-            seen.setdefault(name, set()).add(repr(value))
-    return [name for name, values in seen.items() if len(values) > 1]
-
-
-def _rows(records: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """Records by size and by the parameters that vary.
-
-    One that a parameter means nothing to is in the rows of all its values.
-    """
-    varied = _varied(records)
-
-    def key(record: dict[str, Any]) -> tuple[str | None, ...]:
-        values = record.get("parameters") or {}
-        told = (str(values[name]) if name in values else None for name in varied)
-        return (size_label(record), *told)
-
-    keys = list(map(key, records))
-    whole = [one for one in dict.fromkeys(keys) if None not in one] or list(dict.fromkeys(keys))
-    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {tuple(map(str, one)): [] for one in whole}
-    for record, mine in zip(records, keys, strict=True):
-        for one in whole:
-            if all(value in (None, other) for value, other in zip(mine, one, strict=True)):
-                rows[tuple(map(str, one))].append(record)
-    return rows
-
-
-def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
-    """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters."""
-    key, unit = "gbps", "GB/s, bytes read and written"
-    if any(record["tflops"] is not None for record in records):
-        key, unit = "tflops", "TFLOP/s"
-    main = records[0]["family"]  # the reference, which may be of another, comes last
-    columns: dict[str, dict[tuple[str, ...], str]] = {}
-    ratio: dict[tuple[str, ...], str] = {}
-    rows = _rows(records)
-    for label, members in rows.items():
-        for record in members:
-            # The reference may be of another family: only then its column says which.
-            name = record["variant"] if record["family"] == main else _name(record)
-            value = record[key]
-            if value is not None:
-                columns.setdefault(name, {})[label] = f"{value:.4g}"
-            if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
-                ratio[label] = f"{record['fraction_of_reference']:.3f}"
-    lines = [f"{main}, {cache} L2, {unit}"]
-    if ratio:
-        columns["ratio"] = ratio
-        lines[0] += "; ratio: auto over {}-{}".format(*oracle.reference(main))
-    head = ["size", *_varied(records)]
-    taken = sum(
-        max(len(name), *(len(label[i]) for label in rows)) + 2 for i, name in enumerate(head)
-    )
-    block: list[str] = []
-    room = 102 - taken
-    for name in columns:
-        width = 2 + max(len(name), 6)
-        if block and room < width:
-            lines += [_block(head, block, columns, rows), ""]
-            block, room = [], 102 - taken
-        block.append(name)
-        room -= width
-    return [*lines, _block(head, block, columns, rows)]
-
-
-def _name(record: dict[str, Any]) -> str:
-    return f"{record['family']}-{record['variant']}"
-
-
-def _block(
-    head: list[str],
-    names: list[str],
-    columns: dict[str, dict[tuple[str, ...], str]],
-    labels: Iterable[tuple[str, ...]],
-) -> str:
-    rows = [[*label, *(columns[name].get(label, "-") for name in names)] for label in labels]
-    return format_table([*head, *names], rows)
 
 
 # ---- measuring ----------------------------------------------------------------------------
@@ -820,5 +586,5 @@ def bench(
         provenance["clocks"]["after"] = devices.clocks(device)
     if progress is not None:
         progress(len(jobs), len(jobs), "done")
-    rounded = [{key: _rounded(value) for key, value in one.items()} for one in records]
-    return BenchResult(rounded, provenance)
+    exact = [{key: rounded(value) for key, value in one.items()} for one in records]
+    return BenchResult(exact, provenance)

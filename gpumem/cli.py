@@ -16,7 +16,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _core, devices, oracle
-from .bench import NO_TIMES, bench
+from .bench import bench
+from .bench_result import NO_TIMES
+from .comparison import compare
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
 from .variants import Variant, families, find, variants
@@ -445,6 +447,15 @@ def _traffic(options: argparse.Namespace) -> int:
     return 0
 
 
+# ---- compare ------------------------------------------------------------------------------
+
+
+def _compare(options: argparse.Namespace) -> int:
+    found = compare(options.before, options.after, options.threshold)
+    print(found.to_json() if options.json else found)
+    return int(bool(found.regressions))
+
+
 # ---- plot ---------------------------------------------------------------------------------
 
 
@@ -518,6 +529,13 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
 
+    one = command("compare", _compare, "Hold two results against each other; 1 if slower.")
+    one.add_argument("before", metavar="BEFORE", help="a result, or one that is shipped")
+    one.add_argument("after", metavar="AFTER", help="a later one")
+    one.add_argument(
+        "--threshold", type=float, default=0.03, metavar="SHARE", help="that counts (0.03: 3 %%)"
+    )
+
     one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
     one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
     one.add_argument("--kind", required=True, help="distance, map")
@@ -549,8 +567,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 if a variant is wrong or a device failed; 2 if the command was not understood
-        or asks for what is not here; 130 after Ctrl-C.
+        0; 1 if a variant is wrong, slower than before, or a device failed; 2 if the command was
+        not understood or asks for what is not here; 130 after Ctrl-C.
     """
     try:
         status = _run(arguments)

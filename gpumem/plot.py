@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .bench_result import origin
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -458,14 +460,6 @@ _STYLES = [
 ]
 
 
-def _banner(result: BenchResult) -> str:
-    """Which device, and when: no figure goes without."""
-    told = result.provenance
-    device = (told.get("device") or {}).get("name", "no device")
-    date, commit = str(told.get("date") or "")[:10], str(told.get("commit") or "")[:10]
-    return ", ".join(word for word in (device, date, commit and f"commit {commit}") if word)
-
-
 def _listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
     """Those of the known values that an option names; None is all."""
     if wanted is None:
@@ -566,7 +560,7 @@ def _draw_distance(
         ncols=max(1, int(figure.get_figwidth() / 2.9)),
         fontsize="small",
     )
-    figure.suptitle(f"prefetch_sum: {_banner(result)}", fontsize="medium")
+    figure.suptitle(f"prefetch_sum: {origin(result.provenance)}", fontsize="medium")
     return figure
 
 
@@ -641,7 +635,8 @@ def _draw_map(
     if variant and padding is not None:
         what += f", padding {padding}"
     figure.suptitle(
-        f"prefetch_sum: times as fast as baseline, {what}\n{_banner(result)}", fontsize="medium"
+        f"prefetch_sum: times as fast as baseline, {what}\n{origin(result.provenance)}",
+        fontsize="medium",
     )
     if not variant:
         used = [f"{letters[name]} {name}" for name in names if (marks == letters[name]).any()]
