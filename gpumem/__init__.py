@@ -48,6 +48,7 @@ from .functions import (
     transpose,
 )
 from .prefetch import prefetch_advice, prefetch_table
+from .sass import Sass, sass
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -55,6 +56,7 @@ __all__ = [
     "BenchResult",
     "CudaError",
     "DeviceArray",
+    "Sass",
     "SimulationError",
     "Stream",
     "Traffic",
@@ -80,6 +82,7 @@ __all__ = [
     "prefetch_table",
     "results",
     "sample",
+    "sass",
     "sgemm",
     "shift_points",
     "static_value",

@@ -19,6 +19,7 @@ from . import _core, devices, oracle
 from .bench import bench
 from .bench_result import NO_TIMES
 from .comparison import compare
+from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
 from .variants import Variant, families, find, variants
@@ -447,6 +448,18 @@ def _traffic(options: argparse.Namespace) -> int:
     return 0
 
 
+# ---- sass ---------------------------------------------------------------------------------
+
+
+def _sass(options: argparse.Namespace) -> int:
+    found = sass(options.family, options.variant, options.arch)
+    if options.json:
+        _print_json(found.to_dict(whole=options.all))
+    else:
+        print(found.listing() if options.all else found)
+    return 0
+
+
 # ---- compare ------------------------------------------------------------------------------
 
 
@@ -528,6 +541,12 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
+
+    one = command("sass", _sass, "Show the memory instructions of a variant's machine code.")
+    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("variant", metavar="VARIANT")
+    one.add_argument("--arch", help="one that gpumem was built for: 90a (default: all)")
+    one.add_argument("--all", action="store_true", help="all instructions, not of memory alone")
 
     one = command("compare", _compare, "Hold two results against each other; 1 if slower.")
     one.add_argument("before", metavar="BEFORE", help="a result, or one that is shipped")
