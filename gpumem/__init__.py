@@ -32,6 +32,7 @@ from ._core import (
 from .bench import BenchResult, bench
 from .comparison import compare
 from .devices import info
+from .explain import Explanation, explain
 from .functions import (
     add,
     copy,
@@ -56,6 +57,7 @@ __all__ = [
     "BenchResult",
     "CudaError",
     "DeviceArray",
+    "Explanation",
     "Sass",
     "SimulationError",
     "Stream",
@@ -69,6 +71,7 @@ __all__ = [
     "compare",
     "copy",
     "empty",
+    "explain",
     "families",
     "gather",
     "info",

@@ -8,7 +8,6 @@ number is a place in its list there. Both are read alike.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -64,6 +63,8 @@ class BenchResult:
             In the form in which results are shipped: a small part of the size, and not for people
             to read.
         """
+        import json
+
         content = {"schema": PACKED if packed else SCHEMA, "provenance": self.provenance}
         records: Iterable[Any]
         if packed:
@@ -98,6 +99,8 @@ class BenchResult:
         ValueError
             If it is not a result, or of a later schema than this gpumem knows.
         """
+        import json
+
         if isinstance(source, str) and source.lstrip().startswith("{"):
             name, text = "the text", source
         else:
@@ -302,6 +305,8 @@ class BenchResult:
 
 def _pack(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[list[Any]]]:
     """What records share, the fields in which they differ, and a list of those of each."""
+    import json
+
     fields = list(dict.fromkeys(key for record in records for key in record))
     columns = {key: [rounded(record.get(key)) for record in records] for key in fields}
     common: dict[str, Any] = {}
@@ -341,6 +346,8 @@ def _unpack(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _whole(record: Any) -> dict[str, Any]:
     """A record with all of its fields, None where it says nothing."""
+    import json
+
     if not isinstance(record, dict) or not isinstance(record.get("shape"), list):
         raise ValueError(f"{json.dumps(record)[:60]} is not a record")
     if not all(isinstance(record.get(key), str) for key in ("family", "variant", "dtype", "cache")):

@@ -19,6 +19,7 @@ from . import _core, devices, oracle
 from .bench import bench
 from .bench_result import NO_TIMES
 from .comparison import compare
+from .explain import explain
 from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
@@ -448,6 +449,26 @@ def _traffic(options: argparse.Namespace) -> int:
     return 0
 
 
+# ---- explain ------------------------------------------------------------------------------
+
+
+def _explain(options: argparse.Namespace) -> int:
+    if options.live and options.results is not None:
+        raise _UsageError("explain: either --live or --results says where the figures are from")
+    found = explain(
+        options.family,
+        options.variant,
+        None if options.shape is None else parse_shape(options.shape),
+        options.results,
+        live=options.live,
+    )
+    if options.json:
+        _print_json(found.to_dict())
+    else:
+        print(found)
+    return 0
+
+
 # ---- sass ---------------------------------------------------------------------------------
 
 
@@ -541,6 +562,13 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
+
+    one = command("explain", _explain, "Say in words what a variant does, and what it is worth.")
+    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("variant", metavar="VARIANT")
+    one.add_argument("--shape", help="1048576 or 1024x1024 (default: the largest measured)")
+    one.add_argument("--results", metavar="RESULT", help="whose figures (default: those shipped)")
+    one.add_argument("--live", action="store_true", help="measure now, on a GPU")
 
     one = command("sass", _sass, "Show the memory instructions of a variant's machine code.")
     one.add_argument("family", metavar="FAMILY")

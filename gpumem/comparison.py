@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from typing import Any, NamedTuple
@@ -134,6 +133,8 @@ class Comparison:
 
     def to_json(self) -> str:
         """Return :meth:`to_dict` as JSON text."""
+        import json
+
         return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def __repr__(self) -> str:
@@ -196,6 +197,8 @@ def _table(verdict: str, rows: list[Row]) -> str:
 
 
 def _key(record: dict[str, Any]) -> str:
+    import json
+
     return json.dumps([record.get(name) for name in _MATCHED], sort_keys=True, default=str)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -47,6 +46,8 @@ def program(name: str) -> str | None:
     name : str
         Such as "cuobjdump".
     """
+    import shutil
+
     found = [shutil.which(name)]
     homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
     folders = [Path(home, "bin") for home in (*homes, "/usr/local/cuda") if home]

@@ -56,9 +56,9 @@ _MEMORY = {
 }
 _ORDER = list(_MEMORY)
 
-_ARCH = re.compile(r"^\s*code for sm_(\w+)")
-_FUNCTION = re.compile(r"^\s*Function : (\S+)")
-_LINE = re.compile(
+_ARCH = r"^\s*code for sm_(\w+)"
+_FUNCTION = r"^\s*Function : (\S+)"
+_LINE = (
     r"^\s*/\*([0-9a-f]{4,})\*/\s+\{?\s*"  # address
     r"((?:@!?U?P\w+\s+)?"  # under a condition
     r"([A-Z][\w.]*)[^;]*?)\s*;"  # opcode and operands
@@ -96,13 +96,13 @@ def parse(text: str, kernel: str) -> dict[str, list[Instruction]]:
     found: dict[str, list[Instruction]] = {}
     arch = listed = None
     for line in text.splitlines():
-        if match := _ARCH.match(line):
+        if match := re.match(_ARCH, line):
             arch, listed = match[1], None
-        elif match := _FUNCTION.match(line):
+        elif match := re.match(_FUNCTION, line):
             listed = None
             if match[1] == kernel and arch is not None:
                 listed = found.setdefault(arch, [])
-        elif listed is not None and (match := _LINE.match(line)):
+        elif listed is not None and (match := re.match(_LINE, line)):
             listed.append(_instruction(match))
     return found
 
