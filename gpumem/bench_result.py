@@ -246,15 +246,26 @@ class BenchResult:
 
         Parameters
         ----------
-        kind : {"distance", "map"}
-            Of a sweep of ``prefetch_sum``. "distance": speed-up over the baseline against the
-            distance, a line per variant, a panel per amount of work and number of warps. "map":
+        kind : {"size", "ladder", "roofline", "transfer", "distance", "map"}
+            "size": bytes per second, or operations, against size, a line per variant, with the
+            theoretical peak and the size of the L2. "ladder": a bar per variant at one size, and
+            the reference. "roofline": operations per second against operations per byte that
+            requests move, as the simulator counts them, under the device's two ceilings.
+            "transfer": bytes per second over the bus, a line per kind of host memory, a panel
+            per direction.
+
+            Of a sweep of ``prefetch_sum``, "distance": speed-up over the baseline against the
+            distance, a line per variant, a panel per amount of work and number of warps; "map":
             the best speed-up by distance and warps, a panel per amount of work; where it is
             below 1, prefetching loses.
         **options
-            ``work``, an int or a list of them: the panels. For "distance" ``warps``, warps per
-            multiprocessor, likewise, and ``variants``, names. For "map" ``variant``, a name:
-            its own map, with ``padding`` "auto" or 0, instead of the best of all.
+            ``variants``, names, of all but "transfer" and "map"; ``cache``, "cold" or "warm", for
+            "size", "ladder" and "roofline"; ``shape`` for the last two, by default the one where
+            most have a time. For "transfer" ``memory``, kinds of it, and
+            ``direction``. For "distance" and "map"
+            ``work``, an int or a list of them: the panels; for "distance" ``warps``, warps per
+            multiprocessor, likewise. For "map" ``variant``, a name: its own map, with
+            ``padding`` "auto" or 0, instead of the best of all.
 
         Returns
         -------
@@ -267,9 +278,9 @@ class BenchResult:
         ValueError
             If there is no such kind, or the result has not what it shows.
         """
-        from . import plot
+        from . import plot_results
 
-        return plot.draw_result(self, kind, **options)
+        return plot_results.draw_result(self, kind, **options)
 
     def __repr__(self) -> str:
         families = ", ".join(dict.fromkeys(record["family"] for record in self.records))

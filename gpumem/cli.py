@@ -585,7 +585,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
     one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
-    one.add_argument("--kind", required=True, help="distance, map")
+    one.add_argument("--kind", required=True, help="size, ladder, roofline, distance, map")
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
     one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")
     return parser

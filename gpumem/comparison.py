@@ -230,7 +230,8 @@ def _is_reference(family: str, variant: str) -> bool:
         return False
 
 
-def _ours(family: str, variant: str) -> bool:
+def is_ours(family: str, variant: str) -> bool:
+    """Return whether a variant is gpumem's code, and not the driver's or another library's."""
     if variant in peers.names():
         return False
     try:
@@ -285,7 +286,7 @@ def _row(
         limit,
         against,
         verdict,
-        _ours(one["family"], one["variant"]),
+        is_ours(one["family"], one["variant"]),
         reason,
     )
 

@@ -417,7 +417,8 @@ class Explanation:
             head, *more = textwrap.wrap(text, room, break_on_hyphens=False)
             lines += [(name, head), *(("", one) for one in more)]
         table = format_table(lines[0], lines[1:], left=2)
-        return f"{self.variant}\n\n{table}\n\n{textwrap.fill(self.paragraph, 100, break_on_hyphens=False)}"
+        words = textwrap.fill(self.paragraph, 100, break_on_hyphens=False)
+        return f"{self.variant}\n\n{table}\n\n{words}"
 
 
 def explain(
