@@ -29,7 +29,7 @@ from ._core import (
     synchronize,
     to_device,
 )
-from .bench import BenchResult, bench
+from .bench import BenchResult, bench, bench_all
 from .comparison import compare
 from .devices import info
 from .explain import Explanation, explain
@@ -68,6 +68,7 @@ __all__ = [
     "add",
     "backend",
     "bench",
+    "bench_all",
     "compare",
     "copy",
     "empty",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _core, devices, functions, oracle, peers
 from .bench_result import NO_TIMES, BenchResult, rounded, size_label
 from .sizes import check_shape, format_bytes, host_memory, parse_sizes
-from .variants import Variant, find, resolve
+from .variants import Variant, families, find, resolve
 from .variants import variants as variants_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     _Prepared = Prepared | peers.Call
 
-__all__ = ["BenchResult", "bench"]
+__all__ = ["BenchResult", "Interrupted", "bench", "bench_all"]
+
+MOST_SAMPLES = 50
 
 _FOOTPRINT = 4  # times the L2: what is not in it any more
 _MOST_SETS = 64  # of buffers
@@ -69,6 +71,8 @@ def interleave(
     within: float,
     budget: float,
     clock: Callable[[], float] = time.perf_counter,
+    deadline: float = math.inf,
+    between: Callable[[], None] = lambda: None,
 ) -> list[list[float]]:
     """Sample contenders in turn until each has settled.
 
@@ -84,6 +88,10 @@ def interleave(
         Seconds after which a contender with `least` samples has settled anyway.
     clock : callable
         Seconds.
+    deadline : float
+        On that clock; from then on the least samples are enough for all.
+    between : callable
+        Called after each turn.
 
     Returns
     -------
@@ -95,7 +103,8 @@ def interleave(
 
     def settled(i: int) -> bool:
         taken = len(samples[i])
-        enough = spent[i] >= budget or relative_spread(samples[i]) < within
+        late = spent[i] >= budget or clock() >= deadline
+        enough = late or relative_spread(samples[i]) < within
         return taken >= most or (taken >= least and enough)
 
     active = list(range(len(contenders)))
@@ -106,12 +115,21 @@ def interleave(
             begin = clock()
             samples[i].append(contenders[i]())
             spent[i] += clock() - begin
+        between()
         active = [i for i in active if not settled(i)]
         turn += 1
     return samples
 
 
 # ---- measuring ----------------------------------------------------------------------------
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the middle of a benchmark; `result` is what was measured until then."""
+
+    def __init__(self, result: BenchResult) -> None:
+        super().__init__()
+        self.result = result
 
 
 class _Refused(Exception):
@@ -327,7 +345,11 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
 
 
 def _measure(
-    job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch, settings: dict[str, Any]
+    job: _Job,
+    contenders: list[_Contender],
+    stopwatch: _Stopwatch,
+    settings: dict[str, Any],
+    watch: devices.Watch,
 ) -> None:
     """Fill in the samples or the reason of every contender."""
     try:
@@ -338,7 +360,9 @@ def _measure(
         return
     able = [one for one in contenders if one.prepared]
     samplers = [stopwatch.sampler(one.prepared, footprint, job.cache) for one in able]
-    for one, samples in zip(able, interleave(samplers, **settings), strict=True):
+    watch.look()
+    found = interleave(samplers, **settings, between=watch.look)
+    for one, samples in zip(able, found, strict=True):
         one.samples = samples
 
 
@@ -367,6 +391,10 @@ def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
         "tflops": flops / median / 1e9 if median and flops else None,
         "fraction_of_peak": None,
         "fraction_of_reference": None,
+        "clock_mhz": None,
+        "power_w": None,
+        "temperature_c": None,
+        "throttled": None,
         "reason": one.reason,
     }
 
@@ -435,12 +463,13 @@ def bench(
     dtype: DTypeLike | None = None,
     cache: str | Iterable[str] = "cold",
     *,
-    samples: tuple[int, int] = (11, 50),
+    samples: tuple[int, int] = (11, MOST_SAMPLES),
     spread: float = 0.02,
     budget: float = 0.5,
     shapes: Iterable[int | tuple[int, ...]] | None = None,
     with_peers: Iterable[str] = (),
     backend: str | None = None,
+    timeout: float | None = None,
     progress: Progress | None = None,
     **parameters: Any,
 ) -> BenchResult:
@@ -480,6 +509,9 @@ def bench(
     backend : {"cuda", "sim"}, optional
         By default what :func:`gpumem.backend` says. The simulator has no times: its records
         say so.
+    timeout : float, optional
+        Seconds for all of it. What is not measured by then has a record that says so; what is
+        being measured is brought to an end with the least samples.
     progress : callable, optional
         Called with the steps done, all steps, and what comes next in words.
     **parameters
@@ -500,9 +532,15 @@ def bench(
         If a parameter is unknown or of the wrong type.
     UnavailableError
         If the backend is not here.
+    KeyboardInterrupt
+        After Ctrl-C; its ``result`` is a BenchResult of the sizes that were done.
 
     Notes
     -----
+    Where nvidia-ml-py is installed, each record says the lowest clock of the multiprocessors that
+    was seen while its size was measured, the highest power draw and temperature, and what held the
+    clocks down, if anything did. Such records are kept, and a printed result tells of them.
+
     Flushing the cache and hiding the host's work behind it follow nvbench [1]_.
 
     References
@@ -540,6 +578,10 @@ def bench(
     least, most = samples
     if not 1 <= least <= most:
         raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
+    for name, value in (("spread", spread), ("budget", budget), ("timeout", timeout)):
+        if value is not None and not value >= 0:
+            raise ValueError(f"{name} must be 0 or more, not {value!r}")
+    deadline = math.inf if timeout is None else time.perf_counter() + timeout
     backend = _core.backend(backend)
     reference = oracle.reference(family)
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
@@ -553,38 +595,154 @@ def bench(
     ]
     provenance = devices.provenance(backend)
     told = {n: list(v) if isinstance(v, range) else v for n, v in parameters.items()}
-    provenance["settings"] = settings | {"parameters": told}
+    provenance["settings"] = settings | {"timeout": timeout, "parameters": told}
     device = provenance["device"]
     stopwatch = None
     if backend == "cuda":
         stopwatch = _Stopwatch(device)
         provenance["clocks"] = {"before": devices.clocks(device)}
     records: list[dict[str, Any]] = []
-    for i, (job, listed) in enumerate(jobs):
-        if progress is not None:
-            size = size_label({"shape": job.shape, "dtype": dtype})
-            told = "".join(f" {name}={value}" for name, value in job.parameters.items())
-            progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
-        contenders = _contenders(family, [*listed, *beside], reference, swept)
-        for one in contenders:
-            if one.variant in beside:
-                one.reason = peers.reason(one.variant, one.family, parameters)
-            elif one.variant != "auto":
-                one.reason = _core.available(one.family, one.variant, backend)
-                kind = find(one.family, one.variant).memory
-                if kind and not one.reason:
-                    one.reason = f"it takes arrays of the host in {kind} memory alone"
-            if backend == "sim":
-                one.reason = one.reason or NO_TIMES
+
+    def result() -> BenchResult:
         if stopwatch is not None:
-            _measure(job, [one for one in contenders if not one.reason], stopwatch, settings)
-        rows = [_record(job, one, backend) for one in contenders]
-        if stopwatch is not None:
-            _compare(rows, device, reference)
-        records += rows
-    if stopwatch is not None:
-        provenance["clocks"]["after"] = devices.clocks(device)
+            provenance["clocks"]["after"] = devices.clocks(device)
+        exact = [{key: rounded(value) for key, value in one.items()} for one in records]
+        return BenchResult(exact, provenance)
+
+    try:
+        with devices.Watch(device if stopwatch is not None else None) as watch:
+            for i, (job, listed) in enumerate(jobs):
+                if progress is not None:
+                    size = size_label({"shape": job.shape, "dtype": dtype})
+                    told = "".join(f" {name}={value}" for name, value in job.parameters.items())
+                    progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
+                contenders = _contenders(family, [*listed, *beside], reference, swept)
+                for one in contenders:
+                    if one.variant in beside:
+                        one.reason = peers.reason(one.variant, one.family, parameters)
+                    elif one.variant != "auto":
+                        one.reason = _core.available(one.family, one.variant, backend)
+                        kind = find(one.family, one.variant).memory
+                        if kind and not one.reason:
+                            one.reason = f"it takes arrays of the host in {kind} memory alone"
+                    if backend == "sim":
+                        one.reason = one.reason or NO_TIMES
+                    elif time.perf_counter() >= deadline:
+                        one.reason = one.reason or f"not measured: the {timeout:g} s were over"
+                if stopwatch is not None:
+                    able = [one for one in contenders if not one.reason]
+                    if able:
+                        _measure(job, able, stopwatch, settings | {"deadline": deadline}, watch)
+                    rows = [_record(job, one, backend) for one in contenders]
+                    seen = watch.seen()
+                    for row in rows:
+                        row |= seen if row["median_ms"] else {}
+                    _compare(rows, device, reference)
+                else:
+                    rows = [_record(job, one, backend) for one in contenders]
+                records += rows
+            if progress is not None:
+                progress(len(jobs), len(jobs), "done")
+    except KeyboardInterrupt:
+        provenance["interrupted"] = True
+        raise Interrupted(result()) from None
+    return result()
+
+
+# ---- all families -------------------------------------------------------------------------
+
+_SUITE_SIZES = "4M,256M"  # of what has no entry below
+
+
+def _suite(family: str, backend: str) -> dict[str, Any]:
+    """What tells most about a family in little time, as arguments of :func:`bench`."""
+    blocks = max([d["multiprocessors"] for d in _core.backend_info(backend)["devices"]], default=1)
+    suite: dict[str, dict[str, Any]] = {
+        "copy": {"sizes": "64K:1G:x4"},
+        "transpose": {"shapes": [(1024, 1024), (8192, 8192), (8191, 8193)]},
+        "sgemm": {"shapes": [(1024, 1024, 1024), (4096, 4096, 4096)]},
+        # One and eight blocks for each multiprocessor, where prefetching pays and where not.
+        "prefetch_sum": {
+            "shapes": [(blocks, 32768), (8 * blocks, 32768)],
+            "distance": [2, 6, 8],
+            "padding": ["auto", 0],
+        },
+        "static_value": {"shapes": [()]},
+    }
+    return suite.get(family, {"sizes": _SUITE_SIZES})
+
+
+def bench_all(
+    *,
+    timeout: float = 600,
+    with_peers: Iterable[str] = (),
+    backend: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> BenchResult:
+    """Time every family, at sizes chosen to tell the most in little time.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds for all of it. Each family has an equal share of what is left.
+    with_peers, backend, progress
+        As of :func:`bench`.
+    **settings
+        Of :func:`bench`: ``cache``, ``samples``, ``spread``, ``budget``.
+
+    Returns
+    -------
+    BenchResult
+        Of all; ``filter(family=...)`` is what :func:`bench` returns, but for what the reference
+        of another family did beside.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C; its ``result`` is a BenchResult of what was done.
+    """
+    for name in settings:
+        if name not in ("cache", "samples", "spread", "budget"):
+            raise TypeError(f"bench_all has no parameter {name!r}")
+    if not timeout >= 0:
+        raise ValueError(f"timeout must be 0 or more, not {timeout!r}")
+    end = time.perf_counter() + timeout
+    backend = _core.backend(backend)
+    names = families()
+    records: list[dict[str, Any]] = []
+    provenance: dict[str, Any] = {}
+    interrupted = False
+    for i, family in enumerate(names):
+
+        def step(done: int, total: int, text: str, i: int = i) -> None:
+            assert progress is not None
+            progress(100 * i + 100 * done // max(total, 1), 100 * len(names), text)
+
+        share = max(0.0, end - time.perf_counter()) / (len(names) - i)
+        told = settings | _suite(family, backend)
+        try:
+            found = bench(
+                family,
+                with_peers=with_peers,
+                backend=backend,
+                timeout=share,
+                progress=None if progress is None else step,
+                **told,
+            )
+        except Interrupted as stop:
+            found, interrupted = stop.result, True
+        except KeyboardInterrupt:  # before it measured, or after
+            found, interrupted = BenchResult([], {}), True
+        if not provenance:
+            provenance = found.provenance | {"settings": {}, "clocks": {}}
+        provenance["settings"][family] = found.provenance.get("settings")
+        provenance["clocks"][family] = found.provenance.get("clocks")
+        records += found.records
+        if interrupted:
+            provenance["interrupted"] = True
+            raise Interrupted(BenchResult(records, provenance)) from None
     if progress is not None:
-        progress(len(jobs), len(jobs), "done")
-    exact = [{key: rounded(value) for key, value in one.items()} for one in records]
-    return BenchResult(exact, provenance)
+        progress(100 * len(names), 100 * len(names), "done")
+    provenance["settings"]["timeout"] = timeout
+    return BenchResult(records, provenance)

@@ -26,7 +26,8 @@ SCHEMA, PACKED = 1, 2
 NO_TIMES = "the simulator counts traffic and has no clock"
 FIELDS = tuple(
     "family variant ran backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
-    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference reason".split()
+    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference clock_mhz power_w "
+    "temperature_c throttled reason".split()
 )
 
 
@@ -38,12 +39,15 @@ class BenchResult:
     records : list of dict
         One per variant, size, parameters and state of the cache: ``family variant ran backend
         shape dtype parameters bytes flops cache median_ms min_ms p20_ms p80_ms samples gbps tflops
-        fraction_of_peak fraction_of_reference reason``. Times are milliseconds per launch;
+        fraction_of_peak fraction_of_reference clock_mhz power_w temperature_c throttled
+        reason``. Times are milliseconds per launch;
         ``bytes`` are those read and those written; ``gbps`` is 10**9 of them per second of
         the median, ``tflops`` 10**12 operations. ``fraction_of_peak`` is of the theoretical
         bandwidth, or of the FP32 rate where there are ``flops``; ``fraction_of_reference``
         of the reference measured in the same run. ``ran`` is the variant that "auto" chose.
-        What does not apply is None; ``reason`` says why there is no time.
+        ``clock_mhz`` is the lowest of the multiprocessors that was seen, ``power_w`` and
+        ``temperature_c`` the highest, and ``throttled`` a list of what held the clocks down.
+        What does not apply or is not known is None; ``reason`` says why there is no time.
     provenance : dict
         Device, driver, clocks, versions, commit, date, and the settings of the run.
     """
@@ -292,8 +296,10 @@ class BenchResult:
         lines = [f"{device.get('name', 'no device')}, gpumem {version}, {date}"]
         for cache in dict.fromkeys(record["cache"] for record in self.records):
             records = [record for record in self.records if record["cache"] == cache]
-            if any(record["median_ms"] is not None for record in records):
-                lines += ["", *_tables(cache, records)]
+            for group in _by_family(records):
+                if any(record["median_ms"] is not None for record in group):
+                    lines += ["", *_tables(cache, group)]
+        lines += _doubts(self)
         reasons: dict[tuple[str, str], list[str]] = {}
         for record in self.records:
             if record["reason"]:
@@ -416,6 +422,30 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
+def _doubts(result: BenchResult) -> list[str]:
+    """What a reader of the figures should know: what was noisy, throttled, or left out."""
+    timed = [record for record in result.records if record["median_ms"] is not None]
+    lines = []
+    within = (result.provenance.get("settings") or {}).get("within")
+    if isinstance(within, float):
+        noisy = [one for one in timed if (spread(one) or 0) > within]
+        if noisy:
+            most = max(spread(one) or 0 for one in noisy)
+            lines.append(
+                f"{len(noisy)} of {len(timed)} did not settle within {within:.1%}; the noisiest "
+                f"is {_name(max(noisy, key=lambda one: spread(one) or 0))} with {most:.1%}."
+            )
+    slowed = [one for one in timed if one.get("throttled")]
+    if slowed:
+        why = ", ".join(dict.fromkeys(word for one in slowed for word in one["throttled"]))
+        least = [one["clock_mhz"] for one in slowed if one.get("clock_mhz")]
+        at = f", down to {min(least)} MHz" if least else ""
+        lines.append(f"The clocks were held down in {len(slowed)} of {len(timed)}{at}: {why}.")
+    if result.provenance.get("interrupted"):
+        lines.append("The benchmark was interrupted; what came later was not measured.")
+    return ["", *lines] if lines else []
+
+
 def size_label(record: dict[str, Any]) -> str:
     """A size as the table shows it: bytes of the input if it is a row, else the shape."""
     import numpy as np
@@ -457,6 +487,23 @@ def _rows(records: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str,
             if all(value in (None, other) for value, other in zip(mine, one, strict=True)):
                 rows[tuple(map(str, one))].append(record)
     return rows
+
+
+def _by_family(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Records of one family after the other, each with its reference of another one."""
+    groups: list[list[dict[str, Any]]] = []
+    for record in records:
+        if groups:
+            main = groups[-1][0]["family"]
+            try:
+                beside = oracle.reference(main)
+            except ValueError:  # of a gpumem that had other families
+                beside = ("", "")
+            if record["family"] == main or (record["family"], record["variant"]) == beside:
+                groups[-1].append(record)
+                continue
+        groups.append([record])
+    return groups
 
 
 def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:

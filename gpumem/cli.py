@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _core, devices, oracle
-from .bench import bench
-from .bench_result import NO_TIMES
+from .bench import MOST_SAMPLES, Interrupted, bench, bench_all
+from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
 from .explain import explain
 from .sass import sass
@@ -331,33 +331,65 @@ def _shapes(text: str | None) -> list[tuple[int, ...]] | None:
     return None if text is None else [parse_shape(one) for one in text.split(",")]
 
 
-def _bench(options: argparse.Namespace) -> int:
-    names = None if options.variants is None else options.variants.split(",")
+def _measured(options: argparse.Namespace) -> BenchResult:
+    """One family, or all of them."""
+    common: dict[str, Any] = {
+        "cache": options.cache,
+        "with_peers": options.peers.split(",") if options.peers else (),
+        "backend": options.backend,
+        "samples": (options.min_samples, max(options.min_samples, MOST_SAMPLES)),
+        "spread": options.max_noise,
+    }
+    if options.timeout is not None:
+        common["timeout"] = options.timeout
     with _progress("bench") as progress:
-        result = bench(
+        if options.all:
+            return bench_all(progress=progress, **common)
+        return bench(
             options.family,
-            names,
+            None if options.variants is None else options.variants.split(","),
             parse_sizes(options.sizes),
             options.dtype,
-            options.cache,
             shapes=_shapes(options.shapes),
-            with_peers=options.peers.split(",") if options.peers else (),
-            backend=options.backend,
             progress=progress,
+            **common,
             **_parameters(options.set),
         )
+
+
+def _bench(options: argparse.Namespace) -> int:
+    if options.all:
+        told = {"FAMILY": options.family, "--variants": options.variants, "--dtype": options.dtype}
+        told |= {"--shapes": options.shapes, "--set": options.set}
+        for name, value in told.items():
+            if value is not None:
+                raise _UsageError(f"bench: --all chooses for every family; {name} says for which")
+    elif options.family is None:
+        raise _UsageError("bench: FAMILY or --all says what to measure")
+    if options.output is not None:
+        folder = os.path.dirname(os.path.abspath(options.output))
+        if not os.path.isdir(folder):  # not to be found out when all is measured
+            raise _UsageError(f"bench: there is no folder {folder} for {options.output}")
+    status = 0
+    try:
+        result = _measured(options)
+    except Interrupted as stop:
+        result, status = stop.result, 130
+        if not result.records:
+            return status
     if options.output is not None:
         result.to_json(options.output)
     if options.json:
         print(result.to_json(), end="")
-    elif result.provenance["backend"] == "sim":
+    elif result.provenance["backend"] == "sim" and not options.all and not status:
+        names = None if options.variants is None else options.variants.split(",")
         parameters = _parameters(options.set)
         dtype = oracle.dtype_for(options.family, options.dtype).name
         _print_summary(options.family, None, dtype, names, parameters)
         print(f"\nNo times: {NO_TIMES}.")
     else:
         print(result)
-    return 0
+    return status
 
 
 # ---- traffic ------------------------------------------------------------------------------
@@ -539,7 +571,8 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--side", type=int, metavar="N", help="of it: rows and columns")
 
     one = command("bench", _bench, "Time the variants of a family by size, on the device.")
-    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("family", nargs="?", metavar="FAMILY")
+    one.add_argument("--all", action="store_true", help="every family, at a few telling sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(
         "--sizes", default="4K:1G:x2", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
@@ -550,6 +583,15 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
     one.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
+    )
+    one.add_argument(
+        "--min-samples", type=int, default=11, metavar="N", help="of each (default: 11)"
+    )
+    one.add_argument(
+        "--max-noise", type=float, default=0.02, metavar="SHARE", help="to settle (0.02: 2 %%)"
+    )
+    one.add_argument(
+        "--timeout", type=float, metavar="S", help="seconds for all (with --all, 600 by default)"
     )
     one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
 
