@@ -3,7 +3,7 @@ PYTHON ?= python3
 CLANG_FORMAT ?= $(PYTHON) -c 'import clang_format; clang_format.clang_format()'
 C_FILES = $(shell find csrc tests -name '*.[ch]' -o -name '*.cu')
 
-.PHONY: build test bench format lint clean
+.PHONY: build test bench notebooks format lint clean
 
 build:  ## the extension module in place, compiling only what changed
 	$(PYTHON) csrc/build.py
@@ -13,6 +13,9 @@ test: build
 
 bench: build
 	$(PYTHON) -m gpumem bench copy
+
+notebooks:  ## as they are committed, without outputs
+	$(PYTHON) tools/notebooks.py
 
 format:
 	$(PYTHON) -m ruff check --fix .

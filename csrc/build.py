@@ -288,10 +288,16 @@ def jobs_for(
     for path in sorted(sources, key=lambda path: (-path.stat().st_size, path)):
         source = name(path)
         if toolkit:
-            jobs.append(Job(source, "nvcc", [*nvcc, source], f"{toolkit.version} {cxx.identity}"))
+            command = [*nvcc, *nvcc_options(path), source]
+            jobs.append(Job(source, "nvcc", command, f"{toolkit.version} {cxx.identity}"))
         jobs.append(Job(source, "traced", [*traced, source], cxx.identity))
         jobs.append(Job(source, "plain", [*plain, source], cxx.identity))
     return sorted(jobs, key=lambda job: ("nvcc", "traced", "plain", "c").index(job.how))
+
+
+def nvcc_options(kernel: Path) -> list[str]:
+    """What a kernel's header asks of nvcc beside what all have: `` * Build    nvcc OPTION``."""
+    return re.findall(r"^ \* Build +nvcc (\S+)", kernel.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def c_sources(root: Path, kernels: Sequence[Path], toolkit: Toolkit | None) -> list[Path]:

@@ -140,10 +140,10 @@ static gm_status fits_place(const gm_variant *variant, const char *name, const g
         (variant->place == GM_IN_HOST ? pinned : array->memory == GM_MANAGED)) {
         return GM_OK;
     }
-    return gm_fail(
-        GM_ERROR_VALUE,
-        "variant %s needs %s in %s; it is in %s memory (variant=\"auto\" takes any)",
-        variant->name, name, wanted[variant->place], gm_memory_kind_names[array->memory]);
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs %s in %s; it is in %s memory (variant=\"auto\" takes any)",
+                   variant->name, name, wanted[variant->place],
+                   gm_memory_kind_names[array->memory]);
 }
 
 static gm_status fits_array(const gm_variant *variant, const gm_call *call, const char *name,

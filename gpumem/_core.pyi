@@ -73,10 +73,23 @@ class DeviceArray:
         """Address of the first element in the backend's memory."""
     @property
     def contiguous(self) -> bool: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Version 3; AttributeError on the simulator."""
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def copy(self, *, stream: AnyStream | None = None) -> DeviceArray: ...
     def to_host(
-        self, out: NDArray[Any] | None = None, *, stream: Stream | None = None
+        self, out: NDArray[Any] | None = None, *, stream: AnyStream | None = None
     ) -> NDArray[Any]: ...
-    def fill_bytes(self, byte: int, *, stream: Stream | None = None) -> None:
+    def fill_bytes(self, byte: int, *, stream: AnyStream | None = None) -> None:
         """Set every byte of a contiguous array (used to poison outputs)."""
     def reshape(self, *shape: Any) -> DeviceArray: ...
     def view(self, dtype: DTypeLike) -> DeviceArray: ...
@@ -93,12 +106,18 @@ class Stream:
     @property
     def handle(self) -> int: ...
     def synchronize(self) -> None: ...
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """(0, handle); UnavailableError on the simulator."""
+
+AnyStream = Stream | int | Any
+"""Also a cudaStream_t as an int, objects with ``__cuda_stream__``, and the streams of CuPy, Numba
+and PyTorch."""
 
 class Event:
     """A moment on a stream."""
 
     def __init__(self, *, backend: str | None = None) -> None: ...
-    def record(self, stream: Stream | None = None) -> None: ...
+    def record(self, stream: AnyStream | None = None) -> None: ...
     def elapsed(self, later: Event) -> float:
         """Milliseconds from this event to a later one; waits for the later one."""
 
@@ -131,19 +150,20 @@ def call(
     variant: str,
     inputs: tuple[Any, ...],
     out: Any,
-    stream: Stream | None,
+    stream: AnyStream | None,
     backend: str | None,
     parameters: tuple[int | float, ...],
     /,
 ) -> Any:
-    """Run one call. Host arrays in, ndarray out; DeviceArrays in, DeviceArray out."""
+    """Run one call. Host arrays in, ndarray out; DeviceArrays, or other libraries' arrays on the
+    device, in, DeviceArray out, or the very `out` that was given."""
 
 def prepare(
     family: str,
     variant: str,
     inputs: tuple[DeviceArray, ...],
     out: DeviceArray,
-    stream: Stream | None,
+    stream: AnyStream | None,
     parameters: tuple[int | float, ...],
     /,
 ) -> Prepared: ...
@@ -189,7 +209,13 @@ def backend_info(name: str, /) -> dict[str, Any]:
     "memory_clock_khz", "memory_bus_bits", "fp32_lanes", "pci", ...}``."""
 
 def to_device(
-    a: ArrayLike, *, stream: Stream | None = None, backend: str | None = None
+    a: ArrayLike, *, stream: AnyStream | None = None, backend: str | None = None
+) -> DeviceArray: ...
+def adopt(object: Any, stream: AnyStream | None, /) -> Any:
+    """Another library's CUDA array as a DeviceArray for one call; anything else as it is."""
+
+def from_dlpack(
+    x: Any, /, *, device: int | None = None, copy: bool | None = None
 ) -> DeviceArray: ...
 def empty(
     shape: int | tuple[int, ...],

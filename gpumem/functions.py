@@ -15,7 +15,7 @@ from . import _core
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ._core import DeviceArray, Stream
+    from ._core import AnyStream, DeviceArray
 
 __all__ = [
     "add",
@@ -60,7 +60,7 @@ def copy(
     max_blocks: int | None = None,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Copy an array on the device.
@@ -78,7 +78,7 @@ def copy(
         every layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape and dtype of `a`, apart from it.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -147,7 +147,7 @@ def strided_read(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Read every so many elements: the result is ``a[offset::stride]``.
@@ -167,7 +167,7 @@ def strided_read(
         every layout and every element size.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from `a`.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -219,7 +219,7 @@ def strided_write(
     stride: int = 2,
     *,
     variant: str = "auto",
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Write every so many elements, in place: ``out[offset::stride] = a``.
@@ -236,7 +236,7 @@ def strided_write(
     variant : str, optional
         Which kernel runs (see Notes). "auto" is the fastest for these arguments and takes
         every layout and every element size.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -297,7 +297,7 @@ def gather(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Read elements by their places: the result is ``a[index]``.
@@ -314,7 +314,7 @@ def gather(
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape of `index` and the dtype of `a`, apart
         from both.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -359,6 +359,7 @@ def gather(
     array([[30, 10],
            [30, 20]])
     """
+    index = _core.adopt(index, stream)
     if variant in ("auto", "any") and isinstance(index, _core.DeviceArray):
         if not _is_aligned(index) or (index.ndim > 1 and not index.contiguous):
             index = copy(index, stream=stream)  # kernels take one run of whole numbers
@@ -433,7 +434,7 @@ def shift_points(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Move points of the plane: the result is `p` with dx added to every x, dy to every y.
@@ -454,7 +455,7 @@ def shift_points(
         Which kernel runs (see Notes). "auto" is the fastest for this layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape and dtype of `p`, apart from it.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -497,6 +498,8 @@ def shift_points(
            [1. , 0.5]], dtype=float32)
     """
     parameters = _shift_points_parameters(dx, dy)
+    given = out
+    p, out = _core.adopt(p, stream), _core.adopt(out, stream)
     told = out
     if isinstance(p, _core.DeviceArray) and variant == "auto":
         # Kernels take whole points without gaps: what is not so goes through a copy.
@@ -513,10 +516,11 @@ def shift_points(
     into = told if told is None else _as_pairs(told)
     result = _call("shift_points", variant, (_as_pairs(p),), into, stream, backend, parameters)
     if out is None:
-        return result if result.dtype == p.dtype else result.reshape(-1).view(p.dtype)
+        pairs = getattr(getattr(p, "dtype", None), "names", None)
+        return result.reshape(-1).view(p.dtype) if pairs else result
     if told is None:
         copy(result, out=_as_pairs(out), stream=stream)
-    return out
+    return given
 
 
 def _within(name: str, value: Any, least: int, most: int, kind: str = "an integer") -> int:
@@ -535,8 +539,9 @@ def _flag(name: str, value: Any) -> int:
     return int(value)
 
 
-def _packed(a: Any, stream: Stream | None, alignment: int | None = None) -> Any:
+def _packed(a: Any, stream: AnyStream | None, alignment: int | None = None) -> Any:
     """A device array as kernels take it: without gaps, its elements at multiples of their size."""
+    a = _core.adopt(a, stream)
     if isinstance(a, _core.DeviceArray):
         size = alignment or a.itemsize
         if not a.contiguous or a.pointer % (size or 1):
@@ -557,7 +562,7 @@ def polynomial(
     carveout: int | None = None,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Evaluate a polynomial at many points, by Horner's rule.
@@ -582,7 +587,7 @@ def polynomial(
         takes every layout and any number of coefficients.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from the inputs.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -636,7 +641,7 @@ def _call_packed(
     variant: str,
     inputs: tuple[Any, ...],
     out: Any,
-    stream: Stream | None,
+    stream: AnyStream | None,
     backend: str | None,
     parameters: tuple[float, ...],
 ) -> Any:
@@ -644,7 +649,8 @@ def _call_packed(
     if variant != "auto":
         return _call(family, variant, inputs, out, stream, backend, parameters)
     inputs = tuple(_packed(a, stream) for a in inputs)
-    if isinstance(out, _core.DeviceArray) and out.pointer % (out.itemsize or 1):
+    there = _core.adopt(out, stream)
+    if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
         result = _call(family, variant, inputs, None, stream, backend, parameters)
         return copy(result, out=out, stream=stream)
     return _call(family, variant, inputs, out, stream, backend, parameters)
@@ -660,7 +666,7 @@ def sample(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Look an image up between its pixels, bilinearly.
@@ -677,7 +683,7 @@ def sample(
         rounding of float32, and takes every layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from the inputs.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -724,7 +730,7 @@ def sample(
     >>> gm.sample(image, np.array([[0, 0], [0.5, 0.5], [9, 0.25]], "f4"))
     array([ 0., 15., 15.], dtype=float32)
     """
-    if variant == "auto" and isinstance(xy, _core.DeviceArray):
+    if variant == "auto":
         xy = _packed(xy, stream, 8)
     return _call_packed("sample", variant, (image, xy), out, stream, backend, ())
 
@@ -738,7 +744,7 @@ def static_value(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Write a variable of the device, let a kernel add 2 to it, and read it back.
@@ -751,7 +757,7 @@ def static_value(
         Which kernel runs (see Notes). "auto" is the fastest.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from the inputs.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -831,7 +837,7 @@ def prefetch_sum(
     sync: bool = False,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Sum f(a[r, i]) over each row, the elements of a row on their way ahead of their time.
@@ -862,7 +868,7 @@ def prefetch_sum(
         every layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, float64, of shape (rows,), apart from `a`.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -922,7 +928,7 @@ def transpose(
     block: tuple[int, int] | None = None,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Turn a matrix: rows become columns.
@@ -940,7 +946,7 @@ def transpose(
         every layout and every element size.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of shape (n, m) and the dtype of `a`, apart from it.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -1025,7 +1031,7 @@ def sgemm(
     trans_b: bool = False,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Multiply matrices of single precision: ``alpha * op(a) @ op(b) + beta * c``.
@@ -1051,7 +1057,7 @@ def sgemm(
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, float32, of shape (m, n), apart from `a` and `b`. It
         may be `c` itself, which is then updated in place.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -1098,6 +1104,9 @@ def sgemm(
            [14., 50.]], dtype=float32)
     """
     alpha, beta, left, right = _sgemm_parameters(alpha, beta, trans_a, trans_b)
+    given, same = out, out is c
+    a, b, c = (_core.adopt(x, stream) for x in (a, b, c))
+    out = c if same else _core.adopt(out, stream)
     strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (a, b))
     # Shapes that do not fit are told as they were given.
     if strided and a.shape[not left] == b.shape[right]:
@@ -1118,7 +1127,9 @@ def sgemm(
             into = None
     parameters = (alpha, beta, int(left), int(right))
     result = _call("sgemm", variant, (a, b, c), into, stream, backend, parameters)
-    return result if into is out else copy(result, out=out, stream=stream)
+    if into is not out:
+        copy(result, out=out, stream=stream)
+    return result if given is None else given
 
 
 def matmul(
@@ -1127,7 +1138,7 @@ def matmul(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Multiply two matrices of single precision: ``a @ b``.
@@ -1142,7 +1153,7 @@ def matmul(
         Which kernel of :func:`sgemm` runs. "auto" is the fastest for these arguments.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, float32, of shape (m, n), apart from `a` and `b`.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
@@ -1171,6 +1182,7 @@ def matmul(
 
 # ---- for the instruments ------------------------------------------------------------------
 
+
 def _add_parameters() -> tuple[int, ...]:
     return ()
 
@@ -1181,7 +1193,7 @@ def add(
     *,
     variant: str = "auto",
     out: Any = None,
-    stream: Stream | None = None,
+    stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
     """Add two arrays, which may be in any kind of memory.
@@ -1196,7 +1208,7 @@ def add(
         result as well, are in mapped memory, or all in managed memory; others are copied.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape and dtype of `a`, apart from both.
-    stream : Stream, optional
+    stream : Stream, int or stream of another library, optional
         The queue that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
         Where host arrays are sent; by default what :func:`gpumem.backend` says. Device

@@ -1,7 +1,6 @@
 """The same jobs done by other libraries, for a benchmark to hold gpumem against.
 
-A peer is a library that is installed; it works on gpumem's own buffers, through
-``__cuda_array_interface__``, on the default stream.
+A peer is a library that is installed; it works on gpumem's own buffers, on the default stream.
 """
 
 from __future__ import annotations
@@ -13,30 +12,16 @@ from typing import Any, NamedTuple
 from ._core import DeviceArray
 
 
-class _Exported:
-    """A device array as other libraries take it; keeps it alive."""
-
-    def __init__(self, array: DeviceArray) -> None:
-        self._array = array
-        self.__cuda_array_interface__ = {
-            "shape": array.shape,
-            "typestr": array.dtype.str,
-            "data": (array.pointer, False),
-            "strides": None if array.contiguous else array.strides,
-            "version": 3,
-        }
-
-
 def _torch(array: DeviceArray) -> Any:
     import torch
 
-    return torch.as_tensor(_Exported(array), device="cuda")
+    return torch.from_dlpack(array)
 
 
 def _cupy(array: DeviceArray) -> Any:
     import cupy
 
-    return cupy.asarray(_Exported(array))
+    return cupy.asarray(array)
 
 
 class _Library(NamedTuple):

@@ -273,7 +273,7 @@ def test_reshape_needs_one_run_of_memory(cube, backend):
     same(gm.to_device(np.float32(3), backend=backend).reshape(1, 1), np.full((1, 1), 3, "f4"))
     same(cube[:0].reshape(0, 5), CUBE[:0].reshape(0, 5))
     for view in (cube.T, cube[:, 1:], cube[::-1]):
-        with pytest.raises(ValueError, match=r"C-contiguous.*gpumem\.copy"):
+        with pytest.raises(ValueError, match=r"C-contiguous.*copy\(\)"):
             view.reshape(-1)
     for shape in ((5,), (-1, -1), (7, -1), (2**62, 2**62)):
         with pytest.raises(ValueError, match=r"reshape|dimension"):
@@ -403,7 +403,7 @@ def test_out_on_the_device_is_no_host(cube):
     for arguments in (((None, None), {}), ((), {"wrong": 1})):
         with pytest.raises(TypeError):
             cube.to_host(*arguments[0], **arguments[1])
-    for stream in (3, "s", True):
+    for stream in (1.5, "s", True):
         with pytest.raises(TypeError, match=r"stream must be a gpumem\.Stream"):
             cube.to_host(stream=stream)
 

@@ -17,7 +17,7 @@ SGEMM = gm.variants("sgemm")
 NAMES = [v.name for v in SGEMM]
 KERNELS = [v for v in SGEMM if v.source.endswith(".cu") and v.reason_on("sim") is None]
 TILED = [v for v in KERNELS if v.claims["bank_ways"]]
-RUNGS = [v for v in KERNELS if v.name != "warp_tile"]  # whose copies are of 4 and of 16 bytes
+RUNGS = [v for v in KERNELS if not v.name.startswith("warp_tile")]  # which copy asynchronously
 SIDES = [1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129]
 DEPTHS = [0, 1, 7, 16, 17, 64]
 EDGES = [(1, 1, 1), (5, 3, 2), (33, 31, 17), (129, 127, 33), (130, 260, 50), (8, 300, 129)]
@@ -102,6 +102,7 @@ def test_the_ladder():
         "hide_smem_latency",
         "hide_global_latency",
         "warp_tile",
+        "warp_tile_tma",
         "tf32x3",
         "cublas",
     ]
@@ -490,7 +491,7 @@ def test_a_product_too_large_to_count(backend):
 
 def test_c_is_where_the_others_are(backend):
     there = gm.to_device(ONES, backend=backend)
-    with pytest.raises(TypeError, match=r"c is numpy\.ndarray, another input is a"):
+    with pytest.raises(TypeError, match=r"c is numpy\.ndarray, another input is on the device"):
         gm.sgemm(there, there, ONES, beta=1)
     with pytest.raises(TypeError, match=r"c is a gpumem\.DeviceArray, another"):
         gm.sgemm(ONES, ONES, there, beta=1, backend=backend)
@@ -673,8 +674,8 @@ def test_results_beyond_32_bits(variant, shape, rng):
             gm.copy(there[: part.size], out=part)
     out = gm.DeviceArray((m, n), "f4", backend="cuda")
     out.fill_bytes(0xA5)
-    if variant.name == "tf32x3" and m > 2**31 - 1:
-        with pytest.raises(ValueError, match=r"tf32x3 takes sides of up to 2147483647"):
+    if variant.name in ("warp_tile_tma", "tf32x3") and m > 2**31 - 1:
+        with pytest.raises(ValueError, match=rf"{variant.name} takes sides of up to 2147483647"):
             variant(a, b, out=out)
         return
     variant(a, b, out=out)

@@ -68,6 +68,8 @@ struct gm_backend {
     gm_status (*open)(void);
     int (*device_count)(void);
     gm_status (*current_device)(int *device);
+    /* Makes a device the current one of this thread, and says which one was. */
+    gm_status (*use_device)(int device, int *previous);
     /* Figures of a device; the pointer stays valid. */
     gm_status (*figures)(int device, const gm_figures **figures);
     gm_status (*memory)(int64_t *free_bytes, int64_t *total_bytes);
@@ -75,6 +77,10 @@ struct gm_backend {
     /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
     gm_status (*allocate)(int64_t bytes, void **address);
     void (*release)(void *address);
+    /* Memory that another library allocated, used where it is: says which device it is on, or
+     * that no device can reach it. Given back with disown. */
+    gm_status (*adopt)(void *address, int64_t bytes, int *device);
+    void (*disown)(void *address, int64_t bytes);
     /* Memory released by those who used it, and kept; pool_trim gives it back. */
     gm_status (*pool)(gm_pool_figures *figures);
     gm_status (*pool_trim)(void);
@@ -98,6 +104,10 @@ struct gm_backend {
 
     gm_status (*stream_create)(gm_stream *stream);
     void (*stream_destroy)(gm_stream stream);
+    /* Do stream and default stream not wait for each other? */
+    gm_status (*stream_apart)(gm_stream stream, bool *apart);
+    /* What comes on `later` from now on waits for what is on `earlier` by now. */
+    gm_status (*stream_join)(gm_stream later, gm_stream earlier);
     gm_status (*event_create)(gm_event *event);
     void (*event_destroy)(gm_event event);
     gm_status (*event_record)(gm_event event, gm_stream stream);

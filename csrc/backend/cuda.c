@@ -169,6 +169,20 @@ static gm_status gm_cuda_current_device(int *device)
     return GM_OK;
 }
 
+/* Does nothing where there is one device: asking the runtime would take longer than most calls. */
+static gm_status gm_cuda_use_device(int device, int *previous)
+{
+    TRY(gm_cuda_current_device(previous));
+    if (device < 0 || device >= device_count) {
+        return gm_fail(GM_ERROR_VALUE, "device is %d, it must be from 0 to %d", device,
+                       device_count - 1);
+    }
+    if (device != *previous) {
+        CHECK(cudaSetDevice(device));
+    }
+    return GM_OK;
+}
+
 gm_status gm_cuda_here(gm_cuda_device **device)
 {
     int index;
@@ -312,6 +326,49 @@ static void gm_cuda_stream_destroy(gm_stream stream)
     }
 }
 
+/* The default streams and those made without cudaStreamNonBlocking take turns with each other. */
+static gm_status gm_cuda_stream_apart(gm_stream stream, bool *apart)
+{
+    unsigned flags = 0;
+    TRY(gm_cuda_open());
+    *apart = false;
+    if (stream != NULL && stream != cudaStreamLegacy && stream != cudaStreamPerThread) {
+        CHECK(cudaStreamGetFlags(stream, &flags));
+        *apart = (flags & cudaStreamNonBlocking) != 0;
+    }
+    return GM_OK;
+}
+
+static gm_status join_by_event(cudaStream_t later, cudaStream_t earlier)
+{
+    cudaEvent_t event;
+    const char *call = "cudaEventRecord(event, earlier)";
+    CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    /* On the default stream the event also comes after the work of all that take turns with it. */
+    cudaError_t error = cudaEventRecord(event, earlier);
+    if (error == cudaSuccess) {
+        call = "cudaStreamWaitEvent(later, event, 0)";
+        error = cudaStreamWaitEvent(later, event, 0);
+    }
+    cudaEventDestroy(event); /* once it has come to pass */
+    return error == cudaSuccess ? GM_OK : gm_cuda_failure(error, call, NULL);
+}
+
+static gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier)
+{
+    bool apart = true;
+    later = later == cudaStreamLegacy ? NULL : later;
+    earlier = earlier == cudaStreamLegacy ? NULL : earlier;
+    TRY(gm_cuda_open());
+    if (later == earlier) {
+        return GM_OK;
+    }
+    if (later == NULL) { /* waits by itself, when its next work comes */
+        TRY(gm_cuda_stream_apart(earlier, &apart));
+    }
+    return apart ? join_by_event(later, earlier) : GM_OK;
+}
+
 static gm_status gm_cuda_event_create(gm_event *event)
 {
     cudaEvent_t made;
@@ -356,10 +413,13 @@ const gm_backend gm_cuda = {
     .open = gm_cuda_open,
     .device_count = gm_cuda_device_count,
     .current_device = gm_cuda_current_device,
+    .use_device = gm_cuda_use_device,
     .figures = gm_cuda_figures,
     .memory = gm_cuda_memory,
     .allocate = gm_cuda_allocate,
     .release = gm_cuda_release,
+    .adopt = gm_cuda_adopt,
+    .disown = gm_cuda_disown,
     .pool = gm_cuda_pool,
     .pool_trim = gm_cuda_pool_trim,
     .host_allocate = gm_cuda_host_allocate,
@@ -374,6 +434,8 @@ const gm_backend gm_cuda = {
     .wait_all = gm_cuda_wait_all,
     .stream_create = gm_cuda_stream_create,
     .stream_destroy = gm_cuda_stream_destroy,
+    .stream_apart = gm_cuda_stream_apart,
+    .stream_join = gm_cuda_stream_join,
     .event_create = gm_cuda_event_create,
     .event_destroy = gm_cuda_event_destroy,
     .event_record = gm_cuda_event_record,

@@ -19,6 +19,12 @@ static gm_status current_device(int *device)
     return refuse();
 }
 
+static gm_status use_device(int device, int *previous)
+{
+    (void)device, (void)previous;
+    return refuse();
+}
+
 static gm_status figures(int device, const gm_figures **figures)
 {
     (void)device, (void)figures;
@@ -40,6 +46,17 @@ static gm_status allocate(int64_t bytes, void **address)
 static void ignore(void *handle)
 {
     (void)handle;
+}
+
+static gm_status adopt(void *address, int64_t bytes, int *device)
+{
+    (void)address, (void)bytes, (void)device;
+    return refuse();
+}
+
+static void disown(void *address, int64_t bytes)
+{
+    (void)address, (void)bytes;
 }
 
 static gm_status pool(gm_pool_figures *figures)
@@ -108,6 +125,18 @@ static gm_status wait(gm_stream stream)
 static gm_status create(void **handle)
 {
     (void)handle;
+    return refuse();
+}
+
+static gm_status stream_apart(gm_stream stream, bool *apart)
+{
+    (void)stream, (void)apart;
+    return refuse();
+}
+
+static gm_status stream_join(gm_stream later, gm_stream earlier)
+{
+    (void)later, (void)earlier;
     return refuse();
 }
 
@@ -191,10 +220,13 @@ const gm_backend gm_cuda = {
     .open = refuse,
     .device_count = device_count,
     .current_device = current_device,
+    .use_device = use_device,
     .figures = figures,
     .memory = memory,
     .allocate = allocate,
     .release = ignore,
+    .adopt = adopt,
+    .disown = disown,
     .pool = pool,
     .pool_trim = refuse,
     .host_allocate = host_allocate,
@@ -209,6 +241,8 @@ const gm_backend gm_cuda = {
     .wait_all = refuse,
     .stream_create = create,
     .stream_destroy = ignore,
+    .stream_apart = stream_apart,
+    .stream_join = stream_join,
     .event_create = create,
     .event_destroy = ignore,
     .event_record = event_record,

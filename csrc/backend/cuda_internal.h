@@ -66,6 +66,8 @@ void gm_cuda_unlock(void);
 gm_status gm_cuda_memory(int64_t *free_bytes, int64_t *total_bytes);
 gm_status gm_cuda_allocate(int64_t bytes, void **address);
 void gm_cuda_release(void *address);
+gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device);
+void gm_cuda_disown(void *address, int64_t bytes);
 gm_status gm_cuda_pool(gm_pool_figures *figures);
 gm_status gm_cuda_pool_trim(void);
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,

@@ -72,7 +72,8 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
 /*
  * Allocations and releases are ordered on the legacy default stream. It waits for, and holds
  * back, every stream that is not made with cudaStreamNonBlocking, so memory released while a
- * kernel still uses it is not handed out before that kernel has ended.
+ * kernel still uses it is not handed out before that kernel has ended. For the other streams,
+ * which only other libraries make, memory/device.c sees to the order.
  */
 static cudaError_t take(const gm_cuda_device *device, size_t bytes, void **address)
 {
@@ -147,6 +148,25 @@ void gm_cuda_release(void *address)
     if (error != cudaSuccess) {
         cudaGetLastError();
     }
+}
+
+/* A pointer that is none of the device's would end its context at the first access. */
+gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device)
+{
+    struct cudaPointerAttributes found;
+    (void)bytes;
+    TRY(gm_cuda_open());
+    CHECK(cudaPointerGetAttributes(&found, address));
+    if (found.type != cudaMemoryTypeDevice && found.type != cudaMemoryTypeManaged) {
+        return gm_fail(GM_ERROR_VALUE, "address %p is not in the memory of a CUDA device", address);
+    }
+    *device = found.device;
+    return GM_OK;
+}
+
+void gm_cuda_disown(void *address, int64_t bytes)
+{
+    (void)address, (void)bytes;
 }
 
 gm_status gm_cuda_pool(gm_pool_figures *figures)

@@ -67,6 +67,14 @@ static gm_status sim_current_device(int *device)
     return GM_OK;
 }
 
+static gm_status sim_use_device(int device, int *previous)
+{
+    *previous = 0;
+    return device == 0
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "device is %d, the simulator has device 0 alone", device);
+}
+
 static gm_status sim_figures(int device, const gm_figures **result)
 {
     (void)device;
@@ -82,21 +90,17 @@ static void sim_release(void *address)
     gm_memory_release(address);
 }
 
+static gm_status sim_adopt(void *address, int64_t bytes, int *device)
+{
+    *device = 0;
+    return gm_memory_adopt(address, bytes);
+}
+
 /* Nothing is kept: malloc does that. */
 static gm_status sim_pool(gm_pool_figures *pool)
 {
-    int count;
-    *pool = (gm_pool_figures){0};
-    gm_region *regions = gm_memory_snapshot(&count);
-    if (!regions) {
-        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
-    }
-    for (int i = 0; i < count; i++) {
-        pool->used_bytes += (int64_t)(regions[i].end - regions[i].begin);
-    }
-    free(regions);
-    pool->used_bytes -= atomic_load(&host_bytes);
-    pool->reserved_bytes = pool->used_bytes;
+    int64_t used_bytes = gm_memory_used() - atomic_load(&host_bytes);
+    *pool = (gm_pool_figures){.reserved_bytes = used_bytes, .used_bytes = used_bytes};
     return GM_OK;
 }
 
@@ -221,6 +225,20 @@ static void sim_stream_destroy(gm_stream stream)
     free(stream);
 }
 
+static gm_status sim_stream_apart(gm_stream stream, bool *apart)
+{
+    (void)stream;
+    *apart = false;
+    return GM_OK;
+}
+
+static gm_status sim_stream_join(gm_stream later, gm_stream earlier)
+{
+    (void)later;
+    (void)earlier;
+    return GM_OK;
+}
+
 static gm_status sim_event_unavailable(void)
 {
     return gm_fail(GM_ERROR_UNAVAILABLE, "the simulator has no times, so it has no events");
@@ -308,10 +326,13 @@ const gm_backend gm_sim = {
     .open = sim_open,
     .device_count = sim_device_count,
     .current_device = sim_current_device,
+    .use_device = sim_use_device,
     .figures = sim_figures,
     .memory = gm_memory_figures,
     .allocate = gm_memory_allocate,
     .release = sim_release,
+    .adopt = sim_adopt,
+    .disown = gm_memory_disown,
     .pool = sim_pool,
     .pool_trim = sim_pool_trim,
     .host_allocate = sim_host_allocate,
@@ -326,6 +347,8 @@ const gm_backend gm_sim = {
     .wait_all = sim_wait_all,
     .stream_create = sim_stream_create,
     .stream_destroy = sim_stream_destroy,
+    .stream_apart = sim_stream_apart,
+    .stream_join = sim_stream_join,
     .event_create = sim_event_create,
     .event_destroy = sim_event_destroy,
     .event_record = sim_event_record,

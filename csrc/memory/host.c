@@ -7,12 +7,8 @@
 #include <unistd.h>
 
 const char *const gm_memory_kind_names[GM_MEMORY_KINDS + 1] = {
-    [GM_PAGEABLE] = "pageable",
-    [GM_PINNED] = "pinned",
-    [GM_WRITE_COMBINED] = "write_combined",
-    [GM_MAPPED] = "mapped",
-    [GM_MANAGED] = "managed",
-    [GM_DEVICE] = "device",
+    [GM_PAGEABLE] = "pageable", [GM_PINNED] = "pinned",   [GM_WRITE_COMBINED] = "write_combined",
+    [GM_MAPPED] = "mapped",     [GM_MANAGED] = "managed", [GM_DEVICE] = "device",
 };
 
 enum { PAGE = 4096 };

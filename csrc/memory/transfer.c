@@ -8,7 +8,7 @@
 #include "memory/memory.h"
 #include "memory/workers.h"
 
-enum { DEFAULT_CHUNK = 8 * 1024 * 1024 };
+enum { DEFAULT_CHUNK = 16 * 1024 * 1024 };
 
 static atomic_llong chunk;
 

@@ -60,8 +60,7 @@ static void work(job *it)
         }
         int64_t row = piece * it->rows_per_piece, end = row + it->rows_per_piece;
         for (end = end < it->rows ? end : it->rows; row < end; row++) {
-            memcpy(it->to + row * it->to_pitch, it->from + row * it->from_pitch,
-                   (size_t)it->width);
+            memcpy(it->to + row * it->to_pitch, it->from + row * it->from_pitch, (size_t)it->width);
         }
     }
 }

@@ -66,24 +66,16 @@ int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_
     return 0;
 }
 
-int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
+int gm_optional_attribute(PyObject *object, const char *name, PyObject **value)
 {
-    *stream = NULL;
-    if (!object || object == Py_None) {
+    *value = PyObject_GetAttrString(object, name);
+    if (*value) {
         return 0;
     }
-    if (!PyObject_TypeCheck(object, &gm_stream_type)) {
-        PyErr_Format(PyExc_TypeError, "stream must be a gpumem.Stream or None, not %.100s",
-                     Py_TYPE(object)->tp_name);
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
         return -1;
     }
-    const gm_stream_object *given = (const gm_stream_object *)object;
-    if (given->backend != backend) {
-        PyErr_Format(PyExc_ValueError, "stream belongs to backend \"%s\", the call runs on \"%s\"",
-                     given->backend->name, backend->name);
-        return -1;
-    }
-    *stream = given->handle;
+    PyErr_Clear();
     return 0;
 }
 
@@ -127,6 +119,41 @@ int gm_check_dtype(PyArray_Descr *dtype, const char *name)
     return 0;
 }
 
+static PyObject *shares_memory, *from_dlpack; /* of NumPy */
+
+int gm_arrays_init(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    shares_memory = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
+    from_dlpack = shares_memory ? PyObject_GetAttrString(numpy, "from_dlpack") : NULL;
+    Py_XDECREF(numpy);
+    return from_dlpack ? 0 : -1;
+}
+
+/* Of a library whose arrays have no buffer protocol, on the host. */
+static PyArrayObject *from_producer(PyObject *object, const char *name)
+{
+    int type, device, found = gm_dlpack_find(object, &type, &device);
+    if (found < 0) {
+        return NULL;
+    }
+    if (found > 0 && gm_dlpack_backend(type) == &gm_sim) {
+        return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
+    }
+    if (found > 0 || PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s is %.100s in %s memory, here an array on the host is expected (inputs are "
+                     "either all on the host or all on the device)",
+                     name, Py_TYPE(object)->tp_name, found > 0 ? gm_dlpack_name(type) : "CUDA");
+    } else {
+        PyErr_Format(PyExc_TypeError,
+                     "%s must be a NumPy array, an object with the buffer protocol or DLPack, "
+                     "another library's CUDA array or a gpumem.DeviceArray, not %.100s",
+                     name, Py_TYPE(object)->tp_name);
+    }
+    return NULL;
+}
+
 PyArrayObject *gm_host_array(PyObject *object, const char *name)
 {
     PyArrayObject *array = NULL;
@@ -135,10 +162,7 @@ PyArrayObject *gm_host_array(PyObject *object, const char *name)
     } else if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
         array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
     } else {
-        PyErr_Format(PyExc_TypeError,
-                     "%s must be a NumPy array, an object with the buffer protocol or a "
-                     "gpumem.DeviceArray, not %.100s",
-                     name, Py_TYPE(object)->tp_name);
+        array = from_producer(object, name);
     }
     if (array && gm_check_dtype(PyArray_DESCR(array), name) < 0) {
         Py_CLEAR(array);
@@ -270,15 +294,6 @@ int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
     }
     /* Interleaved views meet without sharing a byte. Deciding that can be hard: give up, and
      * say that they overlap, after some work. */
-    static PyObject *shares_memory;
-    if (!shares_memory) {
-        PyObject *numpy = PyImport_ImportModule("numpy");
-        shares_memory = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
-        Py_XDECREF(numpy);
-        if (!shares_memory) {
-            return -1;
-        }
-    }
     PyObject *arrays = Py_BuildValue("(OO)", a, b);
     PyObject *limit = Py_BuildValue("{s:i}", "max_work", 100000);
     PyObject *shared = arrays && limit ? PyObject_Call(shares_memory, arrays, limit) : NULL;

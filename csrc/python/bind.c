@@ -4,6 +4,7 @@
  * Arrays on the host travel to the backend and back; device arrays are used where they are.
  * Everything is checked before anything is changed.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include "memory/transfer.h"
@@ -17,6 +18,7 @@ typedef struct bound {
     const gm_variant *variant;
     gm_device_array *in[GM_MAX_OPERANDS];
     gm_device_array *out;
+    bool apart; /* the stream and the default stream do not wait for each other */
 } bound;
 
 /* ---- names and numbers -------------------------------------------------------------------- */
@@ -242,18 +244,64 @@ static int prepare(bound *b)
     return 0;
 }
 
-/* The first launch of a call: the values of its inputs have not been looked at yet. */
-static gm_status launch_and_release_gil(bound *b, bool wait)
+/* What is on any other stream by now, and what will be done to these arrays there, is in order with
+ * the call; see memory/device.h. */
+static gm_status order_before(const bound *b)
 {
-    gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = gm_check(&b->call);
+    const gm_backend *backend = b->call.backend;
+    if (b->apart) { /* the result's memory may still be in use by its last owner */
+        return backend->stream_join(b->call.stream, NULL);
+    }
+    gm_status status = b->out ? gm_device_memory_settle(b->out->memory) : GM_OK;
+    for (int i = 0; status == GM_OK && i < GM_MAX_OPERANDS; i++) {
+        status = b->in[i] ? gm_device_memory_settle(b->in[i]->memory) : GM_OK;
+    }
+    return status;
+}
+
+static gm_status order_after_one(const bound *b, gm_device_memory *memory)
+{
+    gm_status status = b->apart ? gm_device_memory_used(memory, b->call.stream) : GM_OK;
+    if (status == GM_OK && memory->has_producer) {
+        status = b->call.backend->stream_join(memory->producer, b->call.stream);
+    }
+    return status;
+}
+
+static gm_status order_after(const bound *b)
+{
+    gm_status status = b->out ? order_after_one(b, b->out->memory) : GM_OK;
+    for (int i = 0; status == GM_OK && i < GM_MAX_OPERANDS; i++) {
+        status = b->in[i] ? order_after_one(b, b->in[i]->memory) : GM_OK;
+    }
+    return status;
+}
+
+static gm_status launch_in_order(bound *b, bool first)
+{
+    gm_status status = order_before(b);
+    if (status == GM_OK && first) { /* the values of its inputs have not been looked at yet */
+        status = gm_check(&b->call);
+    }
     if (status == GM_OK) {
         status = gm_launch(b->variant, &b->call, &b->plan);
     }
-    if (status == GM_OK && wait) {
-        status = b->call.backend->wait(b->call.stream);
+    if (status == GM_OK) {
+        return order_after(b);
     }
+    if (b->apart) { /* of several launches one may be under way */
+        gm_error before = *gm_last_error();
+        b->call.backend->wait(b->call.stream);
+        *gm_last_error() = before;
+    }
+    return status;
+}
+
+static gm_status launch_and_release_gil(bound *b)
+{
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = launch_in_order(b, true);
     Py_END_ALLOW_THREADS
     return status;
 }
@@ -291,14 +339,35 @@ static int check_place(const gm_call *call, int device, const char *name,
         return -1;
     }
     if (array->memory->device != device) {
-        PyErr_Format(PyExc_ValueError, "%s is on device %d, the current device is %d", name,
-                     array->memory->device, device);
+        PyErr_Format(PyExc_ValueError, "%s is on device %d, %s is on device %d", name,
+                     array->memory->device, call->family->inputs[0].name, device);
         return -1;
     }
     return 0;
 }
 
-/* Fills b for arrays that are on the device; on failure b owns nothing. */
+static int check_stream(PyObject *stream, int device)
+{
+    if (PyObject_TypeCheck(stream, &gm_stream_type) &&
+        ((gm_stream_object *)stream)->device != device) {
+        PyErr_Format(PyExc_ValueError, "stream is on device %d, the arrays are on device %d",
+                     ((gm_stream_object *)stream)->device, device);
+        return -1;
+    }
+    return 0;
+}
+
+/* May the memory of another library be written to? */
+static int check_writable(const char *name, const gm_device_array *array)
+{
+    if (!PyArray_ISWRITEABLE(array->layout)) {
+        PyErr_Format(PyExc_ValueError, "%s is read-only", name);
+        return -1;
+    }
+    return 0;
+}
+
+/* Fills b for arrays that are on the current device; on failure b owns nothing. */
 static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
                        PyObject *backend_name)
 {
@@ -315,7 +384,8 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
         call->backend = asked;
     }
     int device = choose_device(call);
-    if (device < 0 || gm_parse_stream(stream, call->backend, &call->stream) < 0) {
+    if (device < 0 || gm_parse_queue(stream, call->backend, &call->stream, &b->apart) < 0 ||
+        check_stream(stream, device) < 0) {
         return -1;
     }
     for (int i = 0; i < family->input_count; i++) {
@@ -327,8 +397,8 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
         }
         if (!gm_is_device_array(object)) {
             PyErr_Format(PyExc_TypeError,
-                         "%s is %.100s, another input is a gpumem.DeviceArray: inputs are either "
-                         "all on the host or all on the device",
+                         "%s is %.100s, another input is on the device: inputs are either all on "
+                         "the host or all on the device",
                          family->inputs[i].name, Py_TYPE(object)->tp_name);
             return -1;
         }
@@ -345,10 +415,11 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
     }
     PyArray_Descr *dtype = PyArray_DESCR(layouts[0]);
     if (family->in_place) {
-        if (check_apart(family, layouts) < 0) {
+        gm_device_array *array = (gm_device_array *)PyTuple_GET_ITEM(inputs, 0);
+        if (check_writable(family->inputs[0].name, array) < 0 || check_apart(family, layouts) < 0) {
             return -1;
         }
-        b->out = (gm_device_array *)Py_NewRef(PyTuple_GET_ITEM(inputs, 0));
+        b->out = (gm_device_array *)Py_NewRef((PyObject *)array);
     } else if (out == Py_None) {
         npy_intp shape[GM_MAX_DIMS];
         for (int d = 0; d < call->out.ndim; d++) {
@@ -365,7 +436,7 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
         return -1;
     } else {
         gm_device_array *array = (gm_device_array *)out;
-        if (check_place(call, device, "out", array) < 0 ||
+        if (check_place(call, device, "out", array) < 0 || check_writable("out", array) < 0 ||
             check_out(call, array->layout, dtype, layouts) < 0) {
             return -1;
         }
@@ -386,15 +457,84 @@ static int bind_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stre
     return 0;
 }
 
+/* On the device of the first array, whatever the current one is. */
 static PyObject *call_on_device(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
                                 PyObject *backend_name)
 {
-    if (bind_device(b, inputs, out, stream, backend_name) < 0) {
+    const gm_device_memory *memory = ((gm_device_array *)PyTuple_GET_ITEM(inputs, 0))->memory;
+    PyObject *result = NULL;
+    int previous;
+    if (gm_enter_device(memory, &previous) < 0) {
         return NULL;
     }
-    gm_status status = launch_and_release_gil(b, false);
-    PyObject *result = status == GM_OK ? Py_NewRef((PyObject *)b->out) : gm_raise(status);
-    clear(b);
+    if (bind_device(b, inputs, out, stream, backend_name) == 0) {
+        gm_status status = launch_and_release_gil(b);
+        result = status == GM_OK ? Py_NewRef((PyObject *)b->out) : gm_raise(status);
+        clear(b);
+    }
+    gm_leave_device(memory, previous);
+    return result;
+}
+
+/* The inputs with those of other libraries as device arrays; a new reference. Is the first one not
+ * on the device, they are as they were. */
+static PyObject *adopt_inputs(const gm_family *family, PyObject *inputs, PyObject *stream)
+{
+    PyObject *adopted = Py_NewRef(inputs);
+    for (int i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+        PyObject *object = given(family, inputs, i);
+        if (!object || !gm_is_adoptable(object)) {
+            if (i == 0 && !(object && gm_is_device_array(object))) {
+                break;
+            }
+            continue;
+        }
+        gm_device_array *array = gm_adopt(object, family->inputs[i].name, stream);
+        if (!array && PyErr_Occurred()) {
+            Py_DECREF(adopted);
+            return NULL;
+        }
+        if (!array) {
+            if (i == 0) {
+                break;
+            }
+            continue;
+        }
+        if (adopted == inputs) {
+            Py_SETREF(adopted, PyTuple_New(PyTuple_GET_SIZE(inputs)));
+            for (int j = 0; adopted && j < PyTuple_GET_SIZE(inputs); j++) {
+                PyTuple_SET_ITEM(adopted, j, Py_NewRef(PyTuple_GET_ITEM(inputs, j)));
+            }
+            if (!adopted) {
+                Py_DECREF(array);
+                return NULL;
+            }
+        }
+        if (PyTuple_SetItem(adopted, i, (PyObject *)array) < 0) { /* steals */
+            Py_DECREF(adopted);
+            return NULL;
+        }
+    }
+    return adopted;
+}
+
+/* With arrays of other libraries, of which the result is the one that was given. */
+static PyObject *call_with_adopted(bound *b, PyObject *given_inputs, PyObject *inputs,
+                                   PyObject *out, PyObject *stream, PyObject *backend_name)
+{
+    PyObject *given_out = b->call.family->in_place ? PyTuple_GET_ITEM(given_inputs, 0) : out;
+    PyObject *adopted = NULL, *result;
+    if (gm_is_adoptable(out)) {
+        adopted = (PyObject *)gm_adopt(out, "out", stream);
+        if (!adopted && PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    result = call_on_device(b, inputs, adopted ? adopted : out, stream, backend_name);
+    Py_XDECREF(adopted);
+    if (result && given_out != Py_None && given_out != result) {
+        Py_SETREF(result, Py_NewRef(given_out));
+    }
     return result;
 }
 
@@ -518,9 +658,8 @@ static int place_result(bound *b, host_call *h, PyObject *out)
 {
     gm_call *call = &b->call;
     if (call->family->in_place && out != Py_None) {
-        h->out = (PyArrayObject *)Py_NewRef(PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out)
-                                                ? out
-                                                : (PyObject *)h->in[0]);
+        h->out = (PyArrayObject *)Py_NewRef(
+            PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out) ? out : (PyObject *)h->in[0]);
     } else if (out != Py_None && (PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out) ||
                                   stays(b, NULL, GM_PAGEABLE, (PyArrayObject *)out))) {
         h->out = (PyArrayObject *)Py_NewRef(out);
@@ -682,6 +821,22 @@ done:
     return answer;
 }
 
+/* A stream of another library may not wait for the default stream, in whose order memory is had:
+ * then the default stream does the work, after what is on that stream. The caller waits anyway. */
+static PyObject *call_on_host_after(bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
+                                    PyObject *backend_name)
+{
+    gm_stream handle;
+    if (stream != Py_None && !PyObject_TypeCheck(stream, &gm_stream_type)) {
+        if (gm_parse_backend(backend_name, &b->call.backend) < 0 ||
+            gm_parse_waited_stream(stream, b->call.backend, &handle) < 0) {
+            return NULL;
+        }
+        stream = handle ? stream : Py_None;
+    }
+    return call_on_host(b, inputs, out, stream, backend_name);
+}
+
 /* ---- entry points --------------------------------------------------------------------------- */
 
 /* The fields that do not depend on where the arrays are. A bound is large: no memset. */
@@ -690,6 +845,7 @@ static int begin(bound *b, PyObject *family, PyObject *variant, PyObject *inputs
 {
     memset(b->in, 0, sizeof b->in);
     b->out = NULL;
+    b->apart = false;
     b->call.backend = NULL;
     b->call.trace = NULL;
     b->call.stream = NULL;
@@ -727,13 +883,20 @@ PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count
     if (begin(&b, args[0], args[1], args[2], args[3], args[6]) < 0) {
         return NULL;
     }
-    if (gm_is_device_array(PyTuple_GET_ITEM(args[2], 0))) {
-        return call_on_device(&b, args[2], args[3], args[4], args[5]);
+    PyObject *inputs = adopt_inputs(b.call.family, args[2], args[4]), *result;
+    if (!inputs) {
+        return NULL;
     }
-    return call_on_host(&b, args[2], args[3], args[4], args[5]);
+    if (gm_is_device_array(PyTuple_GET_ITEM(inputs, 0))) {
+        result = call_with_adopted(&b, args[2], inputs, args[3], args[4], args[5]);
+    } else {
+        result = call_on_host_after(&b, inputs, args[3], args[4], args[5]);
+    }
+    Py_DECREF(inputs);
+    return result;
 }
 
-gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream)
+gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream, bool apart)
 {
     bound b;
     memset(b.in, 0, sizeof b.in);
@@ -743,6 +906,9 @@ gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream)
                        "the array is not C-contiguous, and there is no copy family");
     }
     b.variant = NULL;
+    b.in[0] = a; /* lent */
+    b.out = out;
+    b.apart = apart;
     b.call.backend = a->memory->backend;
     b.call.trace = NULL;
     b.call.stream = stream;
@@ -755,7 +921,7 @@ gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream)
     gm_describe(a->layout, &b.call.in[0]);
     gm_describe(out->layout, &b.call.out);
     status = gm_prepare(&b.variant, &b.call, &b.plan);
-    return status == GM_OK ? launch_and_release_gil(&b, false) : status;
+    return status == GM_OK ? launch_and_release_gil(&b) : status;
 }
 
 PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -803,7 +969,29 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
 typedef struct gm_prepared {
     PyObject_HEAD bound bound;
     PyObject *stream; /* kept alive */
+    pthread_mutex_t lock;
 } gm_prepared;
+
+/* Once more. A launch hook may write into the plan: then threads take turns. */
+static gm_status relaunch(gm_prepared *self)
+{
+    bound *b = &self->bound;
+    const gm_device_memory *memory = b->out->memory;
+    int previous;
+    gm_status status = b->call.backend->use_device(memory->device, &previous);
+    if (status != GM_OK) {
+        return status;
+    }
+    if (b->variant->launch) {
+        pthread_mutex_lock(&self->lock);
+    }
+    status = launch_in_order(b, false);
+    if (b->variant->launch) {
+        pthread_mutex_unlock(&self->lock);
+    }
+    gm_leave_device(memory, previous);
+    return status;
+}
 
 PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -818,6 +1006,7 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
         return NULL;
     }
     self->stream = NULL;
+    pthread_mutex_init(&self->lock, NULL);
     memset(self->bound.in, 0, sizeof self->bound.in);
     self->bound.out = NULL;
     if (begin(&self->bound, args[0], args[1], args[2], args[3], args[5]) < 0) {
@@ -828,15 +1017,27 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "prepare takes gpumem.DeviceArray inputs and out");
         goto fail;
     }
-    if (bind_device(&self->bound, args[2], args[3], args[4], Py_None) < 0) {
+    const gm_device_memory *memory = ((gm_device_array *)PyTuple_GET_ITEM(args[2], 0))->memory;
+    int previous;
+    if (gm_enter_device(memory, &previous) < 0) {
         goto fail;
     }
-    gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = gm_check(&self->bound.call);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
-        gm_raise(status);
+    int failed = bind_device(&self->bound, args[2], args[3], args[4], Py_None);
+    if (!failed) {
+        gm_status status;
+        Py_BEGIN_ALLOW_THREADS
+        status = order_before(&self->bound);
+        if (status == GM_OK) {
+            status = gm_check(&self->bound.call);
+        }
+        Py_END_ALLOW_THREADS
+        if (status != GM_OK) {
+            gm_raise(status);
+            failed = -1;
+        }
+    }
+    gm_leave_device(memory, previous);
+    if (failed) {
         goto fail;
     }
     self->stream = Py_NewRef(args[4]);
@@ -850,6 +1051,7 @@ static void prepared_dealloc(PyObject *object)
 {
     gm_prepared *self = (gm_prepared *)object;
     clear(&self->bound);
+    pthread_mutex_destroy(&self->lock);
     Py_XDECREF(self->stream);
     Py_TYPE(object)->tp_free(object);
 }
@@ -857,10 +1059,9 @@ static void prepared_dealloc(PyObject *object)
 static PyObject *prepared_launch(PyObject *object, PyObject *unused)
 {
     (void)unused;
-    bound *b = &((gm_prepared *)object)->bound;
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = gm_launch(b->variant, &b->call, &b->plan);
+    status = relaunch((gm_prepared *)object);
     Py_END_ALLOW_THREADS
     if (status != GM_OK) {
         return gm_raise(status);
@@ -921,8 +1122,7 @@ PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t
     gm_status status = GM_OK;
     Py_BEGIN_ALLOW_THREADS
     for (Py_ssize_t i = 0; status == GM_OK && kinds > 0 && i < launches; i++) {
-        bound *b = &((gm_prepared *)PyTuple_GET_ITEM(all, i % kinds))->bound;
-        status = gm_launch(b->variant, &b->call, &b->plan);
+        status = relaunch((gm_prepared *)PyTuple_GET_ITEM(all, i % kinds));
     }
     Py_END_ALLOW_THREADS
     Py_DECREF(all);

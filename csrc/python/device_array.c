@@ -4,59 +4,16 @@
 #include "memory/transfer.h"
 #include "python/python.h"
 
-/* ---- memory ------------------------------------------------------------------------------ */
-
-static void memory_dealloc(PyObject *self)
-{
-    gm_memory_object *memory = (gm_memory_object *)self;
-    if (memory->address) {
-        memory->backend->release(memory->address);
-    }
-    Py_TYPE(self)->tp_free(self);
-}
-
-PyTypeObject gm_memory_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem._DeviceMemory",
-    .tp_basicsize = sizeof(gm_memory_object),
-    .tp_dealloc = memory_dealloc,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-};
-
-static gm_memory_object *memory_new(const gm_backend *backend, int64_t bytes)
-{
-    gm_memory_object *memory = PyObject_New(gm_memory_object, &gm_memory_type);
-    if (!memory) {
-        return NULL;
-    }
-    memory->backend = backend;
-    memory->address = NULL;
-    gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->current_device(&memory->device);
-    if (status == GM_OK) {
-        status = backend->allocate(bytes, &memory->address);
-    }
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
-        memory->address = NULL;
-        Py_DECREF(memory);
-        gm_raise(status);
-        return NULL;
-    }
-    return memory;
-}
-
 /* ---- making ------------------------------------------------------------------------------ */
 
-/* Takes both references, also when it fails. */
-static gm_device_array *wrap(gm_memory_object *memory, PyArrayObject *layout)
+gm_device_array *gm_device_array_wrap(gm_device_memory *memory, PyArrayObject *layout)
 {
     gm_device_array *array = NULL;
     if (memory && layout) {
         array = PyObject_New(gm_device_array, &gm_device_array_type);
     }
     if (!array) {
-        Py_XDECREF(memory);
+        gm_device_memory_drop(memory);
         Py_XDECREF(layout);
         return NULL;
     }
@@ -72,26 +29,50 @@ gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *d
     if (gm_count_bytes(dtype, ndim, shape, &bytes) < 0) {
         return NULL;
     }
-    gm_memory_object *memory = memory_new(backend, bytes);
-    if (!memory) {
+    gm_device_memory *memory;
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_device_memory_new(backend, bytes, &memory);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        gm_raise(status);
         return NULL;
     }
     Py_INCREF(dtype);
     PyObject *layout = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, shape, NULL,
                                             memory->address, NPY_ARRAY_WRITEABLE, NULL);
-    return wrap(memory, (PyArrayObject *)layout);
+    return gm_device_array_wrap(memory, (PyArrayObject *)layout);
 }
 
 gm_device_array *gm_device_array_over(const gm_backend *backend, PyArrayObject *array)
 {
-    gm_memory_object *memory = PyObject_New(gm_memory_object, &gm_memory_type);
-    if (!memory) {
+    gm_device_memory *memory;
+    gm_status status = gm_device_memory_none(backend, &memory);
+    if (status != GM_OK) {
+        gm_raise(status);
         return NULL;
     }
-    memory->backend = backend;
-    memory->device = 0;
-    memory->address = NULL; /* the view keeps it */
-    return wrap(memory, (PyArrayObject *)PyArray_View(array, NULL, &PyArray_Type));
+    return gm_device_array_wrap(memory, (PyArrayObject *)PyArray_View(array, NULL, &PyArray_Type));
+}
+
+int gm_enter_device(const gm_device_memory *memory, int *previous)
+{
+    gm_status status = memory->backend->use_device(memory->device, previous);
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+/* In silence: what went wrong before is to be told. */
+void gm_leave_device(const gm_device_memory *memory, int previous)
+{
+    if (previous != memory->device) {
+        gm_error before = *gm_last_error();
+        memory->backend->use_device(previous, &previous);
+        *gm_last_error() = before;
+    }
 }
 
 /* Another array over the same memory, from what NumPy made of the layout. */
@@ -100,8 +81,8 @@ static PyObject *view(gm_device_array *self, PyObject *layout)
     if (!layout) {
         return NULL;
     }
-    Py_INCREF(self->memory);
-    return (PyObject *)wrap(self->memory, (PyArrayObject *)layout);
+    return (PyObject *)gm_device_array_wrap(gm_device_memory_keep(self->memory),
+                                            (PyArrayObject *)layout);
 }
 
 static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -136,7 +117,7 @@ static void array_dealloc(PyObject *self)
 {
     gm_device_array *array = (gm_device_array *)self;
     Py_DECREF(array->layout);
-    Py_DECREF(array->memory);
+    gm_device_memory_drop(array->memory);
     Py_TYPE(self)->tp_free(self);
 }
 
@@ -173,11 +154,11 @@ PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
     }
     if (gm_is_device_array(object)) {
         PyErr_SetString(PyExc_TypeError,
-                        "a is a gpumem.DeviceArray already; gpumem.copy(a) makes another");
+                        "a is a gpumem.DeviceArray already; a.copy() makes another");
         return NULL;
     }
     if (gm_parse_backend(backend_name, &backend) < 0 ||
-        gm_parse_stream(stream_object, backend, &stream) < 0) {
+        gm_parse_waited_stream(stream_object, backend, &stream) < 0) {
         return NULL;
     }
     PyArrayObject *array = gm_host_array(object, "a");
@@ -215,68 +196,143 @@ static int check_host_out(gm_device_array *self, PyObject *out)
     return PyArray_FailUnlessWriteable(array, "out");
 }
 
-static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywords)
+static gm_device_array *copied(gm_device_array *array, gm_stream stream, bool apart)
 {
-    static char *names[] = {"out", "stream", NULL};
-    gm_device_array *self = (gm_device_array *)object;
-    const gm_backend *backend = self->memory->backend;
-    PyObject *out = Py_None, *stream_object = NULL;
-    gm_stream stream;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:to_host", names, &out, &stream_object) ||
-        gm_parse_stream(stream_object, backend, &stream) < 0 ||
-        (out != Py_None && check_host_out(self, out) < 0)) {
+    PyArrayObject *layout = array->layout;
+    gm_device_array *copy = gm_device_array_new(array->memory->backend, PyArray_DESCR(layout),
+                                                PyArray_NDIM(layout), PyArray_DIMS(layout));
+    gm_status status = copy ? gm_pack(array, copy, stream, apart) : GM_OK;
+    if (status != GM_OK) {
+        Py_CLEAR(copy);
+        gm_raise(status);
+    }
+    return copy;
+}
+
+gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, bool apart)
+{
+    int previous;
+    if (gm_enter_device(array->memory, &previous) < 0) {
         return NULL;
     }
+    gm_device_array *copy = copied(array, stream, apart);
+    gm_leave_device(array->memory, previous);
+    return copy;
+}
 
-    PyArrayObject *layout = self->layout, *host = NULL;
-    gm_device_array *packed = NULL;
-    gm_status status = GM_OK;
-    if (!PyArray_IS_C_CONTIGUOUS(layout)) {
-        packed = gm_device_array_new(backend, PyArray_DESCR(layout), PyArray_NDIM(layout),
-                                     PyArray_DIMS(layout));
-        if (!packed) {
-            return NULL;
-        }
-        status = gm_pack(self, packed, stream);
-        layout = packed->layout;
+/* On the device of the array; out is NULL, or fits. */
+static PyObject *bring(gm_device_array *self, PyArrayObject *out, gm_stream stream)
+{
+    const gm_backend *backend = self->memory->backend;
+    gm_device_array *packed = PyArray_IS_C_CONTIGUOUS(self->layout)
+                                  ? (gm_device_array *)Py_NewRef((PyObject *)self)
+                                  : copied(self, stream, false);
+    if (!packed) {
+        return NULL;
     }
+    PyArrayObject *layout = packed->layout, *host = NULL;
+    gm_status status = gm_device_memory_settle(self->memory);
     if (status == GM_OK) {
-        if (out != Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out)) {
-            host = (PyArrayObject *)Py_NewRef(out);
+        if (out && PyArray_IS_C_CONTIGUOUS(out)) {
+            host = (PyArrayObject *)Py_NewRef((PyObject *)out);
         } else {
             host = gm_host_result_new(backend, PyArray_DESCR(layout), PyArray_NDIM(layout),
                                       PyArray_DIMS(layout));
             if (!host) {
-                Py_XDECREF(packed);
+                Py_DECREF(packed);
                 return NULL;
             }
         }
         status = move(backend, layout, host, GM_TO_HOST, stream);
     }
-    Py_XDECREF(packed);
+    Py_DECREF(packed);
     if (status != GM_OK) {
         Py_XDECREF(host);
         return gm_raise(status);
     }
-    if (out != Py_None && (PyObject *)host != out) {
-        int copied = gm_copy_into((PyArrayObject *)out, host);
+    if (out && host != out) {
+        int copied_out = gm_copy_into(out, host);
         Py_DECREF(host);
-        return copied < 0 ? NULL : Py_NewRef(out);
+        return copied_out < 0 ? NULL : Py_NewRef((PyObject *)out);
     }
     return (PyObject *)host;
+}
+
+PyObject *gm_device_array_to_host(gm_device_array *self)
+{
+    int previous;
+    if (gm_enter_device(self->memory, &previous) < 0) {
+        return NULL;
+    }
+    PyObject *host = bring(self, NULL, NULL);
+    gm_leave_device(self->memory, previous);
+    return host;
+}
+
+static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"out", "stream", NULL};
+    gm_device_array *self = (gm_device_array *)object;
+    PyObject *out = Py_None, *stream_object = NULL, *host = NULL;
+    gm_stream stream;
+    int previous;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:to_host", names, &out, &stream_object) ||
+        (out != Py_None && check_host_out(self, out) < 0) ||
+        gm_enter_device(self->memory, &previous) < 0) {
+        return NULL;
+    }
+    if (gm_parse_waited_stream(stream_object, self->memory->backend, &stream) == 0) {
+        host = bring(self, out != Py_None ? (PyArrayObject *)out : NULL, stream);
+    }
+    gm_leave_device(self->memory, previous);
+    return host;
+}
+
+static PyObject *array_copy(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"stream", NULL};
+    gm_device_array *self = (gm_device_array *)object;
+    PyObject *stream_object = NULL;
+    gm_stream stream;
+    bool apart;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$O:copy", names, &stream_object) ||
+        gm_parse_queue(stream_object, self->memory->backend, &stream, &apart) < 0) {
+        return NULL;
+    }
+    return (PyObject *)gm_device_array_copy(self, stream, apart);
+}
+
+static gm_status fill(gm_device_array *self, int byte, gm_stream stream, bool apart)
+{
+    const gm_backend *backend = self->memory->backend;
+    int previous;
+    gm_status status = backend->use_device(self->memory->device, &previous);
+    if (status != GM_OK) {
+        return status;
+    }
+    status = apart ? backend->stream_join(stream, NULL) : gm_device_memory_settle(self->memory);
+    if (status == GM_OK) {
+        status =
+            backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
+    }
+    if (status == GM_OK && apart) {
+        status = gm_device_memory_used(self->memory, stream);
+    }
+    gm_leave_device(self->memory, previous);
+    return status;
 }
 
 static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"byte", "stream", NULL};
     gm_device_array *self = (gm_device_array *)object;
-    const gm_backend *backend = self->memory->backend;
     PyObject *stream_object = NULL;
     gm_stream stream;
+    bool apart;
     int byte;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "i|$O:fill_bytes", names, &byte,
                                      &stream_object) ||
-        gm_parse_stream(stream_object, backend, &stream) < 0) {
+        gm_parse_queue(stream_object, self->memory->backend, &stream, &apart) < 0) {
         return NULL;
     }
     if (byte < 0 || byte > 255) {
@@ -288,7 +344,7 @@ static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *ke
     }
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
+    status = fill(self, byte, stream, apart);
     Py_END_ALLOW_THREADS
     if (status != GM_OK) {
         return gm_raise(status);
@@ -353,7 +409,7 @@ static PyObject *array_reshape(PyObject *object, PyObject *args)
     gm_device_array *self = (gm_device_array *)object;
     if (!PyArray_IS_C_CONTIGUOUS(self->layout)) {
         PyErr_SetString(PyExc_ValueError,
-                        "only a C-contiguous array can be reshaped; gpumem.copy makes one");
+                        "only a C-contiguous array can be reshaped; copy() makes one");
         return NULL;
     }
     PyObject *method = PyObject_GetAttrString((PyObject *)self->layout, "reshape");
@@ -455,6 +511,8 @@ static PyGetSetDef array_attributes[] = {
     {"device", array_device, NULL, "Number of the device within its backend.", NULL},
     {"pointer", array_pointer, NULL, "Address of the first element in device memory.", NULL},
     {"contiguous", array_contiguous, NULL, "C order without gaps?", NULL},
+    {"__cuda_array_interface__", gm_interface_export, NULL,
+     "For other libraries, version 3; arrays of the simulator have none.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -465,9 +523,24 @@ static PyMethodDef array_methods[] = {
      "Parameters\n----------\n"
      "out : ndarray, optional\n"
      "    Where to put it: same shape and dtype, writable, any layout.\n"
-     "stream : Stream, optional\n"
+     "stream : Stream or another library's, optional\n"
      "    Runs after what was put on this stream.\n\n"
      "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."},
+    {"copy", (PyCFunction)(void (*)(void))array_copy, METH_VARARGS | METH_KEYWORDS,
+     "copy(*, stream=None)\n--\n\n"
+     "Return a C-contiguous copy on the same device.\n\n"
+     "Parameters\n----------\n"
+     "stream : Stream or another library's, optional\n"
+     "    The queue that the copy joins; by default, the default stream.\n\n"
+     "Returns\n-------\nDeviceArray"},
+    {"__dlpack__", (PyCFunction)(void (*)(void))gm_dlpack_export, METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "Lend the memory to another library, as the Python array API standard says; see "
+     "gpumem.from_dlpack."},
+    {"__dlpack_device__", gm_dlpack_device, METH_NOARGS,
+     "__dlpack_device__()\n--\n\n"
+     "DLPack's code of the kind of device, and its number: 2 for CUDA; 1, the host, for the "
+     "simulator."},
     {"fill_bytes", (PyCFunction)(void (*)(void))array_fill_bytes, METH_VARARGS | METH_KEYWORDS,
      "fill_bytes(byte, *, stream=None)\n--\n\n"
      "Set every byte of a contiguous array to one value, 0 to 255."},
@@ -499,7 +572,8 @@ PyTypeObject gm_device_array_type = {
               "    Any dtype of plain bytes in native order.\n"
               "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
               "Notes\n-----\n"
-              "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.",
+              "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"
+              "Other libraries use it where it is, through DLPack or `__cuda_array_interface__`.",
     .tp_new = array_new,
     .tp_dealloc = array_dealloc,
     .tp_repr = array_repr,

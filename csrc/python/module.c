@@ -66,13 +66,39 @@ static PyMethodDef functions[] = {
      "Parameters\n----------\n"
      "a : ndarray or object with the buffer protocol\n"
      "    Any shape and layout, any dtype of plain bytes in native order.\n"
-     "stream : Stream, optional\n"
+     "stream : Stream or another library's, optional\n"
      "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
      "Returns\n-------\nDeviceArray\n    C-contiguous, same shape and dtype.\n\n"
      "Raises\n------\n"
      "TypeError\n    The dtype refers to Python's memory, or is byte-swapped.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
      "UnavailableError\n    The backend is not here."},
+    {"adopt", FAST(gm_core_adopt),
+     "adopt(object, stream, /)\n--\n\n"
+     "Another library's CUDA array as a DeviceArray for one call; anything else as it is."},
+    {"from_dlpack", KEYWORDS(gm_from_dlpack),
+     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
+     "Use an array of another library where it is.\n\n"
+     "Parameters\n----------\n"
+     "x : object with DLPack or `__cuda_array_interface__`\n"
+     "    An array in the memory of a CUDA device; on backend 'sim' one on the host. No strides\n"
+     "    are negative, and its dtype is one that NumPy knows.\n"
+     "device : int, optional\n"
+     "    The number of the device that it is on. Nothing moves from one to another.\n"
+     "copy : bool, optional\n"
+     "    True makes a copy. Else both share the memory, which has to be writable then.\n\n"
+     "Returns\n-------\nDeviceArray\n"
+     "    It keeps the memory, whatever becomes of `x`.\n\n"
+     "Raises\n------\n"
+     "TypeError\n    `x` has neither protocol, or a dtype that NumPy does not know (bfloat16).\n"
+     "ValueError\n    It is on another kind of device, read-only, or laid out in a way that is "
+     "not\n"
+     "    taken.\n"
+     "UnavailableError\n    There is no CUDA device here.\n\n"
+     "Notes\n-----\n"
+     "Work comes after what the other library has put on its stream. The other way round, its\n"
+     "non-blocking streams (such as torch.cuda.Stream) know nothing of work here: give them to\n"
+     "calls as `stream`, or synchronise before they touch the memory again."},
     {"empty", KEYWORDS(gm_core_empty),
      "empty(shape, dtype=float32, *, kind='pageable', backend=None)\n--\n\n"
      "Return a new ndarray, uninitialised, on host memory of a kind.\n\n"
@@ -105,7 +131,8 @@ static PyMethodDef functions[] = {
      "pool_info(*, backend=None)\n--\n\n"
      "Return what the pools of device and of pinned memory hold, in bytes.\n\n"
      "Returns\n-------\ndict\n"
-     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or kept\n"
+     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or "
+     "kept\n"
      "    for the next array, 'used' is in use, and what is not goes back beyond 'limit'."},
     {"pool_trim", KEYWORDS(gm_core_pool_trim),
      "pool_trim(*, backend=None)\n--\n\n"
@@ -139,7 +166,7 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     }
     PyObject *facts = gm_build_facts();
-    if (gm_errors_init(module) < 0 || PyType_Ready(&gm_memory_type) < 0 ||
+    if (gm_errors_init(module) < 0 || gm_arrays_init() < 0 ||
         PyType_Ready(&gm_host_block_type) < 0 ||
         add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
@@ -151,6 +178,10 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     }
     Py_DECREF(facts);
+#ifdef Py_GIL_DISABLED
+    /* What is shared is made before this, never changes, or has a lock. */
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
     gm_poll = gm_python_poll;
     gm_library_paths = gm_python_library_paths;
 #ifdef GM_BUILD_ARCHS

@@ -15,27 +15,22 @@
 
 #include "backend/backend.h"
 #include "gpumem.h"
-
-/* Device memory, freed with its last array. */
-typedef struct gm_memory_object {
-    PyObject_HEAD const gm_backend *backend;
-    int device;
-    void *address;
-} gm_memory_object;
+#include "memory/device.h"
 
 /* The layout is an ndarray over the device's addresses: NumPy does the arithmetic of shapes,
  * strides and views. It never leaves this module, and nothing may read through it. */
 typedef struct gm_device_array {
-    PyObject_HEAD gm_memory_object *memory;
-    PyArrayObject *layout;
+    PyObject_HEAD gm_device_memory *memory;
+    PyArrayObject *layout; /* not writable where the memory's owner says so */
 } gm_device_array;
 
 typedef struct gm_stream_object {
     PyObject_HEAD const gm_backend *backend;
+    int device;
     gm_stream handle;
 } gm_stream_object;
 
-extern PyTypeObject gm_host_block_type, gm_memory_type, gm_device_array_type, gm_stream_type, gm_event_type,
+extern PyTypeObject gm_host_block_type, gm_device_array_type, gm_stream_type, gm_event_type,
     gm_prepared_type;
 
 /* errors.c: turns a status and the error record into an exception; returns NULL. */
@@ -49,8 +44,8 @@ void gm_python_library_paths(const char *name, char *paths, size_t room);
 const char *gm_c_string(PyObject *text, const char *name);
 /* Adds a new reference to the backend's name; -1 and an exception for a bad one. */
 int gm_parse_backend(PyObject *object, const gm_backend **backend);
-/* The stream's handle, NULL for None; -1 and an exception when it is of another backend. */
-int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
+/* A new reference to an attribute, NULL where there is none; -1 and an exception for others. */
+int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
 /* The array itself, or a copy in C order: every byte, padding of structures included. */
@@ -62,6 +57,7 @@ int gm_check_dtype(PyArray_Descr *dtype, const char *name);
 int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape);
 /* Describes an ndarray, or the layout of a device array. */
 void gm_describe(PyArrayObject *array, gm_array *described);
+int gm_arrays_init(void);
 /* 1 when the arrays share memory, 0 when not, -1 with an exception. */
 int gm_overlaps(PyArrayObject *a, PyArrayObject *b);
 
@@ -95,7 +91,58 @@ gm_device_array *gm_device_array_new(const gm_backend *backend, PyArray_Descr *d
                                      const npy_intp *shape);
 /* A host array that the backend can reach, used where it is. */
 gm_device_array *gm_device_array_over(const gm_backend *backend, PyArrayObject *array);
+/* Takes both references, also when it fails; either may be NULL, with an exception. */
+gm_device_array *gm_device_array_wrap(gm_device_memory *memory, PyArrayObject *layout);
+/* A contiguous copy on the same device, which is the current one. */
+gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, bool apart);
+PyObject *gm_device_array_to_host(gm_device_array *array);
+/* Makes the device of this memory the current one; -1 and an exception when that fails. */
+int gm_enter_device(const gm_device_memory *memory, int *previous);
+void gm_leave_device(const gm_device_memory *memory, int previous);
 PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords);
+
+/* stream.c */
+/* The handle of a stream, ours or another library's, NULL for None; -1 and an exception when it is
+ * none, or of another backend. */
+int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
+/* Also, do it and the default stream not wait for each other? */
+int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream, bool *apart);
+/* For work that the caller waits for: a stream apart is replaced by the default stream, which
+ * waits for what is on it by now. */
+int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
+
+/* exchange.c */
+/* Memory of another library, as an array; strides are bytes, or NULL for C order. The memory has no
+ * owner yet. */
+gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
+                           int ndim, const int64_t *shape, const int64_t *strides, void *data,
+                           bool writable);
+/* The array of another library that is in the memory of a CUDA device, ready for this stream; NULL
+ * without an exception when the object is none. */
+gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream);
+/* Runs what may be Python's, or another's with Python in it, while an exception is on its way up.
+ */
+void gm_run_aside(void (*function)(void *), void *argument);
+bool gm_is_adoptable(PyObject *object); /* may gm_adopt have an answer? */
+PyObject *gm_core_adopt(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
+
+/* interface.c */
+PyObject *gm_interface_export(PyObject *array, void *unused);
+/* From the dict of __cuda_array_interface__. */
+gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const char *name,
+                                    gm_stream stream);
+bool gm_interface_has_stream(PyObject *interface);
+
+/* dlpack.c */
+PyObject *gm_dlpack_export(PyObject *array, PyObject *args, PyObject *keywords);
+PyObject *gm_dlpack_device(PyObject *array, PyObject *unused);
+/* Where a producer's array is; 0 when it has no __dlpack__, 1 when it has, -1 with an exception. */
+int gm_dlpack_find(PyObject *producer, int *type, int *device);
+const gm_backend *gm_dlpack_backend(int type); /* NULL where none can use it */
+const char *gm_dlpack_name(int type);
+gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, const char *name,
+                                 gm_stream stream);
 
 /* bind.c */
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -103,7 +150,7 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
 PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* out = a on the device, for any layout of a. */
-gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream);
+gm_status gm_pack(gm_device_array *a, gm_device_array *out, gm_stream stream, bool apart);
 const gm_family *gm_parse_family(PyObject *name);
 /* NULL and no exception for "auto". */
 int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant **variant);

@@ -1,5 +1,173 @@
-/* gpumem.Stream and the timing events behind gpumem.bench. */
+/* gpumem.Stream, what else is taken as a stream, and the timing events behind gpumem.bench. */
+#include <stdint.h>
+
 #include "python/python.h"
+
+/* ---- what is taken as a stream ----------------------------------------------------------------
+ */
+
+/* As the CUDA runtime counts: 0 and 1 are the legacy default stream, 2 the one of this thread. */
+static int parse_handle(PyObject *object, gm_stream *stream)
+{
+    PyObject *index = PyNumber_Index(object);
+    unsigned long long handle = index ? PyLong_AsUnsignedLongLong(index) : 0;
+    Py_XDECREF(index);
+    if (!PyErr_Occurred() && handle <= UINTPTR_MAX) {
+        *stream = handle == 1 ? NULL : (gm_stream)(uintptr_t)handle;
+        return 0;
+    }
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "stream is %S, which is no cudaStream_t", object);
+    }
+    return -1;
+}
+
+/* The pair of __cuda_stream__, which some libraries have as a method, some as an attribute. */
+static int parse_protocol(PyObject *protocol, gm_stream *stream)
+{
+    PyObject *pair =
+        PyCallable_Check(protocol) ? PyObject_CallNoArgs(protocol) : Py_NewRef(protocol);
+    if (!pair) {
+        return -1;
+    }
+    int parsed = -1;
+    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 ||
+        !PyLong_Check(PyTuple_GET_ITEM(pair, 0)) || !PyIndex_Check(PyTuple_GET_ITEM(pair, 1))) {
+        PyErr_Format(PyExc_TypeError,
+                     "stream has __cuda_stream__ %R, expected a version and a handle", pair);
+    } else if (PyLong_AsLong(PyTuple_GET_ITEM(pair, 0)) != 0) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "stream has __cuda_stream__ %R, known is version 0", pair);
+    } else {
+        parsed = parse_handle(PyTuple_GET_ITEM(pair, 1), stream);
+    }
+    Py_DECREF(pair);
+    return parsed;
+}
+
+/* Numba's handle is one of ctypes, whose value is None for 0, or can be made an int. */
+static int parse_wrapped(PyObject *wrapped, gm_stream *stream)
+{
+    PyObject *value;
+    if (PyIndex_Check(wrapped)) {
+        return parse_handle(wrapped, stream);
+    }
+    if (gm_optional_attribute(wrapped, "value", &value) < 0) {
+        return -1;
+    }
+    if (!value) {
+        value = PyNumber_Long(wrapped);
+    } else if (value == Py_None) {
+        Py_SETREF(value, PyLong_FromLong(0));
+    }
+    int parsed = value ? parse_handle(value, stream) : -1;
+    Py_XDECREF(value);
+    return parsed;
+}
+
+/* 1 when it is a stream of another library, 0 when not, -1 with an exception. */
+static int parse_foreign(PyObject *object, gm_stream *stream)
+{
+    /* PyTorch's, CuPy's, Numba's: names that other objects may have as well. */
+    static const char *const names[] = {"cuda_stream", "ptr", "handle"};
+    PyObject *value;
+    if (PyIndex_Check(object)) {
+        if (parse_handle(object, stream) == 0) {
+            return 1;
+        }
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return -1;
+        }
+        PyErr_Clear(); /* such as an array of more than one number */
+        return 0;
+    }
+    if (gm_optional_attribute(object, "__cuda_stream__", &value) < 0) {
+        return -1;
+    }
+    if (value) {
+        int parsed = parse_protocol(value, stream);
+        Py_DECREF(value);
+        return parsed < 0 ? -1 : 1;
+    }
+    if (!PyObject_HasAttrString(object, "synchronize")) {
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (gm_optional_attribute(object, names[i], &value) < 0) {
+            return -1;
+        }
+        if (value) {
+            int parsed = parse_wrapped(value, stream);
+            Py_DECREF(value);
+            return parsed < 0 ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream, bool *apart)
+{
+    *stream = NULL;
+    *apart = false;
+    if (!object || object == Py_None) {
+        return 0;
+    }
+    if (PyObject_TypeCheck(object, &gm_stream_type)) {
+        const gm_stream_object *given = (const gm_stream_object *)object;
+        if (given->backend != backend) {
+            PyErr_Format(PyExc_ValueError,
+                         "stream belongs to backend \"%s\", the call runs on \"%s\"",
+                         given->backend->name, backend->name);
+            return -1;
+        }
+        *stream = given->handle;
+        return 0;
+    }
+    int found = PyBool_Check(object) || PyType_Check(object) ? 0 : parse_foreign(object, stream);
+    if (found == 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "stream must be a gpumem.Stream, a cudaStream_t as an int, a stream of "
+                     "another library or None, not %.100s",
+                     Py_TYPE(object)->tp_name);
+    } else if (found > 0 && backend != &gm_cuda) {
+        PyErr_Format(PyExc_ValueError, "stream is one of CUDA, the call runs on \"%s\"",
+                     backend->name);
+    } else if (found > 0) {
+        gm_status status = backend->stream_apart(*stream, apart);
+        if (status == GM_OK) {
+            return 0;
+        }
+        gm_raise(status);
+    }
+    return -1;
+}
+
+int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
+{
+    bool apart;
+    return gm_parse_queue(object, backend, stream, &apart);
+}
+
+int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
+{
+    bool apart;
+    if (gm_parse_queue(object, backend, stream, &apart) < 0) {
+        return -1;
+    }
+    if (apart) {
+        gm_status status = backend->stream_join(NULL, *stream);
+        if (status != GM_OK) {
+            gm_raise(status);
+            return -1;
+        }
+        *stream = NULL;
+    }
+    return 0;
+}
+
+/* ---- streams ----------------------------------------------------------------------------------
+ */
 
 typedef struct gm_event_object {
     PyObject_HEAD const gm_backend *backend;
@@ -27,7 +195,10 @@ static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     if (!self) {
         return NULL;
     }
-    gm_status status = backend->stream_create(&self->handle);
+    gm_status status = backend->current_device(&self->device);
+    if (status == GM_OK) {
+        status = backend->stream_create(&self->handle);
+    }
     if (status != GM_OK) {
         Py_DECREF(self);
         return gm_raise(status);
@@ -71,6 +242,17 @@ static PyObject *stream_handle(PyObject *object, void *unused)
     return PyLong_FromVoidPtr(((gm_stream_object *)object)->handle);
 }
 
+static PyObject *stream_protocol(PyObject *object, PyObject *unused)
+{
+    (void)unused;
+    const gm_stream_object *self = (const gm_stream_object *)object;
+    if (self->backend != &gm_cuda) {
+        return gm_raise(gm_fail(GM_ERROR_UNAVAILABLE,
+                                "a stream of the simulator is no stream to other libraries"));
+    }
+    return Py_BuildValue("iN", 0, PyLong_FromVoidPtr(self->handle));
+}
+
 static PyGetSetDef stream_attributes[] = {
     {"backend", stream_backend, NULL, "\"cuda\" or \"sim\".", NULL},
     {"handle", stream_handle, NULL, "The cudaStream_t as an integer.", NULL},
@@ -80,6 +262,9 @@ static PyGetSetDef stream_attributes[] = {
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS,
      "synchronize()\n--\n\nWait for all work put on this stream."},
+    {"__cuda_stream__", stream_protocol, METH_NOARGS,
+     "__cuda_stream__()\n--\n\n"
+     "The version of the protocol, 0, and the cudaStream_t, for other libraries."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -94,6 +279,9 @@ PyTypeObject gm_stream_type = {
     .tp_getset = stream_attributes,
     .tp_methods = stream_methods,
 };
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
 
 static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {

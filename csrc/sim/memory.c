@@ -21,7 +21,7 @@ enum {
 
 typedef struct allocation {
     gm_region region;
-    char *block; /* what malloc gave */
+    char *block; /* what malloc gave; NULL: memory of others, without guards */
 } allocation;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,6 +81,36 @@ gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes)
     return GM_OK;
 }
 
+static gm_status remember(allocation made)
+{
+    pthread_mutex_lock(&lock);
+    if (allocation_count == allocation_room) {
+        int room = allocation_room ? 2 * allocation_room : 64;
+        allocation *grown = realloc(allocations, (size_t)room * sizeof *grown);
+        if (!grown) {
+            pthread_mutex_unlock(&lock);
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
+        }
+        allocations = grown;
+        allocation_room = room;
+    }
+    int at = lower_bound(made.region.begin);
+    memmove(&allocations[at + 1], &allocations[at],
+            (size_t)(allocation_count - at) * sizeof *allocations);
+    allocations[at] = made;
+    allocation_count++;
+    pthread_mutex_unlock(&lock);
+    return GM_OK;
+}
+
+/* Under the lock. */
+static void forget(int at)
+{
+    allocation_count--;
+    memmove(&allocations[at], &allocations[at + 1],
+            (size_t)(allocation_count - at) * sizeof *allocations);
+}
+
 gm_status gm_memory_allocate(int64_t bytes, void **address)
 {
     enum { LARGE = 64 * 1024 * 1024 };
@@ -106,27 +136,19 @@ gm_status gm_memory_allocate(int64_t bytes, void **address)
     memset((char *)made.region.begin - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES);
     memset((char *)made.region.end, GUARD_BYTE, GUARD_BYTES);
 
-    pthread_mutex_lock(&lock);
-    if (allocation_count == allocation_room) {
-        int room = allocation_room ? 2 * allocation_room : 64;
-        allocation *grown = realloc(allocations, (size_t)room * sizeof *grown);
-        if (!grown) {
-            pthread_mutex_unlock(&lock);
-            free(block);
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
-        }
-        allocations = grown;
-        allocation_room = room;
+    gm_status status = remember(made);
+    if (status != GM_OK) {
+        free(block);
+        return status;
     }
-    int at = lower_bound(begin);
-    memmove(&allocations[at + 1], &allocations[at],
-            (size_t)(allocation_count - at) * sizeof *allocations);
-    allocations[at] = made;
-    allocation_count++;
-    pthread_mutex_unlock(&lock);
-
     *address = (void *)begin;
     return GM_OK;
+}
+
+gm_status gm_memory_adopt(void *address, int64_t bytes)
+{
+    uintptr_t begin = (uintptr_t)address;
+    return bytes > 0 ? remember((allocation){{begin, begin + (uintptr_t)bytes}, NULL}) : GM_OK;
 }
 
 int64_t gm_memory_release(void *address)
@@ -138,29 +160,62 @@ int64_t gm_memory_release(void *address)
     int64_t bytes = 0;
     pthread_mutex_lock(&lock);
     int at = lower_bound((uintptr_t)address);
+    while (at < allocation_count && allocations[at].region.begin == (uintptr_t)address &&
+           !allocations[at].block) {
+        at++;
+    }
     if (at < allocation_count && allocations[at].region.begin == (uintptr_t)address) {
         block = allocations[at].block;
         bytes = (int64_t)(allocations[at].region.end - allocations[at].region.begin);
-        allocation_count--;
-        memmove(&allocations[at], &allocations[at + 1],
-                (size_t)(allocation_count - at) * sizeof *allocations);
+        forget(at);
     }
     pthread_mutex_unlock(&lock);
     free(block);
     return bytes;
 }
 
-gm_region *gm_memory_snapshot(int *count)
+void gm_memory_disown(void *address, int64_t bytes)
 {
+    uintptr_t begin = (uintptr_t)address, end = begin + (uintptr_t)bytes;
     pthread_mutex_lock(&lock);
-    *count = allocation_count;
-    gm_region *regions = malloc((size_t)(allocation_count + 1) * sizeof *regions);
-    if (regions) {
-        for (int i = 0; i < allocation_count; i++) {
-            regions[i] = allocations[i].region;
+    for (int at = lower_bound(begin);
+         at < allocation_count && allocations[at].region.begin == begin; at++) {
+        if (!allocations[at].block && allocations[at].region.end == end) {
+            forget(at);
+            break;
         }
     }
     pthread_mutex_unlock(&lock);
+}
+
+int64_t gm_memory_used(void)
+{
+    int64_t bytes = 0;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < allocation_count; i++) {
+        gm_region region = allocations[i].region;
+        bytes += allocations[i].block ? (int64_t)(region.end - region.begin) : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return bytes;
+}
+
+gm_region *gm_memory_snapshot(int *count)
+{
+    int found = 0;
+    pthread_mutex_lock(&lock);
+    gm_region *regions = malloc((size_t)(allocation_count + 1) * sizeof *regions);
+    for (int i = 0; regions && i < allocation_count; i++) {
+        gm_region region = allocations[i].region;
+        if (found > 0 && region.begin < regions[found - 1].end) { /* views of the same memory */
+            gm_region *last = &regions[found - 1];
+            last->end = region.end > last->end ? region.end : last->end;
+        } else {
+            regions[found++] = region;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    *count = found;
     return regions;
 }
 
@@ -180,6 +235,9 @@ gm_status gm_memory_check_guards(const char *kernel)
     pthread_mutex_lock(&lock);
     for (int i = 0; i < allocation_count; i++) {
         gm_region region = allocations[i].region;
+        if (!allocations[i].block) {
+            continue;
+        }
         unsigned char *front = (unsigned char *)region.begin - GUARD_BYTES;
         unsigned char *back = (unsigned char *)region.end;
         bool front_intact = guard_intact(front);

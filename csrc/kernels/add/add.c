@@ -55,7 +55,9 @@ static gm_status add_plan(const gm_variant *variant, const gm_call *call, gm_pla
         .b = b->data,
         .out = call->out.data,
         .bytes = a->bytes,
-        .type = narrow ? real ? ADD_FLOAT32 : ADD_INT32 : real ? ADD_FLOAT64 : ADD_INT64,
+        .type = narrow ? real ? ADD_FLOAT32 : ADD_INT32
+                : real ? ADD_FLOAT64
+                       : ADD_INT64,
         .vectors = bits % 16 == 0,
     };
     plan->args_size = sizeof(add_args);
@@ -77,9 +79,8 @@ static gm_status launch_with_hints(const gm_variant *variant, const gm_call *cal
     if (status == GM_OK) {
         status = backend->launch(variant, plan, call->stream);
     }
-    return status == GM_OK
-               ? backend->migrate(call->out.data, call->out.bytes, false, call->stream)
-               : status;
+    return status == GM_OK ? backend->migrate(call->out.data, call->out.bytes, false, call->stream)
+                           : status;
 }
 
 static int add_split(const gm_call *call, int input)

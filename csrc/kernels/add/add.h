@@ -57,7 +57,8 @@ template <typename number, typename vector> GM_DEVICE void add_numbers(const add
     const number *x = (const number *)a.a, *y = (const number *)a.b;
     number *out = (number *)a.out;
     for (int64_t i = gm_grid_index(); i < vectors; i += gm_grid_stride()) {
-        ((vector *)out)[i] = add_vectors(((const vector *)x)[i], ((const vector *)y)[i]);
+        const vector left = ((const vector *)x)[i], right = ((const vector *)y)[i];
+        ((vector *)out)[i] = add_vectors(left, right);
     }
     for (int64_t i = vectors * PER_VECTOR + gm_grid_index(); i < count; i += gm_grid_stride()) {
         out[i] = x[i] + y[i];

@@ -6,8 +6,11 @@
 #include "backend/backend.h"
 #include "sgemm/launches.h"
 #include "sgemm/tf32x3.h"
+#include "sgemm/warp_tile_tma.h"
 
 static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call,
+                                      gm_plan *plan);
 
 #define GM_FAMILY sgemm
 #define GM_LADDER "sgemm/ladder.def"
@@ -195,12 +198,13 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     args->tiles_x = divide_up(out->shape[1], variant->tile.x);
     args->tiles_y = divide_up(out->shape[0], variant->tile.y);
     args->group = (int)(args->tiles_y < group ? args->tiles_y : group);
-    if (variant->launch == launch_tf32x3 &&
+    if (variant->launch && /* the copy engine counts in 32 bits */
         (args->depth > INT32_MAX || args->a.lines > INT32_MAX || args->b.lines > INT32_MAX)) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant tf32x3 takes sides of up to 2147483647 elements, not %lld x %lld x "
-                       "%lld",
-                       (long long)args->a.lines, (long long)args->b.lines, (long long)args->depth);
+        return gm_fail(
+            GM_ERROR_VALUE,
+            "variant %s takes sides of up to 2147483647 elements, not %lld x %lld x %lld",
+            variant->name, (long long)args->a.lines, (long long)args->b.lines,
+            (long long)args->depth);
     }
     int64_t blocks = args->tiles_x * args->tiles_y, most = call->device->max_grid_x;
     if (blocks > most && variant->layout != GM_STRIDED) {
@@ -212,7 +216,7 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     return GM_OK;
 }
 
-/* ---- tf32x3: factors as the tensor copy engine takes them ------------------------------------ */
+/* ---- factors as the tensor copy engine takes them -------------------------------------------- */
 
 /* Is the factor so as it is, with the depth running on in memory, or the lines? */
 static bool is_packed(const sgemm_factor *x, bool along_depth)
@@ -226,7 +230,7 @@ static gm_status pack(const sgemm_factor *x, int64_t depth, bool along_depth, co
 {
     int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
     int64_t pitch = (columns + 3) / 4 * 4, elements, bytes;
-    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_pack.block};
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_pack.block, .trace = call->trace};
     *packed = *x;
     if (is_packed(x, along_depth)) {
         return GM_OK;
@@ -258,8 +262,8 @@ static gm_status pack(const sgemm_factor *x, int64_t depth, bool along_depth, co
     return call->backend->launch(&helper_pack, &plan, call->stream);
 }
 
-static gm_status encode(const sgemm_factor *x, int64_t depth, const gm_call *call,
-                        gm_tensor_map *map)
+static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width,
+                        unsigned box_height, bool swizzled, const gm_call *call, gm_tensor_map *map)
 {
     gm_tensor tensor = {
         .data = (void *)(uintptr_t)x->data,
@@ -267,9 +271,9 @@ static gm_status encode(const sgemm_factor *x, int64_t depth, const gm_call *cal
         .width = x->along_depth ? depth : x->lines,
         .height = x->along_depth ? x->lines : depth,
         .pitch = (x->along_depth ? x->line_stride : x->depth_stride) * (int64_t)sizeof(float),
-        .box_width = x->along_depth ? TF32X3_DEPTH : TF32X3_BOX,
-        .box_height = x->along_depth ? TF32X3_TILE : TF32X3_DEPTH,
-        .swizzled = true,
+        .box_width = box_width,
+        .box_height = box_height,
+        .swizzled = swizzled,
     };
     if (tensor.height == 1) {
         tensor.pitch = (tensor.width + 3) / 4 * 16; /* of one row it may be anything */
@@ -277,23 +281,40 @@ static gm_status encode(const sgemm_factor *x, int64_t depth, const gm_call *cal
     return call->backend->tensor_map(&tensor, map);
 }
 
+/* Both factors of a product as the engine takes them, A along the depth and B along its lines; the
+ * memory is the caller's to release. */
+static gm_status pack_both(sgemm_args *product, const gm_call *call, void *memory[2])
+{
+    const sgemm_factor a = product->a, b = product->b;
+    gm_status status = pack(&a, product->depth, true, call, &product->a, &memory[A]);
+    return status == GM_OK ? pack(&b, product->depth, false, call, &product->b, &memory[B])
+                           : status;
+}
+
+static void release_all(const gm_call *call, void *const *memory, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (memory[i] != NULL) {
+            call->backend->release(memory[i]);
+        }
+    }
+}
+
 static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    const sgemm_args *asked = (const sgemm_args *)plan->args;
-    sgemm_tf32x3_args args = {.product = *asked};
+    sgemm_tf32x3_args args = {.product = *(const sgemm_args *)plan->args};
+    sgemm_args *product = &args.product;
     void *memory[2] = {NULL, NULL};
     gm_status status = GM_OK;
-    if (asked->depth > 0) {
-        sgemm_factor *a = &args.product.a, *b = &args.product.b;
-        status = pack(&asked->a, asked->depth, true, call, a, &memory[A]);
+    if (product->depth > 0) {
+        status = pack_both(product, call, memory);
         if (status == GM_OK) {
-            status = pack(&asked->b, asked->depth, false, call, b, &memory[B]);
+            status =
+                encode(&product->a, product->depth, TF32X3_DEPTH, TF32X3_TILE, true, call, &args.a);
         }
         if (status == GM_OK) {
-            status = encode(a, asked->depth, call, &args.a);
-        }
-        if (status == GM_OK) {
-            status = encode(b, asked->depth, call, &args.b);
+            status =
+                encode(&product->b, product->depth, TF32X3_BOX, TF32X3_DEPTH, true, call, &args.b);
         }
     }
     if (status == GM_OK) {
@@ -302,11 +323,116 @@ static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, g
         own.args_size = sizeof args;
         status = call->backend->launch(variant, &own, call->stream);
     }
-    for (int i = A; i <= B; i++) {
-        if (memory[i] != NULL) {
-            call->backend->release(memory[i]);
+    release_all(call, memory, 2);
+    return status;
+}
+
+/* ---- warp_tile_tma: several blocks for a tile of C where there are few -------------------------
+ */
+
+/*
+ * Into how many shares the depth is cut. A multiprocessor's blocks take as long as all their stages
+ * together, and a block alone a quarter longer, for nobody computes while it waits. The sums of
+ * several shares are written, read and added up. All in the time of a stage.
+ */
+static int64_t count_shares(const sgemm_args *product, const gm_call *call)
+{
+    enum { MOST = 32, AROUND = 2, ADDING = 2 }; /* the first tiles and the result; a launch */
+    const double alone = 1.25, bytes_per_stage = 8e6;
+    const double bytes = 4.0 * (double)product->a.lines * (double)product->b.lines;
+    const int64_t stages = divide_up(product->depth, WARP_TILE_TMA_DEPTH);
+    const int64_t tiles = product->tiles_x * product->tiles_y;
+    double least = 0;
+    int64_t best = 1;
+    for (int64_t wish = 1; wish <= MOST && wish <= stages; wish++) {
+        const int64_t each = divide_up(stages, wish), shares = divide_up(stages, each);
+        const int64_t blocks = divide_up(tiles * shares, call->device->multiprocessors);
+        double cost = (double)each * (blocks == 1 ? alone : (double)blocks) + AROUND;
+        if (shares > 1) {
+            cost += ADDING + bytes * (double)(2 * shares + 1) / bytes_per_stage;
+        }
+        if (wish == 1 || cost < least) {
+            least = cost;
+            best = shares;
         }
     }
+    return best;
+}
+
+/* The shares' sums go to memory that the caller releases. */
+static gm_status share_out(const sgemm_args *asked, int64_t shares, const gm_call *call,
+                           sgemm_warp_tile_tma_args *args, void **memory)
+{
+    const int64_t pitch = divide_up(asked->b.lines, 4) * 4;
+    int64_t elements, bytes;
+    if (!gm_multiply(asked->a.lines, pitch, &args->partial) ||
+        !gm_multiply(args->partial, shares, &elements) ||
+        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
+        return gm_fail(GM_ERROR_VALUE, "the sums of %lld blocks are too large", (long long)shares);
+    }
+    gm_status status = call->backend->allocate(bytes, memory);
+    sgemm_args *product = &args->product;
+    product->out = *memory;
+    product->out_stride = pitch;
+    product->out_vectors = true;
+    product->alpha = 1;
+    product->beta = 0;
+    return status;
+}
+
+static gm_status add_shares(const sgemm_args *asked, const sgemm_warp_tile_tma_args *args,
+                            int64_t shares, const gm_call *call)
+{
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
+    *(sgemm_add_shares_args *)plan.args = (sgemm_add_shares_args){
+        .product = *asked,
+        .sums = args->product.out,
+        .pitch = args->product.out_stride,
+        .partial = args->partial,
+        .shares = (int)shares,
+    };
+    plan.args_size = sizeof(sgemm_add_shares_args);
+    plan.grid.x = gm_grid_blocks(&helper_add_shares, call, args->partial, 0);
+    return call->backend->launch(&helper_add_shares, &plan, call->stream);
+}
+
+static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const sgemm_args *asked = (const sgemm_args *)plan->args;
+    sgemm_warp_tile_tma_args args = {.product = *asked};
+    sgemm_args *product = &args.product;
+    void *memory[3] = {NULL, NULL, NULL};
+    int64_t shares = 1;
+    gm_status status = GM_OK;
+    if (product->depth > 0) {
+        const int64_t stages = divide_up(product->depth, WARP_TILE_TMA_DEPTH);
+        shares = count_shares(product, call);
+        args.stages = divide_up(stages, shares);
+        shares = divide_up(stages, args.stages);
+        status = pack_both(product, call, memory);
+        if (status == GM_OK) {
+            status = encode(&product->a, product->depth, WARP_TILE_TMA_DEPTH, WARP_TILE_TMA_HEIGHT,
+                            true, call, &args.a);
+        }
+        if (status == GM_OK) {
+            status = encode(&product->b, product->depth, WARP_TILE_TMA_WIDTH, WARP_TILE_TMA_DEPTH,
+                            false, call, &args.b);
+        }
+    }
+    if (status == GM_OK && shares > 1) {
+        status = share_out(asked, shares, call, &args, &memory[2]);
+    }
+    if (status == GM_OK) {
+        gm_plan own = *plan;
+        memcpy(own.args, &args, sizeof args);
+        own.args_size = sizeof args;
+        own.grid.y = (unsigned)shares;
+        status = call->backend->launch(variant, &own, call->stream);
+    }
+    if (status == GM_OK && shares > 1) {
+        status = add_shares(asked, &args, shares, call);
+    }
+    release_all(call, memory, 3);
     return status;
 }
 

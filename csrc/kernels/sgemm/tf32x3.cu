@@ -1,7 +1,7 @@
 /*
  * sgemm / tf32x3: FP32 accuracy on the tensor cores of Hopper.
  *
- * Follows  warp_tile.
+ * Follows  warp_tile_tma.
  * Idea     a tensor core multiplies numbers of 11 bits. A float is one of these, high, and a rest,
  *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is 2^-22 of it,
  *          if both are rounded to nearest. Three products on units that are seven times as fast.

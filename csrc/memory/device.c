@@ -1,0 +1,179 @@
+/* Device memory: counted references, and the streams that work on it. */
+#include "memory/device.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* Of all lists of uses: they are short, and seldom there at all. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+static __attribute__((constructor)) void mind_forks(void)
+{
+    pthread_atfork(NULL, NULL, after_fork);
+}
+
+gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory)
+{
+    *memory = calloc(1, sizeof **memory);
+    if (!*memory) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for an array's description");
+    }
+    atomic_init(&(*memory)->references, 1);
+    (*memory)->backend = backend;
+    return GM_OK;
+}
+
+gm_status gm_device_memory_new(const gm_backend *backend, int64_t bytes, gm_device_memory **memory)
+{
+    gm_status status = gm_device_memory_none(backend, memory);
+    if (status == GM_OK) {
+        status = backend->current_device(&(*memory)->device);
+    }
+    if (status == GM_OK) {
+        status = backend->allocate(bytes, &(*memory)->address);
+    }
+    if (status != GM_OK) {
+        free(*memory);
+        *memory = NULL;
+        return status;
+    }
+    (*memory)->allocated = true;
+    return GM_OK;
+}
+
+gm_status gm_device_memory_borrow(const gm_backend *backend, void *address, int64_t bytes,
+                                  gm_device_memory **memory)
+{
+    gm_status status = gm_device_memory_none(backend, memory);
+    if (status == GM_OK) {
+        status = bytes > 0 ? backend->adopt(address, bytes, &(*memory)->device)
+                           : backend->current_device(&(*memory)->device);
+    }
+    if (status != GM_OK) {
+        free(*memory);
+        *memory = NULL;
+        return status;
+    }
+    (*memory)->address = address;
+    (*memory)->borrowed = bytes;
+    return GM_OK;
+}
+
+gm_device_memory *gm_device_memory_keep(gm_device_memory *memory)
+{
+    atomic_fetch_add_explicit(&memory->references, 1, memory_order_relaxed);
+    return memory;
+}
+
+/* Waits on the host where the device cannot be told to wait. */
+static gm_status wait_for(const gm_backend *backend, const gm_use *use)
+{
+    gm_status status = backend->stream_follow(NULL, use->done);
+    if (status != GM_OK) {
+        status = backend->wait_all();
+    }
+    return status;
+}
+
+gm_status gm_device_memory_settle(gm_device_memory *memory)
+{
+    gm_status status = GM_OK;
+    if (memory->use_count == 0) {
+        return GM_OK;
+    }
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < memory->use_count; i++) {
+        gm_status one = wait_for(memory->backend, &memory->uses[i]);
+        memory->backend->event_destroy(memory->uses[i].done);
+        status = status == GM_OK ? one : status;
+    }
+    free(memory->uses);
+    memory->uses = NULL;
+    memory->use_count = 0;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+void gm_device_memory_drop(gm_device_memory *memory)
+{
+    if (!memory || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) > 1) {
+        return;
+    }
+    /* What is released in silence may not change the record of a failure on its way up. */
+    if (memory->use_count > 0) {
+        gm_error before = *gm_last_error();
+        int previous;
+        gm_status here = memory->backend->use_device(memory->device, &previous);
+        gm_device_memory_settle(memory);
+        if (here == GM_OK) {
+            memory->backend->use_device(previous, &previous);
+        }
+        *gm_last_error() = before;
+    }
+    if (memory->allocated) {
+        memory->backend->release(memory->address);
+    }
+    if (memory->borrowed > 0) {
+        memory->backend->disown(memory->address, memory->borrowed);
+    }
+    if (memory->owner) {
+        memory->forget(memory->owner);
+    }
+    free(memory);
+}
+
+static gm_use *find_use(gm_device_memory *memory, gm_stream stream)
+{
+    for (int i = 0; i < memory->use_count; i++) {
+        if (memory->uses[i].stream == stream) {
+            return &memory->uses[i];
+        }
+    }
+    return NULL;
+}
+
+static gm_status record(gm_device_memory *memory, gm_stream stream)
+{
+    const gm_backend *backend = memory->backend;
+    gm_use *use = find_use(memory, stream);
+    if (use) {
+        /* Another stream may have the handle of one that is gone: it follows that one's work. */
+        gm_status status = backend->stream_follow(stream, use->done);
+        return status == GM_OK ? backend->event_record(use->done, stream) : status;
+    }
+    gm_event done;
+    gm_status status = backend->event_create(&done);
+    if (status != GM_OK) {
+        return status;
+    }
+    status = backend->event_record(done, stream);
+    gm_use *grown = status == GM_OK
+                        ? realloc(memory->uses, (size_t)(memory->use_count + 1) * sizeof *grown)
+                        : NULL;
+    if (!grown) {
+        backend->event_destroy(done);
+        return status != GM_OK ? status
+                               : gm_fail(GM_ERROR_MEMORY, "out of memory for a list of streams");
+    }
+    memory->uses = grown;
+    memory->uses[memory->use_count++] = (gm_use){stream, done};
+    return GM_OK;
+}
+
+gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream)
+{
+    pthread_mutex_lock(&lock);
+    gm_status status = record(memory, stream);
+    pthread_mutex_unlock(&lock);
+    if (status != GM_OK) {
+        gm_error before = *gm_last_error();
+        memory->backend->wait(stream); /* then there is nothing to remember */
+        *gm_last_error() = before;
+    }
+    return status;
+}

@@ -1,0 +1,241 @@
+/* __cuda_array_interface__, version 3, both ways. */
+#include <stdint.h>
+
+#include "python/python.h"
+
+/* ---- ours, for others -------------------------------------------------------------------------
+ */
+
+/* Of NumPy's own interface, which the layout has: only where the data is differs. */
+PyObject *gm_interface_export(PyObject *object, void *unused)
+{
+    (void)unused;
+    gm_device_array *self = (gm_device_array *)object;
+    int previous;
+    if (self->memory->backend != &gm_cuda) {
+        PyErr_SetString(PyExc_AttributeError, "an array in the simulator's memory has no "
+                                              "__cuda_array_interface__; __dlpack__ lends it");
+        return NULL;
+    }
+    if (gm_enter_device(self->memory, &previous) < 0) {
+        return NULL;
+    }
+    gm_status status = gm_device_memory_settle(self->memory);
+    gm_leave_device(self->memory, previous);
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    void *address = PyArray_SIZE(self->layout) > 0 ? PyArray_DATA(self->layout) : NULL;
+    PyObject *interface = PyObject_GetAttrString((PyObject *)self->layout, "__array_interface__");
+    PyObject *data = Py_BuildValue("NO", PyLong_FromVoidPtr(address),
+                                   PyArray_ISWRITEABLE(self->layout) ? Py_False : Py_True);
+    /* The legacy default stream waits for all that may be going on. */
+    PyObject *stream = PyLong_FromLong(1);
+    if (!interface || !data || !stream || PyDict_SetItemString(interface, "data", data) < 0 ||
+        PyDict_SetItemString(interface, "stream", stream) < 0) {
+        Py_CLEAR(interface);
+    }
+    Py_XDECREF(data);
+    Py_XDECREF(stream);
+    return interface;
+}
+
+/* ---- others', for us --------------------------------------------------------------------------
+ */
+
+/* A borrowed entry, NULL where there is none or it is None. */
+static PyObject *entry(PyObject *interface, const char *name)
+{
+    PyObject *value = PyDict_GetItemString(interface, name);
+    return value == Py_None ? NULL : value;
+}
+
+bool gm_interface_has_stream(PyObject *interface)
+{
+    return PyDict_Check(interface) && PyDict_GetItemString(interface, "stream");
+}
+
+static int refuse(const char *name, const char *what, PyObject *value)
+{
+    PyErr_Format(PyExc_ValueError, "%s has a __cuda_array_interface__ whose %s is %R", name, what,
+                 value ? value : Py_None);
+    return -1;
+}
+
+/* A tuple of at most GM_MAX_DIMS integers; returns how many, or -1 with an exception. */
+static int parse_numbers(PyObject *tuple, const char *name, const char *what, int64_t *numbers)
+{
+    if (!tuple || !PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > GM_MAX_DIMS) {
+        return refuse(name, what, tuple);
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *index = PyNumber_Index(PyTuple_GET_ITEM(tuple, i));
+        int overflow = 0;
+        numbers[i] = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
+        Py_XDECREF(index);
+        if (overflow || PyErr_Occurred()) {
+            PyErr_Clear();
+            return refuse(name, what, tuple);
+        }
+    }
+    return (int)PyTuple_GET_SIZE(tuple);
+}
+
+/* Of structures the typestr tells the size alone; descr may tell the fields. */
+static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
+{
+    PyObject *typestr = entry(interface, "typestr"), *descr = entry(interface, "descr");
+    PyArray_Descr *dtype = NULL, *fields = NULL;
+    if (!typestr || !PyUnicode_Check(typestr)) {
+        refuse(name, "typestr", typestr);
+        return NULL;
+    }
+    if (!PyArray_DescrConverter(typestr, &dtype)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "%s has the typestr %R, which NumPy does not know", name,
+                     typestr);
+        return NULL;
+    }
+    if (dtype->kind == 'V' && descr && PyList_Check(descr)) {
+        if (!PyArray_DescrConverter(descr, &fields)) {
+            PyErr_Clear();
+        } else if (PyDataType_ELSIZE(fields) == PyDataType_ELSIZE(dtype)) {
+            Py_SETREF(dtype, fields);
+        } else {
+            Py_DECREF(fields);
+        }
+    }
+    if (gm_check_dtype(dtype, name) < 0) {
+        Py_CLEAR(dtype);
+    }
+    return dtype;
+}
+
+static int parse_data(PyObject *interface, const char *name, void **address, bool *writable)
+{
+    PyObject *data = entry(interface, "data");
+    if (!data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2) {
+        return refuse(name, "data", data);
+    }
+    PyObject *index = PyNumber_Index(PyTuple_GET_ITEM(data, 0));
+    unsigned long long value = index ? PyLong_AsUnsignedLongLong(index) : 0;
+    int read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
+    Py_XDECREF(index);
+    if (PyErr_Occurred() || value > UINTPTR_MAX) {
+        PyErr_Clear();
+        return refuse(name, "data", data);
+    }
+    *address = (void *)(uintptr_t)value;
+    *writable = !read_only;
+    return 0;
+}
+
+/* None or no entry: there is nothing to wait for. */
+static int parse_producer(PyObject *interface, const char *name, bool *given, gm_stream *stream)
+{
+    PyObject *number = entry(interface, "stream");
+    *given = number != NULL;
+    if (!number) {
+        return 0;
+    }
+    unsigned long long value = PyLong_Check(number) ? PyLong_AsUnsignedLongLong(number) : 0;
+    if (PyErr_Occurred() || value == 0 || value > UINTPTR_MAX) { /* 0 would mean two things */
+        PyErr_Clear();
+        return refuse(name, "stream", number);
+    }
+    *stream = value == 1 ? NULL : (gm_stream)(uintptr_t)value;
+    return 0;
+}
+
+static void drop_object(void *owner)
+{
+    Py_DECREF((PyObject *)owner);
+}
+
+/* Whoever drops the last share may be any thread. When the interpreter has gone, or is about to,
+ * what it owns goes with it. */
+static void forget_object(void *owner)
+{
+    if (!Py_IsInitialized()) {
+        return;
+    }
+    PyGILState_STATE state = PyGILState_Ensure();
+    gm_run_aside(drop_object, owner);
+    PyGILState_Release(state);
+}
+
+/* Now the stream comes after the producer's. */
+static int follow(gm_device_array *array, bool given, gm_stream producer, gm_stream stream)
+{
+    int previous;
+    if (!given) {
+        return 0;
+    }
+    array->memory->producer = producer;
+    array->memory->has_producer = true;
+    if (gm_enter_device(array->memory, &previous) < 0) {
+        return -1;
+    }
+    gm_status status = array->memory->backend->stream_join(stream, producer);
+    gm_leave_device(array->memory, previous);
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *name,
+                              gm_stream stream)
+{
+    int64_t shape[GM_MAX_DIMS], strides[GM_MAX_DIMS];
+    gm_stream producer = NULL;
+    void *address;
+    bool writable, given;
+    if (entry(interface, "mask")) {
+        PyErr_Format(PyExc_ValueError, "%s has a mask; accepted are arrays without one", name);
+        return NULL;
+    }
+    PyObject *steps = entry(interface, "strides");
+    int ndim = parse_numbers(entry(interface, "shape"), name, "shape", shape);
+    if (ndim < 0 || parse_data(interface, name, &address, &writable) < 0 ||
+        parse_producer(interface, name, &given, &producer) < 0) {
+        return NULL;
+    }
+    if (steps && parse_numbers(steps, name, "strides", strides) != ndim) {
+        if (!PyErr_Occurred()) {
+            refuse(name, "strides", steps);
+        }
+        return NULL;
+    }
+    PyArray_Descr *dtype = parse_dtype(interface, name);
+    if (!dtype) {
+        return NULL;
+    }
+    gm_device_array *array =
+        gm_borrow(&gm_cuda, name, dtype, ndim, shape, steps ? strides : NULL, address, writable);
+    Py_DECREF(dtype);
+    if (array) {
+        array->memory->forget = forget_object;
+        array->memory->owner = Py_NewRef(owner);
+        if (follow(array, given, producer, stream) < 0) {
+            Py_CLEAR(array);
+        }
+    }
+    return array;
+}
+
+gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const char *name,
+                                    gm_stream stream)
+{
+    if (!PyDict_Check(interface)) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s has a __cuda_array_interface__ that is %.100s, not a dict", name,
+                     Py_TYPE(interface)->tp_name);
+        return NULL;
+    }
+    PyObject *own = PyDict_Copy(interface); /* nobody changes it while it is read */
+    gm_device_array *array = own ? adopt(own, owner, name, stream) : NULL;
+    Py_XDECREF(own);
+    return array;
+}

@@ -1,0 +1,168 @@
+"""add: numbers of every dtype, from memory of every kind, by every way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpumem as gm
+from gpumem import oracle
+
+VARIANTS = gm.variants("add")
+ON_SIM = [v for v in VARIANTS if v.reason_on("sim") is None]
+DTYPES = ("i4", "i8", "u4", "u8", "f4", "f8")
+KIND = {None: "pageable", "mapped": "mapped", "managed": "managed"}
+
+
+def placed(variant, *arrays, backend):
+    return [oracle.placed(variant, a, backend) for a in arrays]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 31, 33, 1027, 65537, 2**20 + 3])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_every_dtype_and_size(variant, dtype, count, backend):
+    if variant.reason_on(backend):
+        pytest.skip(variant.reason_on(backend))
+    a, b = oracle.arguments("add", count, dtype, seed=count)
+    x, y = placed(variant, a, b, backend=backend)
+    out = oracle.placed(variant, np.full(count, 0x5A, dtype), backend)
+    told = {"variant": variant.name}
+    oracle.check("add", variant(x, y, out=out, backend=backend), a, b, **told)
+    got = variant(x, y, backend=backend)
+    oracle.check("add", got, a, b, **told)
+    if variant.memory:
+        assert gm.memory_kind(got) == variant.memory
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "u4", "u8"])
+def test_integers_wrap_around(dtype, backend):
+    edge = np.array([np.iinfo(dtype).max, np.iinfo(dtype).min, 5, 0, 1], dtype)
+    one = np.array([1, np.iinfo(dtype).max, 7, 0, 2], dtype)
+    with np.errstate(over="ignore"):
+        assert np.array_equal(gm.add(edge, one, backend=backend), edge + one)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_special_numbers(dtype, backend):
+    x = np.array([np.inf, np.inf, np.nan, -0.0, 0.0, np.finfo(dtype).max, 1e-45], dtype)
+    y = np.array([-np.inf, np.inf, 1.0, -0.0, -0.0, np.finfo(dtype).max, 1e-45], dtype)
+    with np.errstate(all="ignore"):
+        wanted = x + y
+    got = gm.add(x, y, backend=backend)
+    assert np.array_equal(got, wanted, equal_nan=True)
+    assert np.array_equal(np.signbit(got[3:5]), np.signbit(wanted[3:5]))
+
+
+@given(
+    shape=st.lists(st.integers(0, 9), max_size=4).map(tuple),
+    dtype=st.sampled_from(DTYPES),
+    flip=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_drawn_shapes(shape, dtype, flip):
+    a, b = oracle.arguments("add", shape, dtype, seed=3)
+    if flip:
+        a, b = a.T, b.T
+    oracle.check("add", gm.add(a, b, backend="sim"), a, b)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "error", "words"),
+    [
+        (np.ones(3, "f4"), np.ones(3, "f8"), TypeError, "b has dtype float64.*a, float32"),
+        (np.ones(3, "i4"), np.ones(3, "u4"), TypeError, "b has dtype uint32.*a, int32"),
+        (np.ones(3, "f2"), np.ones(3, "f2"), TypeError, "a has dtype.*float16.*accepted is int32"),
+        (np.ones(3, "c8"), np.ones(3, "c8"), TypeError, "a has dtype"),
+        (np.ones(3, bool), np.ones(3, bool), TypeError, "a has dtype"),
+        (np.ones(3), np.ones(4), ValueError, r"b has shape \(4,\), expected that of a, \(3,\)"),
+        (np.ones((2, 3)), np.ones((3, 2)), ValueError, r"\(3, 2\), expected that of a, \(2, 3\)"),
+        (np.ones((2, 3)), np.ones(3), ValueError, r"b has shape \(3,\)"),
+        (np.ones(()), np.ones(1), ValueError, r"\(1,\), expected that of a, \(\)"),
+    ],
+)
+def test_what_does_not_fit(a, b, error, words, backend):
+    with pytest.raises(error, match=words):
+        gm.add(a, b, backend=backend)
+    with pytest.raises(error, match=words):
+        gm.add(gm.to_device(a, backend=backend), gm.to_device(b, backend=backend))
+
+
+@pytest.mark.parametrize("name", ["zero_copy", "managed", "managed_prefetch"])
+def test_memory_that_the_variant_cannot_use(name, backend):
+    wanted = gm.variants("add")[[v.name for v in VARIANTS].index(name)].memory
+    good = gm.empty(5, kind=wanted, backend=backend)
+    good[:] = 1
+    bad = np.ones(5, "f4")
+    for x, y, out, where in (
+        (bad, good, None, "a"),
+        (good, bad, None, "b"),
+        (good, good, np.zeros(5, "f4"), "out"),
+    ):
+        with pytest.raises(ValueError, match=rf"variant {name} needs {where} in .* pageable"):
+            gm.add(x, y, variant=name, out=out, backend=backend)
+    with pytest.raises(ValueError, match=r"it is in device memory"):
+        gm.add(*(gm.to_device(a, backend=backend) for a in (bad, bad)), variant=name)
+
+
+def test_zero_copy_takes_all_page_locked_memory(backend):
+    arrays = [
+        gm.empty(1001, kind=k, backend=backend) for k in ("pinned", "write_combined", "mapped")
+    ]
+    for a in arrays:
+        a[:] = 2
+    for x in arrays:
+        for out in arrays:
+            if out is not x:
+                out[:] = 0
+                y = gm.empty(1001, kind="pinned", backend=backend)
+                y[:] = 3
+                assert gm.add(x, y, out=out, variant="zero_copy", backend=backend) is out
+                assert (out == 5).all()
+                out[:] = 2
+
+
+def test_zero_copy_at_any_element(backend):
+    a, b, out = (gm.empty(1001, kind="mapped", backend=backend) for _ in range(3))
+    a[:], b[:] = np.arange(1001), 1
+    for i in range(5):
+        out[:] = 7
+        gm.add(a[i:], b[i:], out=out[i:], variant="zero_copy", backend=backend)
+        assert np.array_equal(out[i:], a[i:] + 1) and (out[:i] == 7).all()
+    with pytest.raises(ValueError, match="C-contiguous"):
+        gm.add(a[::2], b[::2], variant="zero_copy", backend=backend)
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant"),
+    [("pageable", "explicit"), ("mapped", "zero_copy"), ("managed", "managed_prefetch")],
+)
+def test_auto_goes_where_the_arrays_are(kind, variant):
+    """Seen by the kind of the result; the named variant gives the same bytes."""
+    a = gm.empty(5001, kind=kind, backend="sim")
+    a[:] = np.arange(5001)
+    got = gm.add(a, a, backend="sim")
+    assert gm.memory_kind(got) == kind
+    assert np.array_equal(got, gm.add(a, a, variant=variant, backend="sim"))
+
+
+def test_out_apart_from_both(backend):
+    a, b = np.ones(9), np.ones(9)
+    for out in (a, b):
+        with pytest.raises(ValueError, match="out overlaps"):
+            gm.add(a, b, out=out, backend=backend)
+
+
+def test_device_views(backend, rng):
+    a, b = rng.random((2, 40, 50))
+    x, y = gm.to_device(a, backend=backend), gm.to_device(b, backend=backend)
+    for view in (lambda v: v[::2], lambda v: v.T, lambda v: v[:, 1:], lambda v: v.reshape(-1)[1:]):
+        if view(x).contiguous:
+            pass
+        assert np.array_equal(gm.add(view(x), view(y)).to_host(), view(a) + view(b))
+
+
+def test_benchmarks_say_why_there_is_no_time():
+    result = gm.bench("add", sizes="4K", backend="sim")
+    reasons = {r["variant"]: r["reason"] for r in result.records}
+    assert "mapped memory" in reasons["zero_copy"] and "managed memory" in reasons["managed"]

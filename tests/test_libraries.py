@@ -1,0 +1,511 @@
+"""CuPy, PyTorch and Numba on a GPU: their arrays and streams here, ours there; several GPUs."""
+
+import contextlib
+import ctypes
+import gc
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+
+pytestmark = pytest.mark.gpu
+
+A = np.arange(3000, dtype="f4").reshape(50, 60)
+SPIN = 200_000_000  # clock ticks: a tenth of a second, in which an order that is missing shows
+
+
+class Torch:
+    def __init__(self):
+        self.it = pytest.importorskip("torch")
+        if not self.it.cuda.is_available():
+            pytest.skip("this PyTorch has no CUDA")
+
+    def array(self, a):
+        return self.it.tensor(a, device="cuda")
+
+    def host(self, x):
+        return x.cpu().numpy()
+
+    def adopt(self, d):
+        return self.it.from_dlpack(d)
+
+    def pointer(self, x):
+        return x.data_ptr()
+
+    def stream(self):
+        return self.it.cuda.Stream()  # non-blocking
+
+    def on(self, stream):
+        return self.it.cuda.stream(stream)
+
+    def handle(self, stream):
+        return stream.cuda_stream
+
+    def spin(self):
+        self.it.cuda._sleep(SPIN)
+
+    def fill(self, x, value):
+        x.fill_(value)
+
+
+class Cupy:
+    def __init__(self):
+        self.it = pytest.importorskip("cupy")
+        self.kernel = self.it.RawKernel(
+            """extern "C" __global__ void spin(long long ticks)
+            { long long begin = clock64(); while (clock64() - begin < ticks) { } }""",
+            "spin",
+        )
+        self.kernel((1,), (1,), (np.int64(1),))
+
+    def array(self, a):
+        return self.it.array(a)
+
+    def host(self, x):
+        return x.get()
+
+    def adopt(self, d):
+        return self.it.asarray(d)
+
+    def pointer(self, x):
+        return x.data.ptr
+
+    def stream(self):
+        return self.it.cuda.Stream(non_blocking=True)
+
+    def on(self, stream):
+        return stream
+
+    def handle(self, stream):
+        return stream.ptr
+
+    def spin(self):
+        self.kernel((1,), (1,), (np.int64(SPIN),))
+
+    def fill(self, x, value):
+        x.fill(value)
+
+
+class Numba:
+    def __init__(self):
+        self.it = pytest.importorskip("numba.cuda")
+        if not self.it.is_available():
+            pytest.skip("this Numba has no CUDA")
+
+    def array(self, a):
+        return self.it.to_device(a)
+
+    def host(self, x):
+        return x.copy_to_host()
+
+    def adopt(self, d):
+        return self.it.as_cuda_array(d)
+
+    def pointer(self, x):
+        return x.__cuda_array_interface__["data"][0]
+
+    def stream(self):
+        return self.it.stream()
+
+
+@pytest.fixture(params=[Torch, Cupy, Numba])
+def library(request):
+    return request.param()
+
+
+@pytest.fixture(params=[Torch, Cupy])
+def queued(request):
+    """A library with a current stream."""
+    return request.param()
+
+
+# ---- arrays -----------------------------------------------------------------------------------
+
+
+def test_functions_take_their_arrays(library):
+    x = library.array(A)
+    for got, expected in (
+        (gm.copy(x), A),
+        (gm.transpose(x), A.T),
+        (gm.sgemm(x, gm.to_device(A.T.copy())), A @ A.T),
+        (gm.gather(library.array(A[0]), library.array(np.arange(50))), A[0, :50]),
+    ):
+        assert type(got) is gm.DeviceArray and got.backend == "cuda"
+        assert np.allclose(got.to_host(), expected, rtol=1e-5)
+    assert np.array_equal(library.host(x), A)
+
+
+def test_results_in_their_arrays(library):
+    x, out = library.array(A), library.array(np.zeros((60, 50), "f4"))
+    assert gm.transpose(x, out=out) is out
+    assert np.array_equal(library.host(out), A.T)
+    assert gm.transpose(gm.to_device(A), out=out) is out
+    row = library.array(np.zeros(60, "f4"))
+    assert gm.strided_write(row, library.array(A[1, :30]), offset=0, stride=2) is row
+    assert np.array_equal(library.host(row)[::2], A[1, :30])
+    there = gm.DeviceArray((60, 50))
+    assert gm.transpose(x, out=there) is there
+
+
+def test_their_views(library):
+    x = library.array(A)
+    for view, here in ((x[10:20], A[10:20]), (x[:, 5:30], A[:, 5:30]), (x.T, A.T)):
+        assert np.array_equal(gm.copy(view).to_host(), here)
+
+
+def test_layouts_that_kernels_do_not_take(library):
+    """With "auto", functions take whatever their meaning allows; here by way of copies."""
+    x, points = library.array(A), library.array(A[:, :2].copy())
+    assert np.allclose(gm.sgemm(x.T, x[:, ::2]).to_host(), A.T @ A[:, ::2], rtol=1e-5)
+    assert np.array_equal(gm.add(x[:, ::2], x[:, 1::2]).to_host(), A[:, ::2] + A[:, 1::2])
+    out = library.array(np.zeros((50, 2), "f4"))
+    assert gm.shift_points(points, 1, 2, out=out) is out
+    assert np.array_equal(library.host(out), A[:, :2] + np.array([1, 2], "f4"))
+    assert np.array_equal(gm.shift_points(x[:, 3:5], 1, 2).to_host(), A[:, 3:5] + [1, 2])
+    index = library.array(np.arange(40))
+    assert np.array_equal(gm.gather(x[3], index[::2]).to_host(), A[3, :40:2])
+    c = library.array(np.ones((60, 60), "f4"))
+    assert gm.sgemm(x, x, c, beta=1, trans_a=True, out=c) is c
+    assert np.allclose(library.host(c), A.T @ A + 1, rtol=1e-5)
+
+
+def test_from_dlpack_shares(library):
+    x = library.array(A)
+    there = gm.from_dlpack(x)
+    assert there.pointer == library.pointer(x) and there.device == 0
+    gm.copy(gm.to_device(A + 1), out=there)
+    gm.synchronize()
+    assert np.array_equal(library.host(x), A + 1)
+    del x
+    gc.collect()
+    assert np.array_equal(there.to_host(), A + 1)
+    other = gm.from_dlpack(there, copy=True)
+    assert other.pointer != there.pointer and np.array_equal(other.to_host(), A + 1)
+
+
+def test_they_take_ours(library):
+    there = gm.to_device(A)
+    x = library.adopt(there)
+    assert library.pointer(x) == there.pointer
+    assert np.array_equal(library.host(x), A)
+    del there
+    gc.collect()
+    assert np.array_equal(library.host(x), A)
+    view = library.adopt(gm.to_device(A)[10:40, ::2])
+    assert np.array_equal(library.host(view), A[10:40, ::2])
+
+
+def test_the_interface_of_ours():
+    there = gm.to_device(A)
+    shown = there.__cuda_array_interface__
+    assert shown["data"] == (there.pointer, False) and shown["strides"] is None
+    assert (shown["shape"], shown["typestr"], shown["version"]) == ((50, 60), "<f4", 3)
+    assert shown["stream"] == 1
+    assert there.T.__cuda_array_interface__["strides"] == (4, 240)
+    assert there[:0].__cuda_array_interface__["data"] == (0, False)
+    assert there.__dlpack_device__() == (2, 0)
+    with pytest.raises(ValueError, match="stream is 0"):
+        there.__dlpack__(stream=0)
+    with pytest.raises(ValueError, match="stream is -2"):
+        there.__dlpack__(stream=-2)
+    own = gm.Stream()
+    for stream in (None, -1, 1, 2, own.handle):
+        assert there.__dlpack__(stream=stream, max_version=(1, 0))
+    assert np.array_equal(np.from_dlpack(there, device="cpu"), A)
+    with pytest.raises(BufferError, match=r"not on \(1, 0\), where only a copy"):
+        there.__dlpack__(dl_device=(1, 0), copy=False)
+
+
+def test_pointers_of_the_host_are_refused():
+    class Liar:
+        def __init__(self):
+            shown = {"shape": A.shape, "typestr": "<f4", "version": 3}
+            self.__cuda_array_interface__ = shown | {"data": (A.ctypes.data, False)}
+
+    with pytest.raises(ValueError, match="not in the memory of a CUDA device"):
+        gm.copy(Liar())
+    assert np.array_equal(gm.copy(gm.to_device(A)).to_host(), A)  # nothing is broken
+
+
+def test_read_only_arrays_are_read_only():
+    there = gm.to_device(A)
+
+    class ReadOnly:
+        def __init__(self):
+            read_only = {"data": (there.pointer, True)}
+            self.__cuda_array_interface__ = there.__cuda_array_interface__ | read_only
+
+    assert np.array_equal(gm.copy(ReadOnly()).to_host(), A)
+    with pytest.raises(ValueError, match="out is read-only"):
+        gm.copy(there, out=ReadOnly())
+    with pytest.raises(ValueError, match="out is read-only"):
+        gm.strided_write(ReadOnly(), there, offset=0, stride=1)
+    with pytest.raises(ValueError, match="x is read-only"):
+        gm.from_dlpack(ReadOnly())
+    assert np.array_equal(there.to_host(), A)
+
+
+def test_host_and_device_do_not_mix(library):
+    x = library.array(A)
+    with pytest.raises(TypeError, match="all on the host or all on the device"):
+        gm.sgemm(x, A.T)
+    with pytest.raises(TypeError, match=r"all on the host or all on the device|must be a NumPy"):
+        gm.sgemm(A, library.array(A.T.copy()))
+    with pytest.raises(TypeError, match=r"out must be a gpumem\.DeviceArray"):
+        gm.copy(x, out=np.empty_like(A))
+    with pytest.raises(TypeError, match="out must be a NumPy array"):
+        gm.copy(A, out=x)
+    with pytest.raises(ValueError, match='on backend "cuda", the call runs on "sim"'):
+        gm.copy(x, backend="sim")
+    assert np.array_equal(library.host(x), A)
+
+
+def test_bfloat16_is_named():
+    torch = Torch().it
+    with pytest.raises(TypeError, match="bfloat16"):
+        gm.copy(torch.zeros(4, device="cuda", dtype=torch.bfloat16))
+    with pytest.raises((RuntimeError, BufferError), match="grad"):
+        gm.copy(torch.zeros(4, device="cuda", requires_grad=True))
+    assert np.array_equal(gm.copy(torch.ones(4)), np.ones(4, "f4"))  # on the host
+
+
+def test_calls_on_their_arrays_leave_nothing(library):
+    x, out = library.array(A), library.array(A)
+
+    def free():
+        gm.synchronize()
+        return gm.info()["backends"]["cuda"]["devices"][0]["free_bytes"]
+
+    for _ in range(100):
+        gm.copy(x, out=out)
+        library.adopt(gm.copy(x))
+    gc.collect()
+    before = free()
+    for _ in range(5000):
+        gm.copy(x, out=out)
+        library.adopt(gm.copy(x))
+    gc.collect()
+    assert free() >= before - (8 << 20)
+
+
+# ---- streams ----------------------------------------------------------------------------------
+
+
+def test_their_streams(library):
+    stream = library.stream()
+    x = library.array(A)
+    gm.synchronize()
+    got = gm.transpose(gm.copy(x, stream=stream), stream=stream)
+    assert np.array_equal(got.to_host(stream=stream), A.T)
+    assert np.array_equal(got.copy(stream=stream).to_host(), A.T)
+    assert np.array_equal(gm.transpose(A, stream=stream), A.T)
+    assert np.array_equal(gm.to_device(A, stream=stream).to_host(), A)
+    got.fill_bytes(0, stream=stream)
+    assert not got.to_host().any()
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_streams_by_number(number):
+    there = gm.copy(gm.to_device(A), stream=number)
+    assert np.array_equal(there.to_host(stream=number), A)
+
+
+def test_our_streams_are_streams_to_others(queued):
+    stream = gm.Stream()
+    assert stream.__cuda_stream__() == (0, stream.handle)
+    assert np.array_equal(gm.copy(gm.to_device(A), stream=stream.handle).to_host(), A)
+
+    class Protocol:
+        def __cuda_stream__(self):
+            return stream.__cuda_stream__()
+
+    there = gm.copy(gm.to_device(A), stream=Protocol())
+    assert np.array_equal(there.to_host(), A)
+    with queued.on(queued.it.cuda.ExternalStream(stream.handle)):
+        x = queued.adopt(there)
+        assert np.array_equal(queued.host(x), A)
+
+
+def test_we_wait_for_their_stream(queued):
+    """What is pending there when an array is given comes first."""
+    for _ in range(3):
+        stream, x = queued.stream(), queued.array(A)
+        gm.synchronize()
+        with queued.on(stream):
+            queued.spin()
+            queued.fill(x, 7)
+            got = gm.copy(x)
+            shared = gm.copy(gm.from_dlpack(x))
+        assert (got.to_host() == 7).all() and (shared.to_host() == 7).all()
+
+
+def test_they_wait_for_ours(queued):
+    """What was called here comes before what they do with the result, on whatever stream."""
+    theirs, other = queued.stream(), queued.stream()
+    x = queued.array(A + 1)
+    gm.synchronize()
+    for ours in (None, gm.Stream(), other):
+        result = gm.DeviceArray(A.shape)
+        result.fill_bytes(0)
+        gm.synchronize()
+        with queued.on(other):
+            queued.spin()  # delays the call where it is on this stream
+        gm.copy(x, out=result, stream=ours)
+        with queued.on(theirs):
+            got = queued.host(queued.adopt(result) + 0)
+        assert np.array_equal(got, A + 1)
+
+
+def test_memory_waits_for_their_streams(queued):
+    """Memory dropped while a stream works on it is not given to the next array too soon."""
+    stream = queued.stream()
+    for _ in range(5):
+        a, out = gm.to_device(A), gm.DeviceArray(A.shape)
+        gm.synchronize()
+        with queued.on(stream):
+            queued.spin()
+        gm.copy(a, out=out, stream=stream)
+        del a
+        others = [gm.DeviceArray(A.shape) for _ in range(3)]
+        for other in others:
+            other.fill_bytes(255)
+        assert np.array_equal(out.to_host(), A)
+
+
+def test_their_memory_waits_for_us():
+    """CuPy tells its stream, which then waits before it uses the memory again."""
+    cupy = Cupy()
+    stream, ours = cupy.stream(), cupy.stream()
+    with stream:
+        for _ in range(3):
+            x, out = cupy.array(A), gm.DeviceArray(A.shape)
+            cupy.it.cuda.Device().synchronize()
+            with ours:
+                cupy.spin()
+            gm.copy(x, out=out, stream=ours)
+            del x
+            again = cupy.array(A * 0)
+            assert np.array_equal(out.to_host(), A)
+            del again
+
+
+def test_prepared_calls_on_their_streams(queued):
+    stream = queued.stream()
+    a, out = gm.to_device(A), gm.DeviceArray((60, 50))
+    values = gm.functions.parameters("transpose", {})
+    prepared = gm._core.prepare("transpose", "auto", (a,), out, stream, values)
+    gm._core.launch_all([prepared], 20)
+    assert np.array_equal(out.to_host(), A.T)
+
+
+# ---- several GPUs -----------------------------------------------------------------------------
+
+
+class Driver:
+    """The current device of this thread, by the driver: the one all libraries share."""
+
+    def __init__(self):
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        self.check(self.cuda.cuInit(0))
+        self.contexts = []
+        count = ctypes.c_int()
+        self.check(self.cuda.cuDeviceGetCount(ctypes.byref(count)))
+        if count.value < 2:
+            pytest.skip(f"needs 2 GPUs, there is {count.value}")
+        for index in range(count.value):
+            device, context = ctypes.c_int(), ctypes.c_void_p()
+            self.check(self.cuda.cuDeviceGet(ctypes.byref(device), index))
+            self.check(self.cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), device))
+            self.contexts.append(context)
+
+    @staticmethod
+    def check(status):
+        assert status == 0
+
+    def current(self):
+        device = ctypes.c_int()
+        self.check(self.cuda.cuCtxGetDevice(ctypes.byref(device)))
+        return device.value
+
+    @contextlib.contextmanager
+    def on(self, index):
+        self.check(self.cuda.cuCtxSetCurrent(self.contexts[index]))
+        yield
+        assert self.current() == index  # left as it was
+
+
+@pytest.fixture
+def driver():
+    made = Driver()
+    with made.on(0):
+        yield made
+
+
+def test_a_call_runs_where_its_arrays_are(driver):
+    with driver.on(1):
+        there = gm.to_device(A)
+        out = gm.DeviceArray((60, 50))
+    assert there.device == out.device == 1
+    assert there.__dlpack_device__() == (2, 1)
+    with driver.on(0):
+        for variant in gm.variants("transpose"):
+            if variant.available and variant.name not in ("copy_row", "copy_col"):
+                with contextlib.suppress(ValueError):
+                    got = variant(there)
+                    assert got.device == 1 and np.array_equal(got.to_host(), A.T)
+        assert gm.transpose(there, out=out) is out and np.array_equal(out.to_host(), A.T)
+        assert np.array_equal(there[::2, ::3].to_host(), A[::2, ::3])
+        assert there.copy().device == 1 and gm.copy(gm.to_device(A)).device == 0
+        there.fill_bytes(0)
+        assert not there.to_host().any()
+
+
+def test_errors_leave_the_current_device(driver):
+    with driver.on(1):
+        there = gm.to_device(A)
+    with driver.on(0):
+        here = gm.to_device(A)
+        for call in (
+            lambda: gm.copy(there[1:, 1:], variant="vec4"),
+            lambda: gm.copy(there, out=here),
+            lambda: gm.sgemm(there, here),
+            lambda: gm.gather(gm.from_dlpack(there)[0], here),
+            lambda: there.to_host(np.empty(3)),
+        ):
+            with pytest.raises((ValueError, TypeError)):
+                call()
+            assert driver.current() == 0
+        with pytest.raises(ValueError, match="out is on device 0, a is on device 1"):
+            gm.copy(there, out=here)
+        with pytest.raises(ValueError, match="stream is on device 0, the arrays are on device 1"):
+            gm.copy(there, stream=gm.Stream())
+
+
+def test_prepared_calls_on_several_devices(driver):
+    prepared, outs = [], []
+    for index in (0, 1):
+        with driver.on(index):
+            a, out = gm.to_device(A + index), gm.DeviceArray((60, 50))
+            values = gm.functions.parameters("transpose", {})
+            prepared.append(gm._core.prepare("transpose", "auto", (a,), out, None, values))
+            outs.append(out)
+    with driver.on(0):
+        gm._core.launch_all(prepared, 10)
+        prepared[1].launch()
+        for index, out in enumerate(outs):
+            assert np.array_equal(out.to_host(), (A + index).T)
+
+
+def test_their_arrays_on_another_device(driver):
+    torch = Torch().it
+    x = torch.tensor(A, device="cuda:1")
+    torch.cuda.synchronize(1)
+    with driver.on(0):
+        got = gm.transpose(x)
+        assert got.device == 1 and np.array_equal(got.to_host(), A.T)
+        assert gm.from_dlpack(x).device == gm.from_dlpack(x, device=1).device == 1
+        with pytest.raises(ValueError, match="device is 0, x is on device 1"):
+            gm.from_dlpack(x, device=0)
+        back = torch.from_dlpack(got)
+        assert back.device.index == 1 and np.array_equal(back.cpu().numpy(), A.T)

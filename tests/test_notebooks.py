@@ -1,0 +1,194 @@
+"""Every notebook runs from top to bottom, with figures that are shipped and with live ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import gpumem as gm
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+
+SECONDS = 120  # that a cell may take
+
+# Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing,
+# is told on stderr, which no notebook may write to.
+WATCH = """
+import sys
+from matplotlib.figure import Figure
+
+draw = Figure.draw
+
+def watched(figure, renderer):
+    shown = [ax for ax in figure.axes if ax.get_visible() and ax.axison]
+    if not shown or not all(ax.has_data() for ax in shown):
+        print("an empty figure", file=sys.stderr)
+    return draw(figure, renderer)
+
+Figure.draw = watched
+"""
+
+nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat (gpumem[notebooks])")
+
+
+def load_tool():
+    specification = importlib.util.spec_from_file_location("notebooks", ROOT / "tools/notebooks.py")
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    return tool
+
+
+@pytest.fixture
+def execute(tmp_path, monkeypatch):
+    """Runs a notebook in a kernel of its own; returns it with its outputs."""
+    nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient (gpumem[notebooks])")
+    pytest.importorskip("ipykernel", reason="notebooks need ipykernel (gpumem[notebooks])")
+    pytest.importorskip("matplotlib", reason="notebooks need matplotlib (gpumem[notebooks])")
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    startup = tmp_path / "ipython/profile_default/startup"
+    startup.mkdir(parents=True)
+    (startup / "watch.py").write_text(WATCH, encoding="utf-8")
+
+    def run(notebook, backend):
+        environment = {
+            **os.environ,
+            "IPYTHONDIR": str(tmp_path / "ipython"),
+            "GPUMEM_BACKEND": backend,
+            "GPUMEM_NOTEBOOK_QUICK": "1",
+            # The gpumem that these tests import, wherever the kernel starts.
+            "PYTHONPATH": str(Path(gm.__file__).resolve().parent.parent),
+        }
+        environment.pop("MPLBACKEND", None)
+        client = nbclient.NotebookClient(
+            notebook,
+            timeout=SECONDS,
+            kernel_name="python3",
+            resources={"metadata": {"path": str(FOLDER)}},
+        )
+        client.execute(env=environment)
+        return notebook
+
+    return run
+
+
+def outputs(notebook):
+    return [one for cell in notebook.cells if cell.cell_type == "code" for one in cell.outputs]
+
+
+def complaints(notebook):
+    return [one.text for one in outputs(notebook) if one.get("name") == "stderr"]
+
+
+def pictures(notebook):
+    return [one for one in outputs(notebook) if "image/png" in one.get("data", ())]
+
+
+def texts(notebook):
+    told = [one["data"] for one in outputs(notebook) if "data" in one]
+    return "\n".join(str(data["text/markdown"]) for data in told if "text/markdown" in data)
+
+
+def test_readme_names_them_all():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"\(notebooks/([^)]*\.ipynb)\)", text)
+    assert NOTEBOOKS and named == [path.name for path in NOTEBOOKS]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_links_lead_somewhere(path):
+    cells = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    for target in re.findall(r"\]\(([^)]*)\)", text):
+        assert "://" in target or (FOLDER / target).exists(), target
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_is_committed_without_outputs(path):
+    text = path.read_text(encoding="utf-8")
+    assert load_tool().normal(text) == text, "run tools/notebooks.py"
+
+
+def test_tool_clears_and_keeps_ids():
+    """Outputs, counts, marks of an editor and empty cells go; ids stay, and are made unique."""
+    cells = [
+        {"cell_type": "code", "id": "sum", "source": ["1 + 1  \n"], "execution_count": 3}
+        | {"metadata": {}, "outputs": [{"output_type": "stream", "name": "stdout", "text": "2"}]},
+        {"cell_type": "code", "id": "sum", "source": "2 + 2", "metadata": {"editor": "mine"}},
+        {"cell_type": "markdown", "id": "words", "source": "words", "metadata": {}},
+        {"cell_type": "code", "id": "empty", "source": [], "metadata": {}, "outputs": []},
+    ]
+    marks = {"language_info": {"name": "python", "version": "3"}, "colab": {}}
+    given = {"cells": cells, "metadata": marks, "nbformat": 4, "nbformat_minor": 4}
+    text = load_tool().normal(json.dumps(given))
+    kept = nbformat.reads(text, as_version=4)
+    assert [cell.id for cell in kept.cells] == ["sum", "cell-1", "words"]
+    assert [cell.source for cell in kept.cells] == ["1 + 1", "2 + 2", "words"]
+    assert all(not cell.metadata for cell in kept.cells)
+    assert kept.cells[0].outputs == [] and kept.cells[0].execution_count is None
+    assert "version" not in kept.metadata.language_info and "colab" not in kept.metadata
+    assert load_tool().normal(text) == text
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"nbformat": 3, "worksheets": []}', "words"])
+def test_tool_refuses_what_is_no_notebook(text):
+    with pytest.raises(ValueError):
+        load_tool().normal(text)
+
+
+def suggestions(notebook):
+    """The calls that the end of a notebook suggests."""
+    told = [cell.source for cell in notebook.cells if "## Try yourself" in cell.source]
+    (text,) = [words.split("## Try yourself")[1] for words in told]
+    return re.findall(r"`([a-z_.]+\([^`]*\))`", text)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs(path, execute, backend):
+    given = nbformat.read(path, as_version=4)
+    calls = suggestions(given)
+    assert calls
+    if backend == "sim":  # where benchmarks take no time
+        given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in calls]
+    done = execute(given, backend)
+    assert not complaints(done)
+    assert pictures(done), "it shows nothing"
+    told = texts(done)
+    if backend == "cuda":
+        assert "Measured just now" in told and "Shipped figures" not in told
+    else:
+        assert "Shipped figures" in told or "No figures" in told
+        assert "Measured just now" not in told
+
+
+@pytest.mark.parametrize(
+    ("code", "complaint"),
+    [
+        ("from matplotlib import pyplot\npyplot.subplots();", "an empty figure"),
+        ("from matplotlib import pyplot\npyplot.figure();", "an empty figure"),
+        ("import warnings\nwarnings.warn('old')", "old"),
+        ("from matplotlib import pyplot\npyplot.plot([1, 2]);", None),
+    ],
+)
+def test_what_is_wrong_is_seen(code, complaint, execute):
+    """The checks of test_runs see an empty figure and a warning, and no more."""
+    given = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    done = execute(given, "sim")
+    if complaint is None:
+        assert not complaints(done) and pictures(done)
+    else:
+        assert complaint in "".join(complaints(done))
+
+
+def test_an_error_is_seen(execute):
+    from nbclient.exceptions import CellExecutionError
+
+    given = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])
+    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+        execute(given, "sim")
