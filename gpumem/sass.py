@@ -77,7 +77,8 @@ class Instruction(NamedTuple):
     text : str
         All of it, with condition and operands.
     memory : str or None
-        Which memory it uses and how, such as "global load"; None if none.
+        Which memory it uses and how, such as "global load"; None if none, or if the instruction
+        is never executed.
     """
 
     address: int
@@ -87,8 +88,11 @@ class Instruction(NamedTuple):
 
 
 def _instruction(match: re.Match[str]) -> Instruction:
-    memory = _MEMORY.get(match[3].split(".")[0])
-    return Instruction(int(match[1], 16), match[3], " ".join(match[2].split()), memory)
+    text = " ".join(match[2].split())
+    # Under a condition that never holds, it fills a gap between others.
+    never = text.startswith(("@!PT ", "@!UPT "))
+    memory = None if never else _MEMORY.get(match[3].split(".")[0])
+    return Instruction(int(match[1], 16), match[3], text, memory)
 
 
 def parse(text: str, kernel: str) -> dict[str, list[Instruction]]:

@@ -45,6 +45,7 @@ arch = sm_90a
 \t\tFunction : copy_vec4
         /*0000*/                   LDC R1, c[0x0][0x28] ;  /* 0x00000a00ff017b82 */
         /*00a0*/             @!UP0 UBLKCP.S.G [UR4], [UR6], UR8 ;  /* 0x00000004060083ba */
+        /*00a8*/             @!PT  LDS RZ, [RZ] ;  /* 0x0 */
         /*00b0*/                   LDGSTS.E.BYPASS.128 [R3], desc[UR6][R2.64] ;  /* 0x0 */
         /*00c0*/                   LDG.E.128 R8, desc[UR6][R8.64] ;  /* 0x0000000608087981 */
         /*12ac0*/             @P3  LDG.E.128.CONSTANT R8, desc[UR6][R8.64] ;  /* 0x0 */
