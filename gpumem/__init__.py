@@ -30,8 +30,10 @@ from ._core import (
     synchronize,
     to_device,
 )
-from .bench import BenchResult, bench
+from .bench import BenchResult, bench, bench_all
+from .comparison import compare
 from .devices import info
+from .explain import Explanation, explain
 from .functions import (
     add,
     copy,
@@ -48,6 +50,7 @@ from .functions import (
     transpose,
 )
 from .prefetch import prefetch_advice, prefetch_table
+from .sass import Sass, sass
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 
@@ -55,6 +58,8 @@ __all__ = [
     "BenchResult",
     "CudaError",
     "DeviceArray",
+    "Explanation",
+    "Sass",
     "SimulationError",
     "Stream",
     "Traffic",
@@ -64,8 +69,11 @@ __all__ = [
     "add",
     "backend",
     "bench",
+    "bench_all",
+    "compare",
     "copy",
     "empty",
+    "explain",
     "families",
     "from_dlpack",
     "gather",
@@ -80,6 +88,7 @@ __all__ = [
     "prefetch_table",
     "results",
     "sample",
+    "sass",
     "sgemm",
     "shift_points",
     "static_value",

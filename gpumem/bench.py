@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
-from .sizes import check_shape, format_bytes, format_table, host_memory, parse_sizes
-from .variants import Variant, find, resolve
+from .bench_result import NO_TIMES, BenchResult, rounded, size_label
+from .sizes import check_shape, format_bytes, host_memory, parse_sizes
+from .variants import Variant, families, find, resolve
 from .variants import variants as variants_of
 
 if TYPE_CHECKING:
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     _Prepared = Prepared | peers.Call
 
-__all__ = ["BenchResult", "bench"]
+__all__ = ["BenchResult", "Interrupted", "bench", "bench_all"]
 
-SCHEMA = 1
-NO_TIMES = "the simulator counts traffic and has no clock"
+MOST_SAMPLES = 50
 
 _FOOTPRINT = 4  # times the L2: what is not in it any more
 _MOST_SETS = 64  # of buffers
@@ -72,6 +71,8 @@ def interleave(
     within: float,
     budget: float,
     clock: Callable[[], float] = time.perf_counter,
+    deadline: float = math.inf,
+    between: Callable[[], None] = lambda: None,
 ) -> list[list[float]]:
     """Sample contenders in turn until each has settled.
 
@@ -87,6 +88,10 @@ def interleave(
         Seconds after which a contender with `least` samples has settled anyway.
     clock : callable
         Seconds.
+    deadline : float
+        On that clock; from then on the least samples are enough for all.
+    between : callable
+        Called after each turn.
 
     Returns
     -------
@@ -98,7 +103,8 @@ def interleave(
 
     def settled(i: int) -> bool:
         taken = len(samples[i])
-        enough = spent[i] >= budget or relative_spread(samples[i]) < within
+        late = spent[i] >= budget or clock() >= deadline
+        enough = late or relative_spread(samples[i]) < within
         return taken >= most or (taken >= least and enough)
 
     active = list(range(len(contenders)))
@@ -109,250 +115,21 @@ def interleave(
             begin = clock()
             samples[i].append(contenders[i]())
             spent[i] += clock() - begin
+        between()
         active = [i for i in active if not settled(i)]
         turn += 1
     return samples
 
 
-# ---- results ------------------------------------------------------------------------------
-
-
-class BenchResult:
-    """Figures of one benchmark, and where they come from.
-
-    Attributes
-    ----------
-    records : list of dict
-        One per variant, size, parameters and state of the cache: ``family variant ran backend
-        shape dtype parameters bytes flops cache median_ms min_ms p20_ms p80_ms samples gbps tflops
-        fraction_of_peak fraction_of_reference reason``. Times are milliseconds per launch;
-        ``bytes`` are those read and those written; ``gbps`` is 10**9 of them per second of
-        the median, ``tflops`` 10**12 operations. ``fraction_of_peak`` is of the theoretical
-        bandwidth, or of the FP32 rate where there are ``flops``; ``fraction_of_reference``
-        of the reference measured in the same run. ``ran`` is the variant that "auto" chose.
-        What does not apply is None; ``reason`` says why there is no time. Of the families
-        "transfer" and "roundtrip" ``cache`` is None, and the reference is that which
-        :func:`bench` names.
-    provenance : dict
-        Device, driver, clocks, versions, commit, date, and the settings of the run.
-    """
-
-    def __init__(self, records: list[dict[str, Any]], provenance: dict[str, Any]) -> None:
-        self.records = records
-        self.provenance = provenance
-
-    def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the result as JSON text, and write it to a file if `path` is given."""
-        import json
-
-        head = json.dumps({"schema": SCHEMA, "provenance": self.provenance}, indent=1)
-        lines = ",\n".join(
-            "  " + json.dumps(rounded(record), allow_nan=False) for record in self.records
-        )
-        text = head.removesuffix("\n}") + f',\n "records": [\n{lines}\n ]\n}}\n'
-        if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        return text
-
-    @classmethod
-    def from_json(cls, source: str | os.PathLike[str]) -> BenchResult:
-        """Return the result that :meth:`to_json` wrote.
-
-        Parameters
-        ----------
-        source : str or path
-            A file, or the JSON text itself.
-
-        Raises
-        ------
-        ValueError
-            If it is not a result, or of a later schema than this gpumem knows.
-        """
-        import json
-
-        if isinstance(source, str) and source.lstrip().startswith("{"):
-            name, text = "the text", source
-        else:
-            name = os.fspath(source)
-            with open(source, encoding="utf-8") as file:
-                text = file.read()
-        content = json.loads(text)
-        if not isinstance(content, dict) or not {"schema", "provenance", "records"} <= set(content):
-            raise ValueError(f"{name} is not a benchmark result of gpumem")
-        if content["schema"] != SCHEMA:
-            raise ValueError(
-                f"{name} has schema {content['schema']!r}; this gpumem reads schema {SCHEMA}"
-            )
-        return cls(content["records"], content["provenance"])
-
-    def plot(self, kind: str, **options: Any) -> Any:
-        """Draw the result; needs matplotlib (``pip install gpumem[plot]``).
-
-        Parameters
-        ----------
-        kind : {"distance", "map"}
-            Of a sweep of ``prefetch_sum``. "distance": speed-up over the baseline against the
-            distance, a line per variant, a panel per amount of work and number of warps. "map":
-            the best speed-up by distance and warps, a panel per amount of work; where it is
-            below 1, prefetching loses.
-        **options
-            ``work``, an int or a list of them: the panels. For "distance" ``warps``, warps per
-            multiprocessor, likewise, and ``variants``, names. For "map" ``variant``, a name:
-            its own map, with ``padding`` "auto" or 0, instead of the best of all.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there is no such kind, or the result has not what it shows.
-        """
-        from . import plot
-
-        return plot.draw_result(self, kind, **options)
-
-    def __repr__(self) -> str:
-        families = ", ".join(dict.fromkeys(record["family"] for record in self.records))
-        return f"<gpumem benchmark of {families}: {len(self.records)} records>"
-
-    def __str__(self) -> str:
-        from . import transfer
-
-        device = self.provenance.get("device") or {}
-        version, date = self.provenance.get("gpumem"), self.provenance.get("date")
-        lines = [f"{device.get('name', 'no device')}, gpumem {version}, {date}"]
-        for cache in dict.fromkeys(record["cache"] for record in self.records):
-            records = [record for record in self.records if record["cache"] == cache]
-            if any(record["median_ms"] is not None for record in records):
-                lines += ["", *(_tables(cache, records) if cache else transfer.tables(records))]
-        reasons: dict[tuple[str, str], list[str]] = {}
-        everywhere: dict[str, set[str]] = {}
-        for record in self.records:
-            name = _name(record) if record["cache"] else transfer.label(record)
-            everywhere.setdefault(name, set()).add(size_label(record))
-            if record["reason"]:
-                reasons.setdefault((name, record["reason"]), []).append(size_label(record))
-        if any(reason == NO_TIMES for _, reason in reasons):
-            lines += ["", f"No times: {NO_TIMES}."]
-            reasons = {key: where for key, where in reasons.items() if key[1] != NO_TIMES}
-        elif reasons:
-            lines.append("")
-        for (name, reason), where in reasons.items():
-            at = "" if set(where) == everywhere[name] else f" at {', '.join(dict.fromkeys(where))}"
-            lines.append(f"{name}{at}: {reason}")
-        return "\n".join(lines)
-
-
-def rounded(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with figures as exact as they are: six digits."""
-    return {
-        key: float(f"{value:.6g}") if isinstance(value, float) else value
-        for key, value in record.items()
-    }
-
-
-def size_label(record: dict[str, Any]) -> str:
-    """A size as the table shows it: bytes of the input if it is a row, else the shape."""
-    import numpy as np
-
-    if len(record["shape"]) == 1:
-        try:
-            return format_bytes(record["shape"][0] * np.dtype(record["dtype"]).itemsize)
-        except TypeError:
-            pass
-    return "x".join(map(str, record["shape"]))
-
-
-def _varied(records: list[dict[str, Any]]) -> list[str]:
-    """The parameters of which there is more than one value."""
-    seen: dict[str, set[str]] = {}
-    for record in records:
-        for name, value in (record.get("parameters") or {}).items():
-            seen.setdefault(name, set()).add(repr(value))
-    return [name for name, values in seen.items() if len(values) > 1]
-
-
-def _rows(records: list[dict[str, Any]]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
-    """Records by size and by the parameters that vary.
-
-    One that a parameter means nothing to is in the rows of all its values.
-    """
-    varied = _varied(records)
-
-    def key(record: dict[str, Any]) -> tuple[str | None, ...]:
-        values = record.get("parameters") or {}
-        told = (str(values[name]) if name in values else None for name in varied)
-        return (size_label(record), *told)
-
-    keys = list(map(key, records))
-    whole = [one for one in dict.fromkeys(keys) if None not in one] or list(dict.fromkeys(keys))
-    rows: dict[tuple[str, ...], list[dict[str, Any]]] = {tuple(map(str, one)): [] for one in whole}
-    for record, mine in zip(records, keys, strict=True):
-        for one in whole:
-            if all(value in (None, other) for value, other in zip(mine, one, strict=True)):
-                rows[tuple(map(str, one))].append(record)
-    return rows
-
-
-def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
-    """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters."""
-    key, unit = "gbps", "GB/s, bytes read and written"
-    if any(record["tflops"] is not None for record in records):
-        key, unit = "tflops", "TFLOP/s"
-    main = records[0]["family"]  # the reference, which may be of another, comes last
-    columns: dict[str, dict[tuple[str, ...], str]] = {}
-    ratio: dict[tuple[str, ...], str] = {}
-    rows = _rows(records)
-    for label, members in rows.items():
-        for record in members:
-            # The reference may be of another family: only then its column says which.
-            name = record["variant"] if record["family"] == main else _name(record)
-            value = record[key]
-            if value is not None:
-                columns.setdefault(name, {})[label] = f"{value:.4g}"
-            if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
-                ratio[label] = f"{record['fraction_of_reference']:.3f}"
-    lines = [f"{main}, {cache} L2, {unit}"]
-    if ratio:
-        columns["ratio"] = ratio
-        lines[0] += "; ratio: auto over {}-{}".format(*oracle.reference(main))
-    head = ["size", *_varied(records)]
-    taken = sum(
-        max(len(name), *(len(label[i]) for label in rows)) + 2 for i, name in enumerate(head)
-    )
-    names: list[str] = []
-    room = 102 - taken
-    for name in columns:
-        width = 2 + max(len(name), 6)
-        if names and room < width:
-            lines += [block(head, names, columns, rows), ""]
-            names, room = [], 102 - taken
-        names.append(name)
-        room -= width
-    return [*lines, block(head, names, columns, rows)]
-
-
-def _name(record: dict[str, Any]) -> str:
-    return f"{record['family']}-{record['variant']}"
-
-
-def block(
-    head: list[str],
-    names: list[str],
-    columns: dict[str, dict[tuple[str, ...], str]],
-    labels: Iterable[tuple[str, ...]],
-) -> str:
-    """Return a table of some columns, each with its cells by row."""
-    rows = [[*label, *(columns[name].get(label, "-") for name in names)] for label in labels]
-    return format_table([*head, *names], rows)
-
-
 # ---- measuring ----------------------------------------------------------------------------
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the middle of a benchmark; `result` is what was measured until then."""
+
+    def __init__(self, result: BenchResult) -> None:
+        super().__init__()
+        self.result = result
 
 
 class _Refused(Exception):
@@ -584,7 +361,11 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
 
 
 def _measure(
-    job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch, settings: dict[str, Any]
+    job: _Job,
+    contenders: list[_Contender],
+    stopwatch: _Stopwatch,
+    settings: dict[str, Any],
+    watch: devices.Watch,
 ) -> None:
     """Fill in the samples or the reason of every contender."""
     try:
@@ -595,7 +376,9 @@ def _measure(
         return
     able = [one for one in contenders if one.prepared]
     samplers = [stopwatch.sampler(one.prepared, footprint, job.cache) for one in able]
-    for one, samples in zip(able, interleave(samplers, **settings), strict=True):
+    watch.look()
+    found = interleave(samplers, **settings, between=watch.look)
+    for one, samples in zip(able, found, strict=True):
         one.samples = samples
 
 
@@ -633,6 +416,10 @@ def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
         **figures(nbytes, flops, job.cache, one.samples),
         "fraction_of_peak": None,
         "fraction_of_reference": None,
+        "clock_mhz": None,
+        "power_w": None,
+        "temperature_c": None,
+        "throttled": None,
         "reason": one.reason,
     }
 
@@ -701,12 +488,13 @@ def bench(
     dtype: DTypeLike | None = None,
     cache: str | Iterable[str] = "cold",
     *,
-    samples: tuple[int, int] = (11, 50),
+    samples: tuple[int, int] = (11, MOST_SAMPLES),
     spread: float = 0.02,
     budget: float = 0.5,
     shapes: Iterable[int | tuple[int, ...]] | None = None,
     with_peers: Iterable[str] | None = None,
     backend: str | None = None,
+    timeout: float | None = None,
     progress: Progress | None = None,
     **parameters: Any,
 ) -> BenchResult:
@@ -763,6 +551,9 @@ def bench(
     backend : {"cuda", "sim"}, optional
         By default what :func:`gpumem.backend` says. The simulator has no times: its records
         say so.
+    timeout : float, optional
+        Seconds for all of it. What is not measured by then has a record that says so; what is
+        being measured is brought to an end with the least samples.
     progress : callable, optional
         Called with the steps done, all steps, and what comes next in words.
     **parameters
@@ -783,9 +574,15 @@ def bench(
         If a parameter is unknown or of the wrong type.
     UnavailableError
         If the backend is not here.
+    KeyboardInterrupt
+        After Ctrl-C; its ``result`` is a BenchResult of the sizes that were done.
 
     Notes
     -----
+    Where nvidia-ml-py is installed, each record says the lowest clock of the multiprocessors that
+    was seen while its size was measured, the highest power draw and temperature, and what held the
+    clocks down, if anything did. Such records are kept, and a printed result tells of them.
+
     Flushing the cache and hiding the host's work behind it follow nvbench [1]_.
 
     References
@@ -842,6 +639,10 @@ def bench(
         functions.parameters(family, chosen)
     if any(isinstance(value, list | range) and not len(value) for value in parameters.values()):
         raise ValueError("a sweep over no values has nothing to measure")
+    for name, value in (("spread", spread), ("budget", budget), ("timeout", timeout)):
+        if value is not None and not value >= 0:
+            raise ValueError(f"{name} must be 0 or more, not {value!r}")
+    deadline = math.inf if timeout is None else time.perf_counter() + timeout
     backend = _core.backend(backend)
     reference = oracle.reference(family)
     own_family = [reference[1]] if reference[0] == family else []
@@ -854,37 +655,154 @@ def bench(
     ]
     provenance = devices.provenance(backend)
     told = {n: list(v) if isinstance(v, range) else v for n, v in parameters.items()}
-    provenance["settings"] = settings | {"parameters": told}
+    provenance["settings"] = settings | {"timeout": timeout, "parameters": told}
     device = provenance["device"]
     stopwatch = None
     if backend == "cuda":
         stopwatch = _Stopwatch(device)
         provenance["clocks"] = {"before": devices.clocks(device)}
     records: list[dict[str, Any]] = []
-    for i, (job, listed) in enumerate(jobs):
-        if progress is not None:
-            size = size_label({"shape": job.shape, "dtype": dtype})
-            told = "".join(f" {name}={value}" for name, value in job.parameters.items())
-            progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
-        contenders = _contenders(family, [*listed, *beside], reference, swept)
-        for one in contenders:
-            if one.variant in beside:
-                one.reason = peers.reason(one.variant, one.family, parameters)
-            elif one.variant != "auto":
-                one.reason = _core.available(one.family, one.variant, backend)
-                kind = find(one.family, one.variant).memory
-                if kind and not one.reason:
-                    one.reason = f"it takes arrays of the host in {kind} memory alone"
-            if backend == "sim":
-                one.reason = one.reason or NO_TIMES
+
+    def result() -> BenchResult:
         if stopwatch is not None:
-            _measure(job, [one for one in contenders if not one.reason], stopwatch, settings)
-        rows = [_record(job, one, backend) for one in contenders]
-        if stopwatch is not None:
-            _compare(rows, device, reference)
-        records += rows
-    if stopwatch is not None:
-        provenance["clocks"]["after"] = devices.clocks(device)
+            provenance["clocks"]["after"] = devices.clocks(device)
+        exact = [{key: rounded(value) for key, value in one.items()} for one in records]
+        return BenchResult(exact, provenance)
+
+    try:
+        with devices.Watch(device if stopwatch is not None else None) as watch:
+            for i, (job, listed) in enumerate(jobs):
+                if progress is not None:
+                    size = size_label({"shape": job.shape, "dtype": dtype})
+                    told = "".join(f" {name}={value}" for name, value in job.parameters.items())
+                    progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
+                contenders = _contenders(family, [*listed, *beside], reference, swept)
+                for one in contenders:
+                    if one.variant in beside:
+                        one.reason = peers.reason(one.variant, one.family, parameters)
+                    elif one.variant != "auto":
+                        one.reason = _core.available(one.family, one.variant, backend)
+                        kind = find(one.family, one.variant).memory
+                        if kind and not one.reason:
+                            one.reason = f"it takes arrays of the host in {kind} memory alone"
+                    if backend == "sim":
+                        one.reason = one.reason or NO_TIMES
+                    elif time.perf_counter() >= deadline:
+                        one.reason = one.reason or f"not measured: the {timeout:g} s were over"
+                if stopwatch is not None:
+                    able = [one for one in contenders if not one.reason]
+                    if able:
+                        _measure(job, able, stopwatch, settings | {"deadline": deadline}, watch)
+                    rows = [_record(job, one, backend) for one in contenders]
+                    seen = watch.seen()
+                    for row in rows:
+                        row |= seen if row["median_ms"] else {}
+                    _compare(rows, device, reference)
+                else:
+                    rows = [_record(job, one, backend) for one in contenders]
+                records += rows
+            if progress is not None:
+                progress(len(jobs), len(jobs), "done")
+    except KeyboardInterrupt:
+        provenance["interrupted"] = True
+        raise Interrupted(result()) from None
+    return result()
+
+
+# ---- all families -------------------------------------------------------------------------
+
+_SUITE_SIZES = "4M,256M"  # of what has no entry below
+
+
+def _suite(family: str, backend: str) -> dict[str, Any]:
+    """What tells most about a family in little time, as arguments of :func:`bench`."""
+    blocks = max([d["multiprocessors"] for d in _core.backend_info(backend)["devices"]], default=1)
+    suite: dict[str, dict[str, Any]] = {
+        "copy": {"sizes": "64K:1G:x4"},
+        "transpose": {"shapes": [(1024, 1024), (8192, 8192), (8191, 8193)]},
+        "sgemm": {"shapes": [(1024, 1024, 1024), (4096, 4096, 4096)]},
+        # One and eight blocks for each multiprocessor, where prefetching pays and where not.
+        "prefetch_sum": {
+            "shapes": [(blocks, 32768), (8 * blocks, 32768)],
+            "distance": [2, 6, 8],
+            "padding": ["auto", 0],
+        },
+        "static_value": {"shapes": [()]},
+    }
+    return suite.get(family, {"sizes": _SUITE_SIZES})
+
+
+def bench_all(
+    *,
+    timeout: float = 600,
+    with_peers: Iterable[str] = (),
+    backend: str | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> BenchResult:
+    """Time every family, at sizes chosen to tell the most in little time.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds for all of it. Each family has an equal share of what is left.
+    with_peers, backend, progress
+        As of :func:`bench`.
+    **settings
+        Of :func:`bench`: ``cache``, ``samples``, ``spread``, ``budget``.
+
+    Returns
+    -------
+    BenchResult
+        Of all; ``filter(family=...)`` is what :func:`bench` returns, but for what the reference
+        of another family did beside.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C; its ``result`` is a BenchResult of what was done.
+    """
+    for name in settings:
+        if name not in ("cache", "samples", "spread", "budget"):
+            raise TypeError(f"bench_all has no parameter {name!r}")
+    if not timeout >= 0:
+        raise ValueError(f"timeout must be 0 or more, not {timeout!r}")
+    end = time.perf_counter() + timeout
+    backend = _core.backend(backend)
+    names = families()
+    records: list[dict[str, Any]] = []
+    provenance: dict[str, Any] = {}
+    interrupted = False
+    for i, family in enumerate(names):
+
+        def step(done: int, total: int, text: str, i: int = i) -> None:
+            assert progress is not None
+            progress(100 * i + 100 * done // max(total, 1), 100 * len(names), text)
+
+        share = max(0.0, end - time.perf_counter()) / (len(names) - i)
+        told = settings | _suite(family, backend)
+        try:
+            found = bench(
+                family,
+                with_peers=with_peers,
+                backend=backend,
+                timeout=share,
+                progress=None if progress is None else step,
+                **told,
+            )
+        except Interrupted as stop:
+            found, interrupted = stop.result, True
+        except KeyboardInterrupt:  # before it measured, or after
+            found, interrupted = BenchResult([], {}), True
+        if not provenance:
+            provenance = found.provenance | {"settings": {}, "clocks": {}}
+        provenance["settings"][family] = found.provenance.get("settings")
+        provenance["clocks"][family] = found.provenance.get("clocks")
+        records += found.records
+        if interrupted:
+            provenance["interrupted"] = True
+            raise Interrupted(BenchResult(records, provenance)) from None
     if progress is not None:
-        progress(len(jobs), len(jobs), "done")
-    return BenchResult([rounded(one) for one in records], provenance)
+        progress(100 * len(names), 100 * len(names), "done")
+    provenance["settings"]["timeout"] = timeout
+    return BenchResult(records, provenance)

@@ -16,7 +16,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _core, devices, oracle, transfer
-from .bench import NO_TIMES, bench
+from .bench import MOST_SAMPLES, Interrupted, bench, bench_all
+from .bench_result import NO_TIMES, BenchResult
+from .comparison import compare
+from .explain import explain
+from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
 from .variants import Variant, families, find, variants
@@ -327,33 +331,65 @@ def _shapes(text: str | None) -> list[tuple[int, ...]] | None:
     return None if text is None else [parse_shape(one) for one in text.split(",")]
 
 
-def _bench(options: argparse.Namespace) -> int:
-    names = None if options.variants is None else options.variants.split(",")
+def _measured(options: argparse.Namespace) -> BenchResult:
+    """One family, or all of them."""
+    common: dict[str, Any] = {
+        "cache": options.cache,
+        "with_peers": None if options.peers is None else options.peers.split(","),
+        "backend": options.backend,
+        "samples": (options.min_samples, max(options.min_samples, MOST_SAMPLES)),
+        "spread": options.max_noise,
+    }
+    if options.timeout is not None:
+        common["timeout"] = options.timeout
     with _progress("bench") as progress:
-        result = bench(
+        if options.all:
+            return bench_all(progress=progress, **common)
+        return bench(
             options.family,
-            names,
+            None if options.variants is None else options.variants.split(","),
             None if options.sizes is None else parse_sizes(options.sizes),
             options.dtype,
-            options.cache,
             shapes=_shapes(options.shapes),
-            with_peers=None if options.peers is None else options.peers.split(","),
-            backend=options.backend,
             progress=progress,
+            **common,
             **_parameters(options.set),
         )
+
+
+def _bench(options: argparse.Namespace) -> int:
+    if options.all:
+        told = {"FAMILY": options.family, "--variants": options.variants, "--dtype": options.dtype}
+        told |= {"--shapes": options.shapes, "--set": options.set}
+        for name, value in told.items():
+            if value is not None:
+                raise _UsageError(f"bench: --all chooses for every family; {name} says for which")
+    elif options.family is None:
+        raise _UsageError("bench: FAMILY or --all says what to measure")
+    if options.output is not None:
+        folder = os.path.dirname(os.path.abspath(options.output))
+        if not os.path.isdir(folder):  # not to be found out when all is measured
+            raise _UsageError(f"bench: there is no folder {folder} for {options.output}")
+    status = 0
+    try:
+        result = _measured(options)
+    except Interrupted as stop:
+        result, status = stop.result, 130
+        if not result.records:
+            return status
     if options.output is not None:
         result.to_json(options.output)
     if options.json:
         print(result.to_json(), end="")
-    elif result.provenance["backend"] == "sim" and options.family in families():
+    elif result.provenance["backend"] == "sim" and options.family in families() and not status:
+        names = None if options.variants is None else options.variants.split(",")
         parameters = _parameters(options.set)
         dtype = oracle.dtype_for(options.family, options.dtype).name
         _print_summary(options.family, None, dtype, names, parameters)
         print(f"\nNo times: {NO_TIMES}.")
     else:
         print(result)
-    return 0
+    return status
 
 
 # ---- traffic ------------------------------------------------------------------------------
@@ -445,6 +481,47 @@ def _traffic(options: argparse.Namespace) -> int:
     return 0
 
 
+# ---- explain ------------------------------------------------------------------------------
+
+
+def _explain(options: argparse.Namespace) -> int:
+    if options.live and options.results is not None:
+        raise _UsageError("explain: either --live or --results says where the figures are from")
+    found = explain(
+        options.family,
+        options.variant,
+        None if options.shape is None else parse_shape(options.shape),
+        options.results,
+        live=options.live,
+    )
+    if options.json:
+        _print_json(found.to_dict())
+    else:
+        print(found)
+    return 0
+
+
+# ---- sass ---------------------------------------------------------------------------------
+
+
+def _sass(options: argparse.Namespace) -> int:
+    found = sass(options.family, options.variant, options.arch)
+    if options.json:
+        _print_json(found.to_dict(whole=options.all))
+    else:
+        print(found.listing() if options.all else found)
+    return 0
+
+
+# ---- compare ------------------------------------------------------------------------------
+
+
+def _compare(options: argparse.Namespace) -> int:
+    found = compare(options.before, options.after, options.threshold)
+    print(found.to_json() if options.json else found)
+    return int(bool(found.regressions))
+
+
 # ---- plot ---------------------------------------------------------------------------------
 
 
@@ -494,7 +571,8 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--side", type=int, metavar="N", help="of it: rows and columns")
 
     one = command("bench", _bench, "Time the variants of a family by size, on the device.")
-    one.add_argument("family", metavar="FAMILY", help="or transfer, roundtrip: by the host's clock")
+    one.add_argument("family", nargs="?", metavar="FAMILY", help="or transfer, roundtrip")
+    one.add_argument("--all", action="store_true", help="every family, at a few telling sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(
         "--sizes", metavar="S,S", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
@@ -505,6 +583,15 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
     one.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
+    )
+    one.add_argument(
+        "--min-samples", type=int, default=11, metavar="N", help="of each (default: 11)"
+    )
+    one.add_argument(
+        "--max-noise", type=float, default=0.02, metavar="SHARE", help="to settle (0.02: 2 %%)"
+    )
+    one.add_argument(
+        "--timeout", type=float, metavar="S", help="seconds for all (with --all, 600 by default)"
     )
     one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
 
@@ -518,9 +605,29 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
     one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
 
+    one = command("explain", _explain, "Say in words what a variant does, and what it is worth.")
+    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("variant", metavar="VARIANT")
+    one.add_argument("--shape", help="1048576 or 1024x1024 (default: the largest measured)")
+    one.add_argument("--results", metavar="RESULT", help="whose figures (default: those shipped)")
+    one.add_argument("--live", action="store_true", help="measure now, on a GPU")
+
+    one = command("sass", _sass, "Show the memory instructions of a variant's machine code.")
+    one.add_argument("family", metavar="FAMILY")
+    one.add_argument("variant", metavar="VARIANT")
+    one.add_argument("--arch", help="one that gpumem was built for: 90a (default: all)")
+    one.add_argument("--all", action="store_true", help="all instructions, not of memory alone")
+
+    one = command("compare", _compare, "Hold two results against each other; 1 if slower.")
+    one.add_argument("before", metavar="BEFORE", help="a result, or one that is shipped")
+    one.add_argument("after", metavar="AFTER", help="a later one")
+    one.add_argument(
+        "--threshold", type=float, default=0.03, metavar="SHARE", help="that counts (0.03: 3 %%)"
+    )
+
     one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
     one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
-    one.add_argument("--kind", required=True, help="distance, map")
+    one.add_argument("--kind", required=True, help="size, ladder, roofline, distance, map")
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
     one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")
     return parser
@@ -550,8 +657,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0; 1 if a variant is wrong or a device failed; 2 if the command was not understood
-        or asks for what is not here; 130 after Ctrl-C.
+        0; 1 if a variant is wrong, slower than before, or a device failed; 2 if the command was
+        not understood or asks for what is not here; 130 after Ctrl-C.
     """
     try:
         status = _run(arguments)

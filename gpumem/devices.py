@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -120,6 +121,98 @@ def clocks(device: dict[str, Any]) -> dict[str, int] | None:
             "memory": nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
         },
     )
+
+
+# What NVML calls reasons of clock events, by bit; being idle or set so by someone is none here.
+_HELD_DOWN = {
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x10: "sync boost",
+    0x20: "temperature",
+    0x40: "temperature, by hardware",
+    0x80: "power brake",
+}
+
+
+class Watch:
+    """Looks at a device's clocks, power and temperature while something is measured.
+
+    A context. Without a device or nvidia-ml-py it sees nothing.
+    """
+
+    _EVERY = 0.05  # seconds: a look takes time that a turn of short samples should not wait for
+
+    def __init__(self, device: dict[str, Any] | None) -> None:
+        self._device = device
+        self._nvml: Any = None
+        self._handle: Any = None
+        self._last = 0.0
+        self._looks: list[tuple[int | None, float | None, int | None, int | None]] = []
+
+    def __enter__(self) -> Watch:
+        if self._device is not None:
+            try:
+                import pynvml
+
+                pynvml.nvmlInit()
+            except Exception:  # not installed, or no driver that it knows
+                return self
+            self._nvml = pynvml
+            try:
+                self._handle = pynvml.nvmlDeviceGetHandleByPciBusId(self._device["pci"])
+            except pynvml.NVMLError:
+                pass
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._nvml is not None:
+            self._nvml.nvmlShutdown()
+            self._nvml = self._handle = None
+
+    def _ask(self, name: str, *arguments: Any) -> int | None:
+        function = getattr(self._nvml, name, None)
+        try:
+            return None if function is None else int(function(self._handle, *arguments))
+        except self._nvml.NVMLError:
+            return None
+
+    def look(self) -> None:
+        """Take one reading, if the last one is not too recent."""
+        if self._handle is None or (self._looks and time.perf_counter() - self._last < self._EVERY):
+            return
+        self._last = time.perf_counter()
+        power = self._ask("nvmlDeviceGetPowerUsage")
+        reasons = self._ask("nvmlDeviceGetCurrentClocksEventReasons")
+        if reasons is None:  # as it was called before
+            reasons = self._ask("nvmlDeviceGetCurrentClocksThrottleReasons")
+        self._looks.append(
+            (
+                self._ask("nvmlDeviceGetClockInfo", self._nvml.NVML_CLOCK_SM),
+                None if power is None else power / 1000,
+                self._ask("nvmlDeviceGetTemperature", self._nvml.NVML_TEMPERATURE_GPU),
+                reasons,
+            )
+        )
+
+    def seen(self) -> dict[str, Any]:
+        """Return what was seen since the last time, as fields of a record."""
+        looks, self._looks = self._looks, []
+        if not looks:
+            return {}
+        clocks, power, temperature, reasons = (
+            [value for value in values if value is not None] for values in zip(*looks, strict=True)
+        )
+        bits = 0
+        for reason in reasons:
+            bits |= int(reason)
+        return {
+            "clock_mhz": min(clocks, default=None),
+            "power_w": max(power, default=None),
+            "temperature_c": max(temperature, default=None),
+            "throttled": [word for bit, word in _HELD_DOWN.items() if bits & bit]
+            if reasons
+            else None,
+        }
 
 
 def _driver(device: dict[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""Where NVIDIA's libraries may be, beside where the system's loader looks."""
+"""Where NVIDIA's libraries and programs may be, beside where the system looks."""
 
 from __future__ import annotations
 
@@ -36,3 +36,26 @@ def paths(name: str) -> list[str]:
     for folder in _folders(name):
         found += [str(path) for path in sorted(folder.glob(f"lib{name}.so.*"), reverse=True)]
     return list(dict.fromkeys(found))
+
+
+def program(name: str) -> str | None:
+    """Return the path of a program of the CUDA toolkit, None where there is none.
+
+    Parameters
+    ----------
+    name : str
+        Such as "cuobjdump".
+    """
+    import shutil
+
+    found = [shutil.which(name)]
+    homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
+    folders = [Path(home, "bin") for home in (*homes, "/usr/local/cuda") if home]
+    for entry in sys.path:
+        # Of the toolkit's packages, the newest first, and of Triton's.
+        wheels = Path(entry or ".", "nvidia")
+        folders += sorted(wheels.glob("cu[0-9]*/bin"), reverse=True)
+        folders += [wheels / f"cuda_{name}" / "bin", wheels / "cuda_nvcc" / "bin"]
+        folders.append(Path(entry or ".", "triton", "backends", "nvidia", "bin"))
+    found += [shutil.which(name, path=str(folder)) for folder in folders]
+    return next(filter(None, found), None)

@@ -788,12 +788,17 @@ def placed(variant: Variant, a: np.ndarray[Any, Any], backend: str) -> np.ndarra
     return there
 
 
+def told_dtype(variant: Variant) -> str:
+    """Return the dtype that a variant is told by: the family's, or one of a size that it takes."""
+    dtype = dtype_for(variant.family)
+    if variant.itemsizes and dtype.itemsize not in variant.itemsizes:
+        return {1: "uint8", 2: "uint16", 8: "float64", 16: "complex128"}[variant.itemsizes[0]]
+    return dtype.name
+
+
 def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:
     """Return arguments of about so many bytes for which the variant's claims hold."""
-    entry = _find(variant.family)
-    dtype = dtype_for(variant.family).name
-    if variant.itemsizes and np.dtype(dtype).itemsize not in variant.itemsizes:
-        dtype = {1: "uint8", 2: "uint16", 8: "float64", 16: "complex128"}[variant.itemsizes[0]]
+    entry, dtype = _find(variant.family), told_dtype(variant)
     shape = shape_for(variant.family, nbytes, dtype, variant.name)
     return entry.claimed(arguments(variant.family, shape, dtype, seed=3))
 

@@ -1,4 +1,4 @@
-"""Pictures, drawn with matplotlib, which is imported when the first one is asked for."""
+"""Pictures of requests, drawn with matplotlib, imported when the first one is asked for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-    from .bench import BenchResult
-    from .prefetch import Point
     from .traffic import Traffic
 
 WARP = 32
@@ -26,7 +23,7 @@ GAP = 0.4  # of a column, between sectors that are not neighbours
 DARK, PALE, IDLE = "#12355b", "#c9dcec", "0.93"
 
 
-def _matplotlib() -> Any:
+def need_matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError:
@@ -428,7 +425,7 @@ def draw_request(
     report: Traffic, site: int | str | None = None, request: int = 0, ax: Axes | None = None
 ) -> Axes:
     """Draw one request of a report: what :meth:`gpumem.Traffic.draw` does."""
-    _matplotlib()
+    need_matplotlib()
     chosen = choose(report, site)
     sample = _sample(chosen, request)
     if chosen["space"] not in ("shared", "global"):
@@ -441,226 +438,3 @@ def draw_request(
         _, ax = pyplot.subplots(figsize=(5.2 if shared else 8, height), layout="constrained")
     (_draw_banks if shared else _draw_sectors)(ax, report, chosen, sample)
     return ax
-
-
-# ---- results ------------------------------------------------------------------------------
-
-# Told apart in black and white as well: no two have marker and dash in common.
-_STYLES = [
-    {"marker": marker, "linestyle": dash, "color": color}
-    for marker, dash, color in zip(
-        "osD^vPX<>*phdH8",
-        ["-", "--", "-.", ":", "-"] * 3,
-        ["#1b4f72", "#b03a2e", "#117a65", "#7d3c98", "#9c640c", "#2e4053"] * 2
-        + ["#6e2c00", "#0b5345", "#4a235a"],
-        strict=True,
-    )
-]
-
-
-def _banner(result: BenchResult) -> str:
-    """Which device, and when: no figure goes without."""
-    told = result.provenance
-    device = (told.get("device") or {}).get("name", "no device")
-    date, commit = str(told.get("date") or "")[:10], str(told.get("commit") or "")[:10]
-    return ", ".join(word for word in (device, date, commit and f"commit {commit}") if word)
-
-
-def _listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
-    """Those of the known values that an option names; None is all."""
-    if wanted is None:
-        return known
-    several = list(wanted) if isinstance(wanted, list | tuple | range) else [wanted]
-    for one in several:
-        if one not in known:
-            words = ", ".join(map(str, known))
-            raise ValueError(f"{name} {one!r} was not measured; there are: {words}")
-    return several
-
-
-def _order(values: Any) -> list[Any]:
-    return sorted(dict.fromkeys(values))
-
-
-def _ladder(found: list[Point]) -> list[str]:
-    """The variants that have a distance, in the order of their story."""
-    from .variants import variants
-
-    seen = {one.variant for point in found for one in point.tries if one.distance is not None}
-    known = [variant.name for variant in variants("prefetch_sum")]
-    return [name for name in known if name in seen] + sorted(seen - set(known))
-
-
-def _tries(point: Point, variant: str, padding: Any) -> dict[int, float]:
-    """Speed-up by distance."""
-    return {
-        one.distance: one.speed_up
-        for one in sorted(point.tries, key=lambda one: one.distance or 0)
-        if one.variant == variant and one.padding == padding and one.distance is not None
-    }
-
-
-def _draw_distance(
-    result: BenchResult, work: Any = None, warps: Any = None, variants: Any = None
-) -> Figure:
-    from matplotlib import pyplot
-
-    from . import prefetch
-
-    found = prefetch.points(result)
-    rows = _listed("work", work, _order(one.work for one in found))
-    columns = _listed("warps", warps, _order(one.warps for one in found))
-    ladder = _ladder(found)
-    kinds = sorted(
-        {
-            (one.variant, one.padding == 0)
-            for point in found
-            for one in point.tries
-            if one.distance is not None
-        },
-        key=lambda kind: (ladder.index(kind[0]), kind[1]),
-    )
-    named = _listed("variants", variants, ladder)
-    kinds = [(name, bare) for name, bare in kinds if name in named]
-    figure, axes = pyplot.subplots(
-        len(rows),
-        len(columns),
-        figsize=(3.0 * len(columns) + 0.8, 2.5 * len(rows) + 1.7),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
-    lines: dict[str, Any] = {}
-    for (name, bare), style in zip(kinds, itertools.cycle(_STYLES)):
-        label = f"{name}, no padding" if bare else name
-        for point in found:
-            if point.work not in rows or point.warps not in columns:
-                continue
-            paddings = [0] if bare else ["auto", None]
-            line = next((got for p in paddings if (got := _tries(point, name, p))), {})
-            ax = axes[rows.index(point.work)][columns.index(point.warps)]
-            (lines[label],) = ax.plot(
-                list(line),
-                list(line.values()),
-                label=label,
-                markersize=3.5,
-                linewidth=1.1,
-                fillstyle="none" if bare else "full",
-                **style,
-            )
-    for i, row in enumerate(axes):
-        for j, ax in enumerate(row):
-            ax.axhline(1, color="black", linewidth=0.8, gid="baseline")
-            ax.set_title(f"work {rows[i]}, {columns[j]:g} warps per SM", fontsize="medium")
-            ax.set_xticks([1, 4, 8, 12, 16])
-            ax.set_ylim(bottom=0)
-            ax.grid(color="0.9")
-        row[0].set_ylabel("times as fast as baseline")
-    for ax in axes[-1]:
-        ax.set_xlabel("distance, steps ahead")
-    figure.legend(
-        lines.values(),
-        lines.keys(),
-        loc="outside lower center",
-        ncols=max(1, int(figure.get_figwidth() / 2.9)),
-        fontsize="small",
-    )
-    figure.suptitle(f"prefetch_sum: {_banner(result)}", fontsize="medium")
-    return figure
-
-
-def _draw_map(
-    result: BenchResult, work: Any = None, variant: Any = None, padding: Any = None
-) -> Figure:
-    import numpy as np
-    from matplotlib import pyplot
-    from matplotlib.colors import TwoSlopeNorm
-
-    from . import prefetch
-
-    found = prefetch.points(result)
-    panels = _listed("work", work, _order(one.work for one in found))
-    warps = _order(one.warps for one in found)
-    names = _ladder(found)
-    _listed("variant", variant, names)
-    distances = _order(t.distance for one in found for t in one.tries if t.distance is not None)
-    letters = {name: chr(ord("a") + i) for i, name in enumerate(names)}
-    cells = np.full((len(panels), len(warps), len(distances)), np.nan)
-    marks = np.full(cells.shape, "", dtype=object)
-    for point in found:
-        if point.work not in panels:
-            continue
-        for k, distance in enumerate(distances):
-            best = point.find(variant, distance, padding)
-            if best is not None:
-                place = panels.index(point.work), warps.index(point.warps), k
-                cells[place] = best.speed_up
-                marks[place] = letters[best.variant]
-    if np.isnan(cells).all():
-        raise ValueError(f"variant {variant!r} with padding {padding!r} was not measured")
-    low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
-    norm = TwoSlopeNorm(1, min(low, 0.9), max(high, 1.1))
-    figure, axes = pyplot.subplots(
-        len(panels),
-        1,
-        figsize=(0.62 * len(distances) + 1.9, (0.42 * len(warps) + 0.85) * len(panels) + 1.3),
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for panel, ax in zip(range(len(panels)), axes[:, 0], strict=True):
-        mesh = ax.pcolormesh(
-            np.ma.masked_invalid(cells[panel]),
-            cmap="RdBu",
-            norm=norm,
-            edgecolors="white",
-            linewidth=0.6,
-        )
-        for (i, k), value in np.ndenumerate(cells[panel]):
-            if not np.isnan(value):
-                red, green, blue, _ = mesh.cmap(norm(value))
-                dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-                text = f"{value:.2f}{'' if variant else ' ' + marks[panel, i, k]}"
-                ax.text(
-                    k + 0.5,
-                    i + 0.5,
-                    text,
-                    ha="center",
-                    va="center",
-                    fontsize=7.5,
-                    color="white" if dark else "black",
-                )
-        ax.set_yticks([i + 0.5 for i in range(len(warps))], [f"{count:g}" for count in warps])
-        ax.set_xticks([k + 0.5 for k in range(len(distances))], list(map(str, distances)))
-        ax.tick_params(length=0)
-        ax.set_ylabel("warps per SM")
-        ax.set_title(f"work {panels[panel]}", fontsize="medium")
-    axes[-1, 0].set_xlabel("distance, steps ahead")
-    what = f"{variant}" if variant else "the best variant"
-    if variant and padding is not None:
-        what += f", padding {padding}"
-    figure.suptitle(
-        f"prefetch_sum: times as fast as baseline, {what}\n{_banner(result)}", fontsize="medium"
-    )
-    if not variant:
-        used = [f"{letters[name]} {name}" for name in names if (marks == letters[name]).any()]
-        key = textwrap.fill("   ".join(used), int(16 * figure.get_figwidth()))
-        figure.supxlabel(key, fontsize="small")
-    return figure
-
-
-_KINDS = {"distance": _draw_distance, "map": _draw_map}
-
-
-def draw_result(result: BenchResult, kind: str, **options: Any) -> Figure:
-    """Draw a result: what :meth:`gpumem.BenchResult.plot` does."""
-    if kind not in _KINDS:
-        raise ValueError(f"kind is {kind!r}, expected one of: {', '.join(_KINDS)}")
-    function = _KINDS[kind]
-    known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
-    for name in options:
-        if name not in known:
-            raise TypeError(f"{kind} has no option {name!r}; its options: {', '.join(known)}")
-    _matplotlib()
-    return function(result, **options)

@@ -21,17 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, devices, functions, oracle
-from .bench import (
-    NO_TIMES,
-    BenchResult,
-    Progress,
-    block,
-    figures,
-    interleave,
-    rounded,
-    size_label,
-    spread_out,
-)
+from .bench import Progress, figures, interleave, spread_out
+from .bench_result import NO_TIMES, BenchResult, block, rounded, size_label
 from .sizes import format_bytes, host_memory, parse_sizes
 
 if TYPE_CHECKING:
@@ -683,6 +674,10 @@ def _record(
         **figures(nbytes, flops, None, one.samples),
         "fraction_of_peak": None,
         "fraction_of_reference": None,
+        "clock_mhz": None,
+        "power_w": None,
+        "temperature_c": None,
+        "throttled": None,
         "reason": one.reason,
     }
 
@@ -753,7 +748,9 @@ def measure(
         provenance["clocks"]["after"] = devices.clocks(provenance["device"])
     if progress is not None:
         progress(len(steps), len(steps), "done")
-    return BenchResult([rounded(one) for one in records], provenance)
+    return BenchResult(
+        [{key: rounded(value) for key, value in one.items()} for one in records], provenance
+    )
 
 
 # ---- as text --------------------------------------------------------------------------------

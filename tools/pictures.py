@@ -26,9 +26,21 @@ def bank_conflicts(file: Path) -> None:
     figure.savefig(file, dpi=100, metadata={"Software": None})
 
 
+def copy_size(file: Path) -> None:
+    """Bandwidth of every copy against size, on an H200."""
+    figure = gm.results.for_family("copy").plot("size")
+    figure.savefig(file, dpi=100, metadata={"Software": None})
+
+
+def transpose_ladder(file: Path) -> None:
+    """Every transpose of a large matrix, and the driver's copy, on an H200."""
+    figure = gm.results.for_family("transpose").plot("ladder", shape=(16384, 16384))
+    figure.savefig(file, dpi=100, metadata={"Software": None})
+
+
 def prefetch_map(file: Path) -> None:
     """Where prefetching pays on an H200, and by which variant."""
-    figure = gm.results.load("prefetch-h200").plot("map")
+    figure = gm.results.for_family("prefetch_sum").plot("map")
     figure.savefig(file, dpi=100, metadata={"Software": None})
 
 
@@ -42,7 +54,7 @@ def prefetch_distance(file: Path) -> None:
         "l2",
         "bulk",
     ]
-    figure = gm.results.load("prefetch-h200").plot(
+    figure = gm.results.for_family("prefetch_sum").plot(
         "distance", work=[1, 2], warps=[4.0, 32.0], variants=variants
     )
     figure.savefig(file, dpi=100, metadata={"Software": None})
@@ -52,6 +64,8 @@ def main() -> int:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
     folder.mkdir(parents=True, exist_ok=True)
     bank_conflicts(folder / "bank-conflicts.png")
+    copy_size(folder / "copy-size.png")
+    transpose_ladder(folder / "transpose-ladder.png")
     prefetch_map(folder / "prefetch-map.png")
     prefetch_distance(folder / "prefetch-distance.png")
     return 0

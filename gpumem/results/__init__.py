@@ -1,18 +1,26 @@
 """Results of benchmarks that are shipped with gpumem, each with its provenance.
 
+The module is also a mapping from names to results:
+
 >>> import gpumem as gm
->>> gm.results.names()  # doctest: +SKIP
-['copy-h200']
->>> print(gm.results.load("copy-h200"))  # doctest: +SKIP
+>>> "copy-h200" in gm.results
+True
+>>> print(gm.results["copy-h200"])  # doctest: +SKIP
+>>> gm.results.for_family("copy").filter(variant="auto").plot("size")  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import sys
+from collections.abc import Iterator
+from types import ModuleType
 
-from ..bench import BenchResult
+from ..bench_result import BenchResult
+from ..variants import variants
 
-__all__ = ["load", "names"]
+__all__ = ["families", "for_family", "load", "names"]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -33,7 +41,7 @@ def load(name: str | os.PathLike[str]) -> BenchResult:
     Raises
     ------
     ValueError
-        If there is no such result; the message lists those there are.
+        If there is no such result, with those there are; or the file holds none.
     """
     known = names()
     if name in known:
@@ -41,4 +49,65 @@ def load(name: str | os.PathLike[str]) -> BenchResult:
     if not os.path.exists(name):
         listed = ", ".join(known) or "none"
         raise ValueError(f"there is no result {os.fspath(name)!r}; shipped are: {listed}")
-    return BenchResult.from_json(name)
+    return BenchResult.from_json(os.fspath(name))
+
+
+@functools.cache
+def _measured() -> dict[str, list[str]]:
+    """The names of the results by family; what stands beside as a reference does not count."""
+    found: dict[str, list[str]] = {}
+    for name in names():
+        timed = {r["family"] for r in load(name).records if r["variant"] == "auto"}
+        timed = timed or {r["family"] for r in load(name).records if r["median_ms"]}
+        for family in timed:
+            found.setdefault(family, []).append(name)
+    return found
+
+
+def families() -> tuple[str, ...]:
+    """Return the families of which results are shipped."""
+    return tuple(_measured())
+
+
+def for_family(family: str) -> BenchResult:
+    """Return all that is shipped of a family, the reference beside it included, as one result.
+
+    Parameters
+    ----------
+    family : str
+        Such as "copy".
+
+    Returns
+    -------
+    BenchResult
+        Without a record if nothing was measured; see :meth:`BenchResult.merge` where there are
+        several.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family.
+    """
+    variants(family)
+    return BenchResult.merge({name: load(name) for name in _measured().get(family, ())})
+
+
+class _Mapping(ModuleType):
+    """The module, to be asked like a mapping."""
+
+    def __getitem__(self, name: str) -> BenchResult:
+        if name not in names():
+            raise KeyError(f"there is no result {name!r}; shipped are: {', '.join(names())}")
+        return load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(names())
+
+    def __len__(self) -> int:
+        return len(names())
+
+    def __contains__(self, name: object) -> bool:
+        return name in names()
+
+
+sys.modules[__name__].__class__ = _Mapping

@@ -15,7 +15,8 @@ from gpumem.sizes import format_bytes, parse_shape, parse_sizes
 
 KEYS = set(
     "family variant backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
-    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference reason ran".split()
+    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference reason ran clock_mhz "
+    "power_w temperature_c throttled".split()
 )
 COPY = [v.name for v in gm.variants("copy")]
 BENCH = sys.modules["gpumem.bench"]
@@ -611,6 +612,160 @@ def test_peers_on_a_gpu():
         for r in result.records:
             reason = peers.reason(r["variant"], family) if r["variant"] in peers.names() else None
             assert r["reason"] == reason
+
+
+# ---- limits, Ctrl-C, and what the device was like ------------------------------------------
+
+
+def test_a_deadline_ends_with_the_least_samples():
+    noise = itertools.cycle([1.0, 2.0, 3.0])
+    turns = []
+    (samples,) = interleave(
+        [lambda: next(noise)],
+        **SETTINGS,
+        clock=ticking(1),
+        deadline=30,
+        between=lambda: turns.append(1),
+    )
+    assert 7 < len(samples) < 20 and len(turns) == len(samples)
+    (samples,) = interleave([lambda: next(noise)], **SETTINGS, clock=ticking(1), deadline=0)
+    assert len(samples) == 7
+
+
+def test_what_there_is_no_time_for_says_so(device):
+    result = gm.bench("copy", ["scalar"], sizes="64K,1M", timeout=0)
+    assert {r["reason"] for r in result.records} == {"not measured: the 0 s were over"}
+    assert "copy-scalar: not measured" in str(result)
+    result = gm.bench("copy", ["scalar"], sizes="64K", timeout=1e6)
+    assert not result.records[0]["reason"]
+    assert result.provenance["settings"]["timeout"] == 1e6
+    for wrong in ({"timeout": -1}, {"spread": float("nan")}, {"budget": -0.5}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            gm.bench("copy", sizes="4K", **wrong)
+
+
+def test_an_interrupt_keeps_what_was_measured(device):
+    told = []
+
+    def progress(done, total, text):
+        told.append(text)
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        gm.bench("copy", ["scalar"], sizes="4K,64K,1M,4M", progress=progress)
+    result = stopped.value.result
+    assert [r["shape"][0] * 4 for r in result.records if r["variant"] == "scalar"] == [4096, 65536]
+    assert all(r["median_ms"] for r in result.records)
+    assert result.provenance["interrupted"] and "was interrupted" in str(result)
+    assert BenchResult.from_json(result.to_json()).records == result.records
+
+
+class MadeUpNvml:
+    """nvidia-ml-py, as far as it is asked."""
+
+    NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
+
+    class NVMLError(Exception):
+        pass
+
+    def __init__(self, bits=0x1 | 0x4):
+        self.open = 0
+        self.bits = bits
+        self.watts = itertools.count(200)
+
+    def nvmlInit(self):
+        self.open += 1
+
+    def nvmlShutdown(self):
+        self.open -= 1
+
+    def nvmlDeviceGetHandleByPciBusId(self, pci):
+        assert self.open
+        return pci
+
+    def nvmlDeviceGetClockInfo(self, handle, kind):
+        assert self.open
+        return {1: 1500, 2: 3000}[kind]
+
+    def nvmlDeviceGetPowerUsage(self, handle):
+        return 1000 * next(self.watts)
+
+    def nvmlDeviceGetTemperature(self, handle, sensor):
+        raise self.NVMLError
+
+    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle):
+        return self.bits
+
+    def nvmlSystemGetDriverVersion(self):
+        return "1.2"
+
+
+def test_clocks_are_watched_and_throttling_is_told(device, monkeypatch):
+    nvml = MadeUpNvml()
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
+    monkeypatch.setattr(sys.modules["gpumem.devices"].Watch, "_EVERY", 0)
+    result = gm.bench("copy", ["scalar", "vec2"], sizes="64K,1M")
+    for r in result.records:
+        assert r["median_ms"] and r["clock_mhz"] == 1500 and r["temperature_c"] is None
+        assert r["throttled"] == ["power cap"] and r["power_w"] > 200
+    assert result.records[0]["power_w"] < result.records[-1]["power_w"]
+    assert "held down in 6 of 6, down to 1500 MHz: power cap." in str(result)
+    assert nvml.open == 0 and result.provenance["clocks"]["after"]["memory"] == 3000
+    again = BenchResult.from_json(result.to_json(packed=True))
+    assert again.records == result.records
+    assert "held down in 6 of the records before" in again.compare(again).warnings[0]
+    monkeypatch.setitem(sys.modules, "pynvml", MadeUpNvml(bits=0x1))
+    result = gm.bench("copy", ["scalar"], sizes="64K")
+    assert result.records[0]["throttled"] == [] and "held down" not in str(result)
+
+
+def test_without_nvml_nothing_is_said(device, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    (r, _) = gm.bench("copy", ["scalar"], sizes="64K").records
+    assert r["throttled"] is r["clock_mhz"] is r["power_w"] is None
+
+
+def test_noise_is_told(device):
+    text = str(gm.bench("copy", ["scalar"], sizes="16M", spread=1e-6))
+    assert "2 of 2 did not settle within 0.0%" in text and "the noisiest is copy-" in text
+
+
+def test_all_families(device, monkeypatch):
+    monkeypatch.setattr(BENCH, "_suite", lambda family, backend: {"sizes": "16K"})
+    told = []
+    result = gm.bench_all(budget=0, samples=(2, 2), progress=lambda *step: told.append(step))
+    assert {r["family"] for r in result.records} == set(gm.families())
+    assert sum(1 for r in result.records if r["median_ms"]) > 40
+    assert set(result.provenance["settings"]) == {*gm.families(), "timeout"}
+    assert told[0][:2] == (0, 100 * len(gm.families())) and told[-1][2] == "done"
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    text = str(result)
+    for family in ("copy", "transpose", "shift_points"):
+        assert text.count(f"\n{family}, cold L2, ") == 1
+    assert max(map(len, text.splitlines())) <= 160  # reasons are not wrapped
+    assert BenchResult.from_json(result.to_json()).records == result.records
+    late = gm.bench_all(timeout=0)
+    assert not any(r["median_ms"] for r in late.records)
+    with pytest.raises(TypeError, match="sizes"):
+        gm.bench_all(sizes="4K")
+
+    def interrupt(done, total, text):
+        if done >= 200:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        gm.bench_all(budget=0, samples=(2, 2), progress=interrupt)
+    families = {r["family"] for r in stopped.value.result.records}
+    assert families == set(gm.families()[:2])
+
+
+def test_the_sizes_of_all_families_are_understood(monkeypatch):
+    result = gm.bench_all(backend="sim")
+    assert {r["family"] for r in result.records} == set(gm.families())
+    reasons = {r["reason"] for r in result.records if r["variant"] == "auto"}
+    assert reasons == {NO_TIMES}
+    assert len({str(r["shape"]) for r in result.records if r["family"] == "copy"}) > 4
 
 
 # ---- sweeps -------------------------------------------------------------------------------

@@ -199,6 +199,47 @@ def test_bench_json_and_file(run, tmp_path):
     assert all(r["median_ms"] is None and r["reason"] for r in records)
 
 
+def test_bench_of_all_families(run, tmp_path):
+    path = tmp_path / "all.json"
+    status, out, _ = run("bench", "--all", "-o", path)
+    assert status == 0 and "No times" in out and gm.BenchResult.load(path).records
+    families = {r["family"] for r in json.loads(path.read_text())["records"]}
+    assert families == set(gm.families())
+
+
+def test_bench_takes_limits(run, monkeypatch):
+    asked = {}
+
+    def bench(family, names, sizes, dtype, **options):
+        asked.update(options)
+        return gm.BenchResult([], {"backend": "cuda"})
+
+    monkeypatch.setattr(cli, "bench", bench)
+    assert run("bench", "copy")[0] == 0
+    assert asked["samples"] == (11, 50) and asked["spread"] == 0.02 and "timeout" not in asked
+    words = ("--min-samples", "80", "--max-noise", "0.1", "--timeout", "2.5")
+    assert run("bench", "copy", *words)[0] == 0
+    assert asked["samples"] == (80, 80) and asked["spread"] == 0.1 and asked["timeout"] == 2.5
+
+
+def test_an_interrupted_bench_writes_what_it_has(run, monkeypatch, tmp_path):
+    from gpumem.bench import Interrupted
+
+    partial = gm.bench("copy", sizes="4K", backend="sim")
+    partial.provenance["interrupted"] = True
+
+    def bench(*_, **__):
+        raise Interrupted(partial)
+
+    monkeypatch.setattr(cli, "bench", bench)
+    path = tmp_path / "r.json"
+    status, out, err = run("bench", "copy", "-o", path)
+    assert status == 130 and "was interrupted" in out and "Traceback" not in err
+    assert gm.BenchResult.load(path).records == partial.records
+    partial.records.clear()
+    assert run("bench", "copy")[:2] == (130, "")
+
+
 @pytest.mark.gpu
 def test_bench_on_a_gpu(run, monkeypatch):
     monkeypatch.delenv("GPUMEM_BACKEND")
@@ -236,6 +277,13 @@ def test_verify_on_a_gpu(run, monkeypatch):
         (("traffic", "copy", "--dtype", "object"), "object"),
         (("traffic", "copy", "--backend", "cuda"), "simulator"),
         (("bench", "copy", "--sizes", "4Q"), "4Q"),
+        (("bench",), "FAMILY or --all"),
+        (("bench", "copy", "--all"), "FAMILY"),
+        (("bench", "--all", "--set", "work=1"), "--set"),
+        (("bench", "copy", "--min-samples", "0"), "samples"),
+        (("bench", "copy", "--max-noise", "-1"), "spread"),
+        (("bench", "copy", "--timeout", "-1"), "timeout"),
+        (("bench", "copy", "--timeout", "soon"), "soon"),
         (("bench", "copy", "--sizes", "1"), "float32"),
         (("bench", "copy", "--variants", "vec3"), "vec3"),
         (("bench", "copy", "--cache", "hot"), "hot"),

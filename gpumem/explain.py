@@ -1,0 +1,501 @@
+"""One kernel in words: what it asks of memory, what was measured, and what follows from both.
+
+The words come from rules on counts and figures; no sentence is about one kernel.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any, NamedTuple
+
+from . import _core, oracle
+from . import results as shipped
+from .bench import bench
+from .bench_result import BenchResult, origin, size_label
+from .sizes import check_shape, format_bytes, format_table
+from .traffic import SECTOR, Access, Traffic, traffic
+from .variants import Variant, find, resolve, variants
+
+__all__ = ["Explanation", "explain"]
+
+_ALIKE = 0.02  # what differs by less is told as the same
+_FULL = 0.75  # of the peak: nothing much is left
+_LARGEST = 2**26  # bytes of all arrays up to which a shape is simulated as it is
+_ENGINE = 128  # bits: more than a thread can move at once
+
+
+class _Measured(NamedTuple):
+    record: dict[str, Any]
+    where: str
+    live: bool
+    below: dict[str, Any] | None  # the rung that it follows, in the same circumstances
+    reference: str | None
+    bandwidth: float | None  # reached, as a share of the device's peak
+
+
+# ---- figures ------------------------------------------------------------------------------
+
+
+def _matching(
+    result: BenchResult, row: Variant, shape: tuple[int, ...] | None, like: dict[str, Any] | None
+) -> list[dict[str, Any]]:
+    """Records of a variant that have a time; `like` is one to agree with."""
+    found = []
+    for record in result.records:
+        if (record["family"], record["variant"]) != (row.family, row.name):
+            continue
+        if not record["median_ms"] or (shape is not None and tuple(record["shape"]) != shape):
+            continue
+        if like is not None:
+            # Parameters that mean nothing to one of the two are not in its record.
+            mine, other = record["parameters"] or {}, like["parameters"] or {}
+            if any(record[key] != like[key] for key in ("shape", "dtype", "cache")):
+                continue
+            if any(other[name] != value for name, value in mine.items() if name in other):
+                continue
+        found.append(record)
+    return found
+
+
+def _rate(record: dict[str, Any]) -> tuple[float, str]:
+    if record["tflops"] is not None:
+        return record["tflops"], "TFLOP/s"
+    return record["gbps"], "GB/s"
+
+
+def _measured(
+    result: BenchResult, row: Variant, shape: tuple[int, ...] | None, live: bool
+) -> _Measured | None:
+    """The figure that tells most: the largest arrays, not in the cache, the best parameters."""
+    found = _matching(result, row, shape, None)
+    if not found:
+        return None
+    cold = [one for one in found if one["cache"] == "cold"] or found
+    most = max(one["bytes"] for one in cold)
+    record = max((one for one in cold if one["bytes"] == most), key=lambda one: _rate(one)[0])
+    told = (result.provenance.get("sources") or {}).get(record.get("source"), result.provenance)
+    below = None
+    if row.follows is not None:
+        kin = _matching(result, find(row.family, row.follows), None, record)
+        below = max(kin, key=lambda one: _rate(one)[0], default=None)
+    reference = oracle.reference(row.family)
+    own = record["fraction_of_reference"] is not None and reference != (row.family, row.name)
+    peak = (told.get("device") or {}).get("bandwidth_gbps")
+    return _Measured(
+        record,
+        origin(told),
+        live,
+        below,
+        "-".join(reference) if own else None,
+        record["gbps"] / peak if peak and record["gbps"] else None,
+    )
+
+
+class _Counted(NamedTuple):
+    report: Traffic | None
+    reason: str | None  # why there is none
+    where: str | None  # shape and dtype
+    work: int  # bytes that the job itself reads and writes
+
+
+def _count(row: Variant, shape: tuple[int, ...] | None) -> _Counted:
+    """What the simulator counts of a variant at a shape, or at the usual one."""
+    dtype = oracle.told_dtype(row)
+    if shape is None or oracle.work(row.family, shape, dtype)[0] > _LARGEST:
+        shape = oracle.traffic_shape(row.family, dtype, row.name)
+    work, _ = oracle.work(row.family, shape, dtype)
+    arrays = oracle.arguments(row.family, shape, dtype, seed=0)
+    try:
+        arrays = tuple(oracle.placed(row, a, "sim") for a in arrays)
+        report = traffic(row.family, *arrays, variant=row.name)
+    except (_core.UnavailableError, MemoryError) as error:
+        return _Counted(None, str(error), None, work)
+    where = f"{'x'.join(map(str, shape))} {dtype}" if shape else dtype
+    return _Counted(report, None, where, work)
+
+
+# ---- words --------------------------------------------------------------------------------
+
+
+def _figure(value: float) -> str:
+    """Three digits, without an exponent."""
+    if value and abs(value) >= 1000:
+        return f"{value:.0f}"
+    return f"{float(f'{value:.3g}'):g}"
+
+
+def _share(value: float) -> str:
+    return f"{_figure(100 * value)} %"
+
+
+def _plural(value: float, noun: str) -> str:
+    return f"{_figure(value)} {noun}{'' if _figure(value) == '1' else 's'}"
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _sites(report: Traffic, kind: str) -> list[dict[str, Any]]:
+    return [one for one in report.sites if (one["space"], one["kind"]) == ("global", kind)]
+
+
+def _about(report: Traffic, kind: str, access: Access) -> str:
+    """What a request of global memory touches, and what it would have to."""
+    touched = access.sectors_per_request or 0.0
+    # As many as its bytes would fill, and one at least.
+    fewest = sum(max(one["requests"], one["bytes"] / SECTOR) for one in _sites(report, kind))
+    ideal = fewest / access.requests
+    said = f"touches {_plural(touched, 'sector')} of {SECTOR} bytes"
+    if touched <= ideal * (1 + _ALIKE):
+        if (access.efficiency or 0) >= 1 - _ALIKE:
+            return f"{said}, all of whose bytes it asks for"
+        return f"{said}, no fewer can be, and asks for {_share(access.efficiency or 0)} of them"
+    return (
+        f"{said} where {_figure(ideal)} would hold what it asks for: "
+        f"{_share(access.efficiency or 0)} of what moves is wanted"
+    )
+
+
+def _width(report: Traffic, kind: str, access: Access) -> str:
+    widest = access.width or 0
+    if widest > _ENGINE:
+        return f"by a copy engine, up to {format_bytes(widest // 8)} at once, "
+    found = {one["width"] for one in _sites(report, kind)}
+    return f"of {'up to ' if len(found) > 1 else ''}{widest} bits per thread "
+
+
+def _global_words(report: Traffic) -> str:
+    loads, stores = report.loads, report.stores
+    both = {"load": loads, "store": stores}
+    told = {kind: _about(report, kind, one) for kind, one in both.items() if one.requests}
+    if not told:
+        return "It touches no global memory."
+    if len(told) == 2 and len(set(told.values())) == 1 and loads.width == stores.width:
+        return f"A warp's load {_width(report, 'load', loads)}{told['load']}; so does a store."
+    parts = []
+    for kind, words in told.items():
+        parts.append(f"warp's {kind} {_width(report, kind, both[kind])}{words}")
+    return f"A {'; a '.join(parts)}."
+
+
+def _shared_words(report: Traffic) -> str | None:
+    ways, blocks = report.shared.bank_ways, math.prod(report.grid)
+    if not report.shared.requests:
+        return None
+    bytes_used = format_bytes(report.shared_bytes)
+    words = [f"It keeps {bytes_used} per block in shared memory"] if report.shared_bytes else []
+    words = words or ["It uses shared memory"]
+    if report.barriers:
+        words.append(f"passes {_plural(report.barriers / blocks, 'barrier')} per block")
+    if ways is not None and ways > 1 + _ALIKE:
+        words.append(
+            f"pays {_figure(ways)} passes through the banks for one, in the worst line: bank "
+            "conflicts"
+        )
+    elif ways is not None:
+        words.append("has no bank conflicts")
+    return f"{_listed(words)}."
+
+
+def _constant_words(report: Traffic) -> str | None:
+    ways = report.constant.ways
+    if ways is None:
+        return None
+    if ways <= 1 + _ALIKE:
+        return "Its reads of constant memory are broadcasts, one address for all lanes."
+    return f"Its lanes read {_figure(ways)} addresses of constant memory at once, one by one."
+
+
+def _changes(counted: _Counted, under: _Counted) -> str:
+    """What this rung does otherwise than the one that it follows, per byte of the job."""
+    report, below = counted.report, under.report
+    assert report is not None and below is not None
+    scale = under.work / max(1, counted.work)
+    words = []
+    if below.bytes_moved and report.bytes_moved:
+        times = report.bytes_moved / below.bytes_moved * scale
+        alike = abs(times - 1) <= _ALIKE
+        words.append(
+            f"it moves {'' if alike else _figure(times) + ' times '}as many bytes of global memory"
+        )
+    times = report.requests / below.requests * scale
+    if abs(times - 1) > _ALIKE:
+        words.append(f"takes {_figure(times)} times the instructions that touch memory")
+    widths = [max(one.loads.width or 0, one.stores.width or 0) for one in (below, report)]
+    if widths[0] != widths[1] and all(widths) and max(widths) <= _ENGINE:
+        words.append(f"has accesses of {widths[1]} bits for {widths[0]}")
+    ways = [one.shared.bank_ways for one in (below, report)]
+    if None not in ways and abs(ways[1] / ways[0] - 1) > _ALIKE:
+        words.append(f"has {_figure(ways[1])} bank ways for {_figure(ways[0])}")
+    elif ways[0] is None and ways[1] is not None:
+        words.append("goes through shared memory")
+    elif ways[0] is not None and ways[1] is None:
+        words.append("does without shared memory")
+    spread = [one.constant.ways for one in (below, report)]
+    if None not in spread and spread[0] != spread[1]:
+        words.append(
+            f"reads {_figure(spread[1])} addresses of constant memory for {_figure(spread[0])}"
+        )
+    if len(words) == 1 and " times " not in words[0]:
+        return f"Its traffic is that of {below.variant}, which it follows."
+    return f"Against {below.variant}, which it follows, {_listed(words)}."
+
+
+def _figure_words(row: Variant, measured: _Measured) -> str:
+    record = measured.record
+    rate, unit = _rate(record)
+    parameters = ", ".join(f"{k} {v}" for k, v in (record["parameters"] or {}).items())
+    at = f"{size_label(record)}, {record['dtype']}{', ' + parameters if parameters else ''}"
+    cache = "in the L2 as far as it fits" if record["cache"] == "warm" else "not in the L2"
+    words = [f"{_figure(rate)} {unit}"]
+    if record["fraction_of_peak"] is not None and record["tflops"] is not None:
+        words.append(f"{_share(record['fraction_of_peak'])} of the FP32 peak")
+    if measured.bandwidth is not None:
+        words.append(f"{_share(measured.bandwidth)} of the memory's bandwidth")
+    if measured.reference is not None:
+        share = _figure(record["fraction_of_reference"])
+        words.append(f"{share} times what {measured.reference} did in the same run")
+    how = "just now" if measured.live else "measured earlier"
+    text = f"On {measured.where}, {how}, it reached {_listed(words)} ({at}, {cache})."
+    if measured.below is not None:
+        times = measured.below["median_ms"] / record["median_ms"]
+        much = "" if abs(times - 1) <= _ALIKE else f"{_figure(times)} times "
+        text += f" That is {much}as fast as {row.follows}."
+    return text
+
+
+def _reason_words(report: Traffic | None, measured: _Measured) -> str | None:
+    """What the counts say about what is missing to the peak."""
+    shares = [measured.record["fraction_of_peak"], measured.bandwidth]
+    if not any(shares):
+        return None
+    if max(filter(None, shares)) >= _FULL:
+        return "Little is left to gain: that is near to what the device can do."
+    if report is None or not report.bytes_asked:
+        return None
+    wasted = report.bytes_moved / report.bytes_asked
+    ways = report.shared.bank_ways or 1.0
+    told = []
+    if measured.record["flops"] is None and wasted > 1.1:
+        told.append(
+            f"the sectors: {_figure(wasted)} times the bytes asked for, so far as no cache has them"
+        )
+    if ways > 1.1:
+        told.append("the banks of shared memory")
+    if (report.constant.ways or 1) > 1.1:
+        told.append("the constant memory, which serves one address at a time")
+    if told:
+        return f"What is missing to the peak is to be looked for in {_listed(told)}."
+    return (
+        "Neither sectors nor banks explain what is missing to the peak: it is to be looked for in "
+        "latency, in the instructions, or in arithmetic, which the simulator does not know."
+    )
+
+
+def _next_words(row: Variant) -> str | None:
+    heirs = [one for one in variants(row.family) if one.follows == row.name]
+    if not heirs:
+        return None
+    told = "; ".join(f"{one.name} ({one.doc})" for one in heirs)
+    return f"Next on the ladder: {told}."
+
+
+class Explanation:
+    """One kernel, explained; made by :func:`explain`. Printed, it is a table and a paragraph.
+
+    Attributes
+    ----------
+    variant : Variant
+        Which kernel.
+    traffic : Traffic or None
+        What the simulator counted; None where it cannot run the kernel.
+    traffic_reason : str or None
+        Why not.
+    traffic_where : str or None
+        The shape and the dtype that were simulated.
+    record : dict or None
+        What was measured, a record of a benchmark; None if nothing was.
+    origin : str or None
+        Where and when: device, date and commit.
+    live : bool
+        Whether that was now.
+    paragraph : str
+        The words.
+    """
+
+    def __init__(
+        self,
+        variant: Variant,
+        counted: _Counted,
+        below: _Counted | None,
+        measured: _Measured | None,
+        missing: str,
+    ) -> None:
+        report = counted.report
+        self.variant = variant
+        self.traffic = report
+        self.traffic_reason = counted.reason
+        self.traffic_where = counted.where
+        self.record = measured.record if measured else None
+        self.origin = measured.where if measured else None
+        self.live = bool(measured and measured.live)
+        said: list[str | None] = [f"{variant}: {variant.doc}."]
+        if report is not None and report.requests:
+            said += [_global_words(report), _shared_words(report), _constant_words(report)]
+            if below is not None and below.report is not None and below.report.requests:
+                said.append(_changes(counted, below))
+        elif report is not None:
+            said.append("The simulator has nothing to count: it has no kernel of its own.")
+        else:
+            said.append(f"The simulator counted nothing: {counted.reason}.")
+        if measured is not None:
+            said += [_figure_words(variant, measured), _reason_words(report, measured)]
+        else:
+            said.append(missing)
+        said.append(_next_words(variant))
+        self.paragraph = " ".join(filter(None, said))
+
+    def _cells(self) -> list[tuple[str, str]]:
+        cells = [("idea", self.variant.doc)]
+        if self.variant.follows:
+            cells.append(("follows", self.variant.follows))
+        if self.variant.requires:
+            cells.append(("needs", self.variant.requires))
+        if self.record is not None:
+            rate, unit = _rate(self.record)
+            label = "measured now" if self.live else "measured"
+            cells.append((label, f"{rate:.4g} {unit}, {size_label(self.record)}; {self.origin}"))
+            share = self.record["fraction_of_peak"]
+            cells += [("of its peak", _share(share))] if share is not None else []
+        if self.traffic is not None and self.traffic.requests:
+            cells.append(("simulated", self.traffic_where or ""))
+            for kind in ("loads", "stores"):
+                access: Access = getattr(self.traffic, kind)
+                if access.requests:
+                    text = (
+                        f"{access.width} bits, {_figure(access.sectors_per_request or 0)} sectors "
+                        f"per request, efficiency {_share(access.efficiency or 0)}"
+                    )
+                    cells.append((kind, text))
+            ways = self.traffic.shared.bank_ways
+            cells += [("bank ways", _figure(ways))] if ways is not None else []
+        return cells
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dict that JSON can hold."""
+        return {
+            "family": self.variant.family,
+            "variant": self.variant.name,
+            "doc": self.variant.doc,
+            "follows": self.variant.follows,
+            "requires": self.variant.requires,
+            "record": self.record,
+            "origin": self.origin,
+            "live": self.live,
+            "traffic": self.traffic.to_dict() if self.traffic else None,
+            "traffic_reason": self.traffic_reason,
+            "traffic_where": self.traffic_where,
+            "paragraph": self.paragraph,
+        }
+
+    def _repr_markdown_(self) -> str:
+        rows = "\n".join(f"| {name} | {text} |" for name, text in self._cells())
+        return f"**{self.variant}**\n\n| | |\n| --- | --- |\n{rows}\n\n{self.paragraph}\n"
+
+    def __repr__(self) -> str:
+        return f"<gpumem explanation of {self.variant}>"
+
+    def __str__(self) -> str:
+        import textwrap
+
+        cells = self._cells()
+        room = 98 - max(len(name) for name, _ in cells)
+        lines = []
+        for name, text in cells:
+            head, *more = textwrap.wrap(text, room, break_on_hyphens=False)
+            lines += [(name, head), *(("", one) for one in more)]
+        table = format_table(lines[0], lines[1:], left=2)
+        words = textwrap.fill(self.paragraph, 100, break_on_hyphens=False)
+        return f"{self.variant}\n\n{table}\n\n{words}"
+
+
+def explain(
+    family: str,
+    variant: str | Variant,
+    shape: int | tuple[int, ...] | None = None,
+    results: BenchResult | str | os.PathLike[str] | None = None,
+    *,
+    live: bool = False,
+) -> Explanation:
+    """Say in words what a kernel does to memory, and what that is worth.
+
+    Parameters
+    ----------
+    family : str
+        Such as "transpose".
+    variant : str or Variant
+        Such as "tile".
+    shape : int or tuple of int, optional
+        Of the figure, and of the simulation unless it is too large for that. By default, the
+        largest that was measured, and the one by which :func:`gpumem.traffic` tells the family.
+    results : BenchResult, str or path, optional
+        Where to look for figures; by default, in what is shipped (:mod:`gpumem.results`).
+    live : bool
+        Measure now, the variant and the one that it follows; needs a GPU.
+
+    Returns
+    -------
+    Explanation
+        ``print`` it, or let a notebook show it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family, variant or result, or the variant does not take that shape.
+    UnavailableError
+        If `live` is asked for where there is no GPU, or the variant is not available on it.
+
+    Notes
+    -----
+    Requests, sectors and passes are counted on the simulator; times are measured, on the machine
+    that the text names. What one says about the other is a rule of thumb: sectors or bank conflicts
+    are named where there are more than the data need, and nothing is said to be the cause that
+    was not counted.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> print(gm.explain("transpose", "tile"))  # doctest: +SKIP
+    """
+    row = find(family, resolve(family, variant))
+    itemsize = oracle.dtype_for(family).itemsize
+    side = None if shape is None else check_shape(shape, itemsize)
+    if live:
+        _core.backend("cuda")
+        reason = row.reason_on("cuda")
+        if reason:
+            raise _core.UnavailableError(f"{row}: {reason}")
+        names = [row.name, *([row.follows] if row.follows else [])]
+        dtype = oracle.told_dtype(row)
+        where: dict[str, Any] = {"shapes": [side]} if side else {"sizes": "64M"}
+        found = bench(row.family, names, dtype=dtype, backend="cuda", **where)
+    elif results is None:
+        found = shipped.for_family(row.family)
+    else:
+        found = results if isinstance(results, BenchResult) else shipped.load(results)
+    counted = _count(row, side)
+    below = None
+    if row.follows is not None and counted.report is not None:
+        try:
+            below = _count(find(row.family, row.follows), side)
+        except ValueError:  # it does not take this shape
+            below = None
+    missing = "No time of it is shipped with gpumem, and none was measured now."
+    if side is not None or results is not None or live:
+        at = f" at {'x'.join(map(str, side))}" if side is not None else ""
+        reasons = [r["reason"] for r in found.filter(variant=row.name).records if r["reason"]]
+        why = f": {reasons[0]}" if reasons else ""
+        missing = f"No time of it is among the results{at}{why}."
+    return Explanation(row, counted, below, _measured(found, row, side, live), missing)

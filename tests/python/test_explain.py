@@ -1,0 +1,199 @@
+"""Kernels in words: every variant has some, and they follow from the counts and the figures."""
+
+import json
+import re
+import sys
+
+import pytest
+
+import gpumem as gm
+from gpumem import cli
+from gpumem.bench_result import FIELDS, BenchResult
+
+DEVICE = {"name": "a device", "bandwidth_gbps": 4000.0}
+ODD = re.compile(r"\b(nan|None|inf|\d+e[+-]?\d\d)\b|\(\)|\{|\}|\.\.|:\.", re.ASCII)
+
+
+def record(family, variant, gbps, **more):
+    one = dict.fromkeys(FIELDS) | {
+        "family": family,
+        "variant": variant,
+        "shape": [8192, 8192],
+        "dtype": "float32",
+        "cache": "cold",
+        "parameters": {},
+        "bytes": 2**29,
+        "gbps": gbps,
+        "median_ms": 2**29 / gbps / 1e6,
+        "fraction_of_peak": gbps / 4000,
+        "fraction_of_reference": gbps / 3600,
+    }
+    return one | more
+
+
+def result(*records):
+    told = {"device": DEVICE, "date": "2030-01-02T03:04", "commit": "0123456789abcdef"}
+    return BenchResult(list(records), told)
+
+
+@pytest.mark.parametrize("variant", gm.variants(), ids=str)
+def test_every_variant_is_explained(variant):
+    found = gm.explain(variant.family, variant)
+    for text in (str(found), found.paragraph, found._repr_markdown_()):
+        assert str(variant) in text and variant.doc in " ".join(text.split())
+        assert not ODD.search(text), text
+    assert "  " not in found.paragraph
+    assert max(map(len, str(found).splitlines())) <= 100
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert told["paragraph"] == found.paragraph
+    timed = gm.results.for_family(variant.family).filter(
+        family=variant.family, variant=variant.name, median_ms=lambda ms: ms is not None
+    )
+    assert (found.record is None) == (not timed.records)
+    if found.record is None:
+        assert "No time of it is shipped" in found.paragraph and found.origin is None
+    else:
+        assert found.origin in found.paragraph and "measured earlier" in found.paragraph
+        assert found.origin.startswith("NVIDIA H200, 20") and "commit" in found.origin
+    if variant.reason_on("sim"):
+        assert found.traffic is None and variant.reason_on("sim") in found.paragraph
+    else:
+        assert found.traffic.variant == variant.name
+
+
+def paragraph(family, variant, *records, **options):
+    return gm.explain(family, variant, results=result(*records), **options).paragraph
+
+
+def test_the_words_follow_from_the_counts():
+    tile = paragraph("transpose", "tile")
+    assert "touches 4 sectors of 32 bytes, all of whose bytes it asks for; so does a store" in tile
+    assert "pays 32 passes through the banks for one" in tile
+    assert "moves 0.222 times as many bytes of global memory" in tile  # 4 + 4 for 32 + 4
+    assert "Next on the ladder: tile_padded (one spare column" in tile
+    assert "no bank conflicts" in paragraph("transpose", "tile_swizzled")
+    assert "has 1 bank ways for 32" in paragraph("transpose", "tile_padded")
+    naive = paragraph("transpose", "naive_row")
+    assert "32 sectors of 32 bytes where 4 would hold what it asks for: 12.5 %" in naive
+    vec4 = paragraph("copy", "vec4")
+    assert "of 128 bits per thread" in vec4 and "accesses of 128 bits for 64" in vec4
+    assert "takes 0.5 times the instructions" in vec4
+    assert "Its traffic is that of vec4, which it follows." in paragraph("copy", "struct16")
+    assert "by a copy engine, up to 4 KiB at once" in paragraph("copy", "bulk")
+    assert "are broadcasts" in paragraph("polynomial", "constant")
+    assert "reads 32 addresses of constant memory for 1" in paragraph(
+        "polynomial", "constant_divergent"
+    )
+    assert "1 sector of 32 bytes, no fewer can be" in paragraph("static_value", "symbol")
+    assert "moves 0.333 times as many bytes" in paragraph("sgemm", "smem", shape=(128, 128, 128))
+
+
+def test_the_words_follow_from_the_figures():
+    below = record("transpose", "naive_col", 1000.0)
+    slow = paragraph("transpose", "tile", record("transpose", "tile", 2000.0), below)
+    assert "On a device, 2030-01-02, commit 0123456789, measured earlier, it reached 2000" in slow
+    assert "50 % of the memory's bandwidth and 0.556 times what copy-memcpy did" in slow
+    assert "That is 2 times as fast as naive_col." in slow
+    assert "to be looked for in the banks of shared memory" in slow
+    fast = paragraph("transpose", "tile", record("transpose", "tile", 3500.0))
+    assert (
+        "Little is left to gain" in fast and "looked for" not in fast and "as fast as" not in fast
+    )
+    naive = paragraph("transpose", "naive_row", record("transpose", "naive_row", 500.0))
+    assert "in the sectors: 4.5 times the bytes asked for" in naive
+    padded = paragraph("transpose", "tile_padded", record("transpose", "tile_padded", 500.0))
+    assert "Neither sectors nor banks explain" in padded
+    alike = paragraph("transpose", "tile", record("transpose", "tile", 1010.0), below)
+    assert "That is as fast as naive_col." in alike
+    flops = {"tflops": 6.0, "flops": 10**9, "fraction_of_peak": 0.1}
+    bound = paragraph("polynomial", "global", record("polynomial", "global", 3900.0, **flops))
+    assert "6 TFLOP/s, 10 % of the FP32 peak, 97.5 % of the memory's bandwidth" in bound
+    assert "Little is left to gain" in bound
+
+
+def test_the_largest_and_the_best_figure_is_told():
+    small = record("prefetch_sum", "l2", 3000.0, bytes=2**20)
+    warm = record("prefetch_sum", "l2", 3900.0, cache="warm")
+    near = record("prefetch_sum", "l2", 1000.0, parameters={"work": 1, "distance": 2})
+    far = record("prefetch_sum", "l2", 1500.0, parameters={"work": 1, "distance": 9})
+    base = record("prefetch_sum", "baseline", 1200.0, parameters={"work": 1})
+    other = record("prefetch_sum", "baseline", 700.0, parameters={"work": 2})
+    found = gm.explain("prefetch_sum", "l2", results=result(small, near, far, warm, base, other))
+    assert found.record == far
+    assert "work 1, distance 9, not in the L2" in found.paragraph
+    assert "1.25 times as fast as baseline" in found.paragraph
+    found = gm.explain("prefetch_sum", "l2", results=result(warm))
+    assert "in the L2 as far as it fits" in found.paragraph
+
+
+def test_a_shape():
+    there = gm.explain("transpose", "tile", shape=(4096, 4096))
+    assert there.record["shape"] == [4096, 4096] and there.traffic_where == "1024x1024 float32"
+    small = gm.explain("transpose", "tile", shape=(64, 96))
+    assert small.traffic_where == "64x96 float32" and small.record is None
+    assert "No time of it is among the results at 64x96." in small.paragraph
+    refused = record("transpose", "tile", 1.0, median_ms=None, reason="needs a GPU")
+    assert "among the results: needs a GPU." in paragraph("transpose", "tile", refused)
+    assert gm.explain("copy", "vec4", 2**20).record["shape"] == [2**20]
+    assert gm.explain("copy", "vec4", 0).traffic.requests == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        (("nope", "tile"), ValueError, "nope"),
+        (("transpose", "nope"), ValueError, "nope.*tile_padded"),
+        (("transpose", "auto"), ValueError, "auto"),
+        (("transpose", "tile", (5,)), ValueError, "dimension|shape"),
+        (("transpose", "tile", (-5, 3)), ValueError, "negative"),
+        (("transpose", "tile", None, "no-such"), ValueError, "no-such"),
+    ],
+)
+def test_refusals(arguments, error, words):
+    with pytest.raises(error, match=words):
+        gm.explain(*arguments)
+
+
+def test_live_needs_a_gpu_and_says_so(monkeypatch):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+    if not gm.info()["backends"]["cuda"]["available"]:
+        with pytest.raises(gm.UnavailableError):
+            gm.explain("copy", "vec4", live=True)
+
+
+def test_a_live_figure_is_labelled(monkeypatch):
+    module = sys.modules["gpumem.explain"]
+    asked = []
+
+    def measured(family, names, **options):
+        asked.append((family, names, options))
+        return result(record("copy", "vec4", 3000.0), record("copy", "vec2", 1500.0))
+
+    monkeypatch.setattr(module, "bench", measured)
+    monkeypatch.setattr(module._core, "backend", lambda name=None: "cuda", raising=True)
+    monkeypatch.setattr(gm.Variant, "reason_on", lambda *_: None)
+    found = gm.explain("copy", "vec4", live=True)
+    assert found.live and "just now, it reached 3000 GB/s" in found.paragraph
+    assert "2 times as fast as vec2" in found.paragraph and "measured now" in str(found)
+    assert asked[0][1] == ["vec4", "vec2"] and asked[0][2]["backend"] == "cuda"
+
+
+@pytest.mark.gpu
+def test_a_gpu_explains_itself():
+    found = gm.explain("copy", "vec4", 2**24, live=True)
+    assert found.live and found.record["gbps"] > 0 and "just now" in found.paragraph
+
+
+def test_the_command_line_explains(tmp_path, capsys):
+    assert cli.main(["explain", "transpose", "tile"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("transpose-tile") and "bank ways" in out
+    file = tmp_path / "r.json"
+    result(record("transpose", "tile", 1234.0)).to_json(file)
+    words = ["explain", "transpose", "tile", "--results", str(file)]
+    assert cli.main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["record"]["gbps"] == 1234
+    for wrong in ([*words, "--live"], words[:2], [*words[:2], "nope"], [*words, "--shape", "x"]):
+        assert cli.main(wrong) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.startswith("gpumem: ")

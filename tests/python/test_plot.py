@@ -1,0 +1,329 @@
+"""Pictures of benchmarks: what is in them, that it can be read, and that nothing overlaps."""
+
+import itertools
+
+import matplotlib
+import pytest
+from matplotlib import pyplot
+
+import gpumem as gm
+from gpumem import cli, plot_results
+from gpumem.bench_result import FIELDS, BenchResult
+
+matplotlib.use("Agg")
+
+DEVICE = {
+    "name": "a device",
+    "l2_bytes": 2**20,
+    "bandwidth_gbps": 4000.0,
+    "fp32_tflops": 60.0,
+}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    pyplot.close("all")
+
+
+def record(family, variant, gbps, nbytes=2**30, shape=None, flops=None, **more):
+    ms = nbytes / gbps / 1e6
+    return (
+        dict.fromkeys(FIELDS)
+        | {
+            "family": family,
+            "variant": variant,
+            "shape": list(shape or (nbytes // 8,)),
+            "dtype": "float32",
+            "cache": "cold",
+            "parameters": {},
+            "bytes": nbytes,
+            "flops": flops,
+            "gbps": gbps,
+            "tflops": flops and flops / ms / 1e9,
+            "median_ms": ms,
+            "p20_ms": 0.9 * ms,
+            "p80_ms": 1.25 * ms,
+        }
+        | more
+    )
+
+
+def result(*records, device=DEVICE):
+    return BenchResult(
+        list(records), {"device": device, "date": "2030-01-02", "commit": "0123456789abc"}
+    )
+
+
+def product(variant, tflops, n=1024, **more):
+    flops, nbytes = 2 * n**3, 12 * n * n
+    gbps = nbytes / (flops / tflops / 1e9) / 1e6
+    return record("sgemm", variant, gbps, nbytes, (n, n, n), flops, **more)
+
+
+SGEMM = {
+    "naive": 1.0,
+    "vec4": 3.8,
+    "thread_tile": 7.2,
+    "smem": 30.3,
+    "smem_transposed": 40.9,
+    "hide_smem_latency": 41.8,
+    "hide_global_latency": 46.0,
+    "warp_tile": 51.3,
+    "tf32x3": 110.0,
+    "cublas": 50.9,
+}
+
+
+def products():
+    return result(*(product(name, rate) for name, rate in SGEMM.items()), product("auto", 46.0))
+
+
+def transfers():
+    return result(
+        *(
+            record(
+                "transfer", "copy", rate * size / (size + 2**20), size,
+                parameters={"kind": kind, "direction": direction},
+            )
+            for direction in ("to_device", "to_host")
+            for kind, rate in (("pageable", 9), ("pinned", 55), ("write_combined", 55.2))
+            for size in (2**p for p in range(12, 31))
+        )
+    )  # fmt: skip
+
+
+def pictures():
+    for name in gm.results.names():
+        shipped = gm.results.load(name)
+        family = next(one["family"] for one in shipped.records if one["median_ms"])
+        if family == "prefetch_sum":
+            yield name, shipped, "map", {}
+            yield name, shipped, "distance", {"work": [1, 2], "warps": [4.0]}
+            continue
+        if len({one["bytes"] for one in shipped.records}) > 1:
+            yield name, shipped, "size", {}
+        yield name, shipped, "ladder", {}
+        if any(one["tflops"] for one in shipped.records):
+            yield name, shipped, "roofline", {}
+    yield "sgemm", products(), "roofline", {}
+    yield "sgemm", products(), "ladder", {}
+    yield "transfer", transfers(), "transfer", {}
+
+
+PICTURES = {f"{name}-{kind}": (shown, kind, opts) for name, shown, kind, opts in pictures()}
+
+
+@pytest.fixture(params=PICTURES, scope="module")
+def picture(request):
+    """A result, the kind of its picture, and that, laid out."""
+    shown, kind, options = PICTURES[request.param]
+    figure = shown.plot(kind, **options)
+    figure.draw_without_rendering()
+    return shown, kind, figure
+
+
+def boxes(figure):
+    """All texts but those in cells, each with its box."""
+    renderer = figure._get_renderer()
+    texts = [*figure.texts, *(one for legend in figure.legends for one in legend.get_texts())]
+    for ax in figure.axes:
+        texts += [text for text in ax.texts if text.get_gid()]
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            if axis.get_visible():
+                texts += [axis.label, *(label for t in ticks for label in (t.label1, t.label2))]
+        texts.append(ax.title)
+    return [
+        (text.get_text(), text.get_window_extent(renderer))
+        for text in texts
+        if text.get_text() and text.get_visible()
+    ]
+
+
+def test_no_label_covers_another(picture):
+    figure = picture[2]
+    found, whole = boxes(figure), figure.bbox
+    assert len(found) > 8
+    for (one, box), (other, beside) in itertools.combinations(found, 2):
+        # Two lines of text may touch.
+        assert not box.expanded(0.98, 0.85).overlaps(beside), (one, other)
+    for text, box in found:
+        assert whole.x0 - 1 <= box.x0 and box.x1 <= whole.x1 + 1, text
+        assert whole.y0 - 1 <= box.y0 and box.y1 <= whole.y1 + 1, text
+
+
+def test_labels_keep_clear_of_the_roofs(picture):
+    _, kind, figure = picture
+    if kind == "roofline":
+        (ax,) = figure.axes
+        renderer = figure._get_renderer()
+        labels = [text for text in ax.texts if text.get_gid() == "label"]
+        for label in labels:
+            box = label.get_window_extent(renderer)
+            for line in ax.lines:
+                if line.get_gid() == "roof":
+                    assert (
+                        not line.get_path()
+                        .transformed(ax.transData)
+                        .intersects_bbox(box, filled=False)
+                    ), label.get_text()
+
+
+def test_a_banner_says_which_device(picture):
+    title = picture[2].get_suptitle()
+    told = picture[0].provenance
+    assert told["device"]["name"] in title and told["commit"][:10] in title
+    assert told["date"][:10] in title
+
+
+def test_lines_are_told_apart_without_color(picture):
+    for ax in picture[2].axes:
+        lines = [line for line in ax.lines if line.get_gid() == "line"]
+        looks = [(line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
+        assert len(set(looks)) == len(lines)
+
+
+def test_bandwidth_against_size():
+    sizes = [2**p for p in range(13, 31)]
+    rates = {"scalar": 1000, "vec4": 3000, "auto": 3100, "memcpy": 2900}
+    shown = result(*(record("copy", name, r, size) for name, r in rates.items() for size in sizes))
+    (ax,) = shown.plot("size").axes
+    drawn = {line.get_label(): line for line in ax.lines if line.get_gid() == "line"}
+    assert list(drawn) == ["scalar", "vec4", "memcpy", "auto"]
+    assert list(drawn["vec4"].get_xdata()) == sizes
+    assert set(drawn["vec4"].get_ydata()) == {3000}
+    assert ax.get_xscale() == "log" and "8 KiB" in {t.get_text() for t in ax.get_xticklabels()}
+    assert [line.get_ydata()[0] for line in ax.lines if line.get_gid() == "peak"] == [4000]
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "l2"] == [2**20]
+    band = ax.collections[1].get_paths()[0].vertices[:, 1]
+    assert band.min() == pytest.approx(3000 / 1.25) and band.max() == pytest.approx(3000 / 0.9)
+    assert {text.get_text() for text in ax.texts} == {"theoretical peak, 4000", "L2, 1 MiB"}
+    few = shown.plot("size", variants=["vec4", "scalar"]).axes[0]
+    assert [line.get_label() for line in few.lines[:2]] == ["vec4", "scalar"]
+
+
+def test_many_variants_are_the_fastest():
+    names = [v.name for v in gm.variants("transpose")]
+    shown = result(
+        *(
+            record("transpose", name, 100 + i, 8 * side * side, (side, side))
+            for i, name in enumerate([*names, "auto"])
+            for side in (64, 128)
+        ),
+        *(record("copy", "memcpy", 50, 8 * side * side, (side, side)) for side in (64, 128)),
+        record("transpose", "auto", 9.0, 8 * 5 * 99, (5, 99)),  # not square
+    )
+    lines = [one for one in shown.plot("size").axes[0].lines if one.get_gid() == "line"]
+    assert [line.get_label() for line in lines] == [*names[-8:], "auto", "copy-memcpy"]
+    assert all(len(line.get_xdata()) == 2 for line in lines)
+
+
+def test_a_ladder_of_bars():
+    shown = result(
+        *(record("copy", name, rate) for name, rate in (("vec4", 3000.0), ("scalar", 1000.0))),
+        record("copy", "memcpy", 2000.0),
+        record("copy", "auto", 3000.0),
+        record("copy", "torch", 500.0),
+        record("copy", "scalar", 10.0, 2**13),
+    )
+    ax, beside = shown.plot("ladder").axes
+    names = [tick.get_text() for tick in ax.get_yticklabels()]
+    assert names == ["scalar", "vec4", "auto", "torch"]
+    assert [bar.get_width() for bar in ax.patches] == [1000, 3000, 3000, 500]
+    assert [bool(bar.get_hatch()) for bar in ax.patches] == [False, False, False, True]
+    cells = [tick.get_text().split() for tick in beside.get_yticklabels()]
+    assert cells == [["1000", "0.500"], ["3000", "1.500"], ["3000", "1.500"], ["500", "0.250"]]
+    assert [line.get_xdata()[0] for line in ax.lines] == [2000]
+    small, _ = shown.plot("ladder", shape=(1024,)).axes
+    assert [tick.get_text() for tick in small.get_yticklabels()] == ["scalar"]
+
+
+def test_a_family_with_another_reference_is_told_in_its_unit():
+    """A copy has no operations: where it is the reference, bytes are what can be compared."""
+    flops = record("polynomial", "global", 1000.0, flops=10**9)
+    ax, _ = result(flops, record("copy", "memcpy", 2000.0)).plot("ladder").axes
+    assert ax.patches[0].get_width() == 1000 and "GB/s" in ax.get_xlabel()
+    ax, _ = products().plot("ladder").axes
+    assert ax.get_xlabel().startswith("TFLOP/s") and ax.patches[0].get_width() == pytest.approx(1)
+
+
+def test_a_roofline():
+    figure = products().plot("roofline")
+    (ax,) = figure.axes
+    points = [line for line in ax.lines if line.get_gid() == "point"]
+    assert len(points) == len(SGEMM)
+    assert [p.get_ydata()[0] for p in points] == pytest.approx(list(SGEMM.values()))
+    where = dict(zip(SGEMM, (p.get_xdata()[0] for p in points), strict=True))
+    # 40 bytes per 32 products of a warp, whose lanes share a; the block's 128 x 128 of smem.
+    assert 0.3 < where["naive"] < 0.5 < 3 < where["vec4"] < 5 < 25 < where["smem"] < 32
+    assert where["cublas"] == pytest.approx(2 * 1024 / 12)
+    assert [p.get_fillstyle() for p in points] == ["full"] * 8 + ["none"] * 2
+    slope, peak = (line for line in ax.lines if line.get_gid() == "roof")
+    assert list(peak.get_ydata()) == [60, 60]
+    for x, y in zip(slope.get_xdata(), slope.get_ydata(), strict=True):
+        assert y == pytest.approx(4 * x)  # TFLOP/s at 4 TB/s
+    labels = [text.get_text() for text in ax.texts if text.get_gid() == "label"]
+    assert sorted(labels) == sorted(SGEMM)
+
+
+def test_transfers():
+    figure = transfers().plot("transfer")
+    assert [ax.get_title() for ax in figure.axes] == ["to device", "to host"]
+    for ax in figure.axes:
+        assert [line.get_label() for line in ax.lines] == ["pageable", "pinned", "write_combined"]
+        assert len(ax.lines[0].get_xdata()) == 19
+    one = transfers().plot("transfer", memory="pinned", direction="to_host")
+    assert len(one.axes) == 1 and len(one.axes[0].lines) == 1
+
+
+def mixed():
+    return result(record("copy", "vec4", 1.0, work=1), record("gather", "any", 1.0))
+
+
+@pytest.mark.parametrize(
+    ("shown", "kind", "options", "error", "words"),
+    [
+        (result(), "size", {}, ValueError, "no times"),
+        (mixed(), "size", {}, ValueError, r"several families.*filter\(family="),
+        (
+            result(*(record("copy", "vec4", 1.0, parameters={"work": w}) for w in (1, 2))),
+            "ladder",
+            {},
+            ValueError,
+            r"several values of work: result\.filter",
+        ),
+        (products(), "size", {"variants": "nope"}, ValueError, "variants 'nope' was not measured"),
+        (products(), "ladder", {"shape": (1, 2)}, ValueError, "shape .1, 2. was not measured"),
+        (products(), "ladder", {"cache": "warm"}, ValueError, "cache 'warm'.*there are: cold"),
+        (products(), "ladder", {"colour": 1}, TypeError, "ladder has no option 'colour'"),
+        (result(record("copy", "vec4", 1.0)), "roofline", {}, ValueError, "has no TFLOP/s"),
+        (result(product("smem", 1.0), device={}), "roofline", {}, ValueError, "device's peaks"),
+        (products(), "transfer", {}, ValueError, "no transfers"),
+        (transfers(), "transfer", {"memory": "x"}, ValueError, "memory 'x' was not measured"),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(shown, kind, options, error, words):
+    with pytest.raises(error, match=words):
+        shown.plot(kind, **options)
+
+
+def test_labels_are_spread():
+    spread = plot_results.spread
+    assert spread([], 1, 0, 10) == []
+    assert spread([1, 5, 9], 1, 0, 10) == [1, 5, 9]
+    assert spread([5, 5, 5], 1, 0, 10) == [4, 5, 6]
+    assert spread([0, 0, 0], 1, 0, 10) == [0, 1, 2]
+    assert spread([10, 10], 2, 0, 10) == [8, 10]
+    assert spread([-5, 20], 1, 0, 10) == [0, 10]
+    crowded = spread([1, 1.2, 2.9, 3, 3.1, 9], 1, 0, 10)
+    assert all(b - a >= 1 - 1e-9 for a, b in itertools.pairwise(crowded))
+    assert crowded[-1] == 9
+
+
+@pytest.mark.parametrize("kind", ["size", "ladder"])
+def test_the_command_line_draws(tmp_path, kind):
+    picture = tmp_path / "r.png"
+    assert cli.main(["plot", "copy-h200", "--kind", kind, "-o", str(picture)]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,358 @@
+"""Results: their forms as JSON, what can be asked of them, and two held against each other."""
+
+import builtins
+import copy
+import json
+import sys
+
+import pytest
+
+import gpumem as gm
+from gpumem import cli, results
+from gpumem.bench_result import FIELDS, BenchResult, origin
+
+DEVICE = {"name": "a device", "multiprocessors": 10, "memory_bytes": 2**30}
+
+
+def record(variant, ms, family="copy", shape=(1024,), noise=0.01, reference=None, **parameters):
+    nbytes = 8 * shape[0]
+    one = dict.fromkeys(FIELDS) | {
+        "family": family,
+        "variant": variant,
+        "ran": variant,
+        "backend": "cuda",
+        "shape": list(shape),
+        "dtype": "float32",
+        "parameters": parameters,
+        "bytes": nbytes,
+        "cache": "cold",
+        "samples": 11,
+    }
+    if ms is not None:
+        one |= {"median_ms": ms, "min_ms": ms, "gbps": nbytes / ms / 1e6}
+        one |= {"p20_ms": ms * (1 - noise / 2), "p80_ms": ms * (1 + noise / 2)}
+        one["fraction_of_reference"] = reference and reference / ms
+    return one
+
+
+def result(*records, **provenance):
+    told = {"device": DEVICE, "date": "2030-01-02T03:04", "commit": "0123456789abcdef"}
+    return BenchResult(list(records), told | provenance)
+
+
+# ---- JSON ---------------------------------------------------------------------------------
+
+
+def near(a, b):
+    """But for the digits beyond the sixth."""
+    return a == pytest.approx(b, rel=1e-5) if isinstance(a, float) else a == b
+
+
+@pytest.mark.parametrize("name", results.names())
+def test_packing_loses_nothing(name):
+    whole = results.load(name)
+    again = BenchResult.from_json(whole.to_json(packed=True))
+    assert again.provenance == whole.provenance
+    for one, other in zip(again.records, whole.records, strict=True):
+        assert set(one) == set(other)
+        assert all(near(one[key], other[key]) for key in one)
+    assert BenchResult.from_json(again.to_json(packed=True)).records == again.records
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 40])
+def test_packing_a_few(number):
+    """Equal ones, different ones, and none at all."""
+    for records in (
+        [record("a", 1.5) for _ in range(number)],
+        [record(f"v{i % 3}", 0.5 + i, shape=(i, 7), work=i // 20) for i in range(number)],
+    ):
+        whole = result(*records)
+        again = BenchResult.from_json(whole.to_json(packed=True))
+        assert again.records == BenchResult.from_json(whole.to_json()).records
+
+
+def test_records_of_a_packed_result_do_not_share_their_parts():
+    packed = result(*(record("a", 1.0 + i, work=1) for i in range(9))).to_json(packed=True)
+    first, second, *_ = BenchResult.from_json(packed).records
+    first["parameters"]["work"] = 2
+    first["shape"].append(3)
+    assert second["parameters"] == {"work": 1} and second["shape"] == [1024]
+
+
+def test_what_older_results_do_not_say_is_none():
+    old = {"family": "copy", "variant": "vec4", "shape": [4], "dtype": "float32", "cache": "cold"}
+    (one,) = BenchResult.from_json(
+        json.dumps({"schema": 1, "provenance": {}, "records": [old]})
+    ).records
+    assert set(one) == set(FIELDS)
+    assert one["parameters"] == {} and one["median_ms"] is None and one["shape"] == [4]
+
+
+GOOD = {"family": "copy", "variant": "vec4", "shape": [4], "dtype": "float32", "cache": "cold"}
+HEAD = {"schema": 2, "provenance": {}, "common": GOOD, "levels": {}, "fields": ["median_ms"]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"schema": 1, "provenance": {}, "records": [7]},
+        {"schema": 1, "provenance": {}, "records": [GOOD | {"shape": 4}]},
+        {"schema": 1, "provenance": {}, "records": [{"family": "copy"}]},
+        {"schema": 1, "provenance": {}, "records": [GOOD | {"median_ms": "fast"}]},
+        {"schema": 1, "provenance": {}, "records": [GOOD | {"parameters": [1]}]},
+        {"schema": 1, "provenance": 5, "records": []},
+        {"schema": 1, "provenance": {}, "records": None},
+        {"schema": 2, "provenance": {}, "records": []},
+        HEAD | {"records": [[1, 2]]},
+        HEAD | {"records": [3]},
+        HEAD | {"levels": {"median_ms": [1.0]}, "records": [[1]]},
+        HEAD | {"levels": {"median_ms": [1.0]}, "records": [[-1]]},
+        HEAD | {"levels": {"median_ms": [1.0]}, "records": [["x"]]},
+    ],
+)
+def test_damaged_results_are_refused(content, tmp_path):
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"r\.json is a damaged benchmark result"):
+        BenchResult.from_json(file)
+    file.write_text("{" + json.dumps(content))
+    with pytest.raises(ValueError, match=r"r\.json is not JSON"):
+        BenchResult.load(file)
+
+
+# ---- what is shipped ----------------------------------------------------------------------
+
+
+def test_what_is_shipped_is_small_and_whole():
+    from pathlib import Path
+
+    files = list(Path(results.__file__).parent.glob("*.json"))
+    assert sorted(file.stem for file in files) == results.names()
+    assert sum(file.stat().st_size for file in files) < 400_000, "tools/ship_result.py packs"
+    for file in files:
+        loaded = results.load(file.stem)
+        told = loaded.provenance
+        assert told["device"]["bandwidth_gbps"] and told["commit"] and told["date"]
+        assert "dirty" not in told["commit"]
+        for one in loaded.records:
+            assert set(FIELDS) <= set(one) and one["backend"] == "cuda"
+            assert (one["median_ms"] is None) == (one["reason"] is not None)
+            if one["median_ms"]:
+                assert 0 < one["min_ms"] <= one["p20_ms"] <= one["median_ms"] <= one["p80_ms"]
+                assert one["gbps"] == pytest.approx(one["bytes"] / one["median_ms"] / 1e6, rel=1e-3)
+
+
+def test_results_are_a_mapping():
+    known = gm.results.names()
+    assert list(gm.results) == known and len(gm.results) == len(known)
+    assert "copy-h200" in gm.results and "nothing" not in gm.results and 7 not in gm.results
+    assert gm.results["copy-h200"].records == BenchResult.load("copy-h200").records
+    with pytest.raises(KeyError, match="copy-h200"):
+        gm.results["nothing"]
+    assert set(gm.results.families()) <= set(gm.families())
+
+
+@pytest.mark.parametrize("family", gm.families())
+def test_results_of_a_family(family):
+    found = gm.results.for_family(family)
+    assert bool(found.records) == (family in gm.results.families())
+    if found.records:
+        assert family in {one["family"] for one in found.records}
+        assert found.provenance["device"]["name"]
+    with pytest.raises(ValueError, match="nope"):
+        gm.results.for_family("nope")
+
+
+def test_merged_results_say_whose_each_record_is():
+    one, other = result(record("a", 1.0)), result(record("b", 2.0), commit="fedcba9876543210")
+    assert BenchResult.merge({"one": one}) is one
+    both = BenchResult.merge({"one": one, "other": other})
+    assert [r["source"] for r in both.records] == ["one", "other"]
+    assert both.provenance["device"] == DEVICE and "commit" not in both.provenance
+    assert origin(both.provenance) == "a device, 2030-01-02, commits 0123456789, fedcba9876"
+    assert origin(one.provenance) == "a device, 2030-01-02, commit 0123456789"
+    assert BenchResult.merge({}).records == [] and origin({}) == "no device"
+
+
+# ---- asking -------------------------------------------------------------------------------
+
+
+def test_filter():
+    r = result(
+        record("a", 1.0, work=1, distance=2),
+        record("a", 2.0, work=2, distance=4),
+        record("b", 3.0, shape=(7, 9), work=2),
+    )
+
+    def times(**conditions):
+        found = r.filter(**conditions)
+        assert found.provenance is r.provenance
+        return [one["median_ms"] for one in found.records]
+
+    assert times() == [1, 2, 3] and times(variant="a") == [1, 2]
+    assert times(shape=(7, 9)) == [3] and times(shape=[(7, 9), (1024,)]) == [1, 2, 3]
+    assert times(work=2) == [2, 3] and times(work=2, variant="a") == [2]
+    assert times(distance=range(1, 4)) == [1]  # b has none
+    assert times(median_ms=lambda ms: ms > 1.5) == [2, 3]
+    assert times(variant={"c"}) == []
+    with pytest.raises(TypeError, match=r"no record has 'height'; they have: family, variant"):
+        r.filter(height=3)
+
+
+def test_pandas():
+    pandas = pytest.importorskip("pandas")
+    table = result(record("a", 1.0, work=1), record("b", 2.0, cache="odd")).to_pandas()
+    assert isinstance(table, pandas.DataFrame)
+    assert list(table["median_ms"]) == [1.0, 2.0] and table["work"][0] == 1
+    assert table["shape"][0] == (1024,) and table["cache_parameter"][1] == "odd"
+    assert table.attrs["provenance"]["device"] == DEVICE
+    assert "median_ms" in result().to_pandas()
+
+
+def test_without_pandas_the_extra_is_named(monkeypatch):
+    real = builtins.__import__
+
+    def refuse(name, *rest, **more):
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *rest, **more)
+
+    monkeypatch.delitem(sys.modules, "pandas", raising=False)
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"pip install gpumem\[pandas\]"):
+        result().to_pandas()
+
+
+# ---- comparing ----------------------------------------------------------------------------
+
+
+def verdicts(before, after, **options):
+    found = gm.compare(before, after, **options)
+    return {row.variant: row.verdict for row in found.rows}
+
+
+def test_verdicts():
+    before = result(
+        record("scalar", 1.0),
+        record("vec2", 1.0),
+        record("vec4", 1.0),
+        record("bulk", 1.0, noise=0.2),
+        record("strided", 1.0),
+        record("auto", None),
+    )
+    after = result(
+        record("scalar", 1.02),
+        record("vec2", 1.1),
+        record("vec4", 0.9),
+        record("bulk", 1.15, noise=0.2),
+        record("struct16", 1.0),
+        record("auto", None),
+    )
+    assert verdicts(before, after) == {
+        "scalar": "same",
+        "vec2": "slower",
+        "vec4": "faster",
+        "bulk": "same",  # as noisy as that
+        "strided": "only before",
+        "struct16": "only after",
+    }
+    assert verdicts(before, after, threshold=0.0)["scalar"] == "slower"
+    assert verdicts(before, after, threshold=0.5)["vec2"] == "same"
+    found = before.compare(after)
+    assert [row.variant for row in found.regressions] == ["vec2"]
+    assert found.regressions[0].ratio == pytest.approx(1.1)
+    told = found.to_dict()
+    assert json.loads(found.to_json()) == told
+    assert told["counts"]["slower"] == told["regressions"] == 1
+    text = str(found)
+    assert "a device, 2030-01-02, commit 0123456789" in text and "copy-vec2" in text
+    assert "1.100" in text and "only before:\n  copy-strided (4 KiB float32 cold)" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_time_that_is_gone_has_its_reason():
+    gone = record("vec4", None) | {"reason": "wrong result: 3 of 4 elements differ"}
+    unavailable = record("bulk", None) | {"reason": "needs compute capability 9.0"}
+    before = result(record("vec4", 1.0), record("bulk", 1.0))
+    found = before.compare(result(gone, unavailable))
+    assert [row.verdict for row in found.rows] == ["only before"] * 2
+    assert [row.variant for row in found.regressions] == ["vec4"]
+    assert "copy-vec4: wrong result: 3 of 4" in str(found)
+    assert not result(gone).compare(before).regressions
+
+
+def test_drift_is_told_from_a_regression():
+    """All 10 % slower with the reference: the clocks. 10 % slower beside a steady one: the code."""
+    before = result(record("vec4", 1.0, reference=2.0), record("memcpy", 2.0, reference=2.0))
+    drifted = result(record("vec4", 1.1, reference=2.2), record("memcpy", 2.2, reference=2.2))
+    slower = result(record("vec4", 1.1, reference=2.0), record("memcpy", 2.0, reference=2.0))
+    hidden = result(record("vec4", 1.0, reference=1.8), record("memcpy", 1.8, reference=1.8))
+    assert verdicts(before, drifted) == {"vec4": "drift", "memcpy": "slower"}
+    found = before.compare(drifted)
+    assert not found.regressions and "copy-memcpy *" in str(found) and "not gpumem's" in str(found)
+    assert [row.variant for row in before.compare(slower).regressions] == ["vec4"]
+    assert verdicts(before, hidden) == {"vec4": "drift", "memcpy": "faster"}
+    assert verdicts(drifted, before)["vec4"] == "drift"
+
+
+def test_a_reference_of_ours_can_be_a_regression():
+    before = result(record("baseline", 1.0, "prefetch_sum", reference=1.0))
+    after = result(record("baseline", 1.2, "prefetch_sum", reference=1.2))
+    (row,) = before.compare(after).regressions
+    assert row.ours and row.reference_ratio is None
+
+
+def test_what_was_measured_twice_counts_once():
+    """The middle one, and the noise of all."""
+    before = result(*(record("memcpy", ms) for ms in (1.0, 1.3, 1.1)))
+    (row,) = before.compare(result(record("memcpy", 1.2))).rows
+    assert row.before_ms == 1.1 and row.before_noise > 0.2 and row.verdict == "same"
+
+
+def test_other_machines_are_warned_of():
+    device = DEVICE | {"name": "another", "multiprocessors": 12}
+    found = result(record("a", 1.0)).compare(result(record("a", 1.0), device=device, driver="2"))
+    assert "another device: a device before, another after" in found.warnings
+    assert "another driver: None before, 2 after" in found.warnings
+    assert "warning: another multiprocessors: 10 before, 12 after" in str(found)
+    slowed = copy.deepcopy(result(record("a", 1.0)))
+    slowed.records[0]["throttled"] = ["thermal"]
+    assert "held down in 1 of the records" in slowed.compare(slowed).warnings[0]
+
+
+@pytest.mark.parametrize("threshold", [-0.1, float("nan"), float("inf"), "3 %", True])
+def test_a_threshold_is_a_share(threshold):
+    with pytest.raises(ValueError, match="threshold"):
+        gm.compare(result(), result(), threshold)
+
+
+def test_nothing_in_common():
+    text = str(result().compare(result()))
+    assert "0 compared: nothing in common" in text
+
+
+def test_the_command_line_compares(tmp_path, capsys):
+    before, after = tmp_path / "before.json", tmp_path / "after.json"
+    result(record("vec4", 1.0), record("vec2", 1.0)).to_json(before)
+    result(record("vec4", 1.1), record("vec2", 1.0)).to_json(after)
+    words = ["compare", str(before), str(after)]
+    assert cli.main(words) == 1
+    assert "copy-vec4" in capsys.readouterr().out
+    assert cli.main([*words, "--threshold", "0.2"]) == 0
+    assert cli.main(["compare", str(after), str(before)]) == 0
+    capsys.readouterr()
+    assert cli.main([*words, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["regressions"] == 1
+    assert cli.main(["compare", "copy-h200", "copy-h200"]) == 0
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 9}', '{"schema": 1}', "\xff\xfe"])
+def test_the_command_line_refuses_what_it_cannot_read(tmp_path, capsys, content):
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    result(record("vec4", 1.0)).to_json(good)
+    bad.write_bytes(content.encode("latin-1"))
+    for words in ((good, bad), (bad, good), (good, tmp_path), (good, "no-such"), (good,)):
+        assert cli.main(["compare", *map(str, words)]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.startswith("gpumem: ") and len(err.splitlines()) == 1
+    assert cli.main(["compare", str(good), str(good), "--threshold", "-1"]) == 2
