@@ -372,7 +372,8 @@ def _whole(record: Any) -> dict[str, Any]:
 
     if not isinstance(record, dict) or not isinstance(record.get("shape"), list):
         raise ValueError(f"{json.dumps(record)[:60]} is not a record")
-    if not all(isinstance(record.get(key), str) for key in ("family", "variant", "dtype", "cache")):
+    told = all(isinstance(record.get(key), str) for key in ("family", "variant", "dtype"))
+    if not told or not isinstance(record.get("cache"), str | None):
         raise ValueError(f"{json.dumps(record)[:60]} does not say what was measured")
     for key in ("median_ms", "gbps", "tflops"):
         if not isinstance(record.get(key), int | float | None):
