@@ -672,10 +672,13 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
     timed = [
         one
         for one in result.records
-        if one["median_ms"] and one["gbps"] and "kind" in (one["parameters"] or {})
+        if one["family"] == "transfer"
+        and one["median_ms"]
+        and one["gbps"]
+        and "kind" in (one["parameters"] or {})
     ]
     if not timed:
-        raise ValueError("the result has no transfers: records with a parameter kind")
+        raise ValueError('the result has no transfers: records of family "transfer" with a kind')
 
     def asked(record: dict[str, Any], name: str) -> str:
         return str(record["parameters"].get(name, record["variant"]))
