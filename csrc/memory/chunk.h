@@ -4,8 +4,8 @@
 
 #include "backend/backend.h"
 
-/* Bytes that travel at a time; INT64_MAX where nothing is cut. */
-int64_t gm_chunk(const gm_backend *backend);
+/* Bytes that travel at a time, of so many in all; INT64_MAX where nothing is cut. */
+int64_t gm_chunk(const gm_backend *backend, int64_t bytes);
 
 /* Waits for the stream, also after an error, which is then what is reported. */
 gm_status gm_finish(const gm_backend *backend, gm_stream stream, gm_status status);

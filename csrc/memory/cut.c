@@ -63,12 +63,11 @@ static cut cut_along(const gm_array *array, int axis)
 static bool make_plan(const gm_call *call, plan *p)
 {
     const gm_family *family = call->family;
-    int64_t chunk = gm_chunk(call->backend), per_step = 0;
+    int64_t per_step = 0;
     int64_t shortest = LEAST_ROW;
     bool flat = false;
     p->length = -1;
-    if (!family->split || family->check || family->in_place || call->trace || chunk == INT64_MAX ||
-        call->out.size == 0) {
+    if (!family->split || family->check || family->in_place || call->trace || call->out.size == 0) {
         return false;
     }
     for (int i = 0; i < family->input_count; i++) {
@@ -87,7 +86,8 @@ static bool make_plan(const gm_call *call, plan *p)
         int64_t length = p->cuts[i].axis == GM_FLAT      ? array->size
                          : array->ndim > p->cuts[i].axis ? array->shape[p->cuts[i].axis]
                                                          : -1;
-        if (length < 0 || (p->length >= 0 && length != p->length) || !array->contiguous) {
+        if (length < 0 || (p->length >= 0 && length != p->length) || !array->contiguous ||
+            array->bytes == 0) {
             return false;
         }
         p->length = length;
@@ -101,6 +101,11 @@ static bool make_plan(const gm_call *call, plan *p)
     if (call->backend->asynchronous && shortest < LEAST_ROW) {
         int64_t across = (LEAST_ROW / shortest + LEAST - 1) / LEAST * LEAST;
         least = least > across ? least : across;
+    }
+    int64_t all = per_step * p->length; /* of the largest array, which there is */
+    int64_t chunk = gm_chunk(call->backend, all);
+    if (chunk == INT64_MAX) {
+        return false;
     }
     p->piece = chunk / (per_step > 0 ? per_step : 1) / LEAST * LEAST;
     p->piece = p->piece > least ? p->piece : least;

@@ -8,7 +8,12 @@
 #include "memory/memory.h"
 #include "memory/workers.h"
 
-enum { DEFAULT_CHUNK = 16 * 1024 * 1024 };
+/* Several chunks have to be on their way at once; a small one costs more than it hides. */
+enum {
+    LEAST_CHUNK = 1024 * 1024,
+    MOST_CHUNK = 16 * 1024 * 1024,
+    CHUNKS = 8, /* at least, of what lies between */
+};
 
 static atomic_llong chunk;
 
@@ -17,10 +22,17 @@ int64_t gm_set_chunk(int64_t bytes)
     return atomic_exchange(&chunk, bytes);
 }
 
-int64_t gm_chunk(const gm_backend *backend)
+int64_t gm_chunk(const gm_backend *backend, int64_t bytes)
 {
     int64_t wish = atomic_load(&chunk);
-    return wish > 0 ? wish : backend->asynchronous ? DEFAULT_CHUNK : INT64_MAX;
+    if (wish > 0) {
+        return wish;
+    }
+    if (!backend->asynchronous) {
+        return INT64_MAX;
+    }
+    int64_t size = bytes / CHUNKS;
+    return size < LEAST_CHUNK ? LEAST_CHUNK : size > MOST_CHUNK ? MOST_CHUNK : size;
 }
 
 gm_status gm_finish(const gm_backend *backend, gm_stream stream, gm_status status)
@@ -86,8 +98,8 @@ static gm_status through_ring(const gm_backend *backend, char *to, const char *f
 gm_status gm_transfer(const gm_backend *backend, void *to, const void *from, int64_t bytes,
                       gm_memory_kind kind, gm_direction direction, gm_stream stream)
 {
-    int64_t size = gm_chunk(backend);
-    if (kind != GM_PAGEABLE || bytes <= size / 4) {
+    int64_t size = gm_chunk(backend, bytes);
+    if (kind != GM_PAGEABLE || bytes <= size) {
         gm_status status = backend->copy(to, from, bytes, direction, stream);
         return gm_finish(backend, stream, status);
     }
