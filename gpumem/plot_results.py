@@ -684,7 +684,15 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
         return str(record["parameters"].get(name, record["variant"]))
 
     kinds = _listed("memory", memory, list(dict.fromkeys(asked(one, "kind") for one in timed)))
+    # Within the device nothing crosses the bus: that is drawn where it is asked for.
     panels = list(dict.fromkeys(asked(one, "direction") for one in timed))
+    if direction is None:
+        panels = [name for name in panels if name != "within"] or panels
+        kinds = [
+            k
+            for k in kinds
+            if any(asked(o, "direction") in panels for o in timed if asked(o, "kind") == k)
+        ]
     panels = _listed("direction", direction, panels)
     figure, axes = pyplot.subplots(
         1,
@@ -723,8 +731,9 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
             ax.set_xticks(ax.get_xticks()[::2])
         ax.set_title(panel.replace("_", " "), fontsize="medium")
         ax.set_xlabel("bytes")
-        ax.set_ylim(bottom=0)
         ax.grid(color="0.92")
+    shown = [one["gbps"] for one in timed if asked(one, "direction") in panels]
+    axes[0, 0].set_ylim(0, 1.08 * max(shown))  # of all panels: they share it
     axes[0, 0].set_ylabel("GB/s over the bus")
     figure.legend(
         drawn.values(),

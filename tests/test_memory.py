@@ -333,13 +333,12 @@ def test_the_chunk_is_checked():
 
 def test_five_hundred_threads(backend):
     """Each makes, uses, passes on and drops arrays of every kind."""
-    start = threading.Barrier(100)
+    start = threading.Barrier(500)
     handed: list = []
 
     def work(number):
         random = np.random.default_rng(number)
-        if number < 100:
-            start.wait()
+        start.wait()
         for _ in range(4):
             kind = KINDS[random.integers(len(KINDS))]
             a = on(kind, random.random(random.integers(0, 5000)), backend)
@@ -354,7 +353,7 @@ def test_five_hundred_threads(backend):
                     pass
         return True
 
-    with concurrent.futures.ThreadPoolExecutor(100) as pool:
+    with concurrent.futures.ThreadPoolExecutor(500) as pool:
         assert all(pool.map(work, range(500)))
     handed.clear()
     gc.collect()

@@ -4,7 +4,8 @@
 
 A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; NAME is ``ladder: FAMILY``, from the
 table of variants; ``figures: FAMILY FILE [VARIANT,...]``, from a benchmark in gpumem/results;
-``conflicts: prefetch_sum``, from the simulator; or ``map: FILE``, the best of a sweep.
+``round trips: FILE``, likewise; ``conflicts: prefetch_sum``, from the simulator; or ``map: FILE``, the
+best of a sweep.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from gpumem.bench import size_label
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(
-    r"(<!-- (ladder|figures|conflicts|map): ([^\n]*?) -->\n).*?(<!-- end -->)", re.DOTALL
+    r"(<!-- (ladder|figures|round trips|conflicts|map): ([^\n]*?) -->\n).*?(<!-- end -->)",
+    re.DOTALL,
 )
 
 
@@ -118,7 +120,39 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
     return rows_to_markdown(["size", *names, f"auto / {against}"], rows) + source(result)
 
 
-KINDS = {"ladder": ladder, "figures": figures, "conflicts": conflicts, "map": best_of_map}
+def round_trips(file: str) -> str:
+    """Milliseconds from ndarray to ndarray, of each job at its largest size."""
+    result = gm.results.load(file)
+    names = ("gpumem", "numpy", "cupy", "torch", "bus")
+    largest: dict[str, int] = {}
+    for record in result.records:
+        largest[record["variant"]] = max(largest.get(record["variant"], 0), record["shape"][0])
+    rows = []
+    for job, side in largest.items():
+        for kind in ("pageable", "pinned"):
+            found = {
+                record["parameters"]["by"]: record["median_ms"]
+                for record in result.records
+                if (record["variant"], record["shape"][0]) == (job, side)
+                and (record["parameters"]["kind"] == kind or record["parameters"]["by"] == "bus")
+            }
+            size = next(
+                size_label(r)
+                for r in result.records
+                if r["variant"] == job and r["shape"][0] == side
+            )
+            cells = [f"{found[name]:.3g}" if found.get(name) else "–" for name in names]
+            rows.append([f"{job}, {size}", kind, *cells])
+    return rows_to_markdown(["job", "memory", *names], rows) + source(result)
+
+
+KINDS = {
+    "ladder": ladder,
+    "round trips": round_trips,
+    "figures": figures,
+    "conflicts": conflicts,
+    "map": best_of_map,
+}
 
 
 def rewrite(text: str) -> str:

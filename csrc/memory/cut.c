@@ -65,7 +65,7 @@ static bool make_plan(const gm_call *call, plan *p)
     const gm_family *family = call->family;
     int64_t per_step = 0;
     int64_t shortest = LEAST_ROW;
-    bool flat = false;
+    bool flat = false, staged = false;
     p->length = -1;
     if (!family->split || family->check || family->in_place || call->trace || call->out.size == 0) {
         return false;
@@ -91,6 +91,7 @@ static bool make_plan(const gm_call *call, plan *p)
             return false;
         }
         p->length = length;
+        staged |= array->memory == GM_PAGEABLE;
         int64_t bytes = p->cuts[i].unit * p->cuts[i].rows;
         per_step = bytes > per_step ? bytes : per_step;
         if (p->cuts[i].rows > 1 && p->cuts[i].unit < shortest) {
@@ -103,7 +104,7 @@ static bool make_plan(const gm_call *call, plan *p)
         least = least > across ? least : across;
     }
     int64_t all = per_step * p->length; /* of the largest array, which there is */
-    int64_t chunk = gm_chunk(call->backend, all);
+    int64_t chunk = gm_chunk(call->backend, all, staged);
     if (chunk == INT64_MAX) {
         return false;
     }

@@ -22,7 +22,7 @@ int64_t gm_set_chunk(int64_t bytes)
     return atomic_exchange(&chunk, bytes);
 }
 
-int64_t gm_chunk(const gm_backend *backend, int64_t bytes)
+int64_t gm_chunk(const gm_backend *backend, int64_t bytes, bool staged)
 {
     int64_t wish = atomic_load(&chunk);
     if (wish > 0) {
@@ -31,7 +31,7 @@ int64_t gm_chunk(const gm_backend *backend, int64_t bytes)
     if (!backend->asynchronous) {
         return INT64_MAX;
     }
-    int64_t size = bytes / CHUNKS;
+    int64_t size = staged ? MOST_CHUNK : bytes / CHUNKS;
     return size < LEAST_CHUNK ? LEAST_CHUNK : size > MOST_CHUNK ? MOST_CHUNK : size;
 }
 
@@ -98,8 +98,8 @@ static gm_status through_ring(const gm_backend *backend, char *to, const char *f
 gm_status gm_transfer(const gm_backend *backend, void *to, const void *from, int64_t bytes,
                       gm_memory_kind kind, gm_direction direction, gm_stream stream)
 {
-    int64_t size = gm_chunk(backend, bytes);
-    if (kind != GM_PAGEABLE || bytes <= size) {
+    int64_t size = gm_chunk(backend, bytes, true);
+    if (kind != GM_PAGEABLE || bytes <= size / 4) {
         gm_status status = backend->copy(to, from, bytes, direction, stream);
         return gm_finish(backend, stream, status);
     }

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from ..bench_result import BenchResult
+from ..variants import families as _families
 from ..variants import variants
 
 __all__ = ["families", "for_family", "load", "names"]
@@ -56,10 +57,12 @@ def load(name: str | os.PathLike[str]) -> BenchResult:
 def _measured() -> dict[str, list[str]]:
     """The names of the results by family; what stands beside as a reference does not count."""
     found: dict[str, list[str]] = {}
+    known = _families()
     for name in names():
         timed = {r["family"] for r in load(name).records if r["variant"] == "auto"}
-        timed = timed or {r["family"] for r in load(name).records if r["median_ms"]}
-        for family in timed:
+        # A sweep may go without; the reference of another family comes last.
+        timed = timed or {r["family"] for r in load(name).records[:1]}
+        for family in timed & set(known):
             found.setdefault(family, []).append(name)
     return found
 

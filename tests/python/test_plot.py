@@ -97,6 +97,11 @@ def pictures():
     for name in gm.results.names():
         shipped = gm.results.load(name)
         family = next(one["family"] for one in shipped.records if one["median_ms"])
+        if family == "transfer":
+            yield name, shipped, "transfer", {}
+            continue
+        if family in ("roundtrip", "strided_read"):  # tables, and a sweep
+            continue
         if family == "prefetch_sum":
             yield name, shipped, "map", {}
             yield name, shipped, "distance", {"work": [1, 2], "warps": [4.0]}
