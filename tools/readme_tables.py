@@ -4,8 +4,8 @@
 
 A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; NAME is ``ladder: FAMILY``, from the
 table of variants; ``figures: FAMILY FILE [VARIANT,...]``, from a benchmark in gpumem/results;
-``round trips: FILE``, likewise; ``conflicts: prefetch_sum``, from the simulator; or ``map: FILE``, the
-best of a sweep.
+``round trips: FILE``, likewise; ``conflicts: prefetch_sum``, from the simulator; or
+``map: FILE``, the best of a sweep.
 """
 
 from __future__ import annotations
