@@ -4,8 +4,8 @@
  * Follows  smem_transposed.
  * Idea     a thread has two sets of 8 + 8 registers: it asks shared memory for step k + 1 before
  *          it computes the 64 products of step k, and finds it there when it has.
- * Cost     16 registers more. With two blocks per multiprocessor other warps compute meanwhile anyway:
- *          on an H200 it is no faster yet, and still waits for global memory between tiles.
+ * Cost     16 registers more. With two blocks per multiprocessor other warps compute meanwhile
+ *          anyway: on an H200 it is no faster yet, and still waits for global memory between tiles.
  */
 #include "tiles.h"
 

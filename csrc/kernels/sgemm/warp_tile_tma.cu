@@ -8,9 +8,9 @@
  *          steps of a row at once: nothing has to be turned.
  * Sums     where there are fewer tiles than multiprocessors, several blocks share one, each with a
  *          part of the depth, and a second kernel adds their sums up.
- * Banks    of the three registers of a product one is kept from the product before, and the two others
- *          come from two banks: the sums are in an order that makes it so. It is the order of the
- *          source, too, which the optimiser of the machine code would change.
+ * Banks    of the three registers of a product one is kept from the product before, and the two
+ *          others come from two banks: the sums are in an order that makes it so. It is the order
+ *          of the source, too, which the optimiser of the machine code would change.
  * Build    nvcc -Xptxas=-O1
  * Cost     a factor whose rows the engine cannot take is written out first.
  * Machine  UTMALDG.2D, LDS.128, FFMA
