@@ -20,6 +20,7 @@ from .bench import MOST_SAMPLES, Interrupted, bench, bench_all
 from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
 from .explain import explain
+from .plot_results import KINDS
 from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
@@ -645,7 +646,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
     one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
-    one.add_argument("--kind", required=True, help="size, ladder, roofline, distance, map")
+    one.add_argument("--kind", required=True, help=", ".join(KINDS))
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
     one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")
     return parser
