@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from .bench_result import BenchResult
     from .prefetch import Point
 
-# Told apart in black and white as well: no two have marker and dash in common.
-_STYLES = [
+# Told apart in black and white as well: no two have marker and dash in common, nor with one dash
+# markers that look alike when they are small.
+STYLES = [
     {"marker": marker, "linestyle": dash, "color": color}
     for marker, dash, color in zip(
-        "osD^vPX<>*phdH8",
+        "osD^vP*<>phdXH8",
         ["-", "--", "-.", ":", "-"] * 3,
         ["#1b4f72", "#b03a2e", "#117a65", "#7d3c98", "#9c640c", "#2e4053"] * 2
         + ["#6e2c00", "#0b5345", "#4a235a"],
@@ -97,7 +98,7 @@ def _draw_distance(
         layout="constrained",
     )
     lines: dict[str, Any] = {}
-    for (name, bare), style in zip(kinds, itertools.cycle(_STYLES)):
+    for (name, bare), style in zip(kinds, itertools.cycle(STYLES)):
         label = f"{name}, no padding" if bare else name
         for point in found:
             if point.work not in rows or point.warps not in columns:
@@ -109,7 +110,7 @@ def _draw_distance(
                 list(line),
                 list(line.values()),
                 label=label,
-                markersize=3.5,
+                markersize=4.5,
                 linewidth=1.1,
                 fillstyle="none" if bare else "full",
                 **style,
@@ -490,7 +491,7 @@ def _draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> 
     if all(len(lines[name]) == 1 for name in names):
         raise ValueError('the result has one size, and no line to draw: plot("ladder") shows it')
     figure, ax = pyplot.subplots(figsize=(8.4, 5.2), layout="constrained")
-    styles = itertools.cycle(_STYLES)
+    styles = itertools.cycle(STYLES)
     for name in names:
         records = [lines[name][size] for size in sorted(lines[name])]
         style = _style(name, reference, styles)
@@ -554,7 +555,7 @@ def _draw_sweep(
     rungs = _in_order(list(dict.fromkeys(one["variant"] for one in swept)), family)
     rungs = _listed("variants", variants, rungs)
     figure, ax = pyplot.subplots(figsize=(8.4, 4.6), layout="constrained")
-    styles = itertools.cycle(_STYLES)
+    styles = itertools.cycle(STYLES)
     for rung in rungs:
         line = {one["parameters"][name]: one[key] for one in swept if one["variant"] == rung}
         there = [value for value in values if value in line]
@@ -590,13 +591,23 @@ def _draw_sweep(
     return figure
 
 
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one["bytes"] == other["bytes"] and sorted(one["shape"]) == sorted(other["shape"])
+
+
 def _at_shape(records: list[dict[str, Any]], shape: Any) -> list[dict[str, Any]]:
-    """Those of one shape: by default where most have a time, the largest of these."""
+    """Those of one shape: by default where most have a time, the largest of these.
+
+    And beside them who did as much with axes in another order, and has no time in this one.
+    """
     shapes: dict[tuple[int, ...], list[dict[str, Any]]] = {}
     for record in records:
         shapes.setdefault(tuple(record["shape"]), []).append(record)
     if shape is None:
-        return max(shapes.values(), key=lambda found: (len(found), found[0]["bytes"]))
+        chosen = max(shapes.values(), key=lambda found: (len(found), found[0]["bytes"]))
+        here = {_full(one) for one in chosen}
+        turned = [found for found in shapes.values() if _alike(found[0], chosen[0])]
+        return [*chosen, *(one for found in turned for one in found if _full(one) not in here)]
     wanted = (shape,) if isinstance(shape, int) else tuple(shape)
     (wanted,) = _listed("shape", [wanted], list(shapes))
     return shapes[wanted]
@@ -770,7 +781,7 @@ def _draw_roofline(
     names = _listed("variants", variants, _in_order(list(rows), family))
     figure, ax = pyplot.subplots(figsize=(8.4, 5.6), layout="constrained")
     points, opened = [], False
-    for name, style in zip(names, itertools.cycle(_STYLES)):
+    for name, style in zip(names, itertools.cycle(STYLES)):
         x, simulated = _intensity(rows[name], device)
         opened = opened or not simulated
         y = rows[name]["tflops"]
@@ -881,7 +892,7 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
     drawn: dict[str, Any] = {}
     for panel, ax in zip(panels, axes[0], strict=True):
         every: list[int] = []
-        for name, style in zip(kinds, itertools.cycle(_STYLES)):
+        for name, style in zip(kinds, itertools.cycle(STYLES)):
             line = {
                 one["bytes"]: one
                 for one in timed
@@ -998,7 +1009,8 @@ def _draw_roundtrip(
             decades = range(-4, 6)
             steps = [n * 10.0**p for p in decades for n in (1, 2, 5)]
             low, high = ax.get_xlim()
-            ax.set_xticks([x for x in steps if low <= x <= high])
+            ticks = [x for x in steps if low <= x <= high]
+            ax.set_xticks(ticks if len(ticks) < 8 else ticks[::3])
             ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
             ax.minorticks_off()
             ax.tick_params(axis="x", labelsize="small")

@@ -330,6 +330,19 @@ def test_a_ladder_of_bars():
     assert [tick.get_text() for tick in small.get_yticklabels()] == ["scalar"]
 
 
+def test_a_ladder_has_those_who_take_another_shape():
+    """The structure of arrays has its axes the other way round."""
+    rates = {"aos": ((9, 2), 1000.0), "aos_vec2": ((9, 2), 2000.0), "soa": ((2, 9), 3000.0)}
+    shown = [record("shift_points", v, r, 2**20, shape) for v, (shape, r) in rates.items()]
+    shown += [record("copy", "memcpy", 4000.0, 2**20, shape) for shape in ((9, 2), (2, 9))]
+    shown += [record("shift_points", "soa", 1.0, 2**10, (2, 3))]
+    ax, _ = result(*shown).plot("ladder").axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(rates)
+    assert [bar.get_width() for bar in ax.patches] == [1000, 2000, 3000]
+    (ax, _) = result(*shown).plot("ladder", shape=(2, 9)).axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["soa"]
+
+
 def test_a_family_with_another_reference_is_told_in_its_unit():
     """A copy has no operations: where it is the reference, bytes are what can be compared."""
     flops = record("polynomial", "global", 1000.0, flops=10**9)
