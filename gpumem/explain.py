@@ -559,10 +559,10 @@ def explain(
     Notes
     -----
     Requests, sectors and passes are counted on the simulator; times are measured, on the machine
-    that the text names. Where several parameters were measured, both are told of those that a
-    call has by default, or as near to them as there are, and of the best of these. What one says about the other is a rule of thumb: sectors or bank conflicts
-    are named where there are more than the data need, and nothing is said to be the cause that
-    was not counted.
+    that the text names. Where several parameters were measured, both are told of those that a call
+    has by default, or as near to them as there are, and of the best of these. What one says about
+    the other is a rule of thumb: sectors or bank conflicts are named where there are more than the
+    data need, and nothing is said to be the cause that was not counted.
 
     Examples
     --------
