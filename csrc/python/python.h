@@ -160,7 +160,7 @@ const char *gm_dlpack_name(int type);
 gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, const char *name,
                                  gm_stream stream);
 
-/* bind.c */
+/* bind.c, parse.c */
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count);
