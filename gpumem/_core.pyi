@@ -46,7 +46,12 @@ class DeviceArray:
     """An array in the memory of a backend."""
 
     def __init__(
-        self, shape: int | Sequence[int], dtype: DTypeLike = ..., *, backend: str | None = None
+        self,
+        shape: int | Sequence[int],
+        dtype: DTypeLike = ...,
+        *,
+        device: int | None = None,
+        backend: str | None = None,
     ) -> None: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -85,7 +90,9 @@ class DeviceArray:
         copy: bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
-    def copy(self, *, stream: AnyStream | None = None) -> DeviceArray: ...
+    def copy(
+        self, *, device: int | None = None, stream: AnyStream | None = None
+    ) -> DeviceArray: ...
     def to_host(
         self, out: NDArray[Any] | None = None, *, stream: AnyStream | None = None
     ) -> NDArray[Any]: ...
@@ -212,7 +219,11 @@ def backend_info(name: str, /) -> dict[str, Any]:
     "memory_clock_khz", "memory_bus_bits", "fp32_lanes", "pci", ...}``."""
 
 def to_device(
-    a: ArrayLike, *, stream: AnyStream | None = None, backend: str | None = None
+    a: ArrayLike,
+    *,
+    device: int | None = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
 ) -> DeviceArray: ...
 def adopt(object: Any, stream: AnyStream | None, /) -> Any:
     """Another library's CUDA array as a DeviceArray for one call; anything else as it is."""
@@ -245,10 +256,26 @@ def transfer(
     one after the other. With ``driver`` what is pageable goes as the driver does it, not by
     gpumem's own chunks. All bytes are there when it returns. For measurements."""
 
+def can_reach(device: int, other: int, backend: str | None = None) -> bool:
+    """Can kernels and copies of a device be let reach the memory of another? Its own, always."""
+
+def let_reach(device: int, other: int, on: bool, backend: str | None = None) -> bool:
+    """Let them, or no more, for all arrays there; returns whether they were."""
+
+def reach(array: DeviceArray, device: int, /) -> DeviceArray:
+    """An array of another device, to be used by this one, which has to be let. The other device
+    does not wait for what is done with it here. For measurements."""
+
+def send(source: DeviceArray, target: DeviceArray, count: int, pieces: int = 1) -> None:
+    """Move the same bytes ``count`` times from the device of one contiguous array to that of
+    another, each time in so many pieces, one after the other: directly where the source's device is
+    let reach the target's, else through the host. All bytes are there when it returns. For
+    measurements."""
+
 def pool_info(*, backend: str | None = None) -> dict[str, Any]: ...
 def pool_trim(*, backend: str | None = None) -> int: ...
 def set_chunk(bytes: int, /) -> int:
     """How many bytes of a host array travel at a time; 0 for the default, by which the simulator
     cuts no call into pieces. Returns what it was. For tests and experiments."""
 
-def synchronize(backend: str | None = None) -> None: ...
+def synchronize(backend: str | None = None, *, device: int | None = None) -> None: ...

@@ -510,10 +510,12 @@ def bench(
 
     "transfer" moves bytes between arrays that are there already. Its variants are directions:
     "to_device", "to_host", "both" (at once, by two threads), "within" (the device's memory) and
-    "to_peer" (another device). ``kind`` is one or several of "pageable", "pageable_driver" (as
-    the driver stages it), "pinned", "write_combined", "mapped" (by a kernel, over the bus) and
-    "managed" (the access that makes all pages move; up to 64 MiB), by default all; ``pieces``
-    are so many transfers for the same bytes, by default 1. The reference is pinned memory.
+    "to_peer" (from the first device to the next). ``kind`` is one or several of "pageable",
+    "pageable_driver" (as the driver stages it), "pinned", "write_combined", "mapped" (by a
+    kernel, over the bus) and "managed" (the access that makes all pages move; up to 64 MiB), by
+    default all; ``pieces`` are so many transfers for the same bytes, by default 1. To a peer it
+    goes by "access" (the copy engine, where one device is let reach the memory of the other),
+    "no_access" (where it is not) and "kernel". The reference is pinned memory, or "access".
 
     "roundtrip" is what a caller of NumPy waits for, from ndarray to ndarray. Its variants are
     jobs on float32: "copy", "transpose", "add", "sgemm", the matrices square. ``kind`` is

@@ -852,6 +852,9 @@ def _draw_roofline(
 # ---- transfers over the bus ----------------------------------------------------------------
 
 
+_OFF_THE_BUS = {"within", "to_peer"}
+
+
 def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None) -> Figure:
     from matplotlib import pyplot
 
@@ -870,10 +873,10 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
         return str(record["parameters"].get(name, record["variant"]))
 
     kinds = _listed("memory", memory, list(dict.fromkeys(asked(one, "kind") for one in timed)))
-    # Within the device nothing crosses the bus: that is drawn where it is asked for.
+    # Within the device, or between two, nothing crosses the host's bus: drawn where asked for.
     panels = list(dict.fromkeys(asked(one, "direction") for one in timed))
     if direction is None:
-        panels = [name for name in panels if name != "within"] or panels
+        panels = [name for name in panels if name not in _OFF_THE_BUS] or panels
         kinds = [
             k
             for k in kinds
@@ -920,7 +923,8 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
         ax.grid(color="0.92")
     shown = [one["gbps"] for one in timed if asked(one, "direction") in panels]
     axes[0, 0].set_ylim(0, 1.08 * max(shown))  # of all panels: they share it
-    axes[0, 0].set_ylabel("GB/s over the bus")
+    bus = _OFF_THE_BUS.isdisjoint(panels)
+    axes[0, 0].set_ylabel("GB/s over the bus" if bus else "GB/s")
     figure.legend(
         drawn.values(),
         [name.replace("_", " ") for name in drawn],

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FAMILIES = ("transfer", "roundtrip")
 DIRECTIONS = ("to_device", "to_host", "both", "within", "to_peer")
+WAYS = ("access", "no_access", "kernel")  # to another device
 KINDS = ("pageable", "pageable_driver", "pinned", "write_combined", "mapped", "managed")
 JOBS = ("copy", "transpose", "add", "sgemm")
 PEERS = ("numpy", "cupy", "torch")
@@ -200,6 +201,17 @@ class _Bytes:
         self.source = _core.to_device(self.data, backend=backend)
         self.target = _core.DeviceArray((nbytes,), "uint8", backend=backend)
         self._host: dict[tuple[str, bool], np.ndarray[Any, Any]] = {}
+        self._peer: DeviceArray | None = None
+
+    def peer(self) -> DeviceArray:
+        """The array on the device that comes next, to be written to."""
+        if self._peer is None:
+            devices = len(_core.backend_info(self.backend)["devices"])
+            next_one = (self.source.device + 1) % devices
+            self._peer = _core.DeviceArray(
+                (self.nbytes,), "uint8", device=next_one, backend=self.backend
+            )
+        return self._peer
 
     def host(self, kind: str, full: bool) -> np.ndarray[Any, Any]:
         """The host's array of a kind: full, to be read from, or to be written to."""
@@ -293,12 +305,50 @@ def _within(arrays: _Bytes, pieces: int) -> tuple[_Timed, Callable[[], None]]:
     return run, lambda: arrays.check(run, "device", True, False)
 
 
-def _why_not(variant: str, kind: str, pieces: int, nbytes: int, backend: str) -> str | None:
+@contextmanager
+def _access(device: int, other: int, on: bool, backend: str) -> Iterator[None]:
+    """Let a device reach the memory of another, or not."""
+    if not _core.can_reach(device, other, backend):
+        if on:
+            raise ValueError(f"device {device} cannot reach the memory of device {other}")
+        yield
+        return
+    before = _core.let_reach(device, other, on, backend)
+    try:
+        yield
+    finally:
+        _core.let_reach(device, other, before, backend)
+
+
+def _to_peer(arrays: _Bytes, way: str, pieces: int) -> tuple[_Timed, Callable[[], None]]:
+    """The first device writes to the second: by its copy engine, or a kernel."""
+    source, target = arrays.source, arrays.peer()
+    by_kernel = None
+    if way == "kernel":
+        by_kernel = _by_kernel(source, _core.reach(target, source.device), pieces)
+
+    def run(count: int) -> float:
+        with _access(source.device, target.device, way != "no_access", arrays.backend):
+            begin = time.perf_counter()
+            if by_kernel is not None:
+                by_kernel(count)
+            else:
+                _core.send(source, target, count, pieces)
+            return time.perf_counter() - begin
+
+    def check() -> None:
+        target.fill_bytes(_POISON)
+        _core.synchronize(arrays.backend, device=target.device)
+        run(1)
+        _compare(target, arrays.data)
+
+    return run, check
+
+
+def _why_not(variant: str, kind: str, pieces: int, nbytes: int) -> str | None:
     """The reason why there is nothing to measure, None if there is."""
-    if variant == "to_peer":
-        if len(_core.backend_info(backend)["devices"]) < 2:
-            return "there is no second device"
-        return "transfers between two devices are not measured yet"
+    if variant == "to_peer" and kind == "device":
+        return "there is no second device"
     if pieces > nbytes:
         return f"{format_bytes(nbytes)} cannot be cut into {pieces} pieces"
     if kind == "managed":
@@ -316,10 +366,15 @@ def _transfers(
 ) -> list[_Contender]:
     found = []
     for name in names:
-        kinds = choices["kind"] if name in ("to_device", "to_host", "both") else ["device"]
+        kinds = choices["kind"]
+        if name == "within":
+            kinds = ["device"]
+        elif name == "to_peer":
+            several = len(_core.backend_info(backend)["devices"]) > 1
+            kinds = list(WAYS) if several else ["device"]
         for kind in kinds:
             for pieces in choices["pieces"]:
-                reason = _why_not(name, kind, pieces, nbytes, backend)
+                reason = _why_not(name, kind, pieces, nbytes)
                 found.append(_Contender(name, {"kind": kind, "pieces": pieces}, reason))
     return found
 
@@ -344,6 +399,8 @@ def _prepare_transfers(
             _prepare(one, functools.partial(_both_ways, arrays, kind, pieces))
         elif one.variant == "within":
             _prepare(one, functools.partial(_within, arrays, pieces))
+        elif one.variant == "to_peer":
+            _prepare(one, functools.partial(_to_peer, arrays, kind, pieces))
         else:
             to_device = one.variant == "to_device"
             _prepare(one, functools.partial(_one_way, arrays, kind, pieces, to_device))
@@ -355,14 +412,15 @@ def _times(variant: str) -> int:
 
 
 def _compare_transfers(records: list[dict[str, Any]]) -> None:
-    """Fill in the fractions, of pinned memory with as few pieces as were measured."""
+    """Fill in the fractions, of pinned memory with as few pieces as were measured; on the way to
+    another device, of the copy engine with access."""
     for record in records:
         pinned = [
             one
             for one in records
             if one["gbps"]
             and one["variant"] == record["variant"]
-            and one["parameters"]["kind"] == "pinned"
+            and one["parameters"]["kind"] in ("pinned", "access")
         ]
         if pinned and record["gbps"]:
             least = min(pinned, key=lambda one: one["parameters"]["pieces"])

@@ -594,3 +594,46 @@ def test_a_prepared_call_keeps_its_arrays(backend):
     same(out, np.zeros_like(CUBE))
     with pytest.raises(TypeError):
         type(prepared)()
+
+
+# ---- the number of the device -------------------------------------------------------------------
+
+
+def test_the_device_by_its_number(backend):
+    a = np.arange(12.0).reshape(3, 4)
+    d = gm.DeviceArray((3, 4), "f8", device=0, backend=backend)
+    d.fill_bytes(7)
+    gm.synchronize(backend, device=0)
+    assert (d.device, d.backend) == (0, backend)
+    for number in (0, np.int64(0), None):
+        d = gm.to_device(a, device=number, backend=backend)
+        assert d.device == 0 and np.array_equal(d.to_host(), a)
+        copy = d.T.copy(device=number)
+        assert copy.contiguous and copy.pointer != d.pointer
+        assert np.array_equal(copy.to_host(), a.T)
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "words"),
+    [
+        (99, ValueError, "device is 99, "),
+        (-1, ValueError, "device is -1, there is no such device"),
+        (2**40, ValueError, "device is 1099511627776, there is no such device"),
+        (2**80, ValueError, "there is no such device"),
+        (True, TypeError, "device must be an int or None, not bool"),
+        ("0", TypeError, "device must be an int or None, not str"),
+        (0.0, TypeError, "device must be an int or None, not float"),
+    ],
+)
+def test_devices_that_are_none(number, error, words, backend):
+    d = gm.to_device(np.ones(3), backend=backend)
+    for call in (
+        lambda: gm.DeviceArray(3, device=number, backend=backend),
+        lambda: gm.to_device(np.ones(3), device=number, backend=backend),
+        lambda: gm.synchronize(backend, device=number),
+        lambda: d.copy(device=number),
+        lambda: d[::2].copy(device=number),
+    ):
+        with pytest.raises(error, match=words):
+            call()
+    assert np.array_equal(d.to_host(), np.ones(3))

@@ -516,3 +516,52 @@ def test_their_arrays_on_another_device(driver):
             gm.from_dlpack(x, device=0)
         back = torch.from_dlpack(got)
         assert back.device.index == 1 and np.array_equal(back.cpu().numpy(), A.T)
+
+
+def test_arrays_on_devices_by_number(driver):
+    wide = np.tile(A, 700)
+    with driver.on(0):
+        there = gm.to_device(wide, device=1)
+        empty = gm.DeviceArray(wide.shape, device=1)
+        assert (there.device, empty.device, driver.current()) == (1, 1, 0)
+        assert np.array_equal(there.to_host(), wide)
+        here = there.copy(device=0)
+        assert here.device == 0 and np.array_equal(here.to_host(), wide)
+        assert there.copy(device=1).device == there.copy().device == 1
+        for view in (here[::2, 3:], here.T, here[:0], here[1]):
+            got = view.copy(device=1)
+            assert got.device == 1 and got.contiguous and driver.current() == 0
+            assert np.array_equal(got.to_host(), view.to_host())
+        stream = gm.Stream()
+        doubled = gm.add(here, here, stream=stream)
+        assert np.array_equal(doubled.copy(device=1, stream=stream).to_host(), 2 * wide)
+        gm.synchronize(device=1)
+        assert driver.current() == 0
+
+
+def test_memory_that_comes_back_is_not_overwritten(driver):
+    """What was freed on the other device may still be in use there."""
+    big = np.arange(2**22, dtype="f4")
+    with driver.on(0):
+        here = gm.to_device(big)
+        for _ in range(20):
+            other = gm.to_device(-big, device=1)
+            result = gm.transpose(other.reshape(2**11, 2**11))
+            del other
+            sent = here.copy(device=1)
+            assert np.array_equal(result.to_host().T.ravel(), -big)
+            assert np.array_equal(sent.to_host(), big)
+
+
+def test_transfers_to_a_peer(driver):
+    core = gm._core
+    if not core.can_reach(0, 1):
+        pytest.skip("device 0 cannot reach the memory of device 1")
+    before = core.let_reach(0, 1, False)
+    assert core.let_reach(0, 1, True) is False and core.let_reach(0, 1, before) is True
+    with driver.on(0):
+        result = gm.bench("transfer", "to_peer", "64K,1M", pieces=[1, 3], samples=(3, 5))
+        assert driver.current() == 0
+    assert len(result.records) == 2 * 3 * 2
+    assert [r["reason"] for r in result.records] == [None] * 12
+    assert core.let_reach(0, 1, before) is before

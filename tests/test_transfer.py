@@ -141,6 +141,64 @@ def test_neither_into_what_is_read_only_nor_onto_itself():
     assert not a.any()
 
 
+# ---- from device to device ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("nbytes", "pieces"), [(0, 3), (1, 1), (2, 5), (1000, 7), (300_001, 16)])
+def test_bytes_go_to_another_array_in_pieces(nbytes, pieces, backend):
+    a = on("pageable", nbytes, backend)
+    source, target = gm.to_device(a, backend=backend), gm.DeviceArray(nbytes, "u1", backend=backend)
+    target.fill_bytes(0xA5)
+    _core.send(source, target, 2, pieces)
+    assert np.array_equal(target.to_host(), a)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"target": gm.DeviceArray(99, "u1", backend="sim")}, ValueError, "target has 99 bytes"),
+        ({"target": np.ones(100, "u1")}, TypeError, "DeviceArray"),
+        ({"target": gm.DeviceArray(200, "u1", backend="sim")[::2]}, ValueError, "target is not C"),
+        ({"source": gm.DeviceArray(200, "u1", backend="sim")[::2]}, ValueError, "source is not C"),
+        ({"count": -1}, ValueError, "count is -1"),
+        ({"pieces": 0}, ValueError, "pieces is 0"),
+        ({"count": 2**62, "pieces": 4}, ValueError, "count is"),
+    ],
+)
+def test_what_cannot_be_sent(change, error, words):
+    target = gm.to_device(np.zeros(100, "u1"), backend="sim")
+    source = gm.to_device(np.ones(100, "u1"), backend="sim")
+    with pytest.raises(error, match=words):
+        _core.send(**{"source": source, "target": target, "count": 1} | change)
+    assert not target.to_host().any()
+    with pytest.raises(ValueError, match="share memory"):
+        _core.send(source, source, 1)
+
+
+def test_the_simulator_reaches_its_own_memory_alone():
+    assert _core.can_reach(0, 0, "sim") and _core.let_reach(0, 0, True, "sim")
+    with pytest.raises(ValueError, match="device 0 always reaches the memory of device 0"):
+        _core.let_reach(0, 0, False, "sim")
+    for pair in ((0, 1), (2, 0), (-1, 0)):
+        with pytest.raises(ValueError, match=r"device is -?\d, the simulator has device 0 alone"):
+            _core.can_reach(*pair, "sim")
+        with pytest.raises(ValueError, match="the simulator has device 0 alone"):
+            _core.let_reach(*pair, True, "sim")
+
+
+def test_an_array_reached_from_a_device_keeps_its_memory():
+    d = gm.to_device(np.arange(10), backend="sim")
+    reached = _core.reach(d[2:], 0)
+    pointer = d.pointer
+    del d
+    assert (reached.pointer, reached.device, reached.shape) == (pointer + 16, 0, (8,))
+    assert np.array_equal(gm.copy(reached).to_host(), np.arange(2, 10))
+    with pytest.raises(ValueError, match="the simulator has device 0 alone"):
+        _core.reach(reached, 1)
+    with pytest.raises(TypeError):
+        _core.reach(np.ones(3), 0)
+
+
 # ---- what is asked for --------------------------------------------------------------------------
 
 
@@ -261,16 +319,95 @@ def test_why_there_is_no_transfer(clock, monkeypatch):
     assert [r["reason"] for r in one.records] == [None, "5 B cannot be cut into 6 pieces"]
 
 
-def test_two_devices_are_told_apart(clock, monkeypatch):
-    real = _core.backend_info
+class Pair:
+    """Two devices, each of which is the simulator's, and who is let reach whom."""
 
-    def two(name):
-        found = real(name)
-        return found | {"devices": found["devices"] * 2}
+    def __init__(self, monkeypatch, able=True):
+        self.able, self.on, self.seen = able, False, []
+        real = {
+            name: getattr(_core, name)
+            for name in ("backend_info", "DeviceArray", "reach", "send", "synchronize")
+        }
 
-    monkeypatch.setattr(_core, "backend_info", two)
-    (record,) = gm.bench("transfer", "to_peer", 4096, **QUICK).records
-    assert record["reason"] == "transfers between two devices are not measured yet"
+        def backend_info(name):
+            found = real["backend_info"](name)
+            return found | {"devices": found["devices"] * 2}
+
+        def array(*args, device=None, **more):
+            assert device in (None, 1)
+            return real["DeviceArray"](*args, **more)
+
+        def let_reach(device, other, on, backend):
+            assert able and backend == "sim"
+            before, self.on = self.on, on
+            return before
+
+        def reach(array, device):
+            assert self.able and device == 0
+            return array
+
+        def send(*args):
+            self.seen.append(("send", self.on))
+            real["send"](*args)
+
+        def by_kernel(source, target, pieces=1):
+            run = by_kernel.real(source, target, pieces)
+
+            def one(count):
+                self.seen.append(("kernel", self.on))
+                run(count)
+
+            return one
+
+        by_kernel.real = transfer._by_kernel
+        monkeypatch.setattr(transfer, "_by_kernel", by_kernel)
+        monkeypatch.setattr(_core, "backend_info", backend_info)
+        monkeypatch.setattr(_core, "DeviceArray", array)
+        monkeypatch.setattr(_core, "can_reach", lambda device, other, backend: able)
+        monkeypatch.setattr(_core, "let_reach", let_reach)
+        monkeypatch.setattr(_core, "reach", reach)
+        monkeypatch.setattr(_core, "send", send)
+
+
+def test_from_one_device_to_another(clock, monkeypatch):
+    pair = Pair(monkeypatch)
+    result = gm.bench("transfer", "to_peer", "64K", pieces=[1, 3], **QUICK)
+    records = told(result.records)
+    assert list(records) == [("to_peer", way, n) for way in transfer.WAYS for n in (1, 3)]
+    access = records["to_peer", "access", 1]["gbps"]
+    for r in records.values():
+        assert r["reason"] is None and r["bytes"] == 2**16
+        assert r["fraction_of_reference"] == pytest.approx(r["gbps"] / access, rel=1e-4)
+    assert set(pair.seen) == {("send", True), ("send", False), ("kernel", True)}
+    assert not pair.on  # as before
+    pair.on = True
+    gm.bench("transfer", "to_peer", 5, **QUICK)
+    assert pair.on
+    assert "transfer to_peer, host clock, GB/s\n" in str(result) and "no_access" in str(result)
+
+
+def test_devices_that_cannot_reach_each_other(clock, monkeypatch):
+    pair = Pair(monkeypatch, able=False)
+
+    def reach(array, device):
+        raise ValueError("device 0 cannot reach the memory of device 1")
+
+    monkeypatch.setattr(_core, "reach", reach)
+    records = told(gm.bench("transfer", "to_peer", 4096, **QUICK).records)
+    reasons = {kind: r["reason"] for (_, kind, _), r in records.items()}
+    assert reasons.pop("no_access") is None
+    assert set(reasons) == {"access", "kernel"}
+    assert all("device 0 cannot reach the memory of device" in r for r in reasons.values())
+    assert set(pair.seen) == {("send", False)}
+
+
+def test_what_does_not_arrive_at_the_other_device(clock, monkeypatch):
+    Pair(monkeypatch)
+    monkeypatch.setattr(_core, "send", lambda *args: None)
+    monkeypatch.setattr(transfer, "_by_kernel", lambda *a, **k: lambda count: None)
+    records = gm.bench("transfer", "to_peer", "64K", **QUICK).records
+    assert len(records) == 3
+    assert all(r["reason"].startswith("wrong result: from byte 0 on") for r in records)
 
 
 @pytest.mark.parametrize("name", ["to_device", "to_host", "both"])

@@ -97,6 +97,12 @@ struct gm_backend {
     /* The same for rows of `width` bytes that lie apart. */
     gm_status (*copy_rows)(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
                            int64_t width, int64_t rows, gm_direction direction, gm_stream stream);
+    /* Can kernels and copies of a device be let reach the memory of another? */
+    gm_status (*can_reach)(int device, int other, bool *can);
+    /* Lets them, or no more; says whether they were. */
+    gm_status (*let_reach)(int device, int other, bool on, bool *before);
+    /* From the current device to another: directly if it is let reach it, else through the host. */
+    gm_status (*send)(void *to, int device, const void *from, int64_t bytes, gm_stream stream);
     gm_status (*fill)(void *to, int byte, int64_t bytes, gm_stream stream);
     gm_status (*launch)(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
     gm_status (*wait)(gm_stream stream); /* for all work on the stream */

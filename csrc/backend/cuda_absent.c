@@ -103,6 +103,24 @@ static gm_status copy_rows(void *to, int64_t to_pitch, const void *from, int64_t
     return refuse();
 }
 
+static gm_status can_reach(int device, int other, bool *can)
+{
+    (void)device, (void)other, (void)can;
+    return refuse();
+}
+
+static gm_status let_reach(int device, int other, bool on, bool *before)
+{
+    (void)device, (void)other, (void)on, (void)before;
+    return refuse();
+}
+
+static gm_status send(void *to, int device, const void *from, int64_t bytes, gm_stream stream)
+{
+    (void)to, (void)device, (void)from, (void)bytes, (void)stream;
+    return refuse();
+}
+
 static gm_status fill(void *to, int byte, int64_t bytes, gm_stream stream)
 {
     (void)to, (void)byte, (void)bytes, (void)stream;
@@ -235,6 +253,9 @@ const gm_backend gm_cuda = {
     .migrate = migrate,
     .copy = copy,
     .copy_rows = copy_rows,
+    .can_reach = can_reach,
+    .let_reach = let_reach,
+    .send = send,
     .fill = fill,
     .launch = launch,
     .wait = wait,

@@ -70,6 +70,8 @@ gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device);
 void gm_cuda_disown(void *address, int64_t bytes);
 gm_status gm_cuda_pool(gm_pool_figures *figures);
 gm_status gm_cuda_pool_trim(void);
+/* The pool of any device; NULL where it has none. */
+gm_status gm_cuda_find_pool(int device, cudaMemPool_t *pool);
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
                        gm_stream stream);
 gm_status gm_cuda_copy_rows(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
@@ -81,6 +83,11 @@ gm_status gm_cuda_host_allocate(gm_memory_kind kind, int64_t bytes, void **addre
 void gm_cuda_host_release(gm_memory_kind kind, void *address);
 gm_memory_kind gm_cuda_host_kind(const void *address);
 gm_status gm_cuda_migrate(void *address, int64_t bytes, bool to_device, gm_stream stream);
+
+/* cuda_peer.c */
+gm_status gm_cuda_can_reach(int device, int other, bool *can);
+gm_status gm_cuda_let_reach(int device, int other, bool on, bool *before);
+gm_status gm_cuda_send(void *to, int device, const void *from, int64_t bytes, gm_stream stream);
 
 /* cuda_launch.c */
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);

@@ -186,6 +186,17 @@ gm_status gm_cuda_pool(gm_pool_figures *figures)
     return GM_OK;
 }
 
+gm_status gm_cuda_find_pool(int device, cudaMemPool_t *pool)
+{
+    int previous, same;
+    TRY(gm_cuda.use_device(device, &previous));
+    gm_cuda_device *owner = gm_cuda_device_at(device);
+    gm_status status = gm_cuda_prepare(owner, &owner->has_pool, learn_pool);
+    gm_status back = gm_cuda.use_device(previous, &same);
+    *pool = status == GM_OK ? owner->pool : NULL;
+    return status == GM_OK ? back : status;
+}
+
 gm_status gm_cuda_pool_trim(void)
 {
     gm_cuda_device *device;

@@ -67,12 +67,31 @@ static gm_status sim_current_device(int *device)
     return GM_OK;
 }
 
-static gm_status sim_use_device(int device, int *previous)
+static gm_status check_device(int device)
 {
-    *previous = 0;
     return device == 0
                ? GM_OK
                : gm_fail(GM_ERROR_VALUE, "device is %d, the simulator has device 0 alone", device);
+}
+
+static gm_status sim_use_device(int device, int *previous)
+{
+    *previous = 0;
+    return check_device(device);
+}
+
+static gm_status sim_can_reach(int device, int other, bool *can)
+{
+    *can = true;
+    return check_device(device != 0 ? device : other);
+}
+
+static gm_status sim_let_reach(int device, int other, bool on, bool *before)
+{
+    gm_status status = sim_can_reach(device, other, before);
+    return status != GM_OK || on
+               ? status
+               : gm_fail(GM_ERROR_VALUE, "device 0 always reaches the memory of device 0");
 }
 
 static gm_status sim_figures(int device, const gm_figures **result)
@@ -159,6 +178,12 @@ static gm_status sim_copy_rows(void *to, int64_t to_pitch, const void *from, int
         memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, (size_t)width);
     }
     return GM_OK;
+}
+
+static gm_status sim_send(void *to, int device, const void *from, int64_t bytes, gm_stream stream)
+{
+    gm_status status = check_device(device);
+    return status == GM_OK ? sim_copy(to, from, bytes, GM_WITHIN, stream) : status;
 }
 
 static gm_status sim_fill(void *to, int byte, int64_t bytes, gm_stream stream)
@@ -342,6 +367,9 @@ const gm_backend gm_sim = {
     .migrate = sim_migrate,
     .copy = sim_copy,
     .copy_rows = sim_copy_rows,
+    .can_reach = sim_can_reach,
+    .let_reach = sim_let_reach,
+    .send = sim_send,
     .fill = sim_fill,
     .launch = sim_launch,
     .wait = sim_wait,

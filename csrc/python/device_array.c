@@ -69,9 +69,7 @@ int gm_enter_device(const gm_device_memory *memory, int *previous)
 void gm_leave_device(const gm_device_memory *memory, int previous)
 {
     if (previous != memory->device) {
-        gm_error before = *gm_last_error();
-        memory->backend->use_device(previous, &previous);
-        *gm_last_error() = before;
+        gm_leave_numbered(memory->backend, previous);
     }
 }
 
@@ -87,15 +85,16 @@ static PyObject *view(gm_device_array *self, PyObject *layout)
 
 static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"shape", "dtype", "backend", NULL};
+    static char *names[] = {"shape", "dtype", "device", "backend", NULL};
     PyArray_Dims shape = {NULL, 0};
     PyArray_Descr *dtype = NULL;
-    PyObject *shape_object, *backend_name = NULL, *made = NULL;
+    PyObject *shape_object, *number = NULL, *backend_name = NULL, *made = NULL;
     const gm_backend *backend;
+    int device, previous;
     (void)type;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O:DeviceArray", names, &shape_object,
-                                     PyArray_DescrConverter, &dtype, &backend_name)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$OO:DeviceArray", names, &shape_object,
+                                     PyArray_DescrConverter, &dtype, &number, &backend_name)) {
         goto done;
     }
     if (gm_parse_shape(shape_object, &shape) < 0) {
@@ -104,8 +103,11 @@ static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (!dtype) {
         dtype = PyArray_DescrFromType(NPY_FLOAT32);
     }
-    if (gm_check_dtype(dtype, "dtype") == 0 && gm_parse_backend(backend_name, &backend) == 0) {
+    if (gm_check_dtype(dtype, "dtype") == 0 && gm_parse_device(number, &device) == 0 &&
+        gm_parse_backend(backend_name, &backend) == 0 &&
+        gm_enter_numbered(backend, device, &previous) == 0) {
         made = (PyObject *)gm_device_array_new(backend, dtype, shape.len, shape.ptr);
+        gm_leave_numbered(backend, previous);
     }
 done:
     PyDimMem_FREE(shape.ptr);
@@ -139,26 +141,13 @@ static gm_status move(const gm_backend *backend, PyArrayObject *layout, PyArrayO
     return status;
 }
 
-PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
+/* To the current device. */
+static gm_device_array *bring_in(PyObject *object, PyObject *stream_object,
+                                 const gm_backend *backend)
 {
-    static char *names[] = {"a", "stream", "backend", NULL};
-    PyObject *object, *stream_object = NULL, *backend_name = NULL;
-    const gm_backend *backend;
-    gm_stream stream;
     gm_device_array *made = NULL;
-    (void)module;
-
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:to_device", names, &object,
-                                     &stream_object, &backend_name)) {
-        return NULL;
-    }
-    if (gm_is_device_array(object)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "a is a gpumem.DeviceArray already; a.copy() makes another");
-        return NULL;
-    }
-    if (gm_parse_backend(backend_name, &backend) < 0 ||
-        gm_parse_waited_stream(stream_object, backend, &stream) < 0) {
+    gm_stream stream;
+    if (gm_parse_waited_stream(stream_object, backend, &stream) < 0) {
         return NULL;
     }
     PyArrayObject *array = gm_host_array(object, "a");
@@ -177,6 +166,32 @@ PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
         }
     }
     Py_XDECREF(array);
+    return made;
+}
+
+PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"a", "device", "stream", "backend", NULL};
+    PyObject *object, *number = NULL, *stream_object = NULL, *backend_name = NULL;
+    const gm_backend *backend;
+    int device, previous;
+    (void)module;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OOO:to_device", names, &object, &number,
+                                     &stream_object, &backend_name)) {
+        return NULL;
+    }
+    if (gm_is_device_array(object)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a is a gpumem.DeviceArray already; a.copy() makes another");
+        return NULL;
+    }
+    if (gm_parse_device(number, &device) < 0 || gm_parse_backend(backend_name, &backend) < 0 ||
+        gm_enter_numbered(backend, device, &previous) < 0) {
+        return NULL;
+    }
+    gm_device_array *made = bring_in(object, stream_object, backend);
+    gm_leave_numbered(backend, previous);
     return (PyObject *)made;
 }
 
@@ -220,13 +235,18 @@ gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, 
     return copy;
 }
 
+/* The array itself where it is contiguous. */
+static gm_device_array *pack(gm_device_array *array, gm_stream stream)
+{
+    return PyArray_IS_C_CONTIGUOUS(array->layout) ? (gm_device_array *)Py_NewRef((PyObject *)array)
+                                                  : copied(array, stream, false);
+}
+
 /* On the device of the array; out is NULL, or fits. */
 static PyObject *bring(gm_device_array *self, PyArrayObject *out, gm_stream stream)
 {
     const gm_backend *backend = self->memory->backend;
-    gm_device_array *packed = PyArray_IS_C_CONTIGUOUS(self->layout)
-                                  ? (gm_device_array *)Py_NewRef((PyObject *)self)
-                                  : copied(self, stream, false);
+    gm_device_array *packed = pack(self, stream);
     if (!packed) {
         return NULL;
     }
@@ -288,15 +308,47 @@ static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywo
     return host;
 }
 
+/* To another device, from that of the array, which is the current one. */
+static gm_device_array *send(gm_device_array *self, int device, PyObject *stream_object)
+{
+    gm_stream stream;
+    if (gm_parse_waited_stream(stream_object, self->memory->backend, &stream) < 0) {
+        return NULL;
+    }
+    gm_device_array *packed = pack(self, stream), *sent = NULL;
+    if (packed) {
+        gm_status status = gm_device_memory_settle(self->memory);
+        if (status == GM_OK) {
+            sent = gm_device_array_send(packed, device, stream);
+        } else {
+            gm_raise(status);
+        }
+        Py_DECREF(packed);
+    }
+    return sent;
+}
+
 static PyObject *array_copy(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"stream", NULL};
+    static char *names[] = {"device", "stream", NULL};
     gm_device_array *self = (gm_device_array *)object;
-    PyObject *stream_object = NULL;
+    PyObject *number = NULL, *stream_object = NULL;
     gm_stream stream;
     bool apart;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$O:copy", names, &stream_object) ||
-        gm_parse_queue(stream_object, self->memory->backend, &stream, &apart) < 0) {
+    int device, previous;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OO:copy", names, &number, &stream_object) ||
+        gm_parse_device(number, &device) < 0) {
+        return NULL;
+    }
+    if (device >= 0 && device != self->memory->device) {
+        if (gm_enter_device(self->memory, &previous) < 0) {
+            return NULL;
+        }
+        gm_device_array *sent = send(self, device, stream_object);
+        gm_leave_device(self->memory, previous);
+        return (PyObject *)sent;
+    }
+    if (gm_parse_queue(stream_object, self->memory->backend, &stream, &apart) < 0) {
         return NULL;
     }
     return (PyObject *)gm_device_array_copy(self, stream, apart);
@@ -527,11 +579,15 @@ static PyMethodDef array_methods[] = {
      "    Runs after what was put on this stream.\n\n"
      "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."},
     {"copy", (PyCFunction)(void (*)(void))array_copy, METH_VARARGS | METH_KEYWORDS,
-     "copy(*, stream=None)\n--\n\n"
-     "Return a C-contiguous copy on the same device.\n\n"
+     "copy(*, device=None, stream=None)\n--\n\n"
+     "Return a C-contiguous copy on the same device, or on another.\n\n"
      "Parameters\n----------\n"
+     "device : int, optional\n"
+     "    The number of the device that gets it. A copy on another device is there on return: it\n"
+     "    goes over directly where the devices can reach each other, else through the host.\n"
      "stream : Stream or another library's, optional\n"
-     "    The queue that the copy joins; by default, the default stream.\n\n"
+     "    The queue that the copy joins, of the device that the array is on; by default, the\n"
+     "    default stream.\n\n"
      "Returns\n-------\nDeviceArray"},
     {"__dlpack__", (PyCFunction)(void (*)(void))gm_dlpack_export, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
@@ -564,12 +620,15 @@ PyTypeObject gm_device_array_type = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem.DeviceArray",
     .tp_basicsize = sizeof(gm_device_array),
     .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "DeviceArray(shape, dtype='float32', *, backend=None)\n--\n\n"
+    .tp_doc = "DeviceArray(shape, dtype='float32', *, device=None, backend=None)\n--\n\n"
               "An array in the memory of a backend: a GPU's, or the simulator's.\n\n"
               "Parameters\n----------\n"
               "shape : int or sequence of int\n"
               "dtype : data-type, optional\n"
               "    Any dtype of plain bytes in native order.\n"
+              "device : int, optional\n"
+              "    Its number; by default, the current device of the thread, as set by the\n"
+              "    library that sets it, which stays what it is.\n"
               "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
               "Notes\n-----\n"
               "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"

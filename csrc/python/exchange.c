@@ -215,21 +215,14 @@ static int choose_backend(PyObject *object, const gm_backend **backend)
 
 static int check_wishes(gm_device_array *array, PyObject *device, bool copy)
 {
-    if (device != Py_None) {
-        long asked =
-            PyBool_Check(device) || !PyIndex_Check(device)
-                ? (PyErr_Format(PyExc_TypeError, "device must be an int or None, not %.100s",
-                                Py_TYPE(device)->tp_name),
-                   -1)
-                : PyLong_AsLong(device);
-        if (PyErr_Occurred()) {
-            return -1;
-        }
-        if (asked != array->memory->device) {
-            PyErr_Format(PyExc_ValueError, "device is %ld, x is on device %d", asked,
-                         array->memory->device);
-            return -1;
-        }
+    int asked;
+    if (gm_parse_device(device, &asked) < 0) {
+        return -1;
+    }
+    if (asked >= 0 && asked != array->memory->device) {
+        PyErr_Format(PyExc_ValueError, "device is %d, x is on device %d", asked,
+                     array->memory->device);
+        return -1;
     }
     if (!copy && !PyArray_ISWRITEABLE(array->layout)) {
         PyErr_SetString(PyExc_ValueError, "x is read-only, and a gpumem.DeviceArray can be written "

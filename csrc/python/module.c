@@ -5,18 +5,21 @@
 
 static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"backend", NULL};
-    PyObject *name = NULL;
+    static char *names[] = {"backend", "device", NULL};
+    PyObject *name = NULL, *number = NULL;
     const gm_backend *backend;
+    int device, previous;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:synchronize", names, &name) ||
-        gm_parse_backend(name, &backend) < 0) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$O:synchronize", names, &name, &number) ||
+        gm_parse_device(number, &device) < 0 || gm_parse_backend(name, &backend) < 0 ||
+        gm_enter_numbered(backend, device, &previous) < 0) {
         return NULL;
     }
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
     status = backend->wait_all();
     Py_END_ALLOW_THREADS
+    gm_leave_numbered(backend, previous);
     if (status != GM_OK) {
         return gm_raise(status);
     }
@@ -61,11 +64,13 @@ static PyMethodDef functions[] = {
     {"backend_info", gm_core_backend_info, METH_O,
      "backend_info(name, /)\n--\n\nA backend and its devices."},
     {"to_device", KEYWORDS(gm_to_device),
-     "to_device(a, *, stream=None, backend=None)\n--\n\n"
+     "to_device(a, *, device=None, stream=None, backend=None)\n--\n\n"
      "Copy an array to the memory of a backend.\n\n"
      "Parameters\n----------\n"
      "a : ndarray or object with the buffer protocol\n"
      "    Any shape and layout, any dtype of plain bytes in native order.\n"
+     "device : int, optional\n"
+     "    The number of the device; by default, the current one of the thread.\n"
      "stream : Stream or another library's, optional\n"
      "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
      "Returns\n-------\nDeviceArray\n    C-contiguous, same shape and dtype.\n\n"
@@ -132,6 +137,18 @@ static PyMethodDef functions[] = {
     {"transfer", KEYWORDS(gm_core_transfer),
      "transfer(device, host, to_device, count, driver, pieces=1, stream=None)\n--\n\n"
      "Move the same bytes count times; see _core.pyi."},
+    {"send", KEYWORDS(gm_core_send),
+     "send(source, target, count, pieces=1)\n--\n\n"
+     "Move the same bytes count times from one device to another; see _core.pyi."},
+    {"can_reach", KEYWORDS(gm_core_can_reach),
+     "can_reach(device, other, backend=None)\n--\n\n"
+     "Can a device be let reach the memory of another? See _core.pyi."},
+    {"let_reach", KEYWORDS(gm_core_let_reach),
+     "let_reach(device, other, on, backend=None)\n--\n\n"
+     "Let it, or no more; returns whether it was. See _core.pyi."},
+    {"reach", gm_core_reach, METH_VARARGS,
+     "reach(array, device, /)\n--\n\n"
+     "An array of another device as one of this device; see _core.pyi."},
     {"pool_info", KEYWORDS(gm_core_pool_info),
      "pool_info(*, backend=None)\n--\n\n"
      "Return what the pools of device and of pinned memory hold, in bytes.\n\n"
@@ -146,7 +163,12 @@ static PyMethodDef functions[] = {
     {"set_chunk", set_chunk, METH_O,
      "set_chunk(bytes, /)\n--\n\nHow much travels at a time; 0 is the default. See _core.pyi."},
     {"synchronize", KEYWORDS(synchronize),
-     "synchronize(backend=None)\n--\n\nWait for all work on the device."},
+     "synchronize(backend=None, *, device=None)\n--\n\n"
+     "Wait for all work on a device.\n\n"
+     "Parameters\n----------\n"
+     "backend : {'cuda', 'sim', 'auto'}, optional\n"
+     "device : int, optional\n"
+     "    Its number; by default, the current one."},
     {NULL, NULL, 0, NULL},
 };
 

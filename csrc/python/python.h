@@ -103,6 +103,20 @@ int gm_enter_device(const gm_device_memory *memory, int *previous);
 void gm_leave_device(const gm_device_memory *memory, int previous);
 PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords);
 
+/* peer.c */
+/* The number of a device, -1 for None and NULL: the current one; -1 and an exception otherwise. */
+int gm_parse_device(PyObject *object, int *device);
+/* The same for a device by such a number. */
+int gm_enter_numbered(const gm_backend *backend, int device, int *previous);
+void gm_leave_numbered(const gm_backend *backend, int previous);
+/* A copy of a contiguous array on another device, there when it returns; the current device is that
+ * of the array. */
+gm_device_array *gm_device_array_send(gm_device_array *array, int device, gm_stream stream);
+PyObject *gm_core_send(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_can_reach(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_let_reach(PyObject *module, PyObject *args, PyObject *keywords);
+PyObject *gm_core_reach(PyObject *module, PyObject *args);
+
 /* stream.c */
 /* The handle of a stream, ours or another library's, NULL for None; -1 and an exception when it is
  * none, or of another backend. */
@@ -146,7 +160,7 @@ const char *gm_dlpack_name(int type);
 gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, const char *name,
                                  gm_stream stream);
 
-/* bind.c */
+/* bind.c, parse.c */
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -1,0 +1,49 @@
+"""Device arrays whose layout kernels do not take: with "auto" they go through a copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from ._copy import copy
+
+if TYPE_CHECKING:
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+
+def is_aligned(a: DeviceArray) -> bool:
+    """Whether every element is at a multiple of its size."""
+    size = a.itemsize or 1
+    return not any(number % size for number in (a.pointer, *a.strides))
+
+
+def packed(a: Any, stream: AnyStream | None, alignment: int | None = None) -> Any:
+    """A device array as kernels take it: without gaps, its elements at multiples of their size."""
+    a = _core.adopt(a, stream)
+    if isinstance(a, _core.DeviceArray):
+        size = alignment or a.itemsize
+        if not a.contiguous or a.pointer % (size or 1):
+            return copy(a, stream=stream)
+    return a
+
+
+def call_packed(
+    family: str,
+    variant: str,
+    inputs: tuple[Any, ...],
+    out: Any,
+    stream: AnyStream | None,
+    backend: str | None,
+    parameters: tuple[float, ...],
+) -> Any:
+    """Call a family whose kernels take packed arrays; for "auto" others go through a copy."""
+    if variant != "auto":
+        return _call(family, variant, inputs, out, stream, backend, parameters)
+    inputs = tuple(packed(a, stream) for a in inputs)
+    there = _core.adopt(out, stream)
+    if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
+        result = _call(family, variant, inputs, None, stream, backend, parameters)
+        return copy(result, out=out, stream=stream)
+    return _call(family, variant, inputs, out, stream, backend, parameters)
