@@ -190,8 +190,11 @@ def traffic(
     observed as it is.
 
     Returns ``{"family", "variant", "grid": (x, y, z), "block": (x, y, z), "shared_bytes",
-    "threads", "warps", "barriers", "result": as of call, "sites": [dicts]}``. ``barriers``
-    counts block-wide barriers passed, over all blocks. One site is one source line, space
+    "threads", "warps", "barriers", "kernels": [dicts], "result": as of call, "sites": [dicts]}``.
+    ``barriers`` counts block-wide barriers passed, over all blocks. A call may launch helpers
+    beside the variant's own kernel, whose grid, block and shared_bytes are given; threads, warps
+    and barriers are those of all, and each of ``kernels`` says its own: ``{"name", "doc", "grid",
+    "block", "shared_bytes", "threads", "warps", "barriers"}``. One site is one source line, space
     ("global" | "shared"), kind ("load" | "store") and width: ``{"file", "line",
     "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked for,
     each once per request), "sectors", "lines", "passes", "fewest_passes", "samples"}``. For

@@ -252,13 +252,15 @@ class BenchResult:
 
         Parameters
         ----------
-        kind : {"size", "ladder", "roofline", "transfer", "distance", "map"}
+        kind : {"size", "ladder", "roofline", "sweep", "transfer", "roundtrip", "distance", "map"}
             "size": bytes per second, or operations, against size, a line per variant, with the
             theoretical peak and the size of the L2. "ladder": a bar per variant at one size, and
             the reference. "roofline": operations per second against operations per byte that
             requests move, as the simulator counts them, under the device's two ceilings.
+            "sweep": the same rates as "size" against a parameter that was swept, such as a stride.
             "transfer": bytes per second over the bus, a line per kind of host memory, a panel
-            per direction.
+            per direction. "roundtrip": milliseconds of the largest round trips, a bar for each of
+            those that did them, a panel per job and kind of memory.
 
             Of a sweep of ``prefetch_sum``, "distance": speed-up over the baseline against the
             distance, a line per variant, a panel per amount of work and number of warps; "map":
@@ -266,9 +268,10 @@ class BenchResult:
             below 1, prefetching loses.
         **options
             ``variants``, names, of all but "transfer" and "map"; ``cache``, "cold" or "warm", for
-            "size", "ladder" and "roofline"; ``shape`` for the last two, by default the one where
-            most have a time. For "transfer" ``memory``, kinds of it, and
-            ``direction``. For "distance" and "map"
+            "size", "ladder", "roofline" and "sweep"; ``shape`` for the last three, by default the
+            one where most have a time. For "sweep" ``parameter``, its name, where several were
+            swept. For "transfer" and "roundtrip" ``memory``, kinds of it; for the first
+            ``direction``, for the other ``by``, names. For "distance" and "map"
             ``work``, an int or a list of them: the panels; for "distance" ``warps``, warps per
             multiprocessor, likewise. For "map" ``variant``, a name: its own map, with
             ``padding`` "auto" or 0, instead of the best of all.

@@ -20,6 +20,7 @@ from .bench import MOST_SAMPLES, Interrupted, bench, bench_all
 from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
 from .explain import explain
+from .plot_results import KINDS
 from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .traffic import Traffic, summary, traffic
@@ -357,7 +358,25 @@ def _measured(options: argparse.Namespace) -> BenchResult:
         )
 
 
+def _outputs(options: argparse.Namespace) -> list[str]:
+    """The files to write. A family's name after --json is that of the family, and no file."""
+    if options.json in (*families(), *transfer.FAMILIES):
+        if options.family is not None:
+            raise _UsageError(
+                f"bench: --json {options.json} is a family, and {options.family} as well; a file "
+                f"of that name is ./{options.json}"
+            )
+        options.family, options.json = options.json, True
+    files = [one for one in (options.output, options.json) if isinstance(one, str)]
+    for file in files:
+        folder = os.path.dirname(os.path.abspath(file))
+        if not os.path.isdir(folder):  # not to be found out when all is measured
+            raise _UsageError(f"bench: there is no folder {folder} for {file}")
+    return files
+
+
 def _bench(options: argparse.Namespace) -> int:
+    files = _outputs(options)
     if options.all:
         told = {"FAMILY": options.family, "--variants": options.variants, "--dtype": options.dtype}
         told |= {"--shapes": options.shapes, "--set": options.set}
@@ -366,10 +385,6 @@ def _bench(options: argparse.Namespace) -> int:
                 raise _UsageError(f"bench: --all chooses for every family; {name} says for which")
     elif options.family is None:
         raise _UsageError("bench: FAMILY or --all says what to measure")
-    if options.output is not None:
-        folder = os.path.dirname(os.path.abspath(options.output))
-        if not os.path.isdir(folder):  # not to be found out when all is measured
-            raise _UsageError(f"bench: there is no folder {folder} for {options.output}")
     status = 0
     try:
         result = _measured(options)
@@ -377,9 +392,9 @@ def _bench(options: argparse.Namespace) -> int:
         result, status = stop.result, 130
         if not result.records:
             return status
-    if options.output is not None:
-        result.to_json(options.output)
-    if options.json:
+    for file in files:
+        result.to_json(file)
+    if options.json is True:
         print(result.to_json(), end="")
     elif result.provenance["backend"] == "sim" and options.family in families() and not status:
         names = None if options.variants is None else options.variants.split(",")
@@ -546,7 +561,6 @@ def build_parser() -> argparse.ArgumentParser:
     from . import __version__
 
     common = _Parser(add_help=False)
-    common.add_argument("--json", action="store_true", help="print JSON, and nothing else")
     common.add_argument("--backend", choices=("auto", "cuda", "sim"), help="where to run")
 
     parser = _Parser(prog="gpumem", description="A laboratory for GPU memory.")
@@ -556,6 +570,11 @@ def build_parser() -> argparse.ArgumentParser:
     def command(name: str, run: Callable[[argparse.Namespace], int], text: str) -> Any:
         one = commands.add_parser(name, parents=[common], help=text, description=text)
         one.set_defaults(run=run)
+        if run is _bench:
+            told = "print JSON, and nothing else; or write it to FILE"
+            one.add_argument("--json", nargs="?", const=True, metavar="FILE", help=told)
+        else:
+            one.add_argument("--json", action="store_true", help="print JSON, and nothing else")
         return one
 
     command("info", _info, "What gpumem was built for, and which devices are here.")
@@ -593,7 +612,7 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--timeout", type=float, metavar="S", help="seconds for all (with --all, 600 by default)"
     )
-    one.add_argument("-o", "--output", metavar="FILE", help="write the result as JSON")
+    one.add_argument("-o", "--output", metavar="FILE", help="the same as --json FILE")
 
     one = command("traffic", _traffic, "Count what the variants of a family ask of memory.")
     one.add_argument("family", metavar="FAMILY")
@@ -627,7 +646,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
     one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
-    one.add_argument("--kind", required=True, help="size, ladder, roofline, distance, map")
+    one.add_argument("--kind", required=True, help=", ".join(KINDS))
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
     one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")
     return parser

@@ -9,7 +9,7 @@ import math
 import os
 from typing import Any, NamedTuple
 
-from . import _core, oracle
+from . import _core, functions, oracle
 from . import results as shipped
 from .bench import bench
 from .bench_result import BenchResult, origin, size_label
@@ -21,6 +21,8 @@ __all__ = ["Explanation", "explain"]
 
 _ALIKE = 0.02  # what differs by less is told as the same
 _FULL = 0.75  # of the peak: nothing much is left
+_COPY = 0.9  # of the driver's copy: neither
+_MOSTLY = 0.5  # of a bound: it explains what is missing
 _LARGEST = 2**26  # bytes of all arrays up to which a shape is simulated as it is
 _ENGINE = 128  # bits: more than a thread can move at once
 
@@ -32,6 +34,8 @@ class _Measured(NamedTuple):
     below: dict[str, Any] | None  # the rung that it follows, in the same circumstances
     reference: str | None
     bandwidth: float | None  # reached, as a share of the device's peak
+    peak_gbps: float | None
+    balance: float | None  # operations in the time of a byte, at the device's peaks
 
 
 # ---- figures ------------------------------------------------------------------------------
@@ -64,16 +68,38 @@ def _rate(record: dict[str, Any]) -> tuple[float, str]:
     return record["gbps"], "GB/s"
 
 
+def _keywords(family: str, record: dict[str, Any] | None) -> dict[str, Any]:
+    """The parameters of a record, if the family's function still has them."""
+    found = dict(record["parameters"] or {}) if record else {}
+    try:
+        functions.parameters(family, found)
+    except (TypeError, ValueError):
+        return {}
+    return found
+
+
+def _usual(family: str, record: dict[str, Any]) -> int:
+    """How many of a record's parameters are what they are by default."""
+    usual = functions.parameters(family, {})
+    mine = functions.parameters(family, _keywords(family, record))
+    return sum(a == b for a, b in zip(usual, mine, strict=True))
+
+
 def _measured(
     result: BenchResult, row: Variant, shape: tuple[int, ...] | None, live: bool
 ) -> _Measured | None:
-    """The figure that tells most: the largest arrays, not in the cache, the best parameters."""
+    """The figure that tells most: of the largest arrays, not in the cache.
+
+    Of its parameters those that are nearest to what a call has by default, and then the best.
+    """
     found = _matching(result, row, shape, None)
     if not found:
         return None
     cold = [one for one in found if one["cache"] == "cold"] or found
-    most = max(one["bytes"] for one in cold)
-    record = max((one for one in cold if one["bytes"] == most), key=lambda one: _rate(one)[0])
+    # Not by bytes moved: a parameter may have fewer of them move.
+    most = max(math.prod(one["shape"]) for one in cold)
+    large = [one for one in cold if math.prod(one["shape"]) == most]
+    record = max(large, key=lambda one: (_usual(row.family, one), _rate(one)[0]))
     told = (result.provenance.get("sources") or {}).get(record.get("source"), result.provenance)
     below = None
     if row.follows is not None:
@@ -81,7 +107,8 @@ def _measured(
         below = max(kin, key=lambda one: _rate(one)[0], default=None)
     reference = oracle.reference(row.family)
     own = record["fraction_of_reference"] is not None and reference != (row.family, row.name)
-    peak = (told.get("device") or {}).get("bandwidth_gbps")
+    device = told.get("device") or {}
+    peak, fp32 = device.get("bandwidth_gbps"), device.get("fp32_tflops")
     return _Measured(
         record,
         origin(told),
@@ -89,6 +116,8 @@ def _measured(
         below,
         "-".join(reference) if own else None,
         record["gbps"] / peak if peak and record["gbps"] else None,
+        peak,
+        fp32 * 1e3 / peak if peak and fp32 else None,
     )
 
 
@@ -97,22 +126,24 @@ class _Counted(NamedTuple):
     reason: str | None  # why there is none
     where: str | None  # shape and dtype
     work: int  # bytes that the job itself reads and writes
+    flops: int | None
 
 
-def _count(row: Variant, shape: tuple[int, ...] | None) -> _Counted:
+def _count(row: Variant, shape: tuple[int, ...] | None, keywords: dict[str, Any]) -> _Counted:
     """What the simulator counts of a variant at a shape, or at the usual one."""
     dtype = oracle.told_dtype(row)
-    if shape is None or oracle.work(row.family, shape, dtype)[0] > _LARGEST:
+    if shape is None or oracle.work(row.family, shape, dtype, **keywords)[0] > _LARGEST:
         shape = oracle.traffic_shape(row.family, dtype, row.name)
-    work, _ = oracle.work(row.family, shape, dtype)
-    arrays = oracle.arguments(row.family, shape, dtype, seed=0)
+    work, flops = oracle.work(row.family, shape, dtype, **keywords)
+    arrays = oracle.arguments(row.family, shape, dtype, seed=0, **keywords)
     try:
         arrays = tuple(oracle.placed(row, a, "sim") for a in arrays)
-        report = traffic(row.family, *arrays, variant=row.name)
+        report = traffic(row.family, *arrays, variant=row.name, **keywords)
     except (_core.UnavailableError, MemoryError) as error:
-        return _Counted(None, str(error), None, work)
+        return _Counted(None, str(error), None, work, flops)
     where = f"{'x'.join(map(str, shape))} {dtype}" if shape else dtype
-    return _Counted(report, None, where, work)
+    where += "".join(f", {name} {value}" for name, value in keywords.items())
+    return _Counted(report, None, where, work, flops)
 
 
 # ---- words --------------------------------------------------------------------------------
@@ -160,9 +191,10 @@ def _about(report: Traffic, kind: str, access: Access) -> str:
 
 def _width(report: Traffic, kind: str, access: Access) -> str:
     widest = access.width or 0
-    if widest > _ENGINE:
-        return f"by a copy engine, up to {format_bytes(widest // 8)} at once, "
     found = {one["width"] for one in _sites(report, kind)}
+    if widest > _ENGINE:
+        part = "in part " if min(found) <= _ENGINE else ""
+        return f"{part}by a copy engine, up to {format_bytes(widest // 8)} at once, "
     return f"of {'up to ' if len(found) > 1 else ''}{widest} bits per thread "
 
 
@@ -182,13 +214,14 @@ def _global_words(report: Traffic) -> str:
 
 def _shared_words(report: Traffic) -> str | None:
     ways, blocks = report.shared.bank_ways, math.prod(report.grid)
+    barriers = report.barriers - sum(one["barriers"] for one in report.helpers())
     if not report.shared.requests:
         return None
     bytes_used = format_bytes(report.shared_bytes)
     words = [f"It keeps {bytes_used} per block in shared memory"] if report.shared_bytes else []
     words = words or ["It uses shared memory"]
-    if report.barriers:
-        words.append(f"passes {_plural(report.barriers / blocks, 'barrier')} per block")
+    if barriers:
+        words.append(f"passes {_plural(barriers / blocks, 'barrier')} per block")
     if ways is not None and ways > 1 + _ALIKE:
         words.append(
             f"pays {_figure(ways)} passes through the banks for one, in the worst line: bank "
@@ -197,6 +230,22 @@ def _shared_words(report: Traffic) -> str | None:
     elif ways is not None:
         words.append("has no bank conflicts")
     return f"{_listed(words)}."
+
+
+def _helper_words(report: Traffic) -> str | None:
+    told = [f"{one['name']} ({one['doc']})" for one in report.helpers()]
+    if not told:
+        return None
+    return (
+        f"At the simulated size the call launches {_listed(told)} beside its own kernel, and both "
+        "are counted."
+    )
+
+
+def _elsewhere(counted: _Counted) -> bool:
+    """Does less than the job's bytes go by requests? Then the rest goes by ways of its own."""
+    report = counted.report
+    return report is not None and 0 < report.bytes_moved < 0.9 * counted.work
 
 
 def _constant_words(report: Traffic) -> str | None:
@@ -213,12 +262,12 @@ def _changes(counted: _Counted, under: _Counted) -> str:
     report, below = counted.report, under.report
     assert report is not None and below is not None
     scale = under.work / max(1, counted.work)
-    words = []
-    if below.bytes_moved and report.bytes_moved:
+    words: list[str] = []
+    if below.bytes_moved and report.bytes_moved and not (_elsewhere(counted) or _elsewhere(under)):
         times = report.bytes_moved / below.bytes_moved * scale
         alike = abs(times - 1) <= _ALIKE
         words.append(
-            f"it moves {'' if alike else _figure(times) + ' times '}as many bytes of global memory"
+            f"moves {'' if alike else _figure(times) + ' times '}as many bytes of global memory"
         )
     times = report.requests / below.requests * scale
     if abs(times - 1) > _ALIKE:
@@ -238,9 +287,9 @@ def _changes(counted: _Counted, under: _Counted) -> str:
         words.append(
             f"reads {_figure(spread[1])} addresses of constant memory for {_figure(spread[0])}"
         )
-    if len(words) == 1 and " times " not in words[0]:
+    if not words or (len(words) == 1 and words[0].startswith("moves as many")):
         return f"Its traffic is that of {below.variant}, which it follows."
-    return f"Against {below.variant}, which it follows, {_listed(words)}."
+    return f"Against {below.variant}, which it follows, it {_listed(words)}."
 
 
 def _figure_words(row: Variant, measured: _Measured) -> str:
@@ -252,36 +301,74 @@ def _figure_words(row: Variant, measured: _Measured) -> str:
     words = [f"{_figure(rate)} {unit}"]
     if record["fraction_of_peak"] is not None and record["tflops"] is not None:
         words.append(f"{_share(record['fraction_of_peak'])} of the FP32 peak")
-    if measured.bandwidth is not None:
+    computes = bool(record["flops"] and measured.balance) and (
+        record["flops"] / record["bytes"] > measured.balance
+    )
+    if measured.bandwidth is not None and not computes:
         words.append(f"{_share(measured.bandwidth)} of the memory's bandwidth")
     if measured.reference is not None:
-        share = _figure(record["fraction_of_reference"])
-        words.append(f"{share} times what {measured.reference} did in the same run")
+        share = record["fraction_of_reference"]
+        much = _share(share) + " of" if share < 1 else _figure(share) + " times"
+        words.append(f"{much} what {measured.reference} did in the same run")
     how = "just now" if measured.live else "measured earlier"
     text = f"On {measured.where}, {how}, it reached {_listed(words)} ({at}, {cache})."
     if measured.below is not None:
         times = measured.below["median_ms"] / record["median_ms"]
-        much = "" if abs(times - 1) <= _ALIKE else f"{_figure(times)} times "
+        if times < 1 - _ALIKE:
+            return f"{text} {row.follows}, which it follows, is {_figure(1 / times)} times as fast."
+        much = "" if times <= 1 + _ALIKE else f"{_figure(times)} times "
         text += f" That is {much}as fast as {row.follows}."
     return text
 
 
-def _reason_words(report: Traffic | None, measured: _Measured) -> str | None:
+def _traffic_reason(counted: _Counted, measured: _Measured) -> str | None:
+    """Is it what the requests move? Then what they move could hardly come faster."""
+    report, record = counted.report, measured.record
+    assert report is not None
+    if record["flops"] is None:
+        wasted = report.bytes_moved / report.bytes_asked
+        if wasted <= 1.1:
+            return None
+        told = (
+            f"the sectors: {_figure(wasted)} times the bytes asked for, so far as no cache has them"
+        )
+        if measured.bandwidth and wasted * measured.bandwidth < _MOSTLY:
+            told += " (which is not all of it)"
+        return told
+    if not counted.flops or not measured.peak_gbps:
+        return None
+    intensity, own = counted.flops / report.bytes_moved, record["flops"] / record["bytes"]
+    roof = intensity * measured.peak_gbps / 1e3  # TFLOP/s
+    if own < 1.5 * intensity or record["tflops"] < _MOSTLY * roof:
+        return None
+    enough = f"the arrays themselves have {_figure(own)}"
+    if measured.balance and own > measured.balance:
+        if intensity >= measured.balance:
+            return None
+        enough = f"{_figure(measured.balance)} would keep the arithmetic busy"
+    return (
+        f"what its requests move: {_plural(intensity, 'operation')} for each byte, so far as no "
+        f"cache has it, where {enough}"
+    )
+
+
+def _reason_words(counted: _Counted, measured: _Measured) -> str | None:
     """What the counts say about what is missing to the peak."""
     shares = [measured.record["fraction_of_peak"], measured.bandwidth]
     if not any(shares):
         return None
+    report = counted.report
+    if measured.record["tflops"] is not None and (shares[0] or 0) > 1:
+        return "The plain FP32 units cannot do as much: it computes on others."
     if max(filter(None, shares)) >= _FULL:
         return "Little is left to gain: that is near to what the device can do."
+    if measured.reference == "copy-memcpy" and measured.record["fraction_of_reference"] >= _COPY:
+        much = "no" if measured.record["fraction_of_reference"] >= 1 else "hardly"
+        return f"Little is left to gain: the driver's own copy of as many bytes is {much} faster."
     if report is None or not report.bytes_asked:
         return None
-    wasted = report.bytes_moved / report.bytes_asked
     ways = report.shared.bank_ways or 1.0
-    told = []
-    if measured.record["flops"] is None and wasted > 1.1:
-        told.append(
-            f"the sectors: {_figure(wasted)} times the bytes asked for, so far as no cache has them"
-        )
+    told = list(filter(None, [_traffic_reason(counted, measured)]))
     if ways > 1.1:
         told.append("the banks of shared memory")
     if (report.constant.ways or 1) > 1.1:
@@ -341,9 +428,15 @@ class Explanation:
         self.record = measured.record if measured else None
         self.origin = measured.where if measured else None
         self.live = bool(measured and measured.live)
+        self._bandwidth = measured.bandwidth or 0.0 if measured else 0.0
         said: list[str | None] = [f"{variant}: {variant.doc}."]
         if report is not None and report.requests:
-            said += [_global_words(report), _shared_words(report), _constant_words(report)]
+            said += [_helper_words(report), _global_words(report)]
+            if _elsewhere(counted):
+                said.append(
+                    "What else the job reads passes by units that the simulator does not count."
+                )
+            said += [_shared_words(report), _constant_words(report)]
             if below is not None and below.report is not None and below.report.requests:
                 said.append(_changes(counted, below))
         elif report is not None:
@@ -351,7 +444,7 @@ class Explanation:
         else:
             said.append(f"The simulator counted nothing: {counted.reason}.")
         if measured is not None:
-            said += [_figure_words(variant, measured), _reason_words(report, measured)]
+            said += [_figure_words(variant, measured), _reason_words(counted, measured)]
         else:
             said.append(missing)
         said.append(_next_words(variant))
@@ -367,16 +460,22 @@ class Explanation:
             rate, unit = _rate(self.record)
             label = "measured now" if self.live else "measured"
             cells.append((label, f"{rate:.4g} {unit}, {size_label(self.record)}; {self.origin}"))
-            share = self.record["fraction_of_peak"]
-            cells += [("of its peak", _share(share))] if share is not None else []
+            share, peak = self.record["fraction_of_peak"] or 0.0, "of bandwidth"
+            if self.record["tflops"] is not None:
+                share, peak = max((share, "of FP32 peak"), (self._bandwidth, peak))
+            cells += [(peak, _share(share))] if share else []
         if self.traffic is not None and self.traffic.requests:
             cells.append(("simulated", self.traffic_where or ""))
             for kind in ("loads", "stores"):
                 access: Access = getattr(self.traffic, kind)
                 if access.requests:
+                    width = access.width or 0
+                    much = f"{width} bits"
+                    if width > _ENGINE:
+                        much = f"up to {format_bytes(width // 8)} by a copy engine"
                     text = (
-                        f"{access.width} bits, {_figure(access.sectors_per_request or 0)} sectors "
-                        f"per request, efficiency {_share(access.efficiency or 0)}"
+                        f"{much}, {_plural(access.sectors_per_request or 0, 'sector')} per "
+                        f"request, efficiency {_share(access.efficiency or 0)}"
                     )
                     cells.append((kind, text))
             ways = self.traffic.shared.bank_ways
@@ -460,9 +559,10 @@ def explain(
     Notes
     -----
     Requests, sectors and passes are counted on the simulator; times are measured, on the machine
-    that the text names. What one says about the other is a rule of thumb: sectors or bank conflicts
-    are named where there are more than the data need, and nothing is said to be the cause that
-    was not counted.
+    that the text names. Where several parameters were measured, both are told of those that a call
+    has by default, or as near to them as there are, and of the best of these. What one says about
+    the other is a rule of thumb: sectors or bank conflicts are named where there are more than the
+    data need, and nothing is said to be the cause that was not counted.
 
     Examples
     --------
@@ -485,11 +585,13 @@ def explain(
         found = shipped.for_family(row.family)
     else:
         found = results if isinstance(results, BenchResult) else shipped.load(results)
-    counted = _count(row, side)
+    measured = _measured(found, row, side, live)
+    keywords = _keywords(row.family, measured.record if measured else None)
+    counted = _count(row, side, keywords)
     below = None
     if row.follows is not None and counted.report is not None:
         try:
-            below = _count(find(row.family, row.follows), side)
+            below = _count(find(row.family, row.follows), side, keywords)
         except ValueError:  # it does not take this shape
             below = None
     missing = "No time of it is shipped with gpumem, and none was measured now."
@@ -498,4 +600,4 @@ def explain(
         reasons = [r["reason"] for r in found.filter(variant=row.name).records if r["reason"]]
         why = f": {reasons[0]}" if reasons else ""
         missing = f"No time of it is among the results{at}{why}."
-    return Explanation(row, counted, below, _measured(found, row, side, live), missing)
+    return Explanation(row, counted, below, measured, missing)

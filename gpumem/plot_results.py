@@ -1,11 +1,11 @@
-"""Pictures of benchmarks: by size, as a ladder, as a roofline, over the bus, and of a sweep."""
+"""Pictures of benchmarks: by size, as a ladder or a roofline, of a sweep, and over the bus."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .bench_result import origin
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from .bench_result import BenchResult
     from .prefetch import Point
 
-# Told apart in black and white as well: no two have marker and dash in common.
-_STYLES = [
+# Told apart in black and white as well: no two have marker and dash in common, nor with one dash
+# markers that look alike when they are small.
+STYLES = [
     {"marker": marker, "linestyle": dash, "color": color}
     for marker, dash, color in zip(
-        "osD^vPX<>*phdH8",
+        "osD^vP*<>phdXH8",
         ["-", "--", "-.", ":", "-"] * 3,
         ["#1b4f72", "#b03a2e", "#117a65", "#7d3c98", "#9c640c", "#2e4053"] * 2
         + ["#6e2c00", "#0b5345", "#4a235a"],
@@ -97,7 +98,7 @@ def _draw_distance(
         layout="constrained",
     )
     lines: dict[str, Any] = {}
-    for (name, bare), style in zip(kinds, itertools.cycle(_STYLES)):
+    for (name, bare), style in zip(kinds, itertools.cycle(STYLES)):
         label = f"{name}, no padding" if bare else name
         for point in found:
             if point.work not in rows or point.warps not in columns:
@@ -109,7 +110,7 @@ def _draw_distance(
                 list(line),
                 list(line.values()),
                 label=label,
-                markersize=3.5,
+                markersize=4.5,
                 linewidth=1.1,
                 fillstyle="none" if bare else "full",
                 **style,
@@ -319,7 +320,7 @@ def _title(figure: Figure, words: str, result: BenchResult) -> None:
     figure.suptitle(f"{words}\n{origin(result.provenance)}", fontsize="medium")
 
 
-def _byte_axis(ax: Axes, sizes: list[int]) -> None:
+def byte_axis(ax: Axes, sizes: list[int]) -> None:
     """Powers of two, told in KiB and MiB, as many as there is room for."""
     from .sizes import format_bytes
 
@@ -349,7 +350,18 @@ def _timed(result: BenchResult, cache: str | None) -> list[dict[str, Any]]:
     return [record for record in timed if record["cache"] == cache]
 
 
-def _one_family(result: BenchResult, cache: str | None) -> tuple[str, list[dict[str, Any]]]:
+def _varied(records: list[dict[str, Any]]) -> list[str]:
+    """The parameters that have several values."""
+    seen: dict[str, set[str]] = {}
+    for record in records:
+        for name, value in (record["parameters"] or {}).items():
+            seen.setdefault(name, set()).add(repr(value))
+    return [name for name, values in seen.items() if len(values) > 1]
+
+
+def _one_family(
+    result: BenchResult, cache: str | None, swept: str | None = None
+) -> tuple[str, list[dict[str, Any]]]:
     """The family that was benchmarked, and its records with those of its reference beside."""
     from . import oracle
 
@@ -363,11 +375,7 @@ def _one_family(result: BenchResult, cache: str | None) -> tuple[str, list[dict[
             f"the result is of several families, {', '.join([family, *others])}: "
             "result.filter(family=...) chooses one"
         )
-    seen: dict[str, set[str]] = {}
-    for record in timed:
-        for name, value in (record["parameters"] or {}).items():
-            seen.setdefault(name, set()).add(repr(value))
-    varied = [name for name, values in seen.items() if len(values) > 1]
+    varied = [name for name in _varied(timed) if name != swept]
     varied += ["dtype"] if len({record["dtype"] for record in timed}) > 1 else []
     if varied:
         raise ValueError(
@@ -406,15 +414,58 @@ def _unit(records: list[dict[str, Any]]) -> tuple[str, str, str]:
     return "gbps", "GB/s, bytes read and written", "bandwidth_gbps"
 
 
+def _style(name: str, reference: str, styles: Iterator[dict[str, Any]]) -> dict[str, Any]:
+    """How the line of a contender looks; "auto" and the reference stand out."""
+    if name == reference:
+        return {"color": "0.35", "linestyle": (0, (6, 2)), "linewidth": 2.2, "zorder": 1.9}
+    style = {"markersize": 4.5, "linewidth": 1.1, **next(styles)}
+    if name == "auto":  # on top of what it chose
+        style |= {"linewidth": 1.8, "color": "black", "fillstyle": "none", "zorder": 3}
+    return style
+
+
+def _mark_peak(ax: Axes, peak: float, ceiling: str) -> None:
+    """A rule at the device's peak, and its name where no line runs through it."""
+    words = "theoretical peak" if ceiling == "bandwidth_gbps" else "peak of the FP32 units"
+    ax.axhline(peak, color="black", linewidth=0.9, linestyle=":", gid="peak")
+    mark = ax.annotate(
+        f"{words}, {peak:.4g} {'GB/s' if ceiling == 'bandwidth_gbps' else 'TFLOP/s'}",
+        (0.01, peak),
+        (0, 2),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        va="bottom",
+        fontsize="small",
+        gid="mark",
+    )
+    figure = ax.figure
+    figure.draw_without_rendering()  # the layout decides where the lines are
+    lines = [line for line in ax.lines if line.get_gid() == "line"]
+    for place, side in ((0.01, "left"), (0.99, "right"), (0.5, "center")):
+        mark.xy = (place, peak)
+        mark.set_ha(side)
+        box = mark.get_window_extent(figure._get_renderer())
+        if not any(
+            line.get_path().transformed(ax.transData).intersects_bbox(box, filled=False)
+            for line in lines
+        ):
+            break
+
+
+# Times of one kind of thing do not lie further apart.
+_WIDEST_BAND = 3
+
+
 def _band(ax: Axes, records: list[dict[str, Any]], key: str, color: str) -> None:
-    """From the 20th to the 80th percentile of the times."""
+    """From the 20th to the 80th percentile of the times; none where these are of two kinds."""
     if all(one["p20_ms"] and one["p80_ms"] for one in records):
         low, high = (
             [one[key] * one["median_ms"] / one[edge] for one in records]
             for edge in ("p80_ms", "p20_ms")
         )
         sizes = [one["bytes"] for one in records]
-        ax.fill_between(sizes, low, high, color=color, alpha=0.2, linewidth=0)
+        narrow = [b < _WIDEST_BAND * a for a, b in zip(low, high, strict=True)]
+        ax.fill_between(sizes, low, high, narrow, color=color, alpha=0.2, linewidth=0)
 
 
 def _draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> Figure:
@@ -437,35 +488,21 @@ def _draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> 
         best = {n: max(r[key] for r in lines[n].values()) for n in names}
         ranked = sorted(names, key=lambda n: (n not in ("auto", reference), -best[n]))
         names = [n for n in names if n in ranked[:_MOST_LINES]]
+    if all(len(lines[name]) == 1 for name in names):
+        raise ValueError('the result has one size, and no line to draw: plot("ladder") shows it')
     figure, ax = pyplot.subplots(figsize=(8.4, 5.2), layout="constrained")
-    styles = itertools.cycle(_STYLES)
+    styles = itertools.cycle(STYLES)
     for name in names:
         records = [lines[name][size] for size in sorted(lines[name])]
-        style = {"markersize": 4.5, "linewidth": 1.1, **next(styles)}
-        if name == "auto":  # on top of what it chose
-            style |= {"linewidth": 1.8, "color": "black", "fillstyle": "none", "zorder": 3}
-        if name == reference:
-            style = {"color": "0.35", "linestyle": (0, (6, 2)), "linewidth": 2.2, "zorder": 1.9}
+        style = _style(name, reference, styles)
         rates = [one[key] for one in records]
         ax.plot([one["bytes"] for one in records], rates, label=name, gid="line", **style)
         _band(ax, records, key, style["color"])
     every = [size for name in names for size in lines[name]]
-    _byte_axis(ax, every)
+    byte_axis(ax, every)
     peak = (result.provenance.get("device") or {}).get(ceiling) or 0
     top = max(record[key] for name in names for record in lines[name].values())
     ax.set_ylim(0, 1.1 * max(top, peak))
-    if peak:
-        ax.axhline(peak, color="black", linewidth=0.9, linestyle=":", gid="peak")
-        ax.annotate(
-            f"theoretical peak, {peak:.4g}",
-            (0.01, peak),
-            (0, 2),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            va="bottom",
-            fontsize="small",
-            gid="mark",
-        )
     cached = (result.provenance.get("device") or {}).get("l2_bytes")
     if cached and min(every) < cached < max(every):
         ax.axvline(cached, color="0.5", linewidth=0.9, linestyle="-.", gid="l2")
@@ -484,19 +521,113 @@ def _draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> 
     figure.legend(loc="outside right upper", fontsize="small", handlelength=3.2)
     one = chosen[0]
     _title(figure, f"{family}, {one['dtype']}, {one['cache']} L2", result)
+    if peak:
+        _mark_peak(ax, peak, ceiling)
     return figure
 
 
+def _draw_sweep(
+    result: BenchResult,
+    parameter: Any = None,
+    variants: Any = None,
+    shape: Any = None,
+    cache: Any = None,
+) -> Figure:
+    from matplotlib import pyplot
+
+    from .bench_result import size_label
+
+    known = _varied(_timed(result, cache))
+    if not known:
+        raise ValueError("the result has no sweep: gpumem.bench(..., stride=[1, 2, 4]) makes one")
+    (name,) = _listed("parameter", known[0] if parameter is None else parameter, known)
+    family, timed = _one_family(result, cache, name)
+    chosen = _at_shape(timed, shape)
+    key, unit, ceiling = _unit(chosen)
+    swept = [one for one in chosen if name in (one["parameters"] or {})]
+    rest = [one for one in chosen if name not in (one["parameters"] or {})]
+    values = list(dict.fromkeys(one["parameters"][name] for one in swept))
+    numbers = all(isinstance(value, int | float) for value in values)
+    if numbers:
+        values.sort()
+    positive = numbers and values[0] > 0
+    places = dict(zip(values, values if numbers else range(len(values)), strict=True))
+    rungs = _in_order(list(dict.fromkeys(one["variant"] for one in swept)), family)
+    rungs = _listed("variants", variants, rungs)
+    figure, ax = pyplot.subplots(figsize=(8.4, 4.6), layout="constrained")
+    styles = itertools.cycle(STYLES)
+    for rung in rungs:
+        line = {one["parameters"][name]: one[key] for one in swept if one["variant"] == rung}
+        there = [value for value in values if value in line]
+        style = _style(rung, _reference(family), styles)
+        places_there = [places[value] for value in there]
+        ax.plot(places_there, [line[v] for v in there], label=rung, gid="line", **style)
+    top = [one[key] for one in swept if one["variant"] in rungs]
+    for rung in dict.fromkeys(_called(one, family) for one in rest):
+        rates = sorted(one[key] for one in rest if _called(one, family) == rung)
+        middle = rates[len(rates) // 2]
+        style = _style(rung, rung, styles)
+        ax.axhline(middle, label=f"{rung}, without {name}", gid="reference", **style)
+        top.append(middle)
+    peak = (result.provenance.get("device") or {}).get(ceiling) or 0
+    if positive and values[-1] >= 8 * values[0]:
+        ax.set_xscale("log", base=2)
+    ticks = list(places.values())
+    if numbers and len(ticks) > 8:  # as many as there is room for
+        ticks = [v for v in ticks if v == int(v) and int(v) & (int(v) - 1) == 0] or ticks[::2]
+    told = {place: value for value, place in places.items()}
+    ax.set_xticks(ticks, [f"{told[tick]:g}" if numbers else str(told[tick]) for tick in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(0, 1.1 * max(*top, peak))
+    ax.set_xlabel(name)
+    ax.set_ylabel(unit)
+    ax.grid(color="0.92")
+    figure.legend(loc="outside right upper", fontsize="small", handlelength=3.2)
+    one = swept[0]
+    words = f"{family} by {name}, {size_label(one)}, {one['dtype']}, {one['cache']} L2"
+    _title(figure, words, result)
+    if peak:
+        _mark_peak(ax, peak, ceiling)
+    return figure
+
+
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one["bytes"] == other["bytes"] and sorted(one["shape"]) == sorted(other["shape"])
+
+
 def _at_shape(records: list[dict[str, Any]], shape: Any) -> list[dict[str, Any]]:
-    """Those of one shape: by default where most have a time, the largest of these."""
+    """Those of one shape: by default where most have a time, the largest of these.
+
+    And beside them who did as much with axes in another order, and has no time in this one.
+    """
     shapes: dict[tuple[int, ...], list[dict[str, Any]]] = {}
     for record in records:
         shapes.setdefault(tuple(record["shape"]), []).append(record)
     if shape is None:
-        return max(shapes.values(), key=lambda found: (len(found), found[0]["bytes"]))
+        chosen = max(shapes.values(), key=lambda found: (len(found), found[0]["bytes"]))
+        here = {_full(one) for one in chosen}
+        turned = [found for found in shapes.values() if _alike(found[0], chosen[0])]
+        return [*chosen, *(one for found in turned for one in found if _full(one) not in here)]
     wanted = (shape,) if isinstance(shape, int) else tuple(shape)
     (wanted,) = _listed("shape", [wanted], list(shapes))
     return shapes[wanted]
+
+
+def _column(values: Sequence[float], digits: int = 2) -> list[str]:
+    """Figures with the same decimals, so many digits of the least, one below the other."""
+    least = min(abs(value) for value in values)
+    decimals = min(4, max(0, digits - 1 - math.floor(math.log10(least)))) if least else 0
+    cells = [f"{value:.{decimals}f}" for value in values]
+    return [cell.rjust(max(map(len, cells)), "\N{FIGURE SPACE}") for cell in cells]
+
+
+def _beside(ax: Axes, cells: list[str]) -> None:
+    """Figures of bars in a column of their own, where no bar and no line can run through them."""
+    beside = ax.twinx()
+    beside.set_ylim(ax.get_ylim())
+    beside.set_yticks(range(len(cells)), cells)
+    for axis in (ax, beside):
+        axis.tick_params(axis="y", length=0, labelsize="small")
 
 
 def _draw_ladder(
@@ -537,13 +668,11 @@ def _draw_ladder(
             fontsize="small",
             gid="label",
         )
-    # The figures stand in a column of their own, where no bar and no line can run through them.
-    beside = ax.twinx()
-    beside.set_ylim(ax.get_ylim())
-    cells = [f"{rate:.4g}" + (f"   {rate / against:.3f}" if against else "") for rate in rates]
-    beside.set_yticks(range(len(names)), cells)
-    for axis in (ax, beside):
-        axis.tick_params(axis="y", length=0, labelsize="small")
+    cells = _column(rates)
+    if against:
+        shares = [f"{rate / against:.3f}" for rate in rates]
+        cells = [f"{cell}   {share}" for cell, share in zip(cells, shares, strict=True)]
+    _beside(ax, cells)
     ax.set_xlabel(unit + (f"; right: that, and over {reference}" if against else ""))
     ax.grid(axis="x", color="0.92")
     ax.set_axisbelow(True)
@@ -556,7 +685,61 @@ def _draw_ladder(
 # ---- the roofline --------------------------------------------------------------------------
 
 
-def _intensity(record: dict[str, Any]) -> tuple[float, bool]:
+_SIDE, _TILE = 512, 128  # of a product that is simulated, at most and at least
+_DEPTHS = (32, 64)
+_DEEPEST = 1024
+
+
+def _like(side: int, most: int) -> int:
+    """A side of at most so many elements that falls on vectors as the other does."""
+    return side if side <= most else most - (-side) % 4
+
+
+def _moved_by_product(record: dict[str, Any], device: dict[str, Any]) -> float:
+    """Bytes that the requests of a product of matrices move, per operation.
+
+    A small product with as many tiles for each multiprocessor is simulated. What its tiles move
+    grows with the depth by so much per step, and what is left is the result. Where blocks share the
+    depth of a tile their number depends on it, and their sums are written and read: such a
+    product is as deep as it was, within reason. Factors that are written out first grow with the
+    sides, not with the tiles.
+    """
+    from . import _core
+    from .traffic import SECTOR, Traffic, traffic
+
+    def simulate(*shape: int) -> Traffic:
+        name = record["variant"]
+        return traffic(record["family"], variant=name, shape=shape, dtype=record["dtype"])
+
+    def packing(report: Traffic) -> int:
+        sites = [one for one in report.sites if str(one["file"]).endswith("/pack.cu")]
+        return sum(one["sectors"] for one in sites) * SECTOR
+
+    rows, columns, depth = record["shape"]
+    here = _core.backend_info("sim")["devices"][0]["multiprocessors"]
+    scale = math.sqrt(here / (device.get("multiprocessors") or here))
+    steps = [_like(depth, most) for most in _DEPTHS]
+    alone = simulate(min(rows, _TILE), min(columns, _TILE), min(depth, 4 * steps[-1]))
+    shares = any("share" in one["name"] for one in alone.helpers())
+    sides = []
+    for side in (rows, columns):
+        tiles = max(1, round(scale * side / _TILE))
+        sides.append(_like(side, min(_SIDE if shares else _SIDE // 2, _TILE * tiles)))
+    if shares and math.prod(simulate(*sides, steps[0]).grid) < here:
+        steps[1] = min(depth, _DEEPEST)
+        steps[0] = steps[1]
+    few, more = (simulate(*sides, one) for one in steps)
+    own = [report.bytes_moved - packing(report) for report in (few, more)]
+    packed = packing(more) / (sum(sides) * steps[1]) * (rows + columns) * depth
+    if steps[0] == steps[1]:
+        moved = own[1] / (math.prod(sides) * steps[1])
+    else:
+        each = (own[1] - own[0]) / (steps[1] - steps[0])
+        moved = (own[0] + each * (depth - steps[0])) / (math.prod(sides) * depth)
+    return (moved + packed / (rows * columns * depth)) / 2
+
+
+def _intensity(record: dict[str, Any], device: dict[str, Any]) -> tuple[float, bool]:
     """Operations per byte that requests move, from the simulator; else per byte of the arrays.
 
     A block of a large job does what a block of a small one does, so a small one is simulated.
@@ -565,13 +748,16 @@ def _intensity(record: dict[str, Any]) -> tuple[float, bool]:
     from .traffic import traffic
 
     family, name = record["family"], record["variant"]
-    shape = tuple(min(side, 256 if len(record["shape"]) > 1 else 2**20) for side in record["shape"])
     try:
+        if family == "sgemm":
+            return 1 / _moved_by_product(record, device), True
+        most = 256 if len(record["shape"]) > 1 else 2**20
+        shape = tuple(min(side, most) for side in record["shape"])
         report = traffic(family, variant=name, shape=shape, dtype=record["dtype"])
         _, flops = oracle.work(family, shape, record["dtype"])
         if report.bytes_moved and flops:
             return flops / report.bytes_moved, True
-    except (_core.UnavailableError, ValueError, TypeError):
+    except (_core.UnavailableError, ValueError, TypeError, ZeroDivisionError):
         pass
     return record["flops"] / record["bytes"], False
 
@@ -595,8 +781,8 @@ def _draw_roofline(
     names = _listed("variants", variants, _in_order(list(rows), family))
     figure, ax = pyplot.subplots(figsize=(8.4, 5.6), layout="constrained")
     points, opened = [], False
-    for name, style in zip(names, itertools.cycle(_STYLES)):
-        x, simulated = _intensity(rows[name])
+    for name, style in zip(names, itertools.cycle(STYLES)):
+        x, simulated = _intensity(rows[name], device)
         opened = opened or not simulated
         y = rows[name]["tflops"]
         points.append((x, y, name))
@@ -709,7 +895,7 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
     drawn: dict[str, Any] = {}
     for panel, ax in zip(panels, axes[0], strict=True):
         every: list[int] = []
-        for name, style in zip(kinds, itertools.cycle(_STYLES)):
+        for name, style in zip(kinds, itertools.cycle(STYLES)):
             line = {
                 one["bytes"]: one
                 for one in timed
@@ -730,10 +916,10 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
             )
             _band(ax, records, "gbps", style["color"])
         if every:
-            _byte_axis(ax, every)
+            byte_axis(ax, every)
             ax.set_xticks(ax.get_xticks()[::2])
         ax.set_title(panel.replace("_", " "), fontsize="medium")
-        ax.set_xlabel("bytes")
+        ax.set_xlabel("bytes moved" + (", both ways together" if panel == "both" else ""))
         ax.grid(color="0.92")
     shown = [one["gbps"] for one in timed if asked(one, "direction") in panels]
     axes[0, 0].set_ylim(0, 1.08 * max(shown))  # of all panels: they share it
@@ -743,7 +929,7 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
         drawn.values(),
         [name.replace("_", " ") for name in drawn],
         loc="outside lower center",
-        ncols=min(5, len(drawn)),
+        ncols=_legend_columns(figure, len(drawn)),
         fontsize="small",
         handlelength=3.2,
     )
@@ -751,11 +937,106 @@ def _draw_transfer(result: BenchResult, memory: Any = None, direction: Any = Non
     return figure
 
 
-_KINDS = {
+def _legend_columns(figure: Figure, entries: int) -> int:
+    """As many as fit under a figure, with rows alike."""
+    rows = math.ceil(entries / max(1, int(figure.get_figwidth() / 2.2)))
+    return math.ceil(entries / rows)
+
+
+# Whom a round trip is done by, from the top.
+_BY = {"gpumem": "gpumem", "one_piece": "gpumem, in one piece"}
+
+
+def _draw_roundtrip(
+    result: BenchResult, variants: Any = None, memory: Any = None, by: Any = None
+) -> Figure:
+    from matplotlib import pyplot
+
+    from .bench_result import size_label
+
+    timed = [one for one in result.records if one["family"] == "roundtrip" and one["median_ms"]]
+    if not timed:
+        raise ValueError('the result has no round trips: gpumem.bench("roundtrip") measures them')
+
+    def known(name: str) -> list[Any]:
+        found = dict.fromkeys(one["parameters"][name] for one in timed)
+        return [value for value in found if value != "bus"]
+
+    jobs = _listed("variants", variants, list(dict.fromkeys(one["variant"] for one in timed)))
+    kinds = _listed(
+        "memory",
+        memory,
+        list(
+            dict.fromkeys(
+                one["parameters"]["kind"] for one in timed if one["parameters"]["by"] != "bus"
+            )
+        ),
+    )
+    whom = _listed("by", by, known("by"))
+    figure, axes = pyplot.subplots(
+        len(jobs),
+        len(kinds),
+        figsize=(4.6 * len(kinds) + 1.2, (0.22 * len(whom) + 0.62) * len(jobs) + 1),
+        sharex="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    for job, row in zip(jobs, axes, strict=True):
+        mine = [one for one in timed if one["variant"] == job]
+        largest = max(one["bytes"] for one in mine)
+        mine = [one for one in mine if one["bytes"] == largest]
+        floor = next((one["median_ms"] for one in mine if one["parameters"]["by"] == "bus"), None)
+        for kind, ax in zip(kinds, row, strict=True):
+            asked = {"kind": kind}
+            times = {
+                one["parameters"]["by"]: one["median_ms"]
+                for one in mine
+                if asked.items() <= one["parameters"].items()
+            }
+            names = [name for name in whom if name in times]
+            labels = [_BY.get(name, name) for name in names]
+            # From the bus on, in times of it: nothing is faster.
+            found = [times[name] for name in names]
+            start = floor or min(found) / 2
+            lengths = [time - start for time in found]
+            bars = ax.barh(range(len(names)), lengths, left=start, height=0.72)
+            for name, bar in zip(names, bars, strict=True):
+                own = name in _BY
+                bar.set(edgecolor=DARK, linewidth=0.8, facecolor=PALE if own else "white")
+                bar.set_hatch(None if own else "////")
+                if name == "gpumem":
+                    bar.set_facecolor(DARK)
+            ax.set_ylim(len(names) - 0.4, -0.6)
+            ax.set_yticks(range(len(names)), labels)
+            ax.set_xscale("log")
+            ax.set_xlim(0.75 * start, 1.3 * max(one["median_ms"] for one in mine))
+            decades = range(-4, 6)
+            steps = [n * 10.0**p for p in decades for n in (1, 2, 5)]
+            low, high = ax.get_xlim()
+            ticks = [x for x in steps if low <= x <= high]
+            ax.set_xticks(ticks if len(ticks) < 8 else ticks[::3])
+            ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+            ax.minorticks_off()
+            ax.tick_params(axis="x", labelsize="small")
+            if floor:
+                ax.axvline(floor, color="black", linewidth=1.4, linestyle="--", gid="reference")
+            _beside(ax, _column(found, 3))
+            ax.set_title(f"{job}, {size_label(mine[0])}, {kind}", fontsize="medium")
+            ax.grid(axis="x", color="0.92")
+            ax.set_axisbelow(True)
+    for ax in axes[-1]:
+        ax.set_xlabel("ms" + (", from those of the bus alone (dashed)" if floor else ""))
+    _title(figure, "round trips from ndarray to ndarray, by the host's clock", result)
+    return figure
+
+
+KINDS = {
     "size": _draw_size,
     "ladder": _draw_ladder,
     "roofline": _draw_roofline,
+    "sweep": _draw_sweep,
     "transfer": _draw_transfer,
+    "roundtrip": _draw_roundtrip,
     "distance": _draw_distance,
     "map": _draw_map,
 }
@@ -763,9 +1044,9 @@ _KINDS = {
 
 def draw_result(result: BenchResult, kind: str, **options: Any) -> Figure:
     """Draw a result: what :meth:`gpumem.BenchResult.plot` does."""
-    if kind not in _KINDS:
-        raise ValueError(f"kind is {kind!r}, expected one of: {', '.join(_KINDS)}")
-    function = _KINDS[kind]
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}, expected one of: {', '.join(KINDS)}")
+    function = KINDS[kind]
     known = function.__code__.co_varnames[1 : function.__code__.co_argcount]
     for name in options:
         if name not in known:

@@ -147,13 +147,18 @@ class Traffic:
     family, variant : str
         What ran; `variant` is never "auto".
     grid, block : tuple of int
-        Blocks, and threads per block, in x, y and z.
+        Blocks, and threads per block, in x, y and z, of the variant's own kernel.
     shared_bytes : int
-        Shared memory per block: the dynamic part, and what was used of ``__shared__`` variables.
+        Its shared memory per block: the dynamic part, and what was used of ``__shared__``
+        variables.
     threads, warps : int
-        Of the whole grid.
+        Of all kernels, see `kernels`.
     barriers : int
-        Block-wide barriers passed, over all blocks.
+        Block-wide barriers passed, over all blocks of all kernels.
+    kernels : list of dict
+        What the call launched, in order: the variant's own kernel, and others where it needs their
+        help, whose requests are counted as well. Of each ``name doc grid block shared_bytes
+        threads warps barriers``.
     loads, stores : Access
         Global memory.
     shared : SharedAccess
@@ -186,6 +191,7 @@ class Traffic:
         self.threads: int = counted["threads"]
         self.warps: int = counted["warps"]
         self.barriers: int = counted["barriers"]
+        self.kernels: list[dict[str, Any]] = counted.get("kernels", [])
         self.result: np.ndarray[Any, Any] = counted["result"]
         self.sites: list[dict[str, Any]] = []
         for site in counted["sites"]:
@@ -219,6 +225,14 @@ class Traffic:
     def bytes_moved(self) -> int:
         return (self.loads.sectors + self.stores.sectors) * SECTOR
 
+    def helpers(self) -> list[dict[str, Any]]:
+        """Return those of `kernels` that stand beside the variant's own, each once."""
+        found = {one["name"]: one for one in self.kernels}
+        own = f"{self.family}_{self.variant}"
+        # A variant may be another family's kernel.
+        found.pop(own if own in found else next(reversed(found), None), None)
+        return list(found.values())
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but `result` and the samples as a dict that JSON can hold."""
         return {
@@ -230,6 +244,10 @@ class Traffic:
             "threads": self.threads,
             "warps": self.warps,
             "barriers": self.barriers,
+            "kernels": [
+                one | {"grid": list(one["grid"]), "block": list(one["block"])}
+                for one in self.kernels
+            ],
             "requests": self.requests,
             "bytes_asked": self.bytes_asked,
             "bytes_moved": self.bytes_moved,
@@ -301,6 +319,7 @@ class Traffic:
         lines = [
             f"{self.family}-{self.variant}: grid {grid}, block {block}: "
             f"{self.threads} threads, {self.warps} warps",
+            *(f"with {one['name']}: {one['doc']}" for one in self.helpers()),
             "",
         ]
         if self.sites:

@@ -211,6 +211,7 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
     memcpy(args, plan->args, plan->args_size);
     gm_grid grid = {
         .name = variant->symbol,
+        .doc = variant->doc,
         .kernel = plan->trace ? variant->traced : variant->plain,
         .grid = plan->grid,
         .block = plan->block,

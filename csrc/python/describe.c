@@ -386,13 +386,55 @@ static int compare_sites(const void *left, const void *right)
     return (int)a->kind - (int)b->kind;
 }
 
+/* A dict for each kernel of a call. */
+static PyObject *kernel_list(const gm_trace *trace)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < trace->kernel_count; i++) {
+        const gm_trace_kernel *k = &trace->kernels[i];
+        PyObject *one = Py_BuildValue(
+            "{s:s, s:s, s:(III), s:(III), s:L, s:L, s:L, s:L}", "name", k->name, "doc", k->doc,
+            "grid", k->grid.x, k->grid.y, k->grid.z, "block", k->block.x, k->block.y, k->block.z,
+            "shared_bytes", (long long)k->shared_bytes, "threads", (long long)k->threads, "warps",
+            (long long)k->warps, "barriers", (long long)k->barriers);
+        if (!one || PyList_Append(list, one) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+/* The sums of all kernels, with the shape of the variant's own. */
+static gm_trace_kernel whole(const gm_variant *variant, const gm_trace *trace)
+{
+    gm_trace_kernel sum = {.name = NULL};
+    int64_t threads = 0, warps = 0, barriers = 0;
+    for (int i = 0; i < trace->kernel_count; i++) {
+        const gm_trace_kernel *k = &trace->kernels[i];
+        if (!sum.name || strcmp(sum.name, variant->symbol) != 0 ||
+            strcmp(k->name, variant->symbol) == 0) {
+            sum = *k;
+        }
+        threads += k->threads;
+        warps += k->warps;
+        barriers += k->barriers;
+    }
+    sum.threads = threads;
+    sum.warps = warps;
+    sum.barriers = barriers;
+    return sum;
+}
+
 PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, const gm_trace *trace,
                           PyObject *result)
 {
+    const gm_trace_kernel sum = whole(variant, trace);
+    PyObject *kernels = kernel_list(trace);
     int merged = 0;
     gm_site *sites = malloc(((size_t)trace->site_count + 1) * sizeof *sites);
     PyObject *list = PyList_New(0);
-    if (!sites || !list) {
+    if (!sites || !list || !kernels) {
         goto fail;
     }
     for (int i = 0; i < trace->site_count; i++) {
@@ -426,14 +468,15 @@ PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, co
         Py_DECREF(site);
     }
     free(sites);
-    return Py_BuildValue("{s:s, s:s, s:(III), s:(III), s:L, s:L, s:L, s:L, s:O, s:N}", "family",
-                         family->name, "variant", variant->name, "grid", trace->grid.x,
-                         trace->grid.y, trace->grid.z, "block", trace->block.x, trace->block.y,
-                         trace->block.z, "shared_bytes", (long long)trace->shared_bytes, "threads",
-                         (long long)trace->threads, "warps", (long long)trace->warps, "barriers",
-                         (long long)trace->barriers, "result", result, "sites", list);
+    return Py_BuildValue(
+        "{s:s, s:s, s:(III), s:(III), s:L, s:L, s:L, s:L, s:N, s:O, s:N}", "family", family->name,
+        "variant", variant->name, "grid", sum.grid.x, sum.grid.y, sum.grid.z, "block", sum.block.x,
+        sum.block.y, sum.block.z, "shared_bytes", (long long)sum.shared_bytes, "threads",
+        (long long)sum.threads, "warps", (long long)sum.warps, "barriers", (long long)sum.barriers,
+        "kernels", kernels, "result", result, "sites", list);
 fail:
     free(sites);
+    Py_XDECREF(kernels);
     Py_XDECREF(list);
     return PyErr_Occurred() ? NULL : PyErr_NoMemory();
 }

@@ -636,14 +636,26 @@ static gm_status run_traced(shared_state *shared)
     };
     gm_status status = gm_trace_begin(trace, &launch);
     if (status == GM_OK) {
+        const uintptr_t low = trace->shared_low, high = trace->shared_high;
+        trace->shared_low = UINTPTR_MAX;
+        trace->shared_high = 0;
         worker_run(w);
-        trace->shared_bytes = (int64_t)grid->shared_bytes;
+        gm_trace_kernel kernel = {
+            .name = grid->name,
+            .doc = grid->doc,
+            .grid = grid->grid,
+            .block = grid->block,
+            .shared_bytes = (int64_t)grid->shared_bytes,
+            .threads = shared->blocks * w->threads,
+            .warps = w->warps,
+            .barriers = w->barriers,
+        };
         if (trace->shared_high > trace->shared_low) {
-            trace->shared_bytes += (int64_t)(trace->shared_high - trace->shared_low);
+            kernel.shared_bytes += (int64_t)(trace->shared_high - trace->shared_low);
         }
-        trace->threads += shared->blocks * w->threads;
-        trace->warps += w->warps;
-        trace->barriers += w->barriers;
+        trace->shared_low = low < trace->shared_low ? low : trace->shared_low;
+        trace->shared_high = high > trace->shared_high ? high : trace->shared_high;
+        status = gm_trace_kernel_add(trace, &kernel);
     }
     gm_trace_end(trace);
     worker_give(w);

@@ -6,7 +6,7 @@
 #include "sim/lane.h"
 
 typedef struct gm_grid {
-    const char *name; /* of the kernel, for messages */
+    const char *name, *doc; /* of the kernel, for messages and reports */
     gm_host_kernel kernel;
     gm_dim grid, block;
     const void *args;

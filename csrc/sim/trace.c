@@ -267,6 +267,7 @@ void gm_trace_destroy(gm_trace *trace)
         }
         free(trace->table);
         free(trace->sites);
+        free(trace->kernels);
         free(trace);
     }
 }
@@ -327,6 +328,19 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the order of a block's threads");
     }
     return subscribe(trace);
+}
+
+gm_status gm_trace_kernel_add(gm_trace *trace, const gm_trace_kernel *kernel)
+{
+    size_t count = (size_t)trace->kernel_count;
+    gm_trace_kernel *kernels = realloc(trace->kernels, (count + 1) * sizeof *kernels);
+    if (!kernels) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the kernels of a call");
+    }
+    kernels[count] = *kernel;
+    trace->kernels = kernels;
+    trace->kernel_count++;
+    return GM_OK;
 }
 
 void gm_trace_end(gm_trace *trace)

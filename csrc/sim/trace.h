@@ -114,16 +114,24 @@ typedef struct gm_subscriber {
     void *state;
 } gm_subscriber;
 
-struct gm_trace {
-    /* The result. */
+/* One kernel of a call: the variant's own, or a helper's. */
+typedef struct gm_trace_kernel {
+    const char *name, *doc;
     gm_dim grid, block;
     int64_t shared_bytes, threads, warps, barriers;
+} gm_trace_kernel;
+
+struct gm_trace {
+    /* The result. */
+    gm_trace_kernel *kernels; /* in the order of their launches */
+    int kernel_count;
     gm_site *sites;
     int site_count;
     /* What warps asked for of __shared__ variables: from the lowest address to past the highest. */
     uintptr_t shared_low, shared_high;
 
     /* While a launch runs: what observers may read. */
+    gm_dim grid, block;
     gm_region *regions;
     int region_count, last_region; /* last_region: that of the last global access */
     gm_region shared_static, shared_dynamic, constant;
@@ -172,6 +180,8 @@ void gm_trace_destroy(gm_trace *trace);
 
 gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch);
 void gm_trace_end(gm_trace *trace);
+/* Keeps what a launch came to. */
+gm_status gm_trace_kernel_add(gm_trace *trace, const gm_trace_kernel *kernel);
 gm_status gm_trace_block(gm_trace *trace, gm_dim index, int64_t number);
 gm_status gm_trace_block_end(gm_trace *trace);
 gm_status gm_trace_barrier(gm_trace *trace);

@@ -199,6 +199,26 @@ def test_bench_json_and_file(run, tmp_path):
     assert all(r["median_ms"] is None and r["reason"] for r in records)
 
 
+def test_bench_json_names_a_file_or_prints(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sizes = ("--sizes", "4K", "--variants", "scalar")
+    for words in (("copy", *sizes, "--json", "r.json"), ("--json", "s.json", "copy", *sizes)):
+        status, out, _ = run("bench", *words)
+        assert status == 0 and out.endswith("no clock.\n")  # a table for people
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "s.json"]
+    assert gm.BenchResult.load("r.json").records == gm.BenchResult.load("s.json").records
+    for words in (("--json", "copy", *sizes), ("copy", "--json", *sizes)):
+        status, out, _ = run("bench", *words)
+        assert status == 0 and json.loads(out)["records"]
+    assert run("bench", "copy", *sizes, "--json", "t.json", "-o", "u.json")[0] == 0
+    for name in ("t.json", "u.json"):
+        assert json.loads((tmp_path / name).read_text())["records"]
+    assert run("bench", "copy", *sizes, "--json", "./copy")[0] == 0
+    assert gm.BenchResult.load("./copy").records
+    status, out, _ = run("bench", "--json", "transfer", "--sizes", "64K")
+    assert status == 0 and json.loads(out)["records"][0]["family"] == "transfer"
+
+
 def test_bench_of_all_families(run, tmp_path):
     path = tmp_path / "all.json"
     status, out, _ = run("bench", "--all", "-o", path)
@@ -288,6 +308,10 @@ def test_verify_on_a_gpu(run, monkeypatch):
         (("bench", "copy", "--variants", "vec3"), "vec3"),
         (("bench", "copy", "--cache", "hot"), "hot"),
         (("bench", "copy", "--sizes", "4K", "-o", "/no/such/folder/r.json"), "/no/such/folder"),
+        (("bench", "copy", "--json", "/no/such/folder/r.json"), "/no/such/folder"),
+        (("bench", "copy", "--json", "gather"), "./gather"),
+        (("bench", "--json", "copy", "--all"), "FAMILY"),
+        (("bench", "--json", "cpy"), "FAMILY or --all"),
         (("list", "--backend", "quantum"), "quantum"),
     ],
     ids=" ".join,

@@ -92,7 +92,7 @@ def test_the_words_follow_from_the_figures():
     below = record("transpose", "naive_col", 1000.0)
     slow = paragraph("transpose", "tile", record("transpose", "tile", 2000.0), below)
     assert "On a device, 2030-01-02, commit 0123456789, measured earlier, it reached 2000" in slow
-    assert "50 % of the memory's bandwidth and 0.556 times what copy-memcpy did" in slow
+    assert "50 % of the memory's bandwidth and 55.6 % of what copy-memcpy did" in slow
     assert "That is 2 times as fast as naive_col." in slow
     assert "to be looked for in the banks of shared memory" in slow
     fast = paragraph("transpose", "tile", record("transpose", "tile", 3500.0))
@@ -103,16 +103,80 @@ def test_the_words_follow_from_the_figures():
     assert "in the sectors: 4.5 times the bytes asked for" in naive
     padded = paragraph("transpose", "tile_padded", record("transpose", "tile_padded", 500.0))
     assert "Neither sectors nor banks explain" in padded
+    assert "which is not all" not in naive
+    slower = paragraph("transpose", "naive_row", record("transpose", "naive_row", 400.0))
+    assert "4.5 times the bytes asked for, so far as no cache has them (which is not all" in slower
     alike = paragraph("transpose", "tile", record("transpose", "tile", 1010.0), below)
     assert "That is as fast as naive_col." in alike
+    behind = paragraph("transpose", "tile", record("transpose", "tile", 500.0), below)
+    assert "naive_col, which it follows, is 2 times as fast." in behind
+    near = record("transpose", "tile", 2000.0, fraction_of_reference=0.95)
+    assert "Little is left to gain: the driver's own copy" in paragraph("transpose", "tile", near)
     flops = {"tflops": 6.0, "flops": 10**9, "fraction_of_peak": 0.1}
     bound = paragraph("polynomial", "global", record("polynomial", "global", 3900.0, **flops))
     assert "6 TFLOP/s, 10 % of the FP32 peak, 97.5 % of the memory's bandwidth" in bound
     assert "Little is left to gain" in bound
 
 
+def product(variant, tflops, n=8192, **more):
+    flops, nbytes = 2 * n**3, 12 * n * n
+    ms = flops / tflops / 1e9
+    told = {"shape": [n, n, n], "bytes": nbytes, "flops": flops, "tflops": tflops}
+    told |= {"median_ms": ms, "fraction_of_peak": tflops / 60}
+    return record("sgemm", variant, nbytes / ms / 1e6, **told | more)
+
+
+def of_sgemm(variant, tflops):
+    found = result(product(variant, tflops))
+    found.provenance["device"] = DEVICE | {"fp32_tflops": 60.0}
+    return gm.explain("sgemm", variant, results=found).paragraph
+
+
+def test_what_computes_is_held_against_what_its_requests_move():
+    """A kernel that could hardly be faster with its traffic is told so, and no other."""
+    assert "0.398 operations for each byte, so far as no cache has it, where 15 would" in of_sgemm(
+        "naive", 3.0
+    )
+    for variant, tflops in (("naive", 0.3), ("thread_tile", 9.0), ("smem", 30.0)):
+        assert "Neither sectors nor banks explain" in of_sgemm(variant, tflops), variant
+    assert "memory's bandwidth" not in of_sgemm("smem", 30.0)
+    faster = of_sgemm("tf32x3", 110.0)
+    assert "183 % of the FP32 peak" in faster and "it computes on others" in faster
+    assert "Little is left" not in faster
+
+
+def test_kernels_that_help_do_not_count_as_blocks():
+    shared = paragraph("sgemm", "warp_tile_tma")
+    assert (
+        "launches sgemm_add_shares (sums of blocks that shared a tile, added up) beside" in shared
+    )
+    assert "keeps 96.02 KiB per block in shared memory, passes 2 barriers per block" in shared
+    assert "load in part by a copy engine, up to 512 B at once" in shared
+    alone = paragraph("sgemm", "warp_tile_tma", shape=(128, 128, 32))
+    assert "launches" not in alone and "moves as many bytes" in alone
+
+
+def test_what_is_not_counted_is_not_compared():
+    """What the texture unit reads are no requests."""
+    texture = paragraph("sample", "texture")
+    assert "passes by units that the simulator does not count" in texture
+    assert "as many bytes of global memory" not in texture
+    assert "passes by units" not in paragraph("sample", "global")
+
+
+def test_counts_and_figures_are_of_the_same_parameters():
+    own = {"offset": 0, "stride": 1}
+    found = gm.explain(
+        "strided_read",
+        "cached",
+        results=result(record("strided_read", "cached", 1.0, parameters=own)),
+    )
+    assert found.traffic_where.endswith("float32, offset 0, stride 1")
+    assert "touches 4 sectors of 32 bytes, all of whose bytes it asks for" in found.paragraph
+
+
 def test_the_largest_and_the_best_figure_is_told():
-    small = record("prefetch_sum", "l2", 3000.0, bytes=2**20)
+    small = record("prefetch_sum", "l2", 3000.0, shape=[8192, 64])
     warm = record("prefetch_sum", "l2", 3900.0, cache="warm")
     near = record("prefetch_sum", "l2", 1000.0, parameters={"work": 1, "distance": 2})
     far = record("prefetch_sum", "l2", 1500.0, parameters={"work": 1, "distance": 9})
@@ -122,6 +186,11 @@ def test_the_largest_and_the_best_figure_is_told():
     assert found.record == far
     assert "work 1, distance 9, not in the L2" in found.paragraph
     assert "1.25 times as fast as baseline" in found.paragraph
+    usual = record("prefetch_sum", "l2", 100.0, parameters={"work": 2, "distance": 6})
+    found = gm.explain("prefetch_sum", "l2", results=result(near, far, usual))
+    assert found.record == usual and found.traffic_where.endswith(", work 2, distance 6")
+    gone = record("prefetch_sum", "l2", 100.0, parameters={"speed": 2})
+    assert gm.explain("prefetch_sum", "l2", results=result(gone)).record == gone
     found = gm.explain("prefetch_sum", "l2", results=result(warm))
     assert "in the L2 as far as it fits" in found.paragraph
 

@@ -100,13 +100,15 @@ def pictures():
         if family == "transfer":
             yield name, shipped, "transfer", {}
             continue
-        if family in ("roundtrip", "strided_read"):  # tables, and a sweep
+        if family in ("roundtrip", "strided_read"):
+            yield name, shipped, "roundtrip" if family == "roundtrip" else "sweep", {}
             continue
         if family == "prefetch_sum":
             yield name, shipped, "map", {}
             yield name, shipped, "distance", {"work": [1, 2], "warps": [4.0]}
             continue
-        if len({one["bytes"] for one in shipped.records}) > 1:
+        first = shipped.records[0]["variant"]
+        if len({one["bytes"] for one in shipped.records if one["variant"] == first}) > 1:
             yield name, shipped, "size", {}
         yield name, shipped, "ladder", {}
         if any(one["tflops"] for one in shipped.records):
@@ -204,9 +206,92 @@ def test_bandwidth_against_size():
     assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "l2"] == [2**20]
     band = ax.collections[1].get_paths()[0].vertices[:, 1]
     assert band.min() == pytest.approx(3000 / 1.25) and band.max() == pytest.approx(3000 / 0.9)
-    assert {text.get_text() for text in ax.texts} == {"theoretical peak, 4000", "L2, 1 MiB"}
+    marks = {text.get_text() for text in ax.texts}
+    assert marks == {"theoretical peak, 4000 GB/s", "L2, 1 MiB"}
     few = shown.plot("size", variants=["vec4", "scalar"]).axes[0]
     assert [line.get_label() for line in few.lines[:2]] == ["vec4", "scalar"]
+
+
+def test_a_band_is_of_times_of_one_kind():
+    """Where a fifth of the samples did something else, a band would tell of no spread."""
+    sizes = [2**20, 2**21, 2**22, 2**23]
+    records = [record("copy", "vec4", 1000, size) for size in sizes]
+    records[0]["p20_ms"] /= 100
+    band = result(*records).plot("size").axes[0].collections[0].get_paths()[0].vertices
+    assert band[:, 0].min() == sizes[1] and band[:, 1].max() < 1200
+
+
+def test_no_line_runs_through_the_name_of_the_peak():
+    def size(rates):
+        shown = [product("tf32x3", rate, 2**p) for p, rate in zip(range(9, 14), rates, strict=True)]
+        (ax,) = result(*shown).plot("size").axes
+        (mark,) = (text for text in ax.texts if "peak" in text.get_text())
+        return mark.get_text(), mark.get_ha()
+
+    assert size([10, 20, 30, 40, 50]) == ("peak of the FP32 units, 60 TFLOP/s", "left")
+    assert size([61, 63, 90, 100, 110])[1] == "right"
+
+
+def strides(**more):
+    rates = {1: 3000.0, 2: 2000.0, 8: 500.0}
+    return [
+        record("strided_read", name, rate * (1 + (name != "cached")), parameters={"stride": s})
+        | more
+        for name in ("uncached", "cached")
+        for s, rate in sorted(rates.items(), reverse=True)
+    ]
+
+
+def test_a_sweep():
+    (ax,) = result(*strides(), record("copy", "memcpy", 3900.0)).plot("sweep").axes
+    drawn = {line.get_label(): line for line in ax.lines if line.get_gid() == "line"}
+    assert list(drawn) == ["cached", "uncached"]
+    assert list(drawn["cached"].get_xdata()) == [1, 2, 8]
+    assert list(drawn["cached"].get_ydata()) == [3000, 2000, 500]
+    assert list(drawn["uncached"].get_ydata()) == [6000, 4000, 1000]
+    assert [line.get_ydata()[0] for line in ax.lines if line.get_gid() == "reference"] == [3900]
+    assert ax.get_xlabel() == "stride" and "stride" in ax.figure.get_suptitle()
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "8"]
+    assert len(result(*strides()).plot("sweep", variants="cached").axes[0].lines) == 2
+
+
+def test_a_sweep_over_words():
+    shown = [record("copy", "vec4", 1.0 + i, parameters={"way": w}) for i, w in enumerate("ba")]
+    (ax,) = result(*shown).plot("sweep").axes
+    assert [tick.get_text() for tick in ax.get_xticklabels()] == ["b", "a"]
+    assert list(ax.lines[0].get_ydata()) == [1, 2]
+
+
+def trips():
+    times = {"gpumem": 8.0, "numpy": 60.0}
+    return [
+        record("roundtrip", job, 1.0, size, (size // 8,), cache=None)
+        | {"parameters": {"by": by, "kind": kind}, "median_ms": ms * size / 2**20}
+        for size in (2**20, 2**21)
+        for job in ("copy", "add")
+        for by, kind, ms in (
+            ("bus", "pinned", 5.0),
+            *((by, kind, ms) for kind in ("pageable", "pinned") for by, ms in times.items()),
+        )
+    ]
+
+
+def test_round_trips():
+    figure = result(*trips()).plot("roundtrip")
+    panels = [ax for ax in figure.axes if ax.patches]
+    assert [ax.get_title() for ax in panels] == [
+        "copy, 1 MiB, pageable", "copy, 1 MiB, pinned", "add, 1 MiB, pageable", "add, 1 MiB, pinned"
+    ]  # fmt: skip
+    for ax in panels:
+        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["gpumem", "numpy"]
+        ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
+        assert ends == pytest.approx([16, 120])  # of the larger size
+        assert [line.get_xdata()[0] for line in ax.lines] == [10]
+    cells = [ax.get_yticklabels() for ax in figure.axes if not ax.patches]
+    assert [[tick.get_text().strip() for tick in one] for one in cells] == [["16.0", "120.0"]] * 4
+    one = result(*trips()).plot("roundtrip", variants="add", memory="pinned", by=["numpy"])
+    (ax,) = (ax for ax in one.axes if ax.patches)
+    assert len(ax.patches) == 1 and ax.get_title().startswith("add, 1 MiB, pinned")
 
 
 def test_many_variants_are_the_fastest():
@@ -245,6 +330,19 @@ def test_a_ladder_of_bars():
     assert [tick.get_text() for tick in small.get_yticklabels()] == ["scalar"]
 
 
+def test_a_ladder_has_those_who_take_another_shape():
+    """The structure of arrays has its axes the other way round."""
+    rates = {"aos": ((9, 2), 1000.0), "aos_vec2": ((9, 2), 2000.0), "soa": ((2, 9), 3000.0)}
+    shown = [record("shift_points", v, r, 2**20, shape) for v, (shape, r) in rates.items()]
+    shown += [record("copy", "memcpy", 4000.0, 2**20, shape) for shape in ((9, 2), (2, 9))]
+    shown += [record("shift_points", "soa", 1.0, 2**10, (2, 3))]
+    ax, _ = result(*shown).plot("ladder").axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == list(rates)
+    assert [bar.get_width() for bar in ax.patches] == [1000, 2000, 3000]
+    (ax, _) = result(*shown).plot("ladder", shape=(2, 9)).axes
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["soa"]
+
+
 def test_a_family_with_another_reference_is_told_in_its_unit():
     """A copy has no operations: where it is the reference, bytes are what can be compared."""
     flops = record("polynomial", "global", 1000.0, flops=10**9)
@@ -271,6 +369,29 @@ def test_a_roofline():
         assert y == pytest.approx(4 * x)  # TFLOP/s at 4 TB/s
     labels = [text.get_text() for text in ax.texts if text.get_gid() == "label"]
     assert sorted(labels) == sorted(SGEMM)
+
+
+def test_how_much_a_product_moves_does_not_depend_on_what_is_simulated():
+    """Whole tiles of 128 x 128: per step 8 * 128 bytes for 2 * 128 * 128 operations, and C once."""
+
+    def intensity(variant, shape, **device):
+        return plot_results._intensity(
+            record("sgemm", variant, 1.0, 1, shape, 1), {"multiprocessors": 132, **device}
+        )
+
+    for n in (256, 1024, 8192):
+        exact = 2 * n / (8 * n / 128 + 4)
+        for variant in ("smem", "warp_tile"):
+            assert intensity(variant, (n, n, n)) == (pytest.approx(exact), True)
+    # Enough tiles for all multiprocessors: nobody shares one.
+    assert intensity("warp_tile_tma", (8192,) * 3)[0] == pytest.approx(exact)
+    # A tile for each second one: blocks share, and write and read their sums.
+    few, _ = intensity("warp_tile_tma", (1024, 1024, 512))
+    assert few < 0.6 * intensity("warp_tile", (1024, 1024, 512))[0]
+    # Factors whose rows are not aligned are written out first, which large sides pay back.
+    odd, _ = intensity("warp_tile_tma", (4095, 4097, 4099))
+    assert 0.8 * exact < odd < 0.95 * exact
+    assert intensity("smem", (1, 1, 1))[1] and intensity("vec4", (5, 300, 1))[1]
 
 
 def test_transfers():
@@ -305,6 +426,12 @@ def mixed():
         (products(), "ladder", {"colour": 1}, TypeError, "ladder has no option 'colour'"),
         (result(record("copy", "vec4", 1.0)), "roofline", {}, ValueError, "has no TFLOP/s"),
         (result(product("smem", 1.0), device={}), "roofline", {}, ValueError, "device's peaks"),
+        (products(), "size", {}, ValueError, r"one size.*ladder"),
+        (products(), "sweep", {}, ValueError, "no sweep"),
+        (result(*strides()), "sweep", {"parameter": "x"}, ValueError, "there are: stride"),
+        (result(*strides()), "sweep", {"variants": "x"}, ValueError, "variants 'x' was not"),
+        (products(), "roundtrip", {}, ValueError, "no round trips"),
+        (result(*trips()), "roundtrip", {"by": "me"}, ValueError, "by 'me'.*gpumem, numpy"),
         (products(), "transfer", {}, ValueError, "no transfers"),
         (transfers(), "transfer", {"memory": "x"}, ValueError, "memory 'x' was not measured"),
     ],

@@ -116,6 +116,24 @@ def test_parameters_reach_the_kernel():
     assert t.loads.requests == 128
 
 
+def test_kernels_that_help_are_told_and_counted():
+    """Where tiles are few, blocks share the depth of one, and another kernel adds up their sums."""
+    t = gm.traffic("sgemm", variant="warp_tile_tma", shape=(128, 128, 128))
+    own, adding = t.kernels
+    assert (own["name"], adding["name"]) == ("sgemm_warp_tile_tma", "sgemm_add_shares")
+    assert t.grid == own["grid"] and t.block == own["block"] == (128, 1, 1)
+    shares = own["grid"][1]
+    assert shares > 1 and t.barriers == own["barriers"] == 2 * shares and adding["barriers"] == 0
+    assert t.shared_bytes == own["shared_bytes"] > 2**16 and adding["shared_bytes"] == 0
+    assert t.threads == own["threads"] + adding["threads"] == 128 * shares + adding["threads"]
+    assert t.helpers() == [adding] and f"with sgemm_add_shares: {adding['doc']}" in str(t)
+    # Every share's sums are written once and read once, and then C is written.
+    assert t.stores.bytes_asked == 4 * 128 * 128 * (shares + 1)
+    (alone,) = gm.traffic("sgemm", variant="warp_tile_tma", shape=(128, 128, 16)).kernels
+    assert alone["grid"] == (1, 1, 1)
+    assert gm.traffic("transpose", variant="strided", shape=(8, 9)).helpers() == []
+
+
 def test_auto_says_what_ran():
     t = gm.traffic("copy", shape=4096)
     assert t.variant in [v.name for v in gm.variants("copy")]
