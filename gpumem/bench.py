@@ -402,26 +402,52 @@ def figures(
     }
 
 
-def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
-    values = job.parameters_of(one)
-    nbytes, flops = oracle.work(one.family, job.shape, job.dtype, **values)
+def blank_record(
+    *,
+    family: str,
+    variant: str,
+    ran: str | None,
+    backend: str,
+    shape: Sequence[int],
+    dtype: str,
+    parameters: dict[str, Any],
+    numbers: dict[str, Any],
+    reason: str | None,
+) -> dict[str, Any]:
+    """Return a record of a result; what is told by comparison and by NVML is None in it."""
     return {
-        "family": one.family,
-        "variant": one.variant,
-        "ran": one.prepared[0].variant if one.prepared else None,
+        "family": family,
+        "variant": variant,
+        "ran": ran,
         "backend": backend,
-        "shape": list(job.shape),
-        "dtype": str(job.dtype),
-        "parameters": values,
-        **figures(nbytes, flops, job.cache, one.samples),
+        "shape": list(shape),
+        "dtype": dtype,
+        "parameters": parameters,
+        **numbers,
         "fraction_of_peak": None,
         "fraction_of_reference": None,
         "clock_mhz": None,
         "power_w": None,
         "temperature_c": None,
         "throttled": None,
-        "reason": one.reason,
+        "reason": reason,
     }
+
+
+def _record(job: _Job, one: _Contender, backend: str) -> dict[str, Any]:
+    values = job.parameters_of(one)
+    nbytes, flops = oracle.work(one.family, job.shape, job.dtype, **values)
+    return blank_record(
+        family=one.family,
+        variant=one.variant,
+        ran=one.prepared[0].variant if one.prepared else None,
+        backend=backend,
+        shape=job.shape,
+        dtype=str(job.dtype),
+        parameters=values,
+        numbers=figures(nbytes, flops, job.cache, one.samples),
+        reason=one.reason,
+    )
 
 
 def _compare(

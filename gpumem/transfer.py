@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, devices, functions, oracle
-from .bench import Progress, figures, interleave, spread_out
+from .bench import Progress, blank_record, figures, interleave, spread_out
 from .bench_result import NO_TIMES, BenchResult, block, rounded, size_label
 from .sizes import format_bytes, host_memory, parse_sizes
 
@@ -721,23 +721,17 @@ def _record(
     else:
         there, back, flops = _work(one.variant, shape)
         nbytes = there + back
-    return {
-        "family": family,
-        "variant": one.variant,
-        "ran": None,
-        "backend": backend,
-        "shape": list(shape),
-        "dtype": dtype,
-        "parameters": one.parameters,
-        **figures(nbytes, flops, None, one.samples),
-        "fraction_of_peak": None,
-        "fraction_of_reference": None,
-        "clock_mhz": None,
-        "power_w": None,
-        "temperature_c": None,
-        "throttled": None,
-        "reason": one.reason,
-    }
+    return blank_record(
+        family=family,
+        variant=one.variant,
+        ran=None,
+        backend=backend,
+        shape=shape,
+        dtype=dtype,
+        parameters=one.parameters,
+        numbers=figures(nbytes, flops, None, one.samples),
+        reason=one.reason,
+    )
 
 
 def measure(

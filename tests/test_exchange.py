@@ -2,7 +2,6 @@
 
 import gc
 import os
-import subprocess
 import sys
 import threading
 import weakref
@@ -11,6 +10,7 @@ import dlpack
 import numpy as np
 import pytest
 from dlpack import Bare, Producer
+from processes import at_once, python
 
 import gpumem as gm
 from gpumem import _core, functions
@@ -33,6 +33,7 @@ def mapped():
 
 
 def used():
+    gc.collect()  # also what earlier tests left in cycles
     return gm.pool_info(backend="sim")["device"]["used"]
 
 
@@ -473,19 +474,12 @@ def test_exchanges_leave_nothing_behind():
 )
 def test_exit_with_lent_memory_is_clean(last):
     code = f"import numpy as np, gpumem as gm\nthere = gm.to_device(np.ones(9))\n{last}\n"
-    done = subprocess.run(
-        [sys.executable, "-X", "dev", "-c", code],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"GPUMEM_BACKEND": "sim"},
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert python(code, "-X", "dev") == ""
 
 
 def test_threads_exchange_at_once():
     here = np.arange(10_000, dtype="u4")
     there = gm.to_device(here)
-    wrong = []
 
     def work(number):
         mine = gm.from_dlpack(here)
@@ -494,14 +488,10 @@ def test_threads_exchange_at_once():
             back = gm.from_dlpack(lent)[number:]
             del lent
             if back.to_host().tobytes() != here[number:].tobytes():
-                wrong.append(number)
+                return False
+        return True
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    assert all(at_once(8, work))
 
 
 # ---- __cuda_array_interface__ -----------------------------------------------------------------
@@ -601,7 +591,7 @@ def test_arrays_on_another_device_are_no_host_arrays():
 
 def test_an_interface_needs_a_gpu():
     if gm.info()["backends"]["cuda"]["available"]:
-        pytest.skip("there is one")
+        pytest.skip("there is a GPU")
     for call in (gm.copy, gm.from_dlpack, lambda x: gm.transpose(x, out=SIX)):
         with pytest.raises(gm.UnavailableError, match=r"nvcc|NVIDIA|CUDA"):
             call(Interface())
@@ -696,9 +686,7 @@ def test_import_leaves_the_gil_off():
         "import sys, numpy; was = sys._is_gil_enabled(); import gpumem;"
         "print(was, sys._is_gil_enabled())"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    was, now = done.stdout.split()
-    assert was == now == "False" and not done.stderr
+    assert python(code).split() == ["False", "False"]
 
 
 def test_threads_launch_one_prepared_call(backend):
@@ -715,9 +703,5 @@ def test_threads_launch_one_prepared_call(backend):
             continue
         values = functions.parameters("transpose", {})
         prepared = _core.prepare("transpose", variant.name, (there,), out, None, values)
-        threads = [threading.Thread(target=prepared.launch) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        at_once(4, lambda _, launch=prepared.launch: launch())
         assert np.array_equal(out.to_host(), a.T), variant.name

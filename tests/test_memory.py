@@ -3,15 +3,12 @@
 import concurrent.futures
 import gc
 import itertools
-import os
 import resource
-import subprocess
-import sys
-import textwrap
 import threading
 
 import numpy as np
 import pytest
+from processes import python
 
 import gpumem as gm
 from gpumem import _core, oracle
@@ -283,14 +280,7 @@ def test_a_call_is_cut_and_the_pieces_are_calls(monkeypatch):
     """
     grown = {}
     for chunk in (0, 2**20):
-        done = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code.format(chunk=chunk))],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=os.environ | {"GPUMEM_BACKEND": "sim"},
-        )
-        grown[chunk] = int(done.stdout) * 1024
+        grown[chunk] = int(python(code.format(chunk=chunk))) * 1024
     assert grown[0] > 40 * 2**20  # both arrays, once more
     assert grown[2**20] < 20 * 2**20
 
@@ -375,18 +365,6 @@ def test_threads_cut_at_once(backend):
         _core.set_chunk(before)
 
 
-def python(code, backend, timeout=120):
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env=os.environ | {"GPUMEM_BACKEND": backend},
-    )
-    assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    return done.stdout
-
-
 USE_ALL = """
     import numpy as np, gpumem as gm
     from gpumem import _core
@@ -404,7 +382,7 @@ USE_ALL = """
 @pytest.mark.parametrize("last", ["", "import sys; sys.exit(0)", "del gm, live"])
 def test_exit_with_live_arrays_is_clean(last, backend):
     for _ in range(3):
-        python(USE_ALL + "\n    " + last, backend)
+        python(USE_ALL + "\n    " + last, backend=backend)
 
 
 def test_a_forked_child(backend):
@@ -437,7 +415,7 @@ def test_a_forked_child(backend):
     assert os.waitpid(child, 0)[1] == 0
     assert (gm.transpose(big) == 1).all() and (gm.add(live[3], live[3]) == 2).all()
     """
-    python(USE_ALL + done, backend)
+    python(USE_ALL + done, backend=backend)
 
 
 def test_nothing_grows(backend):

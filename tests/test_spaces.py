@@ -1,11 +1,10 @@
 """polynomial, sample, static_value: memory spaces, against NumPy, from several threads at once."""
 
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from processes import at_once
 
 import gpumem as gm
 from gpumem import oracle
@@ -157,7 +156,6 @@ def test_a_carveout_changes_nothing_but_the_split(carveout, backend, rng):
 def test_threads_do_not_meet_in_constant_memory(name, backend, rng):
     """Each thread, on a stream of its own, has its own coefficients."""
     x = rng.uniform(-1, 1, 5000)
-    wrong = []
 
     def work(seed):
         own = np.random.default_rng(seed)
@@ -166,17 +164,9 @@ def test_threads_do_not_meet_in_constant_memory(name, backend, rng):
         for _ in range(20):
             c = own.standard_normal(24)
             got = gm.polynomial(a, there(c, backend), variant=name, stream=stream)
-            try:
-                check_polynomial(got.to_host(stream=stream), x, c)
-            except AssertionError as error:
-                wrong.append(error)
+            check_polynomial(got.to_host(stream=stream), x, c)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert not wrong
+    at_once(8, work)
 
 
 @pytest.mark.gpu
@@ -326,7 +316,6 @@ def test_images_of_many_shapes_in_turn(backend, rng):
 
 def test_threads_do_not_meet_in_the_texture(backend, rng):
     xy = rng.uniform(0, 30, (500, 2)).astype("f4")
-    wrong = []
 
     def work(seed):
         own, stream = np.random.default_rng(seed), gm.Stream(backend=backend)
@@ -335,17 +324,9 @@ def test_threads_do_not_meet_in_the_texture(backend, rng):
             got = gm.sample(
                 there(image, backend), there(xy, backend), variant="texture", stream=stream
             )
-            try:
-                check_sample(got.to_host(stream=stream), image, xy, True)
-            except AssertionError as error:
-                wrong.append(error)
+            check_sample(got.to_host(stream=stream), image, xy, True)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert not wrong
+    at_once(6, work)
 
 
 @pytest.mark.parametrize(
@@ -418,22 +399,15 @@ def test_plain_numbers(backend):
 @pytest.mark.parametrize("variant", STATIC, ids=str)
 def test_threads_do_not_meet_in_the_variable(variant, backend):
     here(variant, backend)
-    wrong = []
 
-    def work(first):
+    def work(number):
         stream = gm.Stream(backend=backend)
-        for value in range(first, first + 50):
+        for value in range(1000 * number, 1000 * number + 50):
             x = gm.to_device(np.array([value]), backend=backend, stream=stream)
             got = variant(x, stream=stream).to_host(stream=stream)
-            if got != value + 2:
-                wrong.append((value, got))
+            assert got == value + 2
 
-    threads = [threading.Thread(target=work, args=(1000 * i,)) for i in range(6)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
-    assert not wrong
+    at_once(6, work)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Many threads, signals and forks: results stay right, the GIL is free, and Ctrl-C is heard."""
 
-import concurrent.futures
 import hashlib
 import json
 import os
@@ -11,7 +10,9 @@ import threading
 import time
 
 import numpy as np
+import processes
 import pytest
+from processes import at_once
 
 import gpumem as gm
 
@@ -30,18 +31,6 @@ def python(code, timeout=60, **environment):
     )
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def at_once(count, work):
-    """Run work(0), work(1) … in as many threads, all starting together; their results."""
-    start = threading.Barrier(count)
-
-    def run(number):
-        start.wait()
-        return work(number)
-
-    with concurrent.futures.ThreadPoolExecutor(count) as pool:
-        return list(pool.map(run, range(count)))
 
 
 # ---- several threads --------------------------------------------------------------------------
@@ -501,10 +490,4 @@ def test_a_fork_while_other_threads_simulate():
 )
 def test_exit_with_live_arrays_is_clean(last):
     code = f"import numpy as np, gpumem as gm\nthere = gm.to_device(np.ones(9))\n{last}\n"
-    done = subprocess.run(
-        [sys.executable, "-X", "dev", "-c", code],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"GPUMEM_BACKEND": "sim"},
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert processes.python(code, "-X", "dev") == ""

@@ -1,10 +1,11 @@
 /* Blocks of host memory: where they are, and those that wait to be used again. */
 #include "memory/memory.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "fork_lock.h"
 
 const char *const gm_memory_kind_names[GM_MEMORY_KINDS + 1] = {
     [GM_PAGEABLE] = "pageable", [GM_PINNED] = "pinned",   [GM_WRITE_COMBINED] = "write_combined",
@@ -22,25 +23,10 @@ typedef struct block {
     uint64_t freed; /* when it was given back: a count of such events */
 } block;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GM_FORK_LOCK(lock);
 static block *blocks; /* sorted by address */
 static int block_count, block_room;
 static uint64_t events;
-
-static void lock_list(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void unlock_list(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-static __attribute__((constructor)) void mind_forks(void)
-{
-    pthread_atfork(lock_list, unlock_list, unlock_list);
-}
 
 /* Index of the first block that begins after the address. */
 static int upper_bound(uintptr_t address)

@@ -39,6 +39,17 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend)
     return 0;
 }
 
+int gm_parse_only_backend(PyObject *args, PyObject *keywords, const char *format,
+                          const gm_backend **backend)
+{
+    static char *names[] = {"backend", NULL};
+    PyObject *name = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &name)) {
+        return -1;
+    }
+    return gm_parse_backend(name, backend);
+}
+
 int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
 {
     if (object == Py_None) { /* NumPy before 2.4 takes it for () */

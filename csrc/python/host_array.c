@@ -307,23 +307,12 @@ static PyObject *pool_dict(const gm_pool_figures *figures)
                          (long long)figures->used_bytes, "limit", (long long)figures->limit_bytes);
 }
 
-static int parse_one_backend(PyObject *args, PyObject *keywords, const char *format,
-                             const gm_backend **backend)
-{
-    static char *names[] = {"backend", NULL};
-    PyObject *name = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &name)) {
-        return -1;
-    }
-    return gm_parse_backend(name, backend);
-}
-
 PyObject *gm_core_pool_info(PyObject *module, PyObject *args, PyObject *keywords)
 {
     const gm_backend *backend;
     gm_pool_figures device, pinned;
     (void)module;
-    if (parse_one_backend(args, keywords, "|$O:pool_info", &backend) < 0) {
+    if (gm_parse_only_backend(args, keywords, "|$O:pool_info", &backend) < 0) {
         return NULL;
     }
     gm_status status;
@@ -350,7 +339,7 @@ PyObject *gm_core_pool_trim(PyObject *module, PyObject *args, PyObject *keywords
     gm_pool_figures before = {0}, after = {0};
     int64_t pinned = 0;
     (void)module;
-    if (parse_one_backend(args, keywords, "|$O:pool_trim", &backend) < 0) {
+    if (gm_parse_only_backend(args, keywords, "|$O:pool_trim", &backend) < 0) {
         return NULL;
     }
     gm_status status;

@@ -44,6 +44,9 @@ void gm_python_library_paths(const char *name, char *paths, size_t room);
 const char *gm_c_string(PyObject *text, const char *name);
 /* Adds a new reference to the backend's name; -1 and an exception for a bad one. */
 int gm_parse_backend(PyObject *object, const gm_backend **backend);
+/* The same for a function that takes backend= and nothing else; format as PyArg_Parse wants it. */
+int gm_parse_only_backend(PyObject *args, PyObject *keywords, const char *format,
+                          const gm_backend **backend);
 /* A new reference to an attribute, NULL where there is none; -1 and an exception for others. */
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */

@@ -174,21 +174,10 @@ typedef struct gm_event_object {
     gm_event handle;
 } gm_event_object;
 
-static int parse_only_backend(PyObject *args, PyObject *keywords, const char *format,
-                              const gm_backend **backend)
-{
-    static char *names[] = {"backend", NULL};
-    PyObject *name = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &name)) {
-        return -1;
-    }
-    return gm_parse_backend(name, backend);
-}
-
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     const gm_backend *backend;
-    if (parse_only_backend(args, keywords, "|$O:Stream", &backend) < 0) {
+    if (gm_parse_only_backend(args, keywords, "|$O:Stream", &backend) < 0) {
         return NULL;
     }
     gm_stream_object *self = (gm_stream_object *)type->tp_alloc(type, 0);
@@ -286,7 +275,7 @@ PyTypeObject gm_stream_type = {
 static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
     const gm_backend *backend;
-    if (parse_only_backend(args, keywords, "|$O:Event", &backend) < 0) {
+    if (gm_parse_only_backend(args, keywords, "|$O:Event", &backend) < 0) {
         return NULL;
     }
     gm_event_object *self = (gm_event_object *)type->tp_alloc(type, 0);

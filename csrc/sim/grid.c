@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fork_lock.h"
 #include "sim/barriers.h"
 #include "sim/bulk.h"
 #include "sim/fiber.h"
@@ -486,24 +487,8 @@ static gm_status run_block(worker *w, int64_t number)
 /* ---- host threads ------------------------------------------------------------------------- */
 
 /* Workers are kept for the next launch: their stacks cost more than a small grid. */
-static pthread_mutex_t idle_lock = PTHREAD_MUTEX_INITIALIZER;
+GM_FORK_LOCK(idle_lock);
 static worker *idle_workers;
-
-/* A child of fork must not find the list locked by a thread that it does not have. */
-static void lock_idle(void)
-{
-    pthread_mutex_lock(&idle_lock);
-}
-
-static void unlock_idle(void)
-{
-    pthread_mutex_unlock(&idle_lock);
-}
-
-static __attribute__((constructor)) void mind_forks(void)
-{
-    pthread_atfork(lock_idle, unlock_idle, unlock_idle);
-}
 
 static void worker_free(worker *w)
 {

@@ -7,11 +7,12 @@
 #define _GNU_SOURCE
 #include "sim/memory.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "fork_lock.h"
 
 enum {
     ALIGNMENT = 256, /* as cudaMalloc */
@@ -24,25 +25,9 @@ typedef struct allocation {
     char *block; /* what malloc gave; NULL: memory of others, without guards */
 } allocation;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GM_FORK_LOCK(lock);
 static allocation *allocations; /* sorted by address */
 static int allocation_count, allocation_room;
-
-/* A child of fork must not find the list locked by a thread that it does not have. */
-static void lock_list(void)
-{
-    pthread_mutex_lock(&lock);
-}
-
-static void unlock_list(void)
-{
-    pthread_mutex_unlock(&lock);
-}
-
-static __attribute__((constructor)) void mind_forks(void)
-{
-    pthread_atfork(lock_list, unlock_list, unlock_list);
-}
 
 /* Index of the first allocation that begins at or after the address. */
 static int lower_bound(uintptr_t address)

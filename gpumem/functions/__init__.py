@@ -6,6 +6,7 @@ module; everything else (dtypes, shapes, layout, the choice of a variant) is che
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -64,17 +65,42 @@ def parameters(family: str, keywords: dict[str, Any]) -> tuple[float, ...]:
     return convert(**keywords)
 
 
-def _write_variants_into_docstrings() -> None:
-    """Put each family's rows where its docstring says ``{variants}``."""
-    for family in _core.families():
-        function = globals().get(family["name"])
-        if function is None or not function.__doc__:
+# What all functions say alike, where their docstrings have the name in braces.
+_COMMON = {
+    "call": """\
+stream : Stream, int or stream of another library, optional
+    The queue that a call on device arrays joins; by default, the default stream.
+backend : {"cuda", "sim"}, optional
+    Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
+    arrays are worked on where they are.""",
+    "failures": """\
+UnavailableError
+    If the backend or the variant is not here.
+CudaError, MemoryError
+    If the device fails, or has too little free memory.""",
+}
+
+
+def _variant_list(family: dict[str, Any]) -> str:
+    rows = "\n".join(f"``{row['name']}``\n    {row['doc']}" for row in family["variants"])
+    return f"The variants, each with the idea that it adds:\n\n{rows}"
+
+
+def _complete_docstrings() -> None:
+    """Put in what is common, and each family's rows where its docstring says ``{variants}``."""
+    families = {family["name"]: family for family in _core.families()}
+    for name in __all__:
+        doc = globals()[name].__doc__
+        if not doc:  # python -OO
             continue
-        head, mark, tail = function.__doc__.partition("{variants}")
-        if mark:
-            indent = head[head.rfind("\n") + 1 :]
-            rows = [f"``{row['name']}``\n{indent}    {row['doc']}" for row in family["variants"]]
-            function.__doc__ = head + f"\n{indent}".join(rows) + tail
+        parts = _COMMON | ({"variants": _variant_list(families[name])} if name in families else {})
+        for mark, text in parts.items():
+            at = doc.find(f"{{{mark}}}")
+            if at >= 0:
+                indent = doc[doc.rfind("\n", 0, at) + 1 : at]  # none at all from Python 3.13 on
+                body = textwrap.indent(text, indent)[len(indent) :]
+                doc = doc[:at] + body + doc[at + len(mark) + 2 :]
+        globals()[name].__doc__ = doc
 
 
-_write_variants_into_docstrings()
+_complete_docstrings()

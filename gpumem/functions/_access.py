@@ -48,11 +48,7 @@ def strided_read(
         every layout and every element size.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from `a`.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -67,15 +63,10 @@ def strided_read(
     ValueError
         If `a` is not one-dimensional, `stride` is 0, there is no such variant, a named variant
         cannot take these arrays, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References
@@ -118,11 +109,7 @@ def strided_write(
     variant : str, optional
         Which kernel runs (see Notes). "auto" is the fastest for these arguments and takes
         every layout and every element size.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -137,15 +124,10 @@ def strided_write(
         If an array is not one-dimensional, `a` has not the slice's length, `stride` is 0, the
         arrays overlap, `out` cannot be written, there is no such variant, or a named variant
         cannot take these arrays. Nothing was written then.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References
@@ -187,11 +169,7 @@ def gather(
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape of `index` and the dtype of `a`, apart
         from both.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -209,15 +187,10 @@ def gather(
     ValueError
         If `a` is not one-dimensional, there is no such variant, a named variant cannot take
         these arrays, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References

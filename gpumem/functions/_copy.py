@@ -43,11 +43,7 @@ def copy(
         every layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape and dtype of `a`, apart from it.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -62,15 +58,10 @@ def copy(
     ValueError
         If there is no such variant, a named variant cannot take these arrays (not aligned
         to its vectors, not contiguous), `out` does not fit, or `max_blocks` is out of range.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References

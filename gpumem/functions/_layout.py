@@ -91,11 +91,7 @@ def shift_points(
         Which kernel runs (see Notes). "auto" is the fastest for this layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape and dtype of `p`, apart from it.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -110,15 +106,10 @@ def shift_points(
     ValueError
         If `p` has another shape, a named variant is for the other layout or cannot take these
         arrays, there is no such variant, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References

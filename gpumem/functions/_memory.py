@@ -34,11 +34,7 @@ def add(
         result as well, are in mapped memory, or all in managed memory; others are copied.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of the shape and dtype of `a`, apart from both.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -53,15 +49,10 @@ def add(
     ValueError
         If the shapes differ, there is no such variant, or a named variant cannot take these
         arrays: "zero_copy" needs all three in page-locked, "managed" in managed memory.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References

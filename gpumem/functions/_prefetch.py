@@ -78,11 +78,7 @@ def prefetch_sum(
         every layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, float64, of shape (rows,), apart from `a`.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -98,15 +94,10 @@ def prefetch_sum(
         If `a` is not two-dimensional, a number is out of range, the block would need more shared
         memory than the device has, a named variant cannot take these arrays, there is no such
         variant, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References

@@ -78,11 +78,7 @@ def sgemm(
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, float32, of shape (m, n), apart from `a` and `b`. It
         may be `c` itself, which is then updated in place.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -97,17 +93,12 @@ def sgemm(
     ValueError
         If the shapes do not fit, `c` is missing and beta is not 0, a named variant cannot take
         these arrays, there is no such variant, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
     ``tf32x3`` is as exact as the others from some hundred terms of a sum on, but for numbers below
     2**-113, which have 11 bits there; "auto" does not take it.
-
-    The variants, each with the idea that it adds:
 
     {variants}
 
@@ -174,11 +165,7 @@ def matmul(
         Which kernel of :func:`sgemm` runs. "auto" is the fastest for these arguments.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, float32, of shape (m, n), apart from `a` and `b`.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------

@@ -53,11 +53,7 @@ def polynomial(
         takes every layout and any number of coefficients.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from the inputs.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -72,18 +68,13 @@ def polynomial(
     ValueError
         If `coefficients` is not one-dimensional, or longer than the variant has room for, there
         is no such variant, a named variant cannot take these arrays, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
     With one coefficient the result is that coefficient, also at a NaN. Sums and products are
     rounded once or twice as the compiler likes (fused or not): within
     ``2 n eps (|c[0]| + |c[1] x| + ...)``.
-
-    The variants, each with the idea that it adds:
 
     {variants}
 
@@ -125,11 +116,7 @@ def sample(
         rounding of float32, and takes every layout.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from the inputs.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -145,10 +132,7 @@ def sample(
         If `image` is not two-dimensional, or empty while there are points, `xy` is not of shape
         (n, 2), the image is larger than a texture can be, a named variant cannot take these
         arrays, there is no such variant, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
@@ -156,8 +140,6 @@ def sample(
     and NaN count with their weights. The texture unit rounds coordinates to 1/256 of a pixel, so
     that its results are off by up to that share, in each direction, of the difference between
     neighbouring pixels; what it makes of NaN and infinities is not defined.
-
-    The variants, each with the idea that it adds:
 
     {variants}
 
@@ -195,11 +177,7 @@ def static_value(
         Which kernel runs (see Notes). "auto" is the fastest.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of its shape and dtype, apart from the inputs.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -212,17 +190,12 @@ def static_value(
         If `x` is of another dtype.
     ValueError
         If `x` has not one element, there is no such variant, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
     There is one such variable per variant and device: calls from several threads and on several
     streams take turns at it.
-
-    The variants, each with the idea that it adds:
 
     {variants}
 

@@ -48,11 +48,7 @@ def transpose(
         every layout and every element size.
     out : ndarray or DeviceArray, optional
         Where the result goes: contiguous, of shape (n, m) and the dtype of `a`, apart from it.
-    stream : Stream, int or stream of another library, optional
-        The queue that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
-        arrays are worked on where they are.
+    {call}
 
     Returns
     -------
@@ -70,15 +66,10 @@ def transpose(
         If `a` is not two-dimensional, there is no such variant, a named variant cannot take
         these arrays (element size, alignment, rows that are not contiguous), `block` is too
         large or the variant has one of its own, or `out` does not fit.
-    UnavailableError
-        If the backend or the variant is not here.
-    CudaError, MemoryError
-        If the device fails, or has too little free memory.
+    {failures}
 
     Notes
     -----
-    The variants, each with the idea that it adds:
-
     {variants}
 
     References

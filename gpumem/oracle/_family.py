@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,13 @@ MOVED = (
     "S3",
     np.dtype([("small", "u1"), ("large", "f8")], align=True),
 )
+
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+def _as_they_are(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return arguments
 
 
 class Family(NamedTuple):
@@ -40,21 +48,19 @@ class Family(NamedTuple):
     dtypes: tuple[Any, ...]
     parameters: tuple[dict[str, Any], ...]
     # Variants that take not every shape: those they take, from shape and element size.
-    takes: dict[str, Callable[[tuple[int, ...], int], bool]] = {}  # noqa: RUF012
+    takes: Mapping[str, Callable[[tuple[int, ...], int], bool]] = _NONE
     # Variants that only bound the others, and do another job.
     bounds: tuple[str, ...] = ()
     # `shape` for variants that want their arrays in another one.
-    shapes_of: dict[str, Callable[[int, int], tuple[int, ...]]] = {}  # noqa: RUF012
+    shapes_of: Mapping[str, Callable[[int, int], tuple[int, ...]]] = _NONE
     # Bytes of the first input by which traffic is told, where no shape is given.
     traffic: int = 2**22
     # Variants with a bound of their own.
     coarse: tuple[str, ...] = ()
     # Parameters that mean nothing to a variant. They never change what any variant returns.
-    ignores: dict[str, tuple[str, ...]] = {}  # noqa: RUF012
+    ignores: Mapping[str, tuple[str, ...]] = _NONE
     # The arguments for which the claims of the table hold, where the usual ones will not do.
-    claimed: Callable[[tuple[np.ndarray[Any, Any], ...]], tuple[Any, ...]] = lambda arguments: (
-        arguments
-    )
+    claimed: Callable[[tuple[np.ndarray[Any, Any], ...]], tuple[Any, ...]] = _as_they_are
 
 
 # Random bytes repeat after a prime number of them, so that no two tiles of a large array

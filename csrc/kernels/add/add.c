@@ -13,19 +13,17 @@ static gm_status launch_with_hints(const gm_variant *variant, const gm_call *cal
 
 enum { A, B };
 
+static const char *kind_name(const gm_array *array)
+{
+    return array->kind == 'f' ? "float" : array->kind == 'i' ? "int" : "uint";
+}
+
 static gm_status add_result(gm_call *call)
 {
     const gm_array *a = &call->in[A], *b = &call->in[B];
     if (b->kind != a->kind || b->itemsize != a->itemsize) {
-        return gm_fail(GM_ERROR_TYPE, "b has dtype %s%d, expected that of a, %s%d",
-                       b->kind == 'f'   ? "float"
-                       : b->kind == 'i' ? "int"
-                                        : "uint",
-                       8 * (int)b->itemsize,
-                       a->kind == 'f'   ? "float"
-                       : a->kind == 'i' ? "int"
-                                        : "uint",
-                       8 * (int)a->itemsize);
+        return gm_fail(GM_ERROR_TYPE, "b has dtype %s%d, expected that of a, %s%d", kind_name(b),
+                       8 * (int)b->itemsize, kind_name(a), 8 * (int)a->itemsize);
     }
     if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) != 0) {
         char of_a[256], of_b[256];
