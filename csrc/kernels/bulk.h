@@ -12,11 +12,6 @@ typedef uint64_t gm_mbarrier;
 
 #ifdef __CUDACC__
 
-GM_DEVICE uint32_t gm_shared_address(const void *pointer)
-{
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-
 /* For one arriving thread; visible to the copy engine afterwards. */
 GM_DEVICE void gm_mbarrier_init(gm_mbarrier *barrier)
 {

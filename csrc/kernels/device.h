@@ -71,31 +71,40 @@ template <int pending> GM_DEVICE void gm_pipeline_wait_prior(void)
 #endif
 }
 
-/* An asynchronous copy of 4 or 16 bytes to shared memory, or zeros where nothing is there. The
- * toolkit's __pipeline_memcpy_async needs to know at compile time how much is. */
 #ifdef __CUDACC__
-template <int bytes> GM_DEVICE void gm_copy_async(void *shared, const void *global, bool there)
+/* As PTX knows a place in shared memory. */
+GM_DEVICE uint32_t gm_shared_address(const void *pointer)
+{
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+#endif
+
+/* An asynchronous copy of 4 or 16 bytes to shared memory, of which so many are there; zeros for the
+ * rest. The toolkit's __pipeline_memcpy_async needs to know at compile time how many are. */
+#ifdef __CUDACC__
+template <int bytes> GM_DEVICE void gm_copy_async(void *shared, const void *global, int there)
 {
 #if __CUDA_ARCH__ >= 800
-    const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
     const uint64_t from = __cvta_generic_to_global(global);
     if (bytes == 16) { /* past the L1 */
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
-                     "r"(there ? bytes : 0)
-                     : "memory");
+        asm volatile(
+            "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(gm_shared_address(shared)),
+            "l"(from), "r"(there)
+            : "memory");
     } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
-                     "n"(bytes), "r"(there ? bytes : 0)
-                     : "memory");
+        asm volatile(
+            "cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(gm_shared_address(shared)),
+            "l"(from), "n"(bytes), "r"(there)
+            : "memory");
     }
 #endif
 }
 #else
 template <int bytes>
-GM_DEVICE void gm_copy_async(void *shared, const void *global, bool there,
+GM_DEVICE void gm_copy_async(void *shared, const void *global, int there,
                              const char *file = __builtin_FILE(), int line = __builtin_LINE())
 {
-    gm_sim_pipeline_copy(shared, global, bytes, there ? 0 : bytes, file, line);
+    gm_sim_pipeline_copy(shared, global, bytes, bytes - there, file, line);
 }
 #endif
 

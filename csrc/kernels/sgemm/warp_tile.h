@@ -1,27 +1,39 @@
 /*
  * A product by tiles of warps: the body of warp_tile, for any sizes of its tiles.
  *
- * A block's tile is made of tiles of warps, and a warp's of 32 threads in rows of lanes. A thread
- * has vectors of four lines of A and of B, and between them are those of the warp's other threads.
+ * A block's tile is made of tiles of warps, and a warp's of 32 threads, 4 high and 8 wide. A thread
+ * has single rows or vectors of four rows of A, and vectors of four columns of B; between them are
+ * those of the warp's other threads.
  */
 #ifndef GPUMEM_WARP_TILE_H
 #define GPUMEM_WARP_TILE_H
 
+#include "banks.h"
 #include "sgemm.h"
 
-/* How a factor gets from global to shared memory, where its lines are side by side. */
+/* How a factor gets from global to shared memory. */
 enum {
-    BY_VECTORS, /* the lines run on in memory: 16 bytes at a time */
+    BY_VECTORS, /* the lines run on in memory: four lines at a time */
     BY_LINES,   /* the same, one by one: the vectors are not aligned, or not whole */
-    BY_DEPTH,   /* the depth runs on: they are turned on their way, one by one */
+    BY_STEPS,   /* the depth runs on: four steps at a time */
+    BY_DEPTH,   /* the same, one by one */
 };
 
 /*
- * One factor's share of a stage lies step by step, with four floats of padding: where the depth
- * runs on in memory, eight lanes take eight steps of a line, a whole sector, and a warp four lines:
- * at 4 banks from step to step, and one from line to line, they fill the 32 banks.
+ * Of B, a step's lines are side by side in shared memory. Where its depth runs on, it is turned on
+ * its way: eight lanes take eight steps of a line, a whole sector, and a warp four lines. With four
+ * floats of padding, that is 4 banks from step to step and one from line to line: they fill the 32
+ * banks.
+ *
+ * A lies as it does in global memory: a step's lines side by side, or a line's steps, `kept` along
+ * the depth. Four lines of eight steps fill the 32 banks without padding.
  */
-enum { WARP_TILE_PADDING = 4 };
+enum {
+    WARP_TILE_PADDING = 4,
+    WARP_TILE_STEPS = 8,
+    WARP_TILE_LANES_Y = 4,
+    WARP_TILE_LANES_X = 8,
+};
 
 /* What a thread copies of a factor. */
 typedef struct warp_tile_source {
@@ -32,23 +44,29 @@ typedef struct warp_tile_source {
     int lines;       /* of the tile that are there */
 } warp_tile_source;
 
-template <int way, int lines, int steps, int threads>
+/* The numbers of one copy, and the threads that take a line or a step together. */
+template <int way, int lines> struct warp_tile_way {
+    enum {
+        along_depth = way == BY_STEPS || way == BY_DEPTH,
+        wide = way == BY_VECTORS || way == BY_STEPS ? 4 : 1,
+        together = (along_depth ? WARP_TILE_STEPS : lines) / wide,
+    };
+};
+
+template <int way, int lines, int threads>
 GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_line)
 {
-    const int thread = threadIdx.x;
+    typedef warp_tile_way<way, lines> copy;
+    const int along = threadIdx.x % copy::together * copy::wide;
+    const int across = threadIdx.x / copy::together;
     warp_tile_source source;
-    if (way == BY_DEPTH) {
-        source.line = thread / 8;
-        source.step = thread % 8;
-        source.apart = threads / 8 * x.line_stride;
-    } else {
-        const int wide = way == BY_VECTORS ? 4 : 1;
-        source.line = thread % (lines / wide) * wide;
-        source.step = thread / (lines / wide);
-        source.apart = threads / (lines / wide) * x.depth_stride;
-    }
-    source.at = x.data + (first_line + source.line) * x.line_stride + source.step * x.depth_stride;
-    source.advance = steps * x.depth_stride;
+    source.line = copy::along_depth ? across : along;
+    source.step = copy::along_depth ? along : across;
+    const int64_t stride = copy::along_depth ? x.line_stride : x.depth_stride;
+    source.apart = threads / copy::together * stride;
+    source.advance = WARP_TILE_STEPS * (copy::along_depth ? 1 : stride);
+    source.at = x.data + (copy::along_depth ? (first_line + source.line) * stride + source.step
+                                            : first_line + source.line + source.step * stride);
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
     return source;
 }
@@ -57,122 +75,108 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
  * The thread's copies of a tile of which the first `left` steps are there. In the loop all are,
  * and the compiler knows it: left is then a constant.
  */
-template <int way, int lines, int steps, int threads>
+template <int way, bool kept, int lines, int threads>
 GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int64_t offset,
-                              int64_t depth_stride, int left)
+                              int left)
 {
-    enum { pitch = lines + WARP_TILE_PADDING };
-    float *to = stage + source.step * pitch + source.line;
+    typedef warp_tile_way<way, lines> copy;
+    enum {
+        line = kept ? WARP_TILE_STEPS : 1, /* floats from line to line, and from step to step */
+        step = kept ? 1 : lines + WARP_TILE_PADDING,
+        at_once = threads / copy::together,
+        count = (copy::along_depth ? lines : WARP_TILE_STEPS) / at_once,
+    };
+    static_assert(way != BY_STEPS || kept, "vectors cannot be turned");
+    static_assert(threads % copy::together == 0 &&
+                      (copy::along_depth ? lines : WARP_TILE_STEPS) % at_once == 0,
+                  "whole copies");
+    const int wide = copy::wide;
+    const int steps = left < WARP_TILE_STEPS ? left - source.step : wide; /* of a line */
+    float *to = stage + source.line * line + source.step * step;
     const float *from = source.at + offset;
-    if (way == BY_DEPTH) {
-        enum { rows = threads / 8, count = lines / rows };
-        static_assert(lines % rows == 0 && steps % 8 == 0, "whole copies");
 #pragma unroll
-        for (int k = 0; k < steps; k += 8) {
-            const float *of_line = from + k * depth_stride;
-#pragma unroll
-            for (int i = 0; i < count; i++) {
-                gm_copy_async<4>(to + k * pitch + i * rows, of_line,
-                                 source.line + i * rows < source.lines && source.step + k < left);
-                of_line += source.apart;
-            }
-        }
-    } else {
-        enum {
-            wide = way == BY_VECTORS ? 4 : 1,
-            per_step = lines / wide,
-            rows = threads / per_step,
-            count = steps / rows,
-        };
-        static_assert(threads % per_step == 0 && steps % rows == 0, "whole copies");
-        const bool there = source.line < source.lines;
-#pragma unroll
-        for (int i = 0; i < count; i++) {
-            gm_copy_async<wide * 4>(to + i * rows * pitch, from,
-                                    there && source.step + i * rows < left);
-            from += source.apart;
-        }
+    for (int i = 0; i < count; i++) {
+        const int across = i * at_once;
+        const bool there = copy::along_depth
+                               ? source.line + across < source.lines
+                               : source.line < source.lines && source.step + across < left;
+        const int numbers = copy::along_depth ? max(0, min(steps, wide)) : wide;
+        gm_copy_async<copy::wide * 4>(to + across * (copy::along_depth ? line : step), from,
+                                      there ? numbers * 4 : 0);
+        from += source.apart;
     }
+}
+
+GM_DEVICE void warp_tile_read4(float *held, const float *from)
+{
+    const float4 four = *(const float4 *)from;
+    held[0] = four.x, held[1] = four.y, held[2] = four.z, held[3] = four.w;
 }
 
 /* Lines of a thread in one step: vectors, `lanes` vectors apart. */
-template <int count, int lanes>
-GM_DEVICE void warp_tile_read(float (&held)[count], const float *from)
+template <int count, int lanes> GM_DEVICE void warp_tile_read(float *held, const float *from)
 {
 #pragma unroll
     for (int i = 0; i < count; i += 4) {
-        const float4 four = *(const float4 *)(from + i * lanes);
-        held[i + 0] = four.x, held[i + 1] = four.y, held[i + 2] = four.z, held[i + 3] = four.w;
+        warp_tile_read4(held + i, from + i * lanes);
     }
 }
 
-/* One step, to and fro: from product to product one of the two numbers stays, and with it the
- * port of the registers that it was read through. */
-template <int rows, int columns>
-GM_DEVICE void warp_tile_multiply(float (&sum)[rows][columns], const float (&a)[rows],
-                                  const float (&b)[columns])
+/* Four steps of a thread's line of A, the lanes' lines between them. */
+GM_DEVICE void warp_tile_read_steps(float *held, const float *from, int line)
 {
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-#pragma unroll
-        for (int j = 0; j < columns; j++) {
-            const int column = i % 2 ? columns - 1 - j : j;
-            sum[i][column] += a[i] * b[column];
-        }
-    }
+    warp_tile_read4(held, from + line * (WARP_TILE_LANES_Y * WARP_TILE_STEPS));
 }
 
 /*
- * height, width   of a block's tile; steps of the sum per stage, and so many stages
- * rows, columns   of a thread: a warp's lanes are lanes_y high and 32 / lanes_y wide
+ * height, width   of a block's tile, and so many stages of eight steps
+ * rows, columns   of a thread
  */
-template <int height, int width, int steps, int stages, int rows, int columns, int lanes_y>
-struct warp_tile {
+template <int height, int width, int stages, int rows, int columns> struct warp_tile {
     enum {
-        lanes_x = 32 / lanes_y,
-        warps_x = width / (columns * lanes_x),
-        warps_y = height / (rows * lanes_y),
-        threads = warps_x * warps_y * 32,
+        warp_rows = rows * WARP_TILE_LANES_Y,
+        warp_columns = columns * WARP_TILE_LANES_X,
+        warps_x = width / warp_columns,
+        threads = warps_x * (height / warp_rows) * 32,
         pitch_a = height + WARP_TILE_PADDING,
         pitch_b = width + WARP_TILE_PADDING,
-        stage = steps * (pitch_a + pitch_b), /* floats */
+        floats_a = WARP_TILE_STEPS * pitch_a,
+        stage = floats_a + WARP_TILE_STEPS * pitch_b, /* floats */
+        stage_bytes = stage * 4,
     };
-    static_assert(warps_x * columns * lanes_x == width && warps_y * rows * lanes_y == height,
-                  "whole tiles of warps");
+    static_assert(width % warp_columns == 0 && height % warp_rows == 0, "whole tiles of warps");
 };
 
-template <int way_a, int way_b, int height, int width, int steps, int stages, int rows, int columns,
-          int lanes_y>
+/* The warp's tile begins at first_row of the block's. The thread's own first row is lane_y rows
+ * further down where A is kept, lane_y vectors otherwise; its first column is x. */
+template <int way_a, int way_b, int height, int width, int stages, int rows, int columns>
 GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const sgemm_args &a,
-                             int64_t row, int64_t column, int x, int y)
+                             int64_t row, int64_t column, int first_row, int lane_y, int x)
 {
-    typedef warp_tile<height, width, steps, stages, rows, columns, lanes_y> tile;
-    const warp_tile_source source_a =
-        warp_tile_begin<way_a, height, steps, tile::threads>(a.a, row);
-    const warp_tile_source source_b =
-        warp_tile_begin<way_b, width, steps, tile::threads>(a.b, column);
+    typedef warp_tile<height, width, stages, rows, columns> tile;
+    enum { kept = warp_tile_way<way_a, height>::along_depth, steps = WARP_TILE_STEPS };
+    warp_tile_source from_a = warp_tile_begin<way_a, height, tile::threads>(a.a, row);
+    warp_tile_source from_b = warp_tile_begin<way_b, width, tile::threads>(a.b, column);
     const int64_t tiles = (a.depth + steps - 1) / steps;
-    float of_a[2][rows], of_b[2][columns];
+    /* Of A, four steps of each row, or the rows of a step, and of the next; of B the same. */
+    float of_a[kept ? 4 * rows : 2 * rows], of_b[2][columns];
 
     /* The last tile goes first: it alone may lack steps, and the loop need not ask for them. */
-    warp_tile_source from_a = source_a, from_b = source_b;
     if (tiles > 0) {
         const int left = (int)(a.depth - (tiles - 1) * steps);
-        warp_tile_copy<way_a, height, steps, tile::threads>(
-            shared, source_a, (tiles - 1) * source_a.advance, a.a.depth_stride, left);
-        warp_tile_copy<way_b, width, steps, tile::threads>(shared + steps * tile::pitch_a, source_b,
-                                                           (tiles - 1) * source_b.advance,
-                                                           a.b.depth_stride, left);
+        warp_tile_copy<way_a, kept, height, tile::threads>(shared, from_a,
+                                                           (tiles - 1) * from_a.advance, left);
+        warp_tile_copy<way_b, false, width, tile::threads>(shared + tile::floats_a, from_b,
+                                                           (tiles - 1) * from_b.advance, left);
     }
     __pipeline_commit();
 #pragma unroll
     for (int i = 1; i < stages - 1; i++) {
         if (i < tiles) {
             float *to = shared + i * tile::stage;
-            warp_tile_copy<way_a, height, steps, tile::threads>(to, from_a, 0, a.a.depth_stride,
-                                                                steps);
-            warp_tile_copy<way_b, width, steps, tile::threads>(to + steps * tile::pitch_a, from_b,
-                                                               0, a.b.depth_stride, steps);
+            warp_tile_copy<way_a, kept, height, tile::threads>(to, from_a, 0, steps);
+            warp_tile_copy<way_b, false, width, tile::threads>(to + tile::floats_a, from_b, 0,
+                                                               steps);
             from_a.at += from_a.advance;
             from_b.at += from_b.advance;
         }
@@ -181,112 +185,141 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
     gm_pipeline_wait_prior<stages - 2>();
     __syncthreads();
 
-    int now = 0, next = (stages - 1) * tile::stage; /* where is computed, where is copied to */
-    const float *at_a = shared + y, *at_b = shared + steps * tile::pitch_a + x;
+    int now = 0, next = (stages - 1) * tile::stage_bytes; /* is computed, is copied to */
+    const float *at_a = shared + (kept ? (first_row + lane_y) * steps : first_row + lane_y * 4);
+    const float *at_b = shared + tile::floats_a + x;
+    const float *step_a = at_a, *step_b = at_b;
     if (tiles > 0) {
-        warp_tile_read<rows, lanes_y>(of_a[0], at_a);
-        warp_tile_read<columns, tile::lanes_x>(of_b[0], at_b);
+        if (kept) {
+#pragma unroll
+            for (int i = 0; i < rows; i++) {
+                warp_tile_read_steps(&of_a[4 * i], step_a, i);
+            }
+        } else {
+            warp_tile_read<rows, WARP_TILE_LANES_Y>(of_a, step_a);
+        }
+        warp_tile_read<columns, WARP_TILE_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
 #pragma unroll
         for (int k = 0; k < steps; k++) {
-            if (k + 1 == steps) {
+            const int then = (k + 1) % steps;
+            if (k == 1) {
+                from_a.at += from_a.advance;
+                from_b.at += from_b.advance;
+            }
+            if (then == 0) {
                 gm_pipeline_wait_prior<stages - 2>();
                 __syncthreads();
-                now = now + tile::stage == stages * tile::stage ? 0 : now + tile::stage;
+                if (left > 1) { /* else the same is read once more, for nothing */
+                    now += tile::stage_bytes;
+                    now = now == stages * tile::stage_bytes ? 0 : now;
+                }
+                step_a = (const float *)((const char *)at_a + now);
+                step_b = (const float *)((const char *)at_b + now);
             }
-            /* After the last tile this reads a stage that is there, for nothing. */
-            const float *step_a = at_a + now + (k + 1) % steps * tile::pitch_a;
-            const float *step_b = at_b + now + (k + 1) % steps * tile::pitch_b;
-            if (k + 1 < steps || left > 1) {
-                warp_tile_read<rows, lanes_y>(of_a[(k + 1) % 2], step_a);
-                warp_tile_read<columns, tile::lanes_x>(of_b[(k + 1) % 2], step_b);
+            warp_tile_read<columns, WARP_TILE_LANES_X>(of_b[(k + 1) % 2],
+                                                       step_b + then * tile::pitch_b);
+            if (!kept) {
+                warp_tile_read<rows, WARP_TILE_LANES_Y>(&of_a[(k + 1) % 2 * rows],
+                                                        step_a + then * tile::pitch_a);
             }
             if (k == 0) {
                 if (left > stages - 1) {
-                    float *to = shared + next;
-                    warp_tile_copy<way_a, height, steps, tile::threads>(to, from_a, 0,
-                                                                        a.a.depth_stride, steps);
-                    warp_tile_copy<way_b, width, steps, tile::threads>(
-                        to + steps * tile::pitch_a, from_b, 0, a.b.depth_stride, steps);
-                    from_a.at += from_a.advance;
-                    from_b.at += from_b.advance;
+                    float *to = (float *)((char *)shared + next);
+                    warp_tile_copy<way_a, kept, height, tile::threads>(to, from_a, 0, steps);
+                    warp_tile_copy<way_b, false, width, tile::threads>(to + tile::floats_a, from_b,
+                                                                       0, steps);
                 }
                 __pipeline_commit();
                 next = now; /* all will have read it when the next tile begins */
             }
-            warp_tile_multiply(sum, of_a[k % 2], of_b[k % 2]);
+#pragma unroll
+            for (int i = 0; i < rows; i++) {
+                const float of_row = of_a[kept ? 4 * i + k % 4 : k % 2 * rows + i];
+#pragma unroll
+                for (int n = 0; n < columns; n++) {
+                    const int to = banks_nth<columns>(i, n, kept ? k % 2 : 0, kept ? k % 2 : 1);
+                    sum[i][to] += of_row * of_b[k % 2][to ^ 1];
+                }
+                if (kept && k % 4 == 3) {
+                    warp_tile_read_steps(&of_a[4 * i], step_a + then, i);
+                }
+            }
         }
     }
 }
 
 GM_DEVICE bool warp_tile_vectors(const sgemm_factor &x, int64_t first, int lines)
 {
-    return x.vectors && !x.along_depth && (x.lines - first >= lines || x.lines % 4 == 0);
+    return x.vectors && (x.along_depth || x.lines - first >= lines || x.lines % 4 == 0);
 }
 
-template <int height, int width, int steps, int stages, int rows, int columns, int lanes_y>
+template <int way_a, int height, int width, int stages, int rows, int columns>
+GM_DEVICE void warp_tile_by_way(float (&sum)[rows][columns], float *shared, const sgemm_args &a,
+                                int64_t row, int64_t column, int first_row, int lane_y, int x)
+{
+    if (a.b.along_depth) {
+        warp_tile_sum<way_a, BY_DEPTH, height, width, stages>(sum, shared, a, row, column,
+                                                              first_row, lane_y, x);
+    } else if (warp_tile_vectors(a.b, column, width)) {
+        warp_tile_sum<way_a, BY_VECTORS, height, width, stages>(sum, shared, a, row, column,
+                                                                first_row, lane_y, x);
+    } else {
+        warp_tile_sum<way_a, BY_LINES, height, width, stages>(sum, shared, a, row, column,
+                                                              first_row, lane_y, x);
+    }
+}
+
+template <int height, int width, int stages, int rows, int columns>
 GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
 {
-    typedef warp_tile<height, width, steps, stages, rows, columns, lanes_y> tile;
+    typedef warp_tile<height, width, stages, rows, columns> tile;
     int64_t row, column;
-    float sum[rows][columns] = {};
+    float sum[rows][columns];
+    float4 *own = (float4 *)(shared + stages * tile::stage) + threadIdx.x;
 
     /* Neighbours share their lines of B if one is even, and of A in runs of a row of lanes: the
      * halves of a warp's request for 16 bytes each are then served at once. */
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int lane_x, lane_y;
-    if (lanes_y == 4) {
-        lane_x = lane / 2 % 8;
-        lane_y = lane / 16 * 2 + lane % 2;
-    } else {
-        lane_y = lane / 2 % 8;
-        lane_x = lane / 16 * 2 + lane % 2;
-    }
-    const int x = warp % tile::warps_x * (columns * tile::lanes_x) + lane_x * 4;
-    const int y = warp / tile::warps_x * (rows * lanes_y) + lane_y * 4;
+    const int lane_x = lane / 2 % 8, lane_y = lane / 16 * 2 + lane % 2;
+    const int x = warp % tile::warps_x * tile::warp_columns + lane_x * 4;
+    const int first_row = warp / tile::warps_x * tile::warp_rows;
 
     sgemm_find_tile(a, height, width, &row, &column);
-    const bool vectors_a = warp_tile_vectors(a.a, row, height);
-    const bool vectors_b = warp_tile_vectors(a.b, column, width);
-#define WARP_TILE_SUM(way_a, way_b)                                                                \
-    warp_tile_sum<way_a, way_b, height, width, steps, stages, rows, columns, lanes_y>(             \
-        sum, shared, a, row, column, x, y)
-    if (a.a.along_depth) {
-        if (vectors_b) {
-            WARP_TILE_SUM(BY_DEPTH, BY_VECTORS);
-        } else if (a.b.along_depth) {
-            WARP_TILE_SUM(BY_DEPTH, BY_DEPTH);
-        } else {
-            WARP_TILE_SUM(BY_DEPTH, BY_LINES);
-        }
-    } else if (vectors_a) {
-        if (vectors_b) {
-            WARP_TILE_SUM(BY_VECTORS, BY_VECTORS);
-        } else if (a.b.along_depth) {
-            WARP_TILE_SUM(BY_VECTORS, BY_DEPTH);
-        } else {
-            WARP_TILE_SUM(BY_VECTORS, BY_LINES);
-        }
-    } else {
-        if (vectors_b) {
-            WARP_TILE_SUM(BY_LINES, BY_VECTORS);
-        } else if (a.b.along_depth) {
-            WARP_TILE_SUM(BY_LINES, BY_DEPTH);
-        } else {
-            WARP_TILE_SUM(BY_LINES, BY_LINES);
-        }
+    *own = make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < rows * columns; i += 4) {
+        banks_take_quad(&sum[i / columns][i % columns], own);
     }
-#undef WARP_TILE_SUM
+    const bool vectors = warp_tile_vectors(a.a, row, height);
+    if (a.a.along_depth) {
+        if (vectors) {
+            warp_tile_by_way<BY_STEPS, height, width, stages>(sum, shared, a, row, column,
+                                                              first_row, lane_y, x);
+        } else {
+            warp_tile_by_way<BY_DEPTH, height, width, stages>(sum, shared, a, row, column,
+                                                              first_row, lane_y, x);
+        }
+    } else if (vectors) {
+        warp_tile_by_way<BY_VECTORS, height, width, stages>(sum, shared, a, row, column, first_row,
+                                                            lane_y, x);
+    } else {
+        warp_tile_by_way<BY_LINES, height, width, stages>(sum, shared, a, row, column, first_row,
+                                                          lane_y, x);
+    }
 
-    row += y;
+    row += first_row + (a.a.along_depth ? lane_y : lane_y * 4);
     column += x;
 #pragma unroll
     for (int i = 0; i < rows; i++) {
+        const int down =
+            a.a.along_depth ? i * WARP_TILE_LANES_Y : i / 4 * (WARP_TILE_LANES_Y * 4) + i % 4;
 #pragma unroll
         for (int j = 0; j < columns; j += 4) {
-            sgemm_store4(a, row + i / 4 * (lanes_y * 4) + i % 4, column + j * tile::lanes_x,
-                         &sum[i][j]);
+            float in_order[4];
+            banks_in_order(in_order, &sum[i][j], own);
+            sgemm_store4(a, row + down, column + j * WARP_TILE_LANES_X, in_order);
         }
     }
 }

@@ -1,16 +1,12 @@
 /*
  * sgemm / warp_tile_tma: hardly an instruction but products.
  *
- * Follows  warp_tile, of whose instructions one in nine is not a product: loads from shared memory
- *          are four of a hundred, and the rest are addresses, copies and conditions.
+ * Follows  warp_tile, where three instructions of a hundred are addresses, copies and conditions.
  * Idea     the tensor copy engine brings whole stages of 32 steps when one thread asks, and leaves
- *          out what is past the edges. A stays as it lies, along the depth, and a thread reads four
- *          steps of a row at once: nothing has to be turned.
+ *          out what is past the edges.
  * Sums     where there are fewer tiles than multiprocessors, several blocks share one, each with a
  *          part of the depth, and a second kernel adds their sums up.
- * Banks    of the three registers of a product one is kept from the product before, and the two
- *          others come from two banks: the sums are in an order that makes it so. It is the order
- *          of the source, too, which the optimiser of the machine code would change.
+ * Banks    as those of warp_tile.
  * Build    nvcc -Xptxas=-O1
  * Cost     a factor whose rows the engine cannot take is written out first.
  * Machine  UTMALDG.2D, LDS.128, FFMA

@@ -34,6 +34,7 @@ typedef struct sgemm_add_shares_args {
 } sgemm_add_shares_args;
 
 #ifdef __cplusplus
+#include "banks.h"
 #include "tensor.h"
 
 /*
@@ -107,51 +108,6 @@ GM_DEVICE float tma_step(const float4 &four, int k)
     return k == 0 ? four.x : k == 1 ? four.y : k == 2 ? four.z : four.w;
 }
 
-/*
- * Registers have two banks, the even and the odd ones, and each gives one per cycle. A product
- * reads three: the number of A is kept from the product before, so that the sum and the number of B
- * have to be of different banks. Numbers of B come four at a time, and so lie in order. The sums of
- * two neighbours change places, and move to shared memory and back four at a time as well: that
- * holds the compiler to such an order.
- */
-GM_DEVICE void tma_take_quad(float *sum, const float4 *from)
-{
-#ifdef __CUDACC__
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
-                 : "r"(gm_shared_address(from))
-                 : "memory");
-#else
-    const float4 four = *from;
-    sum[0] = four.x, sum[1] = four.y, sum[2] = four.z, sum[3] = four.w;
-#endif
-}
-
-GM_DEVICE void tma_leave_quad(const float *sum, float4 *to)
-{
-#ifdef __CUDACC__
-    asm volatile("st.shared.v4.f32 [%4], {%0, %1, %2, %3};" ::"f"(sum[0]), "f"(sum[1]), "f"(sum[2]),
-                 "f"(sum[3]), "r"(gm_shared_address(to))
-                 : "memory");
-#else
-    *to = make_float4(sum[0], sum[1], sum[2], sum[3]);
-#endif
-}
-
-/*
- * Which sum comes n-th in a step's row: they are walked to and fro, so that where a row ends the
- * next begins with the same number of B, kept from the product before. What is read then is a
- * number of A, whose bank is that of the step, and a sum, which has to be of the other.
- */
-GM_DEVICE int tma_nth(int k, int row, int n)
-{
-    const int last = TMA_COLUMNS - 1, to = row % 2 ? last - n : n;
-    if (k % 2 == 0) {
-        return to < 2 ? 1 - to : to;
-    }
-    return to > last - 2 ? 2 * last - 1 - to : to;
-}
-
 /* Four steps. While one is computed the next is read: of B into the other half, and of A, in the
  * last step, row by row into the registers that have just been used. */
 template <int width, bool ends>
@@ -170,7 +126,7 @@ GM_DEVICE void tma_steps(float (&sum)[TMA_ROWS][TMA_COLUMNS], float4 (&of_a)[TMA
             const float x = tma_step(of_a[i], k);
 #pragma unroll
             for (int n = 0; n < TMA_COLUMNS; n++) {
-                const int to = tma_nth(k, i, n);
+                const int to = banks_nth<TMA_COLUMNS>(i, n, k % 2, k % 2);
                 sum[i][to] += x * of_b[k % 2][to ^ 1];
             }
             if (k == 3) {
@@ -261,7 +217,7 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
     __syncthreads(); /* the barriers and the zeros are there */
 #pragma unroll
     for (int i = 0; i < TMA_ROWS * TMA_COLUMNS; i += 4) {
-        tma_take_quad(&sum[i / TMA_COLUMNS][i % TMA_COLUMNS], &zeros);
+        banks_take_quad(&sum[i / TMA_COLUMNS][i % TMA_COLUMNS], &zeros);
     }
     if (count > 0) {
         tma_sum<height, width, stages>(sum, a, shared, full, row, column, first, count, y * 32, x,
@@ -275,9 +231,8 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
     for (int i = 0; i < TMA_ROWS; i++) {
 #pragma unroll
         for (int j = 0; j < TMA_COLUMNS; j += 4) {
-            tma_leave_quad(&sum[i][j], own);
-            const float4 four = *own;
-            const float in_order[4] = {four.y, four.x, four.w, four.z};
+            float in_order[4];
+            banks_in_order(in_order, &sum[i][j], own);
             sgemm_store4(product, row + i * TMA_LANES_Y, column + j * TMA_LANES_X, in_order);
         }
     }
