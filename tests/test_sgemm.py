@@ -1,7 +1,13 @@
 """sgemm: every variant at every edge, transposed or not, by the rules of BLAS."""
 
+import ctypes
 import itertools
 import json
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -583,6 +589,63 @@ def test_a_prepared_update_repeats(backend, rng):
         for _ in range(3):
             prepared.launch()
         assert np.array_equal(there[2].to_host(), 3 * (a @ b))
+
+
+# ---- shares of the depth -----------------------------------------------------------------------
+
+
+class Pace(ctypes.Structure):
+    """sgemm_pace of shares.h."""
+
+    _fields_ = [
+        ("blocks", ctypes.c_int),
+        *((name, ctypes.c_double) for name in ("alone", "around", "adding", "bytes")),
+    ]
+
+
+PACES = [Pace(2, 1.25, 2, 2, 8e6), Pace(1, 1, 6, 4, 3.5e6)]
+
+
+@pytest.fixture(scope="module")
+def stages_per_share(tmp_path_factory):
+    """The function of shares.h, compiled alone."""
+    compiler = shlex.split(os.environ.get("CC", "")) or ["gcc" if shutil.which("gcc") else "clang"]
+    kernels = Path(__file__).resolve().parent.parent / "csrc" / "kernels"
+    folder = tmp_path_factory.mktemp("shares")
+    source, made = folder / "shares.c", folder / "shares.so"
+    source.write_text(
+        """
+        #include "sgemm/shares.h"
+        int64_t stages_per_share(const sgemm_pace *pace, int64_t multiprocessors, int64_t tiles,
+                                 int64_t stages, double bytes)
+        {
+            return sgemm_stages_per_share(pace, multiprocessors, tiles, stages, bytes);
+        }
+        """
+    )
+    flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{kernels}"]
+    subprocess.run([*compiler, *flags, str(source), "-o", str(made)], check=True)
+    function = ctypes.CDLL(str(made)).stages_per_share
+    function.restype = ctypes.c_int64
+    function.argtypes = [ctypes.POINTER(Pace), *[ctypes.c_int64] * 3, ctypes.c_double]
+    return lambda pace, *rest: function(ctypes.byref(pace), *rest)
+
+
+@pytest.mark.parametrize("pace", PACES, ids=["two-blocks", "one-block"])
+def test_shares_are_some_stages(pace, stages_per_share):
+    for tiles, stages in itertools.product([1, 2, 79, 132, 133, 5000, 2**31], [1, 2, 3, 65, 2**26]):
+        each = stages_per_share(pace, 132, tiles, stages, tiles * 128 * 128 * 4)
+        assert 1 <= each <= stages
+        assert -(-stages // each) <= 32
+        if stages == 1 or (tiles > 16 * 132 and stages <= 65):
+            assert each == stages  # all are busy in any case
+    assert stages_per_share(pace, 132, 1, 4096, 128 * 128 * 4) <= 4096 / 16
+
+
+def test_shares_fill_a_wave(stages_per_share):
+    """64 tiles on 132 multiprocessors: two or four of each are one wave."""
+    for pace, shares in zip(PACES, (4, 2), strict=True):
+        assert stages_per_share(pace, 132, 64, 256, 8192 * 128 * 4) == 256 / shares
 
 
 # ---- traffic -----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
  * sgemm / add_shares, a helper: the sums of blocks that shared a tile of C, added up in their
  * order, so that the same product is the same bits each time.
  */
-#include "warp_tile_tma.h"
+#include "engine.h"
 
 GM_KERNEL(sgemm_add_shares, sgemm_add_shares_args)
 {

@@ -2,7 +2,7 @@
  * sgemm / pack, a helper: a factor, written out with rows that a kernel can take, by way of a
  * padded tile in shared memory where they run in the other direction.
  */
-#include "tf32x3.h"
+#include "engine.h"
 
 enum { SIDE = 32, HIGH = 8 };
 

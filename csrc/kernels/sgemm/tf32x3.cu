@@ -11,6 +11,7 @@
  *          A. Two groups multiply; while the tensor cores do, each splits its part of the next tile
  *          of B. C is computed transposed: the operand in registers is B, for the one in shared
  *          memory has to run along the depth, and A's rows do.
+ *          Where there are few tiles, several blocks share one, as in warp_tile_tma.
  * Banks    a lane needs two columns of B at steps j and j + 4. Which columns a row of the product
  *          stands for is free: they are chosen so that half a warp's loads fill all 32 banks.
  * Special  high and low parts make NaN of an infinity. A sum that is not finite is computed again,
@@ -59,10 +60,10 @@ GM_DEVICE float low_part(float x, float high)
 
 /* ---- loading and splitting ------------------------------------------------------------------- */
 
-GM_DEVICE void load_stage(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
-                          int64_t tile)
+GM_DEVICE void load_stage(const sgemm_engine_args &a, const ring &r, int64_t row, int64_t column,
+                          int64_t first, int64_t tile)
 {
-    const int slot = (int)(tile % TF32X3_STAGES), depth = (int)(tile * TF32X3_DEPTH);
+    const int slot = (int)(tile % TF32X3_STAGES), depth = (int)((first + tile) * TF32X3_DEPTH);
     stage *to = &r.stages[slot];
     gm_mbarrier_expect(&r.full[slot], 2 * TILE_BYTES);
     gm_tensor_load(to->a, &a.a, depth, (int)row, &r.full[slot]);
@@ -73,15 +74,15 @@ GM_DEVICE void load_stage(const sgemm_tf32x3_args &a, const ring &r, int64_t row
 }
 
 /* One thread: tiles into slots, as they become empty. */
-GM_DEVICE void load_tiles(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
-                          int64_t tiles)
+GM_DEVICE void load_tiles(const sgemm_engine_args &a, const ring &r, int64_t row, int64_t column,
+                          const engine_share &share)
 {
-    for (int64_t t = 0; t < tiles; t++) {
+    for (int64_t t = 0; t < share.count; t++) {
         const int64_t round = t / TF32X3_STAGES;
         if (round > 0) {
             gm_mbarrier_wait(&r.empty[t % TF32X3_STAGES], (uint32_t)(round - 1 & 1));
         }
-        load_stage(a, r, row, column, t);
+        load_stage(a, r, row, column, share.first, t);
     }
 }
 
@@ -242,9 +243,10 @@ GM_DEVICE void store_pair(const sgemm_args &p, int64_t row, int64_t column, floa
     sgemm_store(p, row, column + 1, right);
 }
 
-GM_DEVICE void multiply(const sgemm_tf32x3_args &a, const ring &r, int64_t row, int64_t column,
-                        int64_t tiles)
+GM_DEVICE void multiply(const sgemm_engine_args &a, const ring &r, int64_t row, int64_t column,
+                        const engine_share &share)
 {
+    const int64_t tiles = share.count;
     const int group = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
     float sum[64], part[64];
     fragments f[2]; /* of even and odd tiles */
@@ -283,24 +285,25 @@ GM_DEVICE void multiply(const sgemm_tf32x3_args &a, const ring &r, int64_t row, 
         }
     }
     /* Row g of the product is this thread's first column of C, row g + 8 its second. */
+    const sgemm_args product = engine_product(a, share, TF32X3_DEPTH);
     const int64_t at = column + group * GROUP_COLUMNS + column_of(warp, lane / 4);
 #pragma unroll
     for (int i = 0; i < 16; i++) {
         const int64_t first = row + 8 * i + lane % 4 * 2;
-        store_pair(a.product, first, at, sum[4 * i], sum[4 * i + 2]);
-        store_pair(a.product, first + 1, at, sum[4 * i + 1], sum[4 * i + 3]);
+        store_pair(product, first, at, sum[4 * i], sum[4 * i + 2]);
+        store_pair(product, first + 1, at, sum[4 * i + 1], sum[4 * i + 3]);
     }
 }
 
 #endif
 
-GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_tf32x3_args, TF32X3_THREADS, 1)
+GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_engine_args, TF32X3_THREADS, 1)
 {
 #if GM_HAS_WGMMA
     GM_DYNAMIC_SHARED(stage, stages);
     gm_mbarrier *barriers = (gm_mbarrier *)(stages + TF32X3_STAGES);
     const ring r = {stages, barriers, barriers + TF32X3_STAGES, barriers + 2 * TF32X3_STAGES};
-    const int64_t tiles = (a.product.depth + TF32X3_DEPTH - 1) / TF32X3_DEPTH;
+    const engine_share share = engine_find_share(a, TF32X3_DEPTH);
     int64_t row, column;
 
     sgemm_find_tile(a.product, TF32X3_TILE, TF32X3_TILE, &row, &column);
@@ -315,13 +318,13 @@ GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_tf32x3_args, TF32X3_THREADS, 1)
     if (threadIdx.x < PRODUCERS) {
         gm_fewer_registers<40>();
         if (threadIdx.x == 0) {
-            load_tiles(a, r, row, column, tiles);
+            load_tiles(a, r, row, column, share);
         } else if (threadIdx.x >= 32) {
-            split_tiles(r, tiles);
+            split_tiles(r, share.count);
         }
     } else {
         gm_more_registers<232>();
-        multiply(a, r, row, column, tiles);
+        multiply(a, r, row, column, share);
     }
 #else
     (void)a; /* the row says what has no such instructions */

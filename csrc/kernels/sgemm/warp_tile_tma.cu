@@ -13,7 +13,7 @@
  */
 #include "warp_tile_tma.h"
 
-GM_KERNEL_BOUNDED(sgemm_warp_tile_tma, sgemm_warp_tile_tma_args, WARP_TILE_TMA_THREADS, 2)
+GM_KERNEL_BOUNDED(sgemm_warp_tile_tma, sgemm_engine_args, WARP_TILE_TMA_THREADS, 2)
 {
     GM_DYNAMIC_SHARED(float, shared);
     __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];

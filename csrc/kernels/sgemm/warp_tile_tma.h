@@ -1,12 +1,11 @@
 /*
- * A product by tiles that the tensor copy engine brings: what its kernel is told, and its body for
- * any size of a block's tile.
+ * A product by tiles that the tensor copy engine brings: its sizes, and its body for any size of a
+ * block's tile.
  */
 #ifndef GPUMEM_SGEMM_WARP_TILE_TMA_H
 #define GPUMEM_SGEMM_WARP_TILE_TMA_H
 
-#include "sgemm/sgemm.h"
-#include "tensor_map.h"
+#include "sgemm/engine.h"
 
 enum {
     WARP_TILE_TMA_HEIGHT = 128, /* rows and columns of C per block */
@@ -17,21 +16,6 @@ enum {
     WARP_TILE_TMA_BYTES = WARP_TILE_TMA_STAGES * WARP_TILE_TMA_DEPTH *
                           (WARP_TILE_TMA_HEIGHT + WARP_TILE_TMA_WIDTH) * 4,
 };
-
-typedef struct sgemm_warp_tile_tma_args {
-    gm_tensor_map a, b;
-    sgemm_args product;
-    int64_t stages;  /* of the sum, for each of the blocks that share a tile of C */
-    int64_t partial; /* elements from one share's sums to the next; 0 where there is one share */
-} sgemm_warp_tile_tma_args;
-
-/* The shares of the sum, to be added up in their order. */
-typedef struct sgemm_add_shares_args {
-    sgemm_args product;
-    const float *sums;
-    int64_t pitch, partial; /* elements from row to row, and from share to share */
-    int shares;
-} sgemm_add_shares_args;
 
 #ifdef __cplusplus
 #include "banks.h"
@@ -66,8 +50,8 @@ template <int height, int width, int stages> struct tma_tile {
 };
 
 template <int height, int width, int stages>
-GM_DEVICE void tma_load(const sgemm_warp_tile_tma_args &a, float *shared, gm_mbarrier *full,
-                        int64_t row, int64_t column, int64_t number, int slot)
+GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *full, int64_t row,
+                        int64_t column, int64_t number, int slot)
 {
     typedef tma_tile<height, width, stages> tile;
     float *to = shared + slot * tile::stage;
@@ -137,7 +121,7 @@ GM_DEVICE void tma_steps(float (&sum)[TMA_ROWS][TMA_COLUMNS], float4 (&of_a)[TMA
 }
 
 template <int height, int width, int stages>
-GM_DEVICE void tma_sum(float (&sum)[TMA_ROWS][TMA_COLUMNS], const sgemm_warp_tile_tma_args &a,
+GM_DEVICE void tma_sum(float (&sum)[TMA_ROWS][TMA_COLUMNS], const sgemm_engine_args &a,
                        float *shared, gm_mbarrier *full, int64_t row, int64_t column, int64_t first,
                        int64_t count, int at_a, int at_b, int lane_y)
 {
@@ -185,7 +169,7 @@ GM_DEVICE void tma_sum(float (&sum)[TMA_ROWS][TMA_COLUMNS], const sgemm_warp_til
 }
 
 template <int height, int width, int stages>
-GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_mbarrier *full)
+GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrier *full)
 {
     typedef tma_tile<height, width, stages> tile;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -193,10 +177,8 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
     const int lane_x = lane / 2 % 8, lane_y = lane / 16 * 2 + lane % 2;
     const int y = warp / tile::warps_x * TMA_WARP_ROWS + lane_y;
     const int x = warp % tile::warps_x * TMA_WARP_COLUMNS + lane_x * 4;
-    const int64_t stages_in_all = (a.product.depth + tile::depth - 1) / tile::depth;
-    const int64_t first = blockIdx.y * a.stages;
-    const int64_t left = stages_in_all - first;
-    const int64_t count = left < a.stages ? left : a.stages;
+    const engine_share share = engine_find_share(a, tile::depth);
+    const int64_t first = share.first, count = share.count;
     float sum[TMA_ROWS][TMA_COLUMNS];
     float4 *own = (float4 *)shared + threadIdx.x; /* after the last stage */
     __shared__ float4 zeros;
@@ -223,8 +205,7 @@ GM_DEVICE void tma_product(const sgemm_warp_tile_tma_args &a, float *shared, gm_
         tma_sum<height, width, stages>(sum, a, shared, full, row, column, first, count, y * 32, x,
                                        lane_y);
     }
-    sgemm_args product = a.product;
-    product.out += blockIdx.y * a.partial;
+    const sgemm_args product = engine_product(a, share, tile::depth);
     row += y;
     column += x;
 #pragma unroll

@@ -1,0 +1,65 @@
+/*
+ * What the kernels are told whose tiles the tensor copy engine brings, and their helpers: both
+ * factors as the engine knows them, the depth running on in memory in A, the lines in B.
+ */
+#ifndef GPUMEM_SGEMM_ENGINE_H
+#define GPUMEM_SGEMM_ENGINE_H
+
+#include "sgemm/sgemm.h"
+#include "tensor_map.h"
+
+typedef struct sgemm_engine_args {
+    gm_tensor_map a, b;
+    sgemm_args product;
+    int64_t stages;  /* of the sum, for each of the blocks that share a tile of C: the grid's y */
+    int64_t partial; /* elements from one share's sums to the next; 0 where there is one share */
+} sgemm_engine_args;
+
+/* A factor, written out with rows that the engine takes: lines by depth, or depth by lines. */
+typedef struct sgemm_pack_args {
+    sgemm_factor from;
+    int64_t depth;
+    float *to;
+    int64_t pitch;    /* floats from row to row */
+    bool along_depth; /* rows are lines */
+    int64_t tiles_x;
+} sgemm_pack_args;
+
+/* The shares of the sum, to be added up in their order. */
+typedef struct sgemm_add_shares_args {
+    sgemm_args product;
+    const float *sums;
+    int64_t pitch, partial; /* elements from row to row, and from share to share */
+    int shares;
+} sgemm_add_shares_args;
+
+#ifdef __cplusplus
+/* The block's share of the stages. */
+typedef struct engine_share {
+    int64_t first, count;
+} engine_share;
+
+GM_DEVICE engine_share engine_find_share(const sgemm_engine_args &a, int depth)
+{
+    const int64_t stages = (a.product.depth + depth - 1) / depth;
+    engine_share share;
+    share.first = blockIdx.y * a.stages;
+    share.count = min(stages - share.first, a.stages);
+    return share;
+}
+
+/* The share as a product of its own. */
+GM_DEVICE sgemm_args engine_product(const sgemm_engine_args &a, const engine_share &share,
+                                    int depth)
+{
+    const int64_t first = share.first * depth;
+    sgemm_args product = a.product;
+    product.a.data += first * product.a.depth_stride;
+    product.b.data += first * product.b.depth_stride;
+    product.depth = min(product.depth - first, share.count * depth);
+    product.out += blockIdx.y * a.partial;
+    return product;
+}
+#endif
+
+#endif
