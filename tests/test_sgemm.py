@@ -1,6 +1,7 @@
 """sgemm: every variant at every edge, transposed or not, by the rules of BLAS."""
 
 import ctypes
+import heapq
 import itertools
 import json
 import os
@@ -603,7 +604,19 @@ class Pace(ctypes.Structure):
     ]
 
 
-PACES = [Pace(2, 1.25, 2, 2, 8e6), Pace(1, 1, 6, 4, 3.5e6)]
+PACES = [Pace(2, 1.25, 2, 2, 8e6), Pace(1, 1, 8, 4, 3.5e6)]
+
+
+def time_taken(pace, multiprocessors, tiles, stages, bytes, each):
+    """The blocks in their order, each to the place that is the first to be free."""
+    places = [0.0] * (multiprocessors * pace.blocks)
+    sizes = [each] * (tiles * (stages // each))
+    sizes += [stages % each] * tiles if stages % each else []
+    for size in sizes:
+        heapq.heapreplace(places, places[0] + size * pace.blocks + pace.around)
+    shares = -(-stages // each)
+    adding = pace.adding + bytes * (2 * shares + 1) / pace.bytes
+    return max(places) + (adding if shares > 1 else 0)
 
 
 @pytest.fixture(scope="module")
@@ -646,6 +659,29 @@ def test_shares_fill_a_wave(stages_per_share):
     """64 tiles on 132 multiprocessors: two or four of each are one wave."""
     for pace, shares in zip(PACES, (4, 2), strict=True):
         assert stages_per_share(pace, 132, 64, 256, 8192 * 128 * 4) == 256 / shares
+
+
+@pytest.mark.parametrize("pace", PACES, ids=["two-blocks", "one-block"])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (127, 10000, 2049),
+        (777, 1234, 5000),
+        (1024, 1024, 1024),
+        (1536, 1536, 4096),
+        (8192, 128, 8192),
+        (512, 512, 8192),
+        (3000, 3000, 3000),
+    ],
+    ids=str,
+)
+def test_shares_leave_few_places_idle(pace, shape, stages_per_share):
+    """Within 4 % of the best of all divisions, on the schedule that the hardware follows."""
+    m, n, k = shape
+    pace = Pace(pace.blocks, pace.blocks, pace.around, pace.adding, pace.bytes)
+    told = (132, -(-m // 128) * -(-n // 128), -(-k // 32), 4.0 * m * n)
+    times = {each: time_taken(pace, *told, each) for each in range(-(-told[2] // 32), told[2] + 1)}
+    assert times[stages_per_share(pace, *told)] <= 1.04 * min(times.values())
 
 
 # ---- traffic -----------------------------------------------------------------------------------

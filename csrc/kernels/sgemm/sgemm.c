@@ -420,7 +420,7 @@ static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, g
         .depth = TF32X3_DEPTH,
         .width = TF32X3_BOX,
         .swizzled = true,
-        .pace = {.blocks = 1, .alone = 1, .around = 6, .adding = 4, .bytes = 3.5e6},
+        .pace = {.blocks = 1, .alone = 1, .around = 8, .adding = 4, .bytes = 3.5e6},
     };
     return launch_by_engine(&engine, variant, call, plan);
 }

@@ -4,7 +4,7 @@
  * Follows  warp_tile, where three instructions of a hundred are addresses, copies and conditions.
  * Idea     the tensor copy engine brings whole stages of 32 steps when one thread asks, and leaves
  *          out what is past the edges.
- * Sums     where there are fewer tiles than multiprocessors, several blocks share one, each with a
+ * Sums     where the tiles would leave multiprocessors idle, several blocks share one, each with a
  *          part of the depth, and a second kernel adds their sums up.
  * Banks    as those of warp_tile.
  * Build    nvcc -Xptxas=-O1
