@@ -14,6 +14,7 @@ GM_KERNEL(sgemm_pack, sgemm_pack_args)
     const int64_t x = blockIdx.x % a.tiles_x * SIDE, y = blockIdx.x / a.tiles_x * SIDE;
     const bool turned = a.from.along_depth != a.along_depth;
 
+    gm_wait_for_previous();
     for (int i = threadIdx.y; i < SIDE; i += HIGH) {
         int64_t column = x + (turned ? i : (int)threadIdx.x);
         int64_t row = y + (turned ? (int)threadIdx.x : i);

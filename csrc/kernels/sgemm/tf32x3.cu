@@ -11,7 +11,6 @@
  *          A. Two groups multiply; while the tensor cores do, each splits its part of the next tile
  *          of B. C is computed transposed: the operand in registers is B, for the one in shared
  *          memory has to run along the depth, and A's rows do.
- *          Where there are few tiles, several blocks share one, as in warp_tile_tma.
  * Banks    a lane needs two columns of B at steps j and j + 4. Which columns a row of the product
  *          stands for is free: they are chosen so that half a warp's loads fill all 32 banks.
  * Special  high and low parts make NaN of an infinity. A sum that is not finite is computed again,
@@ -314,6 +313,7 @@ GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_engine_args, TF32X3_THREADS, 1)
             gm_mbarrier_init_count(&r.empty[slot], 2);
         }
     }
+    gm_wait_for_previous();
     __syncthreads();
     if (threadIdx.x < PRODUCERS) {
         gm_fewer_registers<40>();

@@ -189,6 +189,9 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrie
         for (int slot = 0; slot < stages; slot++) {
             gm_mbarrier_init(&full[slot]);
         }
+    }
+    gm_wait_for_previous();
+    if (threadIdx.x == 0) {
         for (int slot = 0; slot < stages && slot < count; slot++) {
             tma_load<height, width, stages>(a, shared, full, row, column, first + slot, slot);
         }
