@@ -1,15 +1,11 @@
 /*
  * A product by tiles of warps: the body of warp_tile, for any sizes of its tiles.
- *
- * A block's tile is made of tiles of warps, and a warp's of 32 threads, 4 high and 8 wide. A thread
- * has single rows or vectors of four rows of A, and vectors of four columns of B; between them are
- * those of the warp's other threads.
  */
 #ifndef GPUMEM_WARP_TILE_H
 #define GPUMEM_WARP_TILE_H
 
-#include "banks.h"
 #include "sgemm.h"
+#include "warp.h"
 
 /* How a factor gets from global to shared memory. */
 enum {
@@ -20,20 +16,11 @@ enum {
 };
 
 /*
- * Of B, a step's lines are side by side in shared memory. Where its depth runs on, it is turned on
- * its way: eight lanes take eight steps of a line, a whole sector, and a warp four lines. With four
- * floats of padding, that is 4 banks from step to step and one from line to line: they fill the 32
- * banks.
- *
- * A lies as it does in global memory: a step's lines side by side, or a line's steps, `kept` along
- * the depth. Four lines of eight steps fill the 32 banks without padding.
+ * Where the depth of B runs on, it is turned on its way: eight lanes take eight steps of a line, a
+ * whole sector, and a warp four lines. With four floats of padding, that is 4 banks from step to
+ * step and one from line to line: they fill the 32 banks. A lies as it does in global memory.
  */
-enum {
-    WARP_TILE_PADDING = 4,
-    WARP_TILE_STEPS = 8,
-    WARP_TILE_LANES_Y = 4,
-    WARP_TILE_LANES_X = 8,
-};
+enum { WARP_TILE_PADDING = 4 };
 
 /* What a thread copies of a factor. */
 typedef struct warp_tile_source {
@@ -49,7 +36,7 @@ template <int way, int lines> struct warp_tile_way {
     enum {
         along_depth = way == BY_STEPS || way == BY_DEPTH,
         wide = way == BY_VECTORS || way == BY_STEPS ? 4 : 1,
-        together = (along_depth ? WARP_TILE_STEPS : lines) / wide,
+        together = (along_depth ? WARP_STEPS : lines) / wide,
     };
 };
 
@@ -64,7 +51,7 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
     source.step = copy::along_depth ? along : across;
     const int64_t stride = copy::along_depth ? x.line_stride : x.depth_stride;
     source.apart = threads / copy::together * stride;
-    source.advance = WARP_TILE_STEPS * (copy::along_depth ? 1 : stride);
+    source.advance = WARP_STEPS * (copy::along_depth ? 1 : stride);
     source.at = x.data + (copy::along_depth ? (first_line + source.line) * stride + source.step
                                             : first_line + source.line + source.step * stride);
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
@@ -81,17 +68,17 @@ GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int6
 {
     typedef warp_tile_way<way, lines> copy;
     enum {
-        line = kept ? WARP_TILE_STEPS : 1, /* floats from line to line, and from step to step */
+        line = kept ? WARP_STEPS : 1, /* floats from line to line, and from step to step */
         step = kept ? 1 : lines + WARP_TILE_PADDING,
         at_once = threads / copy::together,
-        count = (copy::along_depth ? lines : WARP_TILE_STEPS) / at_once,
+        count = (copy::along_depth ? lines : WARP_STEPS) / at_once,
     };
     static_assert(way != BY_STEPS || kept, "vectors cannot be turned");
     static_assert(threads % copy::together == 0 &&
-                      (copy::along_depth ? lines : WARP_TILE_STEPS) % at_once == 0,
+                      (copy::along_depth ? lines : WARP_STEPS) % at_once == 0,
                   "whole copies");
     const int wide = copy::wide;
-    const int steps = left < WARP_TILE_STEPS ? left - source.step : wide; /* of a line */
+    const int steps = left < WARP_STEPS ? left - source.step : wide; /* of a line */
     float *to = stage + source.line * line + source.step * step;
     const float *from = source.at + offset;
 #pragma unroll
@@ -107,41 +94,20 @@ GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int6
     }
 }
 
-GM_DEVICE void warp_tile_read4(float *held, const float *from)
-{
-    const float4 four = *(const float4 *)from;
-    held[0] = four.x, held[1] = four.y, held[2] = four.z, held[3] = four.w;
-}
-
-/* Lines of a thread in one step: vectors, `lanes` vectors apart. */
-template <int count, int lanes> GM_DEVICE void warp_tile_read(float *held, const float *from)
-{
-#pragma unroll
-    for (int i = 0; i < count; i += 4) {
-        warp_tile_read4(held + i, from + i * lanes);
-    }
-}
-
-/* Four steps of a thread's line of A, the lanes' lines between them. */
-GM_DEVICE void warp_tile_read_steps(float *held, const float *from, int line)
-{
-    warp_tile_read4(held, from + line * (WARP_TILE_LANES_Y * WARP_TILE_STEPS));
-}
-
 /*
  * height, width   of a block's tile, and so many stages of eight steps
  * rows, columns   of a thread
  */
 template <int height, int width, int stages, int rows, int columns> struct warp_tile {
     enum {
-        warp_rows = rows * WARP_TILE_LANES_Y,
-        warp_columns = columns * WARP_TILE_LANES_X,
+        warp_rows = rows * WARP_LANES_Y,
+        warp_columns = columns * WARP_LANES_X,
         warps_x = width / warp_columns,
         threads = warps_x * (height / warp_rows) * 32,
         pitch_a = height + WARP_TILE_PADDING,
         pitch_b = width + WARP_TILE_PADDING,
-        floats_a = WARP_TILE_STEPS * pitch_a,
-        stage = floats_a + WARP_TILE_STEPS * pitch_b, /* floats */
+        floats_a = WARP_STEPS * pitch_a,
+        stage = floats_a + WARP_STEPS * pitch_b, /* floats */
         stage_bytes = stage * 4,
     };
     static_assert(width % warp_columns == 0 && height % warp_rows == 0, "whole tiles of warps");
@@ -154,7 +120,7 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
                              int64_t row, int64_t column, int first_row, int lane_y, int x)
 {
     typedef warp_tile<height, width, stages, rows, columns> tile;
-    enum { kept = warp_tile_way<way_a, height>::along_depth, steps = WARP_TILE_STEPS };
+    enum { kept = warp_tile_way<way_a, height>::along_depth, steps = WARP_STEPS };
     warp_tile_source from_a = warp_tile_begin<way_a, height, tile::threads>(a.a, row);
     warp_tile_source from_b = warp_tile_begin<way_b, width, tile::threads>(a.b, column);
     const int64_t tiles = (a.depth + steps - 1) / steps;
@@ -193,12 +159,12 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
         if (kept) {
 #pragma unroll
             for (int i = 0; i < rows; i++) {
-                warp_tile_read_steps(&of_a[4 * i], step_a, i);
+                warp_read_steps(of_a, step_a, i);
             }
         } else {
-            warp_tile_read<rows, WARP_TILE_LANES_Y>(of_a, step_a);
+            warp_read<rows, WARP_LANES_Y>(of_a, step_a);
         }
-        warp_tile_read<columns, WARP_TILE_LANES_X>(of_b[0], step_b);
+        warp_read<columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
 #pragma unroll
@@ -218,11 +184,10 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
                 step_a = (const float *)((const char *)at_a + now);
                 step_b = (const float *)((const char *)at_b + now);
             }
-            warp_tile_read<columns, WARP_TILE_LANES_X>(of_b[(k + 1) % 2],
-                                                       step_b + then * tile::pitch_b);
+            warp_read<columns, WARP_LANES_X>(of_b[(k + 1) % 2], step_b + then * tile::pitch_b);
             if (!kept) {
-                warp_tile_read<rows, WARP_TILE_LANES_Y>(&of_a[(k + 1) % 2 * rows],
-                                                        step_a + then * tile::pitch_a);
+                warp_read<rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * rows],
+                                              step_a + then * tile::pitch_a);
             }
             if (k == 0) {
                 if (left > stages - 1) {
@@ -234,18 +199,7 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
                 __pipeline_commit();
                 next = now; /* all will have read it when the next tile begins */
             }
-#pragma unroll
-            for (int i = 0; i < rows; i++) {
-                const float of_row = of_a[kept ? 4 * i + k % 4 : k % 2 * rows + i];
-#pragma unroll
-                for (int n = 0; n < columns; n++) {
-                    const int to = banks_nth<columns>(i, n, kept ? k % 2 : 0, kept ? k % 2 : 1);
-                    sum[i][to] += of_row * of_b[k % 2][to ^ 1];
-                }
-                if (kept && k % 4 == 3) {
-                    warp_tile_read_steps(&of_a[4 * i], step_a + then, i);
-                }
-            }
+            warp_multiply<kept>(sum, of_a, of_b[k % 2], k, step_a + then);
         }
     }
 }
@@ -279,19 +233,13 @@ GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
     float sum[rows][columns];
     float4 *own = (float4 *)(shared + stages * tile::stage) + threadIdx.x;
 
-    /* Neighbours share their lines of B if one is even, and of A in runs of a row of lanes: the
-     * halves of a warp's request for 16 bytes each are then served at once. */
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int lane_x = lane / 2 % 8, lane_y = lane / 16 * 2 + lane % 2;
+    const int warp = threadIdx.x / 32, lane_x = warp_lane_x(), lane_y = warp_lane_y();
     const int x = warp % tile::warps_x * tile::warp_columns + lane_x * 4;
     const int first_row = warp / tile::warps_x * tile::warp_rows;
 
     sgemm_find_tile(a, height, width, &row, &column);
     *own = make_float4(0, 0, 0, 0);
-#pragma unroll
-    for (int i = 0; i < rows * columns; i += 4) {
-        banks_take_quad(&sum[i / columns][i % columns], own);
-    }
+    warp_begin(sum, own);
     const bool vectors = warp_tile_vectors(a.a, row, height);
     if (a.a.along_depth) {
         if (vectors) {
@@ -313,13 +261,12 @@ GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
     column += x;
 #pragma unroll
     for (int i = 0; i < rows; i++) {
-        const int down =
-            a.a.along_depth ? i * WARP_TILE_LANES_Y : i / 4 * (WARP_TILE_LANES_Y * 4) + i % 4;
+        const int down = a.a.along_depth ? i * WARP_LANES_Y : i / 4 * (WARP_LANES_Y * 4) + i % 4;
 #pragma unroll
         for (int j = 0; j < columns; j += 4) {
             float in_order[4];
             banks_in_order(in_order, &sum[i][j], own);
-            sgemm_store4(a, row + down, column + j * WARP_TILE_LANES_X, in_order);
+            sgemm_store4(a, row + down, column + j * WARP_LANES_X, in_order);
         }
     }
 }
