@@ -317,8 +317,8 @@ static void release_all(const gm_call *call, void *const *memory, int count)
 /* ---- kernels whose tiles the engine brings --------------------------------------------------- */
 
 typedef struct engine {
-    int64_t depth;  /* steps of the sum per stage */
-    unsigned width; /* of a box of B, whose rows are swizzled, or not */
+    int64_t depth;         /* steps of the sum per stage */
+    unsigned box_a, box_b; /* widths of their boxes: steps, and columns */
     bool swizzled;
     sgemm_pace pace;
 } engine;
@@ -378,11 +378,11 @@ static gm_status launch_by_engine(const engine *engine, const gm_variant *varian
         shares = divide_up(stages, args.stages);
         status = pack_both(product, call, memory);
         if (status == GM_OK) {
-            status =
-                encode(&product->a, product->depth, depth, variant->tile.y, true, call, &args.a);
+            status = encode(&product->a, product->depth, engine->box_a, variant->tile.y,
+                            engine->swizzled, call, &args.a);
         }
         if (status == GM_OK) {
-            status = encode(&product->b, product->depth, engine->width, depth, engine->swizzled,
+            status = encode(&product->b, product->depth, engine->box_b, depth, engine->swizzled,
                             call, &args.b);
         }
     }
@@ -408,7 +408,8 @@ static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *
 {
     static const engine engine = {
         .depth = WARP_TILE_TMA_DEPTH,
-        .width = WARP_TILE_TMA_WIDTH,
+        .box_a = WARP_TILE_TMA_BOX,
+        .box_b = WARP_TILE_TMA_WIDTH,
         .pace = {.blocks = 2, .alone = 1.25, .around = 2, .adding = 2, .bytes = 8e6},
     };
     return launch_by_engine(&engine, variant, call, plan);
@@ -418,7 +419,8 @@ static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, g
 {
     static const engine engine = {
         .depth = TF32X3_DEPTH,
-        .width = TF32X3_BOX,
+        .box_a = TF32X3_DEPTH,
+        .box_b = TF32X3_BOX,
         .swizzled = true,
         .pace = {.blocks = 1, .alone = 1, .around = 8, .adding = 4, .bytes = 3.5e6},
     };
