@@ -21,5 +21,6 @@
 GM_KERNEL_BOUNDED(sgemm_warp_tile, sgemm_args, 128, 2)
 {
     GM_DYNAMIC_SHARED(float, shared);
+    gm_wait_for_previous();
     warp_tile_product<128, 128, 4, 8, 16>(a, shared);
 }

@@ -77,19 +77,16 @@ GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int6
     static_assert(threads % copy::together == 0 &&
                       (copy::along_depth ? lines : WARP_STEPS) % at_once == 0,
                   "whole copies");
-    const int wide = copy::wide;
-    const int steps = left < WARP_STEPS ? left - source.step : wide; /* of a line */
     float *to = stage + source.line * line + source.step * step;
     const float *from = source.at + offset;
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int across = i * at_once;
         const bool there = copy::along_depth
-                               ? source.line + across < source.lines
+                               ? source.line + across < source.lines && source.step < left
                                : source.line < source.lines && source.step + across < left;
-        const int numbers = copy::along_depth ? max(0, min(steps, wide)) : wide;
         gm_copy_async<copy::wide * 4>(to + across * (copy::along_depth ? line : step), from,
-                                      there ? numbers * 4 : 0);
+                                      there ? copy::wide * 4 : 0);
         from += source.apart;
     }
 }
@@ -204,9 +201,11 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
     }
 }
 
-GM_DEVICE bool warp_tile_vectors(const sgemm_factor &x, int64_t first, int lines)
+/* Whole vectors alone: of a part of one, memory checkers see all 16 bytes read. */
+GM_DEVICE bool warp_tile_vectors(const sgemm_factor &x, int64_t depth, int64_t first, int lines)
 {
-    return x.vectors && (x.along_depth || x.lines - first >= lines || x.lines % 4 == 0);
+    const bool whole = x.lines - first >= lines || x.lines % 4 == 0;
+    return x.vectors && (x.along_depth ? depth % 4 == 0 : whole);
 }
 
 template <int way_a, int height, int width, int stages, int rows, int columns>
@@ -216,7 +215,7 @@ GM_DEVICE void warp_tile_by_way(float (&sum)[rows][columns], float *shared, cons
     if (a.b.along_depth) {
         warp_tile_sum<way_a, BY_DEPTH, height, width, stages>(sum, shared, a, row, column,
                                                               first_row, lane_y, x);
-    } else if (warp_tile_vectors(a.b, column, width)) {
+    } else if (warp_tile_vectors(a.b, a.depth, column, width)) {
         warp_tile_sum<way_a, BY_VECTORS, height, width, stages>(sum, shared, a, row, column,
                                                                 first_row, lane_y, x);
     } else {
@@ -240,7 +239,7 @@ GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
     sgemm_find_tile(a, height, width, &row, &column);
     *own = make_float4(0, 0, 0, 0);
     warp_begin(sum, own);
-    const bool vectors = warp_tile_vectors(a.a, row, height);
+    const bool vectors = warp_tile_vectors(a.a, a.depth, row, height);
     if (a.a.along_depth) {
         if (vectors) {
             warp_tile_by_way<BY_STEPS, height, width, stages>(sum, shared, a, row, column,
