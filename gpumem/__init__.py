@@ -30,7 +30,7 @@ from ._core import (
     synchronize,
     to_device,
 )
-from .bench import BenchResult, bench, bench_all
+from .bench import BenchResult, bench
 from .comparison import compare
 from .devices import info
 from .explain import Explanation, explain
@@ -51,6 +51,7 @@ from .functions import (
 )
 from .prefetch import prefetch_advice, prefetch_table
 from .sass import Sass, sass
+from .suite import bench_all
 from .traffic import Traffic, traffic
 from .variants import Variant, families, variants
 

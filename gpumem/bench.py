@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from . import _core, devices, functions, oracle, peers
 from .bench_result import NO_TIMES, BenchResult, rounded, size_label
 from .sizes import check_shape, format_bytes, host_memory, parse_sizes
-from .variants import Variant, families, find, resolve
+from .variants import Variant, find, resolve
 from .variants import variants as variants_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     _Prepared = Prepared | peers.Call
 
-__all__ = ["BenchResult", "Interrupted", "bench", "bench_all"]
+__all__ = ["BenchResult", "Interrupted", "bench"]
 
 MOST_SAMPLES = 50
 
@@ -130,6 +130,16 @@ class Interrupted(KeyboardInterrupt):
     def __init__(self, result: BenchResult) -> None:
         super().__init__()
         self.result = result
+
+
+def deadline_after(timeout: float | None) -> float:
+    """Return when so many seconds are over, by the clock of :func:`interleave`."""
+    return math.inf if timeout is None else time.perf_counter() + timeout
+
+
+def too_late(timeout: float | None) -> str:
+    """Return the reason of a record whose turn came after the deadline."""
+    return f"not measured: the {timeout:g} s were over"
 
 
 class _Refused(Exception):
@@ -620,6 +630,9 @@ def bench(
     least, most = samples
     if not 1 <= least <= most:
         raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
+    for name, value in (("spread", spread), ("budget", budget), ("timeout", timeout)):
+        if value is not None and not value >= 0:
+            raise ValueError(f"{name} must be 0 or more, not {value!r}")
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
     from . import transfer
 
@@ -636,6 +649,7 @@ def bench(
             settings=settings,
             with_peers=with_peers,
             backend=backend,
+            timeout=timeout,
             progress=progress,
             parameters=parameters,
         )
@@ -667,10 +681,7 @@ def bench(
         functions.parameters(family, chosen)
     if any(isinstance(value, list | range) and not len(value) for value in parameters.values()):
         raise ValueError("a sweep over no values has nothing to measure")
-    for name, value in (("spread", spread), ("budget", budget), ("timeout", timeout)):
-        if value is not None and not value >= 0:
-            raise ValueError(f"{name} must be 0 or more, not {value!r}")
-    deadline = math.inf if timeout is None else time.perf_counter() + timeout
+    deadline = deadline_after(timeout)
     backend = _core.backend(backend)
     reference = oracle.reference(family)
     own_family = [reference[1]] if reference[0] == family else []
@@ -716,7 +727,7 @@ def bench(
                     if backend == "sim":
                         one.reason = one.reason or NO_TIMES
                     elif time.perf_counter() >= deadline:
-                        one.reason = one.reason or f"not measured: the {timeout:g} s were over"
+                        one.reason = one.reason or too_late(timeout)
                 if stopwatch is not None:
                     able = [one for one in contenders if not one.reason]
                     if able:
@@ -735,102 +746,3 @@ def bench(
         provenance["interrupted"] = True
         raise Interrupted(result()) from None
     return result()
-
-
-# ---- all families -------------------------------------------------------------------------
-
-_SUITE_SIZES = "4M,256M"  # of what has no entry below
-
-
-def _suite(family: str, backend: str) -> dict[str, Any]:
-    """What tells most about a family in little time, as arguments of :func:`bench`."""
-    blocks = max([d["multiprocessors"] for d in _core.backend_info(backend)["devices"]], default=1)
-    suite: dict[str, dict[str, Any]] = {
-        "copy": {"sizes": "64K:1G:x4"},
-        "transpose": {"shapes": [(1024, 1024), (8192, 8192), (8191, 8193)]},
-        "sgemm": {"shapes": [(1024, 1024, 1024), (4096, 4096, 4096)]},
-        # One and eight blocks for each multiprocessor, where prefetching pays and where not.
-        "prefetch_sum": {
-            "shapes": [(blocks, 32768), (8 * blocks, 32768)],
-            "distance": [2, 6, 8],
-            "padding": ["auto", 0],
-        },
-        "static_value": {"shapes": [()]},
-    }
-    return suite.get(family, {"sizes": _SUITE_SIZES})
-
-
-def bench_all(
-    *,
-    timeout: float = 600,
-    with_peers: Iterable[str] = (),
-    backend: str | None = None,
-    progress: Progress | None = None,
-    **settings: Any,
-) -> BenchResult:
-    """Time every family, at sizes chosen to tell the most in little time.
-
-    Parameters
-    ----------
-    timeout : float
-        Seconds for all of it. Each family has an equal share of what is left.
-    with_peers, backend, progress
-        As of :func:`bench`.
-    **settings
-        Of :func:`bench`: ``cache``, ``samples``, ``spread``, ``budget``.
-
-    Returns
-    -------
-    BenchResult
-        Of all; ``filter(family=...)`` is what :func:`bench` returns, but for what the reference
-        of another family did beside.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C; its ``result`` is a BenchResult of what was done.
-    """
-    for name in settings:
-        if name not in ("cache", "samples", "spread", "budget"):
-            raise TypeError(f"bench_all has no parameter {name!r}")
-    if not timeout >= 0:
-        raise ValueError(f"timeout must be 0 or more, not {timeout!r}")
-    end = time.perf_counter() + timeout
-    backend = _core.backend(backend)
-    names = families()
-    records: list[dict[str, Any]] = []
-    provenance: dict[str, Any] = {}
-    interrupted = False
-    for i, family in enumerate(names):
-
-        def step(done: int, total: int, text: str, i: int = i) -> None:
-            assert progress is not None
-            progress(100 * i + 100 * done // max(total, 1), 100 * len(names), text)
-
-        share = max(0.0, end - time.perf_counter()) / (len(names) - i)
-        told = settings | _suite(family, backend)
-        try:
-            found = bench(
-                family,
-                with_peers=with_peers,
-                backend=backend,
-                timeout=share,
-                progress=None if progress is None else step,
-                **told,
-            )
-        except Interrupted as stop:
-            found, interrupted = stop.result, True
-        except KeyboardInterrupt:  # before it measured, or after
-            found, interrupted = BenchResult([], {}), True
-        if not provenance:
-            provenance = found.provenance | {"settings": {}, "clocks": {}}
-        provenance["settings"][family] = found.provenance.get("settings")
-        provenance["clocks"][family] = found.provenance.get("clocks")
-        records += found.records
-        if interrupted:
-            provenance["interrupted"] = True
-            raise Interrupted(BenchResult(records, provenance)) from None
-    if progress is not None:
-        progress(100 * len(names), 100 * len(names), "done")
-    provenance["settings"]["timeout"] = timeout
-    return BenchResult(records, provenance)

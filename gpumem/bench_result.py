@@ -8,6 +8,7 @@ number is a place in its list there. Both are read alike.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -168,6 +169,23 @@ class BenchResult:
         }
         sources = {name: part.provenance for name, part in parts.items()}
         return cls(records, common | {"sources": sources})
+
+    def split(self) -> dict[str, BenchResult]:
+        """Return the results that :meth:`merge` made one of, by name.
+
+        Returns
+        -------
+        dict of str to BenchResult
+            Of a result that was not merged, that alone, by its first family.
+        """
+        sources = self.provenance.get("sources")
+        if sources is None:
+            return {record["family"]: self for record in self.records[:1]}
+        parts: dict[str, list[dict[str, Any]]] = {name: [] for name in sources}
+        for record in self.records:
+            told = {key: value for key, value in record.items() if key != "source"}
+            parts[record["source"]].append(told)
+        return {name: BenchResult(parts[name], sources[name]) for name in sources}
 
     def filter(self, **conditions: Any) -> BenchResult:
         """Return a result of those records that meet all conditions.
@@ -420,6 +438,13 @@ def origin(provenance: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
+def provenance_of(result: BenchResult, record: dict[str, Any]) -> dict[str, Any]:
+    """The provenance of one of its records: of that result, where it is a merged one."""
+    sources = result.provenance.get("sources") or {}
+    found: dict[str, Any] = sources.get(record.get("source"), result.provenance)
+    return found
+
+
 def spread(record: dict[str, Any]) -> float | None:
     """The distance from the 20th to the 80th percentile as a share of the median."""
     low, middle, high = (record.get(key) for key in ("p20_ms", "median_ms", "p80_ms"))
@@ -435,15 +460,17 @@ def _doubts(result: BenchResult) -> list[str]:
     """What a reader of the figures should know: what was noisy, throttled, or left out."""
     timed = [record for record in result.records if record["median_ms"] is not None]
     lines = []
-    within = (result.provenance.get("settings") or {}).get("within")
-    if isinstance(within, float):
-        noisy = [one for one in timed if (spread(one) or 0) > within]
-        if noisy:
-            most = max(spread(one) or 0 for one in noisy)
-            lines.append(
-                f"{len(noisy)} of {len(timed)} did not settle within {within:.1%}; the noisiest "
-                f"is {_name(max(noisy, key=lambda one: spread(one) or 0))} with {most:.1%}."
-            )
+    limits = [
+        (provenance_of(result, one).get("settings") or {}).get("within", math.inf) for one in timed
+    ]
+    noisy = [one for one, within in zip(timed, limits, strict=True) if (spread(one) or 0) > within]
+    if noisy:
+        within = " or ".join(f"{one:.1%}" for one in sorted({*limits} - {math.inf}))
+        most = max(spread(one) or 0 for one in noisy)
+        lines.append(
+            f"{len(noisy)} of {len(timed)} did not settle within {within}; the noisiest "
+            f"is {_name(max(noisy, key=lambda one: spread(one) or 0))} with {most:.1%}."
+        )
     slowed = [one for one in timed if one.get("throttled")]
     if slowed:
         why = ", ".join(dict.fromkeys(word for one in slowed for word in one["throttled"]))

@@ -16,13 +16,14 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _core, devices, oracle, transfer
-from .bench import MOST_SAMPLES, Interrupted, bench, bench_all
+from .bench import MOST_SAMPLES, Interrupted, bench
 from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
 from .explain import explain
 from .plot_results import KINDS
 from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
+from .suite import bench_all
 from .traffic import Traffic, summary, traffic
 from .variants import Variant, families, find, variants
 
@@ -338,9 +339,11 @@ def _measured(options: argparse.Namespace) -> BenchResult:
         "cache": options.cache,
         "with_peers": None if options.peers is None else options.peers.split(","),
         "backend": options.backend,
-        "samples": (options.min_samples, max(options.min_samples, MOST_SAMPLES)),
-        "spread": options.max_noise,
     }
+    if options.min_samples is not None:
+        common["samples"] = (options.min_samples, max(options.min_samples, MOST_SAMPLES))
+    if options.max_noise is not None:
+        common["spread"] = options.max_noise
     if options.timeout is not None:
         common["timeout"] = options.timeout
     with _progress("bench") as progress:
@@ -591,7 +594,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     one = command("bench", _bench, "Time the variants of a family by size, on the device.")
     one.add_argument("family", nargs="?", metavar="FAMILY", help="or transfer, roundtrip")
-    one.add_argument("--all", action="store_true", help="every family, at a few telling sizes")
+    one.add_argument("--all", action="store_true", help="every family, at telling sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(
         "--sizes", metavar="S,S", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
@@ -603,12 +606,8 @@ def build_parser() -> argparse.ArgumentParser:
     one.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
     )
-    one.add_argument(
-        "--min-samples", type=int, default=11, metavar="N", help="of each (default: 11)"
-    )
-    one.add_argument(
-        "--max-noise", type=float, default=0.02, metavar="SHARE", help="to settle (0.02: 2 %%)"
-    )
+    one.add_argument("--min-samples", type=int, metavar="N", help="of each (default: 11)")
+    one.add_argument("--max-noise", type=float, metavar="SHARE", help="to settle (0.02: 2 %%)")
     one.add_argument(
         "--timeout", type=float, metavar="S", help="seconds for all (with --all, 600 by default)"
     )
@@ -645,7 +644,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
 
     one = command("plot", _plot, "Draw a result: one of those shipped, or a file of bench -o.")
-    one.add_argument("result", metavar="RESULT", help="such as prefetch-h200, or FILE.json")
+    one.add_argument("result", metavar="RESULT", help="such as prefetch_sum-h200, or FILE.json")
     one.add_argument("--kind", required=True, help=", ".join(KINDS))
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
     one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")

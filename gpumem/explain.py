@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from . import _core, functions, oracle
 from . import results as shipped
 from .bench import bench
-from .bench_result import BenchResult, origin, size_label
+from .bench_result import BenchResult, origin, provenance_of, size_label
 from .sizes import check_shape, format_bytes, format_table
 from .traffic import SECTOR, Access, Traffic, traffic
 from .variants import Variant, find, resolve, variants
@@ -100,7 +100,7 @@ def _measured(
     most = max(math.prod(one["shape"]) for one in cold)
     large = [one for one in cold if math.prod(one["shape"]) == most]
     record = max(large, key=lambda one: (_usual(row.family, one), _rate(one)[0]))
-    told = (result.provenance.get("sources") or {}).get(record.get("source"), result.provenance)
+    told = provenance_of(result, record)
     below = None
     if row.follows is not None:
         kin = _matching(result, find(row.family, row.follows), None, record)

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core, devices, functions, oracle
-from .bench import Progress, blank_record, figures, interleave, spread_out
+from .bench import (
+    Interrupted,
+    Progress,
+    blank_record,
+    deadline_after,
+    figures,
+    interleave,
+    spread_out,
+    too_late,
+)
 from .bench_result import NO_TIMES, BenchResult, block, rounded, size_label
 from .sizes import format_bytes, host_memory, parse_sizes
 
@@ -742,6 +751,7 @@ def measure(
     settings: dict[str, Any],
     with_peers: Iterable[str] | None,
     backend: str | None,
+    timeout: float | None,
     progress: Progress | None,
     parameters: dict[str, Any],
 ) -> BenchResult:
@@ -750,7 +760,7 @@ def measure(
     Parameters
     ----------
     family : {"transfer", "roundtrip"}
-    variants, sizes, with_peers, backend, progress
+    variants, sizes, with_peers, backend, timeout, progress
         As there; what is None is chosen here.
     settings : dict
         Of :func:`gpumem.bench.interleave`.
@@ -775,34 +785,46 @@ def measure(
     dtype = "uint8" if family == "transfer" else "float32"
     provenance = devices.provenance(backend)
     told = choices if family == "transfer" else choices | {"with_peers": beside}
-    provenance["settings"] = settings | {"parameters": told}
+    provenance["settings"] = settings | {"timeout": timeout, "parameters": told}
     if backend == "cuda":
         provenance["clocks"] = {"before": devices.clocks(provenance["device"])}
+    deadline = deadline_after(timeout)
     records: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(1) as pool:
-        for i, (shape, nbytes, listed) in enumerate(steps):
-            if family == "transfer":
-                contenders = _transfers(nbytes, listed, choices, backend)
-            else:
-                contenders = _trips(listed[0], choices["kind"], beside)
-            if progress is not None:
-                job = family if family == "transfer" else f"{family} {listed[0]}"
-                progress(i, len(steps), f"{job} {size_label({'shape': shape, 'dtype': dtype})}")
-            if _has_clock(backend):
-                _sample(family, shape, contenders, settings, backend, pool)
-            else:
-                for one in contenders:
-                    one.reason = one.reason or NO_TIMES
-            rows = [_record(family, shape, dtype, one, backend) for one in contenders]
-            (_compare_transfers if family == "transfer" else _compare_trips)(rows)
-            records += rows
-    if backend == "cuda":
-        provenance["clocks"]["after"] = devices.clocks(provenance["device"])
-    if progress is not None:
-        progress(len(steps), len(steps), "done")
-    return BenchResult(
-        [{key: rounded(value) for key, value in one.items()} for one in records], provenance
-    )
+
+    def result() -> BenchResult:
+        if backend == "cuda":
+            provenance["clocks"]["after"] = devices.clocks(provenance["device"])
+        exact = [{key: rounded(value) for key, value in one.items()} for one in records]
+        return BenchResult(exact, provenance)
+
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            for i, (shape, nbytes, listed) in enumerate(steps):
+                if family == "transfer":
+                    contenders = _transfers(nbytes, listed, choices, backend)
+                else:
+                    contenders = _trips(listed[0], choices["kind"], beside)
+                if progress is not None:
+                    job = family if family == "transfer" else f"{family} {listed[0]}"
+                    progress(i, len(steps), f"{job} {size_label({'shape': shape, 'dtype': dtype})}")
+                if time.perf_counter() >= deadline:
+                    for one in contenders:
+                        one.reason = one.reason or too_late(timeout)
+                if _has_clock(backend):
+                    limits = settings | {"deadline": deadline}
+                    _sample(family, shape, contenders, limits, backend, pool)
+                else:
+                    for one in contenders:
+                        one.reason = one.reason or NO_TIMES
+                rows = [_record(family, shape, dtype, one, backend) for one in contenders]
+                (_compare_transfers if family == "transfer" else _compare_trips)(rows)
+                records += rows
+        if progress is not None:
+            progress(len(steps), len(steps), "done")
+    except KeyboardInterrupt:
+        provenance["interrupted"] = True
+        raise Interrupted(result()) from None
+    return result()
 
 
 # ---- as text --------------------------------------------------------------------------------

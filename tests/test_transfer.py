@@ -14,7 +14,7 @@ import pytest
 
 import gpumem as gm
 from gpumem import _core, cli, transfer
-from gpumem.bench import NO_TIMES, BenchResult
+from gpumem.bench import NO_TIMES, BenchResult, Interrupted
 
 KINDS = transfer.KINDS
 QUICK = {"samples": (1, 2), "backend": "sim"}
@@ -719,3 +719,25 @@ def test_round_trips_of_a_gpu():
         assert r["median_ms"] > 0 and r["samples"] >= 3
         assert by == "numpy" or r["fraction_of_reference"] < 2
     assert result.provenance["clocks"].keys() == {"before", "after"}
+
+
+@pytest.mark.parametrize("family", transfer.FAMILIES)
+def test_an_interrupt_keeps_what_was_measured(clock, family):
+    def interrupt(done, total, text):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        gm.bench(family, sizes="64K,128K", kind="pinned", progress=interrupt, **QUICK)
+    result = stopped.value.result
+    whole = gm.bench(family, sizes="64K,128K", kind="pinned", **QUICK)
+    assert result.provenance["interrupted"] and 0 < len(result.records) <= len(whole.records)
+    assert any(r["median_ms"] for r in result.records)
+
+
+def test_what_comes_after_the_time_is_over_says_so(clock):
+    late = gm.bench("transfer", sizes="64K", kind="pinned", timeout=0, **QUICK)
+    reasons = {r["reason"] for r in late.records if r["variant"] != "to_peer"}
+    assert reasons == {"not measured: the 0 s were over"}
+    with pytest.raises(ValueError, match="timeout must be 0 or more"):
+        gm.bench("transfer", timeout=-1, **QUICK)

@@ -1,6 +1,9 @@
-"""Packs a result of ``gpumem bench -o FILE`` into gpumem/results, where it is shipped.
+"""Packs what ``gpumem bench --all --json FILE`` measured into gpumem/results, where it is shipped.
 
-python tools/ship_result.py FILE [NAME]
+    python tools/ship_result.py FILE MACHINE
+
+Each family is a file of its own, such as copy-h200.json for the machine h200. A result of one
+family is taken likewise.
 """
 
 from __future__ import annotations
@@ -17,11 +20,15 @@ RESULTS = Path(__file__).resolve().parent.parent / "gpumem" / "results"
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", type=Path)
-    parser.add_argument("name", nargs="?", help="such as copy-h200; by default the file's")
+    parser.add_argument("machine", help="such as h200")
     options = parser.parse_args()
-    target = RESULTS / f"{options.name or options.file.stem}.json"
-    text = gm.BenchResult.from_json(options.file).to_json(target, packed=True)
-    print(f"{target}: {len(text)} bytes")
+    for family, part in gm.BenchResult.from_json(options.file).split().items():
+        if not any(record["median_ms"] for record in part.records):
+            print(f"{family}: nothing measured")
+            continue
+        target = RESULTS / f"{family}-{options.machine}.json"
+        text = part.to_json(target, packed=True)
+        print(f"{target.name}: {len(text)} bytes")
     return 0
 
 

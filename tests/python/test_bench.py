@@ -616,43 +616,6 @@ def test_noise_is_told(device):
     assert "2 of 2 did not settle within 0.0%" in text and "the noisiest is copy-" in text
 
 
-def test_all_families(device, monkeypatch):
-    monkeypatch.setattr(BENCH, "_suite", lambda family, backend: {"sizes": "16K"})
-    told = []
-    result = gm.bench_all(budget=0, samples=(2, 2), progress=lambda *step: told.append(step))
-    assert {r["family"] for r in result.records} == set(gm.families())
-    assert sum(1 for r in result.records if r["median_ms"]) > 40
-    assert set(result.provenance["settings"]) == {*gm.families(), "timeout"}
-    assert told[0][:2] == (0, 100 * len(gm.families())) and told[-1][2] == "done"
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
-    text = str(result)
-    for family in ("copy", "transpose", "shift_points"):
-        assert text.count(f"\n{family}, cold L2, ") == 1
-    assert max(map(len, text.splitlines())) <= 160  # reasons are not wrapped
-    assert BenchResult.from_json(result.to_json()).records == result.records
-    late = gm.bench_all(timeout=0)
-    assert not any(r["median_ms"] for r in late.records)
-    with pytest.raises(TypeError, match="sizes"):
-        gm.bench_all(sizes="4K")
-
-    def interrupt(done, total, text):
-        if done >= 200:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as stopped:
-        gm.bench_all(budget=0, samples=(2, 2), progress=interrupt)
-    families = {r["family"] for r in stopped.value.result.records}
-    assert families == set(gm.families()[:2])
-
-
-def test_the_sizes_of_all_families_are_understood(monkeypatch):
-    result = gm.bench_all(backend="sim")
-    assert {r["family"] for r in result.records} == set(gm.families())
-    reasons = {r["reason"] for r in result.records if r["variant"] == "auto"}
-    assert reasons == {NO_TIMES}
-    assert len({str(r["shape"]) for r in result.records if r["family"] == "copy"}) > 4
-
-
 # ---- sweeps -------------------------------------------------------------------------------
 
 

@@ -224,7 +224,7 @@ def test_bench_of_all_families(run, tmp_path):
     status, out, _ = run("bench", "--all", "-o", path)
     assert status == 0 and "No times" in out and gm.BenchResult.load(path).records
     families = {r["family"] for r in json.loads(path.read_text())["records"]}
-    assert families == set(gm.families())
+    assert families == {*gm.families(), "transfer", "roundtrip"}
 
 
 def test_bench_takes_limits(run, monkeypatch):
@@ -236,7 +236,7 @@ def test_bench_takes_limits(run, monkeypatch):
 
     monkeypatch.setattr(cli, "bench", bench)
     assert run("bench", "copy")[0] == 0
-    assert asked["samples"] == (11, 50) and asked["spread"] == 0.02 and "timeout" not in asked
+    assert not {"samples", "spread", "timeout"} & set(asked)
     words = ("--min-samples", "80", "--max-noise", "0.1", "--timeout", "2.5")
     assert run("bench", "copy", *words)[0] == 0
     assert asked["samples"] == (80, 80) and asked["spread"] == 0.1 and asked["timeout"] == 2.5

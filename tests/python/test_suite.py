@@ -1,0 +1,156 @@
+"""Every family in one run: what is asked, what comes of it, and how it is shipped."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from made_up import MadeUpDevice
+
+import gpumem as gm
+from gpumem import suite, transfer
+from gpumem.bench import NO_TIMES, Interrupted
+from gpumem.bench_result import BenchResult
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ALL = (*gm.families(), *transfer.FAMILIES)
+QUICK = {"budget": 0, "samples": (2, 2)}
+
+
+def small(backend):
+    sizes = dict.fromkeys(ALL, "16K") | {"transfer": "64K", "roundtrip": "64K"}
+    return {name: suite._Part({"sizes": sizes[name]}) for name in ALL}
+
+
+@pytest.fixture
+def device(monkeypatch):
+    found = MadeUpDevice()
+    for name in ("bench", "devices", "suite"):
+        monkeypatch.setattr(sys.modules[f"gpumem.{name}"], "_core", found)
+
+    def bench(family, backend, **keywords):
+        backend = "sim" if family in transfer.FAMILIES else backend
+        return gm.bench(family, backend=backend, **keywords)
+
+    monkeypatch.setattr(suite, "bench", bench)
+    monkeypatch.setattr(suite, "_parts", small)
+    monkeypatch.setattr(transfer, "_has_clock", lambda backend: True)
+    monkeypatch.setattr(transfer, "_SAMPLE_S", 1e-4)
+    return found
+
+
+def test_all_families(device):
+    told = []
+    result = gm.bench_all(**QUICK, progress=lambda *step: told.append(step))
+    assert list(dict.fromkeys(r["source"] for r in result.records)) == list(ALL)
+    assert sum(1 for r in result.records if r["median_ms"]) > 40
+    assert result.provenance["device"]["name"] == "made-up device"
+    assert result.provenance["settings"] == {"timeout": 600}
+    assert told[0][:2] == (0, 100 * len(ALL)) and told[-1] == (100 * len(ALL),) * 2 + ("done",)
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    text = str(result)
+    for family in ("copy", "transpose", "shift_points"):
+        assert text.count(f"\n{family}, cold L2, ") == 1
+    assert max(map(len, text.splitlines())) <= 160  # reasons are not wrapped
+    assert BenchResult.from_json(result.to_json()).records == result.records
+    assert not result.compare(result).warnings
+
+
+def test_a_part_is_what_bench_returns(device):
+    parts = gm.bench_all(**QUICK).split()
+    assert list(parts) == list(ALL)
+    alone = gm.bench("gather", sizes="16K", **QUICK)
+    assert list(parts["gather"].provenance) == list(alone.provenance)
+    assert parts["gather"].provenance["settings"]["least"] == 2
+    assert [list(r) for r in parts["gather"].records] == [list(r) for r in alone.records]
+    ours = [(r["family"], r["variant"], r["parameters"]) for r in parts["gather"].records]
+    assert ours == [(r["family"], r["variant"], r["parameters"]) for r in alone.records]
+    assert ("copy", "memcpy", {}) in ours  # the reference, beside
+
+
+def test_what_is_asked_of_the_parts(device, monkeypatch):
+    asked = {}
+
+    def bench(family, **keywords):
+        asked[family] = keywords
+        return BenchResult([], {"date": "", "device": {}})
+
+    monkeypatch.setattr(suite, "bench", bench)
+    monkeypatch.setattr(suite, "_parts", lambda backend: parts)
+    parts = {
+        "copy": suite._Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 3),
+        "transfer": suite._Part({"sizes": "2M"}),
+        "roundtrip": suite._Part({"sizes": "4M"}),
+    }
+    gm.bench_all()
+    assert asked["copy"]["samples"] == (3, 4) and asked["copy"]["with_peers"] == ("torch",)
+    assert 350 < asked["copy"]["timeout"] <= 360  # three parts of five
+    assert 599 < asked["roundtrip"]["timeout"] <= 600  # what the others left
+    gm.bench_all(samples=(5, 6), cache="warm", with_peers=["cupy"], timeout=10)
+    assert asked["copy"]["samples"] == asked["transfer"]["samples"] == (5, 6)
+    assert asked["copy"]["cache"] == "warm" and asked["copy"]["with_peers"] == ["cupy"]
+    assert asked["roundtrip"]["with_peers"] == ["cupy"] and "cache" not in asked["roundtrip"]
+    assert not {"with_peers", "cache"} & set(asked["transfer"])
+    assert 5 < asked["copy"]["timeout"] <= 6
+
+
+def test_limits_and_refusals(device):
+    late = gm.bench_all(timeout=0)
+    assert not any(r["median_ms"] for r in late.records)
+    for family in ("copy", "transfer", "roundtrip"):
+        (reasons,) = [{r["reason"] for r in late.records if r["source"] == family}]
+        assert "not measured: the 0 s were over" in reasons
+    with pytest.raises(TypeError, match="sizes"):
+        gm.bench_all(sizes="4K")
+    with pytest.raises(ValueError, match="timeout must be 0 or more, not -1"):
+        gm.bench_all(timeout=-1)
+
+
+@pytest.mark.parametrize("done", [1, 2, 13])
+def test_an_interrupt_keeps_what_is_done(device, done):
+    def interrupt(now, total, text):
+        if now >= 100 * done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(Interrupted) as stopped:
+        gm.bench_all(**QUICK, progress=interrupt)
+    result = stopped.value.result
+    assert result.provenance["interrupted"] and "was interrupted" in str(result)
+    found = {one: part for one, part in result.split().items() if part.records}
+    assert list(found) == list(ALL[:done])
+
+
+def test_the_sizes_of_all_families_are_understood():
+    result = gm.bench_all(backend="sim")
+    assert {r["family"] for r in result.records} == set(ALL)
+    reasons = {r["reason"] for r in result.records if r["variant"] == "auto"}
+    assert reasons == {NO_TIMES}
+    assert len({str(r["shape"]) for r in result.records if r["family"] == "copy"}) > 4
+
+
+def test_a_result_alone_is_split_into_itself(device):
+    alone = gm.bench("gather", sizes="16K", **QUICK)
+    assert alone.split() == {"gather": alone}
+    assert BenchResult.merge({}).split() == {}
+
+
+def test_what_is_shipped_is_one_run_in_parts(device, tmp_path, monkeypatch, capsys):
+    specification = importlib.util.spec_from_file_location("ship", ROOT / "tools/ship_result.py")
+    tool = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(tool)
+    monkeypatch.setattr(tool, "RESULTS", tmp_path)
+    result = gm.bench_all(**QUICK)
+    result.to_json(tmp_path / "all.txt")
+    monkeypatch.setattr(sys, "argv", ["ship_result.py", str(tmp_path / "all.txt"), "h200"])
+    assert tool.main() == 0
+    measured = {
+        name for name, part in result.split().items() if any(r["median_ms"] for r in part.records)
+    }
+    assert {path.stem for path in tmp_path.glob("*.json")} == {f"{one}-h200" for one in measured}
+    told = capsys.readouterr().out
+    assert f"gather-h200.json: {(tmp_path / 'gather-h200.json').stat().st_size} bytes" in told
+    assert set(ALL) - measured == {one for one in ALL if f"{one}: nothing measured" in told}
+    shipped = BenchResult.from_json(tmp_path / "gather-h200.json")
+    assert shipped.records == result.split()["gather"].records
+    assert json.loads((tmp_path / "gather-h200.json").read_text())["schema"] == 2
