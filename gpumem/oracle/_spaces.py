@@ -10,6 +10,7 @@ import numpy as np
 from ._family import Family, matrix_shape, random_bytes
 
 _TERMS = 16  # coefficients of the polynomial that the family is told by
+_PIECE = 2**16  # elements that are computed at a time: they stay in a processor's cache
 
 
 def _polynomial_arguments(
@@ -24,12 +25,18 @@ def _polynomial_arguments(
 
 
 def _horner(x: Any, coefficients: Any) -> np.ndarray[Any, Any]:
-    """In the widest floats that NumPy has here."""
-    x = np.asarray(x).astype(np.longdouble)
-    value = np.zeros(x.shape, np.longdouble)
+    """In floats that are wider than those of `x`, the widest that NumPy has here if need be."""
+    x, steps = np.asarray(x), np.asarray(coefficients)[::-1]
+    value = np.zeros(x.shape, np.float64 if x.dtype.itemsize < 8 else np.longdouble)
+    flat, out = x.reshape(-1), value.reshape(-1)
     with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        for i, c in enumerate(np.asarray(coefficients)[::-1]):
-            value = value * x + c if i else np.full(x.shape, c, np.longdouble)
+        for first in range(0, flat.size, _PIECE):
+            piece = flat[first : first + _PIECE].astype(value.dtype)
+            found = out[first : first + _PIECE]
+            for i, c in enumerate(steps):
+                if i:
+                    found *= piece
+                found += c
     return value
 
 
@@ -61,38 +68,46 @@ def _sample_arguments(
 
 def _corners(image: Any, xy: Any) -> tuple[Any, Any, Any]:
     """The four pixels around each point, in float64, and the shares of the right and lower ones."""
-    image = np.asarray(image).astype(np.float64)
     last = np.array(image.shape[::-1]) - 1
-    at = np.clip(np.nan_to_num(np.asarray(xy).astype(np.float64), nan=0.0), 0, last)
+    at = np.clip(np.nan_to_num(xy.astype(np.float64), nan=0.0), 0, last)
     low = np.minimum(np.floor(at).astype(np.int64), last)
     high = np.minimum(low + 1, last)
     (left, top), (right, below) = low.T, high.T
     pixels = image[top, left], image[top, right], image[below, left], image[below, right]
-    return np.array(pixels), *(at - low).T
+    return np.array(pixels, np.float64), *(at - low).T
 
 
 def _mix(a: Any, b: Any, share: Any) -> Any:
+    return np.where(share == 0, a, (1 - share) * a + share * b)
+
+
+def _by_points(image: Any, xy: Any, dtype: str, compute: Any) -> np.ndarray[Any, Any]:
+    """What is computed from the corners and shares of each point."""
+    image, xy = np.asarray(image), np.asarray(xy)
+    found = np.empty(len(xy), dtype)
     with np.errstate(invalid="ignore"):
-        return np.where(share == 0, a, (1 - share) * a + share * b)
+        for first in range(0, len(xy), _PIECE):
+            part = slice(first, first + _PIECE)
+            found[part] = compute(*_corners(image, xy[part]))
+    return found
 
 
 def _sample_expected(image: Any, xy: Any, **_: Any) -> np.ndarray[Any, Any]:
-    if len(np.asarray(xy)) == 0:
-        return np.empty(0, "f4")
-    (a, b, c, d), across, down = _corners(image, xy)
-    return _mix(_mix(a, b, across), _mix(c, d, across), down).astype("f4")
+    def mixed(pixels: Any, across: Any, down: Any) -> Any:
+        a, b, c, d = pixels
+        return _mix(_mix(a, b, across), _mix(c, d, across), down)
+
+    return _by_points(image, xy, "f4", mixed)
 
 
 def _sample_bound(image: Any, xy: Any, variant: str = "auto", **_: Any) -> np.ndarray[Any, Any]:
     """Roundings of three interpolations; the texture unit's shares are off by up to 1/256 each."""
-    if len(np.asarray(xy)) == 0:
-        return np.empty(0)
-    pixels, _, _ = _corners(image, xy)
-    with np.errstate(invalid="ignore"):
+
+    def bound(pixels: Any, across: Any, down: Any) -> Any:
         rounded = 8 * np.finfo("f4").eps * np.abs(pixels).max(axis=0)
-        if variant == "texture":
-            rounded = rounded + np.ptp(pixels, axis=0) / 120
-    return rounded
+        return rounded + np.ptp(pixels, axis=0) / 120 if variant == "texture" else rounded
+
+    return _by_points(image, xy, "f8", bound)
 
 
 def _number(
