@@ -3,8 +3,11 @@
  *
  * Follows  warp_tile_tma.
  * Idea     a tensor core multiplies numbers of 11 bits. A float is one of these, high, and a rest,
- *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is 2^-22 of it,
- *          if both are rounded to nearest. Three products on units that are seven times as fast.
+ *          low, that is another: x y = xh yh + xh yl + xl yh, and what is left out is less than
+ *          2^-21 of it. Three products on units that are seven times as fast.
+ * Rounding the tensor cores cut off bits that they have no place for. So A's tile is its own high
+ *          part, and only the low one has to be made and written. B is rounded to nearest: what
+ *          is left out then has either sign, also where all numbers are positive.
  * Sum      the tensor cores do not round to nearest, so that their error grows with the length of
  *          a sum. Each 128 steps begin from 0, and are added up in registers, in FP32.
  * Roles    of one warp group, a warp has the copy engine fetch tiles, and the others split those of
@@ -44,14 +47,20 @@ typedef struct ring {
     gm_mbarrier *full, *split, *empty;
 } ring;
 
-/* To the nearest number of TF32, by arithmetic of integers: conversions are four times as slow. */
-GM_DEVICE float high_part(float x)
+/* A number of TF32, as the tensor cores see a float. */
+GM_DEVICE float cut_part(float x)
 {
-    return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u);
+    return __uint_as_float(__float_as_uint(x) & 0xffffe000u);
 }
 
-/* What that leaves of a float. The tensor cores cut off what TF32 has no bits for; with half a unit
- * of its last bit added, that is rounding. */
+/* The nearest number of TF32, by arithmetic of integers: conversions are four times as slow. */
+GM_DEVICE float high_part(float x)
+{
+    return cut_part(__uint_as_float(__float_as_uint(x) + 0x1000u));
+}
+
+/* What that leaves of a float. It is cut as well, which is rounding with half a unit of the last
+ * bit that stays added. */
 GM_DEVICE float low_part(float x, float high)
 {
     return __uint_as_float(__float_as_uint(x - high) + 0x1000u);
@@ -85,21 +94,19 @@ GM_DEVICE void load_tiles(const sgemm_engine_args &a, const ring &r, int64_t row
     }
 }
 
-/* Each float of A becomes its high part; the low ones lie beside. */
+/* The low parts of A, beside it. */
 GM_DEVICE void split_tiles(const ring &r, int64_t tiles)
 {
     for (int64_t t = 0; t < tiles; t++) {
         const int slot = (int)(t % TF32X3_STAGES);
-        float4 *x = (float4 *)r.stages[slot].a, *low = (float4 *)r.stages[slot].a_low;
+        const float4 *x = (const float4 *)r.stages[slot].a;
+        float4 *low = (float4 *)r.stages[slot].a_low;
         gm_mbarrier_wait(&r.full[slot], (uint32_t)(t / TF32X3_STAGES & 1));
 #pragma unroll 4
         for (int i = threadIdx.x - 32; i < TILE_FLOATS / 4; i += SPLITTERS) {
-            float4 v = x[i];
-            float4 high =
-                make_float4(high_part(v.x), high_part(v.y), high_part(v.z), high_part(v.w));
-            x[i] = high;
-            low[i] = make_float4(low_part(v.x, high.x), low_part(v.y, high.y),
-                                 low_part(v.z, high.z), low_part(v.w, high.w));
+            const float4 v = x[i];
+            low[i] = make_float4(low_part(v.x, cut_part(v.x)), low_part(v.y, cut_part(v.y)),
+                                 low_part(v.z, cut_part(v.z)), low_part(v.w, cut_part(v.w)));
         }
         gm_tensor_fence(); /* the tensor cores will see it */
         __syncwarp();
