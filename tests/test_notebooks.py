@@ -16,6 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
+HERE = Path(gm.__file__).resolve().parent.parent
+WAYS = [way for way in os.environ.get("PYTHONPATH", "").split(os.pathsep) if way]
+
 SECONDS = 120  # that a cell may take
 
 # Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing,
@@ -68,8 +71,8 @@ def execute(tmp_path, monkeypatch):
             "IPYTHONDIR": str(tmp_path / "ipython"),
             "GPUMEM_BACKEND": backend,
             "GPUMEM_NOTEBOOK_QUICK": "1",
-            # The gpumem that these tests import, wherever the kernel starts.
-            "PYTHONPATH": str(Path(gm.__file__).resolve().parent.parent),
+            # The gpumem that these tests import, and what they find, wherever the kernel starts.
+            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, [HERE, *WAYS])),
         }
         environment.pop("MPLBACKEND", None)
         client = nbclient.NotebookClient(
