@@ -9,7 +9,7 @@
  *          part, and only the low one has to be made and written. B is rounded to nearest: what
  *          is left out then has either sign, also where all numbers are positive.
  * Sum      the tensor cores do not round to nearest, so that their error grows with the length of
- *          a sum. Each 256 steps begin from 0, and are added up in registers, in FP32.
+ *          a sum. Each 128 steps begin from 0, and are added up in registers, in FP32.
  * Roles    of one warp group, a warp has the copy engine fetch tiles, and the others split those of
  *          A. Two groups multiply; while the tensor cores do, each splits its part of the next tile
  *          of B. C is computed transposed: the operand in registers is B, for the one in shared
@@ -35,7 +35,7 @@ enum {
     TILE_FLOATS = TF32X3_TILE * TF32X3_DEPTH,
     BOX_FLOATS = TF32X3_BOX * TF32X3_DEPTH,
     TILE_BYTES = TILE_FLOATS * 4,
-    TOGETHER = 8, /* tiles whose products the tensor cores add up, an even number */
+    TOGETHER = 4, /* tiles whose products the tensor cores add up, an even number */
 };
 
 typedef struct stage {
