@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any, NamedTuple
 
-from . import oracle, peers
+from . import oracle, peers, transfer
 from .bench_result import BenchResult, origin, size_label, spread
 from .sizes import format_table
 from .variants import find
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     backend: str | None
     shape: tuple[int, ...]
     dtype: str
-    cache: str
+    cache: str | None
     parameters: dict[str, Any]
     before_ms: float | None
     after_ms: float | None
@@ -75,10 +75,10 @@ class Row(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Size, parameters and cache in words."""
+        """Size, parameters and cache, if any, in words."""
         size = size_label({"shape": self.shape, "dtype": self.dtype})
         words = [size, self.dtype, *(f"{k}={v}" for k, v in self.parameters.items())]
-        return " ".join([*words, self.cache])
+        return " ".join([*words, self.cache] if self.cache else words)
 
 
 class Comparison:
@@ -230,8 +230,10 @@ def _is_reference(family: str, variant: str) -> bool:
         return False
 
 
-def is_ours(family: str, variant: str) -> bool:
+def is_ours(family: str, variant: str, parameters: dict[str, Any] | None = None) -> bool:
     """Return whether a variant is gpumem's code, and not the driver's or another library's."""
+    if family in transfer.FAMILIES:
+        return transfer.is_ours(parameters or {})
     if variant in peers.names():
         return False
     try:
@@ -286,7 +288,7 @@ def _row(
         limit,
         against,
         verdict,
-        is_ours(one["family"], one["variant"]),
+        is_ours(one["family"], one["variant"], one["parameters"]),
         reason,
     )
 

@@ -655,6 +655,13 @@ def _compare_trips(records: list[dict[str, Any]]) -> None:
             record["fraction_of_reference"] = floor / record["median_ms"]
 
 
+def is_ours(parameters: dict[str, Any]) -> bool:
+    """Return whether gpumem's code does what a record is of, and not the driver or a library."""
+    if "by" in parameters:
+        return parameters["by"] in ("gpumem", "one_piece")
+    return parameters.get("kind") in ("pageable", "mapped", "kernel")
+
+
 # ---- what is asked for ----------------------------------------------------------------------
 
 

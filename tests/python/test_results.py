@@ -302,6 +302,31 @@ def test_a_reference_of_ours_can_be_a_regression():
     assert row.ours and row.reference_ratio is None
 
 
+def test_transfers_and_round_trips_are_compared():
+    def one(variant, ms, **parameters):
+        family = "roundtrip" if "by" in parameters else "transfer"
+        return record(variant, ms, family, reference=1.0, **parameters) | {"cache": None}
+
+    def run(ms):
+        return result(
+            one("to_host", ms, kind="pageable", pieces=1),
+            one("to_host", ms, kind="pageable_driver", pieces=1),
+            one("to_peer", ms, kind="kernel", pieces=1),
+            one("copy", ms, by="gpumem", kind="pinned"),
+            one("copy", ms, by="numpy", kind="pinned"),
+        )
+
+    found = gm.compare(run(1.0), run(2.0))
+    assert {row.verdict for row in found.rows} == {"slower"}
+    told = [row.where for row in found.regressions]
+    assert told == [
+        "4 KiB float32 kind=pageable pieces=1",
+        "4 KiB float32 kind=kernel pieces=1",
+        "4 KiB float32 by=gpumem kind=pinned",
+    ]
+    assert "roundtrip-copy *" in str(found) and "None" not in str(found)
+
+
 def test_what_was_measured_twice_counts_once():
     """The middle one, and the noise of all."""
     before = result(*(record("memcpy", ms) for ms in (1.0, 1.3, 1.1)))
