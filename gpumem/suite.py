@@ -22,21 +22,22 @@ _SIZES = "4M,256M"  # of what has no part below
 
 
 class _Part(NamedTuple):
-    """One family: what :func:`bench` is asked, and how much time that may take beside others."""
+    """One family: what :func:`bench` is asked, and the seconds that it takes on an H200."""
 
     asked: dict[str, Any]
-    weight: float = 1
+    seconds: float = 5
 
 
 def _parts(backend: str) -> dict[str, _Part]:
     blocks = max([d["multiprocessors"] for d in _core.backend_info(backend)["devices"]], default=1)
     known = {
-        "copy": _Part({"sizes": "4K:4G:x2"}, 3),
+        "copy": _Part({"sizes": "4K:4G:x2"}, 12),
         "strided_read": _Part(
             {"sizes": "256M", "offset": 0, "stride": [1, 2, 3, 4, 6, 8, 12, 16, 24, 32]}
         ),
         "polynomial": _Part({"sizes": "256M"}),
-        "static_value": _Part({"shapes": [()]}),
+        "sample": _Part({"sizes": _SIZES}, 30),
+        "static_value": _Part({"shapes": [()]}, 1),
         # One to eight blocks for each multiprocessor: where prefetching pays, and where not.
         "prefetch_sum": _Part(
             {
@@ -45,7 +46,7 @@ def _parts(backend: str) -> dict[str, _Part]:
                 "padding": ["auto", 0],
                 "work": [0, 1, 2, 4],
             },
-            6,
+            50,
         ),
         "transpose": _Part(
             {
@@ -58,7 +59,7 @@ def _parts(backend: str) -> dict[str, _Part]:
                 ],
                 "with_peers": _LIBRARIES,
             },
-            5,
+            90,
         ),
         "sgemm": _Part(
             {
@@ -73,10 +74,10 @@ def _parts(backend: str) -> dict[str, _Part]:
                 "samples": (5, 11),
                 "budget": 0.25,
             },
-            5,
+            60,
         ),
-        "transfer": _Part({"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3}, 5),
-        "roundtrip": _Part({"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 7),
+        "transfer": _Part({"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3}, 25),
+        "roundtrip": _Part({"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 70),
     }
     names = (*families(), *transfer.FAMILIES)
     return {name: known.get(name, _Part({"sizes": _SIZES})) for name in names}
@@ -103,8 +104,8 @@ def bench_all(
     Parameters
     ----------
     timeout : float
-        Seconds for all of it. Each family has its share of what is left, according to how much it
-        has to do; what is not measured by then has a record that says so.
+        Seconds for all of it. Each family has its share of what is left, by how long it takes on
+        an H200; what is not measured by then has a record that says so.
     with_peers : iterable of {"torch", "cupy"}, optional
         Other libraries to measure beside every kernel and round trip. By default, those that are
         told of are beside transposes, products and round trips.
@@ -152,12 +153,12 @@ def bench_all(
             progress(100 * i + 100 * now // max(total, 1), 100 * len(todo), text)
 
         left = max(0.0, end - time.perf_counter())
-        weights = [one.weight for one in list(todo.values())[i:]]
+        usual = [one.seconds for one in list(todo.values())[i:]]
         try:
             done[family] = bench(
                 family,
                 backend=backend,
-                timeout=left * part.weight / sum(weights),
+                timeout=left * part.seconds / sum(usual),
                 progress=None if progress is None else step,
                 **_asked(family, part, settings),
             )

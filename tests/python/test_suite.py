@@ -79,7 +79,7 @@ def test_what_is_asked_of_the_parts(device, monkeypatch):
     monkeypatch.setattr(suite, "bench", bench)
     monkeypatch.setattr(suite, "_parts", lambda backend: parts)
     parts = {
-        "copy": suite._Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 3),
+        "copy": suite._Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 15),
         "transfer": suite._Part({"sizes": "2M"}),
         "roundtrip": suite._Part({"sizes": "4M"}),
     }
