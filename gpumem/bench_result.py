@@ -482,13 +482,18 @@ def _doubts(result: BenchResult) -> list[str]:
     return ["", *lines] if lines else []
 
 
+def is_launch(record: dict[str, Any]) -> bool:
+    """Return whether what was measured is the launch: one number is nothing to move."""
+    return not record["shape"]
+
+
 def size_label(record: dict[str, Any]) -> str:
-    """A size as the table shows it: bytes of the input if it is a row, else the shape."""
+    """A size as the table shows it: bytes of a row or a number, else the shape."""
     import numpy as np
 
-    if len(record["shape"]) == 1:
+    if len(record["shape"]) <= 1:
         try:
-            return format_bytes(record["shape"][0] * np.dtype(record["dtype"]).itemsize)
+            return format_bytes(math.prod(record["shape"]) * np.dtype(record["dtype"]).itemsize)
         except TypeError:
             pass
     return "x".join(map(str, record["shape"]))
@@ -544,9 +549,11 @@ def _by_family(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
     """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters."""
-    key, unit = "gbps", "GB/s, bytes read and written"
+    key, unit, scale = "gbps", "GB/s, bytes read and written", 1.0
     if any(record["tflops"] is not None for record in records):
         key, unit = "tflops", "TFLOP/s"
+    if all(is_launch(record) for record in records):
+        key, unit, scale = "median_ms", "us per launch", 1e3
     main = records[0]["family"]  # the reference, which may be of another, comes last
     columns: dict[str, dict[tuple[str, ...], str]] = {}
     ratio: dict[tuple[str, ...], str] = {}
@@ -557,7 +564,7 @@ def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
             name = record["variant"] if record["family"] == main else _name(record)
             value = record[key]
             if value is not None:
-                columns.setdefault(name, {})[label] = f"{value:.4g}"
+                columns.setdefault(name, {})[label] = f"{scale * value:.4g}"
             if record["variant"] == "auto" and record["fraction_of_reference"] is not None:
                 ratio[label] = f"{record['fraction_of_reference']:.3f}"
     lines = [f"{main}, {cache} L2, {unit}"]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from . import _core, functions, oracle
 from . import results as shipped
 from .bench import bench
-from .bench_result import BenchResult, origin, provenance_of, size_label
+from .bench_result import BenchResult, is_launch, origin, provenance_of, size_label
 from .sizes import check_shape, format_bytes, format_table
 from .traffic import SECTOR, Access, Traffic, traffic
 from .variants import Variant, find, resolve, variants
@@ -292,13 +292,20 @@ def _changes(counted: _Counted, under: _Counted) -> str:
     return f"Against {below.variant}, which it follows, it {_listed(words)}."
 
 
+def _reached(record: dict[str, Any]) -> str:
+    """The figure that is told of a record."""
+    if is_launch(record):
+        return f"{_figure(1e3 * record['median_ms'])} us"
+    rate, unit = _rate(record)
+    return f"{_figure(rate)} {unit}"
+
+
 def _figure_words(row: Variant, measured: _Measured) -> str:
     record = measured.record
-    rate, unit = _rate(record)
     parameters = ", ".join(f"{k} {v}" for k, v in (record["parameters"] or {}).items())
     at = f"{size_label(record)}, {record['dtype']}{', ' + parameters if parameters else ''}"
     cache = "in the L2 as far as it fits" if record["cache"] == "warm" else "not in the L2"
-    words = [f"{_figure(rate)} {unit}"]
+    words = [_reached(record)]
     if record["fraction_of_peak"] is not None and record["tflops"] is not None:
         words.append(f"{_share(record['fraction_of_peak'])} of the FP32 peak")
     computes = bool(record["flops"] and measured.balance) and (
@@ -311,7 +318,8 @@ def _figure_words(row: Variant, measured: _Measured) -> str:
         much = _share(share) + " of" if share < 1 else _figure(share) + " times"
         words.append(f"{much} what {measured.reference} did in the same run")
     how = "just now" if measured.live else "measured earlier"
-    text = f"On {measured.where}, {how}, it reached {_listed(words)} ({at}, {cache})."
+    reached = f"took {words[0]}" if is_launch(record) else f"reached {_listed(words)}"
+    text = f"On {measured.where}, {how}, it {reached} ({at}, {cache})."
     if measured.below is not None:
         times = measured.below["median_ms"] / record["median_ms"]
         if times < 1 - _ALIKE:
@@ -355,7 +363,7 @@ def _traffic_reason(counted: _Counted, measured: _Measured) -> str | None:
 def _reason_words(counted: _Counted, measured: _Measured) -> str | None:
     """What the counts say about what is missing to the peak."""
     shares = [measured.record["fraction_of_peak"], measured.bandwidth]
-    if not any(shares):
+    if not any(shares) or is_launch(measured.record):
         return None
     report = counted.report
     if measured.record["tflops"] is not None and (shares[0] or 0) > 1:
@@ -457,10 +465,11 @@ class Explanation:
         if self.variant.requires:
             cells.append(("needs", self.variant.requires))
         if self.record is not None:
-            rate, unit = _rate(self.record)
             label = "measured now" if self.live else "measured"
-            cells.append((label, f"{rate:.4g} {unit}, {size_label(self.record)}; {self.origin}"))
+            told = f"{_reached(self.record)}, {size_label(self.record)}; {self.origin}"
+            cells.append((label, told))
             share, peak = self.record["fraction_of_peak"] or 0.0, "of bandwidth"
+            share = 0.0 if is_launch(self.record) else share
             if self.record["tflops"] is not None:
                 share, peak = max((share, "of FP32 peak"), (self._bandwidth, peak))
             cells += [(peak, _share(share))] if share else []
