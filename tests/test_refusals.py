@@ -494,17 +494,19 @@ def test_refused_without_an_object_left(name, backend):
     refusal = REFUSALS[name]
     function, positional, keywords = refusal.arguments(backend)
     assert refused(refusal, function, positional, keywords)
+    least = 200 * 16  # the smallest object has more
     grown = []
     tracemalloc.start()
     try:
-        for _ in range(4):
+        # Caches grow less and less, and without a GIL what was freed is given back late.
+        while len(grown) < 4 or (min(grown) >= least and len(grown) < 40):
             before = tracemalloc.get_traced_memory()[0]
             for _ in range(200):
                 refused(refusal, function, positional, keywords)
             grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert min(grown) < 200 * 16  # the smallest object has more; caches grow once
+    assert min(grown) < least, grown
 
 
 def mapped():
