@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["BenchResult"]
 
 SCHEMA, PACKED = 1, 2
+_MOST_ROWS = 32
 NO_TIMES = "the simulator counts traffic and has no clock"
 FIELDS = tuple(
     "family variant ran backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
@@ -319,11 +320,14 @@ class BenchResult:
         device = self.provenance.get("device") or {}
         version, date = self.provenance.get("gpumem"), self.provenance.get("date")
         lines = [f"{device.get('name', 'no device')}, gpumem {version}, {date}"]
+        # Of several results, one that is a long sweep should not hide the others.
+        most = _MOST_ROWS if "sources" in self.provenance else None
         for cache in dict.fromkeys(record["cache"] for record in self.records):
             records = [record for record in self.records if record["cache"] == cache]
             for group in _by_family(records):
                 if any(record["median_ms"] is not None for record in group):
-                    lines += ["", *(_tables(cache, group) if cache else transfer.tables(group))]
+                    tables = _tables(cache, group, most) if cache else transfer.tables(group)
+                    lines += ["", *tables]
         lines += _doubts(self)
         reasons: dict[tuple[str, str], list[str]] = {}
         everywhere: dict[str, set[str]] = {}
@@ -547,8 +551,9 @@ def _by_family(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return groups
 
 
-def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
-    """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters."""
+def _tables(cache: str, records: list[dict[str, Any]], most: int | None = None) -> list[str]:
+    """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters; of so many
+    rows at most."""
     key, unit, scale = "gbps", "GB/s, bytes read and written", 1.0
     if any(record["tflops"] is not None for record in records):
         key, unit = "tflops", "TFLOP/s"
@@ -558,6 +563,9 @@ def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
     columns: dict[str, dict[tuple[str, ...], str]] = {}
     ratio: dict[tuple[str, ...], str] = {}
     rows = _rows(records)
+    left = len(rows) - (most or len(rows))
+    if left > 0:
+        rows = dict(list(rows.items())[:most])
     for label, members in rows.items():
         for record in members:
             # The reference may be of another family: only then its column says which.
@@ -584,7 +592,8 @@ def _tables(cache: str, records: list[dict[str, Any]]) -> list[str]:
             names, room = [], 102 - taken
         names.append(name)
         room -= width
-    return [*lines, block(head, names, columns, rows)]
+    lines.append(block(head, names, columns, rows))
+    return [*lines, "", f"and {left} more rows, in the records"] if left > 0 else lines
 
 
 def _name(record: dict[str, Any]) -> str:

@@ -174,6 +174,15 @@ def test_merged_results_say_whose_each_record_is():
     assert BenchResult.merge({}).records == [] and origin({}) == "no device"
 
 
+def test_a_long_sweep_hides_no_other_result():
+    sweep = result(*(record("vec4", 1.0, stride=i) for i in range(40)))
+    other = result(record("tile", 2.0, "transpose"))
+    both = str(BenchResult.merge({"sweep": sweep, "other": other}))
+    assert "and 8 more rows, in the records" in both and "tile" in both
+    assert len([line for line in both.splitlines() if line.startswith("4 KiB")]) == 32 + 1
+    assert "more rows" not in str(sweep) and len(str(sweep).splitlines()) > 40
+
+
 # ---- asking -------------------------------------------------------------------------------
 
 
