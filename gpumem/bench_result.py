@@ -306,9 +306,9 @@ class BenchResult:
         ValueError
             If there is no such kind, or the result has not what it shows.
         """
-        from . import plot_results
+        from . import plots
 
-        return plot_results.draw_result(self, kind, **options)
+        return plots.draw_result(self, kind, **options)
 
     def __repr__(self) -> str:
         families = ", ".join(dict.fromkeys(record["family"] for record in self.records))

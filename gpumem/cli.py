@@ -20,7 +20,7 @@ from .bench import MOST_SAMPLES, Interrupted, bench
 from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
 from .explain import explain
-from .plot_results import KINDS
+from .plots import KINDS
 from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .suite import bench_all

@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .plots._style import DARK, PALE
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -20,7 +22,7 @@ LINE = 128  # bytes
 WIDEST = 128  # bits that one thread can access; only an engine moves more at once
 MOST_SECTORS = 64  # drawn of one request
 GAP = 0.4  # of a column, between sectors that are not neighbours
-DARK, PALE, IDLE = "#12355b", "#c9dcec", "0.93"
+IDLE = "0.93"
 
 
 def need_matplotlib() -> Any:

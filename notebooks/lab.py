@@ -16,7 +16,7 @@ from IPython.display import Code, Markdown, display
 
 import gpumem as gm
 from gpumem import bench_result
-from gpumem.plot_results import STYLES, byte_axis
+from gpumem.plots import STYLES, byte_axis
 from gpumem.sizes import format_bytes
 
 __all__ = [

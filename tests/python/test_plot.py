@@ -1,14 +1,17 @@
 """Pictures of benchmarks: what is in them, that it can be read, and that nothing overlaps."""
 
 import itertools
+import re
 
 import matplotlib
 import pytest
 from matplotlib import pyplot
 
 import gpumem as gm
-from gpumem import cli, plot_results
+from gpumem import cli, plots
 from gpumem.bench_result import FIELDS, BenchResult
+from gpumem.plots._intensity import intensity as intensity_of
+from gpumem.plots._labels import spread
 
 matplotlib.use("Agg")
 
@@ -375,7 +378,7 @@ def test_how_much_a_product_moves_does_not_depend_on_what_is_simulated():
     """Whole tiles of 128 x 128: per step 8 * 128 bytes for 2 * 128 * 128 operations, and C once."""
 
     def intensity(variant, shape, **device):
-        return plot_results._intensity(
+        return intensity_of(
             record("sgemm", variant, 1.0, 1, shape, 1), {"multiprocessors": 132, **device}
         )
 
@@ -441,8 +444,15 @@ def test_what_cannot_be_drawn_is_told(shown, kind, options, error, words):
         shown.plot(kind, **options)
 
 
+def test_every_kind_is_told():
+    """In the docstring, as the table has them."""
+    (told,) = (line for line in BenchResult.plot.__doc__.splitlines() if "kind : {" in line)
+    assert re.findall(r'"(\w+)"', told) == list(plots.KINDS)
+    for kind in plots.KINDS:
+        assert f'"{kind}":' in BenchResult.plot.__doc__
+
+
 def test_labels_are_spread():
-    spread = plot_results.spread
     assert spread([], 1, 0, 10) == []
     assert spread([1, 5, 9], 1, 0, 10) == [1, 5, 9]
     assert spread([5, 5, 5], 1, 0, 10) == [4, 5, 6]

@@ -1,0 +1,107 @@
+"""Labels that keep clear of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places in rising order, a gap apart at least, near to those wanted.
+
+    Parameters
+    ----------
+    wanted : sequence of float
+        In rising order.
+    gap : float
+        The least distance of neighbours.
+    low, high : float
+        Between which they should lie, if there is room for all.
+    """
+    clusters: list[tuple[float, int]] = []  # the middle, and how many stand around it
+    for place in wanted:
+        middle, count = min(max(place, low), high), 1
+        while clusters and clusters[-1][0] + gap * (clusters[-1][1] + count) / 2 > middle:
+            before, number = clusters.pop()
+            middle = (before * number + middle * count) / (number + count)
+            count += number
+        clusters.append((middle, count))
+    places = [
+        middle + gap * (i - (count - 1) / 2) for middle, count in clusters for i in range(count)
+    ]
+    for i in range(len(places)):
+        places[i] = max(places[i], low + gap * i)
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], high - gap * (len(places) - 1 - i))
+    return places
+
+
+def label_points(
+    ax: Axes, points: list[tuple[float, float, str]], lines: Sequence[tuple[float, float]]
+) -> None:
+    """Write a label beside each point, clear of the other labels and of a line, if need be far.
+
+    Points that stand above each other have their labels in one column, in the same order.
+    """
+    from matplotlib.transforms import Bbox
+
+    figure = ax.figure
+    figure.draw_without_rendering()  # the layout decides where the points are
+    renderer = figure._get_renderer()
+    unit = figure.dpi / 72  # pixels of a point
+    room = ax.get_window_extent(renderer)
+    taken = [text.get_window_extent(renderer) for text in ax.texts]
+    for x, y in lines:
+        px, py = ax.transData.transform((x, y))
+        taken.append(Bbox.from_bounds(px - unit, py - unit, 2 * unit, 2 * unit))
+    placed = sorted((*ax.transData.transform((x, y)), name, (x, y)) for x, y, name in points)
+    marks = [
+        Bbox.from_bounds(x - 4 * unit, y - 4 * unit, 8 * unit, 8 * unit) for x, y, *_ in placed
+    ]
+    columns: list[list[Any]] = []
+    for one in placed:
+        if columns and one[0] - columns[-1][-1][0] < 12 * unit:
+            columns[-1].append(one)
+        else:
+            columns.append([one])
+    for column in columns:
+        column.sort(key=lambda one: one[1])
+        texts = [ax.text(0, 0, one[2], fontsize="small", gid="label") for one in column]
+        boxes = [text.get_window_extent(renderer) for text in texts]
+        wide, high = max(box.width for box in boxes), 1.15 * max(box.height for box in boxes)
+        best: tuple[float, float, list[float], list[Any]] | None = None
+        for far in (9, 24):
+            for right in (True, False):
+                edge = max(one[0] for one in column) if right else min(one[0] for one in column)
+                left = edge + far * unit if right else edge - far * unit - wide
+                # Lower by and by, as roofs are above.
+                for drop in range(8):
+                    wanted = [one[1] - drop * high / 2 for one in column]
+                    places = spread(wanted, high, room.y0 + high, room.y1 - high)
+                    here = [
+                        Bbox.from_bounds(left, place - high / 2, box.width, high)
+                        for place, box in zip(places, boxes, strict=True)
+                    ]
+                    clashes = sum(box.overlaps(other) for box in here for other in taken + marks)
+                    outside = sum(box.x0 < room.x0 or box.x1 > room.x1 for box in here)
+                    score = 100 * outside + 10 * clashes + drop + far / 10
+                    if best is None or score < best[0]:
+                        best = score, left, places, here
+        assert best is not None
+        _, left, places, here = best
+        taken += here
+        for text, one, place in zip(texts, column, places, strict=True):
+            text.set(
+                transform=ax.transData,
+                position=ax.transData.inverted().transform((left, place)),
+                va="center",
+            )
+            near = left if left > one[0] else left + text.get_window_extent(renderer).width
+            if abs(place - one[1]) > 4 * unit or abs(near - one[0]) > 12 * unit:
+                ends = ax.transData.inverted().transform(
+                    [(one[0], one[1]), (near + (-2 if left > one[0] else 2) * unit, place)]
+                )
+                ax.plot(*zip(*ends, strict=True), color="0.4", linewidth=0.5, zorder=1, gid="to")

@@ -1,0 +1,180 @@
+"""Where prefetching pays: lines against the distance, and the map."""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..prefetch import FAMILY, Point, points
+from ._records import in_order, listed
+from ._style import STYLES, title
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..bench_result import BenchResult
+
+
+def _rising(values: Any) -> list[Any]:
+    return sorted(dict.fromkeys(values))
+
+
+def _variants_in_order(found: list[Point]) -> list[str]:
+    """The variants that have a distance, in the order of their story."""
+    seen = {one.variant for point in found for one in point.tries if one.distance is not None}
+    return in_order(sorted(seen), FAMILY)
+
+
+def _tries(point: Point, variant: str, padding: Any) -> dict[int, float]:
+    """Speed-up by distance."""
+    return {
+        one.distance: one.speed_up
+        for one in sorted(point.tries, key=lambda one: one.distance or 0)
+        if one.variant == variant and one.padding == padding and one.distance is not None
+    }
+
+
+def draw_distance(
+    result: BenchResult, work: Any = None, warps: Any = None, variants: Any = None
+) -> Figure:
+    from matplotlib import pyplot
+
+    found = points(result)
+    rows = listed("work", work, _rising(one.work for one in found))
+    columns = listed("warps", warps, _rising(one.warps for one in found))
+    ladder = _variants_in_order(found)
+    kinds = sorted(
+        {
+            (one.variant, one.padding == 0)
+            for point in found
+            for one in point.tries
+            if one.distance is not None
+        },
+        key=lambda kind: (ladder.index(kind[0]), kind[1]),
+    )
+    named = listed("variants", variants, ladder)
+    kinds = [(name, bare) for name, bare in kinds if name in named]
+    figure, axes = pyplot.subplots(
+        len(rows),
+        len(columns),
+        figsize=(max(3.0 * len(columns) + 0.8, 4.8), 2.5 * len(rows) + 1.7),
+        sharex=True,
+        sharey="row",
+        squeeze=False,
+        layout="constrained",
+    )
+    lines: dict[str, Any] = {}
+    for (name, bare), style in zip(kinds, itertools.cycle(STYLES)):
+        label = f"{name}, no padding" if bare else name
+        for point in found:
+            if point.work not in rows or point.warps not in columns:
+                continue
+            paddings = [0] if bare else ["auto", None]
+            line = next((got for p in paddings if (got := _tries(point, name, p))), {})
+            ax = axes[rows.index(point.work)][columns.index(point.warps)]
+            (lines[label],) = ax.plot(
+                list(line),
+                list(line.values()),
+                label=label,
+                markersize=4.5,
+                linewidth=1.1,
+                fillstyle="none" if bare else "full",
+                **style,
+            )
+    for i, row in enumerate(axes):
+        for j, ax in enumerate(row):
+            ax.axhline(1, color="black", linewidth=0.8, gid="baseline")
+            ax.set_title(f"work {rows[i]}, {columns[j]:g} warps per SM", fontsize="medium")
+            ax.set_xticks([1, 4, 8, 12, 16])
+            ax.set_ylim(bottom=0)
+            ax.grid(color="0.9")
+        row[0].set_ylabel("times as fast as baseline")
+    for ax in axes[-1]:
+        ax.set_xlabel("distance, steps ahead")
+    figure.legend(
+        lines.values(),
+        lines.keys(),
+        loc="outside lower center",
+        ncols=max(1, int(figure.get_figwidth() / 2.9)),
+        fontsize="small",
+    )
+    title(figure, "prefetch_sum", result)
+    return figure
+
+
+def draw_map(
+    result: BenchResult, work: Any = None, variant: Any = None, padding: Any = None
+) -> Figure:
+    from matplotlib import pyplot
+    from matplotlib.colors import TwoSlopeNorm
+
+    found = points(result)
+    panels = listed("work", work, _rising(one.work for one in found))
+    warps = _rising(one.warps for one in found)
+    names = _variants_in_order(found)
+    listed("variant", variant, names)
+    distances = _rising(t.distance for one in found for t in one.tries if t.distance is not None)
+    letters = {name: chr(ord("a") + i) for i, name in enumerate(names)}
+    cells = np.full((len(panels), len(warps), len(distances)), np.nan)
+    marks = np.full(cells.shape, "", dtype=object)
+    for point in found:
+        if point.work not in panels:
+            continue
+        for k, distance in enumerate(distances):
+            best = point.find(variant, distance, padding)
+            if best is not None:
+                place = panels.index(point.work), warps.index(point.warps), k
+                cells[place] = best.speed_up
+                marks[place] = letters[best.variant]
+    if np.isnan(cells).all():
+        raise ValueError(f"variant {variant!r} with padding {padding!r} was not measured")
+    low, high = float(np.nanmin(cells)), float(np.nanmax(cells))
+    norm = TwoSlopeNorm(1, min(low, 0.9), max(high, 1.1))
+    figure, axes = pyplot.subplots(
+        len(panels),
+        1,
+        figsize=(0.62 * len(distances) + 1.9, (0.42 * len(warps) + 0.85) * len(panels) + 1.3),
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for panel, ax in zip(range(len(panels)), axes[:, 0], strict=True):
+        mesh = ax.pcolormesh(
+            np.ma.masked_invalid(cells[panel]),
+            cmap="RdBu",
+            norm=norm,
+            edgecolors="white",
+            linewidth=0.6,
+        )
+        for (i, k), value in np.ndenumerate(cells[panel]):
+            if not np.isnan(value):
+                red, green, blue, _ = mesh.cmap(norm(value))
+                dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+                text = f"{value:.2f}{'' if variant else ' ' + marks[panel, i, k]}"
+                ax.text(
+                    k + 0.5,
+                    i + 0.5,
+                    text,
+                    ha="center",
+                    va="center",
+                    fontsize=7.5,
+                    color="white" if dark else "black",
+                )
+        ax.set_yticks([i + 0.5 for i in range(len(warps))], [f"{count:g}" for count in warps])
+        ax.set_xticks([k + 0.5 for k in range(len(distances))], list(map(str, distances)))
+        ax.tick_params(length=0)
+        ax.set_ylabel("warps per SM")
+        ax.set_title(f"work {panels[panel]}", fontsize="medium")
+    axes[-1, 0].set_xlabel("distance, steps ahead")
+    what = f"{variant}" if variant else "the best variant"
+    if variant and padding is not None:
+        what += f", padding {padding}"
+    title(figure, f"prefetch_sum: times as fast as baseline, {what}", result)
+    if not variant:
+        used = [f"{letters[name]} {name}" for name in names if (marks == letters[name]).any()]
+        key = textwrap.fill("   ".join(used), int(16 * figure.get_figwidth()))
+        figure.supxlabel(key, fontsize="small")
+    return figure
