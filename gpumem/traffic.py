@@ -17,6 +17,11 @@ __all__ = ["Access", "ConstantAccess", "SharedAccess", "Traffic", "traffic"]
 SECTOR = 32  # bytes
 
 
+def source_line(site: dict[str, Any]) -> str:
+    """A source line as it is written in tables and titles: "tile.cu:39"."""
+    return f"{site['file'].rsplit('/', 1)[-1]}:{site['line']}" if site["file"] else "?"
+
+
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
 
@@ -306,9 +311,9 @@ class Traffic:
         >>> import gpumem as gm
         >>> ax = gm.traffic("transpose", variant="tile", shape=(64, 64)).draw()
         """
-        from . import plot
+        from . import plots
 
-        return plot.draw_request(self, site, request, ax)
+        return plots.draw_request(self, site, request, ax)
 
     def __repr__(self) -> str:
         return f"<gpumem traffic of {self.family}-{self.variant}: {self.requests} requests>"
@@ -326,7 +331,7 @@ class Traffic:
             head = ("source line", "space", "kind", "bits", "requests", "sectors", *_RATIOS)
             rows = [
                 (
-                    f"{site['file'].rsplit('/', 1)[-1]}:{site['line']}" if site["file"] else "?",
+                    source_line(site),
                     site["space"],
                     site["kind"],
                     str(site["width"]),

@@ -1,4 +1,4 @@
-"""Pictures of results, drawn with matplotlib, which is imported for the first one."""
+"""Pictures of results and of requests, drawn with matplotlib, imported when one is asked for."""
 
 from __future__ import annotations
 
@@ -6,20 +6,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._axes import byte_axis
+from ._banks import draw_banks
 from ._ladder import draw_ladder
 from ._prefetch import draw_distance, draw_map
 from ._roofline import draw_roofline
 from ._roundtrip import draw_roundtrip
+from ._sectors import draw_sectors
+from ._sites import by_engine, choose, sample_of
 from ._size import draw_size, draw_sweep
 from ._style import STYLES
 from ._transfer import draw_transfer
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..bench_result import BenchResult
+    from ..traffic import Traffic
 
-__all__ = ["KINDS", "STYLES", "byte_axis", "draw_result"]
+__all__ = ["KINDS", "STYLES", "byte_axis", "draw_request", "draw_result"]
 
 KINDS: dict[str, Callable[..., Figure]] = {
     "size": draw_size,
@@ -53,3 +58,22 @@ def draw_result(result: BenchResult, kind: str, **options: Any) -> Figure:
             raise TypeError(f"{kind} has no option {name!r}; its options: {', '.join(known)}")
     _need_matplotlib()
     return function(result, **options)
+
+
+def draw_request(
+    report: Traffic, site: int | str | None = None, request: int = 0, ax: Axes | None = None
+) -> Axes:
+    """Draw one request of a report: what :meth:`gpumem.Traffic.draw` does."""
+    _need_matplotlib()
+    chosen = choose(report, site)
+    sample = sample_of(chosen, request)
+    if chosen["space"] not in ("shared", "global"):
+        raise ValueError(f"there is no picture of {chosen['space']} memory")
+    shared = chosen["space"] == "shared"
+    if ax is None:
+        from matplotlib import pyplot
+
+        height = 2.2 if by_engine(chosen) else 5.6
+        _, ax = pyplot.subplots(figsize=(5.2 if shared else 8, height), layout="constrained")
+    (draw_banks if shared else draw_sectors)(ax, report, chosen, sample)
+    return ax

@@ -13,7 +13,9 @@ from matplotlib import pyplot
 from matplotlib.axes import Axes
 
 import gpumem as gm
-from gpumem import cli, plot
+from gpumem import cli
+from gpumem.plots._banks import banks
+from gpumem.plots._sectors import GAP, MOST_SECTORS
 from gpumem.traffic import Traffic
 
 matplotlib.use("Agg")
@@ -140,7 +142,7 @@ def test_the_passes_are_those_that_the_simulator_counts():
         t = gm.traffic("transpose", variant=variant, shape=(64, 64))
         for one in t.sites:
             if one["space"] == "shared" and one["requests"] <= len(one["samples"]):
-                found = [plot.banks(request) for request in one["samples"]]
+                found = [banks(request) for request in one["samples"]]
                 assert sum(request.passes for request in found) == one["passes"]
                 assert sum(request.fewest for request in found) == one["fewest_passes"]
 
@@ -164,9 +166,9 @@ def test_narrow_accesses_share_words(width):
 
 
 def test_doubles_are_served_by_halves():
-    found = plot.banks(sample(range(0, 256, 8), width=8))
+    found = banks(sample(range(0, 256, 8), width=8))
     assert (found.passes, found.fewest, found.lanes) == (2, 2, 16)
-    found = plot.banks(sample(range(0, 512, 16), width=8))
+    found = banks(sample(range(0, 512, 16), width=8))
     assert (found.passes, found.fewest) == (4, 2)
 
 
@@ -190,7 +192,7 @@ def test_an_engine_has_a_row_of_its_own():
 
 def test_a_column_of_a_matrix_falls_into_32_lines():
     ax = gm.traffic("transpose", variant="naive_row", shape=(64, 64)).draw()
-    step = 1 + plot.GAP
+    step = 1 + GAP
     assert boxes(ax, "sectors") == {(round(i * step, 3), i, 1) for i in range(32)}
     assert boxes(ax, "bytes") == {(round(i * step, 3), i, 0.125) for i in range(32)}
     assert numbers(ax, "used") == [4] * 32
@@ -234,7 +236,7 @@ def test_gaps_inside_of_a_line_are_no_line():
 
 def test_the_many_sectors_of_an_engine_are_cut_short():
     ax = gm.traffic("copy", variant="bulk", shape=2**14).draw()
-    assert len(boxes(ax, "sectors")) == plot.MOST_SECTORS
+    assert len(boxes(ax, "sectors")) == MOST_SECTORS
     assert "the first 64 of 128 sectors" in " ".join(ax.get_xlabel().split())
     assert ax.get_title().endswith("load by the copy engine: 128 sectors, 32 lines, 100 %")
 
@@ -317,7 +319,7 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch, capsys):
 def test_importing_gpumem_does_not_import_matplotlib():
     code = (
         "import gpumem as gm, sys; t = gm.traffic('copy', shape=64); str(t); "
-        "import gpumem.plot; sys.exit('matplotlib' in sys.modules)"
+        "import gpumem.plots; sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

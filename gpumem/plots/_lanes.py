@@ -1,0 +1,94 @@
+"""What pictures of requests have in common: lanes from the top, sums below, numbers in cells."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..traffic import source_line
+from ._sites import by_engine
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..traffic import Traffic
+
+WARP = 32
+IDLE = "0.93"  # lanes that ask for nothing
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def request_title(report: Traffic, site: dict[str, Any], figures: str) -> str:
+    what = f"{site['space']} {site['kind']}"
+    what += " by the copy engine" if by_engine(site) else f", {site['width']} bits"
+    return f"{report.family}-{report.variant}, {source_line(site)}\n{what}: {figures}"
+
+
+def points_wide(ax: Axes, units: float) -> float:
+    """How many points wide one unit of the x axis is, about."""
+    return 72 * ax.figure.get_figwidth() * ax.get_position().width / units
+
+
+def wrapped(ax: Axes, text: str) -> str:
+    """A label in as many lines as it takes under a narrow picture."""
+    return textwrap.fill(text, max(20, int(points_wide(ax, 1) / 5.2)))
+
+
+def _fitting(number: int, points: float) -> float:
+    """The size of type, in points, in which a number fits into so many points."""
+    return min(8, 0.8 * points / (0.6 * len(str(number))))
+
+
+class Rows(NamedTuple):
+    """Where the rows are: lanes, a little space, sums."""
+
+    lanes: int
+    space: float
+    height: float
+
+    @property
+    def sums(self) -> float:
+        return self.lanes + self.space
+
+    @property
+    def middle(self) -> float:
+        return self.sums + self.height / 2
+
+
+OF_WARP, OF_ENGINE = Rows(WARP, 0.5, 1.2), Rows(1, 0.1, 0.6)
+
+
+def lane_axis(ax: Axes, sample: dict[str, Any], rows: Rows, sums: str) -> None:
+    """The axis of lanes, 0 on top, with one more row below for sums."""
+    warp = rows.lanes > 1
+    lanes = [0, 8, 16, 24, 31] if warp else list(sample["lanes"])
+    ax.set_ylim(rows.sums + rows.height, 0)
+    ax.set_yticks([*(lane + 0.5 if warp else 0.5 for lane in lanes), rows.middle])
+    ax.set_yticklabels([*map(str, lanes), sums])
+    ax.tick_params(axis="y", length=0)
+    x, y, z = sample["block"]
+    ax.set_ylabel(f"lane of warp {sample['warp']}, block ({x}, {y}, {z})" if warp else "lane")
+    ax.axhspan(rows.lanes, rows.sums, facecolor="white", edgecolor="black", linewidth=0.8, zorder=4)
+    if warp:
+        for lane in sorted(set(range(WARP)) - set(sample["lanes"])):
+            ax.axhspan(lane, lane + 1, color=IDLE, linewidth=0, zorder=0, gid="idle")
+
+
+def write_number(
+    ax: Axes, x: float, y: float, number: int, points: float, gid: str, color: str = "black"
+) -> None:
+    size = _fitting(number, points)
+    if size >= 3.5:
+        ax.text(
+            x,
+            y,
+            str(number),
+            fontsize=size,
+            color=color,
+            ha="center",
+            va="center_baseline",
+            gid=gid,
+        )
