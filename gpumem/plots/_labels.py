@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Bbox
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -39,6 +40,44 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
     return places
 
 
+def _columns(placed: list[Any], apart: float) -> list[list[Any]]:
+    """Those that stand above each other, less than so far apart, from below."""
+    columns: list[list[Any]] = []
+    for one in placed:
+        if columns and one[0] - columns[-1][-1][0] < apart:
+            columns[-1].append(one)
+        else:
+            columns.append([one])
+    return [sorted(column, key=lambda one: one[1]) for column in columns]
+
+
+def _best_place(
+    column: list[Any], boxes: list[Bbox], room: Bbox, taken: list[Bbox], unit: float
+) -> tuple[float, list[float], list[Bbox]]:
+    """Where the labels of a column begin, how high each stands, and the boxes they take up."""
+    from matplotlib.transforms import Bbox
+
+    wide, high = max(box.width for box in boxes), 1.15 * max(box.height for box in boxes)
+    tries = []
+    for far in (9, 24):
+        for right in (True, False):
+            edge = max(one[0] for one in column) if right else min(one[0] for one in column)
+            left = edge + far * unit if right else edge - far * unit - wide
+            # Lower by and by, as roofs are above.
+            for drop in range(8):
+                wanted = [one[1] - drop * high / 2 for one in column]
+                places = spread(wanted, high, room.y0 + high, room.y1 - high)
+                here = [
+                    Bbox.from_bounds(left, place - high / 2, box.width, high)
+                    for place, box in zip(places, boxes, strict=True)
+                ]
+                clashes = sum(box.overlaps(other) for box in here for other in taken)
+                outside = sum(box.x0 < room.x0 or box.x1 > room.x1 for box in here)
+                score = 100 * outside + 10 * clashes + drop + far / 10
+                tries.append((score, left, places, here))
+    return min(tries, key=lambda one: one[0])[1:]  # the first of equals
+
+
 def label_points(
     ax: Axes, points: list[tuple[float, float, str]], lines: Sequence[tuple[float, float]]
 ) -> None:
@@ -61,37 +100,10 @@ def label_points(
     marks = [
         Bbox.from_bounds(x - 4 * unit, y - 4 * unit, 8 * unit, 8 * unit) for x, y, *_ in placed
     ]
-    columns: list[list[Any]] = []
-    for one in placed:
-        if columns and one[0] - columns[-1][-1][0] < 12 * unit:
-            columns[-1].append(one)
-        else:
-            columns.append([one])
-    for column in columns:
-        column.sort(key=lambda one: one[1])
+    for column in _columns(placed, 12 * unit):
         texts = [ax.text(0, 0, one[2], fontsize="small", gid="label") for one in column]
         boxes = [text.get_window_extent(renderer) for text in texts]
-        wide, high = max(box.width for box in boxes), 1.15 * max(box.height for box in boxes)
-        best: tuple[float, float, list[float], list[Any]] | None = None
-        for far in (9, 24):
-            for right in (True, False):
-                edge = max(one[0] for one in column) if right else min(one[0] for one in column)
-                left = edge + far * unit if right else edge - far * unit - wide
-                # Lower by and by, as roofs are above.
-                for drop in range(8):
-                    wanted = [one[1] - drop * high / 2 for one in column]
-                    places = spread(wanted, high, room.y0 + high, room.y1 - high)
-                    here = [
-                        Bbox.from_bounds(left, place - high / 2, box.width, high)
-                        for place, box in zip(places, boxes, strict=True)
-                    ]
-                    clashes = sum(box.overlaps(other) for box in here for other in taken + marks)
-                    outside = sum(box.x0 < room.x0 or box.x1 > room.x1 for box in here)
-                    score = 100 * outside + 10 * clashes + drop + far / 10
-                    if best is None or score < best[0]:
-                        best = score, left, places, here
-        assert best is not None
-        _, left, places, here = best
+        left, places, here = _best_place(column, boxes, room, taken + marks, unit)
         taken += here
         for text, one, place in zip(texts, column, places, strict=True):
             text.set(

@@ -13,6 +13,7 @@ from ._records import in_order, listed
 from ._style import STYLES, title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..bench_result import BenchResult
@@ -28,13 +29,17 @@ def _variants_in_order(found: list[Point]) -> list[str]:
     return in_order(sorted(seen), FAMILY)
 
 
-def _tries(point: Point, variant: str, padding: Any) -> dict[int, float]:
-    """Speed-up by distance."""
-    return {
-        one.distance: one.speed_up
-        for one in sorted(point.tries, key=lambda one: one.distance or 0)
-        if one.variant == variant and one.padding == padding and one.distance is not None
-    }
+def _line(point: Point, variant: str, bare: bool) -> dict[int, float]:
+    """Speed-up by distance; bare is without padding, else as the variant pads by itself."""
+    for padding in [0] if bare else ["auto", None]:
+        found = {
+            one.distance: one.speed_up
+            for one in sorted(point.tries, key=lambda one: one.distance or 0)
+            if one.variant == variant and one.padding == padding and one.distance is not None
+        }
+        if found:
+            return found
+    return {}
 
 
 def draw_distance(
@@ -72,8 +77,7 @@ def draw_distance(
         for point in found:
             if point.work not in rows or point.warps not in columns:
                 continue
-            paddings = [0] if bare else ["auto", None]
-            line = next((got for p in paddings if (got := _tries(point, name, p))), {})
+            line = _line(point, name, bare)
             ax = axes[rows.index(point.work)][columns.index(point.warps)]
             (lines[label],) = ax.plot(
                 list(line),
@@ -103,6 +107,23 @@ def draw_distance(
     )
     title(figure, "prefetch_sum", result)
     return figure
+
+
+def _write_cells(ax: Axes, mesh: Any, cells: Any, marks: Any) -> None:
+    """The value of each cell, and its mark if there are any; white where the cell is dark."""
+    for place, value in np.ndenumerate(cells):
+        if not np.isnan(value):
+            red, green, blue, _ = mesh.cmap(mesh.norm(value))
+            dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
+            ax.text(
+                place[1] + 0.5,
+                place[0] + 0.5,
+                f"{value:.2f}" + ("" if marks is None else f" {marks[place]}"),
+                ha="center",
+                va="center",
+                fontsize=7.5,
+                color="white" if dark else "black",
+            )
 
 
 def draw_map(
@@ -141,7 +162,7 @@ def draw_map(
         squeeze=False,
         layout="constrained",
     )
-    for panel, ax in zip(range(len(panels)), axes[:, 0], strict=True):
+    for panel, ax in enumerate(axes[:, 0]):
         mesh = ax.pcolormesh(
             np.ma.masked_invalid(cells[panel]),
             cmap="RdBu",
@@ -149,20 +170,7 @@ def draw_map(
             edgecolors="white",
             linewidth=0.6,
         )
-        for (i, k), value in np.ndenumerate(cells[panel]):
-            if not np.isnan(value):
-                red, green, blue, _ = mesh.cmap(norm(value))
-                dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
-                text = f"{value:.2f}{'' if variant else ' ' + marks[panel, i, k]}"
-                ax.text(
-                    k + 0.5,
-                    i + 0.5,
-                    text,
-                    ha="center",
-                    va="center",
-                    fontsize=7.5,
-                    color="white" if dark else "black",
-                )
+        _write_cells(ax, mesh, cells[panel], None if variant else marks[panel])
         ax.set_yticks([i + 0.5 for i in range(len(warps))], [f"{count:g}" for count in warps])
         ax.set_xticks([k + 0.5 for k in range(len(distances))], list(map(str, distances)))
         ax.tick_params(length=0)

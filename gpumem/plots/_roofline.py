@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..bench_result import size_label
 from ._intensity import intensity
@@ -13,9 +13,66 @@ from ._records import at_shape, in_order, listed, timed_records
 from ._style import STYLES, title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..bench_result import BenchResult
+
+
+class _Roofs(NamedTuple):
+    """The two ceilings of a device, as far as the axis goes, in operations per byte."""
+
+    peak: float  # TFLOP/s
+    slope: float  # TB/s
+    low: float
+    high: float
+
+    @property
+    def corner(self) -> float:
+        return self.peak / self.slope
+
+    def draw(self, ax: Axes) -> None:
+        peak, slope, low, high = self
+        corner = self.corner
+        ax.plot([low, corner], [low * slope, peak], color="black", linewidth=1.6, gid="roof")
+        ax.plot([corner, high], [peak, peak], color="black", linewidth=1.6, gid="roof")
+        ax.annotate(
+            f"FP32 peak, {peak:.3g} TFLOP/s",
+            (high, peak),
+            (-4, 4),
+            textcoords="offset points",
+            ha="right",
+            va="bottom",
+            fontsize="small",
+            gid="mark",
+        )
+
+    def name_slope(self, ax: Axes, words: str) -> None:
+        """Write along the slope, whose angle the layout decides."""
+        peak, slope, low, _ = self
+        ax.figure.draw_without_rendering()
+        middle = (low * self.corner) ** 0.5
+        start, end = ax.transData.transform([(low, low * slope), (self.corner, peak)])
+        ax.annotate(
+            words,
+            (middle, middle * slope),
+            (-5, 5),
+            textcoords="offset points",
+            rotation=math.degrees(math.atan2(end[1] - start[1], end[0] - start[0])),
+            rotation_mode="anchor",
+            ha="center",
+            va="bottom",
+            fontsize="small",
+            gid="mark",
+        )
+
+    def points(self) -> list[tuple[float, float]]:
+        """Many, so close that no label fits between two."""
+        peak, slope, low, high = self
+        steps = [i / 60 for i in range(61)]
+        slanted = [low * (self.corner / low) ** step for step in steps]
+        flat = [self.corner * (high / self.corner) ** step for step in steps]
+        return [(x, x * slope) for x in slanted] + [(x, peak) for x in flat]
 
 
 def draw_roofline(
@@ -50,27 +107,15 @@ def draw_roofline(
             fillstyle="full" if simulated else "none",
             gid="point",
         )
-    peak, slope = device["fp32_tflops"], device["bandwidth_gbps"] / 1e3  # TB/s
+    peak, slope = device["fp32_tflops"], device["bandwidth_gbps"] / 1e3
     xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
     low, high = min([*xs, peak / slope]) / 3, max([*xs, peak / slope]) * 6
-    bottom = min([*ys, low * slope]) / 1.6
+    roofs = _Roofs(peak, slope, low, high)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
     ax.set_xlim(low, high)
-    ax.set_ylim(bottom, max([*ys, peak]) * 2.2)
-    corner = peak / slope
-    ax.plot([low, corner], [low * slope, peak], color="black", linewidth=1.6, gid="roof")
-    ax.plot([corner, high], [peak, peak], color="black", linewidth=1.6, gid="roof")
-    ax.annotate(
-        f"FP32 peak, {peak:.3g} TFLOP/s",
-        (high, peak),
-        (-4, 4),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize="small",
-        gid="mark",
-    )
+    ax.set_ylim(min([*ys, low * slope]) / 1.6, max([*ys, peak]) * 2.2)
+    roofs.draw(ax)
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     ax.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     ax.grid(color="0.92")
@@ -80,24 +125,6 @@ def draw_roofline(
     )
     ax.set_ylabel("TFLOP/s")
     title(figure, f"{family}, {size_label(rows[names[0]])}", result)
-    figure.draw_without_rendering()
-    middle = (low * corner) ** 0.5
-    start, end = ax.transData.transform([(low, low * slope), (corner, peak)])
-    ax.annotate(
-        f"memory, {device['bandwidth_gbps']:.4g} GB/s",
-        (middle, middle * slope),
-        (-5, 5),
-        textcoords="offset points",
-        rotation=math.degrees(math.atan2(end[1] - start[1], end[0] - start[0])),
-        rotation_mode="anchor",
-        ha="center",
-        va="bottom",
-        fontsize="small",
-        gid="mark",
-    )
-    steps = [i / 60 for i in range(61)]
-    slanted = [low * (corner / low) ** step for step in steps]
-    flat = [corner * (high / corner) ** step for step in steps]
-    lines = [(x, x * slope) for x in slanted] + [(x, peak) for x in flat]
-    label_points(ax, points, lines)
+    roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s")
+    label_points(ax, points, roofs.points())
     return figure

@@ -10,12 +10,44 @@ from ._records import listed
 from ._style import DARK, PALE, title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..bench_result import BenchResult
 
 # Whom a round trip is done by, from the top.
 _BY = {"gpumem": "gpumem", "one_piece": "gpumem, in one piece"}
+
+
+def _draw_bars(ax: Axes, times: dict[str, float], floor: float | None, most: float) -> None:
+    """A bar for each, in ms, to the same end in all panels of a job.
+
+    From what the bus takes alone: nothing is faster.
+    """
+    start = floor or min(times.values()) / 2
+    lengths = [time - start for time in times.values()]
+    bars = ax.barh(range(len(times)), lengths, left=start, height=0.72)
+    for name, bar in zip(times, bars, strict=True):
+        own = name in _BY
+        bar.set(edgecolor=DARK, linewidth=0.8, facecolor=PALE if own else "white")
+        bar.set_hatch(None if own else "////")
+        if name == "gpumem":
+            bar.set_facecolor(DARK)
+    ax.set_ylim(len(times) - 0.4, -0.6)
+    ax.set_yticks(range(len(times)), [_BY.get(name, name) for name in times])
+    ax.set_xscale("log")
+    ax.set_xlim(0.75 * start, 1.3 * most)
+    low, high = ax.get_xlim()
+    ticks = [n * 10.0**p for p in range(-4, 6) for n in (1, 2, 5) if low <= n * 10.0**p <= high]
+    ax.set_xticks(ticks if len(ticks) < 8 else ticks[::3])
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    ax.minorticks_off()
+    ax.tick_params(axis="x", labelsize="small")
+    if floor:
+        ax.axvline(floor, color="black", linewidth=1.4, linestyle="--", gid="reference")
+    write_beside(ax, aligned(list(times.values()), 3))
+    ax.grid(axis="x", color="0.92")
+    ax.set_axisbelow(True)
 
 
 def draw_roundtrip(
@@ -27,21 +59,10 @@ def draw_roundtrip(
     if not timed:
         raise ValueError('the result has no round trips: gpumem.bench("roundtrip") measures them')
 
-    def known(name: str) -> list[Any]:
-        found = dict.fromkeys(one["parameters"][name] for one in timed)
-        return [value for value in found if value != "bus"]
-
+    made = [one["parameters"] for one in timed if one["parameters"]["by"] != "bus"]
     jobs = listed("variants", variants, list(dict.fromkeys(one["variant"] for one in timed)))
-    kinds = listed(
-        "memory",
-        memory,
-        list(
-            dict.fromkeys(
-                one["parameters"]["kind"] for one in timed if one["parameters"]["by"] != "bus"
-            )
-        ),
-    )
-    whom = listed("by", by, known("by"))
+    kinds = listed("memory", memory, list(dict.fromkeys(one["kind"] for one in made)))
+    whom = listed("by", by, list(dict.fromkeys(one["by"] for one in made)))
     figure, axes = pyplot.subplots(
         len(jobs),
         len(kinds),
@@ -56,43 +77,14 @@ def draw_roundtrip(
         mine = [one for one in mine if one["bytes"] == largest]
         floor = next((one["median_ms"] for one in mine if one["parameters"]["by"] == "bus"), None)
         for kind, ax in zip(kinds, row, strict=True):
-            asked = {"kind": kind}
             times = {
                 one["parameters"]["by"]: one["median_ms"]
                 for one in mine
-                if asked.items() <= one["parameters"].items()
+                if one["parameters"].get("kind") == kind
             }
-            names = [name for name in whom if name in times]
-            labels = [_BY.get(name, name) for name in names]
-            # From the bus on, in times of it: nothing is faster.
-            found = [times[name] for name in names]
-            start = floor or min(found) / 2
-            lengths = [time - start for time in found]
-            bars = ax.barh(range(len(names)), lengths, left=start, height=0.72)
-            for name, bar in zip(names, bars, strict=True):
-                own = name in _BY
-                bar.set(edgecolor=DARK, linewidth=0.8, facecolor=PALE if own else "white")
-                bar.set_hatch(None if own else "////")
-                if name == "gpumem":
-                    bar.set_facecolor(DARK)
-            ax.set_ylim(len(names) - 0.4, -0.6)
-            ax.set_yticks(range(len(names)), labels)
-            ax.set_xscale("log")
-            ax.set_xlim(0.75 * start, 1.3 * max(one["median_ms"] for one in mine))
-            decades = range(-4, 6)
-            steps = [n * 10.0**p for p in decades for n in (1, 2, 5)]
-            low, high = ax.get_xlim()
-            ticks = [x for x in steps if low <= x <= high]
-            ax.set_xticks(ticks if len(ticks) < 8 else ticks[::3])
-            ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-            ax.minorticks_off()
-            ax.tick_params(axis="x", labelsize="small")
-            if floor:
-                ax.axvline(floor, color="black", linewidth=1.4, linestyle="--", gid="reference")
-            write_beside(ax, aligned(found, 3))
+            most = max(one["median_ms"] for one in mine)
+            _draw_bars(ax, {name: times[name] for name in whom if name in times}, floor, most)
             ax.set_title(f"{job}, {size_label(mine[0])}, {kind}", fontsize="medium")
-            ax.grid(axis="x", color="0.92")
-            ax.set_axisbelow(True)
     for ax in axes[-1]:
         ax.set_xlabel("ms" + (", from those of the bus alone (dashed)" if floor else ""))
     title(figure, "round trips from ndarray to ndarray, by the host's clock", result)
