@@ -27,6 +27,8 @@ def draw_ladder(
     reference = reference_name(family)
     rows = {called(record, family): record for record in chosen}
     names = in_order([name for name in rows if name != reference], family)
+    if not names:
+        raise ValueError(f"a ladder compares variants: the result has {reference} alone")
     names = listed("variants", variants, names)
     rates = [rows[name][key] for name in names]
     against = rows[reference][key] if reference in rows else None

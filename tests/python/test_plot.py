@@ -426,6 +426,13 @@ def mixed():
         (products(), "size", {"variants": "nope"}, ValueError, "variants 'nope' was not measured"),
         (products(), "ladder", {"shape": (1, 2)}, ValueError, "shape .1, 2. was not measured"),
         (products(), "ladder", {"cache": "warm"}, ValueError, "cache 'warm'.*there are: cold"),
+        (
+            result(record("copy", "memcpy", 2000.0)),
+            "ladder",
+            {},
+            ValueError,
+            "compares variants: the result has memcpy alone",
+        ),
         (products(), "ladder", {"colour": 1}, TypeError, "ladder has no option 'colour'"),
         (result(record("copy", "vec4", 1.0)), "roofline", {}, ValueError, "has no TFLOP/s"),
         (result(product("smem", 1.0), device={}), "roofline", {}, ValueError, "device's peaks"),
