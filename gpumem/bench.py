@@ -634,15 +634,15 @@ def bench(
         if value is not None and not value >= 0:
             raise ValueError(f"{name} must be 0 or more, not {value!r}")
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
-    from . import transfer
+    from . import hostclock
 
-    if family in transfer.FAMILIES:
+    if family in hostclock.FAMILIES:
         for name, value in (("dtype", dtype), ("shapes", shapes)):
             if value is not None:
                 raise ValueError(f"{name} is {value!r}: a {family} is told by its sizes alone")
         if cache != "cold":
             raise ValueError(f"cache is {cache!r}: it means nothing to a {family}")
-        return transfer.measure(
+        return hostclock.measure(
             family,
             variants,
             sizes,

@@ -315,7 +315,7 @@ class BenchResult:
         return f"<gpumem benchmark of {families}: {len(self.records)} records>"
 
     def __str__(self) -> str:
-        from . import transfer
+        from . import hostclock
 
         device = self.provenance.get("device") or {}
         version, date = self.provenance.get("gpumem"), self.provenance.get("date")
@@ -326,13 +326,13 @@ class BenchResult:
             records = [record for record in self.records if record["cache"] == cache]
             for group in _by_family(records):
                 if any(record["median_ms"] is not None for record in group):
-                    tables = _tables(cache, group, most) if cache else transfer.tables(group)
+                    tables = _tables(cache, group, most) if cache else hostclock.tables(group)
                     lines += ["", *tables]
         lines += _doubts(self)
         reasons: dict[tuple[str, str], list[str]] = {}
         everywhere: dict[str, set[str]] = {}
         for record in self.records:
-            name = _name(record) if record["cache"] else transfer.label(record)
+            name = _name(record) if record["cache"] else hostclock.label(record)
             everywhere.setdefault(name, set()).add(size_label(record))
             if record["reason"]:
                 reasons.setdefault((name, record["reason"]), []).append(size_label(record))

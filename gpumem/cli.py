@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _core, devices, oracle, transfer
+from . import _core, devices, hostclock, oracle
 from .bench import MOST_SAMPLES, Interrupted, bench
 from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
@@ -363,7 +363,7 @@ def _measured(options: argparse.Namespace) -> BenchResult:
 
 def _outputs(options: argparse.Namespace) -> list[str]:
     """The files to write. A family's name after --json is that of the family, and no file."""
-    if options.json in (*families(), *transfer.FAMILIES):
+    if options.json in (*families(), *hostclock.FAMILIES):
         if options.family is not None:
             raise _UsageError(
                 f"bench: --json {options.json} is a family, and {options.family} as well; a file "
@@ -654,7 +654,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _run(arguments: Sequence[str] | None) -> int:
     options = build_parser().parse_args(arguments)
     family = getattr(options, "family", None)
-    if family is not None and not (options.run is _bench and family in transfer.FAMILIES):
+    if family is not None and not (options.run is _bench and family in hostclock.FAMILIES):
         variants(family)
     if getattr(options, "dtype", None) is not None:
         try:

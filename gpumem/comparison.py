@@ -6,7 +6,7 @@ import math
 import os
 from typing import Any, NamedTuple
 
-from . import oracle, peers, transfer
+from . import hostclock, oracle, peers
 from .bench_result import BenchResult, origin, size_label, spread
 from .sizes import format_table
 from .variants import find
@@ -232,8 +232,8 @@ def _is_reference(family: str, variant: str) -> bool:
 
 def is_ours(family: str, variant: str, parameters: dict[str, Any] | None = None) -> bool:
     """Return whether a variant is gpumem's code, and not the driver's or another library's."""
-    if family in transfer.FAMILIES:
-        return transfer.is_ours(parameters or {})
+    if family in hostclock.FAMILIES:
+        return hostclock.is_ours(family, parameters or {})
     if variant in peers.names():
         return False
     try:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from . import _core, transfer
+from . import _core, hostclock
 from .bench import Interrupted, Progress, bench, deadline_after
 from .bench_result import BenchResult
 from .variants import families
@@ -79,7 +79,7 @@ def _parts(backend: str) -> dict[str, _Part]:
         "transfer": _Part({"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3}, 25),
         "roundtrip": _Part({"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 70),
     }
-    names = (*families(), *transfer.FAMILIES)
+    names = (*families(), *hostclock.FAMILIES)
     return {name: known.get(name, _Part({"sizes": _SIZES})) for name in names}
 
 

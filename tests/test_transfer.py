@@ -13,18 +13,29 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import _core, cli, transfer
+from gpumem import _core, cli, hostclock
 from gpumem.bench import NO_TIMES, BenchResult, Interrupted
+from gpumem.hostclock import (
+    _arrays,
+    _callers,
+    _contender,
+    _directions,
+    _jobs,
+    _measure,
+    _peer,
+    _transfer,
+    _ways,
+)
 
-KINDS = transfer.KINDS
+KINDS = _transfer.KINDS
 QUICK = {"samples": (1, 2), "backend": "sim"}
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """The simulator as a device with a clock."""
-    monkeypatch.setattr(transfer, "_has_clock", lambda backend: True)
-    monkeypatch.setattr(transfer, "_SAMPLE_S", 1e-4)
+    monkeypatch.setattr(_measure, "_has_clock", lambda backend: True)
+    monkeypatch.setattr(_contender, "_SAMPLE_S", 1e-4)
 
 
 def on(kind, nbytes, backend, value=None):
@@ -305,7 +316,7 @@ def test_records_of_transfers(clock):
 
 
 def test_why_there_is_no_transfer(clock, monkeypatch):
-    monkeypatch.setattr(transfer, "_MOST_MANAGED", 2**17)
+    monkeypatch.setattr(_transfer, "_MOST_MANAGED", 2**17)
     kinds = {"kind": ["managed", "pinned"]}
     result = gm.bench("transfer", sizes="128K,256K", **kinds, **QUICK)
     small, large = (told(r for r in result.records if r["shape"] == [n]) for n in (2**17, 2**18))
@@ -359,8 +370,8 @@ class Pair:
 
             return one
 
-        by_kernel.real = transfer._by_kernel
-        monkeypatch.setattr(transfer, "_by_kernel", by_kernel)
+        by_kernel.real = _ways.by_kernel
+        monkeypatch.setattr(_ways, "by_kernel", by_kernel)
         monkeypatch.setattr(_core, "backend_info", backend_info)
         monkeypatch.setattr(_core, "DeviceArray", array)
         monkeypatch.setattr(_core, "can_reach", lambda device, other, backend: able)
@@ -373,7 +384,7 @@ def test_from_one_device_to_another(clock, monkeypatch):
     pair = Pair(monkeypatch)
     result = gm.bench("transfer", "to_peer", "64K", pieces=[1, 3], **QUICK)
     records = told(result.records)
-    assert list(records) == [("to_peer", way, n) for way in transfer.WAYS for n in (1, 3)]
+    assert list(records) == [("to_peer", way, n) for way in _peer.WAYS for n in (1, 3)]
     access = records["to_peer", "access", 1]["gbps"]
     for r in records.values():
         assert r["reason"] is None and r["bytes"] == 2**16
@@ -404,7 +415,7 @@ def test_devices_that_cannot_reach_each_other(clock, monkeypatch):
 def test_what_does_not_arrive_at_the_other_device(clock, monkeypatch):
     Pair(monkeypatch)
     monkeypatch.setattr(_core, "send", lambda *args: None)
-    monkeypatch.setattr(transfer, "_by_kernel", lambda *a, **k: lambda count: None)
+    monkeypatch.setattr(_ways, "by_kernel", lambda *a, **k: lambda count: None)
     records = gm.bench("transfer", "to_peer", "64K", **QUICK).records
     assert len(records) == 3
     assert all(r["reason"].startswith("wrong result: from byte 0 on") for r in records)
@@ -413,7 +424,7 @@ def test_what_does_not_arrive_at_the_other_device(clock, monkeypatch):
 @pytest.mark.parametrize("name", ["to_device", "to_host", "both"])
 def test_what_does_not_arrive_has_no_figure(clock, monkeypatch, name):
     """Neither by the bus, nor by a kernel."""
-    monkeypatch.setattr(transfer, "_by_bus", lambda *a, **k: lambda count: None)
+    monkeypatch.setattr(_ways, "by_bus", lambda *a, **k: lambda count: None)
     result = gm.bench("transfer", name, "64K", **QUICK)
     for r in result.records:
         kind = r["parameters"]["kind"]
@@ -421,14 +432,14 @@ def test_what_does_not_arrive_has_no_figure(clock, monkeypatch, name):
             assert r["reason"].startswith("wrong result: from byte 0 on") and r["gbps"] is None
         elif kind == "mapped":
             assert r["reason"] is None and r["fraction_of_reference"] is None
-    monkeypatch.setattr(transfer, "_by_kernel", lambda *a, **k: lambda count: None)
+    monkeypatch.setattr(_ways, "by_kernel", lambda *a, **k: lambda count: None)
     result = gm.bench("transfer", [name, "within"], "64K", kind=["mapped", "managed"], **QUICK)
     reasons = [r["reason"] for r in result.records]
     assert [reason.startswith(("wrong", "managed memory is")) for reason in reasons] == [True] * 3
 
 
 def test_one_byte_that_is_wrong_is_found(clock, monkeypatch):
-    real = transfer._by_bus
+    real = _ways.by_bus
 
     def damaging(device, host, to_device, *others, **more):
         run = real(device, host, to_device, *others, **more)
@@ -440,7 +451,7 @@ def test_one_byte_that_is_wrong_is_found(clock, monkeypatch):
 
         return damaged
 
-    monkeypatch.setattr(transfer, "_by_bus", damaging)
+    monkeypatch.setattr(_ways, "by_bus", damaging)
     records = told(
         gm.bench("transfer", ["to_device", "to_host"], "3M", kind="pinned", **QUICK).records
     )
@@ -449,8 +460,8 @@ def test_one_byte_that_is_wrong_is_found(clock, monkeypatch):
 
 
 def test_more_than_the_host_has(clock, monkeypatch):
-    monkeypatch.setattr(transfer, "host_memory", lambda: 2**20)
-    for family in transfer.FAMILIES:
+    monkeypatch.setattr(_measure, "host_memory", lambda: 2**20)
+    for family in hostclock.FAMILIES:
         result = gm.bench(family, sizes="4K,64M", with_peers=None, kind="pinned", **QUICK)
         reasons = {r["reason"] for r in result.records if math.prod(r["shape"]) >= 2**24}
         assert any("of host memory, 1 MiB are free" in reason for reason in reasons)
@@ -475,9 +486,9 @@ def test_a_kind_that_cannot_be_had_leaves_the_others(clock, monkeypatch):
 
 def test_pages_are_on_the_other_side_before_each_move(clock):
     """Half of what managed memory does is not timed."""
-    arrays = transfer._Bytes(2**16, "sim", None)
+    arrays = _arrays.Arrays(2**16, "sim", None)
     for to_device in (True, False):
-        run = transfer._managed(arrays, to_device)
+        run = _directions.managed(arrays, to_device)
         begin = time.perf_counter()
         taken = run(20)
         assert 0 < taken < time.perf_counter() - begin
@@ -491,10 +502,10 @@ def test_a_sample_is_long_enough():
         counts.append(count)
         return 1e-5 + 3e-6 * count
 
-    sample = transfer._sampler(run)
+    sample = _contender.sampler(run)
     assert sample() == pytest.approx((1e-5 + 3e-6 * counts[-1]) * 1e3 / counts[-1])
-    assert run(counts[-1]) >= transfer._SAMPLE_S and counts[-1] < 2000
-    assert transfer._sampler(lambda count: 0.0)() == 0  # a clock that stands still
+    assert run(counts[-1]) >= _contender._SAMPLE_S and counts[-1] < 2000
+    assert _contender.sampler(lambda count: 0.0)() == 0  # a clock that stands still
 
 
 def test_the_table_of_transfers(clock):
@@ -518,7 +529,7 @@ def test_an_interrupt_ends_it_and_restores_the_chunk(clock, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(transfer._ASKED, "one_piece", interrupted)
+    monkeypatch.setitem(_callers.ASK, "one_piece", interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
             gm.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
@@ -555,7 +566,7 @@ def test_records_of_round_trips(clock):
 
 
 @pytest.mark.parametrize("kind", ["pageable", "pinned"])
-@pytest.mark.parametrize("job", transfer.JOBS)
+@pytest.mark.parametrize("job", _jobs.JOBS)
 def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
     """One that keeps what the last one left, and one that is wrong in the last element."""
 
@@ -564,12 +575,12 @@ def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
         return np.empty(shape, np.float32) if out is None else out
 
     def damaging(*arguments):
-        found = transfer._ask_gpumem(*arguments)
+        found = _callers._ask_gpumem(*arguments)
         found.reshape(-1)[-1] += 1
         return found
 
-    monkeypatch.setitem(transfer._ASKED, "gpumem", idle)
-    monkeypatch.setitem(transfer._ASKED, "one_piece", damaging)
+    monkeypatch.setitem(_callers.ASK, "gpumem", idle)
+    monkeypatch.setitem(_callers.ASK, "one_piece", damaging)
     result = gm.bench("roundtrip", job, "64K", kind=kind, with_peers=["numpy"], **QUICK)
     records = {r["parameters"]["by"]: r for r in result.records}
     for by in ("gpumem", "one_piece"):
@@ -578,34 +589,34 @@ def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
 
 
 def test_only_some_rows_of_a_large_product_are_checked(clock, monkeypatch, rng):
-    monkeypatch.setattr(transfer, "_WHOLE_SIDE", 100)
-    a, b = transfer._inputs("sgemm", (300, 300))
+    monkeypatch.setattr(_jobs, "_WHOLE_SIDE", 100)
+    a, b = _jobs.random_inputs("sgemm", (300, 300))
     good = a @ b
-    transfer._check_result("sgemm", good, (a, b))
+    _jobs.check("sgemm", good, (a, b))
     for place in ((0, 0), (299, 299)):
         bad = good.copy()
         bad[place] += 1
         with pytest.raises(AssertionError):
-            transfer._check_result("sgemm", bad, (a, b))
+            _jobs.check("sgemm", bad, (a, b))
     with pytest.raises(AssertionError, match="shape"):
-        transfer._check_result("sgemm", good[:-1], (a, b))
+        _jobs.check("sgemm", good[:-1], (a, b))
 
 
-@pytest.mark.parametrize("job", transfer.JOBS)
+@pytest.mark.parametrize("job", _jobs.JOBS)
 @pytest.mark.parametrize("pinned", [False, True])
 def test_how_numpy_is_asked(job, pinned, rng):
-    inputs = transfer._inputs(job, (40, 40))
+    inputs = _jobs.random_inputs(job, (40, 40))
     out = np.empty((40, 40), np.float32) if pinned else None
-    got = transfer._ask_numpy(job, "sim", inputs, out)
+    got = _callers._ask_numpy(job, "sim", inputs, out)
     assert got.flags.c_contiguous and (got is out) == pinned
-    transfer._check_result(job, got, inputs)
+    _jobs.check(job, got, inputs)
     assert not any(np.shares_memory(got, a) for a in inputs)
 
 
 def test_gpumem_is_asked_for_pieces_and_for_one(clock, monkeypatch):
     """By the chunk that holds during each call."""
     chunks = {}
-    real = transfer._ask_gpumem
+    real = _callers._ask_gpumem
 
     def asked(by):
         def ask(*arguments):
@@ -619,7 +630,7 @@ def test_gpumem_is_asked_for_pieces_and_for_one(clock, monkeypatch):
     before = _core.set_chunk(2**14)
     try:
         for by in ("gpumem", "one_piece"):
-            monkeypatch.setitem(transfer._ASKED, by, asked(by))
+            monkeypatch.setitem(_callers.ASK, by, asked(by))
         result = gm.bench("roundtrip", ["copy", "transpose"], "1M", with_peers=(), **QUICK)
     finally:
         assert _core.set_chunk(before) == 2**14
@@ -631,7 +642,7 @@ def test_peers_that_are_not_installed(clock, monkeypatch):
     def absent(name):
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr(transfer.importlib, "import_module", absent)
+    monkeypatch.setattr(_callers.importlib, "import_module", absent)
     result = gm.bench("roundtrip", "copy", "64K", with_peers=["cupy", "torch"], **QUICK)
     for r in result.records:
         by = r["parameters"]["by"]
@@ -644,11 +655,11 @@ def test_a_peer_that_fails_leaves_the_others(clock, monkeypatch):
     def fails(*_):
         raise RuntimeError("out of order")
 
-    monkeypatch.setitem(transfer._ASKED, "numpy", fails)
+    monkeypatch.setitem(_callers.ASK, "numpy", fails)
     result = gm.bench("roundtrip", "copy", "64K", with_peers=["numpy"], **QUICK)
     reasons = {r["parameters"]["by"]: r["reason"] for r in result.records}
     assert reasons["numpy"] == "RuntimeError: out of order" and reasons["gpumem"] is None
-    monkeypatch.setitem(transfer._ASKED, "gpumem", fails)  # ours is not passed over
+    monkeypatch.setitem(_callers.ASK, "gpumem", fails)  # ours is not passed over
     with pytest.raises(RuntimeError, match="out of order"):
         gm.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
 
@@ -713,8 +724,8 @@ def test_round_trips_of_a_gpu():
     result = gm.bench("roundtrip", sizes="64K,1M", samples=(3, 10), backend="cuda")
     for r in result.records:
         by = r["parameters"]["by"]
-        if by in ("cupy", "torch") and transfer._absent(by):
-            assert r["reason"] == transfer._absent(by)
+        if by in ("cupy", "torch") and _callers.absent(by):
+            assert r["reason"] == _callers.absent(by)
             continue
         assert r["reason"] is None, r
         assert r["median_ms"] > 0 and r["samples"] >= 3
@@ -722,7 +733,7 @@ def test_round_trips_of_a_gpu():
     assert result.provenance["clocks"].keys() == {"before", "after"}
 
 
-@pytest.mark.parametrize("family", transfer.FAMILIES)
+@pytest.mark.parametrize("family", hostclock.FAMILIES)
 def test_an_interrupt_keeps_what_was_measured(clock, family):
     def interrupt(done, total, text):
         if done == 2:

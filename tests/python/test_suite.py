@@ -9,12 +9,13 @@ import pytest
 from made_up import MadeUpDevice
 
 import gpumem as gm
-from gpumem import suite, transfer
+from gpumem import hostclock, suite
 from gpumem.bench import NO_TIMES, Interrupted
 from gpumem.bench_result import BenchResult
+from gpumem.hostclock import _contender, _measure
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ALL = (*gm.families(), *transfer.FAMILIES)
+ALL = (*gm.families(), *hostclock.FAMILIES)
 QUICK = {"budget": 0, "samples": (2, 2)}
 
 
@@ -30,13 +31,13 @@ def device(monkeypatch):
         monkeypatch.setattr(sys.modules[f"gpumem.{name}"], "_core", found)
 
     def bench(family, backend, **keywords):
-        backend = "sim" if family in transfer.FAMILIES else backend
+        backend = "sim" if family in hostclock.FAMILIES else backend
         return gm.bench(family, backend=backend, **keywords)
 
     monkeypatch.setattr(suite, "bench", bench)
     monkeypatch.setattr(suite, "_parts", small)
-    monkeypatch.setattr(transfer, "_has_clock", lambda backend: True)
-    monkeypatch.setattr(transfer, "_SAMPLE_S", 1e-4)
+    monkeypatch.setattr(_measure, "_has_clock", lambda backend: True)
+    monkeypatch.setattr(_contender, "_SAMPLE_S", 1e-4)
     return found
 
 

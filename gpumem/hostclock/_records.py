@@ -1,0 +1,34 @@
+"""What records of these families stand for, and how they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ._known import KNOWN
+
+if TYPE_CHECKING:
+    from ._family import Record
+
+
+def is_ours(family: str, parameters: dict[str, Any]) -> bool:
+    """Return whether gpumem's code does what a record is of, and not the driver or a library."""
+    return KNOWN[family].is_ours(parameters)
+
+
+def label(record: Record) -> str:
+    """Return who a reason is about."""
+    values = record["parameters"]
+    return f"{record['family']}-{record['variant']} {values.get('by', values['kind'])}"
+
+
+def tables(records: list[Record]) -> Iterator[str]:
+    """Yield the lines of a table for each direction, or each job."""
+    first = True
+    for family, variant in dict.fromkeys((one["family"], one["variant"]) for one in records):
+        members = [one for one in records if (one["family"], one["variant"]) == (family, variant)]
+        if any(one["median_ms"] is not None for one in members):
+            if not first:
+                yield ""
+            first = False
+            yield from KNOWN[family].table(variant, members)
