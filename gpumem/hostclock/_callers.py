@@ -11,6 +11,9 @@ import numpy as np
 
 from .. import functions
 
+# Takes a job, a backend, the inputs, and None or where the result is to go.
+_Ask = Callable[[str, str, Sequence[Any], Any], Any]
+
 _OPERATORS: dict[str, Callable[..., Any]] = {"add": operator.add, "sgemm": operator.matmul}
 
 
@@ -52,13 +55,12 @@ def _ask_torch(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     return out
 
 
-_OURS = {"gpumem": _ask_gpumem, "one_piece": _ask_gpumem}
-_THEIRS = {"numpy": _ask_numpy, "cupy": _ask_cupy, "torch": _ask_torch}
+_OURS: dict[str, _Ask] = {"gpumem": _ask_gpumem, "one_piece": _ask_gpumem}
+_THEIRS: dict[str, _Ask] = {"numpy": _ask_numpy, "cupy": _ask_cupy, "torch": _ask_torch}
 
 OURS = tuple(_OURS)
 PEERS = tuple(_THEIRS)
-# Each takes a job, a backend, the inputs, and None or where the result is to go.
-ASK: dict[str, Callable[[str, str, Sequence[Any], Any], Any]] = _OURS | _THEIRS
+ASK = _OURS | _THEIRS
 
 
 def absent(library: str) -> str | None:
