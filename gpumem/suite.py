@@ -22,10 +22,12 @@ _SIZES = "4M,256M"  # of what has no part below
 
 
 class _Part(NamedTuple):
-    """One family: what :func:`bench` is asked, and the seconds that it takes on an H200."""
+    """One family: what :func:`bench` is asked, the seconds that it takes on an H200, and which
+    wishes of a caller mean nothing to it."""
 
     asked: dict[str, Any]
     seconds: float = 5
+    ignores: tuple[str, ...] = ()
 
 
 def _parts(backend: str) -> dict[str, _Part]:
@@ -76,17 +78,20 @@ def _parts(backend: str) -> dict[str, _Part]:
             },
             60,
         ),
-        "transfer": _Part({"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3}, 25),
-        "roundtrip": _Part({"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 70),
+        "transfer": _Part(
+            {"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3}, 25, ("cache", "with_peers")
+        ),
+        "roundtrip": _Part(
+            {"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 70, ("cache",)
+        ),
     }
     names = (*families(), *hostclock.FAMILIES)
     return {name: known.get(name, _Part({"sizes": _SIZES})) for name in names}
 
 
-def _asked(family: str, part: _Part, told: dict[str, Any]) -> dict[str, Any]:
-    """What a part asks, where the caller does not; some of which transfers have no use for."""
-    unknown = {"transfer": {"cache", "with_peers"}, "roundtrip": {"cache"}}.get(family, set())
-    return part.asked | {key: value for key, value in told.items() if key not in unknown}
+def _asked(part: _Part, told: dict[str, Any]) -> dict[str, Any]:
+    """What is asked of a part: what it says itself where the caller says nothing."""
+    return part.asked | {key: value for key, value in told.items() if key not in part.ignores}
 
 
 def bench_all(
@@ -160,7 +165,7 @@ def bench_all(
                 backend=backend,
                 timeout=left * part.seconds / sum(usual),
                 progress=None if progress is None else step,
-                **_asked(family, part, settings),
+                **_asked(part, settings),
             )
         except Interrupted as stop:
             done[family] = stop.result

@@ -252,7 +252,7 @@ def test_the_simulator_has_no_times():
     assert all(r["median_ms"] is None and r["samples"] is None for r in result.records)
     reasons = {r["reason"] for r in result.records if r["parameters"]["kind"] == "pinned"}
     assert reasons == {NO_TIMES}
-    trips = gm.bench("roundtrip", sizes="64K", with_peers=["numpy"], backend="sim")
+    trips = gm.bench("roundtrip", sizes="64K", with_peers=iter(["numpy"]), backend="sim")
     assert {r["reason"] for r in trips.records} == {NO_TIMES}
     assert len(trips.records) == 4 * (1 + 2 * 3)
     for one in (result, trips):

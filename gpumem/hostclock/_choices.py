@@ -54,9 +54,9 @@ def choose(name: str, family: Family, with_peers: Any, parameters: dict[str, Any
         known: one.values(parameters.get(known, one.default))
         for known, one in family.parameters.items()
     }
-    if with_peers and not family.peers:
+    beside = None if with_peers is None else _listed(with_peers)
+    if beside and not family.peers:
         raise ValueError(f"with_peers is {with_peers!r}: a {name} has none")
-    nobody = with_peers is not None and not list(with_peers)
     if family.peers:
-        found["with_peers"] = [] if nobody else chosen("with_peers", with_peers, family.peers)
+        found["with_peers"] = [] if beside == [] else chosen("with_peers", beside, family.peers)
     return found

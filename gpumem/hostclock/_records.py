@@ -19,7 +19,7 @@ def is_ours(family: str, parameters: dict[str, Any]) -> bool:
 def label(record: Record) -> str:
     """Return who a reason is about."""
     values = record["parameters"]
-    return f"{record['family']}-{record['variant']} {values.get('by', values['kind'])}"
+    return f"{record['family']}-{record['variant']} {values.get('by', values.get('kind'))}"
 
 
 def tables(records: list[Record]) -> Iterator[str]:
@@ -27,7 +27,8 @@ def tables(records: list[Record]) -> Iterator[str]:
     first = True
     for family, variant in dict.fromkeys((one["family"], one["variant"]) for one in records):
         members = [one for one in records if (one["family"], one["variant"]) == (family, variant)]
-        if any(one["median_ms"] is not None for one in members):
+        # A file may be of a gpumem that had other families.
+        if family in KNOWN and any(one["median_ms"] is not None for one in members):
             if not first:
                 yield ""
             first = False

@@ -174,6 +174,14 @@ def test_merged_results_say_whose_each_record_is():
     assert BenchResult.merge({}).records == [] and origin({}) == "no device"
 
 
+def test_a_family_of_another_gpumem_is_no_error():
+    strange = record("there", 1.0, "teleport", kind="odd") | {"cache": None}
+    text = str(result(strange, record("vec4", 1.0), record("back", None, "teleport")))
+    assert "vec4" in text and "teleport" not in text
+    refused = strange | {"median_ms": None, "reason": "no way"}
+    assert "teleport-there odd: no way" in str(result(refused))
+
+
 def test_a_long_sweep_hides_no_other_result():
     sweep = result(*(record("vec4", 1.0, stride=i) for i in range(40)))
     other = result(record("tile", 2.0, "transpose"))

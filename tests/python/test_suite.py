@@ -19,9 +19,14 @@ ALL = (*gm.families(), *hostclock.FAMILIES)
 QUICK = {"budget": 0, "samples": (2, 2)}
 
 
+PARTS = suite._parts
+
+
 def small(backend):
     sizes = dict.fromkeys(ALL, "16K") | {"transfer": "64K", "roundtrip": "64K"}
-    return {name: suite._Part({"sizes": sizes[name]}) for name in ALL}
+    return {
+        name: part._replace(asked={"sizes": sizes[name]}) for name, part in PARTS(backend).items()
+    }
 
 
 @pytest.fixture
@@ -79,10 +84,11 @@ def test_what_is_asked_of_the_parts(device, monkeypatch):
 
     monkeypatch.setattr(suite, "bench", bench)
     monkeypatch.setattr(suite, "_parts", lambda backend: parts)
+    real = PARTS("sim")
     parts = {
         "copy": suite._Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 15),
-        "transfer": suite._Part({"sizes": "2M"}),
-        "roundtrip": suite._Part({"sizes": "4M"}),
+        "transfer": real["transfer"]._replace(asked={"sizes": "2M"}, seconds=5),
+        "roundtrip": real["roundtrip"]._replace(asked={"sizes": "4M"}, seconds=5),
     }
     gm.bench_all()
     assert asked["copy"]["samples"] == (3, 4) and asked["copy"]["with_peers"] == ("torch",)
