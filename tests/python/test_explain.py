@@ -266,3 +266,9 @@ def test_the_command_line_explains(tmp_path, capsys):
         assert cli.main(wrong) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.startswith("gpumem: ")
+
+
+def test_of_a_launch_its_time_is_told():
+    found = gm.explain("static_value", "managed_symbol")
+    assert re.search(r"measured +[0-9.]+ us, 4 B; ", str(found)) and "it took" in found.paragraph
+    assert "GB/s" not in str(found) and "of bandwidth" not in str(found)

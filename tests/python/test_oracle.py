@@ -146,3 +146,23 @@ def test_cases_have_edges_element_sizes_and_parameters():
     assert {(0,), (1,), (31,), (33,), (2**20 + 3,)} <= {case.shape for case in cases}
     assert {1, 2, 3, 4, 8, 16} <= {case.dtype.itemsize for case in cases}
     assert any(case.parameters for case in cases)
+
+
+def test_a_polynomial_is_rounded_once(rng):
+    """Also beyond the pieces in which it is computed."""
+    x = rng.uniform(-1.5, 1.5, 70_001).astype("f4")
+    coefficients = rng.standard_normal(16).astype("f4")
+    wide, told = x.astype("longdouble"), coefficients.astype("longdouble")
+    exact = np.polynomial.polynomial.polyval(wide, told)
+    terms = np.polynomial.polynomial.polyval(abs(wide), abs(told))
+    got = oracle.expected("polynomial", x, coefficients)
+    assert got.dtype == "f4"
+    assert (abs(got - exact) <= 0.5 * np.spacing(abs(exact.astype("f4"))) + 1e-13 * terms).all()
+
+
+def test_every_point_of_many_is_expected_where_it_is(rng):
+    """On pixels, of which there are more than are computed at a time."""
+    image = rng.standard_normal((300, 250)).astype("f4")
+    y, x = np.divmod(rng.permutation(image.size), image.shape[1])
+    got = oracle.expected("sample", image, np.stack([x, y], 1).astype("f4"))
+    assert np.array_equal(got, image[y, x])

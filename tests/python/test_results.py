@@ -174,6 +174,13 @@ def test_merged_results_say_whose_each_record_is():
     assert BenchResult.merge({}).records == [] and origin({}) == "no device"
 
 
+def test_each_of_several_results_has_its_own_limit_of_noise():
+    quiet = result(record("vec4", 1.0, noise=0.1), settings={"within": 0.02})
+    rough = result(record("tile", 1.0, "transpose", noise=0.1), settings={"within": 0.5})
+    text = str(BenchResult.merge({"quiet": quiet, "rough": rough}))
+    assert "1 of 2 did not settle within 2.0% or 50.0%; the noisiest is copy-vec4" in text
+
+
 def test_a_family_of_another_gpumem_is_no_error():
     strange = record("there", 1.0, "teleport", kind="odd") | {"cache": None}
     text = str(result(strange, record("vec4", 1.0), record("back", None, "teleport")))
