@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
-from .bench_result import NO_TIMES, BenchResult, rounded, size_label
+from .bench_result import NO_TIMES, BenchResult, size_label
+from .recording import Interrupted, Recording
 from .sizes import check_shape, format_bytes, host_memory, parse_sizes
 from .variants import Variant, find, resolve
 from .variants import variants as variants_of
@@ -122,14 +123,6 @@ def interleave(
 
 
 # ---- measuring ----------------------------------------------------------------------------
-
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C in the middle of a benchmark; `result` is what was measured until then."""
-
-    def __init__(self, result: BenchResult) -> None:
-        super().__init__()
-        self.result = result
 
 
 def deadline_after(timeout: float | None) -> float:
@@ -692,57 +685,42 @@ def bench(
         for shape, listed in steps
         for chosen in _sweep(common)
     ]
-    provenance = devices.provenance(backend)
     told = {n: list(v) if isinstance(v, range) else v for n, v in parameters.items()}
-    provenance["settings"] = settings | {"timeout": timeout, "parameters": told}
-    device = provenance["device"]
-    stopwatch = None
-    if backend == "cuda":
-        stopwatch = _Stopwatch(device)
-        provenance["clocks"] = {"before": devices.clocks(device)}
-    records: list[dict[str, Any]] = []
-
-    def result() -> BenchResult:
-        if stopwatch is not None:
-            provenance["clocks"]["after"] = devices.clocks(device)
-        exact = [{key: rounded(value) for key, value in one.items()} for one in records]
-        return BenchResult(exact, provenance)
-
-    try:
-        with devices.Watch(device if stopwatch is not None else None) as watch:
-            for i, (job, listed) in enumerate(jobs):
-                if progress is not None:
-                    size = size_label({"shape": job.shape, "dtype": dtype})
-                    told = "".join(f" {name}={value}" for name, value in job.parameters.items())
-                    progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
-                contenders = _contenders(family, [*listed, *beside], reference, swept)
-                for one in contenders:
-                    if one.variant in beside:
-                        one.reason = peers.reason(one.variant, one.family, parameters)
-                    elif one.variant != "auto":
-                        one.reason = _core.available(one.family, one.variant, backend)
-                        kind = find(one.family, one.variant).memory
-                        if kind and not one.reason:
-                            one.reason = f"it takes arrays of the host in {kind} memory alone"
-                    if backend == "sim":
-                        one.reason = one.reason or NO_TIMES
-                    elif time.perf_counter() >= deadline:
-                        one.reason = one.reason or too_late(timeout)
-                if stopwatch is not None:
-                    able = [one for one in contenders if not one.reason]
-                    if able:
-                        _measure(job, able, stopwatch, settings | {"deadline": deadline}, watch)
-                    rows = [_record(job, one, backend) for one in contenders]
-                    seen = watch.seen()
-                    for row in rows:
-                        row |= seen if row["median_ms"] else {}
-                    _compare(rows, device, reference)
-                else:
-                    rows = [_record(job, one, backend) for one in contenders]
-                records += rows
+    recording = Recording(backend, settings | {"timeout": timeout, "parameters": told})
+    device = recording.provenance["device"]
+    stopwatch = _Stopwatch(device) if backend == "cuda" else None
+    watched = device if stopwatch is not None else None
+    with recording, devices.Watch(watched) as watch:
+        for i, (job, listed) in enumerate(jobs):
             if progress is not None:
-                progress(len(jobs), len(jobs), "done")
-    except KeyboardInterrupt:
-        provenance["interrupted"] = True
-        raise Interrupted(result()) from None
-    return result()
+                size = size_label({"shape": job.shape, "dtype": dtype})
+                told = "".join(f" {name}={value}" for name, value in job.parameters.items())
+                progress(i, len(jobs), f"{family} {size}{told} {job.cache}")
+            contenders = _contenders(family, [*listed, *beside], reference, swept)
+            for one in contenders:
+                if one.variant in beside:
+                    one.reason = peers.reason(one.variant, one.family, parameters)
+                elif one.variant != "auto":
+                    one.reason = _core.available(one.family, one.variant, backend)
+                    kind = find(one.family, one.variant).memory
+                    if kind and not one.reason:
+                        one.reason = f"it takes arrays of the host in {kind} memory alone"
+                if backend == "sim":
+                    one.reason = one.reason or NO_TIMES
+                elif time.perf_counter() >= deadline:
+                    one.reason = one.reason or too_late(timeout)
+            if stopwatch is not None:
+                able = [one for one in contenders if not one.reason]
+                if able:
+                    _measure(job, able, stopwatch, settings | {"deadline": deadline}, watch)
+                rows = [_record(job, one, backend) for one in contenders]
+                seen = watch.seen()
+                for row in rows:
+                    row |= seen if row["median_ms"] else {}
+                _compare(rows, device, reference)
+            else:
+                rows = [_record(job, one, backend) for one in contenders]
+            recording.records += rows
+        if progress is not None:
+            progress(len(jobs), len(jobs), "done")
+    return recording.result()

@@ -16,11 +16,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from . import _core, devices, hostclock, oracle
-from .bench import MOST_SAMPLES, Interrupted, bench
+from .bench import MOST_SAMPLES, bench
 from .bench_result import NO_TIMES, BenchResult
 from .comparison import compare
 from .explain import explain
 from .plots import KINDS
+from .recording import Interrupted
 from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .suite import bench_all

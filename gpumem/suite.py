@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import _core, hostclock
-from .bench import Interrupted, Progress, bench, deadline_after
+from .bench import Progress, bench, deadline_after
 from .bench_result import BenchResult
+from .recording import Interrupted
 from .variants import families
 
 __all__ = ["bench_all"]
@@ -140,7 +141,7 @@ def bench_all(
     backend = _core.backend(backend)
     if with_peers is not None:
         settings["with_peers"] = list(with_peers)
-    todo = _parts(backend)
+    parts = _parts(backend)
     done: dict[str, BenchResult] = {}
 
     def result(**told: Any) -> BenchResult:
@@ -151,14 +152,14 @@ def bench_all(
             told["settings"] = {"timeout": timeout}
         return BenchResult(merged.records, merged.provenance | told)
 
-    for i, (family, part) in enumerate(todo.items()):
+    for i, (family, part) in enumerate(parts.items()):
 
         def step(now: int, total: int, text: str, i: int = i) -> None:
             assert progress is not None
-            progress(100 * i + 100 * now // max(total, 1), 100 * len(todo), text)
+            progress(100 * i + 100 * now // max(total, 1), 100 * len(parts), text)
 
         left = max(0.0, end - time.perf_counter())
-        usual = [one.seconds for one in list(todo.values())[i:]]
+        usual = [one.seconds for one in list(parts.values())[i:]]
         try:
             done[family] = bench(
                 family,
@@ -173,5 +174,5 @@ def bench_all(
         except KeyboardInterrupt:  # before it measured, or after
             raise Interrupted(result(interrupted=True)) from None
     if progress is not None:
-        progress(100 * len(todo), 100 * len(todo), "done")
+        progress(100 * len(parts), 100 * len(parts), "done")
     return result()

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from .. import _core, devices
+from .. import _core
 from ..bench import (
-    Interrupted,
     Progress,
     blank_record,
     deadline_after,
@@ -17,7 +16,8 @@ from ..bench import (
     interleave,
     too_late,
 )
-from ..bench_result import NO_TIMES, BenchResult, rounded, size_label
+from ..bench_result import NO_TIMES, BenchResult, size_label
+from ..recording import Recording
 from ..sizes import format_bytes, host_memory, parse_sizes
 from ._choices import choose, chosen
 from ._contender import sampler
@@ -93,12 +93,8 @@ def measure(
     lengths = parse_sizes(row.sizes if sizes is None else sizes)
     steps = [step for nbytes in lengths for step in row.steps(nbytes, names)]
     backend = _core.backend(backend)
-    provenance = devices.provenance(backend)
-    provenance["settings"] = settings | {"timeout": timeout, "parameters": choices}
-    if backend == "cuda":
-        provenance["clocks"] = {"before": devices.clocks(provenance["device"])}
+    recording = Recording(backend, settings | {"timeout": timeout, "parameters": choices})
     deadline = deadline_after(timeout)
-    records: list[Record] = []
 
     def record(step: Step, one: Contender) -> Record:
         nbytes, flops = row.work(one.variant, step.shape)
@@ -114,34 +110,24 @@ def measure(
             reason=one.reason,
         )
 
-    def result() -> BenchResult:
-        if backend == "cuda":
-            provenance["clocks"]["after"] = devices.clocks(provenance["device"])
-        exact = [{key: rounded(value) for key, value in one.items()} for one in records]
-        return BenchResult(exact, provenance)
-
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            for i, step in enumerate(steps):
-                contenders = row.contenders(step, choices, backend)
-                if progress is not None:
-                    size = size_label({"shape": step.shape, "dtype": row.dtype})
-                    progress(i, len(steps), f"{step.title} {size}")
-                if time.perf_counter() >= deadline:
-                    for one in contenders:
-                        one.reason = one.reason or too_late(timeout)
-                if _has_clock(backend):
-                    limits = settings | {"deadline": deadline}
-                    _sample(row, step, contenders, limits, backend, pool)
-                else:
-                    for one in contenders:
-                        one.reason = one.reason or NO_TIMES
-                rows = [record(step, one) for one in contenders]
-                row.compare(rows)
-                records += rows
+    with recording, ThreadPoolExecutor(1) as pool:
+        for i, step in enumerate(steps):
+            contenders = row.contenders(step, choices, backend)
+            if progress is not None:
+                size = size_label({"shape": step.shape, "dtype": row.dtype})
+                progress(i, len(steps), f"{step.title} {size}")
+            if time.perf_counter() >= deadline:
+                for one in contenders:
+                    one.reason = one.reason or too_late(timeout)
+            if _has_clock(backend):
+                limits = settings | {"deadline": deadline}
+                _sample(row, step, contenders, limits, backend, pool)
+            else:
+                for one in contenders:
+                    one.reason = one.reason or NO_TIMES
+            rows = [record(step, one) for one in contenders]
+            row.compare(rows)
+            recording.records += rows
         if progress is not None:
             progress(len(steps), len(steps), "done")
-    except KeyboardInterrupt:
-        provenance["interrupted"] = True
-        raise Interrupted(result()) from None
-    return result()
+    return recording.result()

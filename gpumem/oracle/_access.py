@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -56,42 +57,34 @@ def _gather_arguments(
 _OFFSETS = ({}, {"offset": 0, "stride": 1}, {"offset": -3, "stride": -7}, {"offset": 9**9})
 
 
-_LINES = ((0,), (1,), (2,), (33,), (1027,), (65537,))
+_row = functools.partial(
+    Family,
+    bound=None,
+    shape=lambda nbytes, itemsize: (nbytes // itemsize,),
+    reference=("copy", "memcpy"),
+    shapes=((0,), (1,), (2,), (33,), (1027,), (65537,)),
+    dtypes=MOVED,
+)
 
 
 FAMILIES = {
-    "strided_read": Family(
+    "strided_read": _row(
         arguments=lambda shape, dtype, random, **_: (random_bytes(shape, dtype, random),),
         expected=_strided_read_expected,
-        bound=None,
         work=_strided_work,
-        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
-        reference=("copy", "memcpy"),
-        shapes=_LINES,
-        dtypes=MOVED,
         parameters=_OFFSETS,
     ),
-    "strided_write": Family(
+    "strided_write": _row(
         arguments=_strided_write_arguments,
         expected=_strided_write_expected,
-        bound=None,
         work=_strided_work,
-        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
-        reference=("copy", "memcpy"),
-        shapes=_LINES,
-        dtypes=MOVED,
         parameters=_OFFSETS,
     ),
-    "gather": Family(
+    "gather": _row(
         arguments=_gather_arguments,
         expected=lambda a, index, **_: copied(copied(a)[np.asarray(index)]),
-        bound=None,
         # The index is read as well.
         work=lambda shape, itemsize, **_: (math.prod(shape) * (2 * itemsize + 8), None),
-        shape=lambda nbytes, itemsize: (nbytes // itemsize,),
-        reference=("copy", "memcpy"),
-        shapes=_LINES,
-        dtypes=MOVED,
         parameters=({},),
         claimed=lambda arguments: (arguments[0], np.arange(arguments[0].size)),
     ),

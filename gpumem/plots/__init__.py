@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,7 @@ KINDS: dict[str, Callable[..., Figure]] = {
 
 def _need_matplotlib() -> None:
     try:
-        import matplotlib  # noqa: F401
+        importlib.import_module("matplotlib")
     except ImportError:
         raise ImportError(
             "drawing needs matplotlib, which is not installed: pip install gpumem[plot]"
