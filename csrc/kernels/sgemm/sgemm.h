@@ -128,7 +128,8 @@ GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_f
 /* ---- the sum ----------------------------------------------------------------------------------
  */
 
-/* One step: each of the lines of a with each of those of b. */
+/* One step: each of the lines of a with each of those of b, to and fro: where a row of sums ends,
+ * the next begins with the same number of b, which need not be read again. */
 template <int rows, int columns>
 GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows],
                               const float (&b)[columns])
@@ -136,7 +137,8 @@ GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows
 #pragma unroll
     for (int i = 0; i < rows; i++) {
 #pragma unroll
-        for (int j = 0; j < columns; j++) {
+        for (int n = 0; n < columns; n++) {
+            const int j = i % 2 ? columns - 1 - n : n;
             sum[i][j] += a[i] * b[j];
         }
     }
