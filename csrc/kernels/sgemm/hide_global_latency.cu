@@ -56,7 +56,7 @@ GM_DEVICE void multiply_tiles(const sgemm_args &a, step_lines (*tiles_a)[STEPS],
                 tile_read(of_a[0], tiles_a[now][0], y);
                 tile_read(of_b[0], tiles_b[now][0], x);
             }
-            sgemm_multiply(sum, of_a[k % 2], of_b[k % 2]);
+            sgemm_multiply<SGEMM_TO_AND_FRO>(sum, of_a[k % 2], of_b[k % 2]);
         }
     }
     sgemm_store_squares(a, row, column, sum);

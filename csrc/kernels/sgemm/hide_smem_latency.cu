@@ -37,7 +37,7 @@ GM_KERNEL_BOUNDED(sgemm_hide_smem_latency, sgemm_args, 256, 2)
                 tile_read(of_a[(k + 1) % 2], tile_a[k + 1], y);
                 tile_read(of_b[(k + 1) % 2], tile_b[k + 1], x);
             }
-            sgemm_multiply(sum, of_a[k % 2], of_b[k % 2]);
+            sgemm_multiply<SGEMM_TO_AND_FRO>(sum, of_a[k % 2], of_b[k % 2]);
         }
     }
     sgemm_store_squares(a, row, column, sum);

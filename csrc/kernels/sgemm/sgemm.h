@@ -128,9 +128,16 @@ GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_f
 /* ---- the sum ----------------------------------------------------------------------------------
  */
 
-/* One step: each of the lines of a with each of those of b, to and fro: where a row of sums ends,
- * the next begins with the same number of b, which need not be read again. */
-template <int rows, int columns>
+/*
+ * In which order the sums of a row follow one another. To and fro, a row begins where the last one
+ * ended, with the same number of b, which need not be read from its register bank again. On an H200
+ * that is worth 2 to 9 % where a step's numbers are columns of shared memory, and costs 1 to 4 %
+ * where four steps are loaded at once.
+ */
+enum sgemm_walk { SGEMM_FORWARD, SGEMM_TO_AND_FRO };
+
+/* One step: each of the lines of a with each of those of b. */
+template <sgemm_walk walk, int rows, int columns>
 GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows],
                               const float (&b)[columns])
 {
@@ -138,7 +145,7 @@ GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows
     for (int i = 0; i < rows; i++) {
 #pragma unroll
         for (int n = 0; n < columns; n++) {
-            const int j = i % 2 ? columns - 1 - n : n;
+            const int j = walk == SGEMM_TO_AND_FRO && i % 2 ? columns - 1 - n : n;
             sum[i][j] += a[i] * b[j];
         }
     }

@@ -66,7 +66,7 @@ GM_KERNEL_BOUNDED(sgemm_smem, sgemm_args, 256, 1)
 #pragma unroll
             for (int step = 0; step < 4; step++) {
                 tile_read(of_b, tile_b[k + step], x);
-                sgemm_multiply(sum, of_a[step], of_b);
+                sgemm_multiply<SGEMM_FORWARD>(sum, of_a[step], of_b);
             }
         }
     }

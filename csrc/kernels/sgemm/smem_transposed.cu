@@ -34,7 +34,7 @@ GM_KERNEL_BOUNDED(sgemm_smem_transposed, sgemm_args, 256, 2)
         for (int k = 0; k < STEPS; k++) {
             tile_read(of_a, tile_a[k], y);
             tile_read(of_b, tile_b[k], x);
-            sgemm_multiply(sum, of_a, of_b);
+            sgemm_multiply<SGEMM_TO_AND_FRO>(sum, of_a, of_b);
         }
     }
     sgemm_store_squares(a, row, column, sum);

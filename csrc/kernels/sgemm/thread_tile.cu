@@ -33,7 +33,7 @@ GM_KERNEL_BOUNDED(sgemm_thread_tile, sgemm_args, 256, 1)
         sgemm_load_square(of_b, 4, a.b, column + TILE / 2, k, a.depth);
 #pragma unroll
         for (int step = 0; step < 4; step++) {
-            sgemm_multiply(sum, of_a[step], of_b[step]);
+            sgemm_multiply<SGEMM_FORWARD>(sum, of_a[step], of_b[step]);
         }
     }
     sgemm_store_squares(a, first_row, first_column, sum);

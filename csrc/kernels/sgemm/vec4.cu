@@ -28,7 +28,7 @@ GM_KERNEL(sgemm_vec4, sgemm_args)
         sgemm_load_square(of_b, 0, a.b, column, k, a.depth);
 #pragma unroll
         for (int step = 0; step < 4; step++) {
-            sgemm_multiply(sum, of_a[step], of_b[step]);
+            sgemm_multiply<SGEMM_FORWARD>(sum, of_a[step], of_b[step]);
         }
     }
 #pragma unroll
