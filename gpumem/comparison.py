@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import hostclock, oracle, peers
@@ -13,6 +14,10 @@ from .variants import find
 
 __all__ = ["Comparison", "Row", "compare"]
 
+_LAUNCH_MS = 2e-4  # by so much the cost of a launch differs from run to run
+# How many rows of others it takes to tell what the host's own doings change, and which of them.
+_CONTROLS = 5
+_QUIETER = 0.95
 _MATCHED = ("family", "variant", "backend", "shape", "dtype", "cache", "parameters")
 _MACHINE = {  # what a machine is told by, and how to ask a provenance for it
     "device": lambda told: (told.get("device") or {}).get("name"),
@@ -96,16 +101,25 @@ class Comparison:
         Where the figures come from.
     threshold : float
         The least change, as a share, that counts.
+    host_limits : dict of str to float
+        The least change that counts of what the host's clock measured, where that is more.
     """
 
     def __init__(
-        self, rows: list[Row], warnings: list[str], before: str, after: str, threshold: float
+        self,
+        rows: list[Row],
+        warnings: list[str],
+        before: str,
+        after: str,
+        threshold: float,
+        host_limits: dict[str, float],
     ) -> None:
         self.rows = rows
         self.warnings = warnings
         self.before = before
         self.after = after
         self.threshold = threshold
+        self.host_limits = host_limits
 
     @property
     def regressions(self) -> list[Row]:
@@ -125,6 +139,7 @@ class Comparison:
             "before": self.before,
             "after": self.after,
             "threshold": self.threshold,
+            "host_limits": self.host_limits,
             "warnings": self.warnings,
             "counts": self.counts(),
             "regressions": len(self.regressions),
@@ -144,6 +159,10 @@ class Comparison:
     def __str__(self) -> str:
         lines = [f"before: {self.before}", f"after:  {self.after}"]
         lines += [f"warning: {warning}" for warning in self.warnings]
+        lines += [
+            f"host clock: {what}: up to {limit:.1%} is noise, as the times of others tell"
+            for what, limit in self.host_limits.items()
+        ]
         counts = {verdict: number for verdict, number in self.counts().items() if number}
         told = ", ".join(f"{number} {verdict}" for verdict, number in counts.items())
         lines += ["", f"{len(self.rows)} compared: {told or 'nothing in common'}"]
@@ -244,8 +263,37 @@ def is_ours(family: str, variant: str, parameters: dict[str, Any] | None = None)
     return not (alien or "cuBLAS" in row.requires)
 
 
+def _strain(record: dict[str, Any]) -> str | None:
+    """What kind of noise the time of a record has, of those by the host's clock."""
+    if record["family"] not in hostclock.FAMILIES:
+        return None
+    return f"{record['family']} of {hostclock.strain(record['family'], record['parameters'])}"
+
+
+def _host_limits(
+    pairs: Iterable[tuple[dict[str, Any] | None, dict[str, Any] | None]], threshold: float
+) -> dict[str, float]:
+    """What the host's own doings change, as a share: all but the noisiest of what others do."""
+    changes: dict[str, list[float]] = {}
+    for before, after in pairs:
+        if before and after and before["median_ms"] and after["median_ms"]:
+            strain = _strain(before)
+            if strain and not is_ours(before["family"], before["variant"], before["parameters"]):
+                change = abs(math.log(after["median_ms"] / before["median_ms"]))
+                changes.setdefault(strain, []).append(change)
+    found = {
+        strain: math.expm1(sorted(values)[math.ceil(_QUIETER * len(values)) - 1])
+        for strain, values in changes.items()
+        if len(values) >= _CONTROLS
+    }
+    return {strain: limit for strain, limit in found.items() if limit > threshold}
+
+
 def _row(
-    before: dict[str, Any] | None, after: dict[str, Any] | None, threshold: float
+    before: dict[str, Any] | None,
+    after: dict[str, Any] | None,
+    threshold: float,
+    host_limits: dict[str, float],
 ) -> Row | None:
     """One row; None where neither has a time."""
     one = before or after
@@ -255,9 +303,12 @@ def _row(
         return None
     noise = [spread(record) if record else None for record in (before, after)]
     ratio = limit = against = reason = None
+    ours = is_ours(one["family"], one["variant"], one["parameters"])
     if all(times):
         ratio = times[1] / times[0]
-        limit = max(threshold, math.hypot(*(value or 0 for value in noise)))
+        limit = max(threshold, math.hypot(*(value or 0 for value in noise)), _LAUNCH_MS / times[0])
+        if ours:
+            limit = max(limit, host_limits.get(_strain(one) or "", 0))
         shares = [record["fraction_of_reference"] for record in (before, after)]
         if all(shares) and not _is_reference(one["family"], one["variant"]):
             against = shares[0] / shares[1]
@@ -288,7 +339,7 @@ def _row(
         limit,
         against,
         verdict,
-        is_ours(one["family"], one["variant"], one["parameters"]),
+        ours,
         reason,
     )
 
@@ -338,7 +389,8 @@ def compare(
     -----
     A row is faster or slower if the medians differ by more than `threshold` and by more than the
     noise of both, the root of the sum of the squares of their distances from the 20th to the 80th
-    percentile; what is less is the same.
+    percentile; what is less is the same. So is a fifth of a microsecond, by which a launch costs
+    more in one run than in the next.
 
     Clocks drift, with the temperature or from one machine to the next, by more than most changes of
     a kernel are worth. The reference that a benchmark measures in turn with the others, the
@@ -350,6 +402,12 @@ def compare(
     The reference itself is judged by its time alone. That of other libraries is no regression of
     gpumem, but where the reference is one of gpumem's own kernels, as in ``prefetch_sum``, it is
     one, and the others can be told to have drifted with it.
+
+    What the host's clock measures, transfers and round trips, changes from run to run by more than
+    within one: with the pages that memory is made of, the cores that threads run on, and what else
+    the host does. How much, the copies of the driver and the round trips of other libraries tell,
+    which are measured beside. Where five or more of them use the same kind of memory, a time of
+    gpumem's changed if it did so by more than 19 of 20 of those did.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         raise ValueError(f"threshold must be a share such as 0.03, not {threshold!r}")
@@ -360,11 +418,14 @@ def compare(
         for result in (before, after)
     )
     old, new = _index(one), _index(other)
-    rows = [
-        row
-        for key in dict.fromkeys([*old, *new])
-        if (row := _row(old.get(key), new.get(key), threshold)) is not None
-    ]
+    pairs = [(old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])]
+    limits = _host_limits(pairs, threshold)
+    rows = [row for pair in pairs if (row := _row(*pair, threshold, limits)) is not None]
     return Comparison(
-        rows, _warnings(one, other), origin(one.provenance), origin(other.provenance), threshold
+        rows,
+        _warnings(one, other),
+        origin(one.provenance),
+        origin(other.provenance),
+        threshold,
+        limits,
     )

@@ -6,8 +6,8 @@ It is the host's clock that counts, around enough calls for two milliseconds. Th
 
 from ._known import KNOWN
 from ._measure import measure
-from ._records import is_ours, label, tables
+from ._records import is_ours, label, strain, tables
 
-__all__ = ["FAMILIES", "is_ours", "label", "measure", "tables"]
+__all__ = ["FAMILIES", "is_ours", "label", "measure", "strain", "tables"]
 
 FAMILIES = tuple(KNOWN)

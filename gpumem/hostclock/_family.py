@@ -51,5 +51,7 @@ class Family(NamedTuple):
     compare: Callable[[list[Record]], None]
     # Whether it is gpumem's code that these parameters stand for.
     is_ours: Callable[[dict[str, Any]], bool]
+    # What the host has to do for these parameters, in a word: times of one are noisy alike.
+    strain: Callable[[dict[str, Any]], str]
     # The lines of the table of a variant.
     table: Callable[[str, list[Record]], Iterator[str]]

@@ -16,6 +16,11 @@ def is_ours(family: str, parameters: dict[str, Any]) -> bool:
     return KNOWN[family].is_ours(parameters)
 
 
+def strain(family: str, parameters: dict[str, Any]) -> str:
+    """Return what the host has to do, in a word: times of one are noisy alike."""
+    return KNOWN[family].strain(parameters)
+
+
 def label(record: Record) -> str:
     """Return who a reason is about."""
     values = record["parameters"]

@@ -118,5 +118,6 @@ FAMILY = Family(
     work=_work,
     compare=_compare,
     is_ours=lambda parameters: parameters.get("by") in OURS,
+    strain=lambda parameters: f"{parameters.get('kind')} memory",
     table=_table,
 )

@@ -20,6 +20,15 @@ from ._peer import WAYS, to_peer
 KINDS = ("pageable", "pageable_driver", "pinned", "write_combined", "mapped", "managed")
 
 _MOST_MANAGED = 2**26  # bytes
+# Threads copy pageable memory, pages of managed memory move; of the rest, the bus alone does.
+_STRAIN = {
+    "pageable": "pageable memory",
+    "pageable_driver": "pageable memory",
+    "pinned": "pinned memory",
+    "write_combined": "pinned memory",
+    "mapped": "pinned memory",
+    "managed": "managed memory",
+}
 _DIRECTIONS: dict[str, Callable[[Arrays, str, int], Checked]] = {
     "to_device": functools.partial(one_way, to_device=True),
     "to_host": functools.partial(one_way, to_device=False),
@@ -140,5 +149,6 @@ FAMILY = Family(
     work=_work,
     compare=_compare,
     is_ours=lambda parameters: parameters.get("kind") in ("pageable", "mapped", "kernel"),
+    strain=lambda parameters: _STRAIN.get(str(parameters.get("kind")), "no host memory"),
     table=_table,
 )

@@ -351,6 +351,56 @@ def test_transfers_and_round_trips_are_compared():
     assert "roundtrip-copy *" in str(found) and "None" not in str(found)
 
 
+def host_times(ours, others, kind="pageable", number=6):
+    """Transfers over memory of a kind: gpumem's, and those of the driver at so many sizes."""
+    made = [record("to_host", ours, "transfer", kind=kind, pieces=1)]
+    for i in range(number):
+        one = record("to_host", others[i % len(others)], "transfer", kind="pageable_driver")
+        made.append(one | {"shape": [2**i]})
+    return result(*(one | {"cache": None} for one in made))
+
+
+def test_the_host_is_as_noisy_as_the_times_of_others_say():
+    before = host_times(1.0, [1.0])
+    for ours, verdict in ((1.25, "same"), (1.35, "slower"), (0.8, "same"), (0.7, "faster")):
+        after = host_times(ours, [1.3, 1.0, 0.9])
+        found = gm.compare(before, after)
+        assert found.rows[0].verdict == verdict
+        assert found.host_limits == {"transfer of pageable memory": pytest.approx(0.3)}
+    assert found.to_dict()["host_limits"] == found.host_limits
+    assert "transfer of pageable memory: up to 30.0% is noise" in str(found)
+    # The others are judged by their own noise.
+    assert found.rows[1].verdict == "slower" and found.rows[2].verdict == "same"
+
+
+def test_one_in_twenty_of_the_others_may_do_as_it_likes():
+    before, calm = host_times(1.0, [1.0], number=20), [1.0] * 19
+    assert not gm.compare(before, host_times(1.0, [*calm, 2.0], number=20)).host_limits
+    (limit,) = gm.compare(
+        before, host_times(1.0, [*calm[1:], 1.5, 2.0], number=20)
+    ).host_limits.values()
+    assert limit == pytest.approx(0.5)
+
+
+def test_few_others_or_other_memory_say_nothing():
+    for kind, number in (("pageable", 4), ("mapped", 6)):
+        before = host_times(1.0, [1.0], kind, number)
+        found = gm.compare(before, host_times(1.2, [1.3], kind, number))
+        assert found.rows[0].verdict == "slower" and len(found.regressions) == 1
+    # Nor do they of kernels, which the device's clock measures.
+    kernels = [host_times(1.0, [ms]).records for ms in (1.0, 1.3)]
+    before, after = (
+        result(record("vec4", ms), *others) for ms, others in zip((1.0, 1.2), kernels, strict=True)
+    )
+    assert gm.compare(before, after).rows[0].verdict == "slower"
+
+
+def test_a_launch_does_not_always_cost_the_same():
+    before = result(record("vec4", 0.002, noise=0.01))
+    for ms, verdict in ((0.00218, "same"), (0.00225, "slower"), (0.00178, "faster")):
+        assert verdicts(before, result(record("vec4", ms, noise=0.01))) == {"vec4": verdict}
+
+
 def test_what_was_measured_twice_counts_once():
     """The middle one, and the noise of all."""
     before = result(*(record("memcpy", ms) for ms in (1.0, 1.3, 1.1)))
