@@ -265,12 +265,12 @@ GM_DEVICE void transpose_turn_tile(const transpose_args &a, uint4 *tile)
 {
     typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
     const int64_t size = sizeof(unit);
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    const transpose_place at = transpose_place_of(a);
     if (at.x >= a.tiles_x) {
         return;
     }
-    const transpose_window window =
-        transpose_window_at<unit>(a, at.y * turn::ROWS, at.x * turn::COLS, turn::ROWS, turn::COLS);
+    const transpose_window window = transpose_window_at<unit>(
+        a, (int64_t)at.y * turn::ROWS, (int64_t)at.x * turn::COLS, turn::ROWS, turn::COLS);
 
     gm_wait_for_previous();
     if (transpose_whole(a.in, a.pitch, a.cols * size)) {
@@ -291,12 +291,12 @@ template <typename unit, int HIGH, int WIDE, int THREADS>
 GM_DEVICE void transpose_turn_whole_tile(const transpose_args &a, uint4 *tile)
 {
     typedef transpose_turn<unit, HIGH, WIDE, THREADS> turn;
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    const transpose_place at = transpose_place_of(a);
     if (at.x >= a.tiles_x) {
         return;
     }
-    const transpose_window window =
-        transpose_window_at<unit>(a, at.y * turn::ROWS, at.x * turn::COLS, turn::ROWS, turn::COLS);
+    const transpose_window window = transpose_window_at<unit>(
+        a, (int64_t)at.y * turn::ROWS, (int64_t)at.x * turn::COLS, turn::ROWS, turn::COLS);
 
     gm_wait_for_previous();
     transpose_load_pieces<unit, HIGH, WIDE, THREADS>(window, tile);

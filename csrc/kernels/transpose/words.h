@@ -268,12 +268,12 @@ template <typename unit, int HIGH, int WIDE, int THREADS>
 GM_DEVICE void transpose_words_tile(const transpose_args &a, uint4 *tile)
 {
     typedef transpose_words<unit, HIGH, WIDE, THREADS> words;
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    const transpose_place at = transpose_place_of(a);
     if (at.x >= a.tiles_x) {
         return;
     }
-    const int64_t row = at.y * words::STEP - words::HALO;
-    const int64_t col = at.x * words::COLS;
+    const int64_t row = (int64_t)at.y * words::STEP - words::HALO;
+    const int64_t col = (int64_t)at.x * words::COLS;
     const transpose_window window =
         transpose_window_at<unit>(a, row, col, words::ROWS, words::COLS);
     transpose_edge edge;
