@@ -42,7 +42,8 @@ template <int WORDS> GM_DEVICE unsigned transpose_squares_column(unsigned c)
 template <int CARE>
 GM_DEVICE uint32_t transpose_aligned_word(const char *address, const transpose_edge &edge)
 {
-    return CARE == TRANSPOSE_CORNER ? transpose_word(address, edge) : *(const uint32_t *)address;
+    return CARE == TRANSPOSE_CORNER ? transpose_word(address, edge)
+                                    : gm_load_kept((const uint32_t *)address);
 }
 
 template <int TALL, int WARPS, int BATCH, int CARE>

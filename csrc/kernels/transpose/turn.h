@@ -165,7 +165,7 @@ GM_DEVICE void transpose_load_pieces(const transpose_window &window, uint4 *tile
         for (unsigned i = 0; i < turn::N; i++) {
             uint4 piece = make_uint4(0, 0, 0, 0);
             if (first + k * step + i < window.rows && col < window.cols) {
-                piece = *(const uint4 *)from;
+                piece = gm_load_kept((const uint4 *)from);
             }
             from += window.in_pitch;
             words[k][i][0] = piece.x, words[k][i][1] = piece.y;
@@ -204,7 +204,7 @@ GM_DEVICE void transpose_load_units(const transpose_window &window, uint4 *tile)
         for (unsigned i = 0; i < turn::N; i++) {
             held[k][i] = 0;
             if (first + k * step + i < window.rows && col < window.cols) {
-                held[k][i] = *(const unit *)from;
+                held[k][i] = gm_load_kept((const unit *)from);
             }
             from += window.in_pitch;
         }

@@ -75,7 +75,7 @@ GM_DEVICE uint2 transpose_words_at(const char *address, const transpose_edge &ed
     if (CARE == TRANSPOSE_CORNER) {
         return make_uint2(transpose_word(address, edge), transpose_word(address + 4, edge));
     }
-    return *(const uint2 *)address;
+    return gm_load_kept((const uint2 *)address);
 }
 
 /* N rows of one word: pieces of N elements, one for each column of the word. */
@@ -179,7 +179,7 @@ GM_DEVICE void transpose_load_words(const transpose_window &window, const transp
                     (first + i >= edge.first && first + i < window.rows && col < window.cols);
                 held[k][i] = 0;
                 if (here) {
-                    held[k][i] = *(const uint32_t *)from;
+                    held[k][i] = gm_load_kept((const uint32_t *)from);
                 }
                 from += window.in_pitch;
             }
