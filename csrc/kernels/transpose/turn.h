@@ -5,6 +5,10 @@
  * N x N, turns it in registers, and has N pieces of 16 bytes of the output's rows. So every
  * access, global or shared, is one of 128 bits. A side whose rows do not all begin and end at
  * multiples of 16 bytes is accessed element by element; the tile in shared memory is the same.
+ *
+ * What is read is the last that the L2 gives up, here and in words.h and squares.h: measured on an
+ * H200, 1 to 2 % for every shape, though most of it is read once. A kernel that comes after and
+ * lives in the L2 has its lines there after one pass more.
  */
 #ifndef GPUMEM_TRANSPOSE_TURN_H
 #define GPUMEM_TRANSPOSE_TURN_H
