@@ -11,6 +11,7 @@ from gpumem import oracle
 TRANSPOSE = gm.variants("transpose")
 KERNELS = [v for v in TRANSPOSE if v.source.endswith(".cu")]
 FREE_BLOCK = [v for v in TRANSPOSE if v.name.startswith(("copy", "naive", "unroll", "diagonal"))]
+TILED = [v for v in KERNELS if v not in FREE_BLOCK and v.name != "narrow"]
 SIDES = [0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257]
 LONG = [
     (1, 5003),
@@ -271,6 +272,31 @@ def test_more_tiles_down_than_a_grid_has_in_y(variant, backend, rng):
             if oracle.takes(variant, each, dtype):
                 a = random_bytes(rng, each, dtype)
                 run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend)
+
+
+@pytest.mark.parametrize("variant", TILED, ids=str)
+def test_columns_of_tiles_that_are_cut_into_bands(variant, backend, rng):
+    """More than 128 tiles down, and the last band and column are not whole."""
+    here(variant, backend)
+    for itemsize in variant.itemsizes[-1:]:
+        odd = 0 if variant.alignment else 1
+        shape = (16 * 3001 + odd, (304 if itemsize < 4 else 80) + odd)
+        a = random_bytes(rng, shape, DTYPES[itemsize])
+        run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend)
+
+
+@pytest.mark.parametrize("pitch", [2**16, 2**17, 2**18, 2**19, 2**20, 3 * 2**17])
+@pytest.mark.parametrize("variant", TILED, ids=str)
+def test_rows_a_power_of_two_apart(variant, pitch, backend, rng):
+    """Where they load memory channels unevenly, blocks take turns in parts of the width; there may
+    be fewer columns of tiles than parts, or not as many in each."""
+    here(variant, backend)
+    for itemsize in variant.itemsizes[-1:]:
+        a = np.zeros((48, pitch // itemsize), DTYPES[itemsize])
+        a[:, :1104] = random_bytes(rng, (48, 1104), a.dtype)
+        there = gm.to_device(a, backend=backend)
+        for cols in (48, 272, 1104):
+            run_and_check(rng, variant, a[:, :cols], there[:, :cols], backend)
 
 
 @pytest.mark.gpu

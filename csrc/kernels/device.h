@@ -108,6 +108,36 @@ GM_DEVICE void gm_copy_async(void *shared, const void *global, int there,
 }
 #endif
 
+/* A load of 4, 8 or 16 bytes whose lines are the last that the L2 gives up. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+template <typename type> GM_DEVICE type gm_load_kept(const type *from)
+{
+    const uint64_t at = __cvta_generic_to_global(from);
+    uint64_t keep;
+    uint32_t words[sizeof(type) / 4];
+    type found;
+
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(keep));
+    if constexpr (sizeof(type) == 16) {
+        asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                     : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                     : "l"(at), "l"(keep));
+    } else if constexpr (sizeof(type) == 8) {
+        asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;"
+                     : "=r"(words[0]), "=r"(words[1])
+                     : "l"(at), "l"(keep));
+    } else {
+        asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;"
+                     : "=r"(words[0])
+                     : "l"(at), "l"(keep));
+    }
+    memcpy(&found, words, sizeof found);
+    return found;
+}
+#else
+#define gm_load_kept(from) (*(from))
+#endif
+
 /* Ask the L2 for the sector of an address. */
 #ifdef __CUDACC__
 GM_DEVICE void gm_prefetch_l2(const void *global)

@@ -126,8 +126,8 @@ template <typename unit, typename flat> GM_DEVICE void narrow(const transpose_ar
 {
     const bool few_columns = a.cols <= a.rows;
     const unsigned few = (unsigned)(few_columns ? a.cols : a.rows);
-    const int64_t first = blockIdx.x * a.band;
-    const unsigned here = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.band);
+    const int64_t first = blockIdx.x * a.run;
+    const unsigned here = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.run);
     const int64_t run = first * (int64_t)sizeof(unit);
     const int64_t out_pitch = a.rows * (int64_t)sizeof(unit);
     const unsigned bytes = here * few * (unsigned)sizeof(unit);
@@ -138,7 +138,7 @@ template <typename unit, typename flat> GM_DEVICE void narrow(const transpose_ar
     gm_wait_for_previous();
     if (!few_columns) {
         move_runs<unit, true>(piece, spare, (char *)a.in + run, a.pitch, few, here,
-                              (unsigned)a.band);
+                              (unsigned)a.run);
         __syncthreads();
         store_flat<flat>(piece, spare, a.out + run * few, whole);
         for (unsigned at = whole + threadIdx.x; at < bytes; at += THREADS) {
@@ -150,7 +150,7 @@ template <typename unit, typename flat> GM_DEVICE void narrow(const transpose_ar
             *kept(piece, at, spare) = a.in[run * few + at];
         }
         __syncthreads();
-        move_runs<unit, false>(piece, spare, a.out + run, out_pitch, few, here, (unsigned)a.band);
+        move_runs<unit, false>(piece, spare, a.out + run, out_pitch, few, here, (unsigned)a.run);
     } else {
         gather_runs<unit>(a.in + first * a.pitch, a.pitch, a.out + run, out_pitch, few, here);
     }

@@ -42,7 +42,8 @@ template <int WORDS> GM_DEVICE unsigned transpose_squares_column(unsigned c)
 template <int CARE>
 GM_DEVICE uint32_t transpose_aligned_word(const char *address, const transpose_edge &edge)
 {
-    return CARE == TRANSPOSE_CORNER ? transpose_word(address, edge) : *(const uint32_t *)address;
+    return CARE == TRANSPOSE_CORNER ? transpose_word(address, edge)
+                                    : gm_load_kept((const uint32_t *)address);
 }
 
 template <int TALL, int WARPS, int BATCH, int CARE>
@@ -175,12 +176,12 @@ template <int TALL, int WARPS, int BATCH>
 GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
 {
     typedef transpose_squares<TALL, WARPS, BATCH> squares;
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    const transpose_place at = transpose_place_of(a);
     if (at.x >= a.tiles_x) {
         return;
     }
-    const int64_t row = at.y * squares::STEP - squares::HALO;
-    const int64_t col = at.x * squares::COLS;
+    const int64_t row = (int64_t)at.y * squares::STEP - squares::HALO;
+    const int64_t col = (int64_t)at.x * squares::COLS;
     const transpose_window window =
         transpose_window_at<uint8_t>(a, row, col, squares::ROWS, squares::COLS);
     transpose_edge edge;

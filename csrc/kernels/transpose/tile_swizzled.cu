@@ -16,11 +16,11 @@ enum {
 GM_KERNEL(transpose_tile_swizzled, transpose_args)
 {
     __shared__ uint32_t tile[TILE][TILE];
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    const transpose_place at = transpose_place_of(a);
 
     /* Reading: neighbours in x are neighbours in a row of the input. */
-    int64_t row = at.y * TILE + threadIdx.y;
-    int64_t col = at.x * TILE + threadIdx.x;
+    int64_t row = (int64_t)at.y * TILE + threadIdx.y;
+    int64_t col = (int64_t)at.x * TILE + threadIdx.x;
 #pragma unroll
     for (int i = 0; i < TILE; i += ROWS) {
         if (row + i < a.rows && col < a.cols) {
@@ -31,8 +31,8 @@ GM_KERNEL(transpose_tile_swizzled, transpose_args)
     __syncthreads(); /* outside every branch: all threads of the block arrive */
 
     /* Writing: neighbours in x are neighbours in a row of the output. */
-    row = at.y * TILE + threadIdx.x;
-    col = at.x * TILE + threadIdx.y;
+    row = (int64_t)at.y * TILE + threadIdx.x;
+    col = (int64_t)at.x * TILE + threadIdx.y;
 #pragma unroll
     for (int i = 0; i < TILE; i += ROWS) {
         if (row < a.rows && col + i < a.cols) {

@@ -32,7 +32,7 @@ GM_KERNEL(transpose_tma, transpose_tma_args)
 {
     GM_DYNAMIC_SHARED(uint4, tile);
     __shared__ gm_mbarrier full;
-    const transpose_place at = transpose_place_of(a.walk, blockIdx.x);
+    const transpose_place at = transpose_place_of(a.walk);
     if (at.x >= a.walk.tiles_x) {
         return;
     }

@@ -27,6 +27,7 @@ enum {
 enum { BLOCK_X, BLOCK_Y };
 enum {
     MAX_GRID_Y = 65535,
+    MAX_GRID_Z = 65535,
     NARROW_MOST = 64, /* columns or rows: what variant narrow takes */
 };
 
@@ -164,15 +165,19 @@ static void find_tile(const gm_variant *variant, const gm_plan *plan, int64_t *c
 }
 
 /*
- * In how many parts of the width blocks take turns. Rows that are a large power of two apart load
- * memory channels unevenly; parts that are 64 KiB apart even it out. Measured on an H200: 2 to 4 %
- * for pitches from 128 to 512 KiB, a loss for others.
+ * In how many parts of the width blocks take turns, as a power of two. Rows that are a large power
+ * of two apart load memory channels unevenly; parts that are 64 KiB apart even it out. Measured on
+ * an H200: 2 to 4 % for pitches from 128 to 512 KiB, a loss for others.
  */
-static int count_streams(const transpose_args *args)
+static unsigned find_stream_bits(const transpose_args *args)
 {
     int64_t low = args->pitch & -args->pitch;
-    return low >= 128 * 1024 && low <= 512 * 1024 ? (int)smaller(low / (64 * 1024), args->tiles_x)
-                                                  : 1;
+    for (unsigned bits = 1; bits <= 3; bits++) {
+        if (low == (int64_t)65536 << bits && args->tiles_x >= (int64_t)1 << bits) {
+            return bits;
+        }
+    }
+    return 0;
 }
 
 /* How many tiles a column of them is high before the next begins: neighbouring columns share
@@ -181,43 +186,68 @@ static int64_t find_band(const gm_variant *variant, const gm_call *call, const t
 {
     enum { BAND = 128 };
     double column = (double)args->rows * variant->tile.x * args->itemsize;
-    return args->tiles_x > 1 && column > 2.0 * (double)call->device->l2_bytes ? BAND : 0;
+    if (args->tiles_x == 1 || column <= 2.0 * (double)call->device->l2_bytes) {
+        return args->tiles_y;
+    }
+    int64_t bands = smaller(divide_up(args->tiles_y, BAND), MAX_GRID_Z);
+    return divide_up(args->tiles_y, bands); /* about as high as one another */
+}
+
+/* For transpose_place_of: a column of tiles after the other. */
+static gm_status plan_walk(const gm_variant *variant, const gm_call *call, gm_plan *plan,
+                           transpose_args *args)
+{
+    bool plain = variant->grid == GRID_TILES;
+    args->stream_bits = plain ? 0 : find_stream_bits(args);
+    int64_t parts = (int64_t)1 << args->stream_bits;
+    int64_t columns = divide_up(args->tiles_x, parts);
+    int64_t band = args->tiles_y, deep = 1;
+    args->stream_width = (uint32_t)columns;
+    if (columns > MAX_GRID_Y) {
+        deep = divide_up(columns, MAX_GRID_Y);
+        columns = MAX_GRID_Y;
+        args->z_width = MAX_GRID_Y;
+    } else if (!plain) {
+        band = find_band(variant, call, args);
+        deep = divide_up(args->tiles_y, band);
+        args->z_height = (uint32_t)band;
+    }
+    if (band * parts > call->device->max_grid_x || deep > MAX_GRID_Z) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "a has %lld by %lld tiles of variant %s, more than a grid has blocks",
+                       (long long)args->tiles_x, (long long)args->tiles_y, variant->name);
+    }
+    plan->grid.x = (unsigned)(band * parts);
+    plan->grid.y = (unsigned)columns;
+    plan->grid.z = (unsigned)deep;
+    return GM_OK;
 }
 
 static gm_status plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan,
                             transpose_args *args)
 {
-    int64_t cols, rows, blocks;
+    int64_t cols, rows;
     find_tile(variant, plan, &cols, &rows);
     args->tiles_x = divide_up(args->cols, cols);
     args->tiles_y = divide_up(args->rows, rows);
-    if (variant->grid == GRID_SHIFTED) {
-        args->tiles_y = divide_up(args->rows + GM_SECTOR / args->itemsize - 1, rows);
-    }
-    if (variant->grid == GRID_ROWS || variant->grid == GRID_COLUMNS) {
-        bool along_rows = variant->grid == GRID_ROWS;
-        int64_t x = along_rows ? args->tiles_x : args->tiles_y;
-        int64_t y = along_rows ? args->tiles_y : args->tiles_x;
-        plan->grid.x = (unsigned)smaller(x, call->device->max_grid_x);
-        plan->grid.y = (unsigned)smaller(y, MAX_GRID_Y);
+    switch (variant->grid) {
+    case GRID_ROWS:
+        plan->grid.x = (unsigned)smaller(args->tiles_x, call->device->max_grid_x);
+        plan->grid.y = (unsigned)smaller(args->tiles_y, MAX_GRID_Y);
         return GM_OK;
+    case GRID_COLUMNS:
+        plan->grid.x = (unsigned)smaller(args->tiles_y, call->device->max_grid_x);
+        plan->grid.y = (unsigned)smaller(args->tiles_x, MAX_GRID_Y);
+        return GM_OK;
+    case GRID_DIAGONAL_ROWS:
+    case GRID_DIAGONAL_COLUMNS: /* they loop */
+        plan->grid.x = (unsigned)smaller(args->tiles_x * args->tiles_y, call->device->max_grid_x);
+        return GM_OK;
+    case GRID_SHIFTED:
+        args->tiles_y = divide_up(args->rows + GM_SECTOR / args->itemsize - 1, rows);
+        return plan_walk(variant, call, plan, args);
+    default: return plan_walk(variant, call, plan, args);
     }
-    if (variant->grid != GRID_TILES && variant->grid < GRID_NARROW) {
-        bool diagonal =
-            variant->grid == GRID_DIAGONAL_ROWS || variant->grid == GRID_DIAGONAL_COLUMNS;
-        args->streams = diagonal ? 1 : count_streams(args);
-        args->band = diagonal ? 0 : find_band(variant, call, args);
-    }
-    blocks = divide_up(args->tiles_x, args->streams) * args->streams * args->tiles_y;
-    if (variant->grid < GRID_TILES) {
-        blocks = smaller(blocks, call->device->max_grid_x); /* it loops */
-    }
-    if (blocks > call->device->max_grid_x) {
-        return gm_fail(GM_ERROR_VALUE, "a has %lld tiles of variant %s, a grid has %lld blocks",
-                       (long long)blocks, variant->name, (long long)call->device->max_grid_x);
-    }
-    plan->grid.x = (unsigned)blocks;
-    return GM_OK;
 }
 
 static gm_status plan_narrow(const gm_call *call, gm_plan *plan, transpose_args *args)
@@ -230,11 +260,11 @@ static gm_status plan_narrow(const gm_call *call, gm_plan *plan, transpose_args 
                        "a has shape (%lld, %lld), variant narrow needs at most %d rows or columns",
                        (long long)args->rows, (long long)args->cols, NARROW_MOST);
     }
-    args->band = 1;
-    while (2 * args->band * few * args->itemsize <= PIECE) {
-        args->band *= 2;
+    args->run = 1;
+    while (2 * args->run * few * args->itemsize <= PIECE) {
+        args->run *= 2;
     }
-    int64_t blocks = divide_up(many, args->band);
+    int64_t blocks = divide_up(many, args->run);
     if (blocks > call->device->max_grid_x) {
         return gm_fail(GM_ERROR_VALUE, "a has too many rows for variant narrow");
     }
@@ -309,7 +339,6 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
         .cols = in->shape[1],
         .pitch = in->shape[0] > 1 ? in->strides[0] : in->shape[1] * in->itemsize,
         .itemsize = (int)in->itemsize,
-        .streams = 1,
     };
     if (in->bytes == 0) {
         return GM_OK; /* no blocks */

@@ -18,9 +18,10 @@ typedef struct transpose_args {
     int64_t rows, cols; /* of the input */
     int64_t pitch;      /* bytes from a row of the input to the next */
     int64_t tiles_x, tiles_y;
-    int64_t band; /* tiles, see transpose_place_of; narrow: rows, or columns, of a block */
+    int64_t run;                        /* narrow: rows, or columns, of a block */
+    uint32_t stream_bits, stream_width; /* see transpose_place_of */
+    uint32_t z_width, z_height;
     int itemsize;
-    int streams; /* see transpose_place_of */
 } transpose_args;
 
 /* For the tensor copy engine: boxes of 32 words by a tile's height, of the input and of the
@@ -56,39 +57,34 @@ template <typename unit> GM_DEVICE unit *transpose_out(const transpose_args &a, 
 }
 
 typedef struct transpose_place {
-    int64_t x, y;
+    uint32_t x, y;
 } transpose_place;
 
 /*
- * Which tile a block of a one-dimensional grid takes: a grid's y ends at 65,535, and the order
- * matters. Blocks start in the order of their index. Neighbouring blocks go down the input, which
- * is along the rows of the output, so that what is written at a time is one piece of memory; at
- * the end of a column of tiles they turn round. Columns are at most `band` tiles high: two that
- * lie side by side share sectors, which the L2 should not have forgotten by then.
+ * Which tile a block takes; it may be none: x >= tiles_x. Blocks start in the order of x, then y,
+ * then z of the grid. Neighbours go down the input, which is along the rows of the output, so that
+ * what is written at a time is one piece of memory; at the end of a column of tiles they turn
+ * round. So x of the grid is down a column, and y is columns. Its z is bands of `z_height` tiles,
+ * where columns are cut: two that lie side by side share sectors, which the L2 should not have
+ * forgotten by then. Or it is sets of `z_width` columns, where y alone cannot count them.
  *
  * What is read at a time is a short run of every row. Where rows are a multiple of a large power
- * of two apart, those runs fall to some memory channels more than to others; with `streams`,
- * blocks take turns in as many parts of the width, and the runs of one make up for those of the
- * other. A grid has as many blocks for each stream, so that some may be without a tile:
- * x >= tiles_x.
+ * of two apart, those runs fall to some memory channels more than to others. Then neighbours take
+ * turns in two to the power of `stream_bits` parts of the width, `stream_width` columns each, and
+ * the runs of one part make up for those of the other.
+ *
+ * The grid says it all: a division would take a thread as long as everything else before its first
+ * load.
  */
-GM_DEVICE transpose_place transpose_place_of(const transpose_args &a, uint32_t index)
+GM_DEVICE transpose_place transpose_place_of(const transpose_args &a)
 {
-    const uint32_t tiles_y = (uint32_t)a.tiles_y;
-    const uint32_t streams = a.streams > 1 ? (uint32_t)a.streams : 1;
-    const uint32_t width = ((uint32_t)a.tiles_x + streams - 1) / streams; /* of a stream */
-    uint32_t top = 0, height = tiles_y;
-    if (a.band > 0 && a.band < a.tiles_y) {
-        const uint32_t band = (uint32_t)a.band;
-        top = index / (band * width * streams) * band;
-        height = min(band, tiles_y - top);
-        index -= top * width * streams;
-    }
-    const uint32_t along = index / streams;
-    const uint32_t column = along / height;
-    const uint32_t down = along - column * height;
+    const uint32_t part = blockIdx.x & ((1u << a.stream_bits) - 1);
+    const uint32_t down = blockIdx.x >> a.stream_bits;
+    const uint32_t column = blockIdx.z * a.z_width + blockIdx.y;
+    const uint32_t top = blockIdx.z * a.z_height;
+    const uint32_t height = min(gridDim.x >> a.stream_bits, (uint32_t)a.tiles_y - top);
     transpose_place place;
-    place.x = column + (index - along * streams) * width;
+    place.x = down < height ? part * a.stream_width + column : (uint32_t)a.tiles_x;
     place.y = top + (column % 2 == 0 ? down : height - 1 - down);
     return place;
 }

@@ -75,7 +75,7 @@ GM_DEVICE uint2 transpose_words_at(const char *address, const transpose_edge &ed
     if (CARE == TRANSPOSE_CORNER) {
         return make_uint2(transpose_word(address, edge), transpose_word(address + 4, edge));
     }
-    return *(const uint2 *)address;
+    return gm_load_kept((const uint2 *)address);
 }
 
 /* N rows of one word: pieces of N elements, one for each column of the word. */
@@ -179,7 +179,7 @@ GM_DEVICE void transpose_load_words(const transpose_window &window, const transp
                     (first + i >= edge.first && first + i < window.rows && col < window.cols);
                 held[k][i] = 0;
                 if (here) {
-                    held[k][i] = *(const uint32_t *)from;
+                    held[k][i] = gm_load_kept((const uint32_t *)from);
                 }
                 from += window.in_pitch;
             }
@@ -268,12 +268,12 @@ template <typename unit, int HIGH, int WIDE, int THREADS>
 GM_DEVICE void transpose_words_tile(const transpose_args &a, uint4 *tile)
 {
     typedef transpose_words<unit, HIGH, WIDE, THREADS> words;
-    const transpose_place at = transpose_place_of(a, blockIdx.x);
+    const transpose_place at = transpose_place_of(a);
     if (at.x >= a.tiles_x) {
         return;
     }
-    const int64_t row = at.y * words::STEP - words::HALO;
-    const int64_t col = at.x * words::COLS;
+    const int64_t row = (int64_t)at.y * words::STEP - words::HALO;
+    const int64_t col = (int64_t)at.x * words::COLS;
     const transpose_window window =
         transpose_window_at<unit>(a, row, col, words::ROWS, words::COLS);
     transpose_edge edge;
