@@ -368,6 +368,8 @@ def test_the_host_is_as_noisy_as_the_times_of_others_say():
         assert found.rows[0].verdict == verdict
         assert found.host_limits == {"transfer of pageable memory": pytest.approx(0.3)}
     assert found.to_dict()["host_limits"] == found.host_limits
+    (limit,) = gm.compare(before, host_times(1.0, [0.8, 1.0])).host_limits.values()
+    assert limit == pytest.approx(0.25)  # faster or slower
     assert "transfer of pageable memory: up to 30.0% is noise" in str(found)
     # The others are judged by their own noise.
     assert found.rows[1].verdict == "slower" and found.rows[2].verdict == "same"
