@@ -1,4 +1,5 @@
-"""What axes of several pictures have: bytes along them, bands around lines, figures beside bars."""
+"""What axes of several pictures have: bytes along them, bands around lines, notes, figures beside
+bars."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from ..sizes import format_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
 
 
 def byte_axis(ax: Axes, sizes: list[int]) -> None:
@@ -39,6 +41,12 @@ def band(ax: Axes, records: list[dict[str, Any]], key: str, color: str) -> None:
         sizes = [one["bytes"] for one in records]
         narrow = [b < _WIDEST_BAND * a for a, b in zip(low, high, strict=True)]
         ax.fill_between(sizes, low, high, narrow, color=color, alpha=0.2, linewidth=0)
+
+
+def note(ax: Axes, words: str, at: Any, offset: tuple[float, float], **style: Any) -> Annotation:
+    """Small words, so many points from a place."""
+    style = {"gid": "mark"} | style
+    return ax.annotate(words, at, offset, textcoords="offset points", fontsize="small", **style)
 
 
 def aligned(values: Sequence[float], digits: int = 2) -> list[str]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bench_result import size_label
 from ..comparison import is_ours
-from ._axes import aligned, write_beside
+from ._axes import aligned, note, write_beside
 from ._records import at_shape, called, in_order, listed, one_family, reference_name, unit_of
 from ._style import DARK, PALE, title
 
@@ -43,16 +43,9 @@ def draw_ladder(
     ax.set_xlim(0, 1.03 * max([*rates, against or 0]))
     if against:
         ax.axvline(against, color="black", linewidth=1.6, linestyle="--", gid="reference")
-        ax.annotate(
-            f"{reference}, {against:.4g}",
-            (against, 1),
-            (0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            fontsize="small",
-            gid="label",
-        )
+        top = ("data", "axes fraction")
+        words = f"{reference}, {against:.4g}"
+        note(ax, words, (against, 1), (0, 3), xycoords=top, ha="center", gid="label")
     cells = aligned(rates)
     if against:
         shares = [f"{rate / against:.3f}" for rate in rates]

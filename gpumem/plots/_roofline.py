@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..bench_result import size_label
+from ._axes import note
 from ._intensity import intensity
 from ._labels import label_points
 from ._records import at_shape, in_order, listed, timed_records
@@ -36,16 +37,8 @@ class _Roofs(NamedTuple):
         corner = self.corner
         ax.plot([low, corner], [low * slope, peak], color="black", linewidth=1.6, gid="roof")
         ax.plot([corner, high], [peak, peak], color="black", linewidth=1.6, gid="roof")
-        ax.annotate(
-            f"FP32 peak, {peak:.3g} TFLOP/s",
-            (high, peak),
-            (-4, 4),
-            textcoords="offset points",
-            ha="right",
-            va="bottom",
-            fontsize="small",
-            gid="mark",
-        )
+        words = f"FP32 peak, {peak:.3g} TFLOP/s"
+        note(ax, words, (high, peak), (-4, 4), ha="right", va="bottom")
 
     def name_slope(self, ax: Axes, words: str) -> None:
         """Write along the slope, whose angle the layout decides."""
@@ -53,17 +46,15 @@ class _Roofs(NamedTuple):
         ax.figure.draw_without_rendering()
         middle = (low * self.corner) ** 0.5
         start, end = ax.transData.transform([(low, low * slope), (self.corner, peak)])
-        ax.annotate(
+        note(
+            ax,
             words,
             (middle, middle * slope),
             (-5, 5),
-            textcoords="offset points",
             rotation=math.degrees(math.atan2(end[1] - start[1], end[0] - start[0])),
             rotation_mode="anchor",
             ha="center",
             va="bottom",
-            fontsize="small",
-            gid="mark",
         )
 
     def points(self) -> list[tuple[float, float]]:

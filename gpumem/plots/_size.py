@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bench_result import size_label
 from ..sizes import format_bytes
-from ._axes import band, byte_axis
+from ._axes import band, byte_axis, note
 from ._records import (
     at_shape,
     called,
@@ -34,16 +34,9 @@ def _mark_peak(ax: Axes, peak: float, ceiling: str) -> None:
     """A rule at the device's peak, and its name where no line runs through it."""
     words = "theoretical peak" if ceiling == "bandwidth_gbps" else "peak of the FP32 units"
     ax.axhline(peak, color="black", linewidth=0.9, linestyle=":", gid="peak")
-    mark = ax.annotate(
-        f"{words}, {peak:.4g} {'GB/s' if ceiling == 'bandwidth_gbps' else 'TFLOP/s'}",
-        (0.01, peak),
-        (0, 2),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        va="bottom",
-        fontsize="small",
-        gid="mark",
-    )
+    words += f", {peak:.4g} {'GB/s' if ceiling == 'bandwidth_gbps' else 'TFLOP/s'}"
+    beside = ("axes fraction", "data")
+    mark = note(ax, words, (0.01, peak), (0, 2), xycoords=beside, va="bottom")
     figure = ax.figure
     figure.draw_without_rendering()  # the layout decides where the lines are
     lines = [line for line in ax.lines if line.get_gid() == "line"]
@@ -94,15 +87,8 @@ def draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> F
     cached = (result.provenance.get("device") or {}).get("l2_bytes")
     if cached and min(every) < cached < max(every):
         ax.axvline(cached, color="0.5", linewidth=0.9, linestyle="-.", gid="l2")
-        ax.annotate(
-            f"L2, {format_bytes(cached)}",
-            (cached, 0.01),
-            (3, 0),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            fontsize="small",
-            gid="mark",
-        )
+        low = ("data", "axes fraction")
+        note(ax, f"L2, {format_bytes(cached)}", (cached, 0.01), (3, 0), xycoords=low)
     ax.set_xlabel("bytes read and written")
     ax.set_ylabel(unit)
     ax.grid(color="0.92")
