@@ -12,7 +12,7 @@ enum {
     THREADS = 512,
 };
 
-GM_KERNEL(transpose_tile_vec2, transpose_args)
+GM_KERNEL_BOUNDED(transpose_tile_vec2, transpose_args, THREADS, 2)
 {
     __shared__ uint4 tile[transpose_turn<uint64_t, HIGH, WIDE, THREADS>::TILE];
     transpose_turn_tile<uint64_t, HIGH, WIDE, THREADS>(a, tile);
