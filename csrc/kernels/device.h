@@ -108,6 +108,23 @@ GM_DEVICE void gm_copy_async(void *shared, const void *global, int there,
 }
 #endif
 
+/* A load of 4 bytes whose line is the last that the L2 gives up, and which it fetches whole. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+GM_DEVICE uint32_t gm_load_kept_line(const uint32_t *from)
+{
+    uint64_t keep;
+    uint32_t found;
+
+    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(keep));
+    asm volatile("ld.global.L2::cache_hint.L2::128B.u32 %0, [%1], %2;"
+                 : "=r"(found)
+                 : "l"(__cvta_generic_to_global(from)), "l"(keep));
+    return found;
+}
+#else
+#define gm_load_kept_line(from) (*(from))
+#endif
+
 /* A load of 4, 8 or 16 bytes whose lines are the last that the L2 gives up. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <typename type> GM_DEVICE type gm_load_kept(const type *from)

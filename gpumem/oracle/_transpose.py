@@ -68,8 +68,12 @@ FAMILIES = {
             "tile_vec16": _whole_vectors,
             "tma": _whole_vectors,
             "narrow": lambda shape, _: min(shape) <= 64,
+            "narrow_words": lambda shape, _: min(shape) <= 256,
         },
-        shapes_of={"narrow": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16)},
+        shapes_of={
+            "narrow": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16),
+            "narrow_words": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16),
+        },
         claimed=_whole_tiles,
     ),
 }

@@ -10,6 +10,7 @@
 #include "squares.h"
 
 enum {
+    WIDE = 1,
     TALL = 2,
     WARPS = 16,
     BATCH = 16,
@@ -17,6 +18,6 @@ enum {
 
 GM_KERNEL_BOUNDED(transpose_shifted_bytes, transpose_args, WARPS * 32, 3)
 {
-    __shared__ uint4 tile[transpose_squares<TALL, WARPS, BATCH>::TILE];
-    transpose_squares_tile<TALL, WARPS, BATCH>(a, tile);
+    __shared__ uint4 tile[transpose_squares<WIDE, TALL, WARPS, BATCH>::TILE];
+    transpose_squares_tile<WIDE, TALL, WARPS, BATCH, false>(a, tile);
 }

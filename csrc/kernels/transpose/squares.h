@@ -1,30 +1,33 @@
 /*
  * Elements of 1 byte whose rows begin anywhere: whole words in and out, a warp to a row.
  *
- * A lane has four columns. It reads the word that they begin in; what of them is in the next word
- * it has from the next lane, so that the last lane has no columns of its own. Rows that are four
- * apart are shifted alike. Four rows of four columns are turned at a time, and sixteen rows of a
+ * A lane has four columns in each span of 128 bytes of a row. It reads the word that they begin in;
+ * what of them is in the next word it has from the next lane, and the last lane from the first
+ * one's next span, so that it has no columns of its own in the last. Rows that are four apart are
+ * shifted alike. Four rows of four columns are turned at a time, and sixteen rows of a
  * column written at a time to the column's row in shared memory. That begins four banks later from
  * every four columns to the next, so that neither the lanes that write (four columns apart) nor
  * those that read (neighbours in a row) meet in a bank.
  *
  * The tile's runs of the output are shifted back to sectors, as in words.h, by shifting once more
- * from two words of a row. Columns that are 32 apart are shifted alike.
+ * from two words of a row. Columns that are 32 apart are shifted alike. As rows of the output that
+ * begin at multiples of 2, 4, ... bytes need shifts of as many bytes only, so many fewer rows, of
+ * the 32 of a sector, does a tile share with the one before.
  */
 #ifndef GPUMEM_TRANSPOSE_SQUARES_H
 #define GPUMEM_TRANSPOSE_SQUARES_H
 
 #include "words.h"
 
-/* A tile of TALL times 128 rows for so many WARPS; BATCH rows are in flight together. */
-template <int TALL, int WARPS, int BATCH> struct transpose_squares {
+/* A tile of TALL times 128 rows, WIDE times 128 columns less four, for so many WARPS; BATCH rows
+ * are in flight together. */
+template <int WIDE, int TALL, int WARPS, int BATCH> struct transpose_squares {
     enum {
-        HALO = TRANSPOSE_SECTOR, /* rows of the tile before */
         ROWS = TALL * 128,
-        STEP = ROWS - HALO, /* rows from a tile to the next */
-        WORDS = ROWS / 4,   /* of a column */
-        LANES = 31,         /* that have columns */
-        COLS = LANES * 4,
+        WORDS = ROWS / 4, /* of a column */
+        SPAN = 128,
+        LANES = 31, /* that have columns in the last span */
+        COLS = (WIDE - 1) * SPAN + LANES * 4,
         SHARE = ROWS / WARPS,             /* rows of a warp */
         ALIKE = TRANSPOSE_SECTOR,         /* columns from one to the next that is shifted alike */
         TILE = (COLS * WORDS + COLS) / 4, /* pieces of 16 bytes */
@@ -39,18 +42,21 @@ template <int WORDS> GM_DEVICE unsigned transpose_squares_column(unsigned c)
     return c * WORDS + c / 4 * 4;
 }
 
-template <int CARE>
+template <int CARE, bool LINES>
 GM_DEVICE uint32_t transpose_aligned_word(const char *address, const transpose_edge &edge)
 {
-    return CARE == TRANSPOSE_CORNER ? transpose_word(address, edge)
-                                    : gm_load_kept((const uint32_t *)address);
+    const uint32_t *word = (const uint32_t *)address;
+    if (CARE == TRANSPOSE_CORNER) {
+        return transpose_word(address, edge);
+    }
+    return LINES && CARE == TRANSPOSE_INSIDE ? gm_load_kept_line(word) : gm_load_kept(word);
 }
 
-template <int TALL, int WARPS, int BATCH, int CARE>
+template <int WIDE, int TALL, int WARPS, int BATCH, int CARE, bool LINES>
 GM_DEVICE void transpose_load_squares(const transpose_window &window, const transpose_edge &edge,
                                       unsigned warp, uint4 *tile)
 {
-    typedef transpose_squares<TALL, WARPS, BATCH> squares;
+    typedef transpose_squares<WIDE, TALL, WARPS, BATCH> squares;
     const unsigned lane = threadIdx.x % 32, col = lane * 4;
     const unsigned first = warp * squares::SHARE;
     const int64_t step = window.in_pitch * 4;
@@ -66,35 +72,49 @@ GM_DEVICE void transpose_load_squares(const transpose_window &window, const tran
     }
 #pragma unroll 1
     for (unsigned k = 0; k < squares::SHARE; k += BATCH) {
-        uint32_t word[BATCH];
+        uint32_t word[BATCH][WIDE];
 
 #pragma unroll
         for (unsigned i = 0; i < BATCH; i++) {
             const unsigned r = first + k + i, j = i % 4;
-            word[i] = 0;
-            if (CARE == TRANSPOSE_INSIDE ||
-                (r >= edge.first && r < window.rows && col < window.cols + over[j])) {
-                word[i] = transpose_aligned_word<CARE>(from[j], edge);
+#pragma unroll
+            for (unsigned w = 0; w < WIDE; w++) {
+                const unsigned at = w * squares::SPAN;
+                word[i][w] = 0;
+                if (CARE == TRANSPOSE_INSIDE ||
+                    (r >= edge.first && r < window.rows && col + at < window.cols + over[j])) {
+                    word[i][w] = transpose_aligned_word<CARE, LINES>(from[j] + at, edge);
+                }
             }
             from[j] += step;
         }
 #pragma unroll
         for (unsigned i = 0; i < BATCH; i++) {
-            const uint32_t next = __shfl_down_sync(0xffffffffu, word[i], 1);
-            word[i] = __funnelshift_r(word[i], next, over[i % 4] * 8);
+#pragma unroll
+            for (unsigned w = 0; w < WIDE; w++) {
+                /* The first lane's next span is what the last lane goes on with. */
+                const uint32_t shown = lane == 0 ? word[i][w + (w + 1 < WIDE)] : word[i][w];
+                const uint32_t next = __shfl_sync(0xffffffffu, shown, lane + 1);
+                word[i][w] = __funnelshift_r(word[i][w], next, over[i % 4] * 8);
+            }
         }
-        if (lane < squares::LANES) {
+#pragma unroll
+        for (unsigned w = 0; w < WIDE; w++) {
+            if (w + 1 == WIDE && lane == squares::LANES) {
+                break;
+            }
 #pragma unroll
             for (unsigned i = 0; i < BATCH; i += 16) {
                 uint32_t turned[4][4];
 #pragma unroll
                 for (unsigned m = 0; m < 4; m++) {
-                    const uint32_t *rows = word + i + m * 4;
-                    transpose_bytes(rows[0], rows[1], rows[2], rows[3], turned[m]);
+                    const uint32_t(*rows)[WIDE] = word + i + m * 4;
+                    transpose_bytes(rows[0][w], rows[1][w], rows[2][w], rows[3][w], turned[m]);
                 }
 #pragma unroll
                 for (unsigned j = 0; j < 4; j++) {
-                    to[j * (squares::WORDS / 4) + i / 16] =
+                    const unsigned c = w * squares::SPAN + j;
+                    to[transpose_squares_column<squares::WORDS>(c) / 4 + i / 16] =
                         make_uint4(turned[0][j], turned[1][j], turned[2][j], turned[3][j]);
                 }
             }
@@ -122,11 +142,11 @@ GM_DEVICE void transpose_store_shifted(const transpose_window &window, const tra
     }
 }
 
-template <int TALL, int WARPS, int BATCH, int CARE>
+template <int WIDE, int TALL, int WARPS, int BATCH, int CARE>
 GM_DEVICE void transpose_store_squares(const transpose_window &window, const transpose_edge &edge,
                                        unsigned warp, const uint32_t *tile)
 {
-    typedef transpose_squares<TALL, WARPS, BATCH> squares;
+    typedef transpose_squares<WIDE, TALL, WARPS, BATCH> squares;
     const unsigned lane = threadIdx.x % 32;
     const unsigned cols = CARE == TRANSPOSE_INSIDE ? (unsigned)squares::COLS : window.cols;
     const int64_t step = window.out_pitch * squares::ALIKE;
@@ -136,6 +156,8 @@ GM_DEVICE void transpose_store_squares(const transpose_window &window, const tra
         char *row = window.out + first * window.out_pitch;
         /* Bytes by which it begins after a sector does. */
         const unsigned over = (unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1);
+        /* Its first sector is of the tile before, unless it is whole. */
+        const unsigned own = over == 0 ? 0 : TRANSPOSE_SECTOR / 4;
         const uint32_t *high =
             tile + transpose_squares_column<squares::WORDS>(first) + lane - over / 4;
         const uint32_t *low = high - (over % 4 != 0);
@@ -147,7 +169,7 @@ GM_DEVICE void transpose_store_squares(const transpose_window &window, const tra
             const unsigned at = i * squares::WORDS + i;
             const bool all = CARE == TRANSPOSE_INSIDE && i + squares::ALIKE <= squares::COLS;
             if (all || first + i < cols) {
-                if (lane >= TRANSPOSE_SECTOR / 4) { /* the tile before had those */
+                if (lane >= own) {
                     transpose_store_shifted<CARE>(window, edge, r, low + at, high + at, bits, to);
                 }
 #pragma unroll
@@ -161,26 +183,28 @@ GM_DEVICE void transpose_store_squares(const transpose_window &window, const tra
     }
 }
 
-template <int TALL, int WARPS, int BATCH, int CARE>
+template <int WIDE, int TALL, int WARPS, int BATCH, int CARE, bool LINES>
 GM_DEVICE void transpose_move_squares(const transpose_window &window, const transpose_edge &edge,
                                       uint4 *tile)
 {
     /* The same in all lanes, and the compiler is told so. */
     const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    transpose_load_squares<TALL, WARPS, BATCH, CARE>(window, edge, warp, tile);
+    transpose_load_squares<WIDE, TALL, WARPS, BATCH, CARE, LINES>(window, edge, warp, tile);
     __syncthreads();
-    transpose_store_squares<TALL, WARPS, BATCH, CARE>(window, edge, warp, (const uint32_t *)tile);
+    transpose_store_squares<WIDE, TALL, WARPS, BATCH, CARE>(window, edge, warp,
+                                                            (const uint32_t *)tile);
 }
 
-template <int TALL, int WARPS, int BATCH>
+/* LINES: the L2 fetches whole lines; what of them the next column of tiles reads is still there. */
+template <int WIDE, int TALL, int WARPS, int BATCH, bool LINES>
 GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
 {
-    typedef transpose_squares<TALL, WARPS, BATCH> squares;
+    typedef transpose_squares<WIDE, TALL, WARPS, BATCH> squares;
     const transpose_place at = transpose_place_of(a);
     if (at.x >= a.tiles_x) {
         return;
     }
-    const int64_t row = (int64_t)at.y * squares::STEP - squares::HALO;
+    const int64_t row = at.y * (int64_t)(squares::ROWS - a.halo) - a.halo;
     const int64_t col = (int64_t)at.x * squares::COLS;
     const transpose_window window =
         transpose_window_at<uint8_t>(a, row, col, squares::ROWS, squares::COLS);
@@ -188,7 +212,7 @@ GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
     const int64_t last = (a.rows - 1) * a.pitch; /* the rows may run backwards */
     edge.begin = a.in + min(last, (int64_t)0);
     edge.end = a.in + max(last, (int64_t)0) + a.cols;
-    edge.first = row < 0 ? squares::HALO : 0;
+    edge.first = row < 0 ? a.halo : 0;
 
     /* What is read beside the tile, up to 3 bytes on the left and 7 on the right, is the row
      * before or after, but for the first row's left end and the right end of the last rows (of 8
@@ -199,11 +223,13 @@ GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
 
     gm_wait_for_previous();
     if (!top && !right && !bottom) {
-        transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_INSIDE>(window, edge, tile);
+        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_INSIDE, LINES>(window, edge,
+                                                                                  tile);
     } else if (!(top && at.x == 0) && !(bottom && right) && a.pitch > 0) {
-        transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_EDGE>(window, edge, tile);
+        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_EDGE, LINES>(window, edge, tile);
     } else {
-        transpose_move_squares<TALL, WARPS, BATCH, TRANSPOSE_CORNER>(window, edge, tile);
+        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_CORNER, LINES>(window, edge,
+                                                                                  tile);
     }
 }
 

@@ -4,32 +4,15 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "transpose/choose.h"
 #include "transpose/launches.h"
-
-/* What a row of the ladder says of its grid. */
-enum {
-    GRID_NONE,
-    GRID_ROWS,             /* two dimensions, x runs along a row of the input */
-    GRID_COLUMNS,          /* two dimensions, x runs down a column of the input */
-    GRID_DIAGONAL_ROWS,    /* tiles of GRID_ROWS, taken along diagonals */
-    GRID_DIAGONAL_COLUMNS, /* tiles of GRID_COLUMNS, taken along diagonals */
-    GRID_TILES,            /* the row's own tiles */
-    GRID_STREAMS,          /* the row's own tiles, in streams and bands */
-    GRID_SHIFTED,          /* the same for tiles that overlap, by less than a sector */
-    GRID_TENSOR,           /* the same for tiles that the tensor copy engine moves */
-    GRID_NARROW,           /* runs of the longer side */
-};
 
 #define GM_FAMILY transpose
 #define GM_LADDER "transpose/ladder.def"
 #include "family.h"
 
 enum { BLOCK_X, BLOCK_Y };
-enum {
-    MAX_GRID_Y = 65535,
-    MAX_GRID_Z = 65535,
-    NARROW_MOST = 64, /* columns or rows: what variant narrow takes */
-};
+enum { MAX_GRID_Y = 65535, MAX_GRID_Z = 65535 };
 
 /* The bounds of the ladder, whose result is the input. */
 static bool is_copy(const gm_variant *variant)
@@ -68,82 +51,7 @@ static gm_status transpose_result(gm_call *call)
     return GM_OK;
 }
 
-/* ---- which variant ------------------------------------------------------------------------- */
-
-static bool is_whole(const gm_call *call)
-{
-    const gm_array *in = &call->in[0];
-    uintptr_t bits = (uintptr_t)in->data | (uintptr_t)call->out.data |
-                     (uintptr_t)(in->shape[0] * in->itemsize) |
-                     (uintptr_t)(in->shape[1] * in->itemsize) | (uintptr_t)in->strides[0];
-    return bits % 16 == 0;
-}
-
-/* Does each row begin after the one before has ended? Not so in a reversed view. */
-static bool rows_follow(const gm_array *in)
-{
-    return in->shape[0] <= 1 || in->strides[0] >= in->shape[1] * in->itemsize;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-/*
- * Measured on an H200. Tiles hang over the edge of a matrix that is narrower than they are. Rows
- * of the output that do not begin at 16 bytes are written best from tiles that are shifted so that
- * each store fills its sectors.
- */
-static const char *choose_tiles(const gm_call *call)
-{
-    const gm_array *in = &call->in[0];
-    int64_t rows = in->shape[0], cols = in->shape[1];
-    bool whole = is_whole(call);
-    bool out_whole = ((uintptr_t)call->out.data | (uintptr_t)(rows * in->itemsize)) % 16 == 0;
-
-    switch (in->itemsize) {
-    case 1:
-        if (cols <= 32 || rows <= 64) {
-            return "narrow";
-        }
-        return whole ? "tile_vec16" : "shifted_bytes";
-    case 2:
-        if (cols <= 32 || rows <= 64) {
-            return "narrow";
-        }
-        return whole ? "tile_vec8" : "shifted_halves";
-    case 4:
-        if (smaller(rows, cols) <= 16) {
-            return "narrow";
-        }
-        return cols <= 48 ? "shifted_strips" : out_whole ? "tile_vec4" : "shifted_words";
-    case 8: return smaller(rows, cols) <= 16 ? "narrow" : "tile_vec2";
-    default: return smaller(rows, cols) <= 16 ? "narrow" : "tile_vec1";
-    }
-}
-
-static const gm_variant *transpose_choose(const gm_call *call)
-{
-    const gm_array *in = &call->in[0];
-    const char *names[] = {NULL, NULL};
-    /* A single row is the same memory as a single column: a copy. */
-    if (smaller(in->shape[0], in->shape[1]) > 1) {
-        names[0] = choose_tiles(call);
-    }
-    const gm_variant *chosen = gm_first_that_fits(call, names, "strided");
-    bool too_wide =
-        chosen->grid == GRID_NARROW && smaller(in->shape[0], in->shape[1]) > NARROW_MOST;
-    bool reversed = chosen->grid == GRID_SHIFTED && !rows_follow(in);
-    return too_wide || reversed ? gm_find_variant(call->family, "strided") : chosen;
-}
-
 /* ---- grids --------------------------------------------------------------------------------- */
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
 
 /* Columns and rows of the input that a block covers at a time. */
 static void find_tile(const gm_variant *variant, const gm_plan *plan, int64_t *cols, int64_t *rows)
@@ -189,8 +97,8 @@ static int64_t find_band(const gm_variant *variant, const gm_call *call, const t
     if (args->tiles_x == 1 || column <= 2.0 * (double)call->device->l2_bytes) {
         return args->tiles_y;
     }
-    int64_t bands = smaller(divide_up(args->tiles_y, BAND), MAX_GRID_Z);
-    return divide_up(args->tiles_y, bands); /* about as high as one another */
+    int64_t bands = transpose_smaller(transpose_divide_up(args->tiles_y, BAND), MAX_GRID_Z);
+    return transpose_divide_up(args->tiles_y, bands); /* about as high as one another */
 }
 
 /* For transpose_place_of: a column of tiles after the other. */
@@ -200,16 +108,16 @@ static gm_status plan_walk(const gm_variant *variant, const gm_call *call, gm_pl
     bool plain = variant->grid == GRID_TILES;
     args->stream_bits = plain ? 0 : find_stream_bits(args);
     int64_t parts = (int64_t)1 << args->stream_bits;
-    int64_t columns = divide_up(args->tiles_x, parts);
+    int64_t columns = transpose_divide_up(args->tiles_x, parts);
     int64_t band = args->tiles_y, deep = 1;
     args->stream_width = (uint32_t)columns;
     if (columns > MAX_GRID_Y) {
-        deep = divide_up(columns, MAX_GRID_Y);
+        deep = transpose_divide_up(columns, MAX_GRID_Y);
         columns = MAX_GRID_Y;
         args->z_width = MAX_GRID_Y;
     } else if (!plain) {
         band = find_band(variant, call, args);
-        deep = divide_up(args->tiles_y, band);
+        deep = transpose_divide_up(args->tiles_y, band);
         args->z_height = (uint32_t)band;
     }
     if (band * parts > call->device->max_grid_x || deep > MAX_GRID_Z) {
@@ -223,50 +131,98 @@ static gm_status plan_walk(const gm_variant *variant, const gm_call *call, gm_pl
     return GM_OK;
 }
 
+enum { LINES = 2048 /* bytes of the L2 for a row's lines, and all that comes before the next */ };
+
+/* Tiles of bytes of so many rows, and how many of these are the tile's before, too. */
+static int64_t plan_halo(const gm_call *call, transpose_args *args, int64_t rows)
+{
+    uintptr_t bits = (uintptr_t)call->out.data | (uintptr_t)args->rows | GM_SECTOR;
+    args->halo = GM_SECTOR - (unsigned)(bits & (0 - bits));
+    args->lines = args->rows <= call->device->l2_bytes / LINES;
+    return transpose_divide_up(args->rows + args->halo, rows - args->halo);
+}
+
 static gm_status plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan,
                             transpose_args *args)
 {
     int64_t cols, rows;
     find_tile(variant, plan, &cols, &rows);
-    args->tiles_x = divide_up(args->cols, cols);
-    args->tiles_y = divide_up(args->rows, rows);
+    args->tiles_x = transpose_divide_up(args->cols, cols);
+    args->tiles_y = transpose_divide_up(args->rows, rows);
     switch (variant->grid) {
     case GRID_ROWS:
-        plan->grid.x = (unsigned)smaller(args->tiles_x, call->device->max_grid_x);
-        plan->grid.y = (unsigned)smaller(args->tiles_y, MAX_GRID_Y);
+        plan->grid.x = (unsigned)transpose_smaller(args->tiles_x, call->device->max_grid_x);
+        plan->grid.y = (unsigned)transpose_smaller(args->tiles_y, MAX_GRID_Y);
         return GM_OK;
     case GRID_COLUMNS:
-        plan->grid.x = (unsigned)smaller(args->tiles_y, call->device->max_grid_x);
-        plan->grid.y = (unsigned)smaller(args->tiles_x, MAX_GRID_Y);
+        plan->grid.x = (unsigned)transpose_smaller(args->tiles_y, call->device->max_grid_x);
+        plan->grid.y = (unsigned)transpose_smaller(args->tiles_x, MAX_GRID_Y);
         return GM_OK;
     case GRID_DIAGONAL_ROWS:
     case GRID_DIAGONAL_COLUMNS: /* they loop */
-        plan->grid.x = (unsigned)smaller(args->tiles_x * args->tiles_y, call->device->max_grid_x);
+        plan->grid.x =
+            (unsigned)transpose_smaller(args->tiles_x * args->tiles_y, call->device->max_grid_x);
         return GM_OK;
     case GRID_SHIFTED:
-        args->tiles_y = divide_up(args->rows + GM_SECTOR / args->itemsize - 1, rows);
+        args->tiles_y =
+            args->itemsize == 1
+                ? plan_halo(call, args, rows + GM_SECTOR)
+                : transpose_divide_up(args->rows + GM_SECTOR / args->itemsize - 1, rows);
         return plan_walk(variant, call, plan, args);
     default: return plan_walk(variant, call, plan, args);
     }
 }
 
-static gm_status plan_narrow(const gm_call *call, gm_plan *plan, transpose_args *args)
+/* For narrow_words, how many rows a block takes, of so many that have room: whole steps of its
+ * warps, less what these hold back where the output's runs do not all begin with a sector. Pieces
+ * begin at multiples of 16 bytes if it is a multiple of 16. */
+static int64_t find_steps(const gm_call *call, const transpose_args *args, int64_t room)
 {
-    enum { PIECE = 16384 /* bytes of shared memory */ };
-    int64_t few = smaller(args->rows, args->cols);
-    int64_t many = args->rows > args->cols ? args->rows : args->cols;
-    if (few > NARROW_MOST) {
+    uintptr_t bits = (uintptr_t)call->out.data | (uintptr_t)(args->rows * args->itemsize);
+    int64_t step = 128 / args->itemsize;
+    int64_t less = bits % GM_SECTOR == 0 ? 0 : GM_SECTOR / args->itemsize;
+    int64_t steps = (room + less) / step;
+    return (steps > 0 ? steps * step - less : room) / 16 * 16;
+}
+
+static gm_status plan_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan,
+                             transpose_args *args)
+{
+    bool words = variant->grid == GRID_NARROW_WORDS;
+    bool columns = args->cols <= args->rows;
+    int64_t most = words ? NARROW_WORDS_MOST : NARROW_MOST;
+    int64_t few = columns ? args->cols : args->rows, many = columns ? args->rows : args->cols;
+    if (few > most) {
         return gm_fail(GM_ERROR_VALUE,
-                       "a has shape (%lld, %lld), variant narrow needs at most %d rows or columns",
-                       (long long)args->rows, (long long)args->cols, NARROW_MOST);
+                       "a has shape (%lld, %lld), variant %s needs at most %lld rows or columns",
+                       (long long)args->rows, (long long)args->cols, variant->name,
+                       (long long)most);
+    }
+    int64_t row = few * args->itemsize; /* of the piece */
+    if (words && columns) {
+        row = args->pitch;
+        if (row < few * args->itemsize || row > NARROW_WORDS_ROW) {
+            return gm_fail(GM_ERROR_VALUE,
+                           "the rows of a are %lld bytes apart, variant %s needs them one after "
+                           "the other and at most %lld bytes apart",
+                           (long long)row, variant->name, (long long)NARROW_WORDS_ROW);
+        }
+    }
+    int64_t piece = words ? TRANSPOSE_PIECE : TRANSPOSE_PIECE / 2;
+    /* Something for everyone, and 16 rows at least, so that pieces begin at 16 bytes. */
+    while (piece > 8192 && row * many < piece * call->device->multiprocessors) {
+        piece /= 2;
     }
     args->run = 1;
-    while (2 * args->run * few * args->itemsize <= PIECE) {
+    while (2 * args->run * row <= piece) {
         args->run *= 2;
     }
-    int64_t blocks = divide_up(many, args->run);
+    if (words && columns) {
+        args->run = find_steps(call, args, piece / row);
+    }
+    int64_t blocks = transpose_divide_up(many, args->run);
     if (blocks > call->device->max_grid_x) {
-        return gm_fail(GM_ERROR_VALUE, "a has too many rows for variant narrow");
+        return gm_fail(GM_ERROR_VALUE, "a has too many rows for variant %s", variant->name);
     }
     plan->grid.x = (unsigned)blocks;
     return GM_OK;
@@ -308,20 +264,21 @@ static gm_status check_pieces(const gm_variant *variant, const gm_call *call)
     const gm_array *in = &call->in[0];
     bool tensor = variant->grid == GRID_TENSOR;
     bool vectors = variant->grid == GRID_STREAMS && variant->alignment == 16;
-    if ((tensor || vectors) && !is_whole(call)) {
+    if ((tensor || vectors) && !transpose_is_whole(call)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s needs rows of whole 16-byte pieces on both sides, a has shape "
                        "(%lld, %lld) with elements of %lld bytes, %lld bytes from row to row",
                        variant->name, (long long)in->shape[0], (long long)in->shape[1],
                        (long long)in->itemsize, (long long)in->strides[0]);
     }
-    if (variant->grid == GRID_SHIFTED && !rows_follow(in)) {
+    if (variant->grid == GRID_SHIFTED && !transpose_rows_follow(in)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s needs rows that follow one another, those of a are %lld bytes "
                        "apart",
                        variant->name, (long long)in->strides[0]);
     }
-    if (tensor && (!rows_follow(in) || in->shape[0] > INT32_MAX || in->shape[1] > INT32_MAX)) {
+    if (tensor &&
+        (!transpose_rows_follow(in) || in->shape[0] > INT32_MAX || in->shape[1] > INT32_MAX)) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s needs rows that follow one another, and at most %d of them",
                        variant->name, INT32_MAX);
@@ -349,8 +306,8 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
     }
     gm_status status = check_pieces(variant, call);
     plan->grid.x = 1; /* something to do, if not by a kernel of our own */
-    if (status == GM_OK && variant->grid == GRID_NARROW) {
-        status = plan_narrow(call, plan, &args);
+    if (status == GM_OK && (variant->grid == GRID_NARROW || variant->grid == GRID_NARROW_WORDS)) {
+        status = plan_narrow(variant, call, plan, &args);
     } else if (status == GM_OK && variant->grid != GRID_NONE) {
         status = plan_tiles(variant, call, plan, &args);
     }

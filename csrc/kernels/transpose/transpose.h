@@ -8,6 +8,7 @@
 #ifndef GPUMEM_TRANSPOSE_H
 #define GPUMEM_TRANSPOSE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tensor_map.h"
@@ -22,7 +23,13 @@ typedef struct transpose_args {
     uint32_t stream_bits, stream_width; /* see transpose_place_of */
     uint32_t z_width, z_height;
     int itemsize;
+    unsigned halo; /* shifted tiles of bytes: rows that are the tile's before as well */
+    bool lines;    /* and whether the L2 has room for whole lines of a column of them */
 } transpose_args;
+
+/* narrow: bytes of shared memory for what a block moves; half of it, where that is single elements
+ * of 4 bytes or more. */
+enum { TRANSPOSE_PIECE = 32768 };
 
 /* For the tensor copy engine: boxes of 32 words by a tile's height, of the input and of the
  * output, both swizzled. */

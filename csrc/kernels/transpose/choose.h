@@ -1,0 +1,46 @@
+/* transpose: what its plans and the choice for "auto" both know of variants and inputs. */
+#ifndef GPUMEM_TRANSPOSE_CHOOSE_H
+#define GPUMEM_TRANSPOSE_CHOOSE_H
+
+#include "backend/backend.h"
+
+/* What a row of the ladder says of its grid. */
+enum {
+    GRID_NONE,
+    GRID_ROWS,             /* two dimensions, x runs along a row of the input */
+    GRID_COLUMNS,          /* two dimensions, x runs down a column of the input */
+    GRID_DIAGONAL_ROWS,    /* tiles of GRID_ROWS, taken along diagonals */
+    GRID_DIAGONAL_COLUMNS, /* tiles of GRID_COLUMNS, taken along diagonals */
+    GRID_TILES,            /* the row's own tiles */
+    GRID_STREAMS,          /* the row's own tiles, in streams and bands */
+    GRID_SHIFTED,          /* the same for tiles that overlap, by less than a sector */
+    GRID_TENSOR,           /* the same for tiles that the tensor copy engine moves */
+    GRID_NARROW,           /* runs of the longer side */
+    GRID_NARROW_WORDS,     /* the same of elements of less than a word */
+};
+
+enum {
+    NARROW_MOST = 64,        /* columns or rows: what variant narrow takes, */
+    NARROW_WORDS_MOST = 256, /* and narrow_words, */
+    NARROW_WORDS_ROW = 512,  /* which needs short rows to be at most so many bytes apart */
+};
+
+static inline int64_t transpose_divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static inline int64_t transpose_smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Are all rows, on both sides, whole pieces of 16 bytes? */
+bool transpose_is_whole(const gm_call *call);
+
+/* Does each row begin after the one before has ended? Not so in a reversed view. */
+bool transpose_rows_follow(const gm_array *in);
+
+const gm_variant *transpose_choose(const gm_call *call);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * The side of a narrow matrix that is one piece of memory: a run of its rows with all of their few
+ * columns, or the other way round. It is moved in the order of addresses.
+ */
+#ifndef GPUMEM_TRANSPOSE_FLAT_H
+#define GPUMEM_TRANSPOSE_FLAT_H
+
+#include "transpose.h"
+
+enum {
+    FLAT_THREADS = 256,
+    FLAT_BATCH = 64, /* bytes in flight per thread */
+    FLAT_LINE = 128, /* bytes of shared memory from one spare piece to the next */
+};
+
+/* Where byte `at` of the piece is kept: with spare bytes after every line, a multiple of 16, */
+typedef struct flat_padded {
+    unsigned spare;
+} flat_padded;
+
+GM_DEVICE char *flat_place(char *piece, unsigned at, flat_padded how)
+{
+    return piece + at + at / FLAT_LINE * how.spare;
+}
+
+/* or where the words of a line have changed places: `mask` is that many words of it, less one. */
+typedef struct flat_swizzled {
+    unsigned mask;
+} flat_swizzled;
+
+GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled how)
+{
+    return piece + (at ^ (at / (FLAT_LINE / 4) & how.mask * 4));
+}
+
+template <typename flat>
+GM_DEVICE void flat_put(char *piece, unsigned at, flat_padded how, flat held)
+{
+    *(flat *)flat_place(piece, at, how) = held;
+}
+
+template <typename flat>
+GM_DEVICE void flat_get(char *piece, unsigned at, flat_padded how, flat &held)
+{
+    held = *(const flat *)flat_place(piece, at, how);
+}
+
+template <typename flat>
+GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, flat held)
+{
+    *(flat *)flat_place(piece, at, how) = held;
+}
+
+template <typename flat>
+GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled how, flat &held)
+{
+    held = *(const flat *)flat_place(piece, at, how);
+}
+
+GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, uint4 held)
+{
+    *(uint32_t *)flat_place(piece, at, how) = held.x;
+    *(uint32_t *)flat_place(piece, at + 4, how) = held.y;
+    *(uint32_t *)flat_place(piece, at + 8, how) = held.z;
+    *(uint32_t *)flat_place(piece, at + 12, how) = held.w;
+}
+
+GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled how, uint4 &held)
+{
+    held.x = *(const uint32_t *)flat_place(piece, at, how);
+    held.y = *(const uint32_t *)flat_place(piece, at + 4, how);
+    held.z = *(const uint32_t *)flat_place(piece, at + 8, how);
+    held.w = *(const uint32_t *)flat_place(piece, at + 12, how);
+}
+
+template <typename flat, typename place>
+GM_DEVICE void flat_load(char *piece, place how, const char *in, unsigned bytes)
+{
+    const unsigned size = sizeof(flat), whole = bytes - bytes % size;
+    const unsigned batch = FLAT_BATCH / size < 8 ? FLAT_BATCH / size : 8;
+    for (unsigned base = threadIdx.x * size; base < whole; base += batch * FLAT_THREADS * size) {
+        flat held[batch];
+#pragma unroll
+        for (unsigned i = 0; i < batch; i++) {
+            const unsigned at = base + i * FLAT_THREADS * size;
+            if (at < whole) {
+                held[i] = *(const flat *)(in + at);
+            }
+        }
+#pragma unroll
+        for (unsigned i = 0; i < batch; i++) {
+            const unsigned at = base + i * FLAT_THREADS * size;
+            if (at < whole) {
+                flat_put(piece, at, how, held[i]);
+            }
+        }
+    }
+    for (unsigned at = whole + threadIdx.x; at < bytes; at += FLAT_THREADS) {
+        *flat_place(piece, at, how) = in[at];
+    }
+}
+
+template <typename flat, typename place>
+GM_DEVICE void flat_store(char *piece, place how, char *out, unsigned bytes)
+{
+    const unsigned size = sizeof(flat), whole = bytes - bytes % size;
+#pragma unroll 4
+    for (unsigned at = threadIdx.x * size; at < whole; at += FLAT_THREADS * size) {
+        flat held;
+        flat_get(piece, at, how, held);
+        *(flat *)(out + at) = held;
+    }
+    for (unsigned at = whole + threadIdx.x; at < bytes; at += FLAT_THREADS) {
+        out[at] = *flat_place(piece, at, how);
+    }
+}
+
+#endif
