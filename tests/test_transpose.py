@@ -11,7 +11,9 @@ from gpumem import oracle
 TRANSPOSE = gm.variants("transpose")
 KERNELS = [v for v in TRANSPOSE if v.source.endswith(".cu")]
 FREE_BLOCK = [v for v in TRANSPOSE if v.name.startswith(("copy", "naive", "unroll", "diagonal"))]
-TILED = [v for v in KERNELS if v not in FREE_BLOCK and v.name != "narrow"]
+TILED = [v for v in KERNELS if v not in FREE_BLOCK and not v.name.startswith("narrow")]
+NARROW_WORDS = next(v for v in KERNELS if v.name == "narrow_words")
+BYTES = [v for v in KERNELS if 1 in v.itemsizes and not v.alignment]
 SIDES = [0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257]
 LONG = [
     (1, 5003),
@@ -95,7 +97,7 @@ def test_from_the_host(variant, backend):
     (a,) = oracle.claimed_arguments(variant, 2**16)
     wanted = oracle.expected("transpose", a, variant=variant.name)
     got = variant(a, backend=backend)
-    assert got.flags.c_contiguous and got.flags.owndata and got.dtype == a.dtype
+    assert got.flags.c_contiguous and got.dtype == a.dtype and not np.shares_memory(got, a)
     oracle.check("transpose", got, a, variant=variant.name)
     out = np.empty(wanted.shape, a.dtype)
     out.view("u1")[...] = 0xA5
@@ -203,7 +205,7 @@ def test_rows_in_any_order(variant, itemsize, rows, backend, rng):
                 or "back" in rows
                 or not oracle.takes(variant, view.shape, view.dtype)
                 or variant.alignment
-                or variant.name == "narrow"
+                or variant.name.startswith("narrow")
             )
 
 
@@ -224,6 +226,45 @@ def test_auto_takes_any_address(dtype, shift, backend, rng):
         gm.copy(gm.to_device(a, backend=backend), out=there)
         out.fill_bytes(0xA5)
         oracle.check("transpose", gm.transpose(there, out=out).to_host(), a)
+
+
+@pytest.mark.parametrize("begins", [1, 2, 4, 8, 16, 32])
+@pytest.mark.parametrize("variant", BYTES, ids=str)
+def test_runs_that_begin_at_any_byte_of_a_sector(variant, begins, backend, rng):
+    """Rows of the output at odd multiples of `begins` bytes, in a buffer that begins there, too."""
+    here(variant, backend)
+    for rows, cols in [(37, 129), (521, 67), (1029, 253)]:
+        rows = (rows // begins | 1) * begins
+        a = random_bytes(rng, (rows, cols), "u1")
+        if not oracle.takes(variant, a.shape, a.dtype):
+            a = a[:, :60].copy()
+        around = rng.integers(0, 256, a.nbytes + 2 * MARGIN, dtype=np.uint8)
+        buffer = gm.to_device(around, backend=backend)
+        first = MARGIN - begins
+        out = buffer[first : first + a.nbytes].reshape(a.shape[::-1])
+        out.fill_bytes(0xA5)
+        oracle.check("transpose", variant(gm.to_device(a, backend=backend), out=out).to_host(), a)
+        after = buffer.to_host()
+        np.testing.assert_array_equal(after[:first], around[:first])
+        np.testing.assert_array_equal(after[first + a.nbytes :], around[first + a.nbytes :])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("pitch", [0, 1, 2, 3, 4, 61])
+def test_short_rows_with_gaps(dtype, pitch, backend, rng):
+    """Colours of pixels that have one more, say: a piece of memory with the gaps in it."""
+    here(NARROW_WORDS, backend)
+    for rows, cols in [(1000, 3), (3001, 16), (777, 33), (200, 200)]:
+        base = random_bytes(rng, (rows, cols + pitch), dtype)
+        there = gm.to_device(base, backend=backend)
+        for first in {0, pitch}:
+            view = np.s_[:, first : first + cols]
+            if base.strides[0] <= 512:
+                run_and_check(rng, NARROW_WORDS, base[view], there[view], backend)
+            else:
+                with pytest.raises(ValueError, match="bytes apart, variant narrow_words needs"):
+                    NARROW_WORDS(there[view])
+            oracle.check("transpose", gm.transpose(there[view]).to_host(), base[view])
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
