@@ -13,6 +13,17 @@
 #include "runs_load.h"
 #include "runs_store.h"
 
+/* The order of a piece whose rows, `apart` words from one lane's to the next one's, begin REST
+ * bytes beyond words. */
+template <int REST> GM_DEVICE auto narrow_words_order(unsigned apart)
+{
+    if constexpr (REST == 0) {
+        return flat_swizzled{((apart & (0 - apart)) - 1) & 31};
+    } else {
+        return flat_padded{0};
+    }
+}
+
 template <typename unit, typename flat, int REST>
 GM_DEVICE void narrow_words(const transpose_args &a, char *piece)
 {
@@ -23,8 +34,7 @@ GM_DEVICE void narrow_words(const transpose_args &a, char *piece)
     const unsigned here = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.run);
     const unsigned pitch = few_columns ? (unsigned)a.pitch : few * size; /* of the piece */
     const unsigned bytes = (here - 1) * pitch + few * size;
-    const unsigned apart = pitch / size; /* words from a lane's rows to the next one's */
-    const flat_swizzled how = {REST == 0 ? ((apart & (0 - apart)) - 1) & 31 : 0};
+    const auto how = narrow_words_order<REST>(pitch / size);
 
     gm_wait_for_previous();
     if (few_columns) { /* the piece has the gaps between rows, too */
@@ -45,10 +55,12 @@ GM_DEVICE void narrow_words(const transpose_args &a, char *piece)
     const char *from = a.in + first * size;
     /* Whole words at the ends of the runs are in the rows, unless the runs are at their ends. */
     const bool care = first == 0 || first + here + 4 > a.cols;
-    if (REST == 0 && care) {
-        runs_load_squares<unit, true>(piece, how, from, a.pitch, few, here);
-    } else if (REST == 0) {
-        runs_load_squares<unit, false>(piece, how, from, a.pitch, few, here);
+    if constexpr (REST == 0) {
+        if (care) {
+            runs_load_squares<unit, true>(piece, how, from, a.pitch, few, here);
+        } else {
+            runs_load_squares<unit, false>(piece, how, from, a.pitch, few, here);
+        }
     } else if (care) {
         runs_load<unit, true>(piece, from, a.pitch, few, here);
     } else {

@@ -8,8 +8,8 @@
 #include "runs.h"
 
 /* N rows of one word, whose first begins at byte `at` of the piece. */
-template <typename unit, int REST>
-GM_DEVICE void runs_get_rows(char *piece, flat_swizzled how, unsigned pitch, unsigned at,
+template <typename unit, int REST, typename place>
+GM_DEVICE void runs_get_rows(char *piece, place how, unsigned pitch, unsigned at,
                              uint32_t (&rows)[4 / sizeof(unit)])
 {
     const unsigned N = 4 / sizeof(unit);
@@ -26,9 +26,9 @@ GM_DEVICE void runs_get_rows(char *piece, flat_swizzled how, unsigned pitch, uns
 }
 
 /* The same where not all rows are there: any others instead. */
-template <typename unit>
-GM_DEVICE void runs_get_rows_of(char *piece, flat_swizzled how, unsigned pitch, int k,
-                                unsigned here, unsigned group, uint32_t (&rows)[4 / sizeof(unit)])
+template <typename unit, typename place>
+GM_DEVICE void runs_get_rows_of(char *piece, place how, unsigned pitch, int k, unsigned here,
+                                unsigned group, uint32_t (&rows)[4 / sizeof(unit)])
 {
     const int N = 4 / sizeof(unit);
 #pragma unroll
@@ -86,9 +86,9 @@ GM_DEVICE void runs_store_step(runs_place<unit> &to, const uint32_t (&turned)[4 
  * A warp has steps of 32 words, of N runs at a time, one after the other: what a sector that the
  * step begins with still lacks is held from the step before.
  */
-template <typename unit, int REST, bool HANDED>
-GM_DEVICE void runs_store(char *piece, flat_swizzled how, unsigned pitch, char *out,
-                          int64_t out_pitch, unsigned few, unsigned here)
+template <typename unit, int REST, bool HANDED, typename place>
+GM_DEVICE void runs_store(char *piece, place how, unsigned pitch, char *out, int64_t out_pitch,
+                          unsigned few, unsigned here)
 {
     const unsigned size = sizeof(unit), N = 4 / size;
     const unsigned lane = threadIdx.x % 32, warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
