@@ -118,10 +118,30 @@ RULES = (
         MASKED,
     ),
     Rule(
-        r"(copy-bulk|transpose-shifted_bytes), ragged",
+        r"(copy-bulk|transpose-shifted_bytes), ragged|transpose-shifted_spans, .*",
         r"(load|store)_(requests|sectors|sectors_per_request)",
         lambda simulated, counted, _: 0.5 * simulated <= counted <= 2 * simulated,
         DIVERGED,
+    ),
+    Rule(
+        r"transpose-shifted_(bytes|spans), ragged",
+        r"shared_load_conflicts",
+        lambda simulated, counted, _: counted < simulated,
+        DIVERGED,
+    ),
+    Rule(  # its tiles are no divisor of any matrix that is one of whole pieces
+        r"transpose-shifted_spans, plain",
+        r"shared_load_(requests|passes_per_request)",
+        lambda simulated, counted, _: 0.9 * simulated <= counted <= 1.1 * simulated,
+        MASKED,
+    ),
+    Rule(
+        r"transpose-narrow_words, .*",
+        r"((shared_)?(load|store)_(requests|conflicts|passes_per_request)"
+        r"|(load|store)_sectors(_per_request)?)",
+        lambda simulated, counted, _: 0.5 * simulated <= counted <= 2 * simulated,
+        "the pieces of a small matrix are smaller where there are more multiprocessors to have "
+        "one, so that there are more ends of runs: another grid",
     ),
 )
 
