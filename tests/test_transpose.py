@@ -296,6 +296,20 @@ def test_any_block(variant, block, backend, rng):
         run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend, block=block)
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("few", [2, 3, 4, 5, 6, 8, 12, 16, 20, 24, 28, 32, 33, 64, 96, 100, 128])
+def test_words_of_narrow_matrices(few, dtype):
+    """Whole sectors; lanes that are a multiple of four words apart meet in a bank from 64 on only,
+    when even neighbouring lanes are lines apart, and those 2, 6, 10, ... apart in pairs."""
+    meet = 2 if few % 4 == 2 else max(1, (few & -few) // 32)
+    for shape in [(4096, few), (few, 4096)]:
+        traffic = gm.traffic("transpose", variant="narrow_words", shape=shape, dtype=dtype)
+        assert traffic.shared.bank_ways == meet
+        words = traffic.stores if shape[1] == few else traffic.loads
+        assert (words.width, words.sectors_per_request) == (32, 4)
+        assert traffic.bytes_moved == traffic.bytes_asked
+
+
 def test_thin_blocks_fill_the_sectors_of_columns():
     """The point of (8, 32): a warp writes 8 columns of 4 neighbours each."""
     wide = gm.traffic("transpose", variant="naive_row", shape=(256, 256), block=(32, 8))

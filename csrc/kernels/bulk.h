@@ -58,7 +58,7 @@ GM_DEVICE uint64_t gm_evict_first(void)
     return policy;
 }
 
-/* What is read should be the last: measured, it is worth 3 to 10 % of a copy larger than the L2. */
+/* What is read should be the last: measured, it is worth 1 to 3 % of a copy larger than the L2. */
 GM_DEVICE uint64_t gm_evict_last(void)
 {
     uint64_t policy = 0;
