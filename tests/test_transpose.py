@@ -250,11 +250,11 @@ def test_runs_that_begin_at_any_byte_of_a_sector(variant, begins, backend, rng):
 
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
-@pytest.mark.parametrize("pitch", [0, 1, 2, 3, 4, 61])
+@pytest.mark.parametrize("pitch", [0, 1, 2, 3, 4, 61, 600])
 def test_short_rows_with_gaps(dtype, pitch, backend, rng):
     """Colours of pixels that have one more, say: a piece of memory with the gaps in it."""
     here(NARROW_WORDS, backend)
-    for rows, cols in [(1000, 3), (3001, 16), (777, 33), (200, 200)]:
+    for rows, cols in [(1000, 3), (3001, 16), (777, 33), (300, 80), (200, 200)]:
         base = random_bytes(rng, (rows, cols + pitch), dtype)
         there = gm.to_device(base, backend=backend)
         for first in {0, pitch}:
@@ -308,6 +308,16 @@ def test_words_of_narrow_matrices(few, dtype):
         words = traffic.stores if shape[1] == few else traffic.loads
         assert (words.width, words.sectors_per_request) == (32, 4)
         assert traffic.bytes_moved == traffic.bytes_asked
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("shape", [(4099, 6), (3, 4099), (4, 4099), (7, 4101), (12, 4102)])
+def test_runs_of_narrow_matrices_that_share_words(shape, dtype):
+    """No lane touches what is another's, or nobody's: the simulator would tell."""
+    a = gm.DeviceArray(shape, dtype, backend="sim")
+    gm.traffic("transpose", a, variant="narrow_words")
+    wide = gm.DeviceArray((shape[0], shape[1] + 1), dtype, backend="sim")
+    gm.traffic("transpose", wide[:, 1:], variant="narrow_words")
 
 
 def test_thin_blocks_fill_the_sectors_of_columns():
