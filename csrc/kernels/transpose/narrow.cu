@@ -104,7 +104,8 @@ template <typename unit, typename flat> GM_DEVICE void narrow(const transpose_ar
 
 GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, FLAT_THREADS, 5)
 {
-    __shared__ __align__(16) char piece[TRANSPOSE_PIECE + TRANSPOSE_PIECE / FLAT_LINE * SPARE];
+    enum { BYTES = TRANSPOSE_PIECE / 2 };
+    __shared__ __align__(16) char piece[BYTES + BYTES / FLAT_LINE * SPARE];
     const bool whole = ((uintptr_t)(a.cols <= a.rows ? a.in : a.out) & 15) == 0;
     switch (a.itemsize * 2 + whole) {
     case 2: narrow<uint8_t, uint8_t>(a, piece); break;

@@ -27,8 +27,7 @@ typedef struct transpose_args {
     bool lines;    /* and whether the L2 has room for whole lines of a column of them */
 } transpose_args;
 
-/* narrow: bytes of shared memory for what a block moves; half of it, where that is single elements
- * of 4 bytes or more. */
+/* narrow_words: bytes of shared memory for what a block moves; narrow has half of it. */
 enum { TRANSPOSE_PIECE = 32768 };
 
 /* For the tensor copy engine: boxes of 32 words by a tile's height, of the input and of the
