@@ -141,7 +141,8 @@ RULES = (
         r"|(load|store)_sectors(_per_request)?)",
         lambda simulated, counted, _: 0.5 * simulated <= counted <= 2 * simulated,
         "the pieces of a small matrix are smaller where there are more multiprocessors to have "
-        "one, so that there are more ends of runs: another grid",
+        "one, so that there are more ends of runs; told of as many, the simulator counts the same "
+        "but for lanes that diverge at those ends",
     ),
 )
 
