@@ -58,16 +58,6 @@ GM_DEVICE uint64_t gm_evict_first(void)
     return policy;
 }
 
-/* What is read should be the last: measured, it is worth 1 to 3 % of a copy larger than the L2. */
-GM_DEVICE uint64_t gm_evict_last(void)
-{
-    uint64_t policy = 0;
-#if __CUDA_ARCH__ >= 900
-    asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-#endif
-    return policy;
-}
-
 GM_DEVICE void gm_bulk_load(void *shared, const void *global, uint32_t bytes, gm_mbarrier *barrier,
                             uint64_t policy)
 {
@@ -114,7 +104,6 @@ GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 #define gm_mbarrier_expect(barrier, bytes) gm_sim_mbarrier_expect(barrier, bytes)
 #define gm_mbarrier_wait(barrier, parity) gm_sim_mbarrier_wait(barrier, parity, __FILE__, __LINE__)
 #define gm_evict_first() UINT64_C(0)
-#define gm_evict_last() UINT64_C(0)
 #define gm_bulk_load(shared, global, bytes, barrier, policy)                                       \
     ((void)(policy), gm_sim_bulk_load(shared, global, bytes, barrier, __FILE__, __LINE__))
 #define gm_bulk_store(global, shared, bytes, policy)                                               \

@@ -1,6 +1,8 @@
 /* transpose: which variant "auto" is. Limits are what was measured on an H200. */
 #include "transpose/choose.h"
 
+#include <string.h>
+
 bool transpose_is_whole(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
@@ -97,16 +99,19 @@ static bool takes(int grid, const gm_array *in)
 const gm_variant *transpose_choose(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
-    const char *names[] = {NULL, NULL};
+    const char *names[4] = {NULL};
+    int count = 0;
     /* A single row is the same memory as a single column: a copy. */
     if (transpose_smaller(in->shape[0], in->shape[1]) > 1) {
-        names[0] = choose_tiles(call);
+        const char *shifted = in->itemsize == 1 ? "shifted_bytes" : "shifted_halves";
+        const char *best = choose_tiles(call);
+        const char *wanted[] = {best, "narrow", shifted};
+        int others = strcmp(best, "narrow_words") == 0 ? 3 : 1; /* that do, where it does not */
+        for (int i = 0; i < others; i++) {
+            if (takes(gm_find_variant(call->family, wanted[i])->grid, in)) {
+                names[count++] = wanted[i];
+            }
+        }
     }
-    const gm_variant *chosen = gm_first_that_fits(call, names, "strided");
-    if (chosen->grid == GRID_NARROW_WORDS && !takes(chosen->grid, in)) {
-        bool narrow = takes(GRID_NARROW, in);
-        names[0] = narrow ? "narrow" : in->itemsize == 1 ? "shifted_bytes" : "shifted_halves";
-        chosen = gm_first_that_fits(call, names, "strided");
-    }
-    return takes(chosen->grid, in) ? chosen : gm_find_variant(call->family, "strided");
+    return gm_first_that_fits(call, names, "strided");
 }

@@ -33,30 +33,19 @@ GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled how)
     return piece + (at ^ (at / (FLAT_LINE / 4) & how.mask * 4));
 }
 
-template <typename flat>
-GM_DEVICE void flat_put(char *piece, unsigned at, flat_padded how, flat held)
+template <typename flat, typename place>
+GM_DEVICE void flat_put(char *piece, unsigned at, place how, flat held)
 {
     *(flat *)flat_place(piece, at, how) = held;
 }
 
-template <typename flat>
-GM_DEVICE void flat_get(char *piece, unsigned at, flat_padded how, flat &held)
+template <typename flat, typename place>
+GM_DEVICE void flat_get(char *piece, unsigned at, place how, flat &held)
 {
     held = *(const flat *)flat_place(piece, at, how);
 }
 
-template <typename flat>
-GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, flat held)
-{
-    *(flat *)flat_place(piece, at, how) = held;
-}
-
-template <typename flat>
-GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled how, flat &held)
-{
-    held = *(const flat *)flat_place(piece, at, how);
-}
-
+/* 16 bytes whose words have changed places. */
 GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, uint4 held)
 {
     *(uint32_t *)flat_place(piece, at, how) = held.x;

@@ -46,7 +46,7 @@ GM_DEVICE void narrow_words(const transpose_args &a, char *piece)
         __syncthreads();
         char *out = a.out + first * size;
         const int64_t out_pitch = a.rows * size;
-        if (((uintptr_t)out | (uintptr_t)out_pitch) % RUNS_SECTOR == 0) {
+        if (((uintptr_t)out | (uintptr_t)out_pitch) % TRANSPOSE_SECTOR == 0) {
             runs_store<unit, REST, false>(piece, how, pitch, out, out_pitch, few, here);
         } else {
             runs_store<unit, REST, true>(piece, how, pitch, out, out_pitch, few, here);

@@ -8,10 +8,7 @@
 #include "flat.h"
 #include "turn.h"
 
-enum {
-    RUNS_WARPS = FLAT_THREADS / 32,
-    RUNS_SECTOR = 32, /* bytes */
-};
+enum { RUNS_WARPS = FLAT_THREADS / 32 };
 
 /* What of a word is inside of a run: elements `first` to `last` - 1. */
 typedef struct runs_part {

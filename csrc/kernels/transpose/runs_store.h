@@ -93,7 +93,7 @@ GM_DEVICE void runs_store(char *piece, place how, unsigned pitch, char *out, int
     const unsigned size = sizeof(unit), N = 4 / size;
     const unsigned lane = threadIdx.x % 32, warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
     const unsigned groups = (few + N - 1) / N, bytes = (here - 1) * pitch + few * size;
-    const unsigned steps = ((here + N - 1) / N + (HANDED ? RUNS_SECTOR / 4 : 0) + 31) / 32;
+    const unsigned steps = ((here + N - 1) / N + (HANDED ? TRANSPOSE_SECTOR / 4 : 0) + 31) / 32;
     /* Steps of which all rows are there, and what is read beside the last column. */
     const unsigned full = bytes < 8 ? 0 : (bytes - 8) / (32 * N * pitch);
     const unsigned end = groups * steps * (warp + 1) / RUNS_WARPS;
@@ -107,7 +107,7 @@ GM_DEVICE void runs_store(char *piece, place how, unsigned pitch, char *out, int
 #pragma unroll
         for (unsigned j = 0; j < N; j++) {
             char *run = out + (group * N + j) * out_pitch;
-            to.over[j] = (unsigned)(uintptr_t)run & (RUNS_SECTOR - 1);
+            to.over[j] = (unsigned)(uintptr_t)run & (TRANSPOSE_SECTOR - 1);
             to.address[j] = run - to.over[j] + step * 128 + lane * 4;
             to.before[j] = to.held[j] = 0;
         }

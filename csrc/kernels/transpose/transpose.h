@@ -27,8 +27,10 @@ typedef struct transpose_args {
     bool lines;    /* and whether the L2 has room for whole lines of a column of them */
 } transpose_args;
 
-/* narrow_words: bytes of shared memory for what a block moves; narrow has half of it. */
-enum { TRANSPOSE_PIECE = 32768 };
+enum {
+    TRANSPOSE_SECTOR = 32,   /* bytes */
+    TRANSPOSE_PIECE = 32768, /* bytes that a block of narrow_words moves; narrow's moves half */
+};
 
 /* For the tensor copy engine: boxes of 32 words by a tile's height, of the input and of the
  * output, both swizzled. */

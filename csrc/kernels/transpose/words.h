@@ -16,8 +16,6 @@
 
 #include "turn.h"
 
-enum { TRANSPOSE_SECTOR = 32 }; /* bytes */
-
 /* A tile of HIGH pieces of 16 bytes by WIDE loads of 8 bytes, or of one element of 4 bytes, for
  * THREADS threads. */
 template <typename unit, int HIGH, int WIDE, int THREADS> struct transpose_words {
