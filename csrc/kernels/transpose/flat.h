@@ -13,24 +13,33 @@ enum {
     FLAT_LINE = 128, /* bytes of shared memory from one spare piece to the next */
 };
 
-/* Where byte `at` of the piece is kept: with spare bytes after every line, a multiple of 16, */
-typedef struct flat_padded {
-    unsigned spare;
-} flat_padded;
+/* Where byte `at` of the piece is kept: in its place, */
+typedef struct flat_plain {
+    char none; /* C has no empty structs */
+} flat_plain;
 
-GM_DEVICE char *flat_place(char *piece, unsigned at, flat_padded how)
+GM_DEVICE char *flat_place(char *piece, unsigned at, flat_plain)
 {
-    return piece + at + at / FLAT_LINE * how.spare;
+    return piece + at;
 }
 
-/* or where the words of a line have changed places: `mask` is that many words of it, less one. */
-typedef struct flat_swizzled {
+/* or where the units of a line have changed places, of so many bytes each: `mask` is that many
+ * units of it, less one. */
+template <int UNIT> struct flat_swizzled {
     unsigned mask;
-} flat_swizzled;
+};
 
-GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled how)
+/* For lanes that are `apart` units apart: as many as would share a bank. */
+template <int UNIT> GM_DEVICE flat_swizzled<UNIT> flat_swizzle(unsigned apart)
 {
-    return piece + (at ^ (at / (FLAT_LINE / 4) & how.mask * 4));
+    const unsigned most = FLAT_LINE / UNIT - 1;
+    flat_swizzled<UNIT> how = {((apart & (0 - apart)) - 1) & most};
+    return how;
+}
+
+template <int UNIT> GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled<UNIT> how)
+{
+    return piece + (at ^ (at / (FLAT_LINE / UNIT) & how.mask * UNIT));
 }
 
 template <typename flat, typename place>
@@ -45,21 +54,48 @@ GM_DEVICE void flat_get(char *piece, unsigned at, place how, flat &held)
     held = *(const flat *)flat_place(piece, at, how);
 }
 
-/* 16 bytes whose words have changed places. */
-GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, uint4 held)
+/* 16 bytes whose units have changed places. */
+template <int UNIT>
+GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled<UNIT> how, uint4 held)
 {
-    *(uint32_t *)flat_place(piece, at, how) = held.x;
-    *(uint32_t *)flat_place(piece, at + 4, how) = held.y;
-    *(uint32_t *)flat_place(piece, at + 8, how) = held.z;
-    *(uint32_t *)flat_place(piece, at + 12, how) = held.w;
+    if constexpr (UNIT == 16) {
+        *(uint4 *)flat_place(piece, at, how) = held;
+    } else if constexpr (UNIT == 8) {
+        *(uint2 *)flat_place(piece, at, how) = make_uint2(held.x, held.y);
+        *(uint2 *)flat_place(piece, at + 8, how) = make_uint2(held.z, held.w);
+    } else {
+        *(uint32_t *)flat_place(piece, at, how) = held.x;
+        *(uint32_t *)flat_place(piece, at + 4, how) = held.y;
+        *(uint32_t *)flat_place(piece, at + 8, how) = held.z;
+        *(uint32_t *)flat_place(piece, at + 12, how) = held.w;
+    }
 }
 
-GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled how, uint4 &held)
+template <int UNIT>
+GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled<UNIT> how, uint4 &held)
 {
-    held.x = *(const uint32_t *)flat_place(piece, at, how);
-    held.y = *(const uint32_t *)flat_place(piece, at + 4, how);
-    held.z = *(const uint32_t *)flat_place(piece, at + 8, how);
-    held.w = *(const uint32_t *)flat_place(piece, at + 12, how);
+    if constexpr (UNIT == 16) {
+        held = *(const uint4 *)flat_place(piece, at, how);
+    } else if constexpr (UNIT == 8) {
+        const uint2 low = *(const uint2 *)flat_place(piece, at, how);
+        const uint2 high = *(const uint2 *)flat_place(piece, at + 8, how);
+        held = make_uint4(low.x, low.y, high.x, high.y);
+    } else {
+        held.x = *(const uint32_t *)flat_place(piece, at, how);
+        held.y = *(const uint32_t *)flat_place(piece, at + 4, how);
+        held.z = *(const uint32_t *)flat_place(piece, at + 8, how);
+        held.w = *(const uint32_t *)flat_place(piece, at + 12, how);
+    }
+}
+
+/* One access; the L2 is asked to keep what words are in. */
+template <typename flat> GM_DEVICE flat flat_fetch(const char *from)
+{
+    if constexpr (sizeof(flat) < 4) {
+        return *(const flat *)from;
+    } else {
+        return gm_load_kept((const flat *)from);
+    }
 }
 
 template <typename flat, typename place>
@@ -68,12 +104,12 @@ GM_DEVICE void flat_load(char *piece, place how, const char *in, unsigned bytes)
     const unsigned size = sizeof(flat), whole = bytes - bytes % size;
     const unsigned batch = FLAT_BATCH / size < 8 ? FLAT_BATCH / size : 8;
     for (unsigned base = threadIdx.x * size; base < whole; base += batch * FLAT_THREADS * size) {
-        flat held[batch];
+        flat held[batch] = {};
 #pragma unroll
         for (unsigned i = 0; i < batch; i++) {
             const unsigned at = base + i * FLAT_THREADS * size;
             if (at < whole) {
-                held[i] = *(const flat *)(in + at);
+                held[i] = flat_fetch<flat>(in + at);
             }
         }
 #pragma unroll

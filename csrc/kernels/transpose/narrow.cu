@@ -6,116 +6,196 @@
  * Idea     a block takes a run of rows with all of their columns, which is one piece of memory,
  *          in the order of addresses; and writes a run of each column. With few
  *          rows instead of few columns it is the same the other way round.
- * Banks    one side steps through shared memory in strides of the narrow extent. 16 spare
- *          bytes in every 128 keep a stride that is a power of two off a single bank.
+ * Sectors  runs of the output begin anywhere. A warp writes whole sectors of them all the same:
+ *          what its lanes would have before the run, they have at its end.
+ * Banks    one side steps through shared memory in strides of the narrow extent. Where that is
+ *          even, the elements of a line of the banks change places from line to line.
  */
 #include "flat.h"
 
-enum { SPARE = 16 };
+enum { NARROW_WARPS = FLAT_THREADS / 32 };
 
-/* The other side: `few` runs of `here` elements. A thread keeps to its places in every run; where
- * a run is shorter than a block, the threads share the runs. */
-template <typename unit, bool LOAD>
-GM_DEVICE void move_runs(char *piece, flat_padded spare, char *memory, int64_t pitch, unsigned few,
-                         unsigned here, unsigned band)
+/* The side that is runs of elements, as a thread sees it. */
+typedef struct narrow_side {
+    char *memory;  /* where the first run begins */
+    int64_t pitch; /* bytes from a run to the next */
+    unsigned few;  /* how many there are */
+    unsigned run;  /* elements of each */
+    unsigned warp, lane;
+} narrow_side;
+
+/* A warp's elements, from number `first` on, of COUNT runs, from number c on; STEPS times as many
+ * are in flight together. */
+template <typename unit, int COUNT, int STEPS, typename place>
+GM_DEVICE void narrow_load(const narrow_side &side, unsigned c, unsigned first, char *piece,
+                           place how)
 {
     const unsigned size = sizeof(unit);
-    const unsigned batch = FLAT_BATCH / size < 8 ? FLAT_BATCH / size : 8;
-    const unsigned lanes = min(band, (unsigned)FLAT_THREADS);
-    const unsigned step = FLAT_THREADS / lanes;
-    unsigned k = threadIdx.x % lanes; /* place in the run */
-    unsigned c = threadIdx.x / lanes; /* run */
-    char *to = memory + c * pitch + k * size;
+    const char *const run = side.memory + c * side.pitch;
 
-    if (c >= few) {
+#pragma unroll 1
+    for (unsigned from = first; from < side.run; from += STEPS * FLAT_THREADS) {
+        unit held[STEPS][COUNT] = {};
+
+#pragma unroll
+        for (unsigned j = 0; j < STEPS; j++) {
+            const unsigned k = from + j * FLAT_THREADS;
+            const char *memory = run + k * size;
+            if (k < side.run) {
+#pragma unroll
+                for (unsigned i = 0; i < COUNT; i++) {
+                    held[j][i] = flat_fetch<unit>(memory);
+                    memory += side.pitch;
+                }
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < STEPS; j++) {
+            const unsigned k = from + j * FLAT_THREADS;
+            if (k < side.run) {
+#pragma unroll
+                for (unsigned i = 0; i < COUNT; i++) {
+                    *(unit *)flat_place(piece, (k * side.few + c + i) * size, how) = held[j][i];
+                }
+            }
+        }
+    }
+}
+
+/* The same for a count, at most MOST, that is known when it runs. */
+template <typename unit, int MOST, typename place>
+GM_DEVICE void narrow_load_some(const narrow_side &side, unsigned c, unsigned count, unsigned first,
+                                char *piece, place how)
+{
+    const int steps = FLAT_BATCH / (int)sizeof(unit) / MOST;
+    if (count == MOST) {
+        narrow_load < unit, MOST, steps<8 ? steps : 8>(side, c, first, piece, how);
+    } else if constexpr (MOST > 1) {
+        narrow_load_some<unit, MOST - 1>(side, c, count, first, piece, how);
+    }
+}
+
+template <typename unit, typename place>
+GM_DEVICE void narrow_store(const narrow_side &side, unsigned c, unsigned count, unsigned first,
+                            char *piece, place how)
+{
+    const unsigned size = sizeof(unit);
+    const unsigned sector = side.run < TRANSPOSE_SECTOR ? 1 : TRANSPOSE_SECTOR;
+
+#pragma unroll 1
+    for (unsigned from = first; from < side.run; from += FLAT_THREADS) {
+        char *memory = side.memory + c * side.pitch;
+#pragma unroll 4
+        for (unsigned i = 0; i < count; i++) {
+            const unsigned k = from - ((unsigned)(uintptr_t)memory & (sector - 1)) / size;
+            const unsigned r = min(k, k + side.run); /* less than none is a large number */
+            *(unit *)(memory + r * size) =
+                *(const unit *)flat_place(piece, (r * side.few + c + i) * size, how);
+            memory += side.pitch;
+        }
+    }
+}
+
+/* All runs, in turns of about as many. The warp that begins a turn is the one after the last. */
+template <typename unit, bool LOAD, typename place>
+GM_DEVICE void narrow_runs(const narrow_side &side, char *piece, place how)
+{
+    const int MOST = sizeof(unit) < 4 ? 1 : 32 / sizeof(unit);
+    const unsigned warps = (side.run + 31) / 32;
+    unsigned c = 0, warp = side.warp;
+
+    for (unsigned turns = (side.few + MOST - 1) / MOST; turns > 0; turns--) {
+        const unsigned count = (side.few - c + turns - 1) / turns, first = warp * 32 + side.lane;
+        if constexpr (LOAD) {
+            narrow_load_some<unit, MOST>(side, c, count, first, piece, how);
+        } else {
+            narrow_store<unit>(side, c, count, first, piece, how);
+        }
+        warp = (warp - warps) % NARROW_WARPS;
+        c += count;
+    }
+}
+
+/* `a.run` rows (or columns) are a block's, all of their few elements together at most a piece. The
+ * plan says how many. */
+template <typename unit, typename place>
+GM_DEVICE void narrow(const transpose_args &a, char *piece, place how, bool whole)
+{
+    const unsigned size = sizeof(unit);
+    const bool few_columns = a.cols <= a.rows;
+    const int64_t first = blockIdx.x * a.run;
+    narrow_side side;
+
+    side.few = (unsigned)(few_columns ? a.cols : a.rows);
+    side.run = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.run);
+    side.memory = (few_columns ? a.out : (char *)a.in) + first * size;
+    side.pitch = few_columns ? a.rows * (int64_t)size : a.pitch;
+    side.warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); /* the same in all lanes */
+    side.lane = threadIdx.x % 32;
+    const char *in = a.in + first * side.few * size;
+    char *out = a.out + first * side.few * size;
+    const unsigned bytes = side.run * side.few * size;
+
+    if (!few_columns) {
+        narrow_runs<unit, true>(side, piece, how);
+        __syncthreads();
+        if (whole) {
+            flat_store<uint4>(piece, how, out, bytes);
+        } else {
+            flat_store<unit>(piece, how, out, bytes);
+        }
         return;
     }
-    while (k < here) {
-        unit held[batch];
-        unsigned at[batch];
-        char *address[batch];
-        bool wanted[batch];
-#pragma unroll
-        for (unsigned i = 0; i < batch; i++) {
-            wanted[i] = k < here;
-            at[i] = (k * few + c) * size;
-            address[i] = to;
-            if (wanted[i]) {
-                held[i] = *(const unit *)(LOAD ? to : flat_place(piece, at[i], spare));
-            }
-            c += step;
-            to += step * pitch;
-            if (c >= few) { /* its next place; there is none where step > 1 */
-                c = 0;
-                k += lanes;
-                to = memory + k * size;
-            }
-        }
-#pragma unroll
-        for (unsigned i = 0; i < batch; i++) {
-            if (wanted[i]) {
-                *(unit *)(LOAD ? flat_place(piece, at[i], spare) : address[i]) = held[i];
-            }
-        }
+    if (whole) {
+        flat_load<uint4>(piece, how, in, bytes);
+    } else {
+        flat_load<unit>(piece, how, in, bytes);
     }
+    __syncthreads();
+    narrow_runs<unit, false>(side, piece, how);
 }
 
 /* Rows with gaps between them are no one piece of memory: from column to row, by and by. */
-template <typename unit>
-GM_DEVICE void gather_runs(const char *in, int64_t in_pitch, char *out, int64_t out_pitch,
-                           unsigned few, unsigned here)
+template <typename unit> GM_DEVICE void narrow_gather(const transpose_args &a)
 {
+    const int64_t first = blockIdx.x * a.run, pitch = a.rows * (int64_t)sizeof(unit);
+    const unsigned few = (unsigned)a.cols, here = (unsigned)min(a.rows - first, a.run);
+
     for (unsigned k = threadIdx.x; k < here; k += FLAT_THREADS) {
+        const unit *in = (const unit *)(a.in + (first + k) * a.pitch);
+        char *out = a.out + (first + k) * sizeof(unit);
 #pragma unroll 8
         for (unsigned c = 0; c < few; c++) {
-            ((unit *)(out + c * out_pitch))[k] = ((const unit *)(in + k * in_pitch))[c];
+            *(unit *)(out + c * pitch) = in[c];
         }
     }
 }
 
-/* `band` rows (or columns) are a block's: a power of two, all of their few elements together at
- * most a piece. The plan says how many. */
-template <typename unit, typename flat> GM_DEVICE void narrow(const transpose_args &a, char *piece)
+template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char *piece)
 {
+    const int UNIT = sizeof(unit) < 4 ? 4 : sizeof(unit);
     const bool few_columns = a.cols <= a.rows;
-    const unsigned few = (unsigned)(few_columns ? a.cols : a.rows);
-    const int64_t first = blockIdx.x * a.run;
-    const unsigned here = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.run);
-    const int64_t run = first * (int64_t)sizeof(unit);
-    const int64_t out_pitch = a.rows * (int64_t)sizeof(unit);
-    const unsigned bytes = here * few * (unsigned)sizeof(unit);
-    /* An odd stride visits every bank without any help. */
-    const flat_padded spare = {few * (unsigned)sizeof(unit) % 8 == 4 ? 0 : (unsigned)SPARE};
+    const int64_t few = few_columns ? a.cols : a.rows;
+    const bool whole = (uintptr_t)(few_columns ? a.in : a.out) % 16 == 0;
 
     gm_wait_for_previous();
-    if (!few_columns) {
-        move_runs<unit, true>(piece, spare, (char *)a.in + run, a.pitch, few, here,
-                              (unsigned)a.run);
-        __syncthreads();
-        flat_store<flat>(piece, spare, a.out + run * few, bytes);
-    } else if (a.pitch == few * (unsigned)sizeof(unit)) {
-        flat_load<flat>(piece, spare, a.in + run * few, bytes);
-        __syncthreads();
-        move_runs<unit, false>(piece, spare, a.out + run, out_pitch, few, here, (unsigned)a.run);
+    if (few_columns && a.pitch != few * (int64_t)sizeof(unit)) {
+        narrow_gather<unit>(a);
+    } else if (sizeof(unit) >= 4 && few % 2 == 1) {
+        narrow<unit>(a, piece, flat_plain{}, whole);
     } else {
-        gather_runs<unit>(a.in + first * a.pitch, a.pitch, a.out + run, out_pitch, few, here);
+        narrow<unit>(a, piece, flat_swizzle<UNIT>((unsigned)few), whole);
     }
 }
 
 GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, FLAT_THREADS, 5)
 {
-    enum { BYTES = TRANSPOSE_PIECE / 2 };
-    __shared__ __align__(16) char piece[BYTES + BYTES / FLAT_LINE * SPARE];
-    const bool whole = ((uintptr_t)(a.cols <= a.rows ? a.in : a.out) & 15) == 0;
-    switch (a.itemsize * 2 + whole) {
-    case 2: narrow<uint8_t, uint8_t>(a, piece); break;
-    case 3: narrow<uint8_t, uint4>(a, piece); break;
-    case 4: narrow<uint16_t, uint16_t>(a, piece); break;
-    case 5: narrow<uint16_t, uint4>(a, piece); break;
-    case 8: narrow<uint32_t, uint32_t>(a, piece); break;
-    case 9: narrow<uint32_t, uint4>(a, piece); break;
-    case 16: narrow<uint64_t, uint64_t>(a, piece); break;
-    case 17: narrow<uint64_t, uint4>(a, piece); break;
-    case 33: narrow<uint4, uint4>(a, piece); break;
+    __shared__ __align__(16) char piece[TRANSPOSE_PIECE / 2 + FLAT_LINE];
+    switch (a.itemsize) {
+    case 1: narrow_of<uint8_t>(a, piece); break;
+    case 2: narrow_of<uint16_t>(a, piece); break;
+    case 4: narrow_of<uint32_t>(a, piece); break;
+    case 8: narrow_of<uint64_t>(a, piece); break;
+    case 16: narrow_of<uint4>(a, piece); break;
     }
 }

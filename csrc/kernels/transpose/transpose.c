@@ -173,6 +173,15 @@ static gm_status plan_tiles(const gm_variant *variant, const gm_call *call, gm_p
     }
 }
 
+/* For narrow, how many rows a block takes, of so many that have room: as many for each of its
+ * threads or, where that would leave too many out, for each lane of a warp. A multiple of 8 begins,
+ * with all of its columns, at 16 bytes. */
+static int64_t find_run(const gm_variant *variant, int64_t room)
+{
+    int64_t threads = variant->block.x, step = room >= 2 * threads ? threads : room >= 32 ? 32 : 8;
+    return room / step * step;
+}
+
 /* For narrow_words, how many rows a block takes, of so many that have room: whole steps of its
  * warps, less what these hold back where the output's runs do not all begin with a sector. Pieces
  * begin at multiples of 16 bytes if it is a multiple of 16. */
@@ -209,16 +218,20 @@ static gm_status plan_narrow(const gm_variant *variant, const gm_call *call, gm_
         }
     }
     int64_t piece = words ? TRANSPOSE_PIECE : TRANSPOSE_PIECE / 2;
-    /* Something for everyone, and 16 rows at least, so that pieces begin at 16 bytes. */
+    /* Something for everyone, and 8 rows at least. */
     while (piece > 8192 && row * many < piece * call->device->multiprocessors) {
         piece /= 2;
     }
-    args->run = 1;
-    while (2 * args->run * row <= piece) {
-        args->run *= 2;
-    }
-    if (words && columns) {
-        args->run = find_steps(call, args, piece / row);
+    int64_t room = piece / row;
+    if (!words) {
+        args->run = find_run(variant, room);
+    } else if (columns) {
+        args->run = find_steps(call, args, room);
+    } else {
+        args->run = 1;
+        while (2 * args->run <= room) {
+            args->run *= 2;
+        }
     }
     int64_t blocks = transpose_divide_up(many, args->run);
     if (blocks > call->device->max_grid_x) {
