@@ -13,33 +13,23 @@ enum {
     FLAT_LINE = 128, /* bytes of shared memory from one spare piece to the next */
 };
 
-/* Where byte `at` of the piece is kept: in its place, */
-typedef struct flat_plain {
-    char none; /* C has no empty structs */
-} flat_plain;
-
-GM_DEVICE char *flat_place(char *piece, unsigned at, flat_plain)
-{
-    return piece + at;
-}
-
-/* or where the units of a line have changed places, of so many bytes each: `mask` is that many
- * units of it, less one. */
-template <int UNIT> struct flat_swizzled {
-    unsigned mask;
+/* Where byte `at` of the piece is kept: with SPARE bytes after every line, */
+template <int SPARE> struct flat_spaced {
 };
 
-/* For lanes that are `apart` units apart: as many as would share a bank. */
-template <int UNIT> GM_DEVICE flat_swizzled<UNIT> flat_swizzle(unsigned apart)
+template <int SPARE> GM_DEVICE char *flat_place(char *piece, unsigned at, flat_spaced<SPARE>)
 {
-    const unsigned most = FLAT_LINE / UNIT - 1;
-    flat_swizzled<UNIT> how = {((apart & (0 - apart)) - 1) & most};
-    return how;
+    return piece + at + at / FLAT_LINE * SPARE;
 }
 
-template <int UNIT> GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled<UNIT> how)
+/* or where the words of a line have changed places: `mask` is that many words of it, less one. */
+typedef struct flat_swizzled {
+    unsigned mask;
+} flat_swizzled;
+
+GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled how)
 {
-    return piece + (at ^ (at / (FLAT_LINE / UNIT) & how.mask * UNIT));
+    return piece + (at ^ (at / (FLAT_LINE / 4) & how.mask * 4));
 }
 
 template <typename flat, typename place>
@@ -54,38 +44,56 @@ GM_DEVICE void flat_get(char *piece, unsigned at, place how, flat &held)
     held = *(const flat *)flat_place(piece, at, how);
 }
 
-/* 16 bytes whose units have changed places. */
-template <int UNIT>
-GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled<UNIT> how, uint4 held)
+/* 16 bytes that begin at a multiple of what is spare. */
+template <int SPARE>
+GM_DEVICE void flat_put(char *piece, unsigned at, flat_spaced<SPARE> how, uint4 held)
 {
-    if constexpr (UNIT == 16) {
-        *(uint4 *)flat_place(piece, at, how) = held;
-    } else if constexpr (UNIT == 8) {
-        *(uint2 *)flat_place(piece, at, how) = make_uint2(held.x, held.y);
-        *(uint2 *)flat_place(piece, at + 8, how) = make_uint2(held.z, held.w);
+    char *to = flat_place(piece, at, how);
+    if constexpr (SPARE % 16 == 0) {
+        *(uint4 *)to = held;
+    } else if constexpr (SPARE % 8 == 0) {
+        ((uint2 *)to)[0] = make_uint2(held.x, held.y);
+        ((uint2 *)to)[1] = make_uint2(held.z, held.w);
     } else {
-        *(uint32_t *)flat_place(piece, at, how) = held.x;
-        *(uint32_t *)flat_place(piece, at + 4, how) = held.y;
-        *(uint32_t *)flat_place(piece, at + 8, how) = held.z;
-        *(uint32_t *)flat_place(piece, at + 12, how) = held.w;
+        ((uint32_t *)to)[0] = held.x;
+        ((uint32_t *)to)[1] = held.y;
+        ((uint32_t *)to)[2] = held.z;
+        ((uint32_t *)to)[3] = held.w;
     }
 }
 
-template <int UNIT>
-GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled<UNIT> how, uint4 &held)
+template <int SPARE>
+GM_DEVICE void flat_get(char *piece, unsigned at, flat_spaced<SPARE> how, uint4 &held)
 {
-    if constexpr (UNIT == 16) {
-        held = *(const uint4 *)flat_place(piece, at, how);
-    } else if constexpr (UNIT == 8) {
-        const uint2 low = *(const uint2 *)flat_place(piece, at, how);
-        const uint2 high = *(const uint2 *)flat_place(piece, at + 8, how);
+    const char *from = flat_place(piece, at, how);
+    if constexpr (SPARE % 16 == 0) {
+        held = *(const uint4 *)from;
+    } else if constexpr (SPARE % 8 == 0) {
+        const uint2 low = ((const uint2 *)from)[0], high = ((const uint2 *)from)[1];
         held = make_uint4(low.x, low.y, high.x, high.y);
     } else {
-        held.x = *(const uint32_t *)flat_place(piece, at, how);
-        held.y = *(const uint32_t *)flat_place(piece, at + 4, how);
-        held.z = *(const uint32_t *)flat_place(piece, at + 8, how);
-        held.w = *(const uint32_t *)flat_place(piece, at + 12, how);
+        held.x = ((const uint32_t *)from)[0];
+        held.y = ((const uint32_t *)from)[1];
+        held.z = ((const uint32_t *)from)[2];
+        held.w = ((const uint32_t *)from)[3];
     }
+}
+
+/* 16 bytes whose words have changed places. */
+GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, uint4 held)
+{
+    *(uint32_t *)flat_place(piece, at, how) = held.x;
+    *(uint32_t *)flat_place(piece, at + 4, how) = held.y;
+    *(uint32_t *)flat_place(piece, at + 8, how) = held.z;
+    *(uint32_t *)flat_place(piece, at + 12, how) = held.w;
+}
+
+GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled how, uint4 &held)
+{
+    held.x = *(const uint32_t *)flat_place(piece, at, how);
+    held.y = *(const uint32_t *)flat_place(piece, at + 4, how);
+    held.z = *(const uint32_t *)flat_place(piece, at + 8, how);
+    held.w = *(const uint32_t *)flat_place(piece, at + 12, how);
 }
 
 /* One access; the L2 is asked to keep what words are in. */

@@ -9,7 +9,7 @@
  * Sectors  runs of the output begin anywhere. A warp writes whole sectors of them all the same:
  *          what its lanes would have before the run, they have at its end.
  * Banks    one side steps through shared memory in strides of the narrow extent. Where that is
- *          even, the elements of a line of the banks change places from line to line.
+ *          even, a spare element in every 128 bytes gives nearly every lane a bank of its own.
  */
 #include "flat.h"
 
@@ -173,7 +173,7 @@ template <typename unit> GM_DEVICE void narrow_gather(const transpose_args &a)
 
 template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char *piece)
 {
-    const int UNIT = sizeof(unit) < 4 ? 4 : sizeof(unit);
+    const int SPARE = sizeof(unit) < 4 ? 4 : sizeof(unit);
     const bool few_columns = a.cols <= a.rows;
     const int64_t few = few_columns ? a.cols : a.rows;
     const bool whole = (uintptr_t)(few_columns ? a.in : a.out) % 16 == 0;
@@ -182,15 +182,16 @@ template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char 
     if (few_columns && a.pitch != few * (int64_t)sizeof(unit)) {
         narrow_gather<unit>(a);
     } else if (sizeof(unit) >= 4 && few % 2 == 1) {
-        narrow<unit>(a, piece, flat_plain{}, whole);
+        narrow<unit>(a, piece, flat_spaced<0>{}, whole);
     } else {
-        narrow<unit>(a, piece, flat_swizzle<UNIT>((unsigned)few), whole);
+        narrow<unit>(a, piece, flat_spaced<SPARE>{}, whole);
     }
 }
 
-GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, FLAT_THREADS, 5)
+GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, FLAT_THREADS, 6)
 {
-    __shared__ __align__(16) char piece[TRANSPOSE_PIECE / 2 + FLAT_LINE];
+    enum { BYTES = TRANSPOSE_PIECE / 2 };
+    __shared__ __align__(16) char piece[BYTES + BYTES / FLAT_LINE * sizeof(uint4)];
     switch (a.itemsize) {
     case 1: narrow_of<uint8_t>(a, piece); break;
     case 2: narrow_of<uint16_t>(a, piece); break;

@@ -19,9 +19,9 @@
 template <int REST> GM_DEVICE auto narrow_words_order(unsigned apart)
 {
     if constexpr (REST == 0) {
-        return flat_swizzle<4>(apart);
+        return flat_swizzled{((apart & (0 - apart)) - 1) & 31};
     } else {
-        return flat_plain{};
+        return flat_spaced<0>{};
     }
 }
 

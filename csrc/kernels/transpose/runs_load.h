@@ -19,8 +19,8 @@ template <typename unit, bool CARE> GM_DEVICE uint32_t runs_word(const char *fro
 /* Few rows, a multiple of N: from runs to the piece, in squares. Where a run's words are not all
  * aligned, a step is a lane less, which shows its neighbour what the next step has as well. */
 template <typename unit, bool CARE>
-GM_DEVICE void runs_load_squares(char *piece, flat_swizzled<4> how, const char *from,
-                                 int64_t in_pitch, unsigned few, unsigned here)
+GM_DEVICE void runs_load_squares(char *piece, flat_swizzled how, const char *from, int64_t in_pitch,
+                                 unsigned few, unsigned here)
 {
     const unsigned size = sizeof(unit), N = 4 / size, batch = 8 / N, all = 0xffffffffu;
     const unsigned lane = threadIdx.x % 32, warp = __shfl_sync(all, threadIdx.x / 32, 0);

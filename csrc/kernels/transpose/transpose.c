@@ -218,8 +218,9 @@ static gm_status plan_narrow(const gm_variant *variant, const gm_call *call, gm_
         }
     }
     int64_t piece = words ? TRANSPOSE_PIECE : TRANSPOSE_PIECE / 2;
-    /* Something for everyone, and 8 rows at least. */
-    while (piece > 8192 && row * many < piece * call->device->multiprocessors) {
+    /* Something for everyone, but not too little. */
+    int64_t least = words ? 8192 : row > 64 ? 32 * row : 2048;
+    while (piece / 2 >= least && row * many < piece * call->device->multiprocessors) {
         piece /= 2;
     }
     int64_t room = piece / row;
