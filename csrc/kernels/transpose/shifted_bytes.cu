@@ -19,5 +19,5 @@ enum {
 GM_KERNEL_BOUNDED(transpose_shifted_bytes, transpose_args, WARPS * 32, 3)
 {
     __shared__ uint4 tile[transpose_squares<WIDE, TALL, WARPS, BATCH>::TILE];
-    transpose_squares_tile<WIDE, TALL, WARPS, BATCH, false>(a, tile);
+    transpose_squares_tile<WIDE, TALL, WARPS, BATCH, false, false>(a, tile);
 }

@@ -123,15 +123,20 @@ GM_DEVICE void transpose_load_squares(const transpose_window &window, const tran
     }
 }
 
-/* One word of the output, of rows from r on, shifted from two. */
-template <int CARE>
+/* One word of the output, of rows from r on, shifted from two. STREAM: the L2 is told that nobody
+ * waits for it. */
+template <int CARE, bool STREAM>
 GM_DEVICE void transpose_store_shifted(const transpose_window &window, const transpose_edge &edge,
                                        unsigned r, const uint32_t *low, const uint32_t *high,
                                        unsigned bits, char *to)
 {
     const uint32_t word = __funnelshift_r(*low, *high, bits);
     if (CARE == TRANSPOSE_INSIDE || (r >= edge.first && r + 4 <= window.rows)) {
-        *(uint32_t *)to = word;
+        if (STREAM) {
+            __stcs((uint32_t *)to, word);
+        } else {
+            *(uint32_t *)to = word;
+        }
     } else {
 #pragma unroll
         for (unsigned j = 0; j < 4; j++) {
@@ -142,7 +147,7 @@ GM_DEVICE void transpose_store_shifted(const transpose_window &window, const tra
     }
 }
 
-template <int WIDE, int TALL, int WARPS, int BATCH, int CARE>
+template <int WIDE, int TALL, int WARPS, int BATCH, int CARE, bool STREAM>
 GM_DEVICE void transpose_store_squares(const transpose_window &window, const transpose_edge &edge,
                                        unsigned warp, const uint32_t *tile)
 {
@@ -170,12 +175,14 @@ GM_DEVICE void transpose_store_squares(const transpose_window &window, const tra
             const bool all = CARE == TRANSPOSE_INSIDE && i + squares::ALIKE <= squares::COLS;
             if (all || first + i < cols) {
                 if (lane >= own) {
-                    transpose_store_shifted<CARE>(window, edge, r, low + at, high + at, bits, to);
+                    transpose_store_shifted<CARE, STREAM>(window, edge, r, low + at, high + at,
+                                                          bits, to);
                 }
 #pragma unroll
                 for (unsigned k = 1; k < TALL; k++) {
-                    transpose_store_shifted<CARE>(window, edge, r + k * 128, low + at + k * 32,
-                                                  high + at + k * 32, bits, to + k * 128);
+                    transpose_store_shifted<CARE, STREAM>(window, edge, r + k * 128,
+                                                          low + at + k * 32, high + at + k * 32,
+                                                          bits, to + k * 128);
                 }
             }
             to += step;
@@ -183,7 +190,7 @@ GM_DEVICE void transpose_store_squares(const transpose_window &window, const tra
     }
 }
 
-template <int WIDE, int TALL, int WARPS, int BATCH, int CARE, bool LINES>
+template <int WIDE, int TALL, int WARPS, int BATCH, int CARE, bool LINES, bool STREAM>
 GM_DEVICE void transpose_move_squares(const transpose_window &window, const transpose_edge &edge,
                                       uint4 *tile)
 {
@@ -191,12 +198,12 @@ GM_DEVICE void transpose_move_squares(const transpose_window &window, const tran
     const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
     transpose_load_squares<WIDE, TALL, WARPS, BATCH, CARE, LINES>(window, edge, warp, tile);
     __syncthreads();
-    transpose_store_squares<WIDE, TALL, WARPS, BATCH, CARE>(window, edge, warp,
-                                                            (const uint32_t *)tile);
+    transpose_store_squares<WIDE, TALL, WARPS, BATCH, CARE, STREAM>(window, edge, warp,
+                                                                    (const uint32_t *)tile);
 }
 
 /* LINES: the L2 fetches whole lines; what of them the next column of tiles reads is still there. */
-template <int WIDE, int TALL, int WARPS, int BATCH, bool LINES>
+template <int WIDE, int TALL, int WARPS, int BATCH, bool LINES, bool STREAM>
 GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
 {
     typedef transpose_squares<WIDE, TALL, WARPS, BATCH> squares;
@@ -223,13 +230,14 @@ GM_DEVICE void transpose_squares_tile(const transpose_args &a, uint4 *tile)
 
     gm_wait_for_previous();
     if (!top && !right && !bottom) {
-        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_INSIDE, LINES>(window, edge,
-                                                                                  tile);
+        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_INSIDE, LINES, STREAM>(
+            window, edge, tile);
     } else if (!(top && at.x == 0) && !(bottom && right) && a.pitch > 0) {
-        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_EDGE, LINES>(window, edge, tile);
+        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_EDGE, LINES, STREAM>(window,
+                                                                                        edge, tile);
     } else {
-        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_CORNER, LINES>(window, edge,
-                                                                                  tile);
+        transpose_move_squares<WIDE, TALL, WARPS, BATCH, TRANSPOSE_CORNER, LINES, STREAM>(
+            window, edge, tile);
     }
 }
 
