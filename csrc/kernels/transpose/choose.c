@@ -78,7 +78,8 @@ static const char *choose_tiles(const gm_call *call)
         }
         return is_narrow(in, 64, 128) ? "narrow_words" : "shifted_halves";
     case 4:
-        if (is_narrow(in, 16, 16) || (rows <= 32 && !out_whole)) {
+        if (is_narrow(in, 16, 26) || (rows <= 36 && !out_whole) ||
+            (in->contiguous && (cols <= 23 || (cols > 32 && cols <= 40 && !out_whole)))) {
             return "narrow";
         }
         if (out_whole ? cols >= 32 : rows <= 72) {
