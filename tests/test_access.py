@@ -1122,6 +1122,25 @@ def test_every_element_is_moved_once(variant, rng):
     assert t.stores.bytes_asked in (500 * 8, 1000 * 8)
 
 
+@pytest.mark.parametrize(
+    ("offset", "stride", "wanted"),
+    [
+        (0, 1, "strided"),
+        (4, 1, "strided"),
+        (1, 1, "unroll4"),
+        (0, 2, "unroll4"),
+        (-4, -1, "unroll4"),
+    ],
+)
+def test_auto_copies_slices_without_steps(offset, stride, wanted):
+    """Where they begin at 16 bytes: others of this size are faster element by element."""
+    a = np.zeros(4096, "f4")
+    part = np.zeros(counted(4096, offset, stride), "f4")
+    for family, arrays in (("strided_read", (a,)), ("strided_write", (a, part))):
+        t = gm.traffic(family, *arrays, offset=offset, stride=stride)
+        assert t.variant == wanted
+
+
 @pytest.mark.parametrize("family", ["strided_read", "strided_write"])
 def test_observed_any_offset_and_stride(family, rng):
     """What is beyond the ends asks for nothing."""

@@ -91,6 +91,15 @@ def test_auto_at_every_shape(dtype, backend, rng):
         intact()
 
 
+@pytest.mark.parametrize("shape", [(8320, 8200), (8196, 8223), (8223, 8196)])
+def test_auto_at_large_matrices(shape, backend, rng):
+    """Others than for small ones."""
+    a = random_bytes(rng, shape, "f4")
+    out, intact = poisoned_out(rng, shape[::-1], "f4", backend)
+    oracle.check("transpose", gm.transpose(gm.to_device(a, backend=backend), out=out).to_host(), a)
+    intact()
+
+
 @pytest.mark.parametrize("variant", TRANSPOSE, ids=str)
 def test_from_the_host(variant, backend):
     here(variant, backend)

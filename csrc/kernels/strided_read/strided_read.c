@@ -28,23 +28,13 @@ static gm_status strided_read_result(gm_call *call)
     return status;
 }
 
-/*
- * Measured on an H200: what is loaded once gains nothing from the L1, but loads in flight count.
- * A slice without steps is a copy, which knows wider accesses. Where it does not begin at 16 bytes,
- * that is the driver's, which needs many of them.
- */
+/* Measured on an H200: what is loaded once gains nothing from the L1, but loads in flight count. */
 static const gm_variant *strided_read_choose(const gm_call *call)
 {
-    enum { MANY = 48 << 20 /* bytes */ };
     static const char *const names[] = {"unroll4", NULL};
-    const gm_array *in = &call->in[0];
     gm_slice slice;
-    if (find_slice(call, &slice) == GM_OK && slice.step == 1 && in->contiguous) {
-        uintptr_t from = (uintptr_t)in->data + (uintptr_t)(slice.start * in->itemsize);
-        bool aligned = (from | (uintptr_t)call->out.data) % 16 == 0;
-        if (aligned || call->out.bytes > MANY) {
-            return gm_find_variant(call->family, "strided");
-        }
+    if (find_slice(call, &slice) == GM_OK && gm_slice_is_copy(&slice, &call->in[0], &call->out)) {
+        return gm_find_variant(call->family, "strided");
     }
     return gm_first_that_fits(call, names, "strided");
 }

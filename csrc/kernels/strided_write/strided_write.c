@@ -34,18 +34,14 @@ static gm_status strided_write_result(gm_call *call)
     return status;
 }
 
-/* As for strided_read: a slice without steps is a copy. */
 static const gm_variant *strided_write_choose(const gm_call *call)
 {
-    enum { MANY = 48 << 20 /* bytes */ };
     static const char *const names[] = {"unroll4", NULL};
-    const gm_array *out = &call->in[OUT], *in = &call->in[A];
+    const gm_array *in = &call->in[A];
     gm_slice slice;
-    if (find_slice(call, &slice) == GM_OK && slice.step == 1 && out->contiguous && in->contiguous) {
-        uintptr_t to = (uintptr_t)out->data + (uintptr_t)(slice.start * out->itemsize);
-        if ((to | (uintptr_t)in->data) % 16 == 0 || in->bytes > MANY) {
-            return gm_find_variant(call->family, "strided");
-        }
+    if (find_slice(call, &slice) == GM_OK && in->contiguous &&
+        gm_slice_is_copy(&slice, &call->in[OUT], in)) {
+        return gm_find_variant(call->family, "strided");
     }
     return gm_first_that_fits(call, names, "any");
 }

@@ -112,6 +112,8 @@ GM_DEVICE void flat_load(char *piece, place how, const char *in, unsigned bytes)
     const unsigned size = sizeof(flat), whole = bytes - bytes % size;
     const unsigned batch = FLAT_BATCH / size < 8 ? FLAT_BATCH / size : 8;
     for (unsigned base = threadIdx.x * size; base < whole; base += batch * FLAT_THREADS * size) {
+        /* Set: else what is not loaded is what a register held the turn before, and all of them are
+         * kept from turn to turn. */
         flat held[batch] = {};
 #pragma unroll
         for (unsigned i = 0; i < batch; i++) {

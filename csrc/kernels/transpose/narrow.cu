@@ -35,7 +35,7 @@ GM_DEVICE void narrow_load(const narrow_side &side, unsigned c, unsigned first, 
 
 #pragma unroll 1
     for (unsigned from = first; from < side.run; from += STEPS * FLAT_THREADS) {
-        unit held[STEPS][COUNT] = {};
+        unit held[STEPS][COUNT] = {}; /* see flat_load */
 
 #pragma unroll
         for (unsigned j = 0; j < STEPS; j++) {
@@ -67,9 +67,9 @@ template <typename unit, int MOST, typename place>
 GM_DEVICE void narrow_load_some(const narrow_side &side, unsigned c, unsigned count, unsigned first,
                                 char *piece, place how)
 {
-    const int steps = FLAT_BATCH / (int)sizeof(unit) / MOST;
+    const int all = FLAT_BATCH / (int)sizeof(unit) / MOST, steps = all < 8 ? all : 8;
     if (count == MOST) {
-        narrow_load < unit, MOST, steps<8 ? steps : 8>(side, c, first, piece, how);
+        narrow_load<unit, MOST, steps>(side, c, first, piece, how);
     } else if constexpr (MOST > 1) {
         narrow_load_some<unit, MOST - 1>(side, c, count, first, piece, how);
     }
@@ -80,6 +80,7 @@ GM_DEVICE void narrow_store(const narrow_side &side, unsigned c, unsigned count,
                             char *piece, place how)
 {
     const unsigned size = sizeof(unit);
+    /* Runs of so few elements may begin and end in one sector. */
     const unsigned sector = side.run < TRANSPOSE_SECTOR ? 1 : TRANSPOSE_SECTOR;
 
 #pragma unroll 1
