@@ -34,3 +34,9 @@ bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array, const gm_arr
     bool aligned = (first | (uintptr_t)other->data) % 16 == 0;
     return slice->step == 1 && array->contiguous && (aligned || other->bytes > many);
 }
+
+int64_t gm_slice_stride(const gm_slice *slice, const gm_array *array)
+{
+    int64_t step = slice->step < 0 ? -slice->step : slice->step;
+    return step > INT64_MAX / array->itemsize ? INT64_MAX : step * array->itemsize;
+}

@@ -15,4 +15,7 @@ gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *
  */
 bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array, const gm_array *other);
 
+/* Bytes from one element of a slice of `array` to the next, without their sign. */
+int64_t gm_slice_stride(const gm_slice *slice, const gm_array *array);
+
 #endif

@@ -1123,20 +1123,27 @@ def test_every_element_is_moved_once(variant, rng):
 
 
 @pytest.mark.parametrize(
-    ("offset", "stride", "wanted"),
+    ("offset", "stride", "read", "write"),
     [
-        (0, 1, "strided"),
-        (4, 1, "strided"),
-        (1, 1, "unroll4"),
-        (0, 2, "unroll4"),
-        (-4, -1, "unroll4"),
+        (0, 1, "strided", "strided"),
+        (4, 1, "strided", "strided"),
+        (1, 1, "unroll4", "unroll4"),
+        (-4, -1, "unroll4", "unroll4"),
+        (0, 2, "unroll4", "unroll4"),
+        (0, 4, "unroll4", "cached"),
+        (-1, -16, "cached", "cached"),
+        (0, 2**62, "strided", "strided"),  # a single element
     ],
 )
-def test_auto_copies_slices_without_steps(offset, stride, wanted):
-    """Where they begin at 16 bytes: others of this size are faster element by element."""
+def test_what_auto_takes(offset, stride, read, write):
+    """Copies of slices without steps that begin at 16 bytes; few loads in flight for far apart
+    elements."""
     a = np.zeros(4096, "f4")
     part = np.zeros(counted(4096, offset, stride), "f4")
-    for family, arrays in (("strided_read", (a,)), ("strided_write", (a, part))):
+    for family, arrays, wanted in (
+        ("strided_read", (a,), read),
+        ("strided_write", (a, part), write),
+    ):
         t = gm.traffic(family, *arrays, offset=offset, stride=stride)
         assert t.variant == wanted
 

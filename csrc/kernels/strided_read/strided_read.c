@@ -28,13 +28,18 @@ static gm_status strided_read_result(gm_call *call)
     return status;
 }
 
-/* Measured on an H200: what is loaded once gains nothing from the L1, but loads in flight count. */
+/* Measured on an H200: what is loaded once gains nothing from the L1, but loads in flight count,
+ * unless elements are further apart than two sectors. */
 static const gm_variant *strided_read_choose(const gm_call *call)
 {
-    static const char *const names[] = {"unroll4", NULL};
+    const char *names[] = {"unroll4", NULL};
+    const gm_array *in = &call->in[0];
     gm_slice slice;
-    if (find_slice(call, &slice) == GM_OK && gm_slice_is_copy(&slice, &call->in[0], &call->out)) {
-        return gm_find_variant(call->family, "strided");
+    if (find_slice(call, &slice) == GM_OK) {
+        if (gm_slice_is_copy(&slice, in, &call->out)) {
+            return gm_find_variant(call->family, "strided");
+        }
+        names[0] = gm_slice_stride(&slice, in) < 2 * GM_SECTOR ? "unroll4" : "cached";
     }
     return gm_first_that_fits(call, names, "strided");
 }
