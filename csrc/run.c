@@ -265,6 +265,20 @@ gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *pla
     return call->backend->launch(variant, plan, call->stream);
 }
 
+gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,
+                         gm_plan *plan)
+{
+    const gm_variant *chosen = NULL;
+    gm_call copy = *call;
+    copy.family = gm_find_family("copy");
+    copy.variant = NULL;
+    copy.parameters[0].integer = 0; /* as many blocks as it likes */
+    copy.in[0] = *from;
+    copy.out = *to;
+    gm_status status = gm_prepare(&chosen, &copy, plan);
+    return status == GM_OK ? gm_launch(chosen, &copy, plan) : status;
+}
+
 unsigned gm_grid_blocks(const gm_variant *variant, const gm_call *call, int64_t elements,
                         int64_t max_blocks)
 {

@@ -39,7 +39,9 @@ static const gm_variant *strided_read_choose(const gm_call *call)
         if (gm_slice_is_copy(&slice, in, &call->out)) {
             return gm_find_variant(call->family, "strided");
         }
-        names[0] = gm_slice_stride(&slice, in) < 2 * GM_SECTOR ? "unroll4" : "cached";
+        if (gm_slice_stride(&slice, in) >= 2 * GM_SECTOR) {
+            names[0] = "cached";
+        }
     }
     return gm_first_that_fits(call, names, "strided");
 }

@@ -44,7 +44,9 @@ static const gm_variant *strided_write_choose(const gm_call *call)
         if (in->contiguous && gm_slice_is_copy(&slice, out, in)) {
             return gm_find_variant(call->family, "strided");
         }
-        names[0] = gm_slice_stride(&slice, out) < GM_SECTOR / 2 ? "unroll4" : "cached";
+        if (gm_slice_stride(&slice, out) >= GM_SECTOR / 2) {
+            names[0] = "cached";
+        }
     }
     return gm_first_that_fits(call, names, "any");
 }
