@@ -26,7 +26,8 @@ from .sass import sass
 from .sizes import format_bytes, format_table, parse_shape, parse_sizes
 from .suite import bench_all
 from .traffic import Traffic, summary, traffic
-from .variants import Variant, families, find, variants
+from .variants import families, find, variants
+from .verification import verify_variant
 
 Progress = Callable[[int, int, str], None]
 
@@ -183,64 +184,6 @@ def _list(options: argparse.Namespace) -> int:
 # ---- verify -------------------------------------------------------------------------------
 
 
-def _poison(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    if a.dtype.itemsize:
-        a.reshape(-1).view(np.uint8)[...] = 0xA5
-    return a
-
-
-def _verify_case(variant: Variant, case: oracle.Case, backend: str) -> None:
-    """Run one call on the host's arrays and one on the device's; AssertionError if wrong."""
-    family = variant.family
-    inputs = oracle.arguments(family, case.shape, case.dtype, seed=1, **case.parameters)
-    told = {"variant": variant.name, **case.parameters}
-    wanted = oracle.expected(family, *inputs, **told)
-    within = oracle.bound(family, *inputs, **told)
-    there = [_core.to_device(a, backend=backend) for a in inputs]
-    inputs = tuple(oracle.placed(variant, a, backend) for a in inputs)
-    outputs: list[dict[str, Any]] = [{}, {}]
-    if not variant.in_place:
-        host = _poison(oracle.placed(variant, np.empty(wanted.shape, wanted.dtype), backend))
-        output = _core.DeviceArray(wanted.shape, wanted.dtype, backend=backend)
-        output.fill_bytes(0xA5)
-        outputs = [{"out": host}, {"out": output}]
-    got = variant(*inputs, backend=backend, **outputs[0], **case.parameters)
-    oracle.compare(family, got, wanted, within)
-    if variant.memory:
-        return  # nor does it take arrays on the device
-    got = variant(*there, **outputs[1], **case.parameters)
-    oracle.compare(family, got.to_host(), wanted, within)
-
-
-def _verify_variant(variant: Variant, backend: str) -> dict[str, Any]:
-    """Run every case; say how many passed, and what went wrong first."""
-    report: dict[str, Any] = {
-        "family": variant.family,
-        "variant": variant.name,
-        "backend": backend,
-        "status": "passed",
-        "cases": 0,
-        "reason": variant.reason_on(backend),
-    }
-    if report["reason"]:
-        return report | {"status": "unavailable"}
-    for case in oracle.cases(variant.family):
-        if not oracle.takes(variant, case.shape, case.dtype):
-            continue  # not a promise
-        try:
-            _verify_case(variant, case, backend)
-        except Exception as error:  # whatever a kernel does wrong is what is reported
-            what = f"shape {case.shape}, {case.dtype.name}, {case.parameters or 'defaults'}"
-            message = str(error) if isinstance(error, AssertionError) else _describe(error)
-            return report | {"status": "FAILED", "reason": f"{what}: {message}"}
-        report["cases"] += 1
-    return report
-
-
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
 def _accuracy(options: argparse.Namespace) -> int:
     from .accuracy import accuracy, table
 
@@ -277,12 +220,12 @@ def _verify(options: argparse.Namespace) -> int:
         with _progress("verify") as progress:
             for i, variant in enumerate(chosen):
                 progress(i, len(chosen), str(variant))
-                reports.append(_verify_variant(variant, backend))
+                reports.append(verify_variant(variant, backend))
         _print_json(reports)
     else:
         width = max(len(str(v)) for v in chosen)
         for variant in chosen:
-            reports.append(report := _verify_variant(variant, backend))
+            reports.append(report := verify_variant(variant, backend))
             line = f"{variant!s:{width}}  {report['status']}"
             if report["status"] == "passed":
                 line += f"  {report['cases']} cases  {backend}"
