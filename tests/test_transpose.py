@@ -12,7 +12,7 @@ TRANSPOSE = gm.variants("transpose")
 KERNELS = [v for v in TRANSPOSE if v.source.endswith(".cu")]
 FREE_BLOCK = [v for v in TRANSPOSE if v.name.startswith(("copy", "naive", "unroll", "diagonal"))]
 TILED = [v for v in KERNELS if v not in FREE_BLOCK and not v.name.startswith("narrow")]
-NARROW_WORDS = next(v for v in KERNELS if v.name == "narrow_words")
+NARROW_SMALL = [v for v in KERNELS if v.name in ("narrow_words", "narrow_vectors")]
 BYTES = [v for v in KERNELS if 1 in v.itemsizes and not v.alignment]
 SIDES = [0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 257]
 LONG = [
@@ -260,19 +260,35 @@ def test_runs_that_begin_at_any_byte_of_a_sector(variant, begins, backend, rng):
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("pitch", [0, 1, 2, 3, 4, 61, 600])
-def test_short_rows_with_gaps(dtype, pitch, backend, rng):
+@pytest.mark.parametrize("variant", NARROW_SMALL, ids=str)
+def test_short_rows_with_gaps(variant, dtype, pitch, backend, rng):
     """Colours of pixels that have one more, say: a piece of memory with the gaps in it."""
-    here(NARROW_WORDS, backend)
+    here(variant, backend)
     for rows, cols in [(1000, 3), (3001, 16), (777, 33), (300, 80), (200, 200)]:
         base = random_bytes(rng, (rows, cols + pitch), dtype)
         there = gm.to_device(base, backend=backend)
         for first in {0, pitch}:
             view = np.s_[:, first : first + cols]
             if base.strides[0] <= 512:
-                run_and_check(rng, NARROW_WORDS, base[view], there[view], backend)
+                run_and_check(rng, variant, base[view], there[view], backend)
             else:
-                with pytest.raises(ValueError, match="bytes apart, variant narrow_words needs"):
-                    NARROW_WORDS(there[view])
+                with pytest.raises(ValueError, match=f"bytes apart, variant {variant.name} needs"):
+                    variant(there[view])
+            oracle.check("transpose", gm.transpose(there[view]).to_host(), base[view])
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("rows", [2, 3, 15, 16, 17, 31, 32, 63, 129, 384])
+def test_few_rows_with_gaps_and_at_any_byte(rows, dtype, backend, rng):
+    """Each row begins elsewhere in its sector, and so does each column of the output."""
+    (variant,) = (v for v in NARROW_SMALL if v.name == "narrow_vectors")
+    here(variant, backend)
+    for cols, gap in [(rows + 1, 0), (777, 5), (4099, 1), (5000, 3)]:
+        base = random_bytes(rng, (rows, cols + gap), dtype)
+        there = gm.to_device(base, backend=backend)
+        for first in (0, gap):
+            view = np.s_[:, first : first + cols]
+            run_and_check(rng, variant, base[view], there[view], backend)
             oracle.check("transpose", gm.transpose(there[view]).to_host(), base[view])
 
 
@@ -342,13 +358,36 @@ def test_runs_of_narrow_matrices(few, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
+@pytest.mark.parametrize("few", [3, 8, 17, 33, 64, 65, 72, 96, 100, 128, 129, 150, 255, 256])
+def test_vectors_of_narrow_matrices(few, dtype):
+    """Whole sectors out, in vectors, wherever columns begin; lanes seldom meet in a bank."""
+    size = np.dtype(dtype).itemsize
+    for many in (2**21 // few // size // 32 * 32, 2**21 // few // size // 32 * 32 + 5):
+        for shape in [(many, few), (few, many)]:
+            if shape[0] == many and few < 8:
+                continue  # most pairs of lanes have no column
+            report = gm.traffic("transpose", variant="narrow_vectors", shape=shape, dtype=dtype)
+            stores = [s for s in report.sites if (s["space"], s["kind"]) == ("global", "store")]
+            vectors = [site for site in stores if site["width"] == 128]
+            assert all(site["efficiency"] > 0.99 for site in vectors)
+            ends = sum(site["sectors"] for site in stores if site["width"] < 128)
+            assert ends <= 32 * few  # elements before the first sector, after the last
+            assert report.loads.sectors < 1.3 * many * few * size / 32
+            # Of a few columns only those that begin at 16 bytes can be kept further apart.
+            if shape[0] == few or many % 32 == 0 or few * size % 16 == 0:
+                loads = [s for s in report.sites if (s["space"], s["kind"]) == ("shared", "load")]
+                assert max(loads, key=lambda site: site["requests"])["bank_ways"] < 3.5
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("shape", [(4099, 6), (3, 4099), (4, 4099), (7, 4101), (12, 4102)])
-def test_runs_of_narrow_matrices_that_share_words(shape, dtype):
+@pytest.mark.parametrize("variant", NARROW_SMALL, ids=str)
+def test_runs_of_narrow_matrices_that_share_words(variant, shape, dtype):
     """No lane touches what is another's, or nobody's: the simulator would tell."""
     a = gm.DeviceArray(shape, dtype, backend="sim")
-    gm.traffic("transpose", a, variant="narrow_words")
+    gm.traffic("transpose", a, variant=variant)
     wide = gm.DeviceArray((shape[0], shape[1] + 1), dtype, backend="sim")
-    gm.traffic("transpose", wide[:, 1:], variant="narrow_words")
+    gm.traffic("transpose", wide[:, 1:], variant=variant)
 
 
 def test_thin_blocks_fill_the_sectors_of_columns():

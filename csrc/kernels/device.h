@@ -157,6 +157,27 @@ GM_DEVICE uint32_t gm_load_kept_line(const uint32_t *from)
 #define gm_load_kept_line(from) (*(from))
 #endif
 
+/* All 16 bytes of gm_copy_async, of such lines. Where the place is a sum with the block's own,
+ * ptxas before 13.4 forgets the policy, and makes an illegal instruction of it. So the place is not
+ * to be seen through: no block here is more than one deep. */
+#ifdef __CUDACC__
+GM_DEVICE void gm_copy_async_kept(void *shared, const void *global)
+{
+#if __CUDA_ARCH__ >= 800
+    const uint32_t place = gm_shared_address(shared) ^ (blockDim.z - 1);
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(place),
+                 "l"(__cvta_generic_to_global(global)), "l"(gm_evict_last())
+                 : "memory");
+#endif
+}
+#else
+GM_DEVICE void gm_copy_async_kept(void *shared, const void *global,
+                                  const char *file = __builtin_FILE(), int line = __builtin_LINE())
+{
+    gm_sim_pipeline_copy(shared, global, 16, 0, file, line);
+}
+#endif
+
 /* Ask the L2 for the sector of an address. */
 #ifdef __CUDACC__
 GM_DEVICE void gm_prefetch_l2(const void *global)

@@ -69,10 +69,14 @@ FAMILIES = {
             "tma": _whole_vectors,
             "narrow": lambda shape, _: min(shape) <= 64,
             "narrow_words": lambda shape, _: min(shape) <= 256,
+            "narrow_vectors": lambda shape, itemsize: (
+                shape[1] * itemsize <= 512 if shape[1] <= shape[0] else shape[0] <= 384
+            ),
         },
         shapes_of={
             "narrow": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16),
             "narrow_words": lambda nbytes, itemsize: (nbytes // itemsize // 16, 16),
+            "narrow_vectors": lambda nbytes, itemsize: (nbytes // itemsize // 32, 32),
         },
         claimed=_whole_tiles,
     ),

@@ -17,12 +17,14 @@ enum {
     GRID_TENSOR,           /* the same for tiles that the tensor copy engine moves */
     GRID_NARROW,           /* runs of the longer side */
     GRID_NARROW_WORDS,     /* the same of elements of less than a word */
+    GRID_NARROW_VECTORS,   /* the same in sectors of the output */
 };
 
 enum {
-    NARROW_MOST = 64,        /* columns or rows: what variant narrow takes, */
-    NARROW_WORDS_MOST = 256, /* and narrow_words, */
-    NARROW_WORDS_ROW = 512,  /* which needs short rows to be at most so many bytes apart */
+    NARROW_MOST = 64,          /* columns or rows: what variant narrow takes, */
+    NARROW_WORDS_MOST = 256,   /* and narrow_words, */
+    NARROW_VECTORS_MOST = 384, /* and narrow_vectors in rows, not in columns; */
+    NARROW_WORDS_ROW = 512,    /* both need short rows to be at most so many bytes apart */
 };
 
 static inline int64_t transpose_divide_up(int64_t a, int64_t b)

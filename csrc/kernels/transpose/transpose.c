@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 #include "transpose/choose.h"
 #include "transpose/launches.h"
+#include "transpose/plan_vectors.h"
 
 #define GM_FAMILY transpose
 #define GM_LADDER "transpose/ladder.def"
@@ -322,6 +323,8 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
     plan->grid.x = 1; /* something to do, if not by a kernel of our own */
     if (status == GM_OK && (variant->grid == GRID_NARROW || variant->grid == GRID_NARROW_WORDS)) {
         status = plan_narrow(variant, call, plan, &args);
+    } else if (status == GM_OK && variant->grid == GRID_NARROW_VECTORS) {
+        return transpose_plan_vectors(variant, call, plan, &args);
     } else if (status == GM_OK && variant->grid != GRID_NONE) {
         status = plan_tiles(variant, call, plan, &args);
     }

@@ -39,6 +39,26 @@ typedef struct transpose_tma_args {
     gm_tensor_map in, out;
 } transpose_tma_args;
 
+/* For narrow_vectors. Of few columns a block has `run` rows of all, of few rows `run` columns. */
+typedef struct transpose_vectors_args {
+    transpose_args walk;
+    int apart;            /* bytes of the piece from a row to the next */
+    int window;           /* vectors of a row; 0: rows are brought as they follow */
+    unsigned window_bits; /* how many threads bring them, as a power of two */
+    int share;            /* columns of a pair of lanes, one after the other */
+    unsigned run_bytes;   /* few rows: bytes of a column */
+    uint64_t magic;       /* few rows: 2^32 over that, rounded up */
+    unsigned steps;       /* sectors of a share, */
+    unsigned groups;      /* and shares that a pair of lanes has, at most */
+} transpose_vectors_args;
+
+enum {
+    VECTORS_THREADS = 384, /* of a block, at most */
+    VECTORS_SMALL = 36864, /* bytes that it brings */
+    VECTORS_MIDDLE = 49152,
+    VECTORS_LARGE = 73216,
+};
+
 #ifdef __cplusplus
 #include "device.h"
 
