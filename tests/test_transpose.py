@@ -91,6 +91,37 @@ def test_auto_at_every_shape(dtype, backend, rng):
         intact()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "shape", "wanted"),
+    [
+        ("u1", (4096, 40), "narrow_words"),  # all columns begin with a sector
+        ("u1", (4096, 100), "narrow_vectors"),
+        ("u1", (4099, 48), "narrow_vectors"),
+        ("u1", (4101, 33), "narrow_words"),  # lanes would meet in banks
+        ("u1", (3, 4099), "narrow_words"),
+        ("u1", (100, 4099), "narrow_vectors"),
+        ("u1", (385, 4099), "shifted_bytes"),
+        ("u1", (1024, 1024), "tile_vec16"),
+        ("u2", (4096, 40), "tile_vec8"),
+        ("u2", (4099, 100), "narrow_vectors"),
+        ("u2", (65, 4096), "narrow_vectors"),
+        ("u2", (1025, 1025), "shifted_halves"),
+        ("f4", (4096, 7), "narrow"),
+        ("f4", (1000, 1000), "tile_vec4"),
+        ("f4", (100, 4099), "shifted_words"),
+        ("f4", (4099, 40), "narrow"),
+        ("f4", (4099, 80), "shifted_strips"),
+        ("f4", (4099, 100), "shifted_words"),
+        ("f8", (100, 100), "tile_vec2"),
+        ("c16", (100, 100), "tile_vec1"),
+        ("V3", (100, 100), "strided"),
+    ],
+    ids=str,
+)
+def test_what_auto_takes(dtype, shape, wanted):
+    assert gm.traffic("transpose", gm.DeviceArray(shape, dtype, backend="sim")).variant == wanted
+
+
 @pytest.mark.parametrize("shape", [(8320, 8200), (8196, 8223), (8223, 8196)])
 def test_auto_at_large_matrices(shape, backend, rng):
     """Others than for small ones."""
