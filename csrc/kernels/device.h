@@ -157,9 +157,9 @@ GM_DEVICE uint32_t gm_load_kept_line(const uint32_t *from)
 #define gm_load_kept_line(from) (*(from))
 #endif
 
-/* All 16 bytes of gm_copy_async, of such lines. Where the place is a sum with the block's own,
- * ptxas before 13.4 forgets the policy, and makes an illegal instruction of it. So the place is not
- * to be seen through: no block here is more than one deep. */
+/* All 16 bytes of gm_copy_async, of such lines. Where the place in shared memory is a sum with a
+ * uniform register, the ptxas of CUDA 13.0 forgets the policy: an illegal instruction. So the sum
+ * is not to be seen: no block here is more than one deep. */
 #ifdef __CUDACC__
 GM_DEVICE void gm_copy_async_kept(void *shared, const void *global)
 {
