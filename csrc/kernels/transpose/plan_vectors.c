@@ -131,7 +131,7 @@ static gm_status plan_columns(const gm_variant *variant, const gm_call *call, gm
 static void pick_share(const gm_call *call, transpose_vectors_args *args, int64_t share,
                        int64_t extra, int64_t room)
 {
-    enum { SMALL = 8 << 20 /* bytes: looking takes time, too */, FURTHER = 3, GOOD = 2 * PLACES };
+    enum { SMALL = 1 << 20 /* bytes: looking takes time, too */, FURTHER = 3, GOOD = 2 * PLACES };
     int64_t fewer = call->in[0].bytes < SMALL ? 2 : 8;
     transpose_vectors_args best = {0};
     int fewest = 0;
