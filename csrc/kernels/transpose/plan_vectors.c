@@ -1,7 +1,6 @@
 /* transpose: the plan of narrow_vectors: what a block has, and where it keeps that. */
 #include "transpose/plan_vectors.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "transpose/choose.h"
@@ -12,27 +11,24 @@ enum {
     PLACES = 3, /* of a share, at which passes are counted */
 };
 
-/* How many passes the loads of a warp take, at some places: words of the bank most wanted. Beyond
- * `enough` passes it does not matter how many. */
-static int count_passes(const gm_call *call, const transpose_vectors_args *args, int enough)
+/* How many passes the loads of a warp take, at some places: words of the bank most wanted. */
+static int count_passes(const gm_call *call, const transpose_vectors_args *args)
 {
-    uint32_t size = (uint32_t)args->walk.itemsize, share = (uint32_t)args->share;
-    int64_t column_bytes = args->walk.rows * size;
-    uint32_t run = (uint32_t)transpose_smaller(column_bytes, INT32_MAX / 2);
-    int passes = 0;
-    for (uint32_t i = 0; i < PLACES && passes <= enough; i++) {
-        uint64_t part = (uint64_t)share * run * i / PLACES;
-        uint32_t from = (uint32_t)part / TRANSPOSE_SECTOR * TRANSPOSE_SECTOR;
+    int size = args->walk.itemsize, passes = 0;
+    uint64_t run = (uint64_t)args->walk.rows * (uint64_t)size;
+    for (unsigned i = 0; i < PLACES; i++) {
+        uint64_t from = (uint64_t)args->share * run * i / PLACES;
         uint32_t wanted[32][32];
         int counts[32] = {0}, most = 0;
-        for (uint32_t lane = 0; lane < 32; lane++) {
-            uint32_t column = lane / 2 * share;
-            uint32_t begin = (uint32_t)(uintptr_t)call->out.data + column * (uint32_t)column_bytes;
-            uint32_t place = from + (0 - begin) % TRANSPOSE_SECTOR + lane % 2 * VECTOR;
-            uint32_t further = place / run, row = (place - further * run) / size;
-            uint32_t word = (row * (uint32_t)args->apart + (column + further) * size) / 4;
-            uint32_t bank = word % 32;
-            int known = 0;
+        for (unsigned lane = 0; lane < 32; lane++) {
+            uint64_t column = (uint64_t)(lane / 2) * (uint64_t)args->share;
+            uint64_t begin = (uintptr_t)call->out.data + column * run;
+            uint64_t place = from / TRANSPOSE_SECTOR * TRANSPOSE_SECTOR +
+                             (0 - begin) % TRANSPOSE_SECTOR + lane % 2 * VECTOR;
+            uint64_t row = place % run / (unsigned)size;
+            uint64_t at = row * (unsigned)args->apart + (column + place / run) * (unsigned)size;
+            uint32_t word = (uint32_t)(at / 4);
+            int bank = word % 32, known = 0;
             while (known < counts[bank] && wanted[bank][known] != word) {
                 known++;
             }
@@ -71,7 +67,7 @@ static int pick_apart(const gm_call *call, transpose_vectors_args *args)
     for (int64_t apart = pitch; apart <= furthest && (fewest == 0 || fewest > good);
          apart += VECTOR) {
         args->apart = (int)apart;
-        int passes = (count_passes(call, args, INT_MAX) + PLACES - 1) / PLACES;
+        int passes = (count_passes(call, args) + PLACES - 1) / PLACES;
         if (fewest == 0 || passes < fewest) {
             fewest = passes;
             best = apart;
@@ -131,17 +127,16 @@ static gm_status plan_columns(const gm_variant *variant, const gm_call *call, gm
 static void pick_share(const gm_call *call, transpose_vectors_args *args, int64_t share,
                        int64_t extra, int64_t room)
 {
-    enum { SMALL = 1 << 20 /* bytes: looking takes time, too */, FURTHER = 3, GOOD = 2 * PLACES };
-    int64_t fewer = call->in[0].bytes < SMALL ? 2 : 8;
+    enum { FEWER = 8, FURTHER = 3, GOOD = 2 * PLACES };
     transpose_vectors_args best = {0};
     int fewest = 0;
-    for (int64_t s = share; s > 0 && s > share - fewer; s--) {
+    for (int64_t s = share; s > 0 && s > share - FEWER; s--) {
         int64_t bytes = (s * PAIRS + extra) * args->walk.itemsize + VECTOR - 1;
         int64_t apart = transpose_divide_up(bytes, VECTOR) * VECTOR + args->walk.pitch % VECTOR;
         for (int i = 0; i <= FURTHER && apart <= room; i++) {
             args->share = (int)s;
             args->apart = (int)apart;
-            int passes = count_passes(call, args, fewest == 0 ? INT_MAX : fewest);
+            int passes = count_passes(call, args);
             if (fewest == 0 || passes < fewest) {
                 fewest = passes;
                 best = *args;
