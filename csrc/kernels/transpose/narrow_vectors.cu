@@ -8,11 +8,11 @@
  *          loads as elements, but of shared memory, and nothing else: no shuffles, no ends.
  *          Two lanes have a sector, and 16 such pairs a column each, wherever its sectors begin.
  * Piece    asynchronous copies bring it, without registers: of few columns rows as they follow in
- *          memory, or one by one; of few rows windows of them. Either way byte b of row r is kept
- * at r * apart + b; the plan picks an `apart` that spreads lanes over the banks. Ends     few
- * columns: rows that complete the last sectors of all columns are read by two blocks. Few rows:
- * columns follow one another in the output, so vectors run on into the next. Machine  LDGSTS.128,
- * LDS.U8, PRMT, STG.E.128
+ *          memory, or one by one; of few rows windows of them. Either way byte b of row r is at
+ *          r * apart + b; the plan picks an `apart` that spreads lanes over the banks.
+ * Ends     few columns: rows that complete the last sectors of all columns are read by two blocks.
+ *          Few rows: columns follow one another in the output, so vectors run on into the next.
+ * Machine  LDGSTS.128, LDS.U8, PRMT, STG.E.128
  */
 #include "transpose.h"
 
