@@ -1,6 +1,8 @@
 /* The error record of each host thread, checked arithmetic, and the poll hook. */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "gpumem.h"
 
@@ -21,6 +23,23 @@ gm_status gm_fail(gm_status status, const char *format, ...)
     vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
     va_end(arguments);
     return status;
+}
+
+int64_t gm_coarse_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+gm_status gm_poll_after(int64_t *last, int64_t now)
+{
+    enum { PERIOD = 20 * 1000 * 1000 };
+    if (!gm_poll || now - *last <= PERIOD) {
+        return GM_OK;
+    }
+    *last = now;
+    return gm_poll() ? gm_fail(GM_ERROR_INTERRUPTED, "interrupted") : GM_OK;
 }
 
 bool gm_multiply(int64_t a, int64_t b, int64_t *result)

@@ -57,6 +57,11 @@ bool gm_add(int64_t a, int64_t b, int64_t *result);
 typedef bool (*gm_poll_hook)(void);
 extern gm_poll_hook gm_poll;
 
+/* The system's own tick, a few milliseconds, in nanoseconds; a few nanoseconds to read. */
+int64_t gm_coarse_now(void);
+/* Calls the hook if there is one and *last is long before now, which it then becomes. */
+gm_status gm_poll_after(int64_t *last, int64_t now);
+
 /* ---- arrays and calls --------------------------------------------------------------- */
 
 enum {

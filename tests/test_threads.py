@@ -264,6 +264,40 @@ def test_ctrl_c_ends_a_long_simulation(where, grid, bits):
     assert untouched and right
 
 
+def test_ctrl_c_ends_a_long_way_to_the_simulator():
+    """Before a kernel begins: while memory for the arrays is found and filled."""
+    found = python(
+        """
+        import json, signal, time
+        import numpy as np
+        import gpumem as gm
+
+        n = 2**29
+        a, out = np.zeros(n, "u1"), np.full(n, 0xAA, "u1")
+        gm.copy(a[:1000], variant="memcpy")
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.03)
+        begin = time.perf_counter()
+        late = False
+        try:
+            gm.copy(a, out=out, variant="memcpy")
+            late = True
+            time.sleep(5)
+        except KeyboardInterrupt:
+            pass
+        print(json.dumps([time.perf_counter() - begin, late, bool(np.all(out == 0xAA))]))
+        """
+    )
+    seconds, late, untouched = found
+    assert seconds < 1
+    # A signal that nobody looked at during the call is seen right after it.
+    assert not late and untouched
+
+
 def test_the_exception_of_a_signal_handler_arrives():
     found = python(
         """

@@ -210,8 +210,8 @@ static gm_status allocate(run *r)
                 r->device[lane][i] = r->device[0][i];
             }
             if (status == GM_OK) {
-                status = gm_transfer(backend, r->device[0][i], array->data, array->bytes,
-                                     array->memory, GM_TO_DEVICE, NULL);
+                status = gm_transfer_new(backend, r->device[0][i], array->data, array->bytes,
+                                         array->memory, NULL);
             }
             continue;
         }

@@ -107,3 +107,40 @@ gm_status gm_transfer(const gm_backend *backend, void *to, const void *from, int
     gm_status status = backend->wait(stream);
     return status == GM_OK ? through_ring(backend, to, from, bytes, size, direction) : status;
 }
+
+/* What is done to new memory between two looks at the poll hook. */
+enum { STRETCH = 4 * 1024 * 1024 };
+
+gm_status gm_transfer_new(const gm_backend *backend, void *to, const void *from, int64_t bytes,
+                          gm_memory_kind kind, gm_stream stream)
+{
+    if (backend->asynchronous) {
+        return gm_transfer(backend, to, from, bytes, kind, GM_TO_DEVICE, stream);
+    }
+    int64_t last = gm_coarse_now();
+    gm_status status = GM_OK;
+    for (int64_t at = 0, count; status == GM_OK && at < bytes; at += count) {
+        count = bytes - at < STRETCH ? bytes - at : STRETCH;
+        status = gm_transfer(backend, (char *)to + at, (const char *)from + at, count, kind,
+                             GM_TO_DEVICE, stream);
+        if (status == GM_OK) {
+            status = gm_poll_after(&last, gm_coarse_now());
+        }
+    }
+    return status;
+}
+
+gm_status gm_touch_new(const gm_backend *backend, void *memory, int64_t bytes)
+{
+    enum { PAGE = 4096 };
+    volatile char *byte = memory;
+    int64_t last = gm_coarse_now();
+    gm_status status = GM_OK;
+    for (int64_t at = 0; !backend->asynchronous && status == GM_OK && at < bytes; at += PAGE) {
+        byte[at] = byte[at];
+        if (at % STRETCH == 0) {
+            status = gm_poll_after(&last, gm_coarse_now());
+        }
+    }
+    return status;
+}

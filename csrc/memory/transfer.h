@@ -13,6 +13,15 @@
 gm_status gm_transfer(const gm_backend *backend, void *to, const void *from, int64_t bytes,
                       gm_memory_kind kind, gm_direction direction, gm_stream stream);
 
+/* Of memory of the device that nobody else has yet. On the simulator it is the host's, which may
+ * have to look for it when it is first touched, for as long as a second for a few hundred MiB: the
+ * poll hook may stop both half way. */
+/* As gm_transfer, to the device. */
+gm_status gm_transfer_new(const gm_backend *backend, void *to, const void *from, int64_t bytes,
+                          gm_memory_kind kind, gm_stream stream);
+/* Leaves its bytes as they are. */
+gm_status gm_touch_new(const gm_backend *backend, void *memory, int64_t bytes);
+
 /*
  * A call on contiguous arrays of the host, `memory` saying of which kind each is. Cut into pieces,
  * so that one is on its way to the device, one with a kernel, and one on its way back.

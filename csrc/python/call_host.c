@@ -197,9 +197,12 @@ static gm_status send_and_run(gm_bound *b, const host_call *h)
     gm_status status = GM_OK;
     for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
         if (travels(&call->in[i])) {
-            status = gm_transfer(backend, call->in[i].data, PyArray_DATA(h->in[i]),
-                                 call->in[i].bytes, h->kind[i], GM_TO_DEVICE, call->stream);
+            status = gm_transfer_new(backend, call->in[i].data, PyArray_DATA(h->in[i]),
+                                     call->in[i].bytes, h->kind[i], call->stream);
         }
+    }
+    if (status == GM_OK && travels(&call->out)) {
+        status = gm_touch_new(backend, call->out.data, call->out.bytes);
     }
     if (status == GM_OK) {
         status = gm_check(call);

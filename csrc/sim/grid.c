@@ -13,7 +13,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fork_lock.h"
 #include "sim/barriers.h"
@@ -25,7 +24,6 @@
 enum {
     MAX_HOST_THREADS = 256,
     THREADS_WORTH_A_HOST_THREAD = 32 * 1024, /* about 50 us of work, as much as starting one */
-    POLL_NANOSECONDS = 20 * 1000 * 1000,
 };
 
 typedef struct shared_state {
@@ -344,30 +342,16 @@ static gm_status run_waiting(worker *w, int first, int last, bool *progress)
     return GM_OK;
 }
 
-/* The kernel's own tick, a few milliseconds; a few nanoseconds to read. */
-static int64_t coarse_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Has someone asked to stop? Called on the host thread's own stack: the hook may run Python. */
 static gm_status look_up(worker *w)
 {
-    int64_t now = coarse_now();
+    int64_t now = gm_coarse_now();
     if (atomic_load_explicit(&w->shared->stop, memory_order_relaxed)) {
         return GM_ERROR_INTERRUPTED;
     }
     w->slow = now != w->last_look;
     w->last_look = now;
-    if (w->polls && gm_poll && now - w->last_poll > POLL_NANOSECONDS) {
-        w->last_poll = now;
-        if (gm_poll()) {
-            return gm_fail(GM_ERROR_INTERRUPTED, "interrupted");
-        }
-    }
-    return GM_OK;
+    return w->polls ? gm_poll_after(&w->last_poll, now) : GM_OK;
 }
 
 /* From the start or the last barrier to the next: all lanes of one warp. */
@@ -544,7 +528,7 @@ static worker *worker_take(shared_state *shared, bool polls)
                                          i / grid->block.x / grid->block.y};
     }
     w->last_look = 0; /* the first warp may be slow: it tells */
-    w->last_poll = coarse_now();
+    w->last_poll = gm_coarse_now();
     return w;
 }
 
