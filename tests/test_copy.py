@@ -159,6 +159,17 @@ def test_every_byte_count_from_the_host(variant, max_blocks, backend, noise):
             assert np.all(frame[:MARGIN] == poison) and np.all(frame[MARGIN + count :] == poison)
 
 
+@pytest.mark.parametrize("count", [2**22 - 1, 2**22, 2**22 + 1, 2**23, 2**23 + 61])
+def test_host_arrays_that_travel_in_stretches(count, backend, noise):
+    """To the simulator at most 4 MiB at a time."""
+    for poison in POISONS:
+        frame = np.full(count + 2 * MARGIN, poison, np.uint8)
+        out = frame[MARGIN : MARGIN + count]
+        gm.copy(noise[:count], out=out, variant="memcpy", backend=backend)
+        check(out, noise[:count], f"{count} bytes")
+        assert np.all(frame[:MARGIN] == poison) and np.all(frame[MARGIN + count :] == poison)
+
+
 @pytest.mark.parametrize("count", [2**21 + 5, 2**23 + 13])
 @pytest.mark.parametrize("variant", [*COPY, "auto"], ids=str)
 def test_past_the_grid_that_the_row_caps(variant, count, backend, noise):
