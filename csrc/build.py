@@ -116,7 +116,9 @@ class Builder:
 
     def object(self, job: Job) -> Path:
         """The job's object file, from the cache when everything that went into it is the same."""
-        key = digest([job.identity, *job.command])
+        # The root is left out of the outputs, so it is left out of their names too.
+        words = [word.replace(str(self.root), ".") for word in job.command]
+        key = digest([job.identity, *words])
         stem = f"{'-'.join(Path(job.source).parts[-2:])}-{job.how}-{key}"
         manifest = self.cache / f"{stem}.files"
         if manifest.exists():
