@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .venv with gpumem built from this folder: the simulator, and CUDA where nvcc is found.
-# Arguments are extras: "sh setup.sh test" adds what the tests need.
+# Makes .venv with gpumem built from this folder: the simulator, and CUDA kernels where there are
+# nvcc and a GPU. Arguments are extras: "sh setup.sh test" adds what the tests need.
 set -eu
 cd "$(dirname "$0")"
 
@@ -25,6 +25,7 @@ if [ ! -x .venv/bin/python ]; then
         $as_root env DEBIAN_FRONTEND=noninteractive \
             apt-get install -y -qq --no-install-recommends python3-venv python3-dev >/dev/null
     fi
+    echo "setup.sh: making .venv"
     python3 -m venv .venv
 fi
 
@@ -32,6 +33,14 @@ extras=cli
 for extra in "$@"; do
     extras="$extras,$extra"
 done
-echo "setup.sh: installing gpumem into .venv (a minute or two with nvcc)"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
+install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
+
+# The build comes first, by itself, since pip would not show how far it is; pip then finds
+# everything compiled.
+echo "setup.sh: installing what the build needs"
+# shellcheck disable=SC2046 # one word per requirement, as pyproject.toml lists them
+install $(sed -n 's/^requires = \[\(.*\)\]$/\1/p' pyproject.toml | tr -d '",')
+.venv/bin/python csrc/build.py
+echo "setup.sh: installing gpumem into .venv, with: $extras"
+install --no-build-isolation --editable ".[$extras]"
 echo "setup.sh: done"

@@ -1,7 +1,7 @@
 """What gpumem is built with: the host's compilers, nvcc, and the GPUs to compile for.
 
-All of it can be said by environment variables (CC, CXX; NVCC, CUDA_HOME, CUDA_PATH; GPUMEM_CUDA,
-GPUMEM_CUDA_ARCHS); a value that makes no sense is an error that says what would.
+Environment variables decide (CC, CXX; NVCC, CUDA_HOME, CUDA_PATH; GPUMEM_CUDA, GPUMEM_CUDA_ARCHS);
+an invalid value is an error that says what is accepted.
 """
 
 from __future__ import annotations
@@ -20,11 +20,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 SYSTEM_CUDA = Path("/usr/local/cuda")
-DEFAULT_ARCHS = ("80", "90a", "100", "120")
+RELEASE_ARCHS = ("80", "90a", "100", "120")
 
 
 class BuildError(Exception):
     """The build cannot go on; the message is for whoever started it."""
+
+
+def words(variable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The words of a variable such as CFLAGS, quoted as in a shell."""
+    text = environment.get(variable, "")
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        reason = str(error).lower()
+        raise BuildError(
+            f"gpumem: {variable} is {text!r}: {reason}; it should be words quoted as in a shell"
+        ) from error
 
 
 def run(command: Sequence[str | Path], **options) -> subprocess.CompletedProcess[str]:
@@ -61,7 +73,7 @@ def host_compiler(
     variable: str, names: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> Compiler:
     """The compiler that the variable (CC or CXX) names, else the first of `names` on the PATH."""
-    command = shlex.split(environment.get(variable, ""))
+    command = words(variable, environment)
     command = command or [next((name for name in names if shutil.which(name)), names[0])]
     # The predefined macros tell everything, for any compiler, in one call.
     done = run([*command, "-dM", "-E", "-x", "c", os.devnull])
@@ -87,15 +99,13 @@ class Toolkit:
     version: str  # "13.0"
     include: Path
     libraries: tuple[Path, ...]
-    archs: tuple[str, ...] = ()  # "80", "90a", ...; "native" alone when only nvcc can tell
+    archs: tuple[str, ...] = ()  # "80", "90a", ...
     ptx: str | None = None  # the one whose PTX goes in too, for devices yet to come
 
     def describe_archs(self, separator: str) -> str:
         return separator.join(a + "+PTX" if a == self.ptx else a for a in self.archs)
 
     def code_flags(self) -> list[str]:
-        if self.archs == ("native",):
-            return ["-arch=native"]
         flags = []
         for arch in self.archs:
             codes = f"sm_{arch},compute_{arch}" if arch == self.ptx else f"sm_{arch}"
@@ -106,29 +116,42 @@ class Toolkit:
 def choose_toolkit(
     announce: Callable[[str], None] = print, environment: Mapping[str, str] = os.environ
 ) -> Toolkit | None:
-    """The toolkit that GPUMEM_CUDA and the machine ask for, told in one line; None: no CUDA."""
+    """The toolkit that GPUMEM_CUDA and the machine ask for, announced in one line; None: no CUDA.
+
+    CUDA kernels are compiled for the targets of GPUMEM_CUDA_ARCHS or, where it is not set, for the
+    GPUs of this machine. Without either there is nothing to compile them for.
+    """
     wanted = environment.get("GPUMEM_CUDA", "").strip().lower() or "auto"
     if wanted not in ("auto", "1", "0"):
         raise BuildError(f"gpumem: GPUMEM_CUDA is {wanted!r}; it should be auto, 1 or 0")
-    wanted_archs(environment)  # nonsense is an error, with or without nvcc
+    wanted_archs(environment)  # an invalid value is an error, with or without nvcc
     if wanted == "0":
-        announce("gpumem: GPUMEM_CUDA is 0, building the simulator alone")
+        announce("gpumem: GPUMEM_CUDA is 0: building the simulator alone")
         return None
     toolkit = find_toolkit(environment)
     if isinstance(toolkit, str):
         if wanted == "1":
             raise BuildError(f"gpumem: GPUMEM_CUDA is 1, but no usable nvcc was found. {toolkit}")
         announce(
-            "gpumem: no nvcc found, building the simulator alone (set CUDA_HOME or NVCC to point"
+            "gpumem: no nvcc found: building the simulator alone (set CUDA_HOME or NVCC to point"
             f" at one). {toolkit}"
         )
         return None
-    toolkit = choose_archs(toolkit, announce, environment)
+    chosen = choose_archs(toolkit, announce, environment)
+    if isinstance(chosen, str):
+        advice = (
+            "set GPUMEM_CUDA_ARCHS to compile CUDA kernels, for example 90a (H100, H200) or"
+            f" release ({','.join(RELEASE_ARCHS)})"
+        )
+        if wanted == "1":
+            raise BuildError(f"gpumem: GPUMEM_CUDA is 1, but {chosen}; {advice}")
+        announce(f"gpumem: {chosen}: building the simulator alone; {advice}")
+        return None
     announce(
-        f"gpumem: CUDA kernels for {toolkit.describe_archs(', ')}"
-        f" with nvcc {toolkit.version} ({toolkit.nvcc})"
+        f"gpumem: CUDA kernels for {chosen.describe_archs(', ')}"
+        f" with nvcc {chosen.version} ({chosen.nvcc})"
     )
-    return toolkit
+    return chosen
 
 
 def find_toolkit(environment: Mapping[str, str] = os.environ) -> Toolkit | str:
@@ -196,55 +219,66 @@ def open_toolkit(nvcc: Path) -> Toolkit | str:
 
 def choose_archs(
     toolkit: Toolkit, announce: Callable[[str], None], environment: Mapping[str, str] = os.environ
-) -> Toolkit:
-    """The toolkit with the targets of GPUMEM_CUDA_ARCHS, or those of the default it knows."""
+) -> Toolkit | str:
+    """The toolkit with its targets, or the reason why there are none."""
     text = environment.get("GPUMEM_CUDA_ARCHS", "").strip()
     archs = wanted_archs(environment)
-    if archs == ["native"]:
-        archs = native_archs()
-    if archs == ["native"]:
-        return replace(toolkit, archs=("native",))
+    if archs in (None, ["native"]):
+        archs = native_archs(toolkit)
+        if not archs and text:
+            raise BuildError(f"gpumem: GPUMEM_CUDA_ARCHS is {text!r}, but there is no GPU here")
+        if not archs:
+            return f"nvcc {toolkit.version} is here, but no GPU"
     listed = run([toolkit.nvcc, "--list-gpu-code"]).stdout
     known = set(re.findall(r"sm_(\d+)", listed))
     unknown = [arch for arch in archs if arch.rstrip("af") not in known]
-    archs = [arch for arch in archs if arch not in unknown]
-    if unknown and (text or not archs):
-        raise BuildError(
-            f"gpumem: GPUMEM_CUDA_ARCHS is {text or 'the default'!r}, but nvcc {toolkit.version}"
-            f" does not know {', '.join(unknown)}; it knows {', '.join(sorted(known, key=int))}"
-        )
     if unknown:
-        announce(f"gpumem: nvcc {toolkit.version} does not know {', '.join(unknown)}: left out")
+        reason = (
+            f"nvcc {toolkit.version} does not know {', '.join(unknown)};"
+            f" it knows {', '.join(sorted(known, key=int))}"
+        )
+        if text:
+            raise BuildError(f"gpumem: GPUMEM_CUDA_ARCHS is {text!r}, but {reason}")
+        archs = [arch for arch in archs if arch not in unknown]
+        if not archs:
+            return f"the GPUs here need another nvcc: {reason}"
+        announce(f"gpumem: {reason}: left out")
     # PTX of a lettered target would serve that one chip alone, which has its code already.
     ptx = next((arch for arch in archs if arch.isdigit()), None)
     return replace(toolkit, archs=tuple(archs), ptx=ptx)
 
 
-def wanted_archs(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """GPUMEM_CUDA_ARCHS as a sorted list: "90a;80" is ["80", "90a"], "native" is ["native"]."""
+def wanted_archs(environment: Mapping[str, str] = os.environ) -> list[str] | None:
+    """GPUMEM_CUDA_ARCHS as a sorted list: "90a;80" is ["80", "90a"]; None when it is not set."""
     text = environment.get("GPUMEM_CUDA_ARCHS", "").strip()
     if not text:
-        return list(DEFAULT_ARCHS)
+        return None
     archs = list(dict.fromkeys(re.split(r"[,;\s]+", text.strip(" ,;").lower())))
     if archs == ["native"]:
         return archs
+    if archs == ["release"]:
+        return list(RELEASE_ARCHS)
     for arch in archs:
         if not re.fullmatch(r"[1-9]\d{1,2}[af]?", arch):
             raise BuildError(
                 f"gpumem: GPUMEM_CUDA_ARCHS is {text!r}, where {arch!r} is no target; it should be"
-                " native, or compute capabilities without the dot such as 80,90a,100,120"
+                " native, release, or compute capabilities without the dot such as 80,90a,100,120"
             )
     return sorted(archs, key=lambda arch: (int(arch.rstrip("af")), arch))
 
 
-def native_archs() -> list[str]:
-    """Compute capabilities of the devices here, or ["native"] for nvcc to find out."""
-    if not shutil.which("nvidia-smi"):
-        return ["native"]
-    asked = run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"])
-    found = {line.strip().replace(".", "") for line in asked.stdout.splitlines()}
-    if asked.returncode or not found or not all(arch.isdigit() for arch in found):
-        return ["native"]
-    # 9.0 becomes 90a, with what only this very chip can do, as by default.
-    exact = {arch.rstrip("af"): arch for arch in DEFAULT_ARCHS}
+def native_archs(toolkit: Toolkit) -> list[str]:
+    """Compute capabilities of the GPUs here, by the driver's tool or by nvcc's; [] for none."""
+    found: set[str] = set()
+    if shutil.which("nvidia-smi"):
+        asked = run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"])
+        found = {line.strip().replace(".", "") for line in asked.stdout.splitlines()}
+    query = toolkit.nvcc.resolve().parent / "__nvcc_device_query"
+    if not (found and all(arch.isdigit() for arch in found)) and os.access(query, os.X_OK):
+        asked = run([query])
+        found = set(re.split(r"[,\s]+", asked.stdout.strip())) if not asked.returncode else set()
+    if not all(arch.isdigit() for arch in found):
+        return []
+    # 9.0 becomes 90a, with what only this very chip can do, as in a release.
+    exact = {arch.rstrip("af"): arch for arch in RELEASE_ARCHS}
     return sorted((exact.get(arch, arch) for arch in found), key=lambda a: int(a.rstrip("af")))

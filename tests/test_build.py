@@ -3,11 +3,13 @@
 Nothing here needs nvcc, a GPU or setuptools; the builds are of a tiny tree with the same layout.
 """
 
+import fcntl
 import importlib.machinery
 import importlib.util
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -30,7 +32,8 @@ def load(name, path):
 
 build = load("gpumem_build_tested", SOURCE)
 toolchain = sys.modules["build_toolchain"]
-tabulate_accesses = build.build_sites.tabulate_accesses
+build_cache = sys.modules["build_cache"]
+tabulate_accesses = sys.modules["build_sites"].tabulate_accesses
 
 
 @pytest.fixture(autouse=True)
@@ -251,13 +254,14 @@ def test_an_incomplete_toolkit_is_passed_over(bare, monkeypatch):
 def test_gpumem_cuda(bare, monkeypatch):
     said = []
     assert toolchain.choose_toolkit(said.append) is None
-    assert said[-1].startswith("gpumem: no nvcc found, building the simulator alone")
+    assert said[-1].startswith("gpumem: no nvcc found: building the simulator alone")
     monkeypatch.setenv("GPUMEM_CUDA", "1")
     with pytest.raises(build.BuildError) as failure:
         toolchain.choose_toolkit(said.append)
     for place in ("NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "usr-local-cuda", "nvidia-cuda-nvcc"):
         assert place in str(failure.value)
     nvcc = fake_toolkit(bare / "usr-local-cuda")
+    monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "release")
     assert toolchain.choose_toolkit(said.append).nvcc == nvcc
     assert said[-1] == f"gpumem: CUDA kernels for 80+PTX, 90a, 100, 120 with nvcc 13.0 ({nvcc})"
     monkeypatch.setenv("GPUMEM_CUDA", "0")
@@ -267,10 +271,68 @@ def test_gpumem_cuda(bare, monkeypatch):
         toolchain.choose_toolkit(said.append)
 
 
+def test_without_a_gpu_only_named_targets_are_compiled_for(bare, monkeypatch):
+    said = []
+    nvcc = fake_toolkit(bare / "usr-local-cuda")
+    assert toolchain.choose_toolkit(said.append) is None
+    assert said == [
+        "gpumem: nvcc 13.0 is here, but no GPU: building the simulator alone; set"
+        " GPUMEM_CUDA_ARCHS to compile CUDA kernels, for example 90a (H100, H200) or release"
+        " (80,90a,100,120)"
+    ]
+    monkeypatch.setenv("GPUMEM_CUDA", "1")
+    with pytest.raises(
+        build.BuildError, match=r"GPUMEM_CUDA is 1, but .* no GPU; set GPUMEM_CUDA_"
+    ):
+        toolchain.choose_toolkit(said.append)
+    monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "90a")
+    assert toolchain.choose_toolkit(said.append).archs == ("90a",)
+    monkeypatch.delenv("GPUMEM_CUDA_ARCHS")
+    script(nvcc.with_name("__nvcc_device_query"), "echo 90,120")
+    assert toolchain.choose_toolkit(said.append).archs == ("90a", "120")
+    script(nvcc.with_name("__nvcc_device_query"), "echo failed to load the driver; exit 1")
+    monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "native")
+    with pytest.raises(build.BuildError, match="GPUMEM_CUDA_ARCHS is 'native', but there is no GP"):
+        toolchain.choose_toolkit(said.append)
+
+
+def test_gpus_that_this_nvcc_does_not_know(bare, monkeypatch):
+    said = []
+    fake_toolkit(bare / "usr-local-cuda", codes="80 90")
+    smi = script(bare / "path" / "nvidia-smi", 'echo "9.0\n7.0"')
+    assert toolchain.choose_toolkit(said.append).archs == ("90a",)
+    assert said[0] == "gpumem: nvcc 13.0 does not know 70; it knows 80, 90: left out"
+    script(smi, "echo 7.0")
+    assert toolchain.choose_toolkit(said.append) is None
+    assert "the GPUs here need another nvcc: nvcc 13.0 does not know 70" in said[-1]
+
+
+@pytest.mark.parametrize("variable", ["CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS"])
+def test_an_unbalanced_quote_is_named(variable, tmp_path):
+    environment = {**os.environ, "GPUMEM_CUDA": "0", variable: "-DNAME='half"}
+    command = [sys.executable, "-c", f"""
+import sys
+sys.path.insert(0, {str(SOURCE.parent)!r})
+import build
+try:
+    build.build_module(build.ROOT / "csrc" / "kernels", {str(tmp_path / "core.so")!r},
+                       {str(tmp_path)!r})
+except build.BuildError as error:
+    print(error)
+"""]  # fmt: skip
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        f'gpumem: {variable} is "-DNAME=\'half": no closing quotation; it should be words quoted as'
+        " in a shell\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("text", "archs"),
     [
-        ("", ["80", "90a", "100", "120"]),
+        ("", None),
+        ("release", ["80", "90a", "100", "120"]),
         ("80", ["80"]),
         ("120;80, 90a", ["80", "90a", "120"]),
         ("90A 90 90a", ["90", "90a"]),
@@ -291,9 +353,9 @@ def test_archs_that_make_no_sense(text):
 def test_targets_an_old_nvcc_does_not_know(bare, monkeypatch):
     said = []
     toolkit = toolchain.open_toolkit(fake_toolkit(bare, "12.4", codes="52 80 90"))
+    monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "80,90a")
     chosen = toolchain.choose_archs(toolkit, said.append)
     assert chosen.archs == ("80", "90a") and chosen.ptx == "80"
-    assert said == ["gpumem: nvcc 12.4 does not know 100, 120: left out"]
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "90a,120")
     with pytest.raises(build.BuildError, match="does not know 120; it knows 52, 80, 90"):
         toolchain.choose_archs(toolkit, said.append)
@@ -314,12 +376,9 @@ def test_code_flags(bare, monkeypatch):
 def test_native(bare, monkeypatch):
     toolkit = toolchain.open_toolkit(fake_toolkit(bare))
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "native")
-    assert toolchain.choose_archs(toolkit, print).code_flags() == ["-arch=native"]
-    smi = script(bare / "path" / "nvidia-smi", 'echo "12.0\n9.0\n9.0"')
+    script(bare / "path" / "nvidia-smi", 'echo "12.0\n9.0\n9.0"')
     chosen = toolchain.choose_archs(toolkit, print)
     assert chosen.archs == ("90a", "120") and chosen.ptx == "120"
-    script(smi, "echo no devices were found; exit 6")
-    assert toolchain.choose_archs(toolkit, print).archs == ("native",)
 
 
 def test_a_compiler_that_does_not_work(tmp_path):
@@ -331,16 +390,16 @@ def test_a_compiler_that_does_not_work(tmp_path):
 
 
 def test_job_count():
-    assert build.job_count({"GPUMEM_JOBS": "3", "MAKEFLAGS": " -j8"}) == 3
-    assert build.job_count({"MAKEFLAGS": "w -j8 --jobserver-auth=3,4"}) == 8
-    assert build.job_count({}) >= 1
+    assert build_cache.job_count({"GPUMEM_JOBS": "3", "MAKEFLAGS": " -j8"}) == 3
+    assert build_cache.job_count({"MAKEFLAGS": "w -j8 --jobserver-auth=3,4"}) == 8
+    assert build_cache.job_count({}) >= 1
     with pytest.raises(build.BuildError, match="GPUMEM_JOBS is '0'"):
-        build.job_count({"GPUMEM_JOBS": "0"})
+        build_cache.job_count({"GPUMEM_JOBS": "0"})
 
 
 def test_read_depfile():
     text = "out.o: csrc/a.cu csrc/a\\ b.h \\\n  csrc/kernels/device.h \\\n /x/$$y.h\n"
-    assert build.read_depfile(text) == [
+    assert build_cache.read_depfile(text) == [
         "/x/$y.h", "csrc/a b.h", "csrc/a.cu", "csrc/kernels/device.h",
     ]  # fmt: skip
 
@@ -532,6 +591,98 @@ def test_another_table_shares_the_other_objects(tree):
     assert core.families == 2
     assert {file for _, file, _ in core.sites()} == {"tests/probes/probe/probe.cu"}
     assert make(tree) == []
+
+
+@needs_compiler
+def test_an_object_that_was_cut_short_is_made_anew(tree):
+    everything = make(tree)
+    cache = tree / "build" / "cache"
+    for path in [*cache.glob("*.o"), *cache.glob("_core.so-*")]:
+        if path.suffix != ".sha256":
+            os.truncate(path, path.stat().st_size // 2)
+    (tree / "out/_core.so").unlink()
+    assert make(tree) == everything
+    assert import_core(tree, name="tiny_whole._core").version == "7.8.9"
+    next(cache.glob("*table.c-*.sha256")).unlink()  # killed between the object and its digest
+    assert make(tree) == ["c csrc/table.c"]
+
+
+@needs_compiler
+def test_what_killed_builds_left_is_removed(tree):
+    cache = tree / "build" / "cache"
+    alive, killed, fresh = (cache / f"making-{name}" for name in ("alive", "killed", "fresh"))
+    for folder in (alive, killed, fresh):
+        folder.mkdir(parents=True)
+        (folder / "out.s").touch()
+    for folder in (alive, killed):
+        os.utime(folder, (1e9, 1e9))
+    held = os.open(alive, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        make(tree)
+    finally:
+        os.close(held)
+    assert {path.name for path in cache.iterdir() if path.is_dir()} == {alive.name, fresh.name}
+
+
+@needs_compiler
+def test_a_killed_build_lets_go_of_its_folder(tree, tmp_path):
+    """What the next build removes is recognised by a lock that ends with the process."""
+    never = script(tmp_path / "never", f"touch {tmp_path}/begun; exec sleep 600")
+    command = [sys.executable, "-c", f"""
+import sys
+sys.path.insert(0, {str(SOURCE.parent)!r})
+from pathlib import Path
+from build_cache import Builder, Job
+Builder(Path({str(tree)!r}), Path({str(tree)!r}, "cache")).objects(
+    [Job("csrc/table.c", "c", [{str(never)!r}], "")])
+"""]  # fmt: skip
+    with subprocess.Popen(command, start_new_session=True) as builder:
+        while not (tmp_path / "begun").exists():
+            assert builder.poll() is None
+        (folder,) = (tree / "cache").glob("making-*")
+        os.utime(folder, (1e9, 1e9))
+        build_cache.remove_if_abandoned(folder)
+        assert folder.exists()
+        os.killpg(builder.pid, signal.SIGKILL)
+    os.utime(folder, (1e9, 1e9))
+    build_cache.remove_if_abandoned(folder)
+    assert not folder.exists()
+
+
+@needs_compiler
+def test_progress_is_told(tree, monkeypatch):
+    told = []
+    build.build_module(
+        tree / "csrc/kernels", tree / "out/_core.so", tree / "build/cache", root=tree,
+        progress=lambda *step: told.append(step),
+    )  # fmt: skip
+    assert told == [(done, 8) for done in range(1, 9)]
+    monkeypatch.setattr(build.Progress, "SECONDS", 0)
+    said = []
+    build.build_module(
+        tree / "csrc/kernels", tree / "out/_core.so", tree / "build/cache", root=tree,
+        announce=said.append,
+    )  # fmt: skip
+    assert said[-1] == "gpumem: 8 of 8 objects"
+
+
+@needs_compiler
+def test_headers_add_options(tree):
+    kernel = tree / "csrc/kernels/copy/vec4.cu"
+    assert build.options_of(kernel, "plain") == []
+    kernel.write_text("/*\n * Build    nvcc -Xptxas=-O1\n */\n" + kernel.read_text())
+    family = tree / "csrc/kernels/copy/copy.h"
+    family.write_text("/*\n * Build    plain -O3\n */\n" + family.read_text())
+    assert build.options_of(kernel, "plain") == ["-O3"]
+    assert build.options_of(kernel, "nvcc") == ["-Xptxas=-O1"]
+
+
+@needs_compiler
+def test_a_moved_checkout_finds_its_objects(tree):
+    make(tree)
+    moved = tree.rename(tree.with_name("moved"))
+    assert make(moved) == []
 
 
 @needs_compiler
