@@ -18,9 +18,11 @@ MOST = {  # coefficients, by their size
     "local": lambda size: 64,
     "register": lambda size: 16,
     "register_bounded": lambda size: 16,
+    "register_vec4": lambda size: 16,
     "constant": lambda size: 32768 // size,
     "constant_divergent": lambda size: 1024 // size,
     "shared": lambda size: 227 * 1024 // size,
+    "shared_vec4": lambda size: 227 * 1024 // size,
 }
 FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -75,6 +77,8 @@ def test_the_ladders():
         "constant_divergent",
         "register",
         "register_bounded",
+        "register_vec4",
+        "shared_vec4",
     ]
     assert [v.name for v in SAMPLE] == ["global", "texture"]
     assert [v.name for v in STATIC] == ["symbol", "symbol_address", "managed_symbol"]
@@ -117,6 +121,40 @@ def test_auto_takes_any_number_of_coefficients(backend, rng):
     for terms in (0, 16, 17, 8192, 8193, 58112, 58113, 100000):
         c = rng.standard_normal(terms).astype("f4")
         check_polynomial(gm.polynomial(x, c, backend=backend), x, c)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_auto_takes_vectors_where_it_can(dtype, rng):
+    """By the number of coefficients, and by the addresses of all three arrays."""
+    size = np.dtype(dtype).itemsize
+    flat = there(rng.uniform(-1, 1, 300).astype(dtype), "sim")
+    whole, apart = flat[: 16 * 16 // size], flat[1:200]
+    for x, terms, first, name in [
+        (whole, 16, 0, "register_vec4"),
+        (whole, 17, 0, "shared_vec4"),
+        (whole, 16, 1, "register"),
+        (apart, 16, 0, "register"),
+        (apart, 17, 0, "constant"),
+        (apart, 32768 // size + 1, 0, "shared"),
+        (whole, 227 * 1024 // size + 1, 0, "readonly"),
+    ]:
+        c = there(rng.uniform(-1, 1, first + terms).astype(dtype), "sim")[first:]
+        assert gm.traffic("polynomial", x, c).variant == name
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_coefficients_are_read_by_vectors(dtype, rng):
+    """Eight points share what a thread reads of shared memory, 16 bytes at a time."""
+    size = np.dtype(dtype).itemsize
+    x, each = rng.uniform(-1, 1, 256 * 8).astype(dtype), 16 // size
+    for terms in (1, 2, 16, 17, 100):
+        c = rng.standard_normal(terms).astype(dtype)
+        t = gm.traffic("polynomial", x, c, variant="shared_vec4")
+        vectors, alone = divmod(terms - 1, each)
+        stores = -(-terms // 32)
+        assert t.shared.requests == stores + 8 * (1 + alone + vectors)
+        assert t.loads.requests == stores + t.stores.requests == stores + len(x) // each // 32
+        assert t.stores.width == 128
 
 
 def test_one_coefficient_is_the_value_everywhere(backend):
@@ -206,7 +244,11 @@ def test_traffic_of_the_coefficients(dtype, sectors):
     reports = {v.name: gm.traffic("polynomial", x, c, variant=v) for v in POLYNOMIAL}
     points = 4096 // 32
     for name, report in reports.items():
-        assert (report.stores.requests, report.stores.sectors) == (points, sectors * points)
+        assert report.stores.sectors == sectors * points
+        if name.endswith("_vec4"):
+            assert report.stores.requests == report.stores.sectors / 16
+            continue
+        assert report.stores.requests == points
         extra = report.loads.requests - points, report.loads.sectors - sectors * points
         many = (10 * points, 10 * points)  # a request of a sector per term
         wanted = {

@@ -83,8 +83,8 @@ def shift_points(
     p : array_like or DeviceArray of float32 or float64
         The points: of shape (n, 2), an array of structures; or (2, n), a structure of arrays;
         or of shape (n,) with a structured dtype whose fields are x and y, of one type and
-        without padding. (2, 2) is read as (n, 2), but by the variant ``soa``. On the device
-        it is contiguous.
+        without padding. (2, 2) is read as (n, 2), but by the variants ``soa`` and ``soa_vec2``.
+        On the device it is contiguous.
     dx, dy : float
         How far; rounded to the type of the points.
     variant : str, optional

@@ -10,11 +10,15 @@ import numpy as np
 from ._family import Family, floats
 
 
+def _soa_shape(nbytes: int, itemsize: int) -> tuple[int, ...]:
+    return 2, nbytes // itemsize // 2
+
+
 def _shift_points_expected(
     p: Any, dx: float = 1.0, dy: float = -1.0, variant: str = "auto", **_: Any
 ) -> np.ndarray[Any, Any]:
     p = np.asarray(p)
-    soa = p.shape[0] == 2 and (p.shape[1] != 2 or variant == "soa")
+    soa = p.shape[0] == 2 and (p.shape[1] != 2 or variant.startswith("soa"))
     with np.errstate(over="ignore", invalid="ignore"):
         shift = np.array([dx, dy]).astype(p.dtype)
         return p + (shift[:, None] if soa else shift)
@@ -35,7 +39,8 @@ FAMILIES = {
             "aos": lambda shape, _: shape[1] == 2,
             "aos_vec2": lambda shape, _: shape[1] == 2,
             "soa": lambda shape, _: shape[0] == 2,
+            "soa_vec2": lambda shape, _: shape[0] == 2,
         },
-        shapes_of={"soa": lambda nbytes, itemsize: (2, nbytes // itemsize // 2)},
+        shapes_of={"soa": _soa_shape, "soa_vec2": _soa_shape},
     ),
 }

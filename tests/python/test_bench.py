@@ -449,6 +449,8 @@ def test_variants_that_want_another_shape_get_it(device):
         "aos_vec2": [8192, 2],
         "auto": [8192, 2],
         "soa": [2, 8192],
+        "soa_vec2": [2, 8192],
+        "vec4": [8192, 2],
     }
     assert not any(r["reason"] for r in records)
 

@@ -407,5 +407,5 @@ def test_keywords_that_are_none(run, word, said):
 def test_each_variant_of_a_summary_gets_its_own_shape(run):
     status, out, _ = run("traffic", "shift_points")
     assert status == 0 and "refused" not in out
-    for name in ("aos", "aos_vec2", "soa"):
+    for name in ("aos", "aos_vec2", "soa", "soa_vec2", "vec4"):
         assert f"shift_points-{name} " in out

@@ -3,18 +3,13 @@
  *
  * Follows  vec4.
  * Idea     blocks are handed out in the order of addresses, one vector per thread, so the chip
- *          works on a narrow window of memory. One thread per RUN bytes asks the L2 for a whole
- *          run, AHEAD bytes before the blocks that will read it: memory sees long reads. The
- *          launch may overlap the end of the kernel before.
+ *          works on a narrow window of memory. One thread per STREAM_RUN bytes asks the L2
+ *          for a whole run, STREAM_AHEAD bytes before the blocks that will read it: memory sees
+ *          long reads. The launch may overlap the end of the kernel before.
  * Machine  LDG.E.128, STG.E.128, UBLKPF
  */
-#include "bulk.h"
 #include "copy.h"
-
-enum {
-    RUN = 32 * 1024,
-    AHEAD = 256 * 1024,
-};
+#include "stream.h"
 
 GM_KERNEL(copy_vec4_prefetch, copy_args)
 {
@@ -26,10 +21,7 @@ GM_KERNEL(copy_vec4_prefetch, copy_args)
     gm_wait_for_previous();
     for (int64_t base = blockIdx.x * step; base < n; base += gridDim.x * step) {
         int64_t i = base + threadIdx.x;
-        int64_t at = base * (int64_t)sizeof(uint4);
-        if (threadIdx.x == 0 && at % RUN == 0 && at + AHEAD + RUN <= a.bytes) {
-            gm_bulk_prefetch(a.in + at + AHEAD, RUN);
-        }
+        stream_ask_ahead(a.in, base * (int64_t)sizeof(uint4), a.bytes);
         if (i < n) {
             out[i] = gm_load_kept(&in[i]);
         }

@@ -28,10 +28,10 @@ template <typename real, int below> GM_DEVICE real lower_terms(real value, real 
 template <typename real> GM_DEVICE real evaluate(real x, int64_t terms)
 {
     const real *c = (const real *)polynomial_table;
-#define POLYNOMIAL_CASE(n)                                                                         \
+#define POLYNOMIAL_CASE(n, real)                                                                   \
     case n: return lower_terms<real, n - 1>(c[n - 1], x)
     switch (terms) {
-    case 0: return 0; POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE)
+    case 0: return 0; POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE, real)
     }
 #undef POLYNOMIAL_CASE
     real value = c[terms - 1];

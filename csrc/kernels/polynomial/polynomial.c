@@ -31,11 +31,17 @@ static gm_status polynomial_result(gm_call *call)
     return GM_OK;
 }
 
+/* Where a variant holds the coefficients is what its name begins with. */
+static bool holds_in(const gm_variant *variant, const char *space)
+{
+    return strncmp(variant->name, space, strlen(space)) == 0;
+}
+
 /* How many coefficients a variant has room for. */
 static int64_t most_terms(const gm_variant *variant, const gm_call *call)
 {
     int64_t size = call->in[X].itemsize;
-    if (strcmp(variant->name, "shared") == 0) {
+    if (holds_in(variant, "shared")) {
         return call->device->shared_per_block / size;
     }
     if (variant->launch == launch_with_table) {
@@ -44,18 +50,20 @@ static int64_t most_terms(const gm_variant *variant, const gm_call *call)
     if (variant->launch == launch_with_copies) {
         return POLYNOMIAL_CONSTANT_BYTES / size / POLYNOMIAL_LANES;
     }
-    if (strcmp(variant->name, "local") == 0) {
+    if (holds_in(variant, "local")) {
         return POLYNOMIAL_LOCAL;
     }
-    return strncmp(variant->name, "register", 8) == 0 ? POLYNOMIAL_REGISTERS : INT64_MAX;
+    return holds_in(variant, "register") ? POLYNOMIAL_REGISTERS : INT64_MAX;
 }
 
 static const gm_variant *polynomial_choose(const gm_call *call)
 {
-    static const char *const names[] = {"register", "constant", "shared", "readonly"};
+    static const char *const names[] = {"register_vec4", "shared_vec4", "register", "constant",
+                                        "shared"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const gm_variant *variant = gm_find_variant(call->family, names[i]);
-        if (call->in[COEFFICIENTS].size <= most_terms(variant, call)) {
+        if (call->in[COEFFICIENTS].size <= most_terms(variant, call) &&
+            gm_variant_can(variant, call)) {
             return variant;
         }
     }
@@ -85,11 +93,13 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
     plan->args_size = sizeof *args;
     plan->has_carveout = carveout != NO_CARVEOUT;
     plan->carveout = (int)carveout;
-    if (strcmp(variant->name, "shared") == 0) {
+    if (holds_in(variant, "shared")) {
         plan->shared_bytes = (size_t)c->bytes;
     }
     if (args->count > 0) {
-        plan->grid.x = gm_grid_blocks(variant, call, args->count, 0);
+        /* The 16 bytes of a thread of register_vec4 are four floats, or two doubles. */
+        int64_t units = variant->elements == 4 ? x->bytes / 4 : args->count;
+        plan->grid.x = gm_grid_blocks(variant, call, units, 0);
     }
     return GM_OK;
 }

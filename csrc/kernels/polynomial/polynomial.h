@@ -35,24 +35,24 @@ typedef struct polynomial_spread_args {
 #ifdef __cplusplus
 #include "device.h"
 
-/* For what must be known when a kernel is compiled: CASE(1) to CASE(16). */
-#define POLYNOMIAL_EACH_COUNT(CASE)                                                                \
-    CASE(1);                                                                                       \
-    CASE(2);                                                                                       \
-    CASE(3);                                                                                       \
-    CASE(4);                                                                                       \
-    CASE(5);                                                                                       \
-    CASE(6);                                                                                       \
-    CASE(7);                                                                                       \
-    CASE(8);                                                                                       \
-    CASE(9);                                                                                       \
-    CASE(10);                                                                                      \
-    CASE(11);                                                                                      \
-    CASE(12);                                                                                      \
-    CASE(13);                                                                                      \
-    CASE(14);                                                                                      \
-    CASE(15);                                                                                      \
-    CASE(16);
+/* For what must be known when a kernel is compiled: CASE(1, ...) to CASE(16, ...). */
+#define POLYNOMIAL_EACH_COUNT(CASE, ...)                                                           \
+    CASE(1, __VA_ARGS__);                                                                          \
+    CASE(2, __VA_ARGS__);                                                                          \
+    CASE(3, __VA_ARGS__);                                                                          \
+    CASE(4, __VA_ARGS__);                                                                          \
+    CASE(5, __VA_ARGS__);                                                                          \
+    CASE(6, __VA_ARGS__);                                                                          \
+    CASE(7, __VA_ARGS__);                                                                          \
+    CASE(8, __VA_ARGS__);                                                                          \
+    CASE(9, __VA_ARGS__);                                                                          \
+    CASE(10, __VA_ARGS__);                                                                         \
+    CASE(11, __VA_ARGS__);                                                                         \
+    CASE(12, __VA_ARGS__);                                                                         \
+    CASE(13, __VA_ARGS__);                                                                         \
+    CASE(14, __VA_ARGS__);                                                                         \
+    CASE(15, __VA_ARGS__);                                                                         \
+    CASE(16, __VA_ARGS__);
 
 /* The body of a kernel: evaluate<real>(x, ...) is the value at x. */
 #define POLYNOMIAL_EACH_POINT(evaluate, ...)                                                       \

@@ -11,5 +11,5 @@
 
 GM_KERNEL(polynomial_register, polynomial_args)
 {
-    in_registers_each_type(a);
+    IN_REGISTERS(in_registers)
 }

@@ -11,5 +11,5 @@
 
 GM_KERNEL_BOUNDED(polynomial_register_bounded, polynomial_args, 256, 8)
 {
-    in_registers_each_type(a);
+    IN_REGISTERS(in_registers)
 }

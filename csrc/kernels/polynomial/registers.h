@@ -1,12 +1,12 @@
 /*
  * Coefficients in registers: as many variables as there are terms, which the compiler must know.
- * A thread keeps them over all of its points, and works on several of these at a time.
  */
 #ifndef GPUMEM_POLYNOMIAL_REGISTERS_H
 #define GPUMEM_POLYNOMIAL_REGISTERS_H
 
 #include "polynomial.h"
 
+/* A thread keeps them over all of its points, and works on several of these at a time. */
 template <typename real, int terms> GM_DEVICE void in_registers(const polynomial_args &a)
 {
     enum { POINTS = 4 };
@@ -47,26 +47,23 @@ template <typename real> GM_DEVICE void in_registers_none(const polynomial_args 
     }
 }
 
-template <typename real> GM_DEVICE void in_registers_of(const polynomial_args &a)
-{
-#define POLYNOMIAL_CASE(terms)                                                                     \
-    case terms: in_registers<real, terms>(a); break
-    switch (a.terms) {
-    case 0:
-        in_registers_none<real>(a);
-        break;
-        POLYNOMIAL_EACH_COUNT(POLYNOMIAL_CASE)
+/* The body of a kernel: evaluate<real, terms>(a), for the type and the terms of the call. */
+#define IN_REGISTERS_CASE(terms, evaluate, real)                                                   \
+    case terms:                                                                                    \
+        evaluate<real, terms>(a);                                                                  \
+        break
+#define IN_REGISTERS_OF(evaluate, real)                                                            \
+    switch (a.terms) {                                                                             \
+    case 0:                                                                                        \
+        in_registers_none<real>(a);                                                                \
+        break;                                                                                     \
+        POLYNOMIAL_EACH_COUNT(IN_REGISTERS_CASE, evaluate, real)                                   \
     }
-#undef POLYNOMIAL_CASE
-}
-
-GM_DEVICE void in_registers_each_type(const polynomial_args &a)
-{
-    if (a.itemsize == 4) {
-        in_registers_of<float>(a);
-    } else {
-        in_registers_of<double>(a);
+#define IN_REGISTERS(evaluate)                                                                     \
+    if (a.itemsize == 4) {                                                                         \
+        IN_REGISTERS_OF(evaluate, float)                                                           \
+    } else {                                                                                       \
+        IN_REGISTERS_OF(evaluate, double)                                                          \
     }
-}
 
 #endif

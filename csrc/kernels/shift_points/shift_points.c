@@ -9,11 +9,17 @@
 
 enum { DX, DY };
 
-/* 2 x 2 can be read either way: as points in a row, unless soa is asked for by name. */
+/* A variant for one layout has a name that begins with it. */
+static bool is_for(const gm_variant *variant, const char *layout)
+{
+    return strncmp(variant->name, layout, 3) == 0;
+}
+
+/* 2 x 2 can be read either way: as points in a row, unless the name says otherwise. */
 static bool is_soa(const gm_call *call)
 {
     const int64_t *shape = call->in[0].shape;
-    bool by_name = call->variant && strcmp(call->variant->name, "soa") == 0;
+    bool by_name = call->variant && is_for(call->variant, "soa");
     return shape[0] == 2 && (shape[1] != 2 || by_name);
 }
 
@@ -28,7 +34,7 @@ static gm_status shift_points_result(gm_call *call)
         return gm_fail(GM_ERROR_VALUE, "p has shape (%lld, %lld), expected (n, 2) or (2, n)",
                        (long long)in->shape[0], (long long)in->shape[1]);
     }
-    if (call->variant && is_soa(call) != (strcmp(call->variant->name, "soa") == 0)) {
+    if (call->variant && is_for(call->variant, is_soa(call) ? "aos" : "soa")) {
         return gm_fail(GM_ERROR_VALUE, "p has shape (%lld, %lld), variant %s takes %s",
                        (long long)in->shape[0], (long long)in->shape[1], call->variant->name,
                        is_soa(call) ? "(n, 2)" : "(2, n)");
@@ -39,7 +45,7 @@ static gm_status shift_points_result(gm_call *call)
     return GM_OK;
 }
 
-/* Does every point begin at a multiple of its own size? */
+/* Does every pair of numbers begin at a multiple of its own size? */
 static bool is_aligned(const gm_call *call)
 {
     uintptr_t bits = (uintptr_t)call->in[0].data | (uintptr_t)call->out.data;
@@ -48,20 +54,20 @@ static bool is_aligned(const gm_call *call)
 
 static const gm_variant *shift_points_choose(const gm_call *call)
 {
-    return gm_find_variant(call->family, is_soa(call)       ? "soa"
-                                         : is_aligned(call) ? "aos_vec2"
-                                                            : "aos");
+    static const char *const any_layout[] = {"vec4", NULL};
+    static const char *const by_layout[][2] = {{"aos", "aos_vec2"}, {"soa", "soa_vec2"}};
+    return gm_first_that_fits(call, any_layout, by_layout[is_soa(call)][is_aligned(call)]);
 }
 
 static gm_status shift_points_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
     shift_points_args *args = (shift_points_args *)plan->args;
-    if (strcmp(variant->name, "aos_vec2") == 0 && !is_aligned(call)) {
+    if (strstr(variant->name, "_vec2") && !is_aligned(call)) {
         return gm_fail(GM_ERROR_VALUE,
-                       "variant aos_vec2 needs p and out aligned to their points of %d bytes "
+                       "variant %s needs p and out aligned to pairs of numbers, %d bytes "
                        "(variant=\"auto\" takes any alignment)",
-                       (int)(2 * in->itemsize));
+                       variant->name, (int)(2 * in->itemsize));
     }
     *args = (shift_points_args){
         .in = in->data,
@@ -70,10 +76,13 @@ static gm_status shift_points_plan(const gm_variant *variant, const gm_call *cal
         .dx = call->parameters[DX].real,
         .dy = call->parameters[DY].real,
         .itemsize = (int)in->itemsize,
+        .soa = is_soa(call),
     };
     plan->args_size = sizeof *args;
     if (args->count > 0) {
-        plan->grid.x = gm_grid_blocks(variant, call, args->count, 0);
+        /* vec4 counts in points of 8 bytes, whatever theirs are; a vec2 is a point either way. */
+        int64_t units = variant->alignment ? in->bytes / 8 : args->count;
+        plan->grid.x = gm_grid_blocks(variant, call, units, 0);
     }
     return GM_OK;
 }

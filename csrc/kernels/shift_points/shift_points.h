@@ -7,6 +7,7 @@
 #ifndef GPUMEM_SHIFT_POINTS_H
 #define GPUMEM_SHIFT_POINTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct shift_points_args {
@@ -15,6 +16,7 @@ typedef struct shift_points_args {
     int64_t count; /* points */
     double dx, dy;
     int itemsize; /* 4 for float, 8 for double */
+    bool soa;
 } shift_points_args;
 
 #ifdef __cplusplus

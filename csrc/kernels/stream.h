@@ -1,0 +1,54 @@
+/*
+ * What the fastest kernels of one read and one write per number share: 16 bytes per thread, in
+ * blocks that are handed out in the order of addresses, so that the chip works on a narrow window
+ * of memory, and an L2 that is asked for long runs, well ahead.
+ */
+#ifndef GPUMEM_STREAM_H
+#define GPUMEM_STREAM_H
+
+#include "bulk.h"
+
+enum {
+    STREAM_RUN = 32 * 1024,    /* bytes asked for at a time */
+    STREAM_AHEAD = 256 * 1024, /* before the blocks that read them */
+};
+
+/* For a block that is about to read from byte `at` on, less than a run and a divisor of it: where a
+ * run begins, one thread asks for the run that is so far ahead, if there is one before the end. */
+GM_DEVICE void stream_ask_ahead(const char *in, int64_t at, int64_t end)
+{
+    if (threadIdx.x == 0 && at % STREAM_RUN == 0 && at + STREAM_AHEAD + STREAM_RUN <= end) {
+        gm_bulk_prefetch(in + at + STREAM_AHEAD, STREAM_RUN);
+    }
+}
+
+/* The 16 bytes of an access as numbers, and back. */
+template <typename real> struct stream_vector;
+template <> struct stream_vector<float> {
+    typedef float4 type;
+};
+template <> struct stream_vector<double> {
+    typedef double2 type;
+};
+
+GM_DEVICE void stream_unpack(float4 v, float *x)
+{
+    x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+}
+
+GM_DEVICE void stream_unpack(double2 v, double *x)
+{
+    x[0] = v.x, x[1] = v.y;
+}
+
+GM_DEVICE float4 stream_pack(const float *x)
+{
+    return make_float4(x[0], x[1], x[2], x[3]);
+}
+
+GM_DEVICE double2 stream_pack(const double *x)
+{
+    return make_double2(x[0], x[1]);
+}
+
+#endif
