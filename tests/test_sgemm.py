@@ -684,6 +684,20 @@ def test_shares_leave_few_places_idle(pace, shape, stages_per_share):
     assert times[stages_per_share(pace, *told)] <= 1.04 * min(times.values())
 
 
+def test_of_shared_sums_only_what_was_written_is_read(rng):
+    """Their rows are padded to whole vectors, by columns that nobody writes."""
+    for m, n, k in ((129, 130, 131), (70, 1, 133), (5, 131, 260), (64, 64, 2000)):
+        a, b = rng.standard_normal((m, k), "f4"), rng.standard_normal((k, n), "f4")
+        t = gm.traffic("sgemm", a, b, variant="warp_tile_tma")
+        shares = t.grid[1]
+        assert shares > 1
+        asked = {"load": 0, "store": 0}
+        for site in t.sites:
+            if site["space"] == "global" and site["file"].endswith(("add_shares.cu", "/sgemm.h")):
+                asked[site["kind"]] += site["bytes"]
+        assert asked == {"load": 4 * m * n * shares, "store": 4 * m * n * (shares + 1)}
+
+
 # ---- traffic -----------------------------------------------------------------------------------
 
 
