@@ -1,44 +1,68 @@
 """Runs the kernels under compute-sanitizer, on the awkward cases that ``verify`` knows.
 
-    python tools/sanitize.py [FAMILY...] [--tools memcheck,racecheck] [--jobs 4] [--logs FOLDER]
+    python tools/sanitize.py [FAMILY...] [--tools memcheck,racecheck] [--jobs 16] [--logs FOLDER]
+    python tools/sanitize.py --record docs/sanitize-h200.json
 
-Each pair of a tool and a family is a process of its own. Every call has its arrays on the device,
-and its output is filled before: initcheck does not see what Hopper's copy engines write, and
-would take what they wrote for memory that nobody did. An output that a kernel leaves out is found
-all the same: every result is compared with NumPy's.
+A tool and a few variants of a family are a process of its own, as many at once as there are
+processors. Every call has its arrays on the device, and its output is filled before: initcheck does
+not see what Hopper's copy engines write, and would take what they wrote for memory that nobody did.
+An output that a kernel leaves out is found all the same: every result is compared with NumPy's.
+
+``--record`` keeps what was found as JSON, a record per tool and family. Records that the file has
+of other tools and families stay, if they are of the same commit, device and versions: where time is
+short, the work can be done in parts.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import concurrent.futures
 import glob
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import gpumem as gm
+from gpumem import devices, oracle
 from gpumem.sizes import format_table
 from gpumem.verification import verify_variant
 
+SCHEMA = 1
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+TOGETHER = 5  # variants in a process: starting one takes some seconds
 FOUND = 86  # the exit status that stands for what the sanitizer reports
 LATE = 124
+WORDS = {0: "clean", FOUND: "REPORTED", LATE: "TOO LATE"}  # of any other status: FAILED
+TOLD = "sanitize: "  # before what a process tells of itself
 
 
-class Outcome(NamedTuple):
-    """Of one process: its exit status, its own last line, and the sanitizer's."""
+class Job(NamedTuple):
+    """What one process does."""
 
     tool: str
     family: str
+    variants: tuple[str, ...]
+
+    def work(self) -> int:
+        """Calls at most: what takes long should begin early."""
+        return len(self.variants) * sum(1 for _ in oracle.cases(self.family))
+
+
+class Outcome(NamedTuple):
+    """Of one process: its exit status, its own words, and what the sanitizer found and said."""
+
+    job: Job
     status: int
-    calls: str
+    told: dict[str, Any]
+    findings: int | None
     summary: str
     seconds: float
     log: str
@@ -47,14 +71,31 @@ class Outcome(NamedTuple):
 # ---- what is run --------------------------------------------------------------------------
 
 
-def run(family: str, backend: str) -> int:
-    """Make every call of a family; return the exit status."""
-    reports = [verify_variant(v, backend, ["device"]) for v in gm.variants(family)]
+def run(family: str, names: Sequence[str], backend: str) -> int:
+    """Make every call of these variants; return the exit status."""
+    chosen = [v for v in gm.variants(family) if v.name in names]
+    reports = [verify_variant(v, backend, ["device"]) for v in chosen]
     failed = [r for r in reports if r["status"] == "FAILED"]
     for report in failed:
         print(f"{report['family']}-{report['variant']} FAILED: {report['reason']}")
-    print(f"{sum(report['cases'] for report in reports)} calls", flush=True)
+    told = {
+        "variants": [r["variant"] for r in reports if r["status"] == "passed"],
+        "unavailable": {r["variant"]: r["reason"] for r in reports if r["status"] == "unavailable"},
+        "failed": {r["variant"]: r["reason"] for r in failed},
+        "calls": sum(report["cases"] for report in reports),
+    }
+    print(f"{TOLD}{json.dumps(told)}", flush=True)
     return int(bool(failed))
+
+
+def jobs(families: Iterable[str], tools: Sequence[str]) -> list[Job]:
+    """Return the processes, those with most to do first."""
+    found = []
+    for family in families:
+        names = [v.name for v in gm.variants(family)]
+        parts = -(-len(names) // TOGETHER)
+        found += [Job(t, family, tuple(names[i::parts])) for t in tools for i in range(parts)]
+    return sorted(found, key=lambda job: -job.work())
 
 
 # ---- compute-sanitizer --------------------------------------------------------------------
@@ -69,15 +110,41 @@ def find_sanitizer() -> str:
     raise SystemExit("sanitize: compute-sanitizer is not found; SANITIZER= may name it")
 
 
-def sanitized(sanitizer: str, tool: str, family: str, seconds: float) -> Outcome:
-    """Run a family under one of the tools."""
-    command = [sanitizer, "--tool", tool, "--error-exitcode", str(FOUND)]
-    command += [sys.executable, os.path.abspath(__file__), "--run", family]
+def version(sanitizer: str) -> str:
+    """Return what it says of itself."""
+    said = subprocess.run([sanitizer, "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"^Version\s+(\S+)", said, re.M)
+    return found[1] if found else said.strip()
+
+
+def findings(log: str) -> int | None:
+    """Return how many the sanitizer's summaries count; None if it has not come to one."""
+    counts = re.findall(r"SUMMARY: (\d+)", log)
+    return sum(map(int, counts)) if counts else None
+
+
+KINDS = (
+    r"^=+ (?:Error: )?(.*)\n=+ +at (?:void )?(\w+)",
+    r"^=+ (?:Error|Warning): (Race reported) between .*? access at (?:void )?(\w+)",
+)
+
+
+def kinds(log: str) -> dict[str, int]:
+    """Return what was found and in which kernel, with how often that was printed."""
+    found = [one for pattern in KINDS for one in re.findall(pattern, log, re.M)]
+    return dict(collections.Counter(f"{what}, in {kernel}" for what, kernel in found))
+
+
+def sanitized(sanitizer: str, job: Job, seconds: float) -> Outcome:
+    """Run some variants under one of the tools."""
+    command = [sanitizer, "--tool", job.tool, "--error-exitcode", str(FOUND)]
+    command += [sys.executable, os.path.abspath(__file__), "--run", ",".join(job.variants)]
     environment = {"GPUMEM_BACKEND": "cuda", **os.environ, "LC_ALL": "C"}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # NumPy, in each of many
     begin = time.monotonic()
     try:
         done = subprocess.run(
-            command,
+            [*command, job.family],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -88,61 +155,156 @@ def sanitized(sanitizer: str, tool: str, family: str, seconds: float) -> Outcome
         status, log = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
         status, log = LATE, (late.stdout or b"").decode(errors="replace")
-    calls = re.findall(r"^(\d+) calls$", log, re.M)
-    summaries = re.findall(r"SUMMARY: (.*)$", log, re.M)
-    summary = "; ".join(summaries) or f"no summary within {seconds:g} s"
-    if status == 0 and not (calls and summaries):
+    words = re.findall(rf"^{TOLD}(.*)$", log, re.M)
+    summary = "; ".join(re.findall(r"SUMMARY: (.*)$", log, re.M))
+    if status == 0 and not (words and summary):
         status = 1  # neither may be missing where all is well
+    told = json.loads(words[-1]) if words else {}
     took = time.monotonic() - begin
-    return Outcome(tool, family, status, calls[-1] if calls else "-", summary, took, log)
+    return Outcome(job, status, told, findings(log), summary, took, log)
 
 
-def table(outcomes: Sequence[Outcome]) -> str:
-    """Return a line per process."""
-    words = {0: "clean", FOUND: "REPORTED", LATE: "TOO LATE"}
+# ---- what came of it ----------------------------------------------------------------------
+
+
+def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return what the processes of one tool and family found, as JSON holds it."""
+    job = outcomes[0].job
+    order = [v.name for v in gm.variants(job.family)]
+    ran = {name for one in outcomes for name in one.told.get("variants", ())}
+    counts = [one.findings for one in outcomes]
+    worst = max((one.status for one in outcomes), key=lambda status: (status != 0, status != FOUND))
+    unavailable, failed = (
+        {k: v for one in outcomes for k, v in one.told.get(key, {}).items()}
+        for key in ("unavailable", "failed")
+    )
+    printed: collections.Counter[str] = collections.Counter()
+    for one in outcomes:
+        printed.update(kinds(one.log))
+    return {
+        "family": job.family,
+        "tool": job.tool,
+        "status": WORDS.get(worst, "FAILED"),
+        "findings": None if None in counts else sum(count or 0 for count in counts),
+        "kinds": dict(printed.most_common()),
+        "calls": sum(one.told.get("calls", 0) for one in outcomes),
+        "variants": sorted(ran, key=order.index),
+        "unavailable": unavailable,
+        "failed": failed,
+        "seconds": round(sum(one.seconds for one in outcomes), 1),
+    }
+
+
+def records(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
+    """Return a record for each tool and family, in the order of the table."""
+    together: dict[tuple[str, str], list[Outcome]] = {}
+    for one in outcomes:
+        together.setdefault((one.job.family, one.job.tool), []).append(one)
+    return in_order(record(each) for each in together.values())
+
+
+def in_order(found: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    families = gm.families()
+    return sorted(found, key=lambda r: (families.index(r["family"]), TOOLS.index(r["tool"])))
+
+
+def table(found: Sequence[dict[str, Any]]) -> str:
+    """Return a line per tool and family."""
     rows = [
         (
-            f"{one.family}, {one.tool}",
-            words.get(one.status, "FAILED"),
-            one.calls,
-            f"{one.seconds:.0f}",
-            "",
+            f"{one['family']}, {one['tool']}",
+            one["status"],
+            str(len(one["variants"])),
+            str(one["calls"]),
+            f"{one['seconds']:.0f}",
+            "-" if one["findings"] is None else str(one["findings"]),
         )
-        for one in outcomes
+        for one in found
     ]
-    lines = format_table(("run", "", "calls", "s", "the sanitizer's summary"), rows, 2).splitlines()
-    told = [f"{a}  {one.summary}" for a, one in zip(lines[1:], outcomes, strict=True)]
-    return "\n".join([lines[0], *told])
+    head = ("run", "", "variants", "calls", "s", "findings")
+    kinds = [
+        f"{one['family']}, {one['tool']}: {count} times {kind}"
+        for one in found
+        for kind, count in one["kinds"].items()
+    ]
+    return "\n".join([format_table(head, rows, 2), *kinds])
+
+
+def write(path: Path, sanitizer: str, found: Sequence[dict[str, Any]]) -> None:
+    """Keep the records, beside those of the same commit, device and versions that are there."""
+    head: dict[str, Any] = {
+        "schema": SCHEMA,
+        "sanitizer": version(sanitizer),
+        "provenance": devices.provenance(gm.backend()),
+    }
+    told = {(one["family"], one["tool"]) for one in found}
+    kept: list[dict[str, Any]] = []
+    if path.exists():
+        before = json.loads(path.read_text(encoding="utf-8"))
+        if same_origin(before, head):
+            kept = [r for r in before["records"] if (r["family"], r["tool"]) not in told]
+        else:
+            print(f"{path} is of another commit, device or version: it begins anew")
+    lines = json.dumps(head, indent=1)[:-2] + ',\n "records": [\n  '
+    lines += ",\n  ".join(json.dumps(one) for one in in_order([*kept, *found]))
+    path.write_text(lines + "\n ]\n}\n", encoding="utf-8")
+
+
+def same_origin(before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether records of both may stand in one file."""
+
+    def origin(head: dict[str, Any]) -> tuple[Any, ...]:
+        where = head["provenance"]
+        device = where["device"] or {}
+        same = ("gpumem", "commit", "build", "backend", "driver", "cuda_runtime")
+        return head["schema"], head["sanitizer"], device.get("name"), *(where[key] for key in same)
+
+    return origin(before) == origin(now)
+
+
+def keep_logs(folder: Path, outcomes: Iterable[Outcome]) -> None:
+    """What was said, a file per tool and family."""
+    folder.mkdir(parents=True, exist_ok=True)
+    logs: dict[str, str] = {}
+    for one in outcomes:
+        name = f"{one.job.family}-{one.job.tool}.log"
+        logs[name] = logs.get(name, "") + f"# {', '.join(one.job.variants)}\n{one.log}\n"
+    for name, text in logs.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("families", nargs="*", metavar="FAMILY", help="default: all")
     parser.add_argument("--tools", default=",".join(TOOLS), metavar="T,T", help="default: all four")
-    parser.add_argument("--jobs", type=int, default=4, help="processes at once (default: 4)")
+    parser.add_argument("--jobs", type=int, help="processes at once (default: one per processor)")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one (default: 600)")
     parser.add_argument("--logs", type=Path, metavar="FOLDER", help="where what was said goes")
-    parser.add_argument("--run", metavar="FAMILY", help=argparse.SUPPRESS)  # what is looked at
+    parser.add_argument("--record", type=Path, metavar="FILE", help="keep what was found, as JSON")
+    parser.add_argument("--run", metavar="V,V", help=argparse.SUPPRESS)  # what is looked at
     options = parser.parse_args()
     if options.run:
-        return run(options.run, gm.backend())
+        return run(options.families[0], options.run.split(","), gm.backend())
 
     tools = options.tools.split(",")
     for known, asked in ((TOOLS, tools), (gm.families(), options.families)):
         for name in set(asked) - set(known):
             parser.error(f"{name!r} is none of {', '.join(known)}")
     sanitizer = find_sanitizer()
-    pairs = [(tool, family) for family in options.families or gm.families() for tool in tools]
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda pair: sanitized(sanitizer, *pair, options.timeout), pairs))
+    todo = jobs(options.families or gm.families(), tools)
+    at_once = options.jobs or len(os.sched_getaffinity(0))
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        outcomes = list(pool.map(lambda job: sanitized(sanitizer, job, options.timeout), todo))
+    if options.logs:
+        keep_logs(options.logs, outcomes)
     for one in outcomes:
-        if options.logs:
-            options.logs.mkdir(parents=True, exist_ok=True)
-            (options.logs / f"{one.family}-{one.tool}.log").write_text(one.log, encoding="utf-8")
-        elif one.status:
-            print(f"---- {one.family}, {one.tool}\n{one.log[-4000:]}", file=sys.stderr)
-    print(table(outcomes))
-    return int(any(one.status for one in outcomes))
+        if one.status and not options.logs:
+            print(f"---- {one.job}\n{one.log[-4000:]}", file=sys.stderr)
+    found = records(outcomes)
+    if options.record:
+        write(options.record, sanitizer, found)
+    print(table(found))
+    return int(any(one["status"] != WORDS[0] for one in found))
 
 
 if __name__ == "__main__":
