@@ -38,5 +38,6 @@ bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array, const gm_arr
 int64_t gm_slice_stride(const gm_slice *slice, const gm_array *array)
 {
     int64_t step = slice->step < 0 ? -slice->step : slice->step;
-    return step > INT64_MAX / array->itemsize ? INT64_MAX : step * array->itemsize;
+    int64_t bytes;
+    return gm_multiply(step, array->itemsize, &bytes) ? bytes : INT64_MAX;
 }

@@ -61,8 +61,8 @@ int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
 
 int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_t *bytes)
 {
-    /* NumPy gives strings without a size the size of one character, 4 bytes at most. */
-    *bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 4;
+    /* Of elements without bytes, too, the number has to fit. */
+    *bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 1;
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0) {
             PyErr_Format(PyExc_ValueError, "shape has the negative dimension %zd", shape[d]);
@@ -100,8 +100,23 @@ static bool holds_plain_bytes(PyArray_Descr *dtype)
     return number >= 0 && number < NPY_VSTRING;
 }
 
+int gm_check_sized(PyArray_Descr *dtype, const char *name)
+{
+    if (PyDataType_ELSIZE(dtype) > 0 || (dtype->kind != 'S' && dtype->kind != 'U')) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%s has dtype %R, strings without room for a character, of which NumPy makes "
+                 "others with room for one; accepted are sizes from 1",
+                 name, dtype);
+    return -1;
+}
+
 int gm_check_dtype(PyArray_Descr *dtype, const char *name)
 {
+    if (gm_check_sized(dtype, name) < 0) {
+        return -1;
+    }
     if (!holds_plain_bytes(dtype)) {
         PyErr_Format(
             PyExc_TypeError,

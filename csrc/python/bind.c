@@ -15,6 +15,9 @@
 int gm_check_input(const gm_operand *operand, PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);
+    if (gm_check_sized(dtype, operand->name) < 0) {
+        return -1;
+    }
     uint64_t sizes = operand->itemsizes;
     int64_t size = PyArray_ITEMSIZE(array);
     if ((operand->kinds && !strchr(operand->kinds, dtype->kind)) ||

@@ -34,7 +34,7 @@ PyArrayObject *gm_host_array_new(const gm_backend *backend, gm_memory_kind kind,
                                  PyArray_Descr *dtype, int ndim, const npy_intp *shape)
 {
     int64_t bytes;
-    if (gm_count_bytes(dtype, ndim, shape, &bytes) < 0) {
+    if (gm_check_sized(dtype, "the array") < 0 || gm_count_bytes(dtype, ndim, shape, &bytes) < 0) {
         return NULL;
     }
     if (kind == GM_PAGEABLE) {

@@ -56,6 +56,8 @@ PyArrayObject *gm_contiguous(PyArrayObject *array);
 /* to[...] = from, the same way; the dtypes are equivalent. */
 int gm_copy_into(PyArrayObject *to, PyArrayObject *from);
 int gm_check_dtype(PyArray_Descr *dtype, const char *name);
+/* Of that: no strings of 0 bytes, which NumPy would take for strings of one character. */
+int gm_check_sized(PyArray_Descr *dtype, const char *name);
 /* out must have this dtype and shape; -1 and an exception when it has not. */
 int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape);
 /* Describes an ndarray, or the layout of a device array. */
