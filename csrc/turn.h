@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "fork_lock.h"
 #include "gpumem.h"
 
 enum { GM_TURN_DEVICES = 64 };
@@ -16,10 +17,14 @@ typedef struct gm_turn {
     void *last[GM_TURN_DEVICES]; /* per device: the event after the call before; NULL: none yet */
 } gm_turn;
 
-#define GM_TURN_INITIALIZER                                                                        \
+/* Defines the turn `name` of a file. Whoever has it writes anew what there is one of. */
+#define GM_TURN(name)                                                                              \
+    static gm_turn name = {.lock = PTHREAD_MUTEX_INITIALIZER};                                     \
+    static void renew_##name(void)                                                                 \
     {                                                                                              \
-        .lock = PTHREAD_MUTEX_INITIALIZER                                                          \
-    }
+        pthread_mutex_init(&name.lock, NULL);                                                      \
+    }                                                                                              \
+    GM_IN_CHILD(renew_##name)
 
 /* Between the two other host threads wait. After a failure to take there is nothing to leave. */
 gm_status gm_turn_take(gm_turn *turn, const gm_call *call);

@@ -6,17 +6,17 @@
  * without one; open() then says why there is no GPU. Nothing touches the driver before the
  * first call.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cuda_internal.h"
+#include "fork_lock.h"
 
 /* FORKED is a child of a process that had CUDA open: the driver does not survive fork. */
 enum { CLOSED, OPENING, OPEN, REFUSED, FORKED };
 
 static atomic_int state = CLOSED;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* open, and what is done once */
+GM_CHILD_LOCK(lock); /* open, and what is done once */
 static gm_cuda_device *devices;
 static int device_count;
 
@@ -71,23 +71,15 @@ static void explain(cudaError_t error, char *reason, size_t size)
     }
 }
 
-/*
- * Only the forked thread lives on, and it may have forked while another held the lock. A
- * refusal stays valid, and a process that never called CUDA may still begin to.
- */
-static void after_fork(void)
+/* A refusal stays valid, and a process that never called CUDA may still begin to. */
+static void close_in_child(void)
 {
-    pthread_mutex_init(&lock, NULL);
     int was = atomic_load(&state);
     if (was == OPENING || was == OPEN) {
         atomic_store(&state, FORKED);
     }
 }
-
-static void watch_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
-}
+GM_IN_CHILD(close_in_child);
 
 static cudaError_t start(void)
 {
@@ -121,15 +113,12 @@ bool gm_cuda_is_open(void)
 /* Counts the devices; their contexts are made when something is first done on them. */
 gm_status gm_cuda_open(void)
 {
-    static pthread_once_t forks = PTHREAD_ONCE_INIT;
-
     /* The common case, at the head of every call. */
     int now = atomic_load_explicit(&state, memory_order_acquire);
     if (now == OPEN) {
         return GM_OK;
     }
     if (now == CLOSED || now == OPENING) {
-        pthread_once(&forks, watch_forks); /* before anything that a child must not repeat */
         pthread_mutex_lock(&lock);
         if (atomic_load(&state) == CLOSED) {
             atomic_store(&state, OPENING);

@@ -4,11 +4,11 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cuda_internal.h"
+#include "fork_lock.h"
 
 /* As cublas_v2.h declares them; its header need not be there to build. */
 typedef void *cublas_handle;
@@ -27,7 +27,7 @@ typedef cublas_status (*sgemm_function)(cublas_handle handle, int transpose_a, i
                                         const float *a, int64_t lda, const float *b, int64_t ldb,
                                         const float *beta, float *c, int64_t ldc);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GM_CHILD_LOCK(lock);
 static struct {
     void *library;
     create_function create;

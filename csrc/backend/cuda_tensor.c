@@ -2,11 +2,10 @@
  * Tensor maps: what Hopper's copy engine is told of a matrix. The driver encodes them; its
  * function is asked for at run time, so that the module loads where there is no driver.
  */
-#include <pthread.h>
-
 #include <cuda.h>
 
 #include "cuda_internal.h"
+#include "fork_lock.h"
 
 typedef CUresult (*encode_tiled)(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
                                  void *address, const cuuint64_t *extents,
@@ -17,7 +16,7 @@ typedef CUresult (*encode_tiled)(CUtensorMap *map, CUtensorMapDataType type, cuu
 
 _Static_assert(sizeof(CUtensorMap) == sizeof(gm_tensor_map), "a tensor map is 128 bytes");
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GM_CHILD_LOCK(lock);
 static encode_tiled encode;
 
 static gm_status find_encode(void)

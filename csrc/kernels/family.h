@@ -82,7 +82,7 @@ enum { variant_count = sizeof variants / sizeof *variants };
 #define HOST_VARIANT(...)
 #define HELPER(name_, ...) static const gm_variant helper_##name_ = GM_ROW(name_, __VA_ARGS__);
 #define SYMBOL(name_, bytes_)                                                                      \
-    static gm_turn turn_##name_ = GM_TURN_INITIALIZER;                                             \
+    GM_TURN(turn_##name_);                                                                         \
     static const gm_symbol symbol_##name_ = {                                                      \
         .name = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                             \
         .bytes = bytes_,                                                                           \

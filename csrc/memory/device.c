@@ -1,21 +1,12 @@
 /* Device memory: counted references, and the streams that work on it. */
 #include "memory/device.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "fork_lock.h"
+
 /* Of all lists of uses: they are short, and seldom there at all. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static void after_fork(void)
-{
-    pthread_mutex_init(&lock, NULL);
-}
-
-static __attribute__((constructor)) void mind_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
-}
+GM_CHILD_LOCK(lock);
 
 gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory)
 {

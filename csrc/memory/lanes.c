@@ -1,23 +1,19 @@
 /* Streams are slow to make: they wait in a list. */
 #include "memory/lanes.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+#include "fork_lock.h"
+
+GM_CHILD_LOCK(lock);
 static gm_lanes *idle;
 
 /* A child's driver knows none of its parent's streams. */
-static void after_fork(void)
+static void forget_idle(void)
 {
-    pthread_mutex_init(&lock, NULL);
     idle = NULL;
 }
-
-static __attribute__((constructor)) void mind_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
-}
+GM_IN_CHILD(forget_idle);
 
 static void destroy(gm_lanes *lanes)
 {

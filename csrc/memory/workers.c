@@ -7,11 +7,12 @@
 #define _GNU_SOURCE
 #include "memory/workers.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+
+#include "fork_lock.h"
 
 enum {
     MOST_THREADS = 16,
@@ -27,8 +28,8 @@ typedef struct job {
     int busy; /* threads that may still touch it; under the lock */
 } job;
 
-static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER; /* held by whose job it is */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+GM_CHILD_LOCK(turn); /* held by whose job it is */
+GM_CHILD_LOCK(lock);
 static pthread_cond_t there_is_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t work_is_done = PTHREAD_COND_INITIALIZER;
 static job *current;
@@ -36,20 +37,14 @@ static unsigned jobs; /* so far */
 static int threads = -1;
 
 /* The threads of a parent are not in its child. */
-static void after_fork(void)
+static void forget_threads(void)
 {
-    pthread_mutex_init(&turn, NULL);
-    pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&there_is_work, NULL);
     pthread_cond_init(&work_is_done, NULL);
     current = NULL;
     threads = -1;
 }
-
-static __attribute__((constructor)) void mind_forks(void)
-{
-    pthread_atfork(NULL, NULL, after_fork);
-}
+GM_IN_CHILD(forget_threads);
 
 static void work(job *it)
 {

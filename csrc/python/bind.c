@@ -146,14 +146,14 @@ static gm_status order_after(const gm_bound *b)
     return status;
 }
 
-gm_status gm_bound_launch_in_order(gm_bound *b, bool first)
+gm_status gm_bound_launch_in_order(const gm_bound *b, gm_plan *plan, bool first)
 {
     gm_status status = gm_bound_order(b);
     if (status == GM_OK && first) { /* the values of its inputs have not been looked at yet */
         status = gm_check(&b->call);
     }
     if (status == GM_OK) {
-        status = gm_launch(b->variant, &b->call, &b->plan);
+        status = gm_launch(b->variant, &b->call, plan);
     }
     if (status == GM_OK) {
         return order_after(b);
@@ -170,7 +170,7 @@ gm_status gm_bound_launch(gm_bound *b)
 {
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = gm_bound_launch_in_order(b, true);
+    status = gm_bound_launch_in_order(b, &b->plan, true);
     Py_END_ALLOW_THREADS
     return status;
 }

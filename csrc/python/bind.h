@@ -47,8 +47,9 @@ int gm_bound_prepare(gm_bound *b);
 /* What is on any other stream by now, and what will be done to these arrays there, is in order with
  * the call; see memory/device.h. */
 gm_status gm_bound_order(const gm_bound *b);
-/* first: the values of its inputs have not been looked at yet. */
-gm_status gm_bound_launch_in_order(gm_bound *b, bool first);
+/* By the call's own plan, or a copy; first: the values of its inputs have not been looked at yet.
+ */
+gm_status gm_bound_launch_in_order(const gm_bound *b, gm_plan *plan, bool first);
 /* The same for the first launch, without the GIL. */
 gm_status gm_bound_launch(gm_bound *b);
 

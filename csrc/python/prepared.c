@@ -1,5 +1,4 @@
 /* Calls that are bound once and launched many times. */
-#include <pthread.h>
 #include <string.h>
 
 #include "python/bind.h"
@@ -7,13 +6,13 @@
 typedef struct gm_prepared {
     PyObject_HEAD gm_bound bound;
     PyObject *stream; /* kept alive */
-    pthread_mutex_t lock;
 } gm_prepared;
 
-/* Once more. A launch hook may write into the plan: then threads take turns. */
+/* Once more. A launch hook may write into the plan: then each launch has its own. */
 static gm_status relaunch(gm_prepared *self)
 {
     gm_bound *b = &self->bound;
+    gm_plan own;
     const gm_device_memory *memory = b->out->memory;
     int previous;
     gm_status status = b->call.backend->use_device(memory->device, &previous);
@@ -21,12 +20,9 @@ static gm_status relaunch(gm_prepared *self)
         return status;
     }
     if (b->variant->launch) {
-        pthread_mutex_lock(&self->lock);
+        own = b->plan;
     }
-    status = gm_bound_launch_in_order(b, false);
-    if (b->variant->launch) {
-        pthread_mutex_unlock(&self->lock);
-    }
+    status = gm_bound_launch_in_order(b, b->variant->launch ? &own : &b->plan, false);
     gm_leave_device(memory, previous);
     return status;
 }
@@ -44,7 +40,6 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
         return NULL;
     }
     self->stream = NULL;
-    pthread_mutex_init(&self->lock, NULL);
     memset(self->bound.in, 0, sizeof self->bound.in);
     self->bound.out = NULL;
     if (gm_bound_begin(&self->bound, args[0], args[1], args[2], args[3], args[5]) < 0) {
@@ -89,7 +84,6 @@ static void prepared_dealloc(PyObject *object)
 {
     gm_prepared *self = (gm_prepared *)object;
     gm_bound_clear(&self->bound);
-    pthread_mutex_destroy(&self->lock);
     Py_XDECREF(self->stream);
     Py_TYPE(object)->tp_free(object);
 }

@@ -154,16 +154,21 @@ static bool inside(gm_region region, uintptr_t address)
     return address - region.begin < region.end - region.begin;
 }
 
-typedef struct module_ranges {
-    uintptr_t inside; /* an address of this module */
-    gm_region image, shared;
-} module_ranges;
+/*
+ * Where this module is, and where its thread-local variables are, told by the one that every thread
+ * has: gm_lane. The loader tells, under a lock that a child of fork may find taken, so it is asked
+ * once, while the module is loaded.
+ */
+static struct {
+    gm_region image;
+    uintptr_t lane_offset, shared_bytes; /* of gm_lane in the thread-local variables; of them all */
+} module;
 
-static int find_module(struct dl_phdr_info *info, size_t size, void *data)
+static int find_module(struct dl_phdr_info *info, size_t size, void *unused)
 {
-    module_ranges *found = data;
+    (void)unused;
     gm_region image = {UINTPTR_MAX, 0};
-    size_t shared_bytes = 0;
+    uintptr_t shared_bytes = 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD) {
@@ -174,15 +179,29 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *data)
             shared_bytes = segment->p_memsz;
         }
     }
-    if (!inside(image, found->inside)) {
+    if (!inside(image, (uintptr_t)&module)) {
         return 0;
     }
-    found->image = image;
-    if (size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data) {
-        found->shared.begin = (uintptr_t)info->dlpi_tls_data;
-        found->shared.end = found->shared.begin + shared_bytes;
+    module.image = image;
+    bool told = size >= offsetof(struct dl_phdr_info, dlpi_tls_data) + sizeof info->dlpi_tls_data;
+    if (told && info->dlpi_tls_data) {
+        module.lane_offset = (uintptr_t)&gm_lane - (uintptr_t)info->dlpi_tls_data;
+        module.shared_bytes = shared_bytes;
     }
     return 1;
+}
+
+static __attribute__((constructor)) void learn_module(void)
+{
+    gm_lane.dynamic_shared = NULL; /* touched: this thread has its own from now on */
+    dl_iterate_phdr(find_module, NULL);
+}
+
+/* Of this thread. */
+static gm_region static_shared(void)
+{
+    uintptr_t begin = (uintptr_t)&gm_lane - module.lane_offset;
+    return (gm_region){begin, begin + module.shared_bytes};
 }
 
 /* The linker knows where sections begin and end; a module without such variables has none. */
@@ -299,17 +318,14 @@ static gm_status subscribe(gm_trace *trace)
 
 gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
 {
-    module_ranges module = {.inside = (uintptr_t)&find_module};
-    gm_lane.dynamic_shared = launch->shared_dynamic; /* this thread's block is there now */
-    dl_iterate_phdr(find_module, &module);
     trace->image = module.image;
-    trace->shared_static = module.shared;
+    trace->shared_static = static_shared();
     trace->lane = (gm_region){(uintptr_t)&gm_lane, (uintptr_t)(&gm_lane + 1)};
     trace->arguments =
         (gm_region){(uintptr_t)launch->args, (uintptr_t)launch->args + launch->args_size};
     trace->shared_dynamic = (gm_region){(uintptr_t)launch->shared_dynamic,
                                         (uintptr_t)launch->shared_dynamic + launch->shared_bytes};
-    trace->shared_span = launch->shared_bytes + (module.shared.end - module.shared.begin) + 64;
+    trace->shared_span = launch->shared_bytes + module.shared_bytes + 64;
     trace->grid = launch->grid;
     trace->block = launch->block;
     trace->block_threads = (int)(launch->block.x * launch->block.y * launch->block.z);

@@ -68,7 +68,7 @@ static gm_status sample_plan(const gm_variant *variant, const gm_call *call, gm_
     return GM_OK;
 }
 
-static gm_turn turn = GM_TURN_INITIALIZER;
+GM_TURN(turn);
 
 static gm_status launch_with_texture(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
