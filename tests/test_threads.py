@@ -427,19 +427,33 @@ def test_results_do_not_depend_on_the_number_of_host_threads():
         assert hashlib.sha256(a.tobytes()).hexdigest() == digest, key
 
 
-@pytest.mark.parametrize("wish", ["", "0", "-3", "many", "99999"])
-def test_odd_numbers_of_host_threads(wish):
-    found = python(
-        """
-        import json
-        import numpy as np
-        import gpumem as gm
-        a = np.arange(2**21, dtype="u1")
-        print(json.dumps(bool(np.array_equal(gm.copy(a, variant="scalar", max_blocks=9999), a))))
-        """,
-        GPUMEM_SIM_THREADS=wish,
-    )
-    assert found is True
+COPY = """
+    import json
+    import numpy as np
+    import gpumem as gm
+    a = np.arange(2**21, dtype="u1")
+    try:
+        right = np.array_equal(gm.copy(a, variant="scalar", max_blocks=9999), a)
+        print(json.dumps(bool(right)))
+    except ValueError as error:
+        try:
+            gm.traffic("copy", a)
+        except ValueError as again:
+            print(json.dumps([str(error), str(again)]))
+"""
+
+
+@pytest.mark.parametrize("wish", ["", "1", "256", "007"])
+def test_numbers_of_host_threads(wish):
+    assert python(COPY, GPUMEM_SIM_THREADS=wish) is True
+
+
+@pytest.mark.parametrize("wish", ["0", "-1", "abc", "257", "999999999999", "9" * 30, "2x", " 2"])
+def test_wrong_numbers_of_host_threads(wish):
+    """The import is not disturbed; each call says what is wrong."""
+    first, again = python(COPY, GPUMEM_SIM_THREADS=wish)
+    assert first == again
+    assert f'GPUMEM_SIM_THREADS is "{wish}", expected an integer from 1 to 256' in first
 
 
 # ---- fork -------------------------------------------------------------------------------------

@@ -8,13 +8,15 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "fork_lock.h"
 #include "sim/grid.h"
 #include "sim/memory.h"
 #include "sim/tensor.h"
 
 static gm_figures figures;
 static int host_threads;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool is_open;
+GM_FORK_LOCK(opening);
 
 static int usable_processors(void)
 {
@@ -26,14 +28,31 @@ static int usable_processors(void)
     return online > 0 ? (int)online : 1;
 }
 
+/* As many as the environment asks for; else one per processor. */
+static gm_status count_host_threads(int *count)
+{
+    const char *wish = getenv("GPUMEM_SIM_THREADS");
+    if (!wish || wish[0] == '\0') {
+        int usable = usable_processors();
+        *count = usable < GM_MAX_HOST_THREADS ? usable : GM_MAX_HOST_THREADS;
+        return GM_OK;
+    }
+    char *end;
+    long number = strtol(wish, &end, 10); /* LONG_MAX where it is larger */
+    if (wish[0] < '0' || wish[0] > '9' || *end != '\0' || number < 1 ||
+        number > GM_MAX_HOST_THREADS) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "the environment variable GPUMEM_SIM_THREADS is \"%s\", expected an "
+                       "integer from 1 to %d, or nothing for one per processor",
+                       wish, GM_MAX_HOST_THREADS);
+    }
+    *count = (int)number;
+    return GM_OK;
+}
+
 /* Limits are those of compute capability 9.0, so that what runs here fits a GPU. */
 static void describe(void)
 {
-    const char *wish = getenv("GPUMEM_SIM_THREADS");
-    host_threads = wish ? atoi(wish) : 0;
-    if (host_threads < 1) {
-        host_threads = usable_processors();
-    }
     figures = (gm_figures){
         .name = "gpumem simulator",
         .multiprocessors = 16,
@@ -52,8 +71,20 @@ static void describe(void)
 
 static gm_status sim_open(void)
 {
-    pthread_once(&once, describe);
-    return GM_OK;
+    gm_status status = GM_OK;
+    if (atomic_load_explicit(&is_open, memory_order_acquire)) {
+        return GM_OK;
+    }
+    pthread_mutex_lock(&opening);
+    if (!atomic_load(&is_open)) {
+        status = count_host_threads(&host_threads);
+        if (status == GM_OK) {
+            describe();
+            atomic_store(&is_open, true);
+        }
+    }
+    pthread_mutex_unlock(&opening);
+    return status;
 }
 
 static int sim_device_count(void)

@@ -22,7 +22,6 @@
 #include "sim/trace.h"
 
 enum {
-    MAX_HOST_THREADS = 256,
     THREADS_WORTH_A_HOST_THREAD = 32 * 1024, /* about 50 us of work, as much as starting one */
 };
 
@@ -634,11 +633,11 @@ static gm_status run_traced(shared_state *shared)
 static gm_status run_plain(shared_state *shared)
 {
     const gm_grid *grid = shared->grid;
-    worker *workers[MAX_HOST_THREADS];
-    pthread_t threads[MAX_HOST_THREADS];
+    worker *workers[GM_MAX_HOST_THREADS];
+    pthread_t threads[GM_MAX_HOST_THREADS];
 
     int64_t block_threads = (int64_t)grid->block.x * grid->block.y * grid->block.z;
-    int64_t wanted = grid->host_threads < MAX_HOST_THREADS ? grid->host_threads : MAX_HOST_THREADS;
+    int64_t wanted = grid->host_threads;
     int64_t worth = 1 + shared->blocks / (1 + THREADS_WORTH_A_HOST_THREAD / block_threads);
     wanted = wanted < worth ? wanted : worth;
     wanted = wanted < shared->blocks ? wanted : shared->blocks;

@@ -5,6 +5,8 @@
 #include "gpumem.h"
 #include "sim/lane.h"
 
+enum { GM_MAX_HOST_THREADS = 256 };
+
 typedef struct gm_grid {
     const char *name, *doc; /* of the kernel, for messages and reports */
     gm_host_kernel kernel;
