@@ -77,6 +77,12 @@ int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_
     return 0;
 }
 
+bool gm_is_integer(PyObject *object)
+{
+    /* A device array has __index__ for the sake of its message alone. */
+    return PyIndex_Check(object) && !PyBool_Check(object) && !gm_is_device_array(object);
+}
+
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value)
 {
     *value = PyObject_GetAttrString(object, name);

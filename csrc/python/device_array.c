@@ -3,6 +3,7 @@
 
 #include "memory/transfer.h"
 #include "python/python.h"
+#include "python/refusals.h"
 
 /* ---- making ------------------------------------------------------------------------------ */
 
@@ -540,14 +541,11 @@ static Py_ssize_t array_length(PyObject *object)
     return PyObject_Length((PyObject *)((gm_device_array *)object)->layout);
 }
 
-static PyObject *array_refuse(PyObject *self, PyObject *args, PyObject *keywords)
+/* By identity, so that arrays can be keys although == raises: dicts and sets compare only what has
+ * the same hash, and no two arrays alive have. */
+static Py_hash_t array_hash(PyObject *object)
 {
-    (void)self;
-    (void)args;
-    (void)keywords;
-    PyErr_SetString(PyExc_TypeError,
-                    "a gpumem.DeviceArray is in device memory; to_host() brings it to NumPy");
-    return NULL;
+    return PyBaseObject_Type.tp_hash(object);
 }
 
 static PyGetSetDef array_attributes[] = {
@@ -604,10 +602,13 @@ static PyMethodDef array_methods[] = {
      "reshape(*shape)\n--\n\nA view of a contiguous array with another shape."},
     {"view", array_view, METH_O,
      "view(dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."},
-    {"__array__", (PyCFunction)(void (*)(void))array_refuse, METH_VARARGS | METH_KEYWORDS,
+    {"__complex__", gm_refuse_complex, METH_NOARGS, "Raises TypeError."},
+    {"__array__", (PyCFunction)(void (*)(void))gm_refuse_array, METH_VARARGS | METH_KEYWORDS,
      "Raises TypeError: the copy to the host is always explicit."},
-    {"__array_ufunc__", (PyCFunction)(void (*)(void))array_refuse, METH_VARARGS | METH_KEYWORDS,
-     "Raises TypeError: NumPy's functions work on the host."},
+    {"__array_ufunc__", (PyCFunction)(void (*)(void))gm_refuse_function,
+     METH_VARARGS | METH_KEYWORDS, "Raises TypeError: NumPy's functions work on the host."},
+    {"__array_function__", (PyCFunction)(void (*)(void))gm_refuse_function,
+     METH_VARARGS | METH_KEYWORDS, "Raises TypeError: NumPy's functions work on the host."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -632,10 +633,17 @@ PyTypeObject gm_device_array_type = {
               "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
               "Notes\n-----\n"
               "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"
+              "What would need the elements on the host raises a TypeError: comparing (``==``\n"
+              "too), `bool`, `float`, iterating, and NumPy's functions. The hash is by identity.\n"
               "Other libraries use it where it is, through DLPack or `__cuda_array_interface__`.",
     .tp_new = array_new,
     .tp_dealloc = array_dealloc,
     .tp_repr = array_repr,
+    .tp_hash = array_hash,
+    .tp_richcompare = gm_refuse_compare,
+    .tp_iter = gm_refuse_iter,
+    .tp_as_number = &gm_refused_numbers,
+    .tp_as_sequence = &gm_refused_sequence,
     .tp_as_mapping = &array_mapping,
     .tp_getset = array_attributes,
     .tp_methods = array_methods,

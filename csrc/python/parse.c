@@ -49,7 +49,7 @@ int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant *
 
 static int parse_real(const gm_parameter *parameter, PyObject *value, double *real)
 {
-    if (PyBool_Check(value) || !(PyFloat_Check(value) || PyIndex_Check(value))) {
+    if (!PyFloat_Check(value) && !gm_is_integer(value)) {
         PyErr_Format(PyExc_TypeError, "%s must be a float, not %.100s", parameter->name,
                      Py_TYPE(value)->tp_name);
         return -1;
@@ -60,7 +60,7 @@ static int parse_real(const gm_parameter *parameter, PyObject *value, double *re
 
 static int parse_integer(const gm_parameter *parameter, PyObject *value, int64_t *integer)
 {
-    if (PyBool_Check(value) || !PyIndex_Check(value)) {
+    if (!gm_is_integer(value)) {
         PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s", parameter->name,
                      Py_TYPE(value)->tp_name);
         return -1;

@@ -8,7 +8,7 @@ int gm_parse_device(PyObject *object, int *device)
     if (!object || object == Py_None) {
         return 0;
     }
-    if (PyBool_Check(object) || !PyIndex_Check(object)) {
+    if (!gm_is_integer(object)) {
         PyErr_Format(PyExc_TypeError, "device must be an int or None, not %.100s",
                      Py_TYPE(object)->tp_name);
         return -1;

@@ -47,6 +47,8 @@ int gm_parse_backend(PyObject *object, const gm_backend **backend);
 /* The same for a function that takes backend= and nothing else; format as PyArg_Parse wants it. */
 int gm_parse_only_backend(PyObject *args, PyObject *keywords, const char *format,
                           const gm_backend **backend);
+/* An int, or what counts as one: not a bool, nor an array on the device. */
+bool gm_is_integer(PyObject *object);
 /* A new reference to an attribute, NULL where there is none; -1 and an exception for others. */
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */

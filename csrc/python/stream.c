@@ -72,7 +72,7 @@ static int parse_foreign(PyObject *object, gm_stream *stream)
     /* PyTorch's, CuPy's, Numba's: names that other objects may have as well. */
     static const char *const names[] = {"cuda_stream", "ptr", "handle"};
     PyObject *value;
-    if (PyIndex_Check(object)) {
+    if (gm_is_integer(object)) {
         if (parse_handle(object, stream) == 0) {
             return 1;
         }

@@ -6,15 +6,19 @@ import operator
 from typing import Any
 
 
+def _index(name: str, value: Any, kind: str = "an integer") -> int:
+    """Return an int for what counts as one; a bool does not."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be {kind}, not a bool")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be {kind}, not {type(value).__name__}") from None
+
+
 def count(name: str, value: Any) -> int:
     """Return an integer of at least 1; the row of the family knows the most."""
-    if isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer or None, not a bool")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        kind = type(value).__name__
-        raise TypeError(f"{name} must be an integer or None, not {kind}") from None
+    number = _index(name, value, "an integer or None")
     if number < 1:
         raise ValueError(f"{name} must be at least 1, not {number}")
     return number
@@ -22,13 +26,7 @@ def count(name: str, value: Any) -> int:
 
 def integer(name: str, value: Any) -> int:
     """Return any integer; slices cut off what is past the ends, and so do 64 bits."""
-    if isinstance(value, bool):
-        raise TypeError(f"{name} must be an integer, not a bool")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, not {type(value).__name__}") from None
-    return max(-(2**63), min(number, 2**63 - 1))
+    return max(-(2**63), min(_index(name, value), 2**63 - 1))
 
 
 def real(name: str, value: Any) -> float:
@@ -47,9 +45,7 @@ def real(name: str, value: Any) -> float:
 
 def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an integer") -> int:
     """Return an integer in a range; `kind` says in words what else would be taken."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be {kind}, not {type(value).__name__}")
-    number = operator.index(value)
+    number = _index(name, value, kind)
     if not least <= number <= most:
         raise ValueError(f"{name} is {number}, expected {least} to {most}")
     return number
