@@ -162,6 +162,35 @@ int gm_arrays_init(void)
     return from_dlpack ? 0 : -1;
 }
 
+/* 1 for a numpy.ma.MaskedArray, 0 for all else, -1 with an exception. */
+static int is_masked(PyObject *object)
+{
+    if (!PyArray_Check(object) || PyArray_CheckExact(object)) {
+        return 0;
+    }
+    /* NumPy imports it late; who has a masked array has had it imported. */
+    PyObject *name = PyUnicode_FromString("numpy.ma");
+    PyObject *module = name ? PyImport_GetModule(name) : NULL;
+    PyObject *type = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
+    int answer = type ? PyObject_IsInstance(object, type) : PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    return answer;
+}
+
+int gm_check_unmasked(PyObject *object, const char *name)
+{
+    int masked = is_masked(object);
+    if (masked > 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s is a masked array, accepted are arrays without a mask: %s.data is the "
+                     "array under it, %s.filled(value) a copy with a value where it masks",
+                     name, name, name);
+    }
+    return masked ? -1 : 0;
+}
+
 /* Of a library whose arrays have no buffer protocol, on the host. */
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
@@ -189,6 +218,9 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
 PyArrayObject *gm_host_array(PyObject *object, const char *name)
 {
     PyArrayObject *array = NULL;
+    if (gm_check_unmasked(object, name) < 0) {
+        return NULL;
+    }
     if (PyArray_Check(object)) {
         array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
     } else if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
@@ -326,7 +358,9 @@ int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
     }
     /* Interleaved views meet without sharing a byte. Deciding that can be hard: give up, and
      * say that they overlap, after some work. */
-    PyObject *arrays = Py_BuildValue("(OO)", a, b);
+    PyObject *arrays =
+        Py_BuildValue("(NN)", PyArray_View(a, NULL, &PyArray_Type), /* not of a class of its own, */
+                      PyArray_View(b, NULL, &PyArray_Type));        /* which may say otherwise */
     PyObject *limit = Py_BuildValue("{s:i}", "max_work", 100000);
     PyObject *shared = arrays && limit ? PyObject_Call(shares_memory, arrays, limit) : NULL;
     Py_XDECREF(arrays);

@@ -40,7 +40,8 @@ static int check_host_out(const gm_call *call, PyObject *out, PyArrayObject *con
                      Py_TYPE(out)->tp_name);
         return -1;
     }
-    if (gm_check_call_out(call, (PyArrayObject *)out, PyArray_DESCR(arrays[0]), arrays) < 0) {
+    if (gm_check_unmasked(out, "out") < 0 ||
+        gm_check_call_out(call, (PyArrayObject *)out, PyArray_DESCR(arrays[0]), arrays) < 0) {
         return -1;
     }
     return PyArray_FailUnlessWriteable((PyArrayObject *)out, "out");

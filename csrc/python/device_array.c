@@ -205,7 +205,8 @@ static int check_host_out(gm_device_array *self, PyObject *out)
         return -1;
     }
     PyArrayObject *array = (PyArrayObject *)out;
-    if (gm_check_out(array, PyArray_DESCR(self->layout), PyArray_NDIM(self->layout),
+    if (gm_check_unmasked(out, "out") < 0 ||
+        gm_check_out(array, PyArray_DESCR(self->layout), PyArray_NDIM(self->layout),
                      PyArray_DIMS(self->layout)) < 0) {
         return -1;
     }

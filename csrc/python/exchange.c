@@ -246,7 +246,7 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
         return PyErr_Format(PyExc_TypeError, "copy must be a bool or None, not %.100s",
                             Py_TYPE(copy)->tp_name);
     }
-    if (choose_backend(object, &backend) < 0) {
+    if (gm_check_unmasked(object, "x") < 0 || choose_backend(object, &backend) < 0) {
         return NULL;
     }
     gm_device_array *array = adopt(object, "x", backend, Py_None);

@@ -75,7 +75,8 @@ static PyMethodDef functions[] = {
      "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
      "Returns\n-------\nDeviceArray\n    C-contiguous, same shape and dtype.\n\n"
      "Raises\n------\n"
-     "TypeError\n    The dtype refers to Python's memory, or is byte-swapped.\n"
+     "TypeError\n    The dtype refers to Python's memory, or is byte-swapped; or the array is "
+     "masked.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
      "UnavailableError\n    The backend is not here."},
     {"adopt", FAST(gm_core_adopt),

@@ -53,6 +53,9 @@ bool gm_is_integer(PyObject *object);
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
+/* Subclasses of ndarray are taken as the plain array of their elements. A masked array is not: its
+ * elements say nothing without the mask. 0, or -1 with a TypeError; any object may be asked about. */
+int gm_check_unmasked(PyObject *object, const char *name);
 /* The array itself, or a copy in C order: every byte, padding of structures included. */
 PyArrayObject *gm_contiguous(PyArrayObject *array);
 /* to[...] = from, the same way; the dtypes are equivalent. */

@@ -74,6 +74,8 @@ backend : {"cuda", "sim"}, optional
     Where host arrays are sent; by default what :func:`gpumem.backend` says. Device
     arrays are worked on where they are.""",
     "failures": """\
+TypeError
+    If an array is a masked one; other subclasses of ndarray are taken as plain arrays.
 UnavailableError
     If the backend or the variant is not here.
 CudaError, MemoryError

@@ -49,7 +49,8 @@ def as_pairs(p: Any) -> Any:
         from numpy.lib.stride_tricks import as_strided
 
         first = p[:1].view(fields[0]) if len(p) else p.view(fields[0])  # no copy: out may be one
-        return as_strided(first, (len(p), 2), (p.strides[0], fields[0].itemsize))
+        # A masked array stays one, so that it is refused.
+        return as_strided(first, (len(p), 2), (p.strides[0], fields[0].itemsize), subok=True)
     return p.view(fields[0]).reshape(-1, 2)
 
 
