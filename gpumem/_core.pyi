@@ -80,7 +80,11 @@ class DeviceArray:
     def contiguous(self) -> bool: ...
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3; AttributeError on the simulator."""
+        """Version 3, after waiting for pending work, so that its stream is None.
+
+        AttributeError on the simulator; BufferError where strides are negative or not of whole
+        elements, which other libraries do not take.
+        """
     def __dlpack__(
         self,
         *,

@@ -30,6 +30,12 @@ class Torch:
     def adopt(self, d):
         return self.it.from_dlpack(d)
 
+    def by_interface(self, d):
+        return self.it.as_tensor(d, device="cuda")
+
+    def as_stream(self, handle):
+        return self.it.cuda.ExternalStream(handle)
+
     def pointer(self, x):
         return x.data_ptr()
 
@@ -67,6 +73,11 @@ class Cupy:
 
     def adopt(self, d):
         return self.it.asarray(d)
+
+    by_interface = adopt
+
+    def as_stream(self, handle):
+        return self.it.cuda.ExternalStream(handle)
 
     def pointer(self, x):
         return x.data.ptr
@@ -205,7 +216,7 @@ def test_the_interface_of_ours():
     shown = there.__cuda_array_interface__
     assert shown["data"] == (there.pointer, False) and shown["strides"] is None
     assert (shown["shape"], shown["typestr"], shown["version"]) == ((50, 60), "<f4", 3)
-    assert shown["stream"] == 1
+    assert shown["stream"] is None  # whoever reads it has waited
     assert there.T.__cuda_array_interface__["strides"] == (4, 240)
     assert there[:0].__cuda_array_interface__["data"] == (0, False)
     assert there.__dlpack_device__() == (2, 0)
@@ -219,6 +230,29 @@ def test_the_interface_of_ours():
     assert np.array_equal(np.from_dlpack(there, device="cpu"), A)
     with pytest.raises(BufferError, match=r"not on \(1, 0\), where only a copy"):
         there.__dlpack__(dl_device=(1, 0), copy=False)
+
+
+def test_the_interface_has_strides_that_others_take():
+    there = gm.to_device(A)
+    assert there[::-1][:1].__cuda_array_interface__["strides"] is None  # one row
+    assert there[::-1, ::2][:1].__cuda_array_interface__["strides"] == (4, 8)
+    for view in (there[::-1], there[:, ::-1], there.view("u1")[:, 1:].T[::-1]):
+        with pytest.raises(BufferError, match=r"has strides of -.*gpumem\.copy"):
+            _ = view.__cuda_array_interface__
+    pairs = gm.to_device(np.zeros(9, [("x", "f4"), ("y", "i2")]))
+    with pytest.raises(BufferError, match="dimension 0 has strides of 6 bytes"):
+        _ = pairs["x"].__cuda_array_interface__
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_reversed_array_is_an_error_not_the_end(queued):
+    """PyTorch ends the process over a negative stride; it has to be told before."""
+    backwards = gm.to_device(A)[::-1]
+    for take in (queued.adopt, queued.by_interface):
+        with pytest.raises((BufferError, RuntimeError, TypeError, ValueError)):
+            take(backwards)
+    for take in (queued.adopt, queued.by_interface):
+        assert np.array_equal(queued.host(take(gm.copy(backwards))), A[::-1])
 
 
 def test_pointers_of_the_host_are_refused():
@@ -361,6 +395,28 @@ def test_they_wait_for_ours(queued):
         gm.copy(x, out=result, stream=ours)
         with queued.on(theirs):
             got = queued.host(queued.adopt(result) + 0)
+        assert np.array_equal(got, A + 1)
+
+
+@pytest.mark.parametrize("ours", ["default", "gpumem", "theirs"])
+def test_the_interface_waits_for_ours(ours, queued):
+    """Also for consumers that ask for no stream, and read on one that waits for no other."""
+    reader = queued.stream()
+    x = queued.array(A + 1)
+    for _ in range(3):
+        kept = {"gpumem": gm.Stream, "theirs": queued.stream}.get(ours, lambda: None)()
+        if ours == "theirs":
+            stream, writer = kept, kept
+        else:
+            stream, writer = kept, queued.as_stream(kept.handle if kept else 0)
+        result = gm.DeviceArray(A.shape)
+        result.fill_bytes(0)
+        gm.synchronize()
+        with queued.on(writer):
+            queued.spin()
+        gm.copy(x, out=result, stream=stream)
+        with queued.on(reader):
+            got = queued.host(queued.by_interface(result) + 0)
         assert np.array_equal(got, A + 1)
 
 

@@ -90,6 +90,27 @@ gm_status gm_device_memory_settle(gm_device_memory *memory)
     return status;
 }
 
+gm_status gm_device_memory_finish(gm_device_memory *memory)
+{
+    const gm_backend *backend = memory->backend;
+    gm_event now;
+    gm_status status = gm_device_memory_settle(memory);
+    if (status == GM_OK) {
+        status = backend->event_create(&now);
+    }
+    if (status != GM_OK) {
+        return status;
+    }
+    /* An event on the default stream comes after the work of all streams that take turns with it,
+     * and waiting for that stream is waiting for the event. */
+    status = backend->event_record(now, NULL);
+    if (status == GM_OK) {
+        status = backend->wait(NULL);
+    }
+    backend->event_destroy(now);
+    return status;
+}
+
 void gm_device_memory_drop(gm_device_memory *memory)
 {
     if (!memory || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) > 1) {

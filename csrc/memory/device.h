@@ -51,5 +51,7 @@ void gm_device_memory_drop(gm_device_memory *memory);
 gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream);
 /* The default stream waits for all such work. */
 gm_status gm_device_memory_settle(gm_device_memory *memory);
+/* The host waits for all work of gpumem that may still use it. On its device, without the GIL. */
+gm_status gm_device_memory_finish(gm_device_memory *memory);
 
 #endif

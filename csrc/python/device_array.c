@@ -563,7 +563,9 @@ static PyGetSetDef array_attributes[] = {
     {"pointer", array_pointer, NULL, "Address of the first element in device memory.", NULL},
     {"contiguous", array_contiguous, NULL, "C order without gaps?", NULL},
     {"__cuda_array_interface__", gm_interface_export, NULL,
-     "For other libraries, version 3; arrays of the simulator have none.", NULL},
+     "For other libraries, version 3; arrays of the simulator have none. Reading it waits for\n"
+     "pending work: not every library asks for its stream. DLPack goes without the wait.",
+     NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -117,21 +117,13 @@ static int describe(dl_tensor *tensor, int64_t *numbers, const gm_device_array *
     PyArrayObject *layout = array->layout;
     int ndim = PyArray_NDIM(layout), code = find_code(PyArray_DESCR(layout));
     int64_t itemsize = PyArray_ITEMSIZE(layout);
-    if (code < 0) {
+    npy_intp strides[GM_MAX_DIMS];
+    if (code < 0 || gm_lent_strides(layout, strides) < 0) {
         return -1;
     }
     for (int d = 0; d < ndim; d++) {
-        int64_t stride = PyArray_STRIDE(layout, d);
-        bool counts = PyArray_SIZE(layout) > 0 && PyArray_DIM(layout, d) > 1;
-        if (counts && (stride < 0 || stride % itemsize != 0)) {
-            PyErr_Format(PyExc_BufferError,
-                         "dimension %d has strides of %lld bytes; other libraries take only "
-                         "positive ones, of whole elements (copy() makes a contiguous array)",
-                         d, (long long)stride);
-            return -1;
-        }
         numbers[d] = PyArray_DIM(layout, d);
-        numbers[ndim + d] = counts ? stride / itemsize : 1;
+        numbers[ndim + d] = strides[d] / itemsize;
     }
     *tensor = (dl_tensor){
         .data = PyArray_DATA(layout),

@@ -93,6 +93,27 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
     return gm_device_array_wrap(memory, (PyArrayObject *)layout);
 }
 
+int gm_lent_strides(PyArrayObject *layout, npy_intp *strides)
+{
+    npy_intp itemsize = PyArray_ITEMSIZE(layout);
+    for (int d = 0; d < PyArray_NDIM(layout); d++) {
+        npy_intp stride = PyArray_STRIDE(layout, d);
+        /* Of no meaning where there is one element at most: then it is harmless, too. */
+        bool counts = PyArray_SIZE(layout) > 0 && PyArray_DIM(layout, d) > 1;
+        if (counts && (stride < 0 || (itemsize > 0 && stride % itemsize != 0))) {
+            /* PyTorch ends the process over a negative one. */
+            PyErr_Format(PyExc_BufferError,
+                         "dimension %d has strides of %zd bytes; other libraries take only "
+                         "positive ones, of whole elements (gpumem.copy(d) makes a contiguous "
+                         "array)",
+                         d, stride);
+            return -1;
+        }
+        strides[d] = counts ? stride : itemsize;
+    }
+    return 0;
+}
+
 void gm_run_aside(void (*function)(void *), void *argument)
 {
     PyObject *type, *value, *traceback;

@@ -6,7 +6,37 @@
 /* ---- ours, for others -------------------------------------------------------------------------
  */
 
-/* Of NumPy's own interface, which the layout has: only where the data is differs. */
+/* None for C order, as NumPy has it. */
+static PyObject *lent_strides(PyArrayObject *layout)
+{
+    npy_intp strides[GM_MAX_DIMS];
+    if (PyArray_IS_C_CONTIGUOUS(layout)) {
+        return Py_NewRef(Py_None);
+    }
+    return gm_lent_strides(layout, strides) < 0
+               ? NULL
+               : PyArray_IntTupleFromIntp(PyArray_NDIM(layout), strides);
+}
+
+/* Of NumPy's own interface, which the layout has: where the data is differs, and what is said of
+ * order. */
+static PyObject *describe(PyArrayObject *layout)
+{
+    void *address = PyArray_SIZE(layout) > 0 ? PyArray_DATA(layout) : NULL;
+    PyObject *interface = PyObject_GetAttrString((PyObject *)layout, "__array_interface__");
+    PyObject *data = Py_BuildValue("NO", PyLong_FromVoidPtr(address),
+                                   PyArray_ISWRITEABLE(layout) ? Py_False : Py_True);
+    PyObject *strides = lent_strides(layout);
+    if (!interface || !data || !strides || PyDict_SetItemString(interface, "data", data) < 0 ||
+        PyDict_SetItemString(interface, "strides", strides) < 0 ||
+        PyDict_SetItemString(interface, "stream", Py_None) < 0) {
+        Py_CLEAR(interface);
+    }
+    Py_XDECREF(data);
+    Py_XDECREF(strides);
+    return interface;
+}
+
 PyObject *gm_interface_export(PyObject *object, void *unused)
 {
     (void)unused;
@@ -17,26 +47,23 @@ PyObject *gm_interface_export(PyObject *object, void *unused)
                                               "__cuda_array_interface__; __dlpack__ lends it");
         return NULL;
     }
-    if (gm_enter_device(self->memory, &previous) < 0) {
+    PyObject *interface = describe(self->layout);
+    if (!interface || gm_enter_device(self->memory, &previous) < 0) {
+        Py_XDECREF(interface);
         return NULL;
     }
-    gm_status status = gm_device_memory_settle(self->memory);
+    /* Not every consumer waits for the stream that it could be told: PyTorch's as_tensor reads on
+     * its own at once. So the host waits, and no stream has to. DLPack is told the consumer's
+     * stream, and goes without. */
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_device_memory_finish(self->memory);
+    Py_END_ALLOW_THREADS
     gm_leave_device(self->memory, previous);
     if (status != GM_OK) {
+        Py_DECREF(interface);
         return gm_raise(status);
     }
-    void *address = PyArray_SIZE(self->layout) > 0 ? PyArray_DATA(self->layout) : NULL;
-    PyObject *interface = PyObject_GetAttrString((PyObject *)self->layout, "__array_interface__");
-    PyObject *data = Py_BuildValue("NO", PyLong_FromVoidPtr(address),
-                                   PyArray_ISWRITEABLE(self->layout) ? Py_False : Py_True);
-    /* The legacy default stream waits for all that may be going on. */
-    PyObject *stream = PyLong_FromLong(1);
-    if (!interface || !data || !stream || PyDict_SetItemString(interface, "data", data) < 0 ||
-        PyDict_SetItemString(interface, "stream", stream) < 0) {
-        Py_CLEAR(interface);
-    }
-    Py_XDECREF(data);
-    Py_XDECREF(stream);
     return interface;
 }
 

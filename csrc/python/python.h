@@ -54,7 +54,8 @@ int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
 /* Subclasses of ndarray are taken as the plain array of their elements. A masked array is not: its
- * elements say nothing without the mask. 0, or -1 with a TypeError; any object may be asked about. */
+ * elements say nothing without the mask. 0, or -1 with a TypeError; any object may be asked about.
+ */
 int gm_check_unmasked(PyObject *object, const char *name);
 /* The array itself, or a copy in C order: every byte, padding of structures included. */
 PyArrayObject *gm_contiguous(PyArrayObject *array);
@@ -149,6 +150,9 @@ gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream);
 /* Runs what may be Python's, or another's with Python in it, while an exception is on its way up.
  */
 void gm_run_aside(void (*function)(void *), void *argument);
+/* The strides, in bytes, under which other libraries are lent an array: 0, or -1 with a BufferError
+ * where they would not take them. */
+int gm_lent_strides(PyArrayObject *layout, npy_intp *strides);
 bool gm_is_adoptable(PyObject *object); /* may gm_adopt have an answer? */
 PyObject *gm_core_adopt(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
