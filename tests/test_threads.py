@@ -2,13 +2,9 @@
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
-import textwrap
-import threading
 import time
 
+import midway
 import numpy as np
 import processes
 import pytest
@@ -20,17 +16,9 @@ NAMES = [v.name for v in gm.variants("copy")]
 ON_SIM = [v for v in gm.variants("copy") if v.reason_on("sim") is None]
 
 
-def python(code, timeout=60, **environment):
+def python(code, **environment):
     """Run code in a fresh interpreter; the JSON that it prints last."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        env=os.environ | {"GPUMEM_BACKEND": "sim"} | environment,
-    )
-    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(processes.python(code, **environment).splitlines()[-1])
 
 
 # ---- several threads --------------------------------------------------------------------------
@@ -121,147 +109,122 @@ def test_arrays_are_made_and_dropped_by_many_threads():
     assert all(at_once(8, work))
 
 
-def slow_call(seconds=0.4):
-    """A call on the simulator that takes about so long: backwards, one byte at a time."""
-    count = 2**19
-    source = gm.to_device(np.ones(2**26, "u1"), backend="sim")[::-1]
-    out = gm.DeviceArray(2**26, "u1", backend="sim")
-    out.fill_bytes(0)  # so that its pages are there: while they come, Python's memory has to wait
+def seen_half_done(call, progress):
+    """Whether another thread saw the result of a call when some of it was written, but not all.
 
-    def call(n):
-        begin = time.perf_counter()
-        gm.copy(source[:n], out=out[:n])
-        return time.perf_counter() - begin
+    If that thread could not run while the call does, it would see nothing of it, or everything.
+    """
+    begun = ended = 0  # calls
 
-    call(count)
-    took = min(call(count), call(count))
-    count = int(min(2**26, count * seconds / took))
-    return lambda: call(count)
+    def seen():
+        now = begun
+        return progress.half_done() and begun == now > ended
+
+    watcher = midway.when(seen, lambda: None)
+    patience = time.monotonic() + processes.HANGS
+    while watcher.is_alive() and time.monotonic() < patience:
+        progress.restart()
+        begun += 1
+        call()
+        ended += 1
+        assert progress.all()
+    return not watcher.is_alive()
 
 
 def test_the_gil_is_free_while_a_kernel_runs():
-    call = slow_call()
-    ticks, stop = [], threading.Event()
-
-    def tick():
-        while not stop.wait(0.002):
-            ticks.append(time.perf_counter())
-
-    counter = threading.Thread(target=tick)
-    counter.start()
-    try:
-        begin = time.perf_counter()
-        call()
-        end = time.perf_counter()
-    finally:
-        stop.set()
-        counter.join()
-    during = [t for t in ticks if begin < t < end]
-    gaps = np.diff([begin, *during, end])
-    assert end - begin > 0.1
-    assert len(during) > 10 and max(gaps) < (end - begin) / 2
+    source = gm.to_device(np.ones(2**24, "u1"), backend="sim")[::-1]
+    out = gm.DeviceArray(2**24, "u1", backend="sim")
+    progress = midway.Progress(midway.bytes_of(out))
+    assert seen_half_done(lambda: gm.copy(source, out=out), progress)
 
 
 def test_the_gil_is_free_while_data_moves():
-    """Counting goes on while large host arrays are copied in and out."""
-    a = np.ones(2**27, "u1")
-    out = np.empty_like(a)
-    gm.copy(a, variant="memcpy", out=out, backend="sim")
-    ticks, stop = [], threading.Event()
-
-    def tick():
-        while not stop.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.0005)
-
-    counter = threading.Thread(target=tick)
-    counter.start()
-    begin = time.perf_counter()
-    for _ in range(3):
-        gm.copy(a, variant="memcpy", out=out, backend="sim")
-    end = time.perf_counter()
-    stop.set()
-    counter.join()
-    # Three moves of 128 MiB per call; held, the GIL would let one tick pass between them.
-    assert sum(begin < t < end for t in ticks) > 20
+    """Also while the result comes back to the host."""
+    a, out = np.ones(2**26, "u1"), np.empty(2**26, "u1")
+    progress = midway.Progress(out)
+    assert seen_half_done(lambda: gm.copy(a, variant="memcpy", out=out, backend="sim"), progress)
 
 
 # ---- Ctrl-C -----------------------------------------------------------------------------------
 
-# Sends itself SIGINT 0.2 s into a run of a second or more, and tells how long it took to end and
-# whether everything works afterwards. A view with 17 dimensions that do not run on in memory is
-# slow work for little memory.
+# Interrupts a call when about a sixteenth of its work is done, and tells whether it ended before
+# half of it was: by processor time, for what is traced or on its way to the host cannot be seen.
+# On a busy machine the signal may come late, so there are several attempts. A view with 17
+# dimensions that do not run on in memory is slow work for little memory.
 INTERRUPTED = """
-    import json, os, signal, threading, time
+    import json, os, signal, time
     import numpy as np
     import gpumem as gm
     from gpumem import _core
+    from midway import when
 
-    where, grid, bits = {arguments!r}
+    where, grid = {arguments!r}
     blocks = None if grid == "full" else int(grid)
-    a = np.full(2**bits, 7, "u1")
-    out = np.full(2**bits, 0xAA, "u1")
-    there, result = gm.to_device(a), gm.DeviceArray(2**bits, "u1")
-    view = there.reshape(-1, *(2,) * 16).T
 
-    def call(n=2**bits):
-        if where == "host":
-            gm.copy(a[:n], out=out[:n], variant="scalar", max_blocks=blocks)
-        elif where == "traced":
-            _core.traffic("copy", "strided", (view[..., : n >> 16],), (blocks or 0,))
-        else:
-            gm.copy(view[..., : n >> 16], max_blocks=blocks,
-                    out=result[:n].reshape(*(2,) * 16, -1))
+    class Work:
+        def __init__(self, bits):
+            self.bits = bits
+            self.a = np.full(2**bits, 7, "u1")
+            self.out = np.full(2**bits, 0xAA, "u1")
+            self.there, self.result = gm.to_device(self.a), gm.DeviceArray(2**bits, "u1")
+            self.view = self.there.reshape(-1, *(2,) * 16).T
+            self.do(16)
+            self.sixteenth = self.do(16)
 
-    call(2**20)
-    out[:] = 0xAA
+        def do(self, part=1):
+            began = time.process_time()
+            n = 2**self.bits // part
+            if where == "host":
+                gm.copy(self.a[:n], out=self.out[:n], variant="scalar", max_blocks=blocks)
+            elif where == "traced":
+                _core.traffic("copy", "strided", (self.view[..., : n >> 16],), (blocks or 0,))
+            else:
+                gm.copy(self.view[..., : n >> 16], max_blocks=blocks,
+                        out=self.result[:n].reshape(*(2,) * 16, -1))
+            return time.process_time() - began
 
-    sent = []
+    def ends_early(work):
+        work.out[:] = 0xAA
+        began = time.process_time()
+        sender = when(lambda: time.process_time() > began + work.sixteenth,
+                      lambda: os.kill(os.getpid(), signal.SIGINT))
+        try:
+            work.do()
+            sender.join()
+            time.sleep({hangs})
+        except KeyboardInterrupt:
+            sender.join()
+        return time.process_time() - began < 8 * work.sixteenth
 
-    def interrupt():
-        time.sleep(0.2)
-        sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    sender = threading.Thread(target=interrupt)
-    sender.start()
-    ended = None
-    try:
-        call()
-        ended = time.perf_counter()
-        time.sleep(5)
-    except KeyboardInterrupt:
-        ended = ended or time.perf_counter()
-    sender.join()
-    untouched = where != "host" or bool(np.all(out == 0xAA))
+    # Signals are looked at every 20 ms.
+    work = next(w for w in map(Work, range(22, 31)) if w.sixteenth > 0.04 or w.bits == 30)
+    early = any(ends_early(work) for _ in range(20))
+    untouched = where != "host" or bool(np.all(work.out == 0xAA))
     small = np.arange(100_003, dtype="u1")
     right = all(np.array_equal(v(small), small) for v in gm.variants("copy") if v.available)
     traced = gm.traffic("copy", small, variant="vec4").result
     right = right and bool(np.array_equal(traced, small))
-    print(json.dumps([ended - sent[0], untouched, right]))
+    print(json.dumps([early, untouched, right]))
 """
 
 
 @pytest.mark.parametrize(
-    ("where", "grid", "bits"),
+    ("where", "grid"),
     [
-        ("device", "full", 26),
-        ("device", "128", 26),
-        ("device", "1", 26),
-        ("host", "128", 28),
-        ("host", "1", 28),
-        ("traced", "full", 24),
-        ("traced", "1", 24),
+        ("device", "full"),
+        ("device", "128"),
+        ("device", "1"),
+        ("host", "128"),
+        ("host", "1"),
+        ("traced", "full"),
+        ("traced", "1"),
     ],
 )
-def test_ctrl_c_ends_a_long_simulation(where, grid, bits):
-    """Within half a second, whatever the grid: also where a few warps do all the work."""
-    code = INTERRUPTED.format(arguments=(where, grid, bits))
-    seconds, untouched, right = python(code, GPUMEM_SIM_THREADS="2")
-    if seconds < 0:
-        pytest.skip("this machine is too fast for this test")
-    assert seconds < 0.5
-    assert untouched and right
+def test_ctrl_c_ends_a_long_simulation(where, grid):
+    """Well before it is done, whatever the grid: also where a few warps do all the work."""
+    code = INTERRUPTED.format(arguments=(where, grid), hangs=processes.HANGS)
+    early, untouched, right = python(code, GPUMEM_SIM_THREADS="2")
+    assert early and untouched and right
 
 
 def test_ctrl_c_ends_a_long_way_to_the_simulator():
@@ -272,38 +235,41 @@ def test_ctrl_c_ends_a_long_way_to_the_simulator():
         import numpy as np
         import gpumem as gm
 
-        n = 2**29
+        n = 2**28
         a, out = np.zeros(n, "u1"), np.full(n, 0xAA, "u1")
-        gm.copy(a[:1000], variant="memcpy")
 
         def interrupt(*_):
             raise KeyboardInterrupt
 
+        def attempt(wait):
+            "Whether a call that is interrupted so soon leaves its result alone."
+            out[:] = 0xAA
+            signal.setitimer(signal.ITIMER_REAL, wait)
+            try:
+                gm.copy(a, out=out, variant="memcpy")
+                time.sleep(HANGS)  # the signal came too late, or is still to come
+            except KeyboardInterrupt:
+                pass
+            return bool(np.all(out == 0xAA))
+
+        gm.copy(a[:1000], variant="memcpy")
         signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.03)
-        begin = time.perf_counter()
-        late = False
-        try:
-            gm.copy(a, out=out, variant="memcpy")
-            late = True
-            time.sleep(5)
-        except KeyboardInterrupt:
-            pass
-        print(json.dumps([time.perf_counter() - begin, late, bool(np.all(out == 0xAA))]))
-        """
+        began = time.perf_counter()
+        gm.copy(a, out=out, variant="memcpy")
+        whole = time.perf_counter() - began
+        print(json.dumps(any(attempt(whole / 8) for _ in range(20))))
+        """.replace("HANGS", str(processes.HANGS))
     )
-    seconds, late, untouched = found
-    assert seconds < 1
-    # A signal that nobody looked at during the call is seen right after it.
-    assert not late and untouched
+    assert found is True
 
 
 def test_the_exception_of_a_signal_handler_arrives():
     found = python(
         """
-        import json, signal, time
+        import json, os, signal
         import numpy as np
         import gpumem as gm
+        from midway import Progress, bytes_of, when
 
         class Alarm(Exception):
             pass
@@ -311,19 +277,24 @@ def test_the_exception_of_a_signal_handler_arrives():
         def handler(*_):
             raise Alarm("from the handler")
 
-        a = gm.to_device(np.ones(2**25, "u1"))[::-1]
-        out = gm.DeviceArray(2**25, "u1")
-        begin = time.perf_counter()
-        gm.copy(a[:2**20], out=out[:2**20])
-        took = time.perf_counter() - begin
+        a = gm.to_device(np.ones(2**23, "u1"))[::-1]
+        out = gm.DeviceArray(2**23, "u1")
+        progress = Progress(bytes_of(out))
         signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, took)
-        try:
-            gm.copy(a, out=out)
-            said = "nothing"
-        except Alarm as error:
-            said = str(error)
-        out.fill_bytes(0)
+
+        def attempt():
+            "What is said in the midst of a call."
+            progress.restart()
+            sender = when(progress.some, lambda: os.kill(os.getpid(), signal.SIGALRM))
+            said = None
+            try:
+                gm.copy(a, out=out)
+                sender.join()
+            except Alarm as error:
+                said = str(error)
+            return said if progress.half_done() else None
+
+        said = next(filter(None, (attempt() for _ in range(20))), "nothing")
         gm.copy(a, out=out)
         print(json.dumps([said, bool(np.all(out.to_host() == 1))]))
         """,
@@ -338,16 +309,28 @@ def test_a_handler_that_returns_stops_nothing():
         import json, signal
         import numpy as np
         import gpumem as gm
+        from midway import Progress, bytes_of
 
+        a = np.arange(2**24, dtype="u4").view("u1")[: 2**22]
+        there, out = gm.to_device(a)[::-1], gm.DeviceArray(2**22, "u1")
+        progress = Progress(bytes_of(out))
         heard = []
-        signal.signal(signal.SIGALRM, lambda *_: heard.append(gm.copy(np.arange(9)).tolist()))
-        a = np.arange(2**24, dtype="u4").view("u1")[: 2**24]
-        there, out = gm.to_device(a), gm.DeviceArray(2**24, "u1")
+
+        def handler(*_):
+            if progress.half_done():
+                heard.append(gm.copy(np.arange(9)).tolist())
+
+        signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
-        gm.copy(there[::-1], out=out)
+        right = True
+        for _ in range(100):
+            progress.restart()
+            gm.copy(there, out=out)
+            right = right and out.to_host().tobytes() == a[::-1].tobytes()
+            if heard:
+                break
         signal.setitimer(signal.ITIMER_REAL, 0)
-        print(json.dumps([len(heard) > 0 and heard[0] == list(range(9)),
-                          out.to_host().tobytes() == a[::-1].tobytes()]))
+        print(json.dumps([heard[:1] == [list(range(9))], right]))
         """,
         GPUMEM_SIM_THREADS="1",
     )
@@ -361,22 +344,33 @@ def test_only_the_main_thread_hears_signals():
         import json, os, signal, threading, time
         import numpy as np
         import gpumem as gm
+        from midway import Progress, bytes_of
 
-        a = np.arange(2**24, dtype="u4").view("u1")[: 2**24]
-        there, out = gm.to_device(a), gm.DeviceArray(2**24, "u1")
-        worker = threading.Thread(target=lambda: gm.copy(there[::-1], out=out))
-        worker.start()
-        time.sleep(0.05)
-        begin = time.perf_counter()
-        try:
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(5)
-        except KeyboardInterrupt:
-            pass
-        seconds = time.perf_counter() - begin
-        worker.join()
-        print(json.dumps([seconds < 0.5, out.to_host().tobytes() == a[::-1].tobytes()]))
-        """,
+        a = np.arange(2**24, dtype="u4").view("u1")[: 2**23]
+        there, out = gm.to_device(a), gm.DeviceArray(2**23, "u1")
+        progress = Progress(bytes_of(out))
+
+        def attempt():
+            "Whether it was heard before the other thread was done, and whether that is right."
+            progress.restart()
+            worker = threading.Thread(target=lambda: gm.copy(there[::-1], out=out))
+            worker.start()
+            while not progress.some():
+                time.sleep(0.0005)
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(HANGS)
+                heard = False
+            except KeyboardInterrupt:
+                heard = progress.half_done()
+            worker.join()
+            return heard, out.to_host().tobytes() == a[::-1].tobytes()
+
+        found = []
+        while len(found) < 20 and not any(heard for heard, _ in found):
+            found.append(attempt())
+        print(json.dumps([found[-1][0], all(right for _, right in found)]))
+        """.replace("HANGS", str(processes.HANGS)),
         GPUMEM_SIM_THREADS="1",
     )
     assert found == [True, True]
@@ -400,28 +394,35 @@ DIGESTS = """
                 key = f"{variant.name} {count} {blocks}"
                 found[key] = hashlib.sha256(got.tobytes()).hexdigest()
 
-    there, out = gm.to_device(np.ones(2**25, "u4")), gm.DeviceArray(2**25, "u4")
-    before, most, stop = len(os.listdir("/proc/self/task")), 0, False
+    def threads():
+        return len(os.listdir("/proc/self/task"))
+
+    there, out = gm.to_device(np.ones(2**23, "u4")), gm.DeviceArray(2**23, "u4")
+    wanted = int(os.environ["GPUMEM_SIM_THREADS"]) - 1  # beside the caller's own
+    before, most, stop = threads(), 0, False
 
     def watch():
         global most
         while not stop:
-            most = max(most, len(os.listdir("/proc/self/task")))
+            most = max(most, threads() - before - 1)
             time.sleep(0.0005)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    gm.copy(there, out=out, variant="scalar", max_blocks=20_000)
+    for _ in range(50):  # on a busy machine the watcher may miss one
+        gm.copy(there, out=out, variant="scalar", max_blocks=20_000)
+        if most >= wanted > 0:
+            break
     stop = True
     watcher.join()
-    print(json.dumps([found, most - before - 1]))
+    print(json.dumps([found, most == wanted]))
 """
 
 
 def test_results_do_not_depend_on_the_number_of_host_threads():
     runs = {n: python(DIGESTS, GPUMEM_SIM_THREADS=n) for n in ("1", "2", "7")}
     assert runs["1"][0] == runs["2"][0] == runs["7"][0]
-    assert [runs[n][1] for n in ("1", "2", "7")] == [0, 1, 6]  # beside the caller's own
+    assert all(as_many for _, as_many in runs.values())
     for key, digest in runs["1"][0].items():
         a = (np.arange(int(key.split()[1]), dtype="u4") * 2654435761 >> 9).astype("u1")
         assert hashlib.sha256(a.tobytes()).hexdigest() == digest, key
@@ -473,7 +474,7 @@ def test_a_forked_child_simulates_on():
         for _ in range(3):
             child = os.fork()
             if child == 0:
-                signal.alarm(20)
+                signal.alarm(60)
                 right = [
                     np.array_equal(gm.copy(there, variant="scalar", max_blocks=5000).to_host(), a),
                     np.array_equal(gm.copy(a[::-1]), a[::-1]),
@@ -511,7 +512,7 @@ def test_a_fork_while_other_threads_simulate():
         for _ in range(25):
             child = os.fork()
             if child == 0:
-                signal.alarm(5)
+                signal.alarm(60)
                 os._exit(0 if np.array_equal(gm.copy(a), a) else 3)
             codes.add(os.waitpid(child, 0)[1])
             if codes != {0}:
