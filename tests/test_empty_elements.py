@@ -1,4 +1,4 @@
-"""Elements of 0 bytes: moved as NumPy moves them, or refused by name; never the end of a process."""
+"""Elements of 0 bytes: moved as NumPy moves them, or refused by name; never a crash."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_refused_by_name(name, dtype, where, backend):
     arrays = REFUSED[name](EMPTY[dtype])
     if EMPTY[dtype].dtype.kind == "V":  # others are refused on their way there
         arrays = place(arrays, where, backend)
-    with pytest.raises(TypeError, match="^(image|x|p|a) has dtype .*accepted"):
+    with pytest.raises(TypeError, match=r"^(image|x|p|a) has dtype .*accepted"):
         getattr(gm, name)(*arrays, backend=backend)
 
 
@@ -76,11 +76,11 @@ def test_refused_by_name(name, dtype, where, backend):
 @pytest.mark.parametrize("family", MOVED)
 def test_strings_without_characters_are_refused(family, dtype, backend):
     arrays, keywords, _ = MOVED[family](EMPTY[dtype])
-    with pytest.raises(TypeError, match="^(a|out) has dtype .*accepted are sizes from 1"):
+    with pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are sizes from 1"):
         getattr(gm, family)(*arrays, **keywords, backend=backend)
     there = gm.to_device(STRINGS, backend=backend)[dtype]
     arrays, keywords, _ = MOVED[family](there[:6]) if family != "transpose" else ((there,), {}, 0)
-    with pytest.raises(TypeError, match="^(a|out) has dtype .*accepted are sizes from 1"):
+    with pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are sizes from 1"):
         getattr(gm, family)(*place(arrays, "device", backend), **keywords)
     for make in (there.to_host, lambda: gm.empty(3, dtype), lambda: gm.to_device(EMPTY[dtype])):
         with pytest.raises(TypeError, match="accepted are sizes from 1"):

@@ -1,7 +1,6 @@
 """Children of fork: no lock that a thread of the parent held keeps them waiting."""
 
 import pytest
-
 from processes import python
 
 # What threads of the parent are doing while it forks, and the child does as well.

@@ -2,6 +2,9 @@
 
 A function turns its keywords into the numbers of the family's row and calls the extension
 module; everything else (dtypes, shapes, layout, the choice of a variant) is checked there.
+
+Functions that are given arrays hold no closures, and make no tuple of an iterator: where memory
+runs out meanwhile, CPython 3.11 keeps the arrays for ever.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def as_pairs(p: Any) -> Any:
     names = getattr(dtype, "names", None)
     if names is None:
         return p
-    fields = [dtype[name] for name in names]
+    fields = list(map(dtype.__getitem__, names))
     if (
         names != ("x", "y")
         or fields[0] != fields[1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -16,7 +18,7 @@ _call = _core.call
 def is_aligned(a: DeviceArray) -> bool:
     """Whether every element is at a multiple of its size."""
     size = a.itemsize or 1
-    return not any(number % size for number in (a.pointer, *a.strides))
+    return math.gcd(size, a.pointer, *a.strides) == size
 
 
 def packed(a: Any, stream: AnyStream | None, alignment: int | None = None) -> Any:
@@ -41,7 +43,7 @@ def call_packed(
     """Call a family whose kernels take packed arrays; for "auto" others go through a copy."""
     if variant != "auto":
         return _call(family, variant, inputs, out, stream, backend, parameters)
-    inputs = tuple(packed(a, stream) for a in inputs)
+    inputs = (*map(packed, inputs, repeat(stream)),)
     there = _core.adopt(out, stream)
     if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
         result = _call(family, variant, inputs, None, stream, backend, parameters)

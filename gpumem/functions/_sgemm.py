@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
@@ -39,6 +40,13 @@ def _as_rows(x: Any, transposed: bool) -> tuple[Any, bool]:
 def _has_rows(x: DeviceArray) -> bool:
     """Whether a matrix is as most kernels want it: whole numbers, side by side in its rows."""
     return is_aligned(x) and (x.contiguous or x.shape[1] == 1 or x.strides[1] == x.itemsize)
+
+
+def _with_rows(x: Any, stream: AnyStream | None) -> Any:
+    """An argument as kernels take it: whole numbers in rows. What is not so goes through a copy."""
+    if isinstance(x, _core.DeviceArray) and x.ndim == 2 and not _has_rows(x):
+        return copy(x, stream=stream)
+    return x
 
 
 def sgemm(
@@ -117,7 +125,7 @@ def sgemm(
     """
     alpha, beta, left, right = _sgemm_parameters(alpha, beta, trans_a, trans_b)
     given, same = out, out is c
-    a, b, c = (_core.adopt(x, stream) for x in (a, b, c))
+    a, b, c = map(_core.adopt, (a, b, c), repeat(stream))
     out = c if same else _core.adopt(out, stream)
     strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (a, b))
     # Shapes that do not fit are told as they were given.
@@ -126,15 +134,9 @@ def sgemm(
         b, right = _as_rows(b, right)
     into = out
     if variant == "auto" and strided and isinstance(a, _core.DeviceArray):
-        # Kernels take whole numbers in rows: what is not so goes through a copy.
         if out is not None and out is c and not _has_rows(c):
             into = None
-        a, b, c = (
-            copy(x, stream=stream)
-            if isinstance(x, _core.DeviceArray) and x.ndim == 2 and not _has_rows(x)
-            else x
-            for x in (a, b, c)
-        )
+        a, b, c = map(_with_rows, (a, b, c), repeat(stream))
         if isinstance(out, _core.DeviceArray) and not is_aligned(out):
             into = None
     parameters = (alpha, beta, int(left), int(right))

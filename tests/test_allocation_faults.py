@@ -1,0 +1,107 @@
+"""Python runs out of memory anywhere in a call: nothing is kept, and the next call is right."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem import oracle
+
+faults = pytest.importorskip("_testcapi", reason="this Python has no hook for failing allocations")
+
+SHAPES = {"prefetch_sum": (2, 64), "sgemm": (8, 8, 8), "transpose": (8, 9)}
+SHAPES |= {"shift_points": (9, 2), "sample": (8, 8), "static_value": (1,)}
+MOST = 3000  # allocations of a call
+
+
+def fails(call, number):
+    """Whether a call is ended by the failure of one allocation, the one of this number."""
+    faults.set_nomemory(number, number + 1)
+    try:
+        call()
+    except MemoryError:
+        faults.remove_mem_hooks()
+        return True
+    finally:
+        faults.remove_mem_hooks()
+    return False
+
+
+def used():
+    pools = gm.pool_info(backend="sim")
+    return pools["device"]["used"], pools["pinned"]["used"]
+
+
+def sweep(call, kept):
+    """How many allocations of a call end it; `kept` are the arrays that it is given."""
+    number = passed = failed = 0
+    gc.collect()
+    while passed < 5:
+        references, bytes_before = [sys.getrefcount(a) for a in kept], used()
+        if fails(call, number):
+            failed, passed = failed + 1, 0
+        else:
+            passed += 1
+        if used() != bytes_before or [sys.getrefcount(a) for a in kept] != references:
+            gc.collect()  # of frames that an exception held
+        assert used() == bytes_before, number
+        assert [sys.getrefcount(a) for a in kept] == references, number
+        number += 1
+        assert number < MOST
+    return failed
+
+
+def arguments(family):
+    given = oracle.arguments(family, SHAPES.get(family, (64,)))
+    arrays = [a for a in given if isinstance(a, np.ndarray)]
+    return arrays, (1.5, -2.0) if family == "shift_points" else given[len(arrays) :]
+
+
+@pytest.mark.parametrize("where", ["host", "device"])
+@pytest.mark.parametrize("family", gm.families())
+def test_every_family(family, where):
+    arrays, rest = arguments(family)
+    wanted = getattr(gm, family)(*(a.copy() for a in arrays), *rest, backend="sim")
+    if where == "device":
+        arrays = [gm.to_device(a, backend="sim") for a in arrays]
+    run = getattr(gm, family)
+
+    def call():
+        return run(*arrays, *rest, backend="sim")
+
+    for _ in range(10):  # the first calls prepare what later ones use
+        call()
+    assert sweep(call, arrays) > 2
+    got = call()
+    got = got.to_host() if where == "device" else got
+    np.testing.assert_array_equal(got, wanted)
+
+
+OTHERS = {
+    "to_device": lambda a, d: gm.to_device(a[::2], backend="sim"),
+    "to_host": lambda a, d: d.to_host(),
+    "copy": lambda a, d: d[::2].copy(),
+    "view": lambda a, d: d.reshape(8, 8)[1:, ::2].T,
+    "dlpack": lambda a, d: gm.from_dlpack(d),
+    "numpy": lambda a, d: np.from_dlpack(d),
+    "empty": lambda a, d: gm.empty((3, 4), kind="pinned", backend="sim"),
+    "strided out": lambda a, d: gm.copy(a, out=np.empty(128, "f4")[::2], backend="sim"),
+    "traffic": lambda a, d: gm.traffic("copy", a),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_other_functions(what, monkeypatch):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+    a = np.arange(64, dtype="f4")
+    there = gm.to_device(a, backend="sim")
+
+    def call():
+        OTHERS[what](a, there)
+
+    for _ in range(10):
+        call()
+    assert sweep(call, [a, there]) > 0
+    assert there.to_host().tolist() == a.tolist()
