@@ -578,6 +578,52 @@ def test_an_interface_that_fails():
             call(Alone())
 
 
+class Fault(Exception):
+    """None that anybody expects."""
+
+
+@pytest.mark.parametrize("error", [MemoryError, Fault, KeyboardInterrupt])
+def test_what_a_producer_raises_is_not_replaced(error):
+    class Number:
+        def __index__(self):
+            raise error
+
+    class Pair:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, _):
+            raise error
+
+    class Property(Bare):
+        @property
+        def __cuda_array_interface__(self):
+            raise error
+
+    class Hidden:
+        @property
+        def __cuda_array_interface__(self):
+            raise error
+
+    for device in (Pair(), (1, Number()), (Number(), 0)):
+        with pytest.raises(error):
+            gm.from_dlpack(Producer(SIX, device=device))
+        with pytest.raises(error):
+            gm.to_device(Producer(SIX, device=device), backend="sim")
+    with pytest.raises(error):
+        gm.to_device(SIX, backend="sim").__dlpack__(max_version=(Number(), 0))
+    with pytest.raises(error):
+        gm.to_device(Hidden(), backend="sim")
+    if error is not Fault:  # of others it asks DLPack
+        with pytest.raises(error):
+            gm.copy(Property(SIX), backend="sim")
+    for said in ({"shape": (Number(),)}, {"data": (Number(), False)}):
+        thing = Interface()
+        thing.__cuda_array_interface__ |= said
+        with pytest.raises(error):
+            gm.copy(thing)
+
+
 def test_arrays_on_another_device_are_no_host_arrays():
     for thing in (Interface(), Producer(SIX, device=(dlpack.CUDA, 0))):
         words = "in CUDA memory, here an array on the host is expected"

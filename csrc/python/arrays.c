@@ -194,14 +194,16 @@ int gm_check_unmasked(PyObject *object, const char *name)
 /* Of a library whose arrays have no buffer protocol, on the host. */
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
+    PyObject *interface = NULL;
     int type, device, found = gm_dlpack_find(object, &type, &device);
-    if (found < 0) {
+    if (found < 0 ||
+        (found == 0 && gm_optional_attribute(object, "__cuda_array_interface__", &interface) < 0)) {
         return NULL;
     }
     if (found > 0 && gm_dlpack_backend(type) == &gm_sim) {
         return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
     }
-    if (found > 0 || PyObject_HasAttrString(object, "__cuda_array_interface__")) {
+    if (found > 0 || interface) {
         PyErr_Format(PyExc_TypeError,
                      "%s is %.100s in %s memory, here an array on the host is expected (inputs are "
                      "either all on the host or all on the device)",
@@ -212,6 +214,7 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
                      "another library's CUDA array or a gpumem.DeviceArray, not %.100s",
                      name, Py_TYPE(object)->tp_name);
     }
+    Py_XDECREF(interface);
     return NULL;
 }
 

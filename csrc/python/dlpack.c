@@ -168,28 +168,33 @@ static PyObject *lend(gm_device_array *array, bool versioned, bool copied)
     return capsule;
 }
 
+/* False, perhaps with an exception, when the tuple is not two integers. */
+static bool read_pair(PyObject *pair, int *first, int *second)
+{
+    if (PyTuple_GET_SIZE(pair) != 2) {
+        return false;
+    }
+    long a = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
+    long b = PyErr_Occurred() ? -1 : PyLong_AsLong(PyTuple_GET_ITEM(pair, 1));
+    *first = (int)a;
+    *second = (int)b;
+    return !PyErr_Occurred() && a == *first && b == *second;
+}
+
 /* Two integers; -1 and an exception when they are none. */
 static int parse_pair(PyObject *object, const char *name, int *first, int *second)
 {
     PyObject *pair =
         PySequence_Check(object) && !PyUnicode_Check(object) ? PySequence_Tuple(object) : NULL;
-    int parsed = -1;
-    PyErr_Clear();
-    if (pair && PyTuple_GET_SIZE(pair) == 2) {
-        long a = PyLong_AsLong(PyTuple_GET_ITEM(pair, 0));
-        long b = PyErr_Occurred() ? -1 : PyLong_AsLong(PyTuple_GET_ITEM(pair, 1));
-        if (!PyErr_Occurred() && a == (int)a && b == (int)b) {
-            *first = (int)a;
-            *second = (int)b;
-            parsed = 0;
-        }
-    }
+    bool parsed = pair && read_pair(pair, first, second);
     Py_XDECREF(pair);
-    if (parsed < 0) {
-        PyErr_Clear();
+    if (parsed) {
+        return 0;
+    }
+    if (gm_forgive_value()) {
         PyErr_Format(PyExc_TypeError, "%s must be a tuple of two integers, not %R", name, object);
     }
-    return parsed;
+    return -1;
 }
 
 /* The stream that takes over, by the array API's numbers: none is the legacy default stream, which

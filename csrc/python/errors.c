@@ -73,6 +73,19 @@ void gm_python_library_paths(const char *name, char *paths, size_t room)
     PyGILState_Release(state);
 }
 
+bool gm_forgive_value(void)
+{
+    PyObject *meant[] = {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError, PyExc_SyntaxError};
+    bool forgiven = !PyErr_Occurred();
+    for (size_t i = 0; !forgiven && i < sizeof meant / sizeof *meant; i++) {
+        forgiven = PyErr_ExceptionMatches(meant[i]);
+    }
+    if (forgiven) {
+        PyErr_Clear();
+    }
+    return forgiven;
+}
+
 /* Takes the reference to value; false when the exception has changed. */
 static bool set(PyObject *exception, const char *name, PyObject *value)
 {

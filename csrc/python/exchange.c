@@ -156,7 +156,8 @@ static gm_device_array *adopt(PyObject *object, const char *name, const gm_backe
     int type = 0, device = 0, previous, found = 0;
     if (gm_optional_attribute(object, "__cuda_array_interface__", &interface) < 0) {
         /* PyTorch's fails for dtypes that it has no typestr for; DLPack says what it is. */
-        if (!PyErr_ExceptionMatches(PyExc_Exception) || !has_dlpack(object)) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError) ||
+            !has_dlpack(object)) {
             return NULL;
         }
         PyErr_Clear();

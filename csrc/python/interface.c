@@ -101,8 +101,7 @@ static int parse_numbers(PyObject *tuple, const char *name, const char *what, in
         numbers[i] = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
         Py_XDECREF(index);
         if (overflow || PyErr_Occurred()) {
-            PyErr_Clear();
-            return refuse(name, what, tuple);
+            return gm_forgive_value() ? refuse(name, what, tuple) : -1;
         }
     }
     return (int)PyTuple_GET_SIZE(tuple);
@@ -118,14 +117,18 @@ static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
         return NULL;
     }
     if (!PyArray_DescrConverter(typestr, &dtype)) {
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "%s has the typestr %R, which NumPy does not know", name,
-                     typestr);
+        if (gm_forgive_value()) {
+            PyErr_Format(PyExc_TypeError, "%s has the typestr %R, which NumPy does not know", name,
+                         typestr);
+        }
         return NULL;
     }
     if (dtype->kind == 'V' && descr && PyList_Check(descr)) {
         if (!PyArray_DescrConverter(descr, &fields)) {
-            PyErr_Clear();
+            if (!gm_forgive_value()) {
+                Py_DECREF(dtype);
+                return NULL;
+            }
         } else if (PyDataType_ELSIZE(fields) == PyDataType_ELSIZE(dtype)) {
             Py_SETREF(dtype, fields);
         } else {
@@ -149,8 +152,7 @@ static int parse_data(PyObject *interface, const char *name, void **address, boo
     int read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
     Py_XDECREF(index);
     if (PyErr_Occurred() || value > UINTPTR_MAX) {
-        PyErr_Clear();
-        return refuse(name, "data", data);
+        return gm_forgive_value() ? refuse(name, "data", data) : -1;
     }
     *address = (void *)(uintptr_t)value;
     *writable = !read_only;

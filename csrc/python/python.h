@@ -35,6 +35,9 @@ extern PyTypeObject gm_host_block_type, gm_device_array_type, gm_stream_type, gm
 
 /* errors.c: turns a status and the error record into an exception; returns NULL. */
 PyObject *gm_raise(gm_status status);
+/* Clears an exception that says no more than that a value is not as it should be, so that another
+ * can say it better; false when it says something else, such as that memory ran out. */
+bool gm_forgive_value(void);
 int gm_errors_init(PyObject *module);
 bool gm_python_poll(void);
 void gm_python_library_paths(const char *name, char *paths, size_t room);
