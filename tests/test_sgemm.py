@@ -316,6 +316,41 @@ def test_without_terms_c_is_scaled(variant, alpha, backend, rng):
 
 
 @pytest.mark.parametrize("variant", SGEMM, ids=str)
+@pytest.mark.parametrize("beta", [1, 2, -1, -0.5])
+def test_without_terms_zeros_keep_their_sign(variant, beta, backend, rng):
+    here(variant, backend)
+    for m, n, k, alpha in [(3, 5, 0, 1), (3, 5, 7, 0), (130, 260, 0, -1), (130, 260, 33, -0.0)]:
+        a, b = factors(rng, m, n, k)
+        c = rng.choice(np.array([0.0, -0.0, 1.5, -np.inf, np.nan], "f4"), (m, n))
+        wanted = np.float32(beta) * c
+        there = [gm.to_device(x, backend=backend) for x in (a, b, c)]
+        for got in (
+            variant(a, b, c, alpha=alpha, beta=beta, backend=backend),
+            variant(*there, alpha=alpha, beta=beta, out=there[2]).to_host(),
+        ):
+            assert np.array_equal(got, wanted, equal_nan=True)
+            number = ~np.isnan(wanted)
+            assert np.array_equal(np.signbit(got)[number], np.signbit(wanted)[number])
+
+
+@pytest.mark.parametrize("variant", SGEMM, ids=str)
+@pytest.mark.parametrize("beta", [0.0, -0.0])
+@pytest.mark.parametrize("turns", TURNS, ids=str)
+def test_without_beta_what_out_held_counts_for_nothing(variant, beta, turns, backend, rng):
+    here(variant, backend)
+    for m, n, k in [*EDGES, (4, 3, 0), (96, 40, 2100)]:
+        given = factors(rng, m, n, k, *turns)
+        a, b = map(turned, given, turns)
+        told = {"trans_a": turns[0], "trans_b": turns[1], "beta": beta, "backend": backend}
+        for alpha, held in itertools.product((1.0, 0.0), (np.nan, np.inf)):
+            out = gm.to_device(np.full((m, n), held, "f4"), backend=backend)
+            factors_there = [gm.to_device(x, backend=backend) for x in given]
+            got = variant(*factors_there, out, alpha=alpha, out=out, **told).to_host()
+            assert np.array_equal(got, alpha * (a @ b))
+            assert (alpha and k) or not np.signbit(got).any()
+
+
+@pytest.mark.parametrize("variant", SGEMM, ids=str)
 def test_alpha_and_beta_are_rounded_once(variant, backend, rng):
     here(variant, backend)
     a, b = factors(rng, 33, 40, 1)

@@ -160,24 +160,49 @@ gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const
     return status;
 }
 
-/* out = factor * c; c is not read where the factor is 0. */
+/* out = factor * c. It counts c a second time, by 0: what out held is never looked at. */
 static gm_status scale_c(cublas_handle handle, const gm_cublas_product *p, float factor)
 {
     static const float zero = 0;
-    bool reads = factor != 0;
     return check(cublas.sgeam(handle, CUBLAS_NO_TRANSPOSE, CUBLAS_NO_TRANSPOSE, p->columns, p->rows,
-                              &factor, reads ? p->c : p->out, reads ? p->c_pitch : p->out_pitch,
-                              &zero, p->out, p->out_pitch, p->out, p->out_pitch),
+                              &factor, p->c, p->c_pitch, &zero, p->c, p->c_pitch, p->out,
+                              p->out_pitch),
                  "cublasSgeam");
 }
 
-static gm_status multiply(cublas_handle handle, const gm_cublas_product *p)
+static bool is_in_place(const gm_cublas_product *p)
 {
-    if (p->depth == 0) {
+    return p->c == p->out && p->c_pitch == p->out_pitch;
+}
+
+/* out = beta * c, bit by bit where beta is 1; out has no gaps. */
+static gm_status leave_out_product(cublas_handle handle, const gm_cublas_product *p,
+                                   gm_stream stream)
+{
+    const int64_t width = p->columns * (int64_t)sizeof *p->out;
+    if (p->beta == 0) {
+        return gm_cuda_fill(p->out, 0, p->rows * width, stream);
+    }
+    if (p->beta != 1) {
         return scale_c(handle, p, p->beta);
     }
+    if (is_in_place(p)) {
+        return GM_OK;
+    }
+    if (p->c_pitch == p->columns) {
+        return gm_cuda_copy(p->out, p->c, p->rows * width, GM_WITHIN, stream);
+    }
+    return gm_cuda_copy_rows(p->out, width, p->c, p->c_pitch * (int64_t)sizeof *p->c, width,
+                             p->rows, GM_WITHIN, stream);
+}
+
+static gm_status multiply(cublas_handle handle, const gm_cublas_product *p, gm_stream stream)
+{
+    if (p->depth == 0) {
+        return leave_out_product(handle, p, stream);
+    }
     /* cuBLAS adds to what is in the result's place. */
-    if (p->beta != 0 && (p->c != p->out || p->c_pitch != p->out_pitch)) {
+    if (p->beta != 0 && !is_in_place(p)) {
         TRY(scale_c(handle, p, 1));
     }
     /* What is row-major to us is the transpose to cuBLAS, and C' = op(B)' op(A)'. */
@@ -194,7 +219,7 @@ gm_status gm_cublas_sgemm(const gm_cublas_product *product, gm_stream stream)
     pthread_mutex_lock(&lock);
     gm_status status = take_handle(stream, &handle);
     if (status == GM_OK) {
-        status = multiply(handle, product);
+        status = multiply(handle, product, stream);
     }
     pthread_mutex_unlock(&lock);
     return status;

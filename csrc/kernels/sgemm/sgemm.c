@@ -186,7 +186,7 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
         .b = describe_factor(call, B),
         .depth = call->in[A].shape[!line_axis(call, A)],
         .alpha = (float)call->parameters[ALPHA].real,
-        .beta = (float)call->parameters[BETA].real,
+        .beta = (float)call->parameters[BETA].real + 0.0f, /* -0, too, is 0 */
         .out = (float *)out->data,
         .out_stride = stride_along(out, 0),
         .out_vectors = has_vectors(out),
@@ -196,8 +196,10 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
         return GM_OK; /* no blocks */
     }
     if (args->depth == 0 || args->alpha == 0) {
+        /* There is no product, also where alpha is infinite: -0 changes nothing that it is added
+         * to, while 0 would make a 0 of -0. */
         args->depth = 0;
-        args->alpha = 0; /* also where it is infinite: there is no product */
+        args->alpha = args->beta == 0 ? 0.0f : -0.0f;
     }
     if (!c->absent) {
         args->c = (const float *)c->data;
