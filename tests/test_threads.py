@@ -263,6 +263,57 @@ def test_ctrl_c_ends_a_long_way_to_the_simulator():
     assert found is True
 
 
+ON_THEIR_WAY = {
+    "strided to the device": ("[::2]", "gm.to_device(a)"),
+    "rows to the device": (".reshape(2, -1)[:, ::2]", "gm.to_device(a)"),
+    "contiguous to the device": ("[: n]", "gm.to_device(a)"),
+    "strided to a call": ("[::2]", "gm.copy(a)"),
+}
+
+
+@pytest.mark.parametrize("what", ON_THEIR_WAY)
+def test_a_signal_ends_what_is_on_its_way(what):
+    """It is sent once some memory of the copy is filled, and heard long before all of it is."""
+    index, call = ON_THEIR_WAY[what]
+    filled = python(
+        f"""
+        import json, os, resource, signal, threading
+        import numpy as np
+        import gpumem as gm
+
+        n = 2**27
+        a = np.zeros(2 * n, "u1"){index}
+
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+
+        class Heard(Exception):
+            pass
+
+        def handler(*_):
+            raise Heard(resident() - before)
+
+        def send():
+            while resident() - before < n // 16:
+                pass
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+        gm.copy(np.zeros(1 << 20, "u1")[::2])
+        signal.signal(signal.SIGUSR1, handler)
+        before = resident()
+        sender = threading.Thread(target=send, daemon=True)
+        try:
+            sender.start()
+            result = {call}
+            sender.join()
+        except Heard as heard:
+            print(json.dumps(heard.args[0] / n))
+        """
+    )
+    assert 1 / 16 <= filled < 3 / 4
+
+
 def test_the_exception_of_a_signal_handler_arrives():
     found = python(
         """

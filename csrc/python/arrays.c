@@ -251,13 +251,64 @@ static PyArrayObject *opaque(PyArrayObject *array)
     return (PyArrayObject *)PyArray_View(array, bytes, NULL);
 }
 
+/* The part of a view of an array, whose dtype it has, from `first` on along its first axis; a
+ * reference to the array, or NULL with an exception. Without `count` it is one index, and the axis
+ * is gone. */
+static PyArrayObject *part_of(PyArrayObject *array, npy_intp first, npy_intp count)
+{
+    int gone = count == 0, ndim = PyArray_NDIM(array) - gone;
+    npy_intp shape[GM_MAX_DIMS];
+    memcpy(shape, PyArray_DIMS(array) + gone, (size_t)ndim * sizeof *shape);
+    if (!gone) {
+        shape[0] = count;
+    }
+    Py_INCREF(PyArray_DESCR(array));
+    PyObject *part = PyArray_NewFromDescr(
+        &PyArray_Type, PyArray_DESCR(array), ndim, shape, PyArray_STRIDES(array) + gone,
+        PyArray_BYTES(array) + first * PyArray_STRIDE(array, 0), NPY_ARRAY_WRITEABLE, NULL);
+    if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(array)) < 0) { /* steals */
+        Py_CLEAR(part);
+    }
+    return (PyArrayObject *)part;
+}
+
+/* What is copied between two looks at signals. */
+enum { STRETCH = 4 * 1024 * 1024 };
+
+/* to[...] = from, stretch by stretch along the first axis, or within each of its indices. */
+static int copy_in_stretches(PyArrayObject *to, PyArrayObject *from)
+{
+    if (PyArray_NBYTES(to) <= STRETCH || PyArray_NDIM(to) == 0) {
+        return PyErr_CheckSignals() < 0 ? -1 : PyArray_CopyInto(to, from);
+    }
+    npy_intp length = PyArray_DIM(to, 0), row = PyArray_NBYTES(to) / length;
+    npy_intp count = row > STRETCH ? 0 : STRETCH / row;
+    int failed = 0;
+    for (npy_intp first = 0; !failed && first < length; first += count ? count : 1) {
+        npy_intp some = count < length - first ? count : length - first;
+        PyArrayObject *part_to = part_of(to, first, some);
+        PyArrayObject *part_from = part_to ? part_of(from, first, some) : NULL;
+        failed = part_from ? copy_in_stretches(part_to, part_from) : -1;
+        Py_XDECREF(part_from);
+        Py_XDECREF(part_to);
+    }
+    return failed;
+}
+
 PyArrayObject *gm_contiguous(PyArrayObject *array)
 {
     if (PyArray_IS_C_CONTIGUOUS(array)) {
         return (PyArrayObject *)Py_NewRef(array);
     }
     PyArrayObject *bytes = opaque(array);
-    PyObject *copy = bytes ? PyArray_NewCopy(bytes, NPY_CORDER) : NULL;
+    PyObject *copy = NULL;
+    if (bytes) {
+        Py_INCREF(PyArray_DESCR(bytes));
+        copy = PyArray_Empty(PyArray_NDIM(bytes), PyArray_DIMS(bytes), PyArray_DESCR(bytes), false);
+    }
+    if (copy && copy_in_stretches((PyArrayObject *)copy, bytes) < 0) {
+        Py_CLEAR(copy);
+    }
     Py_XDECREF(bytes);
     if (copy && PyDataType_HASFIELDS(PyArray_DESCR(array))) {
         Py_INCREF(PyArray_DESCR(array));

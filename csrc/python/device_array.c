@@ -136,7 +136,7 @@ static gm_status move(const gm_backend *backend, PyArrayObject *layout, PyArrayO
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
     status = direction == GM_TO_DEVICE
-                 ? gm_transfer(backend, device, at, bytes, kind, direction, stream)
+                 ? gm_transfer_new(backend, device, at, bytes, kind, stream)
                  : gm_transfer(backend, at, device, bytes, kind, direction, stream);
     Py_END_ALLOW_THREADS
     return status;
