@@ -248,6 +248,12 @@ def to_device(
     stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> DeviceArray: ...
+def check_apart(family: str, inputs: tuple[Any, ...], out: Any, /) -> None:
+    """Raise ValueError where an `out` on the device overlaps an input, as :func:`call` does.
+
+    For functions that give :func:`call` copies of arrays: a copy overlaps nothing.
+    """
+
 def adopt(object: Any, stream: AnyStream | None, /) -> Any:
     """Another library's CUDA array as a DeviceArray for one call; anything else as it is."""
 

@@ -80,14 +80,12 @@ static bool is_same(PyArrayObject *a, PyArrayObject *b)
     return same;
 }
 
-int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
-                      PyArrayObject *const *inputs)
+/* The result shares no byte with an input; one that may be out is the very same array, or apart. */
+static int check_out_apart(const gm_family *family, PyArrayObject *out,
+                           PyArrayObject *const *inputs)
 {
-    if (gm_check_out(out, dtype, call->out.ndim, call->out.shape) < 0) {
-        return -1;
-    }
-    for (int i = 0; i < call->family->input_count; i++) {
-        const gm_operand *operand = &call->family->inputs[i];
+    for (int i = 0; i < family->input_count; i++) {
+        const gm_operand *operand = &family->inputs[i];
         if (!inputs[i] || (operand->may_be_out && is_same(inputs[i], out))) {
             continue;
         }
@@ -101,6 +99,39 @@ int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dt
         }
     }
     return 0;
+}
+
+int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
+                      PyArrayObject *const *inputs)
+{
+    return gm_check_out(out, dtype, call->out.ndim, call->out.shape) < 0
+               ? -1
+               : check_out_apart(call->family, out, inputs);
+}
+
+PyObject *gm_core_check_apart(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    PyArrayObject *layouts[GM_MAX_OPERANDS] = {NULL};
+    (void)module;
+    if (count != 3 || !PyTuple_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "check_apart takes 3 arguments: family, inputs, out");
+        return NULL;
+    }
+    const gm_family *family = gm_parse_family(args[0]);
+    if (!family) {
+        return NULL;
+    }
+    for (int i = 0; i < family->input_count; i++) {
+        PyObject *object = gm_given(family, args[1], i);
+        if (object && gm_is_device_array(object)) {
+            layouts[i] = ((gm_device_array *)object)->layout;
+        }
+    }
+    if (gm_is_device_array(args[2]) &&
+        check_out_apart(family, ((gm_device_array *)args[2])->layout, layouts) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 /* ---- running ------------------------------------------------------------------------------ */

@@ -196,7 +196,7 @@ PyObject *gm_to_device(PyObject *module, PyObject *args, PyObject *keywords)
     return (PyObject *)made;
 }
 
-/* A writable ndarray of this shape and dtype; 0 or -1 with an exception. */
+/* A writable ndarray of this shape and dtype, apart from the array; 0 or -1 with an exception. */
 static int check_host_out(gm_device_array *self, PyObject *out)
 {
     if (!PyArray_Check(out)) {
@@ -210,7 +210,11 @@ static int check_host_out(gm_device_array *self, PyObject *out)
                      PyArray_DIMS(self->layout)) < 0) {
         return -1;
     }
-    return PyArray_FailUnlessWriteable(array, "out");
+    int overlaps = gm_overlaps(array, self->layout); /* the simulator's memory is the host's */
+    if (overlaps > 0) {
+        PyErr_SetString(PyExc_ValueError, "out overlaps the array in memory");
+    }
+    return overlaps ? -1 : PyArray_FailUnlessWriteable(array, "out");
 }
 
 static gm_device_array *copied(gm_device_array *array, gm_stream stream, bool apart)

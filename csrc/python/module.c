@@ -79,6 +79,9 @@ static PyMethodDef functions[] = {
      "masked.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
      "UnavailableError\n    The backend is not here."},
+    {"check_apart", FAST(gm_core_check_apart),
+     "check_apart(family, inputs, out, /)\n--\n\n"
+     "Refuse an out on the device that overlaps an input; see _core.pyi."},
     {"adopt", FAST(gm_core_adopt),
      "adopt(object, stream, /)\n--\n\n"
      "Another library's CUDA array as a DeviceArray for one call; anything else as it is."},

@@ -72,7 +72,8 @@ int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64
 /* Describes an ndarray, or the layout of a device array. */
 void gm_describe(PyArrayObject *array, gm_array *described);
 int gm_arrays_init(void);
-/* 1 when the arrays share memory, 0 when not, -1 with an exception. */
+/* 1 when the arrays share a byte, 0 when not, -1 with an exception. Exact, but for layouts over
+ * which the search, of so many steps on any machine, comes to no end: those count as sharing. */
 int gm_overlaps(PyArrayObject *a, PyArrayObject *b);
 
 /* An int or a sequence of ints; the caller frees shape->ptr. -1 and an exception if it is none. */
@@ -179,6 +180,7 @@ gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, 
 
 /* bind.c, parse.c */
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gm_core_check_apart(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t count);

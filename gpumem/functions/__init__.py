@@ -79,6 +79,9 @@ backend : {"cuda", "sim"}, optional
     "failures": """\
 TypeError
     If an array is a masked one; other subclasses of ndarray are taken as plain arrays.
+ValueError
+    If `out` shares a byte with an input, whichever variant, or if that is too hard to decide:
+    views that lie between each other's elements are taken.
 UnavailableError
     If the backend or the variant is not here.
 CudaError, MemoryError

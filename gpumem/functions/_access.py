@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ._arguments import integer, none
 from ._copy import copy
-from ._packed import is_aligned
+from ._packed import adopt_all, is_aligned
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -146,6 +146,11 @@ def strided_write(
     return _call("strided_write", variant, (out, a), None, stream, backend, parameters)
 
 
+def _is_run(index: DeviceArray) -> bool:
+    """Whether places are as kernels take them: whole numbers, one run of them."""
+    return is_aligned(index) and (index.ndim <= 1 or index.contiguous)
+
+
 def gather(
     a: ArrayLike | DeviceArray,
     index: ArrayLike | DeviceArray,
@@ -206,10 +211,10 @@ def gather(
     array([[30, 10],
            [30, 20]])
     """
-    index = _core.adopt(index, stream)
-    if variant in ("auto", "any") and isinstance(index, _core.DeviceArray):
-        if not is_aligned(index) or (index.ndim > 1 and not index.contiguous):
-            index = copy(index, stream=stream)  # kernels take one run of whole numbers
+    if variant in ("auto", "any"):
+        (a, index), _ = adopt_all("gather", (a, index), out, stream)
+        if isinstance(index, _core.DeviceArray) and not _is_run(index):
+            index = copy(index, stream=stream)
     return _call("gather", variant, (a, index), out, stream, backend, ())
 
 

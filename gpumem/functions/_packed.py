@@ -21,9 +21,25 @@ def is_aligned(a: DeviceArray) -> bool:
     return math.gcd(size, a.pointer, *a.strides) == size
 
 
-def packed(a: Any, stream: AnyStream | None, alignment: int | None = None) -> Any:
+def adopt_all(
+    family: str, inputs: tuple[Any, ...], out: Any, stream: AnyStream | None
+) -> tuple[tuple[Any, ...], Any]:
+    """Inputs and result, those of other libraries as device arrays, known to be apart.
+
+    Has to come before arrays are copied for their layout: whether `out` is refused does not
+    depend on the way that they go.
+    """
+    adopted = list(map(_core.adopt, (*inputs, out), repeat(stream)))
+    for number, a in enumerate(inputs):
+        if a is out:  # and stays so
+            adopted[-1] = adopted[number]
+    inputs, out = (*adopted[:-1],), adopted[-1]
+    _core.check_apart(family, inputs, out)
+    return inputs, out
+
+
+def _packed(a: Any, stream: AnyStream | None, alignment: int | None) -> Any:
     """A device array as kernels take it: without gaps, its elements at multiples of their size."""
-    a = _core.adopt(a, stream)
     if isinstance(a, _core.DeviceArray):
         size = alignment or a.itemsize
         if not a.contiguous or a.pointer % (size or 1):
@@ -39,12 +55,16 @@ def call_packed(
     stream: AnyStream | None,
     backend: str | None,
     parameters: tuple[float, ...],
+    alignments: tuple[int | None, ...] = (None, None),
 ) -> Any:
-    """Call a family whose kernels take packed arrays; for "auto" others go through a copy."""
+    """Call a family whose kernels take packed arrays; for "auto" others go through a copy.
+
+    `alignments` are in bytes, one per input; None is the size of its elements.
+    """
     if variant != "auto":
         return _call(family, variant, inputs, out, stream, backend, parameters)
-    inputs = (*map(packed, inputs, repeat(stream)),)
-    there = _core.adopt(out, stream)
+    inputs, there = adopt_all(family, inputs, out, stream)
+    inputs = (*map(_packed, inputs, repeat(stream), alignments),)
     if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
         result = _call(family, variant, inputs, None, stream, backend, parameters)
         return copy(result, out=out, stream=stream)

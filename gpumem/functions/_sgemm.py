@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ._arguments import flag, real
 from ._copy import copy
-from ._packed import is_aligned
+from ._packed import adopt_all, is_aligned
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -124,9 +124,8 @@ def sgemm(
            [14., 50.]], dtype=float32)
     """
     alpha, beta, left, right = _sgemm_parameters(alpha, beta, trans_a, trans_b)
-    given, same = out, out is c
-    a, b, c = map(_core.adopt, (a, b, c), repeat(stream))
-    out = c if same else _core.adopt(out, stream)
+    given = out
+    (a, b, c), out = adopt_all("sgemm", (a, b, c), out, stream)
     strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (a, b))
     # Shapes that do not fit are told as they were given.
     if strided and a.shape[not left] == b.shape[right]:

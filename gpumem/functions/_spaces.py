@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._arguments import integer_within, none
-from ._packed import call_packed, packed
+from ._packed import call_packed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -154,9 +154,7 @@ def sample(
     >>> gm.sample(image, np.array([[0, 0], [0.5, 0.5], [9, 0.25]], "f4"))
     array([ 0., 15., 15.], dtype=float32)
     """
-    if variant == "auto":
-        xy = packed(xy, stream, 8)
-    return call_packed("sample", variant, (image, xy), out, stream, backend, ())
+    return call_packed("sample", variant, (image, xy), out, stream, backend, (), (None, 8))
 
 
 def static_value(
