@@ -268,6 +268,48 @@ def test_producers_that_fail():
         gm.copy(Raises())
 
 
+TAKERS = {
+    "copy": gm.copy,
+    "index": lambda x: gm.gather(SIX[0], x),
+    "second": lambda x: gm.add(SIX, x),
+    "to_device": gm.to_device,
+    "from_dlpack": gm.from_dlpack,
+    "memory_kind": gm.memory_kind,
+}
+STREAM_TAKERS = {
+    "call": lambda x: gm.copy(SIX, stream=x),
+    "to_device": lambda x: gm.to_device(SIX, stream=x),
+    "to_host": lambda x: gm.to_device(SIX).to_host(stream=x),
+}
+
+
+def raising(name, error):
+    """An object whose attribute of this name raises; having none is an AttributeError."""
+
+    def get(self):
+        raise error
+
+    return type("Raising", (), {name: property(get)})()
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, TypeError, BufferError, KeyboardInterrupt])
+@pytest.mark.parametrize(
+    ("name", "takers"),
+    [
+        ("__dlpack_device__", TAKERS),
+        ("__cuda_array_interface__", TAKERS),
+        ("__cuda_stream__", STREAM_TAKERS),
+        ("synchronize", STREAM_TAKERS),
+    ],
+)
+def test_errors_of_attributes_are_not_lost(name, takers, error):
+    raised = error("of its own")
+    for take in takers.values():
+        with pytest.raises(error) as caught:
+            take(raising(name, raised))
+        assert caught.value is raised
+
+
 def test_other_kinds_of_device():
     for kind, name in ((dlpack.ROCM, "ROCm"), (8, "Metal"), (14, "oneAPI"), (99, "another")):
         with pytest.raises(ValueError, match=f"x is in {name}.*accepted are CUDA"):

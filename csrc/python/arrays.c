@@ -96,6 +96,16 @@ int gm_optional_attribute(PyObject *object, const char *name, PyObject **value)
     return 0;
 }
 
+int gm_has_attribute(PyObject *object, const char *name)
+{
+    PyObject *value;
+    if (gm_optional_attribute(object, name, &value) < 0) {
+        return -1;
+    }
+    Py_XDECREF(value);
+    return value != NULL;
+}
+
 /* Bytes that mean the same elsewhere: no references, no variable-width strings. */
 static bool holds_plain_bytes(PyArray_Descr *dtype)
 {
@@ -194,27 +204,25 @@ int gm_check_unmasked(PyObject *object, const char *name)
 /* Of a library whose arrays have no buffer protocol, on the host. */
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
-    PyObject *interface = NULL;
     int type, device, found = gm_dlpack_find(object, &type, &device);
-    if (found < 0 ||
-        (found == 0 && gm_optional_attribute(object, "__cuda_array_interface__", &interface) < 0)) {
+    if (found < 0) {
         return NULL;
     }
     if (found > 0 && gm_dlpack_backend(type) == &gm_sim) {
         return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
     }
-    if (found > 0 || interface) {
+    int elsewhere = found > 0 ? 1 : gm_has_attribute(object, "__cuda_array_interface__");
+    if (elsewhere > 0) {
         PyErr_Format(PyExc_TypeError,
                      "%s is %.100s in %s memory, here an array on the host is expected (inputs are "
                      "either all on the host or all on the device)",
                      name, Py_TYPE(object)->tp_name, found > 0 ? gm_dlpack_name(type) : "CUDA");
-    } else {
+    } else if (elsewhere == 0) {
         PyErr_Format(PyExc_TypeError,
                      "%s must be a NumPy array, an object with the buffer protocol or DLPack, "
                      "another library's CUDA array or a gpumem.DeviceArray, not %.100s",
                      name, Py_TYPE(object)->tp_name);
     }
-    Py_XDECREF(interface);
     return NULL;
 }
 

@@ -54,6 +54,8 @@ int gm_parse_only_backend(PyObject *args, PyObject *keywords, const char *format
 bool gm_is_integer(PyObject *object);
 /* A new reference to an attribute, NULL where there is none; -1 and an exception for others. */
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
+/* 1 or 0; -1 with the exception of a property that raises, which PyObject_HasAttrString drops. */
+int gm_has_attribute(PyObject *object, const char *name);
 /* An ndarray of a dtype that is plain bytes in native order; new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
 /* Subclasses of ndarray are taken as the plain array of their elements. A masked array is not: its

@@ -90,8 +90,9 @@ static int parse_foreign(PyObject *object, gm_stream *stream)
         Py_DECREF(value);
         return parsed < 0 ? -1 : 1;
     }
-    if (!PyObject_HasAttrString(object, "synchronize")) {
-        return 0;
+    int is_stream = gm_has_attribute(object, "synchronize");
+    if (is_stream <= 0) {
+        return is_stream;
     }
     for (int i = 0; i < 3; i++) {
         if (gm_optional_attribute(object, names[i], &value) < 0) {
