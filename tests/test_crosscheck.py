@@ -27,7 +27,7 @@ def load_tool():
 tool = load_tool()
 
 RAW = """\
-# {"bytes": 65536}
+# {"sizes": [65536]}
 ==PROF== Connected to process 4711 (/usr/bin/python3.12)
 ==PROF== Profiling "copy_vec4" - 0: 0%....50%....100% - 3 passes
 "ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size",\
@@ -168,7 +168,7 @@ def test_the_tool_from_launch_to_json(tmp_path):
     ncu.write_text(NCU.format(python=sys.executable))
     ncu.chmod(0o755)
     command = [sys.executable, str(ROOT / "tools" / "crosscheck_ncu.py"), "--families", "copy"]
-    command += ["--bytes", "64K", "-o"]
+    command += ["--sizes", "64K,50001", "-o"]
     environment = os.environ | {"NCU": str(ncu), "GPUMEM_BACKEND": "sim", "PYTHONPATH": str(ROOT)}
     output = tmp_path / "out.json"
 
@@ -181,14 +181,18 @@ def test_the_tool_from_launch_to_json(tmp_path):
     assert "ncu does not know smsp__inst_executed_op_shared_ld.sum" in said
     assert "op_st.ratio" in said.splitlines()[0]  # known, but never a number
     result = json.loads(output.read_text())
-    assert result["ncu"] == "2099.1.0.0" and result["bytes"] == 2**16
+    assert result["ncu"] == "2099.1.0.0" and result["sizes"] == [2**16, 50001]
+    assert [*result["summary"]] == ["65536", "50001"]
+    assert sum(one["calls"] for one in result["summary"].values()) == len(result["records"])
     names = [v.name for v in gm.variants("copy") if v.source.endswith(".cu")]
     assert list(dict.fromkeys(record["variant"] for record in result["records"])) == names
     for i, record in enumerate(result["records"]):
         assert record["hardware"]["load_requests"] == i
         assert set(record["hardware"]) == set(record["simulator"])
         assert set(record["agrees"]) <= set(record["hardware"])
-    assert "differ" in said.splitlines()[-1]
+    *_, first, second = said.splitlines()
+    assert first.startswith("65536 bytes, ") and second.startswith("50001 bytes, ")
+    assert "differ" in first and "differ" in second
 
     again = tmp_path / "again.json"
     assert run(str(again), "--from-csv", f"{output}.csv").splitlines()[1:] == said.splitlines()[1:]

@@ -1,10 +1,11 @@
 """Holds the simulator's counts to the hardware's counters, which Nsight Compute reads.
 
-    python tools/crosscheck_ncu.py -o FILE [--families copy,transpose] [--bytes 4M]
+    python tools/crosscheck_ncu.py -o FILE [--families copy,transpose] [--sizes 4M,3M]
     python tools/crosscheck_ncu.py -o FILE --from-csv FILE.csv
 
-Every variant with a kernel of its own runs once per case, all in one process under ncu; the
-simulator then counts the same calls. FILE is JSON with a record per variant and case; FILE.csv
+Every variant with a kernel of its own runs once per case and size, all in one process under ncu;
+the simulator then counts the same calls, with as many multiprocessors as the device has, so that
+both run kernels by the same plan. FILE is JSON with a record per variant, size and case; FILE.csv
 beside it is what ncu printed, from which ``--from-csv`` makes FILE again without a device.
 
 The counters are those of the load and store units. What Hopper's copy engines move (bulk and
@@ -18,6 +19,7 @@ import collections
 import csv
 import functools
 import glob
+import itertools
 import json
 import os
 import re
@@ -35,9 +37,10 @@ import gpumem as gm
 from gpumem import devices, oracle
 from gpumem.sizes import format_table, parse_sizes
 
-SCHEMA = 1
+SCHEMA = 2
 FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")
-BYTES = 2**22  # of a call's first array
+SIZES = "4M,3M,1000003"  # bytes of a call's first array: of whole tiles, of part of a wave, odd
+MULTIPROCESSORS = "GPUMEM_SIM_MULTIPROCESSORS"
 WIDEST = 128  # bits that one thread can access; only an engine moves more at once
 
 METRICS = (
@@ -243,12 +246,13 @@ def kernel(family: str, variant: str) -> str:
     return f"{family}_{variant}"
 
 
-def run(families: Sequence[str], nbytes: int, told: Path, backend: str = "cuda") -> None:
+def run(families: Sequence[str], sizes: Sequence[int], told: Path, backend: str = "cuda") -> None:
     """Launch everything once, in order, on the device; tell what was launched."""
-    launches = []
-    for variant in checked(families):
+    launches: list[dict[str, Any]] = []
+    for variant, nbytes in itertools.product(checked(families), sizes):
         for call in calls(variant, nbytes):
-            one = {"family": variant.family, "variant": variant.name, "case": call.case}
+            one = {"family": variant.family, "variant": variant.name}
+            one |= {"bytes": nbytes, "case": call.case}
             launches.append(one)
             try:
                 there = [gm.to_device(a, backend=backend) for a in call.arrays()]
@@ -256,7 +260,8 @@ def run(families: Sequence[str], nbytes: int, told: Path, backend: str = "cuda")
                 gm.synchronize(backend)
             except (ValueError, TypeError, gm.UnavailableError) as error:
                 one["error"] = str(error)
-            told.write_text(json.dumps({"bytes": nbytes, "launches": launches}), encoding="utf-8")
+            text = json.dumps({"sizes": list(sizes), "launches": launches})
+            told.write_text(text, encoding="utf-8")
 
 
 # ---- ncu ----------------------------------------------------------------------------------
@@ -274,9 +279,11 @@ def find_ncu() -> str:
 class Profiler:
     """Runs this file under ncu."""
 
-    def __init__(self, families: Sequence[str], nbytes: int, folder: Path, seconds: float) -> None:
+    def __init__(
+        self, families: Sequence[str], sizes: Sequence[int], folder: Path, seconds: float
+    ) -> None:
         self.ncu = find_ncu()
-        self.families, self.nbytes, self.folder, self.seconds = families, nbytes, folder, seconds
+        self.families, self.sizes, self.folder, self.seconds = families, sizes, folder, seconds
 
     def version(self) -> str:
         done = subprocess.run([self.ncu, "--version"], capture_output=True, text=True)
@@ -293,7 +300,12 @@ class Profiler:
         profiler += ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
         profiler += ["-k", f"regex:^({names})$", "--metrics", ",".join(metrics), *more]
         program = [sys.executable, os.path.abspath(__file__), "--run", str(told)]
-        program += ["--families", ",".join(self.families), "--bytes", str(self.nbytes)]
+        program += [
+            "--families",
+            ",".join(self.families),
+            "--sizes",
+            ",".join(map(str, self.sizes)),
+        ]
         environment = {"GPUMEM_BACKEND": "cuda", **os.environ, "LC_ALL": "C"}
         try:
             done = subprocess.run(
@@ -439,6 +451,18 @@ def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
     return figures, engines
 
 
+def use_multiprocessors(provenance: dict[str, Any]) -> None:
+    """Have the simulator plan for a device with as many; SystemExit if it has begun with others."""
+    count = provenance["device"]["multiprocessors"]
+    os.environ[MULTIPROCESSORS] = str(count)  # read when the simulator starts
+    (device,) = gm.info()["backends"]["sim"]["devices"]
+    if device["multiprocessors"] != count:
+        raise SystemExit(
+            f"crosscheck_ncu: the simulator has begun with {device['multiprocessors']} "
+            f"multiprocessors, the device has {count}; {MULTIPROCESSORS}={count} says so earlier"
+        )
+
+
 def simulate(variant: gm.Variant, call: Call) -> gm.Traffic:
     """Count a call on the simulator."""
     return gm.traffic(variant.family, *call.arrays(), variant=variant, **call.parameters)
@@ -490,8 +514,8 @@ def records(told: dict[str, Any], text: str) -> list[dict[str, Any]]:
     found = []
     for launch in told["launches"]:
         variant = next(v for v in gm.variants(launch["family"]) if v.name == launch["variant"])
-        call = next(c for c in calls(variant, told["bytes"]) if c.case == launch["case"])
-        record = {name: launch[name] for name in ("family", "variant", "case")}
+        call = next(c for c in calls(variant, launch["bytes"]) if c.case == launch["case"])
+        record = {name: launch[name] for name in ("family", "variant", "bytes", "case")}
         shapes = [f"{a.dtype} {list(a.shape)}" for a in call.arrays()]
         record |= {"arrays": shapes, "parameters": call.parameters}
         record |= {"simulator": None, "hardware": None}
@@ -533,18 +557,35 @@ def unexplained(record: dict[str, Any]) -> list[str]:
     ]
 
 
+def counts(found: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Return how many calls there were, and how many of their figures agree or not, and why."""
+    verdicts = collections.Counter(same for record in found for same in record["agrees"].values())
+    return {
+        "calls": len(found),
+        "agree": verdicts[True],
+        "differ": verdicts[False],
+        "unexplained": sum(len(unexplained(record)) for record in found),
+        "not compared": verdicts[None],
+    }
+
+
+def by_size(found: Sequence[dict[str, Any]]) -> dict[int, dict[str, int]]:
+    """Return the counts of each size."""
+    sizes = dict.fromkeys(record["bytes"] for record in found)
+    return {size: counts([r for r in found if r["bytes"] == size]) for size in sizes}
+
+
 def summary(found: list[dict[str, Any]]) -> str:
-    """Return a table of the differences, and a line that counts."""
+    """Return a table of the differences, and a line per size that counts."""
     rows, missing = [], []
-    verdicts: collections.Counter[bool | None] = collections.Counter()
     for record in found:
         label = f"{record['family']}-{record['variant']}"
         if record["case"] != "plain":
             label += f", {record['case']}"
+        label += f", {record['bytes']}"
         for side in ("simulator", "hardware"):
             if record[side] is None:
                 missing.append(f"{label}: no figures of the {side}: {record['why'][side]}")
-        verdicts.update(record["agrees"].values())
         for figure, same in record["agrees"].items():
             if same is False:
                 sides = [record[side][figure] for side in ("simulator", "hardware")]
@@ -559,16 +600,17 @@ def summary(found: list[dict[str, Any]]) -> str:
             [lines[0], *(f"{a}  {row[4]}" for a, row in zip(lines[1:], rows, strict=True)), "", ""]
         )
     text += "".join(f"{line}\n" for line in missing)
-    strange = sum(len(unexplained(record)) for record in found)
-    return text + (
-        f"{len(found)} calls: {verdicts[True]} figures agree, {verdicts[False]} differ "
-        f"({strange} for no known reason), {verdicts[None]} not compared."
+    return text + "\n".join(
+        f"{size} bytes, {n['calls']} calls: {n['agree']} figures agree, {n['differ']} differ "
+        f"({n['unexplained']} for no known reason), {n['not compared']} not compared."
+        for size, n in by_size(found).items()
     )
 
 
 def write_json(path: Path, told: dict[str, Any], found: list[dict[str, Any]]) -> None:
     """Write the result with a line per record."""
     head = {"schema": SCHEMA, **{k: v for k, v in told.items() if k != "launches"}}
+    head["summary"] = by_size(found)
     lines = json.dumps(head, indent=1, allow_nan=False)[:-2] + ',\n "records": [\n  '
     lines += ",\n  ".join(json.dumps(record, allow_nan=False) for record in found)
     path.write_text(lines + "\n ]\n}\n", encoding="utf-8")
@@ -585,7 +627,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, help="JSON; what ncu printed goes beside it")
     parser.add_argument("--families", metavar="F,F", help=f"default: {','.join(FAMILIES)}")
-    parser.add_argument("--bytes", default=str(BYTES), help="of a call's first array: 4M")
+    parser.add_argument("--sizes", default=SIZES, help=f"of a call's first array: {SIZES}")
     parser.add_argument("--from-csv", type=Path, metavar="FILE", help="instead of running ncu")
     parser.add_argument("--timeout", type=float, default=480, help="seconds for one run of ncu")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # what ncu profiles
@@ -594,25 +636,23 @@ def main() -> int:
     families = [name for name in FAMILIES if name in gm.families()]
     if options.families:
         families = options.families.split(",")
-    (nbytes,) = parse_sizes(options.bytes)
+    sizes = parse_sizes(options.sizes)
     if options.run:
-        run(families, nbytes, options.run, os.environ.get("GPUMEM_BACKEND", "cuda"))
+        run(families, sizes, options.run, os.environ.get("GPUMEM_BACKEND", "cuda"))
         return 0
     if options.output is None:
         parser.error("-o says where the result goes")
     if options.from_csv:
         text = options.from_csv.read_text(encoding="utf-8")
         told = _head_of(text)
+        use_multiprocessors(told["provenance"])
     else:
+        told = {"provenance": devices.provenance(gm.backend())}
+        use_multiprocessors(told["provenance"])  # before there is anything to lose
         with tempfile.TemporaryDirectory() as folder:
-            profiler = Profiler(families, nbytes, Path(folder), options.timeout)
+            profiler = Profiler(families, sizes, Path(folder), options.timeout)
             text, dropped = profiler.collect()
-            told = {
-                "provenance": devices.provenance(gm.backend()),
-                "ncu": profiler.version(),
-                "unknown_metrics": dropped,
-                **profiler.launches(),
-            }
+            told |= {"ncu": profiler.version(), "unknown_metrics": dropped, **profiler.launches()}
         text = f"# {json.dumps(told)}\n{text}"
         Path(f"{options.output}.csv").write_text(text, encoding="utf-8")
     found = records(told, text)

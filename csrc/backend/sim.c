@@ -14,6 +14,8 @@
 #include "sim/tensor.h"
 
 static gm_figures figures;
+enum { MAX_MULTIPROCESSORS = 1024 };
+
 static int host_threads;
 static atomic_bool is_open;
 GM_FORK_LOCK(opening);
@@ -28,26 +30,38 @@ static int usable_processors(void)
     return online > 0 ? (int)online : 1;
 }
 
-/* As many as the environment asks for; else one per processor. */
-static gm_status count_host_threads(int *count)
+/* The number that an environment variable asks for; otherwise what is there stays. */
+static gm_status read_number(const char *name, int most, int *number)
 {
-    const char *wish = getenv("GPUMEM_SIM_THREADS");
+    const char *wish = getenv(name);
     if (!wish || wish[0] == '\0') {
-        int usable = usable_processors();
-        *count = usable < GM_MAX_HOST_THREADS ? usable : GM_MAX_HOST_THREADS;
         return GM_OK;
     }
     char *end;
-    long number = strtol(wish, &end, 10); /* LONG_MAX where it is larger */
-    if (wish[0] < '0' || wish[0] > '9' || *end != '\0' || number < 1 ||
-        number > GM_MAX_HOST_THREADS) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "the environment variable GPUMEM_SIM_THREADS is \"%s\", expected an "
-                       "integer from 1 to %d, or nothing for one per processor",
-                       wish, GM_MAX_HOST_THREADS);
+    long wanted = strtol(wish, &end, 10); /* LONG_MAX where it is larger */
+    if (wish[0] < '0' || wish[0] > '9' || *end != '\0' || wanted < 1 || wanted > most) {
+        return gm_fail(
+            GM_ERROR_VALUE,
+            "the environment variable %s is \"%.80s\", expected an integer from 1 to %d, "
+            "or nothing for %d",
+            name, wish, most, *number);
     }
-    *count = (int)number;
+    *number = (int)wanted;
     return GM_OK;
+}
+
+/* What can be chosen: host threads, one per processor unless said otherwise, and multiprocessors,
+ * whose number decides how some kernels are cut: with those of a GPU the counts are for its plans.
+ */
+static gm_status read_environment(void)
+{
+    int usable = usable_processors();
+    host_threads = usable < GM_MAX_HOST_THREADS ? usable : GM_MAX_HOST_THREADS;
+    figures.multiprocessors = 16;
+    gm_status status = read_number("GPUMEM_SIM_THREADS", GM_MAX_HOST_THREADS, &host_threads);
+    return status == GM_OK ? read_number("GPUMEM_SIM_MULTIPROCESSORS", MAX_MULTIPROCESSORS,
+                                         &figures.multiprocessors)
+                           : status;
 }
 
 /* Limits are those of compute capability 9.0, so that what runs here fits a GPU. */
@@ -55,7 +69,7 @@ static void describe(void)
 {
     figures = (gm_figures){
         .name = "gpumem simulator",
-        .multiprocessors = 16,
+        .multiprocessors = figures.multiprocessors,
         .warp_size = GM_WARP,
         .threads_per_multiprocessor = 2048,
         .blocks_per_multiprocessor = 32,
@@ -77,7 +91,7 @@ static gm_status sim_open(void)
     }
     pthread_mutex_lock(&opening);
     if (!atomic_load(&is_open)) {
-        status = count_host_threads(&host_threads);
+        status = read_environment();
         if (status == GM_OK) {
             describe();
             atomic_store(&is_open, true);
