@@ -288,6 +288,12 @@ static gm_status settle_warp(worker *w, int first, int last)
                 }
             }
         }
+        if (w->trace && released == present) { /* no request has lanes before and after it */
+            gm_status status = gm_trace_flush(w->trace, first / GM_WARP);
+            if (status != GM_OK) {
+                return status;
+            }
+        }
         if (!released) {
             if (!waiting || later) {
                 return GM_OK;

@@ -62,6 +62,12 @@ def test_stores_count_like_loads(probes, a):
         assert store["sectors"] == sectors, (offset, stride)
 
 
+def test_no_request_reaches_over_a_meeting_of_the_warp(probes, a):
+    """Three loads of each lane, but two requests before and two after it."""
+    load = only(probes.traffic("pattern", "warp_meets", (a,), (0, 1)), "load")
+    assert (load["requests"], load["lanes"]) == (4 * WARPS, 3 * 32 * WARPS)
+
+
 @pytest.mark.parametrize(
     ("variant", "width", "sectors", "lines", "requests"),
     [
