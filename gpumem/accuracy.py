@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from . import _core, functions
+from .naming import unknown
 from .sizes import format_table
 from .variants import variants
 
@@ -95,7 +96,7 @@ def accuracy(
     names = list(rungs) if names is None else list(dict.fromkeys(names))
     for name in names:
         if name not in rungs:
-            raise ValueError(f"sgemm has no variant {name!r}; it has: {', '.join(rungs)}")
+            raise ValueError(unknown("sgemm has no variant", name, rungs, "; it has"))
     side = _SIDES[backend] if side is None else side
     if depths is None:
         depths = [k for k in DEPTHS if k <= _DEEPEST.get(backend, k)]

@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple
 
 from . import _core, libraries
+from .naming import quoted
 from .sizes import format_table
 from .variants import Variant, find, resolve
 
@@ -275,7 +276,7 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
     """
     row = find(family, resolve(family, variant))
     if arch is not None and not isinstance(arch, str):
-        raise ValueError(f"arch must be a name such as '90a', not {arch!r}")
+        raise ValueError(f"arch must be a name such as '90a', not {quoted(arch)}")
     if not _core.build["cuda"]:
         raise _core.UnavailableError("gpumem was built without nvcc: there is no machine code")
     if not row.source.endswith(".cu"):
@@ -285,6 +286,6 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
         name = arch.removeprefix("sm_")
         if name not in code:
             known = ", ".join(code)
-            raise ValueError(f"gpumem was not built for arch {arch!r}; it was for: {known}")
+            raise ValueError(f"gpumem was not built for arch {quoted(arch)}; it was for: {known}")
         code = {name: code[name]}
     return Sass(row.family, row.name, code)

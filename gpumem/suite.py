@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from . import _core, hostclock
 from .bench import Progress, bench, deadline_after
 from .bench_result import BenchResult
+from .naming import quoted, unknown
 from .recording import Interrupted
 from .variants import families
 
@@ -132,11 +133,12 @@ def bench_all(
     KeyboardInterrupt
         After Ctrl-C; its ``result`` is a BenchResult of what was done.
     """
+    known = ("cache", "samples", "spread", "budget")
     for name in settings:
-        if name not in ("cache", "samples", "spread", "budget"):
-            raise TypeError(f"bench_all has no parameter {name!r}")
+        if name not in known:
+            raise TypeError(unknown("bench_all has no parameter", name, known, "; its settings"))
     if not timeout >= 0:
-        raise ValueError(f"timeout must be 0 or more, not {timeout!r}")
+        raise ValueError(f"timeout must be 0 or more, not {quoted(timeout)}")
     end = deadline_after(timeout)
     backend = _core.backend(backend)
     if with_peers is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _core, functions
+from .naming import unknown
 
 _families: dict[str, tuple[Variant, ...]] = {}
 
@@ -178,7 +179,7 @@ def variants(family: str | None = None) -> list[Variant]:
     if family is None:
         return [variant for rungs in table.values() for variant in rungs]
     if not isinstance(family, str) or family not in table:
-        raise ValueError(f"there is no family {family!r}; the families are: {', '.join(table)}")
+        raise ValueError(unknown("there is no family", family, table, "; the families are"))
     return list(table[family])
 
 
@@ -188,8 +189,8 @@ def find(family: str, name: str) -> Variant:
     for variant in rungs:
         if variant.name == name:
             return variant
-    known = ", ".join(variant.name for variant in rungs)
-    raise ValueError(f"{family} has no variant {name!r}; it has: {known}")
+    known = [variant.name for variant in rungs]
+    raise ValueError(unknown(f"{family} has no variant", name, known, "; it has"))
 
 
 def resolve(family: str, variant: str | Variant) -> str:

@@ -91,7 +91,7 @@ def test_blocks_do_not_overlap_and_are_aligned(backend):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"shape": 3, "kind": "fast"}, ValueError, r"kind is 'fast', expected 'pageable'"),
+        ({"shape": 3, "kind": "fast"}, ValueError, r"kind is 'fast', expected one of: pageable"),
         ({"shape": 3, "kind": 3}, TypeError, "kind must be a str, not int"),
         ({"shape": 3, "kind": "pinned\0"}, ValueError, "null character"),
         ({"shape": -1}, ValueError, "negative dimension -1"),

@@ -25,7 +25,7 @@ gm_status gm_backend_get(const char *name, const gm_backend **backend)
     } else if (strcmp(name, "sim") == 0) {
         *backend = &gm_sim;
     } else {
-        return gm_fail(GM_ERROR_VALUE, "%s is \"%s\", expected \"auto\", \"cuda\" or \"sim\"",
+        return gm_fail(GM_ERROR_VALUE, "%s is \"%.80s\", expected \"auto\", \"cuda\" or \"sim\"",
                        source, name);
     }
     return (*backend)->open();

@@ -8,10 +8,23 @@ const char *gm_c_string(PyObject *text, const char *name)
     Py_ssize_t length;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
     if (bytes && strlen(bytes) != (size_t)length) {
-        PyErr_Format(PyExc_ValueError, "%s is %R, which holds a null character", name, text);
+        PyErr_Format(PyExc_ValueError, "%s is %.80R, which holds a null character", name, text);
         return NULL;
     }
     return bytes;
+}
+
+int gm_dtype_converter(PyObject *object, void *dtype)
+{
+    if (PyArray_DescrConverter(object, dtype)) {
+        return 1;
+    }
+    if (PyUnicode_Check(object) && PyUnicode_GET_LENGTH(object) > 80 &&
+        PyErr_ExceptionMatches(PyExc_TypeError)) { /* NumPy's message has all of it */
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "data type %.80R not understood", object);
+    }
+    return 0;
 }
 
 int gm_parse_backend(PyObject *object, const gm_backend **backend)
@@ -136,7 +149,7 @@ int gm_check_dtype(PyArray_Descr *dtype, const char *name)
     if (!holds_plain_bytes(dtype)) {
         PyErr_Format(
             PyExc_TypeError,
-            "%s has dtype %R, whose elements refer to Python's memory; accepted are dtypes "
+            "%s has dtype %.200R, whose elements refer to Python's memory; accepted are dtypes "
             "of plain bytes (bool, integers, floats, complex, datetimes, fixed-width "
             "strings, and structures of these)",
             name, dtype);
@@ -153,7 +166,7 @@ int gm_check_dtype(PyArray_Descr *dtype, const char *name)
     }
     if (!native) {
         PyErr_Format(PyExc_TypeError,
-                     "%s has dtype %R, which is byte-swapped; accepted is native byte order "
+                     "%s has dtype %.200R, which is byte-swapped; accepted is native byte order "
                      "(a.astype(a.dtype.newbyteorder('=')) converts)",
                      name, dtype);
         return -1;
@@ -368,7 +381,8 @@ static PyObject *shape_tuple(int ndim, const int64_t *shape)
 int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape)
 {
     if (PyArray_DESCR(out) != dtype && !PyArray_EquivTypes(PyArray_DESCR(out), dtype)) {
-        PyErr_Format(PyExc_TypeError, "out has dtype %R, expected %R", PyArray_DESCR(out), dtype);
+        PyErr_Format(PyExc_TypeError, "out has dtype %.200R, expected %.200R", PyArray_DESCR(out),
+                     dtype);
         return -1;
     }
     bool same = PyArray_NDIM(out) == ndim;
@@ -379,7 +393,8 @@ int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64
         PyObject *expected = shape_tuple(ndim, shape);
         PyObject *given = PyObject_GetAttrString((PyObject *)out, "shape");
         if (expected && given) {
-            PyErr_Format(PyExc_ValueError, "out has shape %R, expected %R", given, expected);
+            PyErr_Format(PyExc_ValueError, "out has shape %.200R, expected %.200R", given,
+                         expected);
         }
         Py_XDECREF(expected);
         Py_XDECREF(given);

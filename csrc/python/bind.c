@@ -22,7 +22,7 @@ int gm_check_input(const gm_operand *operand, PyArrayObject *array)
     int64_t size = PyArray_ITEMSIZE(array);
     if ((operand->kinds && !strchr(operand->kinds, dtype->kind)) ||
         (sizes && (size > 63 || !(sizes >> size & 1)))) {
-        PyErr_Format(PyExc_TypeError, "%s has dtype %R, accepted is %s", operand->name, dtype,
+        PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, accepted is %s", operand->name, dtype,
                      operand->dtypes);
         return -1;
     }
@@ -36,7 +36,7 @@ int gm_check_apart(const gm_family *family, PyArrayObject *const *inputs)
             continue;
         }
         if (!PyArray_EquivTypes(PyArray_DESCR(inputs[0]), PyArray_DESCR(inputs[i]))) {
-            PyErr_Format(PyExc_TypeError, "%s has dtype %R, expected that of %s, %R",
+            PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, expected that of %s, %.200R",
                          family->inputs[i].name, PyArray_DESCR(inputs[i]), family->inputs[0].name,
                          PyArray_DESCR(inputs[0]));
             return -1;

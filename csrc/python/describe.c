@@ -220,7 +220,8 @@ PyObject *gm_core_backend_info(PyObject *module, PyObject *name)
     } else if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "sim") == 0) {
         backend = &gm_sim;
     } else {
-        return PyErr_Format(PyExc_ValueError, "backend is %R, expected \"cuda\" or \"sim\"", name);
+        return PyErr_Format(PyExc_ValueError, "backend is %.80R, expected \"cuda\" or \"sim\"",
+                            name);
     }
     PyObject *devices = PyList_New(0);
     if (!devices) {

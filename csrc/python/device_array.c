@@ -95,7 +95,7 @@ static PyObject *array_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     (void)type;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$OO:DeviceArray", names, &shape_object,
-                                     PyArray_DescrConverter, &dtype, &number, &backend_name)) {
+                                     gm_dtype_converter, &dtype, &number, &backend_name)) {
         goto done;
     }
     if (gm_parse_shape(shape_object, &shape) < 0) {
@@ -480,7 +480,7 @@ static PyObject *array_view(PyObject *object, PyObject *dtype_object)
 {
     gm_device_array *self = (gm_device_array *)object;
     PyArray_Descr *dtype = NULL;
-    if (!PyArray_DescrConverter(dtype_object, &dtype)) {
+    if (!gm_dtype_converter(dtype_object, &dtype)) {
         return NULL;
     }
     if (gm_check_dtype(dtype, "dtype") < 0) {

@@ -192,7 +192,8 @@ static int parse_pair(PyObject *object, const char *name, int *first, int *secon
         return 0;
     }
     if (gm_forgive_value()) {
-        PyErr_Format(PyExc_TypeError, "%s must be a tuple of two integers, not %R", name, object);
+        PyErr_Format(PyExc_TypeError, "%s must be a tuple of two integers, not %.80R", name,
+                     object);
     }
     return -1;
 }
@@ -220,14 +221,15 @@ static int parse_consumer(PyObject *object, const gm_backend *backend, gm_stream
     }
     if (backend != &gm_cuda) {
         PyErr_Format(PyExc_ValueError,
-                     "stream is %R, the simulator's memory is the host's, which has none", object);
+                     "stream is %.80R, the simulator's memory is the host's, which has none",
+                     object);
         return -1;
     }
     if (overflow > 0 || number > 0) {
         return gm_parse_stream(object, backend, stream);
     }
     PyErr_Format(PyExc_ValueError,
-                 "stream is %R, expected None, -1 (no order), 1 (the legacy default stream), 2 "
+                 "stream is %.80R, expected None, -1 (no order), 1 (the legacy default stream), 2 "
                  "(that of the thread) or a cudaStream_t",
                  object);
     return -1;
@@ -506,7 +508,7 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
         array = describe_borrowed(&legacy->tensor, true, backend, name);
     } else {
         PyErr_Format(PyExc_TypeError,
-                     "%s: __dlpack__ returned %R, expected a capsule that nobody has used", name,
+                     "%s: __dlpack__ returned %.80R, expected a capsule that nobody has used", name,
                      capsule);
         return NULL;
     }

@@ -86,6 +86,28 @@ bool gm_forgive_value(void)
     return forgiven;
 }
 
+void gm_append_name(PyObject **names, const char *name)
+{
+    PyObject *text = *names ? PyUnicode_FromString(name) : NULL;
+    if (*names && (!text || PyList_Append(*names, text) < 0)) {
+        Py_CLEAR(*names);
+    }
+    Py_XDECREF(text);
+}
+
+void gm_raise_unknown(const char *says, PyObject *name, PyObject *known, const char *are)
+{
+    PyObject *module = known ? PyImport_ImportModule("gpumem.naming") : NULL;
+    PyObject *message =
+        module ? PyObject_CallMethod(module, "unknown", "sOOs", says, name, known, are) : NULL;
+    if (message) {
+        PyErr_SetObject(PyExc_ValueError, message);
+    }
+    Py_XDECREF(message);
+    Py_XDECREF(module);
+    Py_XDECREF(known);
+}
+
 /* Takes the reference to value; false when the exception has changed. */
 static bool set(PyObject *exception, const char *name, PyObject *value)
 {

@@ -48,7 +48,8 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
         return NULL;
     }
     if (PyDataType_ELSIZE(dtype) == 0) {
-        PyErr_Format(PyExc_TypeError, "%s has dtype %R, whose elements have no bytes", name, dtype);
+        PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, whose elements have no bytes", name,
+                     dtype);
         return NULL;
     }
     for (int d = 0; d < ndim; d++) {

@@ -120,10 +120,11 @@ static int parse_kind(PyObject *object, gm_memory_kind *kind)
             return 0;
         }
     }
-    PyErr_Format(PyExc_ValueError,
-                 "kind is %R, expected 'pageable', 'pinned', 'write_combined', 'mapped' or "
-                 "'managed'",
-                 object);
+    PyObject *known = PyList_New(0);
+    for (int i = 0; known && i < GM_MEMORY_KINDS; i++) {
+        gm_append_name(&known, gm_memory_kind_names[i]);
+    }
+    gm_raise_unknown("kind is", object, known, ", expected one of");
     return -1;
 }
 
@@ -138,7 +139,7 @@ PyObject *gm_core_empty(PyObject *module, PyObject *args, PyObject *keywords)
     (void)module;
 
     if (PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$OO:empty", names, &shape_object,
-                                    PyArray_DescrConverter, &dtype, &kind_name, &backend_name) &&
+                                    gm_dtype_converter, &dtype, &kind_name, &backend_name) &&
         gm_parse_shape(shape_object, &shape) == 0) {
         if (!dtype) {
             dtype = PyArray_DescrFromType(NPY_FLOAT32);

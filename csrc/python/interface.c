@@ -84,8 +84,8 @@ bool gm_interface_has_stream(PyObject *interface)
 
 static int refuse(const char *name, const char *what, PyObject *value)
 {
-    PyErr_Format(PyExc_ValueError, "%s has a __cuda_array_interface__ whose %s is %R", name, what,
-                 value ? value : Py_None);
+    PyErr_Format(PyExc_ValueError, "%s has a __cuda_array_interface__ whose %s is %.80R", name,
+                 what, value ? value : Py_None);
     return -1;
 }
 
@@ -118,8 +118,8 @@ static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
     }
     if (!PyArray_DescrConverter(typestr, &dtype)) {
         if (gm_forgive_value()) {
-            PyErr_Format(PyExc_TypeError, "%s has the typestr %R, which NumPy does not know", name,
-                         typestr);
+            PyErr_Format(PyExc_TypeError, "%s has the typestr %.80R, which NumPy does not know",
+                         name, typestr);
         }
         return NULL;
     }

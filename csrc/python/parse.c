@@ -1,4 +1,5 @@
 /* Which family and variant, with which numbers and arrays. */
+#include <stdio.h>
 #include <string.h>
 
 #include "python/bind.h"
@@ -8,15 +9,11 @@ const gm_family *gm_parse_family(PyObject *name)
     const char *text = PyUnicode_Check(name) ? gm_c_string(name, "family") : NULL;
     const gm_family *family = text ? gm_find_family(text) : NULL;
     if (!family && !PyErr_Occurred()) {
-        PyObject *known = PyUnicode_FromString("");
+        PyObject *known = PyList_New(0);
         for (int i = 0; known && i < gm_family_count; i++) {
-            Py_SETREF(known,
-                      PyUnicode_FromFormat("%U%s%s", known, i ? ", " : "", gm_families[i]->name));
+            gm_append_name(&known, gm_families[i]->name);
         }
-        if (known) {
-            PyErr_Format(PyExc_ValueError, "family is %R, known are: %U", name, known);
-        }
-        Py_XDECREF(known);
+        gm_raise_unknown("family is", name, known, ", known are");
     }
     return family;
 }
@@ -35,15 +32,14 @@ int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant *
     if (strcmp(text, "auto") == 0 || (*variant = gm_find_variant(family, text))) {
         return 0;
     }
-    PyObject *known = PyUnicode_FromString("auto");
+    PyObject *known = PyList_New(0);
+    gm_append_name(&known, "auto");
     for (int i = 0; known && i < family->count; i++) {
-        Py_SETREF(known, PyUnicode_FromFormat("%U, %s", known, family->variants[i].name));
+        gm_append_name(&known, family->variants[i].name);
     }
-    if (known) {
-        PyErr_Format(PyExc_ValueError, "variant is %R, known for %s are: %U", name, family->name,
-                     known);
-    }
-    Py_XDECREF(known);
+    char are[96];
+    snprintf(are, sizeof are, ", known for %s are", family->name);
+    gm_raise_unknown("variant is", name, known, are);
     return -1;
 }
 
@@ -73,7 +69,7 @@ static int parse_integer(const gm_parameter *parameter, PyObject *value, int64_t
     long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
     Py_DECREF(index);
     if (overflow || number < parameter->least || number > parameter->most) {
-        PyErr_Format(PyExc_ValueError, "%s is %S, expected %lld to %lld", parameter->name, value,
+        PyErr_Format(PyExc_ValueError, "%s is %.80S, expected %lld to %lld", parameter->name, value,
                      (long long)parameter->least, (long long)parameter->most);
         return -1;
     }

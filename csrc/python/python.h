@@ -38,6 +38,10 @@ PyObject *gm_raise(gm_status status);
 /* Clears an exception that says no more than that a value is not as it should be, so that another
  * can say it better; false when it says something else, such as that memory ran out. */
 bool gm_forgive_value(void);
+/* ValueError for a name that is not in a list of known ones, which it takes the reference to. */
+void gm_raise_unknown(const char *says, PyObject *name, PyObject *known, const char *are);
+/* Adds to a list, which becomes NULL where there is no memory for it. */
+void gm_append_name(PyObject **names, const char *name);
 int gm_errors_init(PyObject *module);
 bool gm_python_poll(void);
 void gm_python_library_paths(const char *name, char *paths, size_t room);
@@ -45,6 +49,8 @@ void gm_python_library_paths(const char *name, char *paths, size_t room);
 /* arrays.c */
 /* The text of a str; NULL and an exception when C would see only a part of it. */
 const char *gm_c_string(PyObject *text, const char *name);
+/* An "O&" converter like NumPy's; its message is short where the name is long. */
+int gm_dtype_converter(PyObject *object, void *dtype);
 /* Adds a new reference to the backend's name; -1 and an exception for a bad one. */
 int gm_parse_backend(PyObject *object, const gm_backend **backend);
 /* The same for a function that takes backend= and nothing else; format as PyArg_Parse wants it. */

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import _core
+from ..naming import unknown
 from . import _access, _copy, _layout, _memory, _prefetch, _sgemm, _spaces, _transpose
 from ._access import gather, strided_read, strided_write
 from ._copy import copy
@@ -63,8 +64,7 @@ def parameters(family: str, keywords: dict[str, Any]) -> tuple[float, ...]:
     known = convert.__code__.co_varnames[: convert.__code__.co_argcount]
     for name in keywords:
         if name not in known:
-            takes = ", ".join(known) or "none"
-            raise TypeError(f"{family} has no parameter {name!r}; its parameters: {takes}")
+            raise TypeError(unknown(f"{family} has no parameter", name, known, "; its parameters"))
     return convert(**keywords)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+from ..naming import quoted
+
 
 def _index(name: str, value: Any, kind: str = "an integer") -> int:
     """Return an int for what counts as one; a bool does not."""
@@ -53,7 +55,7 @@ def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an
 
 def flag(name: str, value: Any) -> int:
     if getattr(value, "dtype", None) != "bool" and not isinstance(value, bool):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
+        raise TypeError(f"{name} must be True or False, not {quoted(value)}")
     return int(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..naming import quoted
 from ._arguments import flag, integer_within
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def _prefetch_sum_parameters(
 ) -> tuple[int, ...]:
     if isinstance(padding, str):
         if padding != "auto":
-            raise ValueError(f'padding is {padding!r}, expected "auto" or an integer')
+            raise ValueError(f'padding is {quoted(padding)}, expected "auto" or an integer')
         places = -1
     else:
         places = integer_within("padding", padding, 0, 64, '"auto" or an integer')

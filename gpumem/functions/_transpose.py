@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
+from ..naming import quoted
 from ._arguments import count
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def _transpose_parameters(block: tuple[int, int] | None = None) -> tuple[int, ..
     if block is None:
         return (0, 0)
     if isinstance(block, str | bytes) or not isinstance(block, Sequence) or len(block) != 2:
-        raise TypeError(f"block must be a pair (x, y) of integers or None, not {block!r}")
+        raise TypeError(f"block must be a pair (x, y) of integers or None, not {quoted(block)}")
     return (count("block[0]", block[0]), count("block[1]", block[1]))
 
 

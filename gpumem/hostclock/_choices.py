@@ -6,6 +6,8 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..naming import quoted, unknown
+
 if TYPE_CHECKING:
     from ._family import Choices, Family
 
@@ -23,7 +25,7 @@ def chosen(what: str, value: Any, known: Sequence[str]) -> list[str]:
     names = list(known) if value is None else [str(one) for one in _listed(value)]
     for name in names:
         if name not in known:
-            raise ValueError(f"{what} is {name!r}, expected one of: {', '.join(known)}")
+            raise ValueError(unknown(f"{what} is", name, known))
     if not names:
         raise ValueError(f"{what} must name at least one of: {', '.join(known)}")
     return list(dict.fromkeys(names))
@@ -34,7 +36,7 @@ def piece_counts(value: Any) -> list[int]:
     found = []
     for one in _listed(value):
         if isinstance(one, bool) or not hasattr(one, "__index__"):
-            raise TypeError(f"pieces is {one!r}, expected an integer or several")
+            raise TypeError(f"pieces is {quoted(one)}, expected an integer or several")
         one = operator.index(one)
         if not 1 <= one <= _MOST_PIECES:
             raise ValueError(f"pieces is {one}, expected 1 to {_MOST_PIECES}")
@@ -48,15 +50,15 @@ def choose(name: str, family: Family, with_peers: Any, parameters: dict[str, Any
     """Return the values of each parameter, and the peers of a family that may have some."""
     for asked in parameters:
         if asked not in family.parameters:
-            known = ", ".join(family.parameters)
-            raise TypeError(f"{name} has no parameter {asked!r}; its parameters: {known}")
+            known = family.parameters
+            raise TypeError(unknown(f"{name} has no parameter", asked, known, "; its parameters"))
     found = {
         known: one.values(parameters.get(known, one.default))
         for known, one in family.parameters.items()
     }
     beside = None if with_peers is None else _listed(with_peers)
     if beside and not family.peers:
-        raise ValueError(f"with_peers is {with_peers!r}: a {name} has none")
+        raise ValueError(f"with_peers is {quoted(with_peers)}: a {name} has none")
     if family.peers:
         found["with_peers"] = [] if beside == [] else chosen("with_peers", beside, family.peers)
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import oracle
+from ..naming import quoted
 from ..variants import variants
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
     for one in several:
         if one not in known:
             words = ", ".join(map(str, known))
-            raise ValueError(f"{name} {one!r} was not measured; there are: {words}")
+            raise ValueError(f"{name} {quoted(one)} was not measured; there are: {words}")
     return several
 
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from ..bench_result import BenchResult
+from ..naming import unknown
 from ..variants import families as _families
 from ..variants import variants
 
@@ -29,6 +30,10 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 def names() -> list[str]:
     """Return the names of the results that are shipped."""
     return sorted(name[:-5] for name in os.listdir(_HERE) if name.endswith(".json"))
+
+
+def _unknown(name: object) -> str:
+    return unknown("there is no result", name, names(), "; shipped are")
 
 
 def load(name: str | os.PathLike[str]) -> BenchResult:
@@ -48,8 +53,7 @@ def load(name: str | os.PathLike[str]) -> BenchResult:
     if name in known:
         return BenchResult.from_json(os.path.join(_HERE, f"{name}.json"))
     if not os.path.exists(name):
-        listed = ", ".join(known) or "none"
-        raise ValueError(f"there is no result {os.fspath(name)!r}; shipped are: {listed}")
+        raise ValueError(_unknown(os.fsdecode(name)))
     return BenchResult.from_json(os.fspath(name))
 
 
@@ -100,7 +104,7 @@ class _Mapping(ModuleType):
 
     def __getitem__(self, name: str) -> BenchResult:
         if name not in names():
-            raise KeyError(f"there is no result {name!r}; shipped are: {', '.join(names())}")
+            raise KeyError(_unknown(name))
         return load(name)
 
     def __iter__(self) -> Iterator[str]:
