@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _core, devices, functions, oracle, peers
 from .bench_result import NO_TIMES, BenchResult, size_label
+from .naming import quoted, unknown
 from .recording import Interrupted, Recording
 from .sizes import check_shape, format_bytes, host_memory, parse_sizes
 from .variants import Variant, find, resolve
@@ -467,7 +468,7 @@ def _compare(
             record["fraction_of_reference"] = record["gbps"] / against if against else None
 
 
-def _sweep(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def sweep(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Every choice of one value per parameter; a list or a range holds several to choose from."""
     lists = {
         name: list(value) if isinstance(value, list | range) else [value]
@@ -494,7 +495,7 @@ def _caches(cache: str | Iterable[str]) -> list[str]:
     words = ["cold", "warm"] if cache == "both" else [cache] if isinstance(cache, str) else cache
     words = list(dict.fromkeys(words))
     if not words or any(word not in ("cold", "warm") for word in words):
-        raise ValueError(f"cache must be 'cold', 'warm' or 'both', not {cache!r}")
+        raise ValueError(f"cache must be 'cold', 'warm' or 'both', not {quoted(cache)}")
     return words
 
 
@@ -506,7 +507,7 @@ def _contenders(
     for kin, name in dict.fromkeys([*((family, name) for name in names), reference]):
         ignored = oracle.ignores(family, name) if kin == family else swept
         heeded = {key: value for key, value in swept.items() if key not in ignored}
-        found += [_Contender(kin, name, chosen) for chosen in _sweep(heeded)]
+        found += [_Contender(kin, name, chosen) for chosen in sweep(heeded)]
     return found
 
 
@@ -622,19 +623,23 @@ def bench(
     """
     least, most = samples
     if not 1 <= least <= most:
-        raise ValueError(f"samples must be (least, most) with 1 <= least <= most, not {samples!r}")
+        raise ValueError(
+            f"samples must be (least, most) with 1 <= least <= most, not {quoted(samples)}"
+        )
     for name, value in (("spread", spread), ("budget", budget), ("timeout", timeout)):
         if value is not None and not value >= 0:
-            raise ValueError(f"{name} must be 0 or more, not {value!r}")
+            raise ValueError(f"{name} must be 0 or more, not {quoted(value)}")
     settings = {"least": least, "most": most, "within": spread, "budget": budget}
     from . import hostclock
 
     if family in hostclock.FAMILIES:
         for name, value in (("dtype", dtype), ("shapes", shapes)):
             if value is not None:
-                raise ValueError(f"{name} is {value!r}: a {family} is told by its sizes alone")
+                raise ValueError(
+                    f"{name} is {quoted(value)}: a {family} is told by its sizes alone"
+                )
         if cache != "cold":
-            raise ValueError(f"cache is {cache!r}: it means nothing to a {family}")
+            raise ValueError(f"cache is {quoted(cache)}: it means nothing to a {family}")
         return hostclock.measure(
             family,
             variants,
@@ -668,9 +673,9 @@ def bench(
     beside = list(dict.fromkeys(with_peers or ()))
     for name in beside:
         if name not in peers.names():
-            known = ", ".join(peers.names())
-            raise ValueError(f"with_peers names {name!r}; the peers are: {known}")
-    for chosen in _sweep(parameters):
+            known = peers.names()
+            raise ValueError(unknown("with_peers names", name, known, "; the peers are"))
+    for chosen in sweep(parameters):
         functions.parameters(family, chosen)
     if any(isinstance(value, list | range) and not len(value) for value in parameters.values()):
         raise ValueError("a sweep over no values has nothing to measure")
@@ -683,7 +688,7 @@ def bench(
         (_Job(family, shape, dtype, state, chosen), listed)
         for state in _caches(cache)
         for shape, listed in steps
-        for chosen in _sweep(common)
+        for chosen in sweep(common)
     ]
     told = {n: list(v) if isinstance(v, range) else v for n, v in parameters.items()}
     recording = Recording(backend, settings | {"timeout": timeout, "parameters": told})

@@ -14,6 +14,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import oracle
+from .files import write
+from .naming import quoted, unknown
+from .record_check import FIELDS, whole_provenance, whole_record
 from .sizes import format_bytes, format_table
 
 if TYPE_CHECKING:
@@ -26,11 +29,6 @@ __all__ = ["BenchResult"]
 SCHEMA, PACKED = 1, 2
 _MOST_ROWS = 32
 NO_TIMES = "the simulator counts traffic and has no clock"
-FIELDS = tuple(
-    "family variant ran backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
-    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference clock_mhz power_w "
-    "temperature_c throttled reason".split()
-)
 
 
 class BenchResult:
@@ -89,8 +87,7 @@ class BenchResult:
         head = json.dumps(content, indent=None if packed else 1, allow_nan=False)
         text = head.removesuffix("}").rstrip() + f',\n "records": [\n{lines}\n ]\n}}\n'
         if path is not None:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+            write(path, text)
         return text
 
     @classmethod
@@ -107,29 +104,26 @@ class BenchResult:
         ValueError
             If it is not a result, or of a later schema than this gpumem knows.
         """
-        import json
 
         if isinstance(source, str) and source.lstrip().startswith("{"):
             name, text = "the text", source
         else:
-            name = os.fspath(source)
-            with open(source, encoding="utf-8") as file:
+            name = os.fsdecode(source)
+            with open(source, "rb") as file:
                 text = file.read()
-        try:
-            content = json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"{name} is not JSON: {error}") from None
+        content = _parse(name, text)
         if not isinstance(content, dict) or not {"schema", "provenance", "records"} <= set(content):
             raise ValueError(f"{name} is not a benchmark result of gpumem")
         if content["schema"] not in (SCHEMA, PACKED):
+            schema = quoted(content["schema"])
             raise ValueError(
-                f"{name} has schema {content['schema']!r}; this gpumem reads schemas {SCHEMA} "
-                f"and {PACKED}"
+                f"{name} has schema {schema}; this gpumem reads schemas {SCHEMA} and {PACKED}"
             )
         try:
             records = _unpack(content) if content["schema"] == PACKED else content["records"]
-            records = [_whole(record) for record in records]
-            provenance = dict(content["provenance"])
+            records = [whole_record(record) for record in records]
+            provenance = whole_provenance(content["provenance"])
+            _check_families(records, provenance.get("sources"))
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
             raise ValueError(f"{name} is a damaged benchmark result of gpumem: {error}") from None
         return cls(records, provenance)
@@ -215,8 +209,7 @@ class BenchResult:
             known |= dict.fromkeys(record) | dict.fromkeys(record["parameters"] or {})
         for name in conditions:
             if name not in known:
-                listed = ", ".join(known)
-                raise TypeError(f"no record has {name!r}; they have: {listed}")
+                raise TypeError(unknown("no record has", name, known, "; they have"))
         chosen = [
             record
             for record in self.records
@@ -350,6 +343,35 @@ class BenchResult:
 # ---- JSON ---------------------------------------------------------------------------------
 
 
+def _parse(name: str, text: str | bytes) -> Any:
+    """The content of JSON text; ValueError with its name and one line of why not."""
+    import json
+
+    def refuse(word: str) -> Any:
+        raise ValueError(f"it has {word}, which is no number")
+
+    try:
+        return json.loads(text, parse_constant=refuse)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{name} is not JSON: no UTF-8 at byte {error.start}") from None
+    except ValueError as error:
+        why = str(error) if text.strip() else "it is empty"
+        raise ValueError(f"{name} is not JSON: {why}") from None
+    except RecursionError:
+        raise ValueError(f"{name} is no benchmark result: it is nested too deeply") from None
+
+
+def _check_families(records: list[dict[str, Any]], sources: Mapping[str, Any] | None) -> None:
+    """Raise ValueError if a record of the host's clock, or of a merged result, says too little."""
+    from . import hostclock
+
+    for record in records:
+        if record["family"] in hostclock.FAMILIES:
+            hostclock.check(record["family"], record["parameters"])
+        if sources is not None and record.get("source") not in sources:
+            raise ValueError(f"source is {quoted(record.get('source'))}, of which it has none")
+
+
 def _pack(records: list[dict[str, Any]]) -> tuple[dict[str, Any], list[list[Any]]]:
     """What records share, the fields in which they differ, and a list of those of each."""
     import json
@@ -389,24 +411,6 @@ def _unpack(content: dict[str, Any]) -> list[dict[str, Any]]:
         }
         records.append(record)
     return records
-
-
-def _whole(record: Any) -> dict[str, Any]:
-    """A record with all of its fields, None where it says nothing."""
-    import json
-
-    if not isinstance(record, dict) or not isinstance(record.get("shape"), list):
-        raise ValueError(f"{json.dumps(record)[:60]} is not a record")
-    told = all(isinstance(record.get(key), str) for key in ("family", "variant", "dtype"))
-    if not told or not isinstance(record.get("cache"), str | None):
-        raise ValueError(f"{json.dumps(record)[:60]} does not say what was measured")
-    for key in ("median_ms", "gbps", "tflops"):
-        if not isinstance(record.get(key), int | float | None):
-            raise ValueError(f"{key} is {record[key]!r}, which is no number")
-    parameters = record.get("parameters") or {}
-    if not isinstance(parameters, dict):
-        raise ValueError(f"parameters are {parameters!r}, not names with values")
-    return dict.fromkeys(FIELDS) | record | {"parameters": parameters}
 
 
 # ---- words --------------------------------------------------------------------------------
@@ -464,9 +468,8 @@ def _doubts(result: BenchResult) -> list[str]:
     """What a reader of the figures should know: what was noisy, throttled, or left out."""
     timed = [record for record in result.records if record["median_ms"] is not None]
     lines = []
-    limits = [
-        (provenance_of(result, one).get("settings") or {}).get("within", math.inf) for one in timed
-    ]
+    settings = [provenance_of(result, one).get("settings") or {} for one in timed]
+    limits = [math.inf if one.get("within") is None else one["within"] for one in settings]
     noisy = [one for one, within in zip(timed, limits, strict=True) if (spread(one) or 0) > within]
     if noisy:
         within = " or ".join(f"{one:.1%}" for one in sorted({*limits} - {math.inf}))
@@ -498,7 +501,7 @@ def size_label(record: dict[str, Any]) -> str:
     if len(record["shape"]) <= 1:
         try:
             return format_bytes(math.prod(record["shape"]) * np.dtype(record["dtype"]).itemsize)
-        except TypeError:
+        except (TypeError, ValueError, SyntaxError):  # a dtype that NumPy does not know
             pass
     return "x".join(map(str, record["shape"]))
 
@@ -552,8 +555,7 @@ def _by_family(records: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def _tables(cache: str, records: list[dict[str, Any]], most: int | None = None) -> list[str]:
-    """GB/s or TFLOP/s against size, a column per variant, in blocks of 100 characters; of so many
-    rows at most."""
+    """GB/s or TFLOP/s against size, a column per variant; of so many rows at most."""
     key, unit, scale = "gbps", "GB/s, bytes read and written", 1.0
     if any(record["tflops"] is not None for record in records):
         key, unit = "tflops", "TFLOP/s"
@@ -580,19 +582,7 @@ def _tables(cache: str, records: list[dict[str, Any]], most: int | None = None) 
         columns["ratio"] = ratio
         lines[0] += "; ratio: auto over {}-{}".format(*oracle.reference(main))
     head = ["size", *_varied(records)]
-    taken = sum(
-        max(len(name), *(len(label[i]) for label in rows)) + 2 for i, name in enumerate(head)
-    )
-    names: list[str] = []
-    room = 102 - taken
-    for name in columns:
-        width = 2 + max(len(name), 6)
-        if names and room < width:
-            lines += [block(head, names, columns, rows), ""]
-            names, room = [], 102 - taken
-        names.append(name)
-        room -= width
-    lines.append(block(head, names, columns, rows))
+    lines.append(block(head, list(columns), columns, rows))
     return [*lines, "", f"and {left} more rows, in the records"] if left > 0 else lines
 
 
@@ -608,4 +598,4 @@ def block(
 ) -> str:
     """Return a table of some columns, each with its cells by row."""
     rows = [[*label, *(columns[name].get(label, "-") for name in names)] for label in labels]
-    return format_table([*head, *names], rows)
+    return format_table([*head, *names], rows, keys=len(head))

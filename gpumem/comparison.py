@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from . import hostclock, oracle, peers
 from .bench_result import BenchResult, origin, size_label, spread
+from .naming import quoted
 from .sizes import format_table
 from .variants import find
 
@@ -410,9 +411,9 @@ def compare(
     gpumem's changed if it did so by more than 19 of 20 of those did.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-        raise ValueError(f"threshold must be a share such as 0.03, not {threshold!r}")
+        raise ValueError(f"threshold must be a share such as 0.03, not {quoted(threshold)}")
     if not 0 <= threshold < math.inf:
-        raise ValueError(f"threshold must be 0 or more, not {threshold!r}")
+        raise ValueError(f"threshold must be 0 or more, not {quoted(threshold)}")
     one, other = (
         result if isinstance(result, BenchResult) else BenchResult.load(result)
         for result in (before, after)

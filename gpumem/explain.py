@@ -13,7 +13,7 @@ from . import _core, functions, oracle
 from . import results as shipped
 from .bench import bench
 from .bench_result import BenchResult, is_launch, origin, provenance_of, size_label
-from .sizes import check_shape, format_bytes, format_table
+from .sizes import check_shape, format_bytes, format_table, text_width
 from .traffic import SECTOR, Access, Traffic, traffic
 from .variants import Variant, find, resolve, variants
 
@@ -519,13 +519,14 @@ class Explanation:
         import textwrap
 
         cells = self._cells()
-        room = 98 - max(len(name) for name, _ in cells)
+        width = text_width(100)
+        room = width - 2 - max(len(name) for name, _ in cells)
         lines = []
         for name, text in cells:
             head, *more = textwrap.wrap(text, room, break_on_hyphens=False)
             lines += [(name, head), *(("", one) for one in more)]
         table = format_table(lines[0], lines[1:], left=2)
-        words = textwrap.fill(self.paragraph, 100, break_on_hyphens=False)
+        words = textwrap.fill(self.paragraph, width, break_on_hyphens=False)
         return f"{self.variant}\n\n{table}\n\n{words}"
 
 

@@ -6,8 +6,11 @@ import math
 import operator
 import os
 import re
+import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from .naming import quoted
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _SIZE = re.compile(r"(\d+) ?([KMG]?)(?:iB)?", re.ASCII | re.IGNORECASE)
@@ -16,7 +19,7 @@ _MOST = 2**62  # bytes: sums of a few stay inside 64 bits
 
 
 def _wrong(what: Any) -> ValueError:
-    return ValueError(f"sizes: {what!r} is not understood; accepted are {_ACCEPTED}")
+    return ValueError(f"sizes: {quoted(what)} is not understood; accepted are {_ACCEPTED}")
 
 
 def _size(word: str) -> int:
@@ -33,7 +36,7 @@ def _range(text: str) -> list[int]:
         raise _wrong(text)
     size, last = _size(parts[0]), _size(parts[1])
     if not 0 < size <= last <= _MOST:
-        raise ValueError(f"sizes: {text!r} must run upwards, from at least 1 byte")
+        raise ValueError(f"sizes: {quoted(text)} must run upwards, from at least 1 byte")
     steps = []
     while size <= last:
         steps.append(size)
@@ -64,7 +67,7 @@ def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
         found = [size for item in sizes for size in parse_sizes(item)]
     else:
         if isinstance(sizes, bool) or not hasattr(sizes, "__index__"):
-            raise TypeError(f"sizes: {sizes!r} is not a size; accepted are {_ACCEPTED}")
+            raise TypeError(f"sizes: {quoted(sizes)} is not a size; accepted are {_ACCEPTED}")
         found = [operator.index(sizes)]
     if not found:
         raise _wrong(sizes)
@@ -77,7 +80,9 @@ def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
 def parse_shape(text: str) -> tuple[int, ...]:
     """Return the shape written as "1048576" or "1024x1024"."""
     if not re.fullmatch(r"\d{1,20}(x\d{1,20})*", text.strip(), re.ASCII | re.IGNORECASE):
-        raise ValueError(f"shape: {text!r} is not understood; write it as 1048576 or 1024x1024")
+        raise ValueError(
+            f"shape: {quoted(text)} is not understood; write it as 1048576 or 1024x1024"
+        )
     return tuple(int(side) for side in text.lower().split("x"))
 
 
@@ -96,16 +101,16 @@ def check_shape(shape: Any, itemsize: int) -> tuple[int, ...]:
         sides = tuple(operator.index(side) for side in sides)
     except TypeError:
         raise ValueError(
-            f"shape must be an integer or a tuple of integers, not {shape!r}"
+            f"shape must be an integer or a tuple of integers, not {quoted(shape)}"
         ) from None
     if len(sides) > 64:
         raise ValueError(f"shape must have at most 64 dimensions, not {len(sides)}")
     for side in sides:
         if side < 0:
-            raise ValueError(f"shape must not be negative: {shape!r}")
+            raise ValueError(f"shape must not be negative: {quoted(shape)}")
     # NumPy multiplies the sides that are not 0, also where another is.
     if math.prod(side for side in sides if side) * max(itemsize, 1) > _MOST:
-        raise ValueError(f"shape is too large: {shape!r} with {itemsize} bytes per element")
+        raise ValueError(f"shape is too large: {quoted(shape)} with {itemsize} bytes per element")
     return sides
 
 
@@ -132,7 +137,22 @@ def format_bytes(size: int) -> str:
     return f"{size} B"
 
 
-def format_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+def text_width(piped: int = 80) -> int:
+    """Return how many columns text may have.
+
+    Those that COLUMNS says or the terminal has; `piped` where the output is no terminal.
+    """
+    return max(40, shutil.get_terminal_size((piped, 24)).columns)
+
+
+def format_table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: int = 1,
+    *,
+    keys: int | None = None,
+    width: int | None = None,
+) -> str:
     """Return rows of text as aligned columns.
 
     Parameters
@@ -143,13 +163,39 @@ def format_table(head: Sequence[str], rows: Iterable[Sequence[str]], left: int =
         One text per column.
     left : int
         How many columns, from the first, are aligned to the left; figures go to the right.
+    keys : int, optional
+        How many columns, from the first, say what a row is of; by default, `left`. Where a table
+        is too wide it becomes several, one below the other, each with these.
+    width : int, optional
+        How wide it may be: by default the terminal, or 100 columns where there is none.
     """
     lines = [list(head), *(list(row) for row in rows)]
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
+    keys = left if keys is None else keys
+    width = text_width(100) if width is None else width
+    parts = [list(range(len(head)))]
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        parts = _parts(widths, keys, width)
+    return "\n\n".join(
+        "\n".join(
+            "  ".join(
+                line[i].ljust(widths[i]) if i < left else line[i].rjust(widths[i]) for i in part
+            ).rstrip()
+            for line in lines
+        )
+        for part in parts
     )
+
+
+def _parts(widths: Sequence[int], keys: int, width: int) -> list[list[int]]:
+    """The columns of each of the tables that a wide one is split into."""
+    first = sum(widths[:keys]) + 2 * (keys - 1)
+    parts: list[list[int]] = []
+    room = 0
+    for i in range(keys, len(widths)):
+        if not parts or room < widths[i] + 2:
+            parts.append(list(range(keys)))
+            room = width - first
+        parts[-1].append(i)
+        room -= widths[i] + 2
+    return parts or [list(range(len(widths)))]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 from . import _core, functions, oracle, sizes
+from .naming import quoted
 from .variants import Variant, resolve
 
 if TYPE_CHECKING:
@@ -272,25 +274,35 @@ class Traffic:
 
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
-    def draw(self, site: int | str | None = None, request: int = 0, ax: Axes | None = None) -> Axes:
-        """Draw one request of a source line: lanes and banks, or lanes and sectors.
+    def draw(
+        self,
+        site: int | str | None = None,
+        request: int = 0,
+        ax: Axes | None = None,
+        *,
+        space: str | None = None,
+    ) -> Axes:
+        """Draw one request of a source line: lanes and banks, sectors, or constants.
 
         For shared memory a cell is coloured where a lane asks a bank for a word, and told by
         the pass that serves it among the lanes served together (the order of the passes is
         made up); below stands how many different words each bank is asked for. For global
         memory the columns are the sectors touched, pale where a lane touches one and dark
-        where its bytes lie; below stands how many bytes of the sector are asked for. Grey
-        rows are lanes that take no part.
+        where its bytes lie; below stands how many bytes of the sector are asked for. For
+        constant memory the columns are addresses, each of which takes a pass; below stands how
+        many lanes it serves. Grey rows are lanes that take no part.
 
         Parameters
         ----------
         site : int or str, optional
             Its place in `sites`, or the source line as "tile.cu:39"; where that has several
             sites, "tile.cu:39 shared load" says which. By default the most telling one: the
-            line of shared memory with the most bank ways, else the line with the lowest
+            line of shared or constant memory with the most ways, else the line with the lowest
             efficiency.
         request : int, optional
             Which of the requests kept in the site's ``samples``; the first by default.
+        space : {"global", "shared", "constant"}, optional
+            Only lines that use this memory.
         ax : matplotlib.axes.Axes, optional
             Where to draw, so that several reports can stand side by side; by default, a new
             figure of its own.
@@ -313,7 +325,7 @@ class Traffic:
         """
         from . import plots
 
-        return plots.draw_request(self, site, request, ax)
+        return plots.draw_request(self, site, request, ax, space)
 
     def __repr__(self) -> str:
         return f"<gpumem traffic of {self.family}-{self.variant}: {self.requests} requests>"
@@ -342,11 +354,13 @@ class Traffic:
                 for site in self.sites
             ]
             lines += [sizes.format_table(head, rows, left=3), ""]
-        lines += [
+        sums = (
             f"{self.bytes_asked} bytes of global memory asked for, {self.bytes_moved} moved; "
-            f"{self.requests} instructions of",
-            f"warps that touch memory, {self.barriers} barriers, {self.shared_bytes} bytes of "
-            "shared memory per block.",
+            f"{self.requests} instructions of warps that touch memory, {self.barriers} barriers, "
+            f"{self.shared_bytes} bytes of shared memory per block."
+        )
+        lines += [
+            *textwrap.wrap(sums, sizes.text_width()),
             "Counted on the simulator, which knows no times, cache hits or occupancy.",
         ]
         return "\n".join(lines)
@@ -396,7 +410,8 @@ def summary(reports: list[Traffic]) -> str:
             )
     table = sizes.format_table(head, rows, left=2)
     if idle:
-        table += f"\nNothing to count: {', '.join(idle)}."
+        words = f"Nothing to count: {', '.join(idle)}."
+        table += "\n" + textwrap.fill(words, sizes.text_width(), break_on_hyphens=False)
     return table
 
 
@@ -461,7 +476,7 @@ def traffic(
         # Once as NumPy arrays, once in simulated memory.
         if 2 * nbytes > sizes.host_memory():
             raise ValueError(
-                f"shape is too large: {shape!r} with {itemsize} bytes per element needs "
+                f"shape is too large: {quoted(shape)} with {itemsize} bytes per element needs "
                 f"{sizes.format_bytes(2 * nbytes)} of memory here"
             )
         arrays = oracle.arguments(family, shape, dtype, seed=0, **parameters)

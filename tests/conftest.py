@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.machinery
 import importlib.util
+import os
 import sys
 import sysconfig
 from pathlib import Path
@@ -13,6 +14,9 @@ import numpy as np
 import pytest
 
 from gpumem import _core
+
+# Tables are as wide as they like, whatever terminal the tests are run in.
+os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import gpumem as gm
 from gpumem import devices, oracle
 from gpumem.sizes import format_table
-from gpumem.verification import verify_variant
+from gpumem.verification import verify
 
 SCHEMA = 1
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
 def run(family: str, names: Sequence[str], backend: str) -> int:
     """Make every call of these variants; return the exit status."""
     chosen = [v for v in gm.variants(family) if v.name in names]
-    reports = [verify_variant(v, backend, ["device"]) for v in chosen]
+    reports = list(verify(chosen, backend, ["device"]))
     failed = [r for r in reports if r["status"] == "FAILED"]
     for report in failed:
         print(f"{report['family']}-{report['variant']} FAILED: {report['reason']}")

@@ -6,8 +6,8 @@ It is the host's clock that counts, around enough calls for two milliseconds. Th
 
 from ._known import KNOWN
 from ._measure import measure
-from ._records import is_ours, label, strain, tables
+from ._records import check, is_ours, label, peers, strain, tables
 
-__all__ = ["FAMILIES", "is_ours", "label", "measure", "strain", "tables"]
+__all__ = ["FAMILIES", "check", "is_ours", "label", "measure", "peers", "strain", "tables"]
 
 FAMILIES = tuple(KNOWN)

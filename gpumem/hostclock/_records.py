@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ..naming import quoted
 from ._known import KNOWN
 
 if TYPE_CHECKING:
@@ -14,6 +15,25 @@ if TYPE_CHECKING:
 def is_ours(family: str, parameters: dict[str, Any]) -> bool:
     """Return whether gpumem's code does what a record is of, and not the driver or a library."""
     return KNOWN[family].is_ours(parameters)
+
+
+def peers(family: str) -> tuple[str, ...]:
+    """Return the names of the libraries that do the same beside, for a benchmark to measure."""
+    return tuple(KNOWN[family].peers)
+
+
+# What records are told apart by, besides what all have.
+_TOLD: dict[str, dict[str, type]] = {
+    "transfer": {"kind": str, "pieces": int},
+    "roundtrip": {"kind": str, "by": str},
+}
+
+
+def check(family: str, parameters: dict[str, Any]) -> None:
+    """Raise ValueError, which names the parameter, if they do not say what a record is of."""
+    for name, kind in _TOLD[family].items():
+        if not isinstance(parameters.get(name), kind):
+            raise ValueError(f"{name} of {family} is {quoted(parameters.get(name))}")
 
 
 def strain(family: str, parameters: dict[str, Any]) -> str:

@@ -51,6 +51,8 @@ class Family(NamedTuple):
     takes: Mapping[str, Callable[[tuple[int, ...], int], bool]] = _NONE
     # Variants that only bound the others, and do another job.
     bounds: tuple[str, ...] = ()
+    # Variants that read some arguments, which may mean two things, in the other way.
+    otherwise: tuple[str, ...] = ()
     # `shape` for variants that want their arrays in another one.
     shapes_of: Mapping[str, Callable[[int, int], tuple[int, ...]]] = _NONE
     # Bytes of the first input by which traffic is told, where no shape is given.

@@ -41,6 +41,7 @@ FAMILIES = {
             "soa": lambda shape, _: shape[0] == 2,
             "soa_vec2": lambda shape, _: shape[0] == 2,
         },
+        otherwise=("soa", "soa_vec2"),  # two by two: points in rows, or in columns
         shapes_of={"soa": _soa_shape, "soa_vec2": _soa_shape},
     ),
 }

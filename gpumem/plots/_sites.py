@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..naming import quoted, unknown
 from ..traffic import source_line
 
 if TYPE_CHECKING:
@@ -22,7 +23,18 @@ def _telling(sites: list[dict[str, Any]]) -> dict[str, Any]:
     return min(sectored or sites, key=lambda site: site.get("efficiency") or 0)
 
 
-def choose(report: Traffic, site: int | str | None) -> dict[str, Any]:
+DRAWN = ("global", "shared", "constant")  # spaces of which there are pictures
+
+
+def _of_space(report: Traffic, space: str) -> list[dict[str, Any]]:
+    used = list(dict.fromkeys(one["space"] for one in report.sites))
+    if space not in used:
+        name = f"{report.family}-{report.variant}"
+        raise ValueError(unknown("space is", space, used, f", but {name} uses"))
+    return [one for one in report.sites if one["space"] == space]
+
+
+def choose(report: Traffic, site: int | str | None, space: str | None = None) -> dict[str, Any]:
     """Return one of a report's sites.
 
     Parameters
@@ -34,6 +46,8 @@ def choose(report: Traffic, site: int | str | None) -> dict[str, Any]:
         telling is taken; "tile.cu:39 load" and "tile.cu:39 shared" say which. None is the
         most telling of all: the worst by bank ways if a warp used shared memory, else the
         worst by efficiency.
+    space : str, optional
+        Only sites of this memory.
 
     Raises
     ------
@@ -43,8 +57,10 @@ def choose(report: Traffic, site: int | str | None) -> dict[str, Any]:
     sites = report.sites
     if not sites:
         raise ValueError(f"{report.family}-{report.variant} touched no memory: nothing to draw")
+    if space is not None:
+        sites = _of_space(report, space)
     if site is None:
-        drawable = [one for one in sites if one["space"] in ("shared", "global")]
+        drawable = [one for one in sites if one["space"] in DRAWN]
         return _telling(drawable or sites)
     if isinstance(site, str):
         place, *words = site.split() or [""]
@@ -56,19 +72,21 @@ def choose(report: Traffic, site: int | str | None) -> dict[str, Any]:
         ]
         if not found:
             known = ", ".join(f"{source_line(one)} {one['space']} {one['kind']}" for one in sites)
-            raise ValueError(f"site {site!r} is not in this report; it has: {known}")
+            raise ValueError(f"site {quoted(site)} is not in this report; it has: {known}")
         return _telling(found)
     if isinstance(site, bool) or not hasattr(site, "__index__"):
-        raise TypeError(f"site must be an index, 'file:line' or None, not {site!r}")
-    if not 0 <= site < len(sites):
-        raise ValueError(f"site must be 0 to {len(sites) - 1}, not {site}")
-    return sites[site]
+        raise TypeError(f"site must be an index, 'file:line' or None, not {quoted(site)}")
+    if not 0 <= site < len(report.sites):
+        raise ValueError(f"site must be 0 to {len(report.sites) - 1}, not {site}")
+    if report.sites[site] not in sites:
+        raise ValueError(f"site {site} is of {report.sites[site]['space']} memory, not of {space}")
+    return report.sites[site]
 
 
 def sample_of(site: dict[str, Any], request: int) -> dict[str, Any]:
     samples = site.get("samples", ())
     if isinstance(request, bool) or not hasattr(request, "__index__"):
-        raise TypeError(f"request must be an integer, not {request!r}")
+        raise TypeError(f"request must be an integer, not {quoted(request)}")
     if not samples:
         raise ValueError(f"no request of {source_line(site)} was kept")
     if not 0 <= request < len(samples):

@@ -1,0 +1,171 @@
+"""``gpumem bench``: the times of a family by size; without a GPU its traffic."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from typing import Any
+
+from .. import hostclock, oracle, peers
+from ..bench import MOST_SAMPLES, bench, sweep
+from ..bench_result import NO_TIMES, BenchResult
+from ..files import check_target
+from ..naming import unknown
+from ..recording import Interrupted
+from ..sizes import parse_shape, parse_sizes
+from ..suite import bench_all
+from ..variants import families
+from .common import Commands, UsageError, completed, keywords, show_progress
+from .traffic import ShapeOf, print_summary, shapes_of
+
+
+def _shapes(text: str | None) -> list[tuple[int, ...]] | None:
+    return None if text is None else [parse_shape(one) for one in text.split(",")]
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else text.split(",")
+
+
+def _peers(options: argparse.Namespace) -> list[str] | None:
+    """The libraries that --peers names."""
+    of_host = options.family in hostclock.FAMILIES
+    known = hostclock.peers(options.family) if of_host else peers.names()
+    names = _names(options.peers)
+    if names and not known:
+        raise UsageError(f"bench: --peers: no library is measured beside {options.family}")
+    for name in names or ():
+        if name not in known:
+            raise UsageError(unknown("bench: --peers names", name, known, "; accepted are"))
+    return names
+
+
+def _settings(options: argparse.Namespace) -> dict[str, Any]:
+    """What all families are measured by, in the words of :func:`gpumem.bench`."""
+    found: dict[str, Any] = {"cache": options.cache, "with_peers": _peers(options)}
+    if options.min_samples is not None:
+        if options.min_samples < 1:
+            raise UsageError(f"bench: --min-samples must be 1 or more, not {options.min_samples}")
+        found["samples"] = (options.min_samples, max(options.min_samples, MOST_SAMPLES))
+    for option, name in (("max_noise", "spread"), ("timeout", "timeout")):
+        value = getattr(options, option)
+        if value is None:
+            continue
+        if not value >= 0:
+            raise UsageError(f"bench: --{option.replace('_', '-')} must be 0 or more, not {value}")
+        found[name] = value
+    return found | {"backend": options.backend}
+
+
+def _measured(options: argparse.Namespace) -> BenchResult:
+    """One family, or all of them."""
+    common = _settings(options)
+    with show_progress("bench") as progress:
+        if options.all:
+            return bench_all(progress=progress, **common)
+        return bench(
+            options.family,
+            _names(options.variants),
+            None if options.sizes is None else parse_sizes(options.sizes),
+            options.dtype,
+            shapes=_shapes(options.shapes),
+            progress=progress,
+            **common,
+            **keywords(options.set),
+        )
+
+
+def _outputs(options: argparse.Namespace) -> list[str]:
+    """The files to write. A family's name after --json is that of the family, and no file."""
+    if options.json in (*families(), *hostclock.FAMILIES):
+        if options.family is not None:
+            raise UsageError(
+                f"bench: --json {options.json} is a family, and {options.family} as well; a file "
+                f"of that name is ./{options.json}"
+            )
+        options.family, options.json = options.json, True
+    files = [one for one in (options.output, options.json) if isinstance(one, str)]
+    for file in files:
+        check_target(file)  # not to be found out when all is measured
+    return files
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.sizes is not None and options.shapes is not None:
+        raise UsageError("bench: either --sizes or --shapes")
+    if options.all:
+        told = {"FAMILY": options.family, "--variants": options.variants, "--dtype": options.dtype}
+        told |= {"--sizes": options.sizes, "--shapes": options.shapes, "--set": options.set}
+        for name, value in told.items():
+            if value is not None:
+                raise UsageError(f"bench: --all chooses for every family; {name} says for which")
+    elif options.family is None:
+        raise UsageError("bench: FAMILY or --all says what to measure")
+
+
+def _counted(options: argparse.Namespace, dtype: str) -> Iterator[ShapeOf]:
+    """What to count the traffic of: the sizes or shapes that were asked for, or the usual one."""
+    family = options.family
+    if options.sizes is not None:
+        for nbytes in parse_sizes(options.sizes):
+            yield lambda name, nbytes=nbytes: oracle.shape_for(family, nbytes, dtype, name)
+    else:
+        for shape in _shapes(options.shapes) or [None]:
+            yield shapes_of(family, shape, dtype)
+
+
+def _print_traffic(options: argparse.Namespace) -> None:
+    """What there is to say of a family without a clock."""
+    dtype = oracle.dtype_for(options.family, options.dtype).name
+    names = _names(options.variants)
+    for shape_of in _counted(options, dtype):
+        for chosen in sweep(keywords(options.set)):
+            print_summary(options.family, shape_of, dtype, names, chosen)
+            print(flush=True)
+    print(f"No times: {NO_TIMES}.")
+
+
+def run(options: argparse.Namespace) -> int:
+    files = _outputs(options)
+    _check(options)
+    status = 0
+    try:
+        result = _measured(options)
+    except Interrupted as stop:
+        result, status = stop.result, 130
+        if not result.records:
+            return status
+    for file in files:
+        result.to_json(file)
+    if options.json is True:
+        print(result.to_json(), end="")
+    elif result.provenance["backend"] == "sim" and options.family in families() and not status:
+        _print_traffic(options)
+    else:
+        print(result)
+    return status
+
+
+def add_to(commands: Commands) -> None:
+    text = "Time the variants of a family by size, on the device."
+    one = commands.add("bench", run, text, json_file=True)
+    family = one.add_argument("family", nargs="?", metavar="FAMILY", help="or transfer, roundtrip")
+    completed(family, lambda **_: (*families(), *hostclock.FAMILIES))
+    one.add_argument("--all", action="store_true", help="every family, at telling sizes")
+    one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
+    one.add_argument(
+        "--sizes", metavar="S,S", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
+    )
+    one.add_argument("--shapes", metavar="S,S", help="instead of sizes: 8192x8192,50000x5000")
+    one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
+    one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
+    one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
+    one.add_argument(
+        "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
+    )
+    one.add_argument("--min-samples", type=int, metavar="N", help="of each (default: 11)")
+    one.add_argument("--max-noise", type=float, metavar="SHARE", help="to settle (0.02: 2 %%)")
+    one.add_argument(
+        "--timeout", type=float, metavar="S", help="seconds for all (with --all, 600 by default)"
+    )
+    one.add_argument("-o", "--output", metavar="FILE", help="the same as --json FILE")

@@ -1,0 +1,67 @@
+"""``gpumem list``: the variants, each with its idea."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _core
+from ..sizes import format_table, text_width
+from ..variants import Variant, variants
+from .common import Commands, chosen_families, complete_families, completed, note, print_json
+
+_LEAST = 30  # characters of a line of an idea that stands in the table's last column
+_INDENT = 8  # of one that does not
+
+
+def _row(variant: Variant, backend: str) -> dict[str, Any]:
+    reason = variant.reason_on(backend)
+    names = ("family", "name", "doc", "source", "follows", "requires")
+    row = {name: getattr(variant, name) for name in names}
+    return row | {"backend": backend, "available": reason is None, "reason": reason}
+
+
+def _ladder(members: Sequence[dict[str, Any]], backend: str, width: int) -> str:
+    """The table of a family; an idea stands below its row where the names leave it no room."""
+    cells = [
+        (f"{one['family']}-{one['name']}", "no" if one["reason"] else "yes", one["follows"] or "")
+        for one in members
+    ]
+    head, *rows = format_table(("variant", backend, "follows"), cells, 3, width=1000).splitlines()
+    column = max(map(len, (head, *rows))) + 2
+    beside = width - column >= _LEAST
+    indent = column if beside else _INDENT
+    lines = [f"{head:{column}}idea" if beside else head]
+    for one, row in zip(members, rows, strict=True):
+        idea = textwrap.wrap(one["doc"], width - indent, break_on_hyphens=False)
+        idea = [" " * indent + line for line in idea]
+        if beside:
+            idea[0] = f"{row:{column}}{idea[0].lstrip()}"
+        else:
+            idea.insert(0, row)
+        lines += idea
+    return "\n".join(lines)
+
+
+def run(options: argparse.Namespace) -> int:
+    backend = _core.backend(options.backend)
+    chosen = [v for family in chosen_families(options.family) for v in variants(family)]
+    rows = [_row(variant, backend) for variant in chosen]
+    if options.json:
+        print_json(rows)
+        return 0
+    width = text_width()
+    families = itertools.groupby(rows, lambda one: one["family"])
+    print("\n\n".join(_ladder(list(members), backend, width) for _, members in families))
+    notes = [f"{one['family']}-{one['name']}: {one['reason']}" for one in rows if one["reason"]]
+    if notes:
+        print("", *map(note, notes), sep="\n")
+    return 0
+
+
+def add_to(commands: Commands) -> None:
+    one = commands.add("list", run, "The variants, each with its idea.")
+    completed(one.add_argument("family", nargs="?", metavar="FAMILY"), complete_families)

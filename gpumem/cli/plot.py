@@ -1,0 +1,35 @@
+"""``gpumem plot``: a result as a picture."""
+
+from __future__ import annotations
+
+import argparse
+
+from .. import results
+from ..plots import KINDS, left_out
+from .common import Commands, completed, keywords, picture_target, print_json, say, write_picture
+
+
+def run(options: argparse.Namespace) -> int:
+    picture_target("plot", options.output)
+    result, told = results.load(options.result), keywords(options.set)
+    figure = result.plot(options.kind, **told)
+    write_picture(figure, options.output, dpi=120)
+    for line in left_out(result, options.kind, figure, **told):
+        say(f"gpumem: plot: left out: {line}")
+    if options.json:
+        print_json({"file": options.output, "kind": options.kind, "result": options.result})
+    else:
+        print(f"{options.output}: {options.kind} of {options.result}")
+    return 0
+
+
+def add_to(commands: Commands) -> None:
+    one = commands.add("plot", run, "Draw a result: one of those shipped, or a file of bench -o.")
+    result = one.add_argument(
+        "result", metavar="RESULT", help="such as prefetch_sum-h200, or FILE.json"
+    )
+    completed(result, lambda **_: results.names())
+    kind = one.add_argument("--kind", required=True, help=", ".join(KINDS))
+    completed(kind, lambda **_: tuple(KINDS))
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
+    one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")

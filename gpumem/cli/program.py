@@ -1,0 +1,126 @@
+"""The program: which commands there are, and how it ends."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _core, hostclock
+from ..naming import quoted
+from ..variants import variants
+from . import bench, compare, explain, info, listing, plot, sass, traffic, verify
+from .common import Commands, Parser, UsageError, give_up, say
+
+_COMMANDS = (info, listing, verify, bench, traffic, explain, sass, compare, plot)
+
+BROKEN_PIPE = 141  # as of a program that SIGPIPE ends: 128 and the signal's number
+
+
+def build_parser() -> Parser:
+    """Return the parser of all commands."""
+    from .. import __version__
+
+    parser = Parser(prog="gpumem", description="A laboratory for GPU memory.")
+    parser.add_argument("--version", action="version", version=f"gpumem {__version__}")
+    commands = Commands(parser)
+    for one in _COMMANDS:
+        one.add_to(commands)
+    return parser
+
+
+def _complete(parser: Parser) -> None:
+    """Answer a shell that asks for completions, and end; else do nothing."""
+    if "_ARGCOMPLETE" not in os.environ:
+        return
+    try:
+        import argcomplete
+    except ImportError:
+        return
+    argcomplete.autocomplete(parser)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    parser = build_parser()
+    _complete(parser)
+    options = parser.parse_args(arguments)
+    family = getattr(options, "family", None)
+    if family is not None and not (options.run is bench.run and family in hostclock.FAMILIES):
+        variants(family)
+    if getattr(options, "dtype", None) is not None:
+        try:
+            np.dtype(options.dtype)
+        except (TypeError, ValueError, SyntaxError):
+            raise UsageError(f"--dtype: {quoted(options.dtype)} is not a NumPy dtype") from None
+    status: int = options.run(options)
+    return status
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        By default, those of the process.
+
+    Returns
+    -------
+    int
+        0 if all is well; 1 if a variant is wrong, slower than before, or a device failed; 2 if the
+        command was not understood, asks for what is not here, or its output could not be written;
+        130 after Ctrl-C; 141 if the reader of its output went away.
+    """
+    lost: OSError | None = None
+    status = 2
+    try:
+        status = _guarded(arguments)
+    except KeyboardInterrupt:
+        status = 130
+    except OSError as error:
+        lost = error
+    lost = _end_output() or lost
+    if lost is None:
+        return status
+    if lost.errno == errno.EPIPE:
+        return BROKEN_PIPE
+    return _complain(f"cannot write to stdout: {lost.strerror}", 2)
+
+
+def _guarded(arguments: Sequence[str] | None) -> int:
+    """The status of a command whose errors have been printed; OSError if stdout failed."""
+    if sys.stdout is None:
+        return _complain("cannot write to stdout: it is closed", 2)
+    try:
+        return _run(arguments)
+    except SystemExit as end:  # --help and --version
+        return int(end.code or 0)
+    except (_core.CudaError, _core.SimulationError, MemoryError) as error:
+        return _complain(error, 1)
+    except OSError as error:
+        if error.filename is None:  # files are named, stdout is not
+            raise
+        return _complain(f"{error.filename}: {error.strerror}", 2)
+    except (UsageError, _core.UnavailableError, ValueError, TypeError, ImportError) as error:
+        return _complain(error, 2)
+
+
+def _end_output() -> OSError | None:
+    """Flush stdout; the error, if it cannot be written to, and then no more is."""
+    if sys.stdout is None:
+        return None
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        give_up(sys.stdout)
+        return error
+    return None
+
+
+def _complain(error: Exception | str, status: int) -> int:
+    line = " ".join(str(error).split()) or type(error).__name__
+    say(f"gpumem: {line}")
+    return status

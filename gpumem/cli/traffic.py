@@ -1,0 +1,139 @@
+"""``gpumem traffic``: what the variants of a family ask of memory."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core, oracle
+from ..sizes import parse_shape
+from ..traffic import Traffic, summary, traffic
+from ..variants import find, variants
+from .common import (
+    Commands,
+    UsageError,
+    complete_families,
+    complete_variants,
+    completed,
+    keywords,
+    note,
+    picture_target,
+    print_json,
+    show_progress,
+    write_picture,
+)
+
+ShapeOf = Callable[[str], tuple[int, ...]]
+
+
+def shapes_of(family: str, shape: tuple[int, ...] | None, dtype: str) -> ShapeOf:
+    """The shape for each variant: the one that was asked for, or that which tells the most."""
+    return lambda name: shape or oracle.traffic_shape(family, dtype, name)
+
+
+def reports(
+    family: str,
+    shape_of: ShapeOf,
+    dtype: str,
+    names: Sequence[str] | None,
+    parameters: dict[str, Any],
+) -> tuple[list[Traffic], dict[str, str]]:
+    """A report for each variant that the simulator can run, the reason for each other."""
+    found: list[Traffic] = []
+    refused: dict[str, str] = {}
+    if names is None:
+        names = [variant.name for variant in variants(family)]
+    names = list(dict.fromkeys(names))
+    with show_progress("traffic") as progress:
+        for number, name in enumerate(names):
+            progress(number, len(names), f"{family}-{name}")
+            own = shape_of(name)
+            try:
+                found.append(traffic(family, variant=name, shape=own, dtype=dtype, **parameters))
+            except _core.UnavailableError as error:
+                refused[name] = str(error)
+            except ValueError as error:
+                if name == "auto" or oracle.takes(find(family, name), own, dtype):
+                    raise
+                refused[name] = str(error)
+    return found, refused
+
+
+def print_summary(
+    family: str,
+    shape_of: ShapeOf,
+    dtype: str,
+    names: Sequence[str] | None,
+    parameters: dict[str, Any],
+) -> None:
+    found, refused = reports(family, shape_of, dtype, names, parameters)
+    shape = shape_of("auto")
+    told = "".join(f", {name} {value}" for name, value in parameters.items())
+    print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}{told}: global memory\n")
+    print(summary(found))
+    for name, reason in refused.items():
+        print("", note(f"{family}-{name}: {reason}"), sep="\n")
+
+
+def _one(options: argparse.Namespace, dtype: str, shape_of: ShapeOf) -> Traffic:
+    """The report of the one variant that was named."""
+    with show_progress("traffic") as progress:
+        progress(0, 1, f"{options.family}-{options.variant}")
+        shape, told = shape_of(options.variant), keywords(options.set)
+        return traffic(options.family, variant=options.variant, shape=shape, dtype=dtype, **told)
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.backend not in (None, "auto", "sim"):
+        raise UsageError("traffic: it is the simulator that counts; --backend must be sim")
+    if options.draw is None and {options.site, options.request, options.space} != {None}:
+        raise UsageError("traffic: --site, --space and --request say what --draw FILE shows")
+    if options.draw is not None:
+        if options.variant is None:
+            raise UsageError("traffic: --draw needs a --variant")
+        picture_target("--draw", options.draw)
+
+
+def run(options: argparse.Namespace) -> int:
+    _check(options)
+    family = options.family
+    dtype = oracle.dtype_for(family, options.dtype).name
+    shape = None if options.shape is None else parse_shape(options.shape)
+    shape_of = shapes_of(family, shape, dtype)
+    if options.variant is not None:
+        report = _one(options, dtype, shape_of)
+        if options.draw is not None:
+            site = options.site
+            site = int(site) if site is not None and site.isdecimal() else site
+            axes = report.draw(site, options.request or 0, space=options.space)
+            write_picture(axes.figure, options.draw, dpi=150)
+        print(report.to_json() if options.json else report)
+    elif options.json:
+        found, refused = reports(family, shape_of, dtype, None, keywords(options.set))
+        unavailable = [
+            {"family": family, "variant": name, "reason": why} for name, why in refused.items()
+        ]
+        print_json([report.to_dict() for report in found] + unavailable)
+    else:
+        print_summary(family, shape_of, dtype, None, keywords(options.set))
+        print("\nCounted on the simulator, which knows no times, cache hits or occupancy.")
+    return 0
+
+
+def add_to(commands: Commands) -> None:
+    one = commands.add("traffic", run, "Count what the variants of a family ask of memory.")
+    completed(one.add_argument("family", metavar="FAMILY"), complete_families)
+    variant = one.add_argument(
+        "--variant", help="this one, by source line (default: a summary of all)"
+    )
+    completed(variant, complete_variants)
+    one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB, 64 KiB for sgemm)")
+    one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
+    one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
+    one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
+    one.add_argument("--space", choices=("global", "shared", "constant"), help="of it: the memory")
+    one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")

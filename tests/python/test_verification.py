@@ -1,0 +1,86 @@
+"""Cases are computed once for all variants of a family; reports come in order, as they are done."""
+
+import threading
+
+import pytest
+
+import gpumem as gm
+from gpumem import functions, oracle, verification
+
+COPY = gm.variants("copy")
+
+
+@pytest.fixture(autouse=True)
+def few_cases(monkeypatch):
+    every = oracle.cases
+    monkeypatch.setattr(
+        oracle, "cases", lambda family: (c for c in every(family) if max(c.shape, default=0) < 100)
+    )
+
+
+def test_numpy_computes_each_case_once(monkeypatch):
+    counted = []
+    for name in ("arguments", "expected"):
+        true = getattr(oracle, name)
+
+        def call(family, *args, name=name, true=true, **keywords):
+            counted.append(name)
+            return true(family, *args, **keywords)
+
+        monkeypatch.setattr(oracle, name, call)
+    reports = list(verification.verify(COPY, "sim"))
+    cases = len(list(oracle.cases("copy")))
+    assert [counted.count("arguments"), counted.count("expected")] == [cases, cases]
+    assert {r["cases"] for r in reports} == {cases}
+
+
+def test_variants_do_not_change_each_others_inputs():
+    """Those that work in place get arrays of their own."""
+    rungs = gm.variants("strided_write")
+    for report in verification.verify([*rungs, *rungs], "sim"):
+        assert report["status"] == "passed", report
+
+
+def test_two_by_two_points_are_read_both_ways():
+    """(2, 2) is an array of structures or a structure of arrays: the variant says which."""
+    reports = list(verification.verify(gm.variants("shift_points"), "sim"))
+    assert [r["status"] for r in reports] == ["passed"] * 3
+    assert oracle.job("shift_points", "soa") != oracle.job("shift_points", "aos")
+
+
+def test_reports_come_in_order_as_soon_as_they_are_done(monkeypatch):
+    """The second variant waits for the first report to be taken."""
+    taken = threading.Event()
+    right = functions.copy
+
+    def copy(a, *, variant, **keywords):
+        if variant == COPY[1].name:
+            assert taken.wait(60)
+        return right(a, variant=variant, **keywords)
+
+    monkeypatch.setattr(functions, "copy", copy)
+    reports = verification.verify(COPY, "sim")
+    first = next(reports)
+    taken.set()
+    rest = list(reports)
+    assert [r["variant"] for r in [first, *rest]] == [v.name for v in COPY]
+    assert {r["status"] for r in [first, *rest]} == {"passed"}
+
+
+def test_who_asks_for_no_more_waits_for_one_case_at_most(monkeypatch):
+    started = []
+    right = functions.copy
+
+    def copy(a, *, variant, **keywords):
+        started.append(variant)
+        return right(a, variant=variant, **keywords)
+
+    monkeypatch.setattr(functions, "copy", copy)
+    reports = verification.verify(COPY, "sim")
+    next(reports)
+    reports.close()
+    done = len(started)
+    cases = len(list(oracle.cases("copy")))
+    assert done < 2 * cases * len(COPY)
+    assert len(started) == done  # nothing runs on
+    assert not [t for t in threading.enumerate() if t.name.startswith("ThreadPool")]
