@@ -201,8 +201,11 @@ class BenchResult:
         --------
         >>> import gpumem as gm
         >>> r = gm.results.load("copy-h200")
-        >>> r.filter(variant=["vec4", "memcpy"], shape=lambda s: s[0] >= 2**20)
-        <gpumem benchmark of copy: 26 records>
+        >>> large = r.filter(variant=["vec4", "memcpy"], shape=lambda s: s[0] >= 2**20)
+        >>> sorted({one["variant"] for one in large.records})
+        ['memcpy', 'vec4']
+        >>> all(one["bytes"] >= 2**23 for one in large.records)
+        True
         """
         known = dict.fromkeys(FIELDS)
         for record in self.records:

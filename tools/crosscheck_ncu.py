@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gpumem as gm
-from gpumem import devices, oracle
+from gpumem import devices, files, oracle
 from gpumem.sizes import format_table, parse_sizes
 
 SCHEMA = 2
@@ -613,7 +613,7 @@ def write_json(path: Path, told: dict[str, Any], found: list[dict[str, Any]]) ->
     head["summary"] = by_size(found)
     lines = json.dumps(head, indent=1, allow_nan=False)[:-2] + ',\n "records": [\n  '
     lines += ",\n  ".join(json.dumps(record, allow_nan=False) for record in found)
-    path.write_text(lines + "\n ]\n}\n", encoding="utf-8")
+    files.write(path, lines + "\n ]\n}\n")
 
 
 def _head_of(text: str) -> dict[str, Any]:
@@ -654,7 +654,7 @@ def main() -> int:
             text, dropped = profiler.collect()
             told |= {"ncu": profiler.version(), "unknown_metrics": dropped, **profiler.launches()}
         text = f"# {json.dumps(told)}\n{text}"
-        Path(f"{options.output}.csv").write_text(text, encoding="utf-8")
+        files.write(f"{options.output}.csv", text)
     found = records(told, text)
     write_json(options.output, told, found)
     if told["unknown_metrics"]:

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 import gpumem as gm
-from gpumem import oracle, prefetch
+from gpumem import files, oracle, prefetch
 from gpumem.bench import size_label
 
 README = Path(__file__).resolve().parent.parent / "README.md"
@@ -171,7 +171,7 @@ def main() -> int:
     new = rewrite(text)
     if options.check:
         return int(new != text)
-    README.write_text(new, encoding="utf-8")
+    files.write(README, new)
     return 0
 
 

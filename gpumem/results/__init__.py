@@ -5,8 +5,9 @@ The module is also a mapping from names to results:
 >>> import gpumem as gm
 >>> "copy-h200" in gm.results
 True
->>> print(gm.results["copy-h200"])  # doctest: +SKIP
->>> gm.results.for_family("copy").filter(variant="auto").plot("size")  # doctest: +SKIP
+>>> print(gm.results["copy-h200"])  # doctest: +ELLIPSIS
+NVIDIA H200, gpumem ...
+>>> figure = gm.results.for_family("copy").filter(variant="auto").plot("size")
 """
 
 from __future__ import annotations

@@ -1,0 +1,55 @@
+"""Every example in a docstring runs, without a GPU, and prints what it says."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import gpumem
+from gpumem import _core
+
+NEEDS_NVCC = {"gpumem.sass.sass"}  # what is not tried here; tests/python/test_sass.py does
+
+
+def python_examples():
+    """Those of all modules of the package, one doctest per docstring."""
+    names = [m.name for m in pkgutil.walk_packages(gpumem.__path__, "gpumem.")]
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for name in ["gpumem", *names]:
+        if name.endswith(("__main__", "._core")):
+            continue
+        module = importlib.import_module(name)
+        yield from (one for one in finder.find(module, name) if one.examples)
+
+
+def extension_examples():
+    """Those of the extension module, which doctest does not look into."""
+    parser = doctest.DocTestParser()
+    for name in dir(_core):
+        thing = getattr(_core, name)
+        members = vars(thing) if isinstance(thing, type) else {}
+        for inner, one in {"": thing, **members}.items():
+            text = getattr(one, "__doc__", None)
+            if isinstance(text, str) and ">>>" in text:
+                where = f"gpumem._core.{name}{'.' if inner else ''}{inner}"
+                yield parser.get_doctest(text, {}, where, "_core", 0)
+
+
+def examples():
+    found = {one.name: one for one in [*python_examples(), *extension_examples()]}
+    return [pytest.param(one, id=name) for name, one in sorted(found.items())]
+
+
+@pytest.mark.parametrize("example", examples())
+def test_example(example, monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    monkeypatch.chdir(tmp_path)  # some write a file
+    told: list[str] = []
+    skipped = any(doctest.SKIP in one.options for one in example.examples)
+    assert skipped == (example.name in NEEDS_NVCC)
+    result = doctest.DocTestRunner().run(example, out=told.append)
+    assert not result.failed, "".join(told)
