@@ -12,10 +12,16 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
+from matplotlib.figure import Figure
 
 import gpumem as gm
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+
+
+def _save(figure: Figure, file: Path) -> None:
+    kept = {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
+    figure.savefig(file, dpi=100, **kept)
 
 
 def bank_conflicts(file: Path) -> None:
@@ -23,25 +29,25 @@ def bank_conflicts(file: Path) -> None:
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     for ax, variant in zip(axes, ("tile", "tile_padded"), strict=True):
         gm.traffic("transpose", variant=variant, shape=(64, 64)).draw(ax=ax)
-    figure.savefig(file, dpi=100, metadata={"Software": None})
+    _save(figure, file)
 
 
 def copy_size(file: Path) -> None:
     """Bandwidth of every copy against size, on an H200."""
     figure = gm.results.for_family("copy").plot("size")
-    figure.savefig(file, dpi=100, metadata={"Software": None})
+    _save(figure, file)
 
 
 def transpose_ladder(file: Path) -> None:
     """Every transpose of a large matrix, and the driver's copy, on an H200."""
     figure = gm.results.for_family("transpose").plot("ladder", shape=(16384, 16384))
-    figure.savefig(file, dpi=100, metadata={"Software": None})
+    _save(figure, file)
 
 
 def prefetch_map(file: Path) -> None:
     """Where prefetching pays on an H200, and by which variant."""
     figure = gm.results.for_family("prefetch_sum").plot("map")
-    figure.savefig(file, dpi=100, metadata={"Software": None})
+    _save(figure, file)
 
 
 def prefetch_distance(file: Path) -> None:
@@ -57,7 +63,7 @@ def prefetch_distance(file: Path) -> None:
     figure = gm.results.for_family("prefetch_sum").plot(
         "distance", work=[1, 2], warps=[4.0, 32.0], variants=variants
     )
-    figure.savefig(file, dpi=100, metadata={"Software": None})
+    _save(figure, file)
 
 
 def main() -> int:

@@ -17,8 +17,9 @@ from ._roofline import draw_roofline
 from ._roundtrip import draw_roundtrip
 from ._sectors import draw_sectors
 from ._sites import by_engine, choose, sample_of
-from ._size import draw_size, draw_sweep
+from ._size import draw_size
 from ._style import STYLES
+from ._sweep import draw_sweep
 from ._transfer import draw_transfer
 
 if TYPE_CHECKING:

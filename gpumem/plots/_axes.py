@@ -4,13 +4,15 @@ bars."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..sizes import format_bytes
+from ._style import DARK, PALE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
 
@@ -49,6 +51,41 @@ def note(ax: Axes, words: str, at: Any, offset: tuple[float, float], **style: An
     return ax.annotate(words, at, offset, textcoords="offset points", fontsize="small", **style)
 
 
+def note_clear(ax: Axes, words: str, tries: Sequence[dict[str, Any]], **style: Any) -> Annotation:
+    """Small words at the first of several places through which no line runs.
+
+    Each place is a dict of ``xy``, ``xytext`` in points from there, ``ha`` and ``va``.
+    """
+    figure = ax.figure
+    mark = note(ax, words, tries[0]["xy"], tries[0]["xytext"], **style)
+    figure.draw_without_rendering()  # the layout decides where the lines are
+    lines = [
+        line.get_path().transformed(line.get_transform())
+        for line in ax.lines
+        if line.get_gid() in ("line", "reference", "to")
+    ]
+    for place in tries:
+        mark.xy, mark.xyann = place["xy"], place["xytext"]
+        mark.set(ha=place["ha"], va=place["va"])
+        box = mark.get_window_extent(figure._get_renderer()).padded(1)
+        if not any(path.intersects_bbox(box, filled=False) for path in lines):
+            break
+    return mark
+
+
+def mark_peak(ax: Axes, peak: float, ceiling: str) -> None:
+    """A rule at the device's peak, and its name where no line runs through it."""
+    words = "theoretical peak" if ceiling == "bandwidth_gbps" else "peak of the FP32 units"
+    ax.axhline(peak, color="black", linewidth=0.9, linestyle=":", gid="peak")
+    words += f", {peak:.4g} {'GB/s' if ceiling == 'bandwidth_gbps' else 'TFLOP/s'}"
+    tries = [
+        {"xy": (place, peak), "xytext": (0, above), "ha": side, "va": va}
+        for above, va in ((2, "bottom"), (-3, "top"))
+        for place, side in ((0.01, "left"), (0.99, "right"), (0.5, "center"))
+    ]
+    note_clear(ax, words, tries, xycoords=("axes fraction", "data"))
+
+
 def aligned(values: Sequence[float], digits: int = 2) -> list[str]:
     """Figures with the same decimals, so many digits of the least, one below the other."""
     least = min(abs(value) for value in values)
@@ -57,10 +94,47 @@ def aligned(values: Sequence[float], digits: int = 2) -> list[str]:
     return [cell.rjust(max(map(len, cells)), "\N{FIGURE SPACE}") for cell in cells]
 
 
-def write_beside(ax: Axes, cells: list[str]) -> None:
+def write_beside(ax: Axes, cells: list[str], head: str) -> None:
     """Figures of bars in a column of their own, where no bar and no line can run through them."""
     beside = ax.twinx()
     beside.set_ylim(ax.get_ylim())
     beside.set_yticks(range(len(cells)), cells)
     for axis in (ax, beside):
         axis.tick_params(axis="y", length=0, labelsize="small")
+    top = ("axes fraction", "axes fraction")
+    note(ax, head, (1, 1), (4, 3), xycoords=top, ha="left", va="bottom")
+
+
+def mark_reference(ax: Axes, place: float) -> None:
+    """A dashed upright, to be seen on dark bars as on white ones."""
+    from matplotlib.patheffects import withStroke
+
+    stroke = [withStroke(linewidth=3.2, foreground="white")]
+    style = {"color": "black", "linewidth": 1.6, "linestyle": "--", "gid": "reference"}
+    ax.axvline(place, path_effects=stroke, **style)
+
+
+# What bars mean, in the order of the legend.
+_LOOKS = {
+    "auto": {"facecolor": DARK},
+    "gpumem": {"facecolor": PALE},
+    "another library": {"facecolor": "white", "hatch": "////"},
+}
+
+
+def paint_bars(ax: Axes, bars: Iterable[Any], meanings: Sequence[str]) -> None:
+    """Give each bar the look of what it means."""
+    for bar, meaning in zip(bars, meanings, strict=True):
+        bar.set(edgecolor=DARK, linewidth=0.8, **_LOOKS[meaning])
+
+
+def explain_bars(figure: Figure, words: dict[str, str]) -> None:
+    """A legend of what bars mean."""
+    from matplotlib.patches import Patch
+
+    patches = [
+        Patch(edgecolor=DARK, linewidth=0.8, label=words[meaning], **look)
+        for meaning, look in _LOOKS.items()
+        if meaning in words
+    ]
+    figure.legend(handles=patches, loc="outside lower center", ncols=len(patches), fontsize="small")

@@ -110,18 +110,21 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
         gid="passes",
     )
     points = points_wide(ax, BANKS)
-    if found.passes > found.fewest and not engine:
+    conflicts = found.passes > found.fewest and not engine
+    if conflicts:
         for (lane, bank), number in np.ndenumerate(cells):
             if not np.ma.getmaskarray(cells)[lane, bank]:
                 color = "black" if mesh.norm(number) < 0.5 else "white"
-                write_number(ax, bank + 0.5, lane + 0.5, number, 0.9 * points, "pass", color)
+                write_number(ax, bank + 0.5, lane + 0.5, number, 1.15 * points, "pass", color)
     for bank, count in enumerate(found.words):
         if count:
             write_number(ax, bank + 0.5, rows.middle, count, points, "words")
     lane_axis(ax, sample, rows, "words")
     ax.set_xlim(0, BANKS)
     ax.set_xticks([bank + 0.5 for bank in (0, 8, 16, 24, 31)], ["0", "8", "16", "24", "31"])
-    label = "bank of 4 bytes"
+    parts = ["bank of 4 bytes; bottom row: different words"]
+    if conflicts:
+        parts.append("numbers in cells: which pass serves the lane")
     if engine:
         figures = f"{sum(sample['bytes'])} bytes"
     else:
@@ -129,8 +132,8 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
         figures = f"{counted(found.passes, 'pass')}, {ways:.3g} way{'s' if ways != 1 else ''}"
         ax.set_aspect("equal")
         if found.lanes < WARP:
-            label += f"; {found.lanes} lanes are served together"
+            parts.append(f"dashed: {found.lanes} lanes are served together")
         for lane in range(found.lanes, WARP, found.lanes):
             ax.axhline(lane, color="black", linewidth=0.8, linestyle="--", gid="group")
-    ax.set_xlabel(wrapped(ax, label))
-    ax.set_title(request_title(report, site, figures), fontsize="medium")
+    ax.set_xlabel(wrapped(ax, parts))
+    ax.set_title(request_title(ax, report, site, figures), fontsize="medium")

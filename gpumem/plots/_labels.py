@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
     from matplotlib.transforms import Bbox
 
 
@@ -117,3 +118,59 @@ def label_points(
                     [(one[0], one[1]), (near + (-2 if left > one[0] else 2) * unit, place)]
                 )
                 ax.plot(*zip(*ends, strict=True), color="0.4", linewidth=0.5, zorder=1, gid="to")
+
+
+def _beside(ax: Axes, line: Line2D, place: float, left: float, right: float) -> None:
+    """A short piece of a line with one marker at a height, and a thin line from there to its end.
+
+    Places are in pixels.
+    """
+    from matplotlib.lines import Line2D
+
+    def artist(points: list[tuple[float, float]], like: Line2D | None = None) -> Line2D:
+        made = Line2D([], [])
+        if like is not None:
+            made.update_from(like)
+        inside = ax.transAxes.inverted().transform(points)
+        made.set(transform=ax.transAxes, clip_on=False, label="_", data=inside.T)
+        ax.add_artist(made)
+        return made
+
+    end = line.get_transform().transform((line.get_xdata()[-1], line.get_ydata()[-1]))
+    key = artist([(left, place), ((left + right) / 2, place), (right, place)], line)
+    key.set(markevery=[1], gid="key")
+    gap = (right - left) / 6
+    leader = artist([(end[0] + gap, end[1]), (left - gap, place)])
+    leader.set(linewidth=0.5, color="0.5", gid="to")
+
+
+def label_ends(ax: Axes, lines: Sequence[Line2D]) -> None:
+    """Write each line's name at the right of the axes, in the order of the lines' ends.
+
+    A key shows the line's dash and marker, and a thin line leads to its end.
+    """
+    figure = ax.figure
+    style = {"transform": ax.transAxes, "fontsize": "small", "va": "center", "gid": "label"}
+    # Beside the axes, so that the layout makes room before it is known how high each stands.
+    texts = [ax.text(1.14, 0.5, line.get_label(), **style) for line in lines]
+    figure.draw_without_rendering()  # the layout decides where the lines end
+    renderer = figure._get_renderer()
+    room = ax.get_window_extent(renderer)
+    unit = figure.dpi / 72  # pixels of a point
+    heights = [line.get_transform().transform(line.get_xydata())[:, 1] for line in lines]
+    # Ends in one place are in the order of what leads there.
+    order = sorted(
+        range(len(lines)), key=lambda i: (round(heights[i][-1] / (4 * unit)), heights[i].mean())
+    )
+    rows = [line.get_label().count("\n") + 1 for line in lines]
+    gap = 1.15 * max(
+        text.get_window_extent(renderer).height / count
+        for text, count in zip(texts, rows, strict=True)
+    )
+    wanted = sorted(heights[i][-1] for i in order for _ in range(rows[i]))
+    places = spread(wanted, gap, room.y0 + gap / 2, room.y1 - gap / 2)
+    for i in order:
+        own, places = places[: rows[i]], places[rows[i] :]
+        place = sum(own) / len(own)
+        texts[i].set_position(ax.transAxes.inverted().transform((room.x1 + 42 * unit, place)))
+        _beside(ax, lines[i], place, room.x1 + 14 * unit, room.x1 + 36 * unit)

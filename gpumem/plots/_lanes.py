@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..traffic import Traffic
 
 WARP = 32
+_LETTER = 6  # points that a letter of a title or a label is wide
 IDLE = "0.93"  # lanes that ask for nothing
 
 
@@ -21,10 +22,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
-def request_title(report: Traffic, site: dict[str, Any], figures: str) -> str:
+def request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: str) -> str:
     what = f"{site['space']} {site['kind']}"
     what += " by the copy engine" if by_engine(site) else f", {site['width']} bits"
-    return f"{report.family}-{report.variant}, {source_line(site)}\n{what}: {figures}"
+    both = f"{what}: {figures}"
+    if _LETTER * len(both) > 1.3 * points_wide(ax, 1):  # it would reach into the picture beside
+        both = f"{what}:\n{figures}"
+    return f"{report.family}-{report.variant}, {source_line(site)}\n{both}"
 
 
 def points_wide(ax: Axes, units: float) -> float:
@@ -32,9 +36,10 @@ def points_wide(ax: Axes, units: float) -> float:
     return 72 * ax.figure.get_figwidth() * ax.get_position().width / units
 
 
-def wrapped(ax: Axes, text: str) -> str:
-    """A label in as many lines as it takes under a narrow picture."""
-    return textwrap.fill(text, max(20, int(points_wide(ax, 1) / 5.2)))
+def wrapped(ax: Axes, parts: list[str]) -> str:
+    """A label, each part in as many lines as it takes under a narrow picture."""
+    width = max(20, int(points_wide(ax, 1) / _LETTER))
+    return "\n".join(textwrap.fill(part, width) for part in parts)
 
 
 def _fitting(number: int, points: float) -> float:

@@ -10,13 +10,16 @@ import numpy as np
 
 from ..prefetch import FAMILY, Point, points
 from ._records import in_order, listed
-from ._style import STYLES, title
+from ._style import INNER, OUTER, STYLES, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..bench_result import BenchResult
+
+
+_WORK = "work: rounds of arithmetic per element"
 
 
 def _rising(values: Any) -> list[Any]:
@@ -42,6 +45,26 @@ def _line(point: Point, variant: str, bare: bool) -> dict[int, float]:
     return {}
 
 
+# A variant's two lines have its colour and marker.
+_PADDED = INNER | {"linestyle": "-"}
+_BARE = OUTER | {"linestyle": (0, (1, 1.4))}
+
+
+def _finish_panels(axes: Any, rows: list[int], columns: list[float]) -> Any:
+    """Titles and axes of all panels, and in each the baseline, of which one is returned."""
+    for i, row in enumerate(axes):
+        for j, ax in enumerate(row):
+            baseline = ax.axhline(1, color="0.55", linewidth=2.2, zorder=1.8, gid="baseline")
+            ax.set_title(f"work {rows[i]}, {columns[j]:g} warps per SM", fontsize="medium")
+            ax.set_xticks([1, 4, 8, 12, 16])
+            ax.set_ylim(bottom=0)
+            ax.grid(color="0.9")
+        row[0].set_ylabel("times as fast as baseline")
+    for ax in axes[-1]:
+        ax.set_xlabel("distance, steps ahead")
+    return baseline
+
+
 def draw_distance(
     result: BenchResult, work: Any = None, warps: Any = None, variants: Any = None
 ) -> Figure:
@@ -65,15 +88,17 @@ def draw_distance(
     figure, axes = pyplot.subplots(
         len(rows),
         len(columns),
-        figsize=(max(3.0 * len(columns) + 0.8, 4.8), 2.5 * len(rows) + 1.7),
+        figsize=(max(3.0 * len(columns) + 0.8, 4.8), 2.8 * len(rows) + 1.9),
         sharex=True,
         sharey="row",
         squeeze=False,
         layout="constrained",
     )
     lines: dict[str, Any] = {}
-    for (name, bare), style in zip(kinds, itertools.cycle(STYLES)):
+    styles = dict(zip(dict.fromkeys(name for name, _ in kinds), itertools.cycle(STYLES)))
+    for name, bare in kinds:
         label = f"{name}, no padding" if bare else name
+        style = {**styles[name], **(_BARE if bare else _PADDED)}
         for point in found:
             if point.work not in rows or point.warps not in columns:
                 continue
@@ -83,29 +108,20 @@ def draw_distance(
                 list(line),
                 list(line.values()),
                 label=label,
-                markersize=4.5,
                 linewidth=1.1,
-                fillstyle="none" if bare else "full",
+                gid="line",
                 **style,
             )
-    for i, row in enumerate(axes):
-        for j, ax in enumerate(row):
-            ax.axhline(1, color="black", linewidth=0.8, gid="baseline")
-            ax.set_title(f"work {rows[i]}, {columns[j]:g} warps per SM", fontsize="medium")
-            ax.set_xticks([1, 4, 8, 12, 16])
-            ax.set_ylim(bottom=0)
-            ax.grid(color="0.9")
-        row[0].set_ylabel("times as fast as baseline")
-    for ax in axes[-1]:
-        ax.set_xlabel("distance, steps ahead")
+    lines["baseline, the loop as it stands"] = _finish_panels(axes, rows, columns)
     figure.legend(
         lines.values(),
         lines.keys(),
         loc="outside lower center",
         ncols=max(1, int(figure.get_figwidth() / 2.9)),
         fontsize="small",
+        handlelength=3.2,
     )
-    title(figure, "prefetch_sum", result)
+    title(figure, f"prefetch_sum by distance; {_WORK}", result)
     return figure
 
 
@@ -121,9 +137,20 @@ def _write_cells(ax: Axes, mesh: Any, cells: Any, marks: Any) -> None:
                 f"{value:.2f}" + ("" if marks is None else f" {marks[place]}"),
                 ha="center",
                 va="center",
-                fontsize=7.5,
+                fontsize=8,
+                gid="cell",
                 color="white" if dark else "black",
             )
+
+
+def _draw_cells(ax: Axes, cells: Any, marks: Any, norm: Any) -> None:
+    """A coloured cell for each point that was measured, framed where it loses."""
+    style = {"cmap": "RdBu", "norm": norm}
+    known = np.ma.masked_invalid(cells)
+    mesh = ax.pcolormesh(known, edgecolors="white", linewidth=0.6, **style)
+    losses = np.ma.masked_where(~(cells < 1), cells)
+    ax.pcolor(losses, edgecolor="black", linewidth=1.6, gid="losses", **style)
+    _write_cells(ax, mesh, cells, marks)
 
 
 def draw_map(
@@ -157,30 +184,24 @@ def draw_map(
     figure, axes = pyplot.subplots(
         len(panels),
         1,
-        figsize=(0.62 * len(distances) + 1.9, (0.42 * len(warps) + 0.85) * len(panels) + 1.3),
+        figsize=(0.62 * len(distances) + 1.9, (0.38 * len(warps) + 0.85) * len(panels) + 1.3),
         sharex=True,
         squeeze=False,
         layout="constrained",
     )
     for panel, ax in enumerate(axes[:, 0]):
-        mesh = ax.pcolormesh(
-            np.ma.masked_invalid(cells[panel]),
-            cmap="RdBu",
-            norm=norm,
-            edgecolors="white",
-            linewidth=0.6,
-        )
-        _write_cells(ax, mesh, cells[panel], None if variant else marks[panel])
+        _draw_cells(ax, cells[panel], None if variant else marks[panel], norm)
         ax.set_yticks([i + 0.5 for i in range(len(warps))], [f"{count:g}" for count in warps])
         ax.set_xticks([k + 0.5 for k in range(len(distances))], list(map(str, distances)))
         ax.tick_params(length=0)
         ax.set_ylabel("warps per SM")
         ax.set_title(f"work {panels[panel]}", fontsize="medium")
-    axes[-1, 0].set_xlabel("distance, steps ahead")
-    what = f"{variant}" if variant else "the best variant"
+    framed = "; framed: slower than baseline" if low < 1 else ""
+    axes[-1, 0].set_xlabel(f"distance, steps ahead{framed}")
+    what = f"{variant}" if variant else "the best variant (its letter)"
     if variant and padding is not None:
         what += f", padding {padding}"
-    title(figure, f"prefetch_sum: times as fast as baseline, {what}", result)
+    title(figure, f"prefetch_sum: times as fast as baseline, {what}\n{_WORK}", result)
     if not variant:
         used = [f"{letters[name]} {name}" for name in names if (marks == letters[name]).any()]
         key = textwrap.fill("   ".join(used), int(16 * figure.get_figwidth()))

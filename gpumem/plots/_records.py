@@ -85,8 +85,13 @@ def in_order(names: list[str], family: str) -> list[str]:
     return sorted(names, key=lambda n: known.index(n) if n in known else 99 + (n != "auto"))
 
 
+_FEW_BYTES = 1024  # which any memory moves in less time than a launch takes
+
+
 def unit_of(records: list[dict[str, Any]]) -> tuple[str, str, str]:
     """The figure that all records have, its name, and the device's peak of it."""
+    if all(record["bytes"] <= _FEW_BYTES for record in records):
+        return "median_ms", "ms, shorter is better", ""
     if all(record["tflops"] is not None for record in records):
         return "tflops", "TFLOP/s", "fp32_tflops"
     return "gbps", "GB/s, bytes read and written", "bandwidth_gbps"

@@ -95,6 +95,8 @@ def draw_roofline(
             color=style["color"],
             linestyle="none",
             markersize=7,
+            markeredgecolor="white" if simulated else style["color"],
+            markeredgewidth=0.6,
             fillstyle="full" if simulated else "none",
             gid="point",
         )
@@ -111,11 +113,11 @@ def draw_roofline(
     ax.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     ax.grid(color="0.92")
     ax.set_xlabel(
-        "operations per byte that the requests move, as simulated, without caches"
-        + ("\nopen marks: per byte of the arrays" if opened else "")
+        "operations per byte that requests move, counted by the simulator, without caches"
+        + ("\nopen marks: not simulated, operations per byte of the arrays" if opened else "")
     )
     ax.set_ylabel("TFLOP/s")
-    title(figure, f"{family}, {size_label(rows[names[0]])}", result)
+    title(figure, f"{family}, {size_label(rows[names[0]])}: roofline", result)
     roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s")
     label_points(ax, points, roofs.points())
     return figure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..bench_result import size_label
-from ._axes import aligned, write_beside
+from ._axes import aligned, explain_bars, mark_reference, paint_bars, write_beside
 from ._records import listed
-from ._style import DARK, PALE, title
+from ._style import title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,21 +18,26 @@ if TYPE_CHECKING:
 # Whom a round trip is done by, from the top.
 _BY = {"gpumem": "gpumem", "one_piece": "gpumem, in one piece"}
 
+_MEANINGS = {"gpumem": "auto", "one_piece": "gpumem"}
 
-def _draw_bars(ax: Axes, times: dict[str, float], floor: float | None, most: float) -> None:
-    """A bar for each, in ms, to the same end in all panels of a job.
+_EXPLAINED = {
+    "auto": "gpumem: transfers and kernel overlap",
+    "gpumem": "gpumem, in one piece: one after the other",
+    "another library": "another library",
+}
+
+
+def _draw_bars(ax: Axes, times: dict[str, float | None], floor: float | None, most: float) -> None:
+    """A bar for each that was measured, in ms, to the same end in all panels of a job.
 
     From what the bus takes alone: nothing is faster.
     """
-    start = floor or min(times.values()) / 2
-    lengths = [time - start for time in times.values()]
-    bars = ax.barh(range(len(times)), lengths, left=start, height=0.72)
-    for name, bar in zip(times, bars, strict=True):
-        own = name in _BY
-        bar.set(edgecolor=DARK, linewidth=0.8, facecolor=PALE if own else "white")
-        bar.set_hatch(None if own else "////")
-        if name == "gpumem":
-            bar.set_facecolor(DARK)
+    known = [time for time in times.values() if time]
+    start = floor or min(known) / 2
+    rows = [i for i, time in enumerate(times.values()) if time]
+    bars = ax.barh(rows, [time - start for time in known], left=start, height=0.72)
+    named = [name for name, time in times.items() if time]
+    paint_bars(ax, bars, [_MEANINGS.get(name, "another library") for name in named])
     ax.set_ylim(len(times) - 0.4, -0.6)
     ax.set_yticks(range(len(times)), [_BY.get(name, name) for name in times])
     ax.set_xscale("log")
@@ -44,8 +49,9 @@ def _draw_bars(ax: Axes, times: dict[str, float], floor: float | None, most: flo
     ax.minorticks_off()
     ax.tick_params(axis="x", labelsize="small")
     if floor:
-        ax.axvline(floor, color="black", linewidth=1.4, linestyle="--", gid="reference")
-    write_beside(ax, aligned(list(times.values()), 3))
+        mark_reference(ax, floor)
+    cells = iter(aligned(known, 3))
+    write_beside(ax, [next(cells) if time else "\N{EN DASH}" for time in times.values()], "ms")
     ax.grid(axis="x", color="0.92")
     ax.set_axisbelow(True)
 
@@ -66,7 +72,7 @@ def draw_roundtrip(
     figure, axes = pyplot.subplots(
         len(jobs),
         len(kinds),
-        figsize=(4.6 * len(kinds) + 1.2, (0.22 * len(whom) + 0.62) * len(jobs) + 1),
+        figsize=(max(4.2 * len(kinds) + 1.6, 7), (0.22 * len(whom) + 0.62) * len(jobs) + 1.4),
         sharex="row",
         squeeze=False,
         layout="constrained",
@@ -83,9 +89,14 @@ def draw_roundtrip(
                 if one["parameters"].get("kind") == kind
             }
             most = max(one["median_ms"] for one in mine)
-            _draw_bars(ax, {name: times[name] for name in whom if name in times}, floor, most)
+            there = {one["parameters"]["by"] for one in mine}
+            _draw_bars(ax, {name: times.get(name) for name in whom if name in there}, floor, most)
             ax.set_title(f"{job}, {size_label(mine[0])}, {kind}", fontsize="medium")
+    for ax in axes[:, 1:].flat:
+        ax.tick_params(axis="y", labelleft=False)  # the names are those at the left
     for ax in axes[-1]:
-        ax.set_xlabel("ms" + (", from those of the bus alone (dashed)" if floor else ""))
+        ax.set_xlabel("ms, log scale" + ("; dashed: the transfers alone" if floor else ""))
+    meanings = [_MEANINGS.get(name, "another library") for name in whom]
+    explain_bars(figure, {meaning: _EXPLAINED[meaning] for meaning in meanings})
     title(figure, "round trips from ndarray to ndarray, by the host's clock", result)
     return figure

@@ -129,15 +129,16 @@ def draw_sectors(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[s
     points = points_wide(ax, width)
     for sector, place in places.items():
         write_number(ax, place + 0.5, rows.middle, len(used[sector]), points, "used")
-    lane_axis(ax, sample, rows, "bytes")
+    lane_axis(ax, sample, rows, "bytes used")
     ax.set_xlim(0, width)
     _line_labels(ax, places, width)
-    label = "sectors of 32 bytes, by offset in the array; black rules part lines of 128 bytes"
+    parts = ["sectors of 32 bytes, by offset in the array"]
     if len(shown) < len(sectors):
-        label += f"; the first {len(shown)} of {len(sectors)} sectors"
-    ax.set_xlabel(wrapped(ax, label))
+        parts[0] += f"; the first {len(shown)} of {len(sectors)} sectors"
+    parts.append("dark: asked for, pale: moved with it, black rules: lines of 128 bytes")
+    ax.set_xlabel(wrapped(ax, parts))
     figures = (
         f"{counted(len(sectors), 'sector')}, {counted(len(lines), 'line')}, "
-        f"{_percent(sum(map(len, used.values())), len(sectors) * SECTOR)}"
+        f"{_percent(sum(map(len, used.values())), len(sectors) * SECTOR)} used"
     )
-    ax.set_title(request_title(report, site, figures), fontsize="medium")
+    ax.set_title(request_title(ax, report, site, figures), fontsize="medium")

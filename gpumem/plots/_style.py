@@ -14,28 +14,48 @@ if TYPE_CHECKING:
 
 DARK, PALE = "#12355b", "#c9dcec"
 
-# Told apart in black and white as well: no two have marker and dash in common, nor with one dash
-# markers that look alike when they are small.
-STYLES = [
-    {"marker": marker, "linestyle": dash, "color": color}
-    for marker, dash, color in zip(
-        "osD^vP*<>phdXH8",
-        ["-", "--", "-.", ":", "-"] * 3,
-        ["#1b4f72", "#b03a2e", "#117a65", "#7d3c98", "#9c640c", "#2e4053"] * 2
-        + ["#6e2c00", "#0b5345", "#4a235a"],
-        strict=True,
-    )
+_DASHES = ["-", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.4)), (0, (9, 2))]
+
+_COLORS = ["#12355b", "#d2691e", "#6b2f87", "#2a9d78", "#7a1f1f", "#b8860b", "#1f5f5b", "#5b8fd0"]
+
+# Told apart in black and white as well: every marker differs, and neighbours differ in dash and
+# in how dark they are.
+STYLES: list[dict[str, Any]] = [
+    {
+        "marker": marker,
+        "linestyle": _DASHES[i % len(_DASHES)],
+        "color": _COLORS[i % len(_COLORS)],
+    }
+    for i, marker in enumerate("osD^vP*<>phdXH8")
 ]
 
 
+# Where two lines coincide, the markers of one stand inside those of the other.
+INNER: dict[str, Any] = {"markersize": 3.5}
+OUTER: dict[str, Any] = {"markersize": 7.5, "fillstyle": "none"}
+
+
 def line_style(name: str, reference: str, styles: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """How the line of a contender looks; "auto" and the reference stand out."""
+    """How the line of a contender looks; "auto" and the reference lie below the others.
+
+    Both coincide with lines of variants, which have to stay visible on top of them.
+    """
     if name == reference:
-        return {"color": "0.35", "linestyle": (0, (6, 2)), "linewidth": 2.2, "zorder": 1.9}
-    style = {"markersize": 4.5, "linewidth": 1.1, **next(styles)}
-    if name == "auto":  # on top of what it chose
-        style |= {"linewidth": 1.8, "color": "black", "fillstyle": "none", "zorder": 3}
-    return style
+        look = {"color": "0.35", "linestyle": (0, (6, 2)), "linewidth": 2.4, "zorder": 1.9}
+        return look | {"marker": "|", "markersize": 9}
+    if name == "auto":
+        return {
+            "color": "0.82",
+            "linewidth": 7,
+            "solid_capstyle": "round",
+            "zorder": 1.8,
+            "marker": "s",
+            "markersize": 9,
+            "markerfacecolor": "none",
+            "markeredgecolor": "black",
+            "markeredgewidth": 0.8,
+        }
+    return {"markersize": 4.5, "linewidth": 1.2, **next(styles)}
 
 
 def title(figure: Figure, words: str, result: BenchResult) -> None:

@@ -199,7 +199,7 @@ def test_a_column_of_a_matrix_falls_into_32_lines():
     assert len(artists(ax, "gap")) == len(artists(ax, "line")) == 31
     title = ax.get_title()
     assert title.startswith("transpose-naive_row, naive_row.cu:")
-    assert title.endswith("global store, 32 bits: 32 sectors, 32 lines, 12.5 %")
+    assert title.endswith("global store, 32 bits: 32 sectors, 32 lines, 12.5 % used")
 
 
 def test_neighbours_touch():
@@ -209,13 +209,13 @@ def test_neighbours_touch():
     assert not artists(ax, "gap")
     assert [line.get_xdata()[0] for line in artists(ax, "line")] == [4, 8, 12]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["512", "640", "768", "896"]
-    assert ax.get_title().endswith("global load, 128 bits: 16 sectors, 4 lines, 100 %")
+    assert ax.get_title().endswith("global load, 128 bits: 16 sectors, 4 lines, 100 % used")
 
 
 def test_a_shifted_request_touches_a_fifth_sector():
     ax = report(sectored(sample(range(4, 132, 4)))).draw()
     assert numbers(ax, "used") == [28, 32, 32, 32, 4]
-    assert "5 sectors, 2 lines, 80 %" in ax.get_title()
+    assert "5 sectors, 2 lines, 80 % used" in ax.get_title()
 
 
 def test_an_access_may_lie_in_two_sectors():
@@ -226,7 +226,7 @@ def test_an_access_may_lie_in_two_sectors():
 def test_bytes_asked_for_twice_count_once():
     ax = report(sectored(sample([64] * 32, width=2))).draw()
     assert numbers(ax, "used") == [2]
-    assert "1 sector, 1 line, 6.25 %" in ax.get_title()
+    assert "1 sector, 1 line, 6.25 % used" in ax.get_title()
 
 
 def test_gaps_inside_of_a_line_are_no_line():
@@ -238,7 +238,7 @@ def test_the_many_sectors_of_an_engine_are_cut_short():
     ax = gm.traffic("copy", variant="bulk", shape=2**14).draw()
     assert len(boxes(ax, "sectors")) == MOST_SECTORS
     assert "the first 64 of 128 sectors" in " ".join(ax.get_xlabel().split())
-    assert ax.get_title().endswith("load by the copy engine: 128 sectors, 32 lines, 100 %")
+    assert ax.get_title().endswith("load by the copy engine: 128 sectors, 32 lines, 100 % used")
 
 
 @pytest.mark.parametrize("stride", [4, 96, 2**20, 2**33])

@@ -3,9 +3,12 @@
 import itertools
 import re
 
+import figure_checks
 import matplotlib
+import numpy as np
 import pytest
 from matplotlib import pyplot
+from matplotlib.colors import to_rgb
 
 import gpumem as gm
 from gpumem import cli, plots
@@ -133,35 +136,11 @@ def picture(request):
     return shown, kind, figure
 
 
-def boxes(figure):
-    """All texts but those in cells, each with its box."""
-    renderer = figure._get_renderer()
-    texts = [*figure.texts, *(one for legend in figure.legends for one in legend.get_texts())]
-    for ax in figure.axes:
-        texts += [text for text in ax.texts if text.get_gid()]
-        for axis in (ax.xaxis, ax.yaxis):
-            low, high = sorted(axis.get_view_interval())
-            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-            if axis.get_visible():
-                texts += [axis.label, *(label for t in ticks for label in (t.label1, t.label2))]
-        texts.append(ax.title)
-    return [
-        (text.get_text(), text.get_window_extent(renderer))
-        for text in texts
-        if text.get_text() and text.get_visible()
-    ]
-
-
-def test_no_label_covers_another(picture):
+def test_a_reader_can_tell_all_apart(picture):
+    """No text on another or cut off, no line through a text, no lines that look like one."""
     figure = picture[2]
-    found, whole = boxes(figure), figure.bbox
-    assert len(found) > 8
-    for (one, box), (other, beside) in itertools.combinations(found, 2):
-        # Two lines of text may touch.
-        assert not box.expanded(0.98, 0.85).overlaps(beside), (one, other)
-    for text, box in found:
-        assert whole.x0 - 1 <= box.x0 and box.x1 <= whole.x1 + 1, text
-        assert whole.y0 - 1 <= box.y0 and box.y1 <= whole.y1 + 1, text
+    assert len(figure_checks.texts(figure)) > 8
+    assert not figure_checks.complaints(figure)
 
 
 def test_labels_keep_clear_of_the_roofs(picture):
@@ -188,11 +167,39 @@ def test_a_banner_says_which_device(picture):
     assert told["date"][:10] in title
 
 
-def test_lines_are_told_apart_without_color(picture):
-    for ax in picture[2].axes:
-        lines = [line for line in ax.lines if line.get_gid() == "line"]
-        looks = [(line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines]
-        assert len(set(looks)) == len(lines)
+def test_styles_differ_in_grey():
+    """Every marker is another one, and neighbours are not equally dark nor equally dashed."""
+    assert len({style["marker"] for style in plots.STYLES}) == len(plots.STYLES) >= 15
+    for one, other in itertools.pairwise(plots.STYLES):
+        dark, pale = (np.dot(to_rgb(style["color"]), (0.3, 0.59, 0.11)) for style in (one, other))
+        assert abs(dark - pale) > 0.1
+        assert one["linestyle"] != other["linestyle"]
+
+
+def test_lines_that_coincide_are_drawn_once():
+    """With both names: drawn over each other, the upper one would hide the lower one."""
+    sizes = [2**p for p in range(20, 31)]
+    rates = {"vec4": 3000, "struct16": 3010, "scalar": 1000, "auto": 3005, "memcpy": 2995}
+    shown = result(*(record("copy", name, r, size) for name, r in rates.items() for size in sizes))
+    (ax,) = shown.plot("size").axes
+    labels = [line.get_label() for line in ax.lines if line.get_gid() == "line"]
+    assert labels == ["scalar", "vec4, struct16", "memcpy", "auto"]
+    shown.records[-1]["gbps"] = 4000.0
+    shown.records[len(sizes)]["gbps"] = 2000.0  # of struct16, at one size
+    (ax,) = shown.plot("size").axes
+    labels = [line.get_label() for line in ax.lines if line.get_gid() == "line"]
+    assert labels == ["scalar", "vec4", "struct16", "memcpy", "auto"]
+
+
+def test_names_stand_beside_the_ends_of_their_lines():
+    sizes = [2**p for p in range(20, 31)]
+    rates = {"scalar": 1000, "vec2": 3000, "vec4": 2900, "auto": 3900, "memcpy": 2000}
+    shown = result(*(record("copy", name, r, size) for name, r in rates.items() for size in sizes))
+    (ax,) = shown.plot("size").axes
+    labels = [text for text in ax.texts if text.get_gid() == "label"]
+    labels.sort(key=lambda text: text.get_position()[1])
+    assert [text.get_text() for text in labels] == sorted(rates, key=rates.get)
+    assert all(text.get_position()[0] > 1 for text in labels)
 
 
 def test_bandwidth_against_size():
@@ -209,8 +216,8 @@ def test_bandwidth_against_size():
     assert [line.get_xdata()[0] for line in ax.lines if line.get_gid() == "l2"] == [2**20]
     band = ax.collections[1].get_paths()[0].vertices[:, 1]
     assert band.min() == pytest.approx(3000 / 1.25) and band.max() == pytest.approx(3000 / 0.9)
-    marks = {text.get_text() for text in ax.texts}
-    assert marks == {"theoretical peak, 4000 GB/s", "L2, 1 MiB"}
+    marks = {text.get_text() for text in ax.texts if text.get_gid() == "mark"}
+    assert marks == {"theoretical peak, 4000 GB/s", "size of the L2, 1 MiB"}
     few = shown.plot("size", variants=["vec4", "scalar"]).axes[0]
     assert [line.get_label() for line in few.lines[:2]] == ["vec4", "scalar"]
 
@@ -255,7 +262,8 @@ def test_a_sweep():
     assert [line.get_ydata()[0] for line in ax.lines if line.get_gid() == "reference"] == [3900]
     assert ax.get_xlabel() == "stride" and "stride" in ax.figure.get_suptitle()
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["1", "2", "8"]
-    assert len(result(*strides()).plot("sweep", variants="cached").axes[0].lines) == 2
+    (ax,) = result(*strides()).plot("sweep", variants="cached").axes
+    assert [line.get_label() for line in figure_checks.named_lines(ax)] == ["cached"]
 
 
 def test_a_sweep_over_words():
@@ -285,8 +293,9 @@ def test_round_trips():
     assert [ax.get_title() for ax in panels] == [
         "copy, 1 MiB, pageable", "copy, 1 MiB, pinned", "add, 1 MiB, pageable", "add, 1 MiB, pinned"
     ]  # fmt: skip
-    for ax in panels:
-        assert [tick.get_text() for tick in ax.get_yticklabels()] == ["gpumem", "numpy"]
+    for i, ax in enumerate(panels):
+        names = [tick.get_text() for tick in ax.get_yticklabels()]
+        assert names == ([] if i % 2 else ["gpumem", "numpy"])  # once for both
         ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
         assert ends == pytest.approx([16, 120])  # of the larger size
         assert [line.get_xdata()[0] for line in ax.lines] == [10]
@@ -294,14 +303,29 @@ def test_round_trips():
     assert [[tick.get_text().strip() for tick in one] for one in cells] == [["16.0", "120.0"]] * 4
     one = result(*trips()).plot("roundtrip", variants="add", memory="pinned", by=["numpy"])
     (ax,) = (ax for ax in one.axes if ax.patches)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["numpy"]
     assert len(ax.patches) == 1 and ax.get_title().startswith("add, 1 MiB, pinned")
+
+
+def test_a_round_trip_that_was_not_measured_leaves_its_row_empty():
+    """Rows are those of the panel at the left, whose names they share."""
+    some = [
+        t
+        for t in trips()
+        if (t["parameters"]["by"], t["parameters"]["kind"]) != ("numpy", "pinned")
+    ]
+    figure = result(*some).plot("roundtrip", variants="copy")
+    panels = [ax for ax in figure.axes if ax.patches]
+    cells = [ax.get_yticklabels() for ax in figure.axes if not ax.patches]
+    assert [len(ax.patches) for ax in panels] == [2, 1]
+    assert [tick.get_text().strip() for tick in cells[1]] == ["16.0", "\N{EN DASH}"]
 
 
 def test_many_variants_are_the_fastest():
     names = [v.name for v in gm.variants("transpose")]
     shown = result(
         *(
-            record("transpose", name, 100 + i, 8 * side * side, (side, side))
+            record("transpose", name, 100 * (1 + i), 8 * side * side, (side, side))
             for i, name in enumerate([*names, "auto"])
             for side in (64, 128)
         ),

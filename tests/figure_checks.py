@@ -1,0 +1,124 @@
+"""What is wrong with a figure that a reader would see: told in words, one for each.
+
+Tests of pictures use it, and the notebooks' kernels, which run each figure through it.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+IN_CELLS = {"cell", "pass", "words", "used"}  # numbers inside the cells of a picture
+
+# Lines that nowhere are further apart than so much of the height of the axes look like one.
+_APART = 0.015
+
+
+def _legends(figure):
+    inside = [ax.get_legend() for ax in figure.axes]
+    return [*figure.legends, *(legend for legend in inside if legend is not None)]
+
+
+def texts(figure):
+    """Return every text of a figure that stands by itself."""
+    found = [*figure.texts, figure._suptitle, figure._supxlabel, figure._supylabel]
+    found += [text for legend in _legends(figure) for text in legend.get_texts()]
+    for ax in figure.axes:
+        found += [text for text in ax.texts if text.get_gid() not in IN_CELLS]
+        for axis in (ax.xaxis, ax.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+            if axis.get_visible():
+                found += [axis.label, *(one for t in ticks for one in (t.label1, t.label2))]
+        found.append(ax.title)
+    shown = [one for one in found if one is not None and one.get_visible() and one.get_text()]
+    return list(dict.fromkeys(shown))
+
+
+def boxes(figure):
+    """Return (text, box) of every text."""
+    renderer = figure._get_renderer()
+    return [(one.get_text(), one.get_window_extent(renderer)) for one in texts(figure)]
+
+
+def covered(figure):
+    """Texts that lie on other texts."""
+    return [
+        f"{one!r} and {other!r} overlap"
+        for (one, box), (other, beside) in itertools.combinations(boxes(figure), 2)
+        if box.expanded(0.98, 0.85).overlaps(beside)  # two lines of text may touch
+    ]
+
+
+def cut(figure):
+    """Texts that reach over the edge of the figure."""
+    whole = figure.bbox.padded(1)
+    return [
+        f"{text!r} is cut off"
+        for text, box in boxes(figure)
+        if not (whole.x0 <= box.x0 and box.x1 <= whole.x1)
+        or not (whole.y0 <= box.y0 and box.y1 <= whole.y1)
+    ]
+
+
+def crossed(figure):
+    """Notes inside of axes that a line runs through."""
+    renderer = figure._get_renderer()
+    return [
+        f"{text.get_text()!r} is crossed by the line {line.get_label()!r}"
+        for ax in figure.axes
+        for text in ax.texts
+        if text.get_gid() not in IN_CELLS and text.get_text() and not text.get_rotation()
+        for line in ax.lines
+        if line.get_gid() not in ("key", "to", "group", "line of sectors")
+        and line.get_path()
+        .transformed(line.get_transform())
+        .intersects_bbox(text.get_window_extent(renderer).expanded(0.98, 0.7), filled=False)
+    ]
+
+
+def named_lines(ax):
+    """Return the lines of axes that are series: those with a name."""
+    return [line for line in ax.lines if not line.get_label().startswith("_")]
+
+
+def _look(line):
+    """What is left of a line's looks in black and white."""
+    marker = (line.get_marker(), line.get_fillstyle(), line.get_markersize())
+    return marker, str(line._unscaled_dash_pattern), round(line.get_linewidth())
+
+
+def alike(figure):
+    """Lines of the same axes that nothing but their colour tells apart."""
+    return [
+        f"{one.get_label()!r} and {other.get_label()!r} look alike"
+        for ax in figure.axes
+        for one, other in itertools.combinations(named_lines(ax), 2)
+        if _look(one) == _look(other)
+    ]
+
+
+def hidden(figure):
+    """Lines of one width that lie on each other from end to end, with their markers.
+
+    "auto" and the reference are wider, so that what lies on them is seen.
+    """
+    found = []
+    for ax in figure.axes:
+        height = ax.bbox.height
+        for one, other in itertools.combinations(named_lines(ax), 2):
+            ends = [line.get_transform().transform(line.get_xydata()) for line in (one, other)]
+            if (
+                ends[0].shape == ends[1].shape
+                and np.abs(ends[0] - ends[1]).max() <= _APART * height
+                and abs(one.get_linewidth() - other.get_linewidth()) < 1
+                and abs(one.get_markersize() - other.get_markersize()) < 2
+            ):
+                found.append(f"{one.get_label()!r} and {other.get_label()!r} lie on each other")
+    return found
+
+
+def complaints(figure):
+    """Return all that is wrong with a figure whose layout is done."""
+    return [*covered(figure), *cut(figure), *crossed(figure), *alike(figure), *hidden(figure)]
