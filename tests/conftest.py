@@ -1,8 +1,10 @@
-"""What all tests share: the backends, the GPU marker, and the probe kernels."""
+"""What all tests share: the backends, what is left out, workers, and the probe kernels."""
 
 from __future__ import annotations
 
+import fcntl
 import functools
+import gc
 import importlib.machinery
 import importlib.util
 import os
@@ -19,6 +21,11 @@ from gpumem import _core
 os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
+MOST_WORKERS = 8  # each of them collects all tests before it runs its share
+LEFT_OUT = pytest.StashKey[dict[str, int]]()
+
+
+# ---- tests that need a GPU --------------------------------------------------------------------
 
 
 @functools.cache
@@ -27,13 +34,65 @@ def why_no_gpu() -> str | None:
     return None if info["available"] else info["reason"]
 
 
-def pytest_collection_modifyitems(items):
-    reason = why_no_gpu()
-    if reason is not None:
-        skip = pytest.mark.skip(reason=f"needs a GPU: {reason}")
-        for item in items:
-            if item.get_closest_marker("gpu"):
-                item.add_marker(skip)
+def pytest_configure(config):
+    config.stash[LEFT_OUT] = {}
+
+
+@pytest.hookimpl(trylast=True)  # after -k and -m: only what was asked for is counted
+def pytest_collection_modifyitems(config, items):
+    on_gpu = [item for item in items if item.get_closest_marker("gpu")]
+    if why_no_gpu() is None:
+        # Workers would fight over its memory: one of them runs them all.
+        for item in on_gpu if config.pluginmanager.hasplugin("xdist") else ():
+            item.add_marker(pytest.mark.xdist_group("gpu"))
+    elif on_gpu:
+        items[:] = [item for item in items if not item.get_closest_marker("gpu")]
+        config.hook.pytest_deselected(items=on_gpu)
+        config.stash[LEFT_OUT][why_no_gpu()] = len(on_gpu)
+
+
+def pytest_collection_finish():
+    """What tests are made of stays: tests that count what is freed need not look through it."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for reason, count in config.stash[LEFT_OUT].items():
+        terminalreporter.write_line(f"{count} tests need a GPU and were left out: {reason}")
+
+
+# ---- workers of pytest-xdist, where it is installed -------------------------------------------
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Tests of one group go to one worker."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "loadgroup"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """What -n auto means: the processors that this process may use."""
+    given = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
+    return None if given else min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["left_out"] = session.config.stash[LEFT_OUT]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """Workers collect the same tests, and leave the same ones out."""
+    found = getattr(node, "workeroutput", {}).get("left_out")
+    if found is not None:
+        node.config.stash[LEFT_OUT] = found
+
+
+# ---- fixtures ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["sim", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -54,7 +113,8 @@ def rng():
 def build_probes(name: str = "probes"):
     """The module once more, with the kernels of tests/probes for a table.
 
-    The compilers are those of the environment; name tells builds of several apart.
+    The compilers are those of the environment; name tells builds of several apart. The first of
+    several workers builds, the others find its objects in the cache.
     """
     specification = importlib.util.spec_from_file_location("gpumem_build", ROOT / "csrc/build.py")
     build = importlib.util.module_from_spec(specification)
@@ -63,7 +123,9 @@ def build_probes(name: str = "probes"):
 
     path = ROOT / "build" / name / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     path.parent.mkdir(parents=True, exist_ok=True)
-    build.build_module(ROOT / "tests/probes", path, ROOT / "build/cache", cuda=False)
+    with open(path.with_name("lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
+        build.build_module(ROOT / "tests/probes", path, ROOT / "build/cache", cuda=False)
     loader = importlib.machinery.ExtensionFileLoader(f"gpumem_{name}._core", str(path))
     module = importlib.util.module_from_spec(
         importlib.machinery.ModuleSpec(f"gpumem_{name}._core", loader, origin=str(path))

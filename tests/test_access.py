@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import here
 
 import gpumem as gm
 from gpumem import oracle
@@ -49,12 +50,6 @@ DTYPES = {1: "u1", 2: "u2", 4: "f4", 8: "f8", 16: "c16"}
 ODD_DTYPES = ["V3", "S5", "V12", "V32", "bool", "M8[s]", "f2"]
 MARGIN = 256
 FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def here(variant, backend):
-    reason = variant.reason_on(backend)
-    if reason is not None:
-        pytest.skip(reason)
 
 
 def random_bytes(rng, shape, dtype):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import here
 
 import gpumem as gm
 from gpumem import oracle
@@ -22,8 +23,7 @@ def placed(variant, *arrays, backend):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_every_dtype_and_size(variant, dtype, count, backend):
-    if variant.reason_on(backend):
-        pytest.skip(variant.reason_on(backend))
+    here(variant, backend)
     a, b = oracle.arguments("add", count, dtype, seed=count)
     x, y = placed(variant, a, b, backend=backend)
     out = oracle.placed(variant, np.full(count, 0x5A, dtype), backend)

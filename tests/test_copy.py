@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from support import here
 
 import gpumem as gm
 
@@ -90,12 +91,6 @@ def poisoned(shape, dtype, poison):
     return np.full(count * dtype.itemsize, poison, np.uint8).view(dtype).reshape(shape)
 
 
-def skip_unless_here(variant, backend):
-    reason = variant.reason_on(backend)
-    if reason is not None:
-        pytest.skip(reason)
-
-
 def byte_counts(variant, max_blocks):
     """The awkward counts, and those around the edges of this variant's grid."""
     threads = int(np.prod(variant.block))
@@ -136,7 +131,7 @@ class Framed:
 @pytest.mark.parametrize("max_blocks", GRIDS)
 @pytest.mark.parametrize("variant", COPY, ids=str)
 def test_every_byte_count_on_the_device(variant, max_blocks, backend, noise):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     source = gm.to_device(noise, backend=backend)
     for count in byte_counts(variant, max_blocks):
         for poison in POISONS:
@@ -148,7 +143,7 @@ def test_every_byte_count_on_the_device(variant, max_blocks, backend, noise):
 @pytest.mark.parametrize("max_blocks", GRIDS)
 @pytest.mark.parametrize("variant", COPY, ids=str)
 def test_every_byte_count_from_the_host(variant, max_blocks, backend, noise):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     for count in byte_counts(variant, max_blocks)[:: 1 if backend == "sim" else 3]:
         for poison in POISONS:
             frame = np.full(count + 2 * MARGIN, poison, np.uint8)
@@ -176,7 +171,7 @@ def test_past_the_grid_that_the_row_caps(variant, count, backend, noise):
     """More than one step for each thread, and every way that auto may choose."""
     run = gm.copy if variant == "auto" else variant
     if variant != "auto":
-        skip_unless_here(variant, backend)
+        here(variant, backend)
     source = gm.to_device(noise, backend=backend)
     frame = Framed(backend, count, POISONS[0])
     run(source[:count], out=frame.out)
@@ -220,7 +215,7 @@ SHAPES = [(), (0,), (1,), (3, 0, 2), (7,), (5, 3, 2), (1, 1, 33)]
 @pytest.mark.parametrize("dtype", DTYPES, ids=name_of)
 @pytest.mark.parametrize("variant", COPY, ids=str)
 def test_every_dtype(variant, dtype, backend, rng):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     for shape in SHAPES:
         a = random_array(rng, shape, dtype)
         check(variant(a, backend=backend), a, f"host {shape}")
@@ -250,7 +245,7 @@ def test_dtypes_of_other_packages(backend, rng):
 
 @pytest.mark.parametrize("variant", COPY, ids=str)
 def test_payloads_of_nan_and_signs_of_zero(variant, backend):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
     singles = np.array([0x7F800001, 0x7FC12345, 0xFFFFFFFF, 0x80000000, 1], np.uint32)
     doubles = np.array([0x7FF0000000000001, 0xFFF8DEADBEEF0001, 2**63, 1], np.uint64)
@@ -444,7 +439,7 @@ OUTS = {
 @pytest.mark.parametrize("variant", COPY, ids=str)
 @pytest.mark.parametrize("layout", OUTS)
 def test_out_of_any_layout_and_nothing_beside_it(layout, variant, backend, rng):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     for poison in POISONS:
         a = random_array(rng, 20, "f4")
         buffer = poisoned(60, "f4", poison)
@@ -490,7 +485,7 @@ def test_out_of_an_equal_dtype_by_another_name(backend):
 @pytest.mark.parametrize("variant", COPY, ids=str)
 @pytest.mark.parametrize("wrong", ["a", "out"])
 def test_misaligned_views_are_refused_by_name_or_copied_right(variant, wrong, backend, noise):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     source = gm.to_device(noise[:4096], backend=backend)
     for offset, count in itertools.product(range(18), (1, 5, 64, 1029)):
         frame = Framed(backend, 2048, 0xAA)
@@ -532,7 +527,7 @@ def test_a_view_from_the_second_element_on(dtype, backend, rng):
 
 @pytest.mark.parametrize("variant", COPY, ids=str)
 def test_strided_views_are_refused_by_name_or_copied_right(variant, backend, noise):
-    skip_unless_here(variant, backend)
+    here(variant, backend)
     a = noise[:4096].view("f4").reshape(32, 32)
     device = gm.to_device(a, backend=backend)
     for view in (lambda x: x.T, lambda x: x[::2], lambda x: x[:, 4:8], lambda x: x[::-1]):

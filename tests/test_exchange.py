@@ -179,7 +179,7 @@ def test_a_producer_by_hand(how):
         {"shape": [], "strides": []},
         {"flags": 2},
         {"minor": 7, "flags": 1 << 40},
-        {"deleter": dlpack.Deleter()},
+        pytest.param({"deleter": dlpack.Deleter()}, id="without a deleter"),
     ],
     ids=str,
 )
@@ -694,6 +694,9 @@ class Foreign:
     def __init__(self, **said):
         vars(self).update(said)
 
+    def __repr__(self):
+        return f"Foreign({', '.join(map(str, vars(self).values()))})"
+
     def synchronize(self):
         pass
 
@@ -740,7 +743,7 @@ def test_streams_of_others_are_of_cuda(name):
     ("stream", "error", "words"),
     [
         (Foreign(), TypeError, "stream must be a gpumem.Stream.*not Foreign"),
-        (object(), TypeError, "stream must be a gpumem.Stream"),
+        pytest.param(object(), TypeError, "stream must be a gpumem.Stream", id="object"),
         (SIX, TypeError, "stream must be a gpumem.Stream"),
         (Foreign(__cuda_stream__=7), TypeError, "a version and a handle"),
         (Foreign(__cuda_stream__=(0,)), TypeError, "a version and a handle"),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import here
 
 import gpumem as gm
 
@@ -26,12 +27,6 @@ SHIFTS = [
 ]
 MARGIN = 256
 FEWER = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def here(variant, backend):
-    reason = variant.reason_on(backend)
-    if reason is not None:
-        pytest.skip(reason)
 
 
 def fields(dtype):
@@ -313,15 +308,19 @@ def test_any_layout_on_the_device(view, dtype, backend, rng):
                 out.around()
 
 
-@pytest.mark.parametrize("layout", ["aos", "fields", "soa"])
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("variant", [None, *POINTS], ids=lambda v: str(v or "auto"))
+@pytest.mark.parametrize(
+    ("variant", "layout"),
+    [
+        *((None, layout) for layout in ("aos", "fields", "soa")),
+        *((variant, layout) for variant in POINTS for layout in layouts(variant)),
+    ],
+    ids=lambda v: str(v or "auto"),
+)
 def test_from_the_second_element_on(variant, dtype, layout, backend, rng):
     """Points that a vector cannot be loaded from: those of a flat array's elements 1 and 2."""
     if variant is not None:
         here(variant, backend)
-        if layout not in layouts(variant):
-            pytest.skip(f"{variant} is for another layout")
     size = np.dtype(dtype).itemsize
     run = variant or gm.shift_points
     for n in (1, 5, 33, 1027):

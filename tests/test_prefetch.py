@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support import here
 
 import gpumem as gm
 from gpumem import oracle
@@ -13,12 +14,6 @@ DISTANCES = range(1, 17)
 PADDED = [v for v in LADDER if v.name in ("smem_batch", "smem_rolling", "smem_rolling_async")]
 LENGTHS = [0, 1, 31, 33, 63, 64, 65, 127, 64 * 7, 64 * 16 - 1, 64 * 16, 64 * 17 + 1, 2000]
 FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def here(variant, backend):
-    reason = variant.reason_on(backend)
-    if reason is not None:
-        pytest.skip(reason)
 
 
 def terms(a, work):

@@ -113,8 +113,12 @@ def test_every_variant_is_in_one_process_of_each_tool():
     assert all(len(job.variants) <= tool["TOGETHER"] for job in jobs)
 
 
-def test_what_takes_too_long(sanitize):
-    done = sanitize("copy", "--tools", "memcheck", "--timeout", "0.01")
+def test_what_takes_too_long(sanitize, tmp_path):
+    endless = tmp_path / "endless"
+    endless.write_text("#!/bin/sh\nexec sleep 600\n")
+    endless.chmod(0o755)
+    words = ("copy", "--tools", "memcheck", "--timeout", "0.1")
+    done = sanitize(*words, sanitizer=endless)
     assert done.returncode == 1 and " TOO LATE " in done.stdout
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from processes import at_once
+from support import here
 
 import gpumem as gm
 from gpumem import oracle
@@ -25,12 +26,6 @@ MOST = {  # coefficients, by their size
     "shared_vec4": lambda size: 227 * 1024 // size,
 }
 FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-def here(variant, backend):
-    reason = variant.reason_on(backend)
-    if reason is not None:
-        pytest.skip(reason)
 
 
 def there(a, backend):

@@ -1,9 +1,6 @@
 """The table: one row for each kernel file, one file for each row, and claims that hold."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -234,30 +231,3 @@ def test_auto_is_a_row_of_the_table():
     counted = _core.traffic("copy", "auto", (a,), (0,))
     assert counted["variant"] in [v.name for v in gm.variants("copy")]
     assert np.array_equal(counted["result"], a)
-
-
-# ---- what importing costs ---------------------------------------------------------------------
-
-
-def import_times(cache):
-    """Microseconds by module, itself alone; compiled modules are kept in a folder."""
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-c", "import numpy, gpumem"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=environment | {"PYTHONPYCACHEPREFIX": str(cache)},
-    )
-    found = re.findall(r"^import time:\s+(\d+) \|\s+(\d+) \|( +)(\S+)$", done.stderr, re.MULTILINE)
-    return {name: (int(own), int(whole)) for own, whole, _, name in found}
-
-
-def test_importing_takes_no_noticeable_time(tmp_path):
-    """At most 30 ms more than NumPy takes; the best of several, since machines are busy."""
-    import_times(tmp_path)
-    runs = [import_times(tmp_path) for _ in range(7)]
-    assert all("numpy" in run for run in runs)
-    assert min(run["gpumem"][1] for run in runs) <= 30_000
-    loaded = {name.partition(".")[0] for name in runs[0]}
-    assert not loaded & {"rich", "matplotlib", "numba", "cupy", "torch", "pandas", "scipy"}

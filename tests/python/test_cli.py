@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from support import exhaustive
 
 import gpumem as gm
 from gpumem import cli, functions
@@ -76,7 +77,13 @@ def few_cases(monkeypatch):
     )
 
 
-def test_verify_everything(run):
+@pytest.fixture(params=["few", *exhaustive("all")])
+def cases(request):
+    if request.param == "few":
+        request.getfixturevalue("few_cases")
+
+
+def test_verify_everything(run, cases):
     status, out, err = run("verify")
     assert (status, err) == (0, "")
     for variant in gm.variants():

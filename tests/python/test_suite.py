@@ -76,10 +76,12 @@ def test_a_part_is_what_bench_returns(device):
 
 
 def test_what_is_asked_of_the_parts(device, monkeypatch):
-    asked = {}
+    asked, now = {}, [1000.0]
+    monkeypatch.setattr(suite.time, "perf_counter", lambda: now[0])
 
     def bench(family, **keywords):
         asked[family] = keywords
+        now[0] += 100
         return BenchResult([], {"date": family, "device": {"free_bytes": len(asked)}})
 
     monkeypatch.setattr(suite, "bench", bench)
@@ -93,14 +95,15 @@ def test_what_is_asked_of_the_parts(device, monkeypatch):
     told = gm.bench_all().provenance
     assert (told["date"], told["device"]) == ("copy", {"free_bytes": 1})  # of the first
     assert asked["copy"]["samples"] == (3, 4) and asked["copy"]["with_peers"] == ("torch",)
-    assert 350 < asked["copy"]["timeout"] <= 360  # three parts of five
-    assert 599 < asked["roundtrip"]["timeout"] <= 600  # what the others left
+    assert asked["copy"]["timeout"] == 360  # three parts of five
+    assert asked["transfer"]["timeout"] == 250  # half of what is left
+    assert asked["roundtrip"]["timeout"] == 400
     gm.bench_all(samples=(5, 6), cache="warm", with_peers=["cupy"], timeout=10)
     assert asked["copy"]["samples"] == asked["transfer"]["samples"] == (5, 6)
     assert asked["copy"]["cache"] == "warm" and asked["copy"]["with_peers"] == ["cupy"]
     assert asked["roundtrip"]["with_peers"] == ["cupy"] and "cache" not in asked["roundtrip"]
     assert not {"with_peers", "cache"} & set(asked["transfer"])
-    assert 5 < asked["copy"]["timeout"] <= 6
+    assert asked["copy"]["timeout"] == 6 and asked["roundtrip"]["timeout"] == 0
 
 
 def test_limits_and_refusals(device):

@@ -9,6 +9,10 @@ import pytest
 from conftest import build_probes
 from expected import CORRECT, names
 
+# The probes once more, with another compiler: two minutes of it. What either compiler makes of an
+# access is looked at in test_build.py too.
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++ here")
 def test_clang_counts_what_gcc_counts(probes, rng, monkeypatch):
