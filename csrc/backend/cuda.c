@@ -42,7 +42,7 @@ static void explain(cudaError_t error, char *reason, size_t size)
 
     switch (error) {
     case cudaErrorInsufficientDriver:
-        if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0) {
+        if (!gm_cuda_succeeded(cudaDriverGetVersion(&driver)) || driver == 0) {
             snprintf(reason, size, "no NVIDIA driver was found");
             break;
         }
@@ -89,8 +89,8 @@ static cudaError_t start(void)
         error = cudaErrorNoDevice;
     }
     if (error != cudaSuccess) {
+        (void)gm_cuda_succeeded(error);
         explain(error, refusal.reason, sizeof refusal.reason);
-        cudaGetLastError();
         return error;
     }
     devices = calloc((size_t)count, sizeof *devices);
@@ -273,10 +273,10 @@ static void gm_cuda_versions(char runtime[32], char driver[32])
 {
     int version = 0;
     runtime[0] = driver[0] = '\0';
-    if (cudaRuntimeGetVersion(&version) == cudaSuccess) {
+    if (gm_cuda_succeeded(cudaRuntimeGetVersion(&version))) {
         print_version(runtime, 32, version);
     }
-    if (cudaDriverGetVersion(&version) == cudaSuccess && version > 0) {
+    if (gm_cuda_succeeded(cudaDriverGetVersion(&version)) && version > 0) {
         print_version(driver, 32, version);
     }
 }
@@ -310,8 +310,8 @@ static gm_status gm_cuda_stream_create(gm_stream *stream)
 /* Like release, destroying is silent: at exit the runtime may already be gone. */
 static void gm_cuda_stream_destroy(gm_stream stream)
 {
-    if (stream != NULL && gm_cuda_is_open() && cudaStreamDestroy(stream) != cudaSuccess) {
-        cudaGetLastError();
+    if (stream != NULL && gm_cuda_is_open()) {
+        (void)gm_cuda_succeeded(cudaStreamDestroy(stream));
     }
 }
 
@@ -339,8 +339,9 @@ static gm_status join_by_event(cudaStream_t later, cudaStream_t earlier)
         call = "cudaStreamWaitEvent(later, event, 0)";
         error = cudaStreamWaitEvent(later, event, 0);
     }
-    cudaEventDestroy(event); /* once it has come to pass */
-    return error == cudaSuccess ? GM_OK : gm_cuda_failure(error, call, NULL);
+    gm_status status = error == cudaSuccess ? GM_OK : gm_cuda_failure(error, call, NULL);
+    (void)gm_cuda_succeeded(cudaEventDestroy(event)); /* once it has come to pass */
+    return status;
 }
 
 static gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier)
@@ -369,8 +370,8 @@ static gm_status gm_cuda_event_create(gm_event *event)
 
 static void gm_cuda_event_destroy(gm_event event)
 {
-    if (event != NULL && gm_cuda_is_open() && cudaEventDestroy(event) != cudaSuccess) {
-        cudaGetLastError();
+    if (event != NULL && gm_cuda_is_open()) {
+        (void)gm_cuda_succeeded(cudaEventDestroy(event));
     }
 }
 

@@ -110,6 +110,7 @@ static gm_status check(cublas_status status, const char *call)
     if (status == 0) {
         return GM_OK;
     }
+    cudaGetLastError(); /* of the calls that it made, if any */
     gm_fail(GM_ERROR_CUDA, "%s: %s", call, cublas.status_name(status));
     gm_error *error = gm_last_error();
     error->code = status;
@@ -131,7 +132,9 @@ static gm_status take_handle(gm_stream stream, cublas_handle *handle)
                        MAX_DEVICES - 1);
     }
     if (!handles[device->index]) {
-        TRY(check(cublas.create(&handles[device->index]), "cublasCreate"));
+        cublas_handle made;
+        TRY(check(cublas.create(&made), "cublasCreate"));
+        handles[device->index] = made;
     }
     *handle = handles[device->index];
     return check(cublas.set_stream(*handle, stream), "cublasSetStream");

@@ -6,6 +6,14 @@
 
 #include "cuda_internal.h"
 
+bool gm_cuda_succeeded(cudaError_t error)
+{
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+    }
+    return error == cudaSuccess;
+}
+
 gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, const char *call)
 {
     gm_error *record = gm_last_error();

@@ -67,17 +67,13 @@ void gm_cuda_host_release(gm_memory_kind kind, void *address)
     if (address == NULL || !gm_cuda_is_open()) {
         return;
     }
-    cudaError_t error = kind == GM_MANAGED ? cudaFree(address) : cudaFreeHost(address);
-    if (error != cudaSuccess) {
-        cudaGetLastError();
-    }
+    (void)gm_cuda_succeeded(kind == GM_MANAGED ? cudaFree(address) : cudaFreeHost(address));
 }
 
 gm_memory_kind gm_cuda_host_kind(const void *address)
 {
     struct cudaPointerAttributes found;
-    if (!gm_cuda_is_open() || cudaPointerGetAttributes(&found, address) != cudaSuccess) {
-        cudaGetLastError();
+    if (!gm_cuda_is_open() || !gm_cuda_succeeded(cudaPointerGetAttributes(&found, address))) {
         return GM_PAGEABLE;
     }
     switch (found.type) {

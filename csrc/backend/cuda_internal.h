@@ -28,6 +28,9 @@
 
 /* context: what failed ("The launch of tile"), or NULL for the name of the function. */
 gm_status gm_cuda_failure(cudaError_t error, const char *call, const char *context);
+/* Of a call whose failure is dealt with, or matters to nobody: did it succeed? Its error is taken
+ * away, which the runtime would otherwise tell whoever asks next, such as the check of a launch. */
+bool gm_cuda_succeeded(cudaError_t error);
 /* Adds to the record what gm_fail does not know; returns status. */
 gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, const char *call);
 

@@ -60,7 +60,7 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
     char left[160] = "";
 
     cudaGetLastError();
-    if (measure(device, &available, &total) == cudaSuccess) {
+    if (gm_cuda_succeeded(measure(device, &available, &total))) {
         snprintf(left, sizeof left, ", %lld bytes (%.2f GiB) of %.2f GiB are free",
                  (long long)available, (double)available / gib, (double)total / gib);
     }
@@ -106,8 +106,8 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
     if (error == cudaErrorMemoryAllocation && device->pool != NULL) {
         /* The pool may be in the way: let pending releases finish, empty it, try again. */
         cudaGetLastError();
-        cudaStreamSynchronize(cudaStreamLegacy);
-        cudaMemPoolTrimTo(device->pool, 0);
+        (void)gm_cuda_succeeded(cudaStreamSynchronize(cudaStreamLegacy));
+        (void)gm_cuda_succeeded(cudaMemPoolTrimTo(device->pool, 0));
         error = take(device, asked, address);
     }
     if (error == cudaSuccess) {
@@ -118,35 +118,33 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
                                               : gm_cuda_failure(error, call, NULL);
 }
 
+/* The device that owns the memory, as far as it can be told, and the current one. */
+static void find_home(const void *address, int *home, int *current)
+{
+    struct cudaPointerAttributes owner;
+    *home = *current = 0;
+    if (gm_cuda_device_count() > 1 && gm_cuda_succeeded(cudaGetDevice(current))) {
+        bool known = gm_cuda_succeeded(cudaPointerGetAttributes(&owner, address));
+        *home = known && owner.device >= 0 ? owner.device : *current;
+    }
+}
+
 /* Never fails aloud: it runs in clean-up paths, at exit and after lost contexts. */
 void gm_cuda_release(void *address)
 {
-    int current = 0, home = 0;
+    int current, home;
 
     if (address == NULL || !gm_cuda_is_open()) {
         return;
     }
-    if (gm_cuda_device_count() > 1) {
-        /* Only the default stream of the device that owns the memory is ordered with it. */
-        struct cudaPointerAttributes owner;
-        if (cudaGetDevice(&current) == cudaSuccess &&
-            cudaPointerGetAttributes(&owner, address) == cudaSuccess && owner.device >= 0) {
-            home = owner.device;
-        } else {
-            home = current;
-        }
-        if (home != current) {
-            cudaSetDevice(home);
-        }
-    }
-    cudaError_t error = gm_cuda_device_at(home)->pool != NULL
-                            ? cudaFreeAsync(address, cudaStreamLegacy)
-                            : cudaFree(address);
-    if (home != current) {
-        cudaSetDevice(current);
-    }
-    if (error != cudaSuccess) {
-        cudaGetLastError();
+    /* Only the default stream of the device that owns the memory is ordered with it. */
+    find_home(address, &home, &current);
+    bool away = home != current && gm_cuda_succeeded(cudaSetDevice(home));
+    (void)gm_cuda_succeeded(gm_cuda_device_at(home)->pool != NULL
+                                ? cudaFreeAsync(address, cudaStreamLegacy)
+                                : cudaFree(address));
+    if (away) {
+        (void)gm_cuda_succeeded(cudaSetDevice(current));
     }
 }
 
