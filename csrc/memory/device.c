@@ -61,6 +61,21 @@ gm_device_memory *gm_device_memory_keep(gm_device_memory *memory)
     return memory;
 }
 
+/*
+ * Are there any uses? The lock guards the list; whether it is empty may be asked without, as every
+ * call does: work that a call has to wait for was noted before the call began, and who empties the
+ * list says so after it has waited.
+ */
+static bool is_used(const gm_device_memory *memory)
+{
+    return atomic_load_explicit(&memory->use_count, memory_order_acquire) > 0;
+}
+
+static void set_use_count(gm_device_memory *memory, int count)
+{
+    atomic_store_explicit(&memory->use_count, count, memory_order_release);
+}
+
 /* Waits on the host where the device cannot be told to wait. */
 static gm_status wait_for(const gm_backend *backend, const gm_use *use)
 {
@@ -74,19 +89,20 @@ static gm_status wait_for(const gm_backend *backend, const gm_use *use)
 gm_status gm_device_memory_settle(gm_device_memory *memory)
 {
     gm_status status = GM_OK;
-    if (memory->use_count == 0) {
+    if (!is_used(memory)) {
         return GM_OK;
     }
     pthread_mutex_lock(&lock);
+    gm_use *uses = memory->uses;
     for (int i = 0; i < memory->use_count; i++) {
-        gm_status one = wait_for(memory->backend, &memory->uses[i]);
-        memory->backend->event_destroy(memory->uses[i].done);
+        gm_status one = wait_for(memory->backend, &uses[i]);
+        memory->backend->event_destroy(uses[i].done);
         status = status == GM_OK ? one : status;
     }
-    free(memory->uses);
+    set_use_count(memory, 0);
     memory->uses = NULL;
-    memory->use_count = 0;
     pthread_mutex_unlock(&lock);
+    free(uses);
     return status;
 }
 
@@ -117,7 +133,7 @@ void gm_device_memory_drop(gm_device_memory *memory)
         return;
     }
     /* What is released in silence may not change the record of a failure on its way up. */
-    if (memory->use_count > 0) {
+    if (is_used(memory)) {
         gm_error before = *gm_last_error();
         int previous;
         gm_status here = memory->backend->use_device(memory->device, &previous);
@@ -173,7 +189,8 @@ static gm_status record(gm_device_memory *memory, gm_stream stream)
                                : gm_fail(GM_ERROR_MEMORY, "out of memory for a list of streams");
     }
     memory->uses = grown;
-    memory->uses[memory->use_count++] = (gm_use){stream, done};
+    grown[memory->use_count] = (gm_use){stream, done};
+    set_use_count(memory, memory->use_count + 1);
     return GM_OK;
 }
 

@@ -32,8 +32,8 @@ typedef struct gm_device_memory {
     bool
         has_producer; /* a stream that works on it as well, and has to wait for what is done here */
     gm_stream producer;
-    gm_use *uses; /* by streams that the default stream does not wait for */
-    atomic_int use_count;
+    gm_use *uses; /* by streams that the default stream does not wait for; under device.c's lock */
+    atomic_int use_count; /* changed under the lock alone */
 } gm_device_memory;
 
 /* All return memory with one reference, or a failure. On the current device: */
