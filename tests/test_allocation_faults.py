@@ -1,7 +1,11 @@
 """Python runs out of memory anywhere in a call: nothing is kept, and the next call is right."""
 
 import gc
+import os
+import platform
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,3 +109,22 @@ def test_other_functions(what, monkeypatch):
         call()
     assert sweep(call, [a, there]) > 0
     assert there.to_host().tolist() == a.tolist()
+
+
+def test_memory_of_the_c_code(tmp_path):
+    """No allocation of gpumem's own is taken for granted."""
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("it wraps glibc's malloc")
+    library = tmp_path / "malloc.so"
+    here = Path(__file__).resolve().parent
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-shared", "-fPIC", "-o", str(library)]
+    subprocess.run([*command, str(here / "stand_in/malloc.c"), "-ldl"], check=True)
+    done = subprocess.run(
+        [sys.executable, str(here / "faulty_memory.py")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | {"GPUMEM_BACKEND": "sim", "LD_PRELOAD": str(library)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 300

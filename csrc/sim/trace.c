@@ -453,14 +453,13 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 static gm_status stream_grow(gm_trace *trace)
 {
     int64_t room = trace->stream_room ? 2 * trace->stream_room : 64 * 1024;
-    gm_access *stream = NULL;
-    if (room <= UINT32_MAX) { /* the order is kept in 32 bits */
-        stream = realloc(trace->stream, (size_t)room * sizeof *stream);
-    }
+    /* Their order is kept in 32 bits. */
+    gm_access *stream =
+        room <= UINT32_MAX ? realloc(trace->stream, (size_t)room * sizeof *stream) : NULL;
     if (!stream) {
         return gm_fail(GM_ERROR_MEMORY,
-                       "one warp made %lld memory accesses, more than can be kept; "
-                       "trace a smaller shape",
+                       "out of memory for the accesses of a warp, %lld so far; trace a smaller "
+                       "shape",
                        (long long)trace->stream_count);
     }
     trace->stream = stream;
