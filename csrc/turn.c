@@ -1,5 +1,8 @@
 /* Whose turn it is: a lock on the host, and on the device an event that the next call waits for. */
+#define _GNU_SOURCE
 #include "turn.h"
+
+#include <errno.h>
 
 #include "backend/backend.h"
 
@@ -15,10 +18,25 @@ static gm_status find_last(gm_turn *turn, const gm_call *call, void ***last)
     return status;
 }
 
+void gm_turn_renew(gm_turn *turn)
+{
+    pthread_mutexattr_t kind;
+    pthread_mutexattr_init(&kind);
+    pthread_mutexattr_settype(&kind, PTHREAD_MUTEX_ERRORCHECK);
+    pthread_mutex_init(&turn->lock, &kind);
+    pthread_mutexattr_destroy(&kind);
+}
+
 gm_status gm_turn_take(gm_turn *turn, const gm_call *call)
 {
     void **last;
-    pthread_mutex_lock(&turn->lock);
+    if (pthread_mutex_lock(&turn->lock) == EDEADLK) {
+        return gm_fail(
+            GM_ERROR_UNAVAILABLE,
+            "%s uses what there is one of on a device, and the call that this one "
+            "interrupts on its thread is using it: a signal handler has to call it later",
+            call->family->name);
+    }
     gm_status status = call->backend->asynchronous ? find_last(turn, call, &last) : GM_OK;
     if (status == GM_OK && call->backend->asynchronous) {
         status = *last ? call->backend->stream_follow(call->stream, *last)

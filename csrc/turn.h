@@ -19,14 +19,20 @@ typedef struct gm_turn {
 
 /* Defines the turn `name` of a file. Whoever has it writes anew what there is one of. */
 #define GM_TURN(name)                                                                              \
-    static gm_turn name = {.lock = PTHREAD_MUTEX_INITIALIZER};                                     \
+    static gm_turn name;                                                                           \
     static void renew_##name(void)                                                                 \
     {                                                                                              \
-        pthread_mutex_init(&name.lock, NULL);                                                      \
+        gm_turn_renew(&name);                                                                      \
+    }                                                                                              \
+    static __attribute__((constructor)) void begin_##name(void)                                    \
+    {                                                                                              \
+        gm_turn_renew(&name);                                                                      \
     }                                                                                              \
     GM_IN_CHILD(renew_##name)
 
-/* Between the two other host threads wait. After a failure to take there is nothing to leave. */
+void gm_turn_renew(gm_turn *turn);
+/* Between the two other host threads wait. After a failure to take there is nothing to leave: a
+ * signal handler cannot wait for the call that it interrupted. */
 gm_status gm_turn_take(gm_turn *turn, const gm_call *call);
 /* Returns the status that it is given, or why the next call could not be told to wait. */
 gm_status gm_turn_leave(gm_turn *turn, const gm_call *call, gm_status status);

@@ -388,6 +388,36 @@ def test_a_handler_that_returns_stops_nothing():
     assert found == [True, True]
 
 
+def test_a_handler_that_calls_what_it_interrupts():
+    """There is one table of constants: the handler is told so, rather than wait for ever."""
+    said, right = python(
+        """
+        import json, signal
+        import numpy as np
+        import gpumem as gm
+
+        said = []
+        x, few = np.ones(2**18, "f4"), np.ones(3, "f4")
+
+        def handler(*_):
+            try:
+                gm.polynomial(few, few, variant="constant")
+            except gm.UnavailableError as error:
+                said.append(str(error))
+
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        while not said:
+            got = gm.polynomial(x, few, variant="constant")
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        print(json.dumps([said[0], bool(np.all(got == 3))]))
+        """,
+        GPUMEM_SIM_THREADS="1",
+    )
+    assert "polynomial" in said and "signal handler" in said
+    assert right
+
+
 def test_only_the_main_thread_hears_signals():
     """Ctrl-C reaches the main thread at once while another one simulates, which goes on."""
     found = python(
