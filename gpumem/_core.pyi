@@ -248,14 +248,14 @@ def to_device(
     stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> DeviceArray: ...
-def check_apart(family: str, inputs: tuple[Any, ...], out: Any, /) -> None:
-    """Raise ValueError where an `out` on the device overlaps an input, as :func:`call` does.
+def adopt_all(
+    family: str, inputs: tuple[Any, ...], out: Any, stream: AnyStream | None, /
+) -> tuple[Any, ...]:
+    """The inputs, then `out`: other libraries' CUDA arrays as DeviceArrays, else as they are.
 
+    Raises ValueError where an `out` on the device overlaps an input, as :func:`call` does.
     For functions that give :func:`call` copies of arrays: a copy overlaps nothing.
     """
-
-def adopt(object: Any, stream: AnyStream | None, /) -> Any:
-    """Another library's CUDA array as a DeviceArray for one call; anything else as it is."""
 
 def from_dlpack(
     x: Any, /, *, device: int | None = None, copy: bool | None = None

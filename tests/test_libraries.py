@@ -185,6 +185,23 @@ def test_layouts_that_kernels_do_not_take(library):
     assert np.allclose(library.host(c), A.T @ A + 1, rtol=1e-5)
 
 
+def test_results_that_overlap_their_inputs(queued):
+    """Also where "auto" copies an input for its layout, or out is not aligned."""
+    x = queued.array(A)
+    half = x.reshape(-1)[:1500].reshape(50, 30)
+    for call in (
+        lambda **to: gm.copy(x[:, ::2], **to),
+        lambda **to: gm.add(x[:, ::2], gm.to_device(A[:, ::2]), **to),
+        lambda **to: gm.polynomial(x[:, ::2], gm.to_device(A[0, :3]), **to),
+    ):
+        with pytest.raises(ValueError, match=r"out overlaps [ax] in memory"):
+            call(out=half)
+    points = queued.array(A[:, :4])
+    with pytest.raises(ValueError, match="out overlaps p in memory"):
+        gm.shift_points(points[:, :2], 1, 2, out=points.reshape(-1)[:100].reshape(50, 2))
+    assert np.array_equal(queued.host(x), A)
+
+
 def test_from_dlpack_shares(library):
     x = library.array(A)
     there = gm.from_dlpack(x)

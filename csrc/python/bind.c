@@ -109,29 +109,70 @@ int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dt
                : check_out_apart(call->family, out, inputs);
 }
 
-PyObject *gm_core_check_apart(PyObject *module, PyObject *const *args, Py_ssize_t count)
+/* The object itself where it is not another library's on the device; a new reference. */
+static PyObject *adopt_or_keep(PyObject *object, const char *name, PyObject *stream)
+{
+    PyObject *array = (PyObject *)gm_adopt(object, name, stream);
+    return array || PyErr_Occurred() ? array : Py_NewRef(object);
+}
+
+/* What adopt_all answers, without the check: the inputs, then out. */
+static PyObject *adopt_each(const gm_family *family, PyObject *inputs, PyObject *out,
+                            PyObject *stream)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    PyObject *all = PyTuple_New(count + 1), *last = NULL;
+    for (Py_ssize_t i = 0; all && i < count; i++) {
+        PyObject *object = PyTuple_GET_ITEM(inputs, i);
+        PyObject *array = adopt_or_keep(object, family->inputs[i].name, stream);
+        if (!array) {
+            Py_CLEAR(all);
+            break;
+        }
+        PyTuple_SET_ITEM(all, i, array);
+        last = object == out ? array : last; /* one object stays one */
+    }
+    if (all) {
+        last = last ? Py_NewRef(last) : adopt_or_keep(out, "out", stream);
+        if (!last) {
+            Py_CLEAR(all);
+        } else {
+            PyTuple_SET_ITEM(all, count, last);
+        }
+    }
+    return all;
+}
+
+PyObject *gm_core_adopt_all(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     PyArrayObject *layouts[GM_MAX_OPERANDS] = {NULL};
     (void)module;
-    if (count != 3 || !PyTuple_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "check_apart takes 3 arguments: family, inputs, out");
+    const gm_family *family = count == 4 ? gm_parse_family(args[0]) : NULL;
+    if (count == 4 && !family) {
         return NULL;
     }
-    const gm_family *family = gm_parse_family(args[0]);
-    if (!family) {
+    if (!family || !PyTuple_Check(args[1]) || PyTuple_GET_SIZE(args[1]) > family->input_count) {
+        PyErr_SetString(PyExc_TypeError,
+                        "adopt_all takes 4 arguments: family, its inputs, out, stream");
         return NULL;
     }
-    for (int i = 0; i < family->input_count; i++) {
-        PyObject *object = gm_given(family, args[1], i);
-        if (object && gm_is_device_array(object)) {
+    PyObject *all = adopt_each(family, args[1], args[2], args[3]);
+    if (!all) {
+        return NULL;
+    }
+    Py_ssize_t inputs = PyTuple_GET_SIZE(args[1]);
+    for (Py_ssize_t i = 0; i < inputs; i++) {
+        PyObject *object = PyTuple_GET_ITEM(all, i);
+        if (gm_is_device_array(object)) {
             layouts[i] = ((gm_device_array *)object)->layout;
         }
     }
-    if (gm_is_device_array(args[2]) &&
-        check_out_apart(family, ((gm_device_array *)args[2])->layout, layouts) < 0) {
-        return NULL;
+    PyObject *out = PyTuple_GET_ITEM(all, inputs);
+    if (gm_is_device_array(out) &&
+        check_out_apart(family, ((gm_device_array *)out)->layout, layouts) < 0) {
+        Py_CLEAR(all);
     }
-    Py_RETURN_NONE;
+    return all;
 }
 
 /* ---- running ------------------------------------------------------------------------------ */

@@ -192,17 +192,6 @@ gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream)
     return gm_is_adoptable(object) ? adopt(object, name, &gm_cuda, stream) : NULL;
 }
 
-PyObject *gm_core_adopt(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-    (void)module;
-    if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "adopt takes 2 arguments: object, stream");
-        return NULL;
-    }
-    gm_device_array *array = gm_adopt(args[0], "array", args[1]);
-    return array || PyErr_Occurred() ? (PyObject *)array : Py_NewRef(args[0]);
-}
-
 /* ---- gpumem.from_dlpack -----------------------------------------------------------------------
  */
 

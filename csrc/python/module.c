@@ -79,12 +79,9 @@ static PyMethodDef functions[] = {
      "masked.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
      "UnavailableError\n    The backend is not here."},
-    {"check_apart", FAST(gm_core_check_apart),
-     "check_apart(family, inputs, out, /)\n--\n\n"
-     "Refuse an out on the device that overlaps an input; see _core.pyi."},
-    {"adopt", FAST(gm_core_adopt),
-     "adopt(object, stream, /)\n--\n\n"
-     "Another library's CUDA array as a DeviceArray for one call; anything else as it is."},
+    {"adopt_all", FAST(gm_core_adopt_all),
+     "adopt_all(family, inputs, out, stream, /)\n--\n\n"
+     "The arrays of a call as they are worked on, known to be apart; see _core.pyi."},
     {"from_dlpack", KEYWORDS(gm_from_dlpack),
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
      "Use an array of another library where it is.\n\n"

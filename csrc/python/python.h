@@ -166,7 +166,6 @@ void gm_run_aside(void (*function)(void *), void *argument);
  * where they would not take them. */
 int gm_lent_strides(PyArrayObject *layout, npy_intp *strides);
 bool gm_is_adoptable(PyObject *object); /* may gm_adopt have an answer? */
-PyObject *gm_core_adopt(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* interface.c */
@@ -188,7 +187,7 @@ gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, 
 
 /* bind.c, parse.c */
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *gm_core_check_apart(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gm_core_adopt_all(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ._arguments import integer, none
 from ._copy import copy
-from ._packed import adopt_all, is_aligned
+from ._packed import is_aligned
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -212,7 +212,7 @@ def gather(
            [30, 20]])
     """
     if variant in ("auto", "any"):
-        (a, index), _ = adopt_all("gather", (a, index), out, stream)
+        a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
         if isinstance(index, _core.DeviceArray) and not _is_run(index):
             index = copy(index, stream=stream)
     return _call("gather", variant, (a, index), out, stream, backend, ())

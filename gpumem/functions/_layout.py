@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ._arguments import real
 from ._copy import copy
-from ._packed import adopt_all
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -129,7 +128,7 @@ def shift_points(
     """
     parameters = _shift_points_parameters(dx, dy)
     given = out
-    (p,), out = adopt_all("shift_points", (p,), out, stream)
+    p, out = _core.adopt_all("shift_points", (p,), out, stream)
     told = out
     if isinstance(p, _core.DeviceArray) and variant == "auto":
         # Kernels take whole points without gaps: what is not so goes through a copy.

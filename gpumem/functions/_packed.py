@@ -21,23 +21,6 @@ def is_aligned(a: DeviceArray) -> bool:
     return math.gcd(size, a.pointer, *a.strides) == size
 
 
-def adopt_all(
-    family: str, inputs: tuple[Any, ...], out: Any, stream: AnyStream | None
-) -> tuple[tuple[Any, ...], Any]:
-    """Inputs and result, those of other libraries as device arrays, known to be apart.
-
-    Has to come before arrays are copied for their layout: whether `out` is refused does not
-    depend on the way that they go.
-    """
-    adopted = list(map(_core.adopt, (*inputs, out), repeat(stream)))
-    for number, a in enumerate(inputs):
-        if a is out:  # and stays so
-            adopted[-1] = adopted[number]
-    inputs, out = (*adopted[:-1],), adopted[-1]
-    _core.check_apart(family, inputs, out)
-    return inputs, out
-
-
 def _packed(a: Any, stream: AnyStream | None, alignment: int | None) -> Any:
     """A device array as kernels take it: without gaps, its elements at multiples of their size."""
     if isinstance(a, _core.DeviceArray):
@@ -63,8 +46,8 @@ def call_packed(
     """
     if variant != "auto":
         return _call(family, variant, inputs, out, stream, backend, parameters)
-    inputs, there = adopt_all(family, inputs, out, stream)
-    inputs = (*map(_packed, inputs, repeat(stream), alignments),)
+    *given, there = _core.adopt_all(family, inputs, out, stream)
+    inputs = (*map(_packed, given, repeat(stream), alignments),)
     if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
         result = _call(family, variant, inputs, None, stream, backend, parameters)
         return copy(result, out=out, stream=stream)

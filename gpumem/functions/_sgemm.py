@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _core
 from ._arguments import flag, real
 from ._copy import copy
-from ._packed import adopt_all, is_aligned
+from ._packed import is_aligned
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -125,7 +125,7 @@ def sgemm(
     """
     alpha, beta, left, right = _sgemm_parameters(alpha, beta, trans_a, trans_b)
     given = out
-    (a, b, c), out = adopt_all("sgemm", (a, b, c), out, stream)
+    a, b, c, out = _core.adopt_all("sgemm", (a, b, c), out, stream)
     strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (a, b))
     # Shapes that do not fit are told as they were given.
     if strided and a.shape[not left] == b.shape[right]:
