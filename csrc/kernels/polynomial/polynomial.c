@@ -97,8 +97,8 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
         plan->shared_bytes = (size_t)c->bytes;
     }
     if (args->count > 0) {
-        /* The 16 bytes of a thread of register_vec4 are four floats, or two doubles. */
-        int64_t units = variant->elements == 4 ? x->bytes / 4 : args->count;
+        /* Those with vectors have so many bytes per thread, whatever the points are. */
+        int64_t units = variant->alignment ? x->bytes / 4 : args->count;
         plan->grid.x = gm_grid_blocks(variant, call, units, 0);
     }
     return GM_OK;

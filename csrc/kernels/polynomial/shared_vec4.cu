@@ -1,85 +1,58 @@
 /*
- * polynomial / shared_vec4: eight points share what is read of the coefficients.
+ * polynomial / shared_vec4: many points share what is read of the coefficients.
  *
  * Follows  shared, which reads a coefficient from shared memory for every product and sum.
  * Idea     with many coefficients arithmetic decides, and nothing else should take its turns: 16
- *          bytes of coefficients are read at once, and serve eight points. Their sums do not wait
- *          for one another.
- * Machine  LDS.128, LDG.E.EF.128, STG.E.EF.128
+ *          bytes of coefficients are read at once, and serve sixteen floats, or eight doubles.
+ *          Their sums do not wait for one another. The points come and go as register_vec4's do.
+ * Machine  LDS.128, LDG.E.128, STG.E.128, UBLKPF
  */
-#include "polynomial.h"
-#include "stream.h"
-
-enum { POINTS = 8 };
+#include "vectors.h"
 
 template <typename real>
-GM_DEVICE void step(real (&value)[POINTS], const real (&x)[POINTS], real coefficient)
+GM_DEVICE void step(some_points<real> &values, const some_points<real> &points, real coefficient)
 {
 #pragma unroll
-    for (int p = 0; p < POINTS; p++) {
-        value[p] = value[p] * x[p] + coefficient;
+    for (int p = 0; p < some_points<real>::COUNT; p++) {
+        values.x[p] = values.x[p] * points.x[p] + coefficient;
     }
 }
 
-/* At eight points: one by one as many coefficients as are no whole vector, then by vectors. */
+/* One by one as many coefficients as are no whole vector, then by vectors. */
 template <typename real>
-GM_DEVICE void evaluate(real (&value)[POINTS], const real (&x)[POINTS], const real *c, int terms)
+GM_DEVICE void evaluate(some_points<real> &points, const real *c, int terms)
 {
     typedef typename stream_vector<real>::type vector;
-    enum { EACH = sizeof(vector) / sizeof(real) };
+    enum { EACH = some_points<real>::EACH };
+    some_points<real> values;
     int k = terms - 1;
     const real highest = terms > 0 ? c[k] : 0;
 #pragma unroll
-    for (int p = 0; p < POINTS; p++) {
-        value[p] = highest;
+    for (int p = 0; p < some_points<real>::COUNT; p++) {
+        values.x[p] = highest;
     }
     for (; k % EACH > 0; k--) {
-        step(value, x, c[k - 1]);
+        step(values, points, c[k - 1]);
     }
     for (k -= EACH; k >= 0; k -= EACH) {
-        real four[EACH];
-        stream_unpack(*(const vector *)&c[k], four);
+        real several[EACH];
+        stream_unpack(*(const vector *)&c[k], several);
 #pragma unroll
         for (int j = EACH - 1; j >= 0; j--) {
-            step(value, x, four[j]);
+            step(values, points, several[j]);
         }
     }
+    points = values;
 }
 
 template <typename real> GM_DEVICE void evaluate_all(const polynomial_args &a, real *c)
 {
-    typedef typename stream_vector<real>::type vector;
-    enum { EACH = sizeof(vector) / sizeof(real), VECTORS = POINTS / EACH };
-    const vector *in = (const vector *)a.in;
-    vector *out = (vector *)a.out;
-    const int64_t n = a.count / EACH, wide = blockDim.x, tile = VECTORS * wide;
-    real x[POINTS], value[POINTS];
-
     gm_wait_for_previous();
     for (int k = threadIdx.x; k < a.terms; k += blockDim.x) {
         c[k] = ((const real *)a.coefficients)[k];
     }
     __syncthreads();
-    for (int64_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
-        const int64_t i = base + threadIdx.x;
-#pragma unroll
-        for (int v = 0; v < VECTORS; v++) {
-            stream_unpack(__ldcs(&in[min(i + v * wide, n - 1)]), &x[v * EACH]);
-        }
-        evaluate(value, x, c, (int)a.terms);
-#pragma unroll
-        for (int v = 0; v < VECTORS; v++) {
-            if (i + v * wide < n) {
-                __stcs(&out[i + v * wide], stream_pack(&value[v * EACH]));
-            }
-        }
-    }
-    const int64_t i = n * EACH + gm_grid_index();
-    if (i < a.count) { /* after the last whole vector */
-        x[0] = ((const real *)a.in)[i];
-        evaluate(value, x, c, (int)a.terms);
-        ((real *)a.out)[i] = value[0];
-    }
+    in_vectors<real>(a, [&](some_points<real> &points) { evaluate(points, c, (int)a.terms); });
 }
 
 GM_KERNEL(polynomial_shared_vec4, polynomial_args)
