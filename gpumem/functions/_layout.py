@@ -77,7 +77,8 @@ def shift_points(
     """Move points of the plane: the result is `p` with dx added to every x, dy to every y.
 
     The layout of `p` is the lesson: as an array of structures x and y of a point are
-    neighbours, as a structure of arrays all x are, and then all y.
+    neighbours, as a structure of arrays all x are, and then all y. Where both fields are needed,
+    as here, the width of an access counts for more than the layout: compare variants of one width.
 
     Parameters
     ----------

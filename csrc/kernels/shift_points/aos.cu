@@ -3,6 +3,8 @@
  *
  * Idea     the natural way to write it. The 32 lanes of a request for x are 8 bytes apart: it
  *          touches 8 sectors and uses half of each. The other half is asked for again for y.
+ * Caches   memory moves no more for it: on an H200 the request for y finds its sectors in the L1.
+ *          Stores reach the L2 one by one, twice as many sectors as those of aos_vec2.
  */
 #include "shift_points.h"
 

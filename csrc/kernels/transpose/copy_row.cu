@@ -1,8 +1,9 @@
 /*
  * transpose / copy_row: rows in, rows out. The result is the input.
  *
- * Idea     the upper bound for the naive kernels: the same grid and the same work, but the
- *          lanes of a warp are neighbours in memory on both sides.
+ * Idea     what the naive kernels could reach at best: the same grid, as much work and accesses
+ *          of 32 bits, but the lanes of a warp are neighbours in memory on both sides.
+ * Limits   no bound for the others: tiles of wider accesses pass it.
  * Blocks   x runs along a row. A block of (32, 8) has rows of 128 bytes, one of (8, 32) of 32.
  */
 #include "transpose.h"
