@@ -56,8 +56,8 @@ def transpose(
     ndarray or DeviceArray, shape (n, m)
         A C-contiguous array equal to ``a.T``, byte for byte: on the host if `a` is there, on
         the device if `a` is. It is `out` where that is given. ``copy_row`` and ``copy_col``
-        turn nothing, to be compared with: they return `a` itself, of shape (m, n). ``geam`` computes with
-        numbers: a NaN may come back as another NaN.
+        turn nothing, to be compared with: they return `a` itself, of shape (m, n). ``geam``
+        computes with numbers: a NaN may come back as another NaN.
 
     Raises
     ------
