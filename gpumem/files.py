@@ -47,6 +47,8 @@ def check_target(path: str | os.PathLike[str]) -> None:
     ------
     FileNotFoundError, NotADirectoryError, IsADirectoryError
         If its folder is missing or no folder, or the path is one itself.
+    PermissionError
+        If the file, or its folder where there is no such file, may not be written to.
     """
     name = os.fsdecode(path)
     folder = os.path.dirname(os.path.abspath(name))
@@ -56,6 +58,8 @@ def check_target(path: str | os.PathLike[str]) -> None:
         raise NotADirectoryError(errno.ENOTDIR, f"{folder} is not a folder", name)
     if os.path.isdir(name) or not os.path.basename(name):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), name)
+    if not os.access(name if os.path.exists(name) else folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
 
 
 def _write(name: str, content: bytes) -> None:

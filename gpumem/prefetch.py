@@ -187,7 +187,7 @@ def prefetch_table(result: BenchResult) -> str:
             ]
         )
     head = ["work", "blocks/SM", "warps/SM", "GB/s", "best", "by", "worst", "by"]
-    return format_table(head, rows)
+    return format_table(head, rows, keys=3)
 
 
 # ---- words ----------------------------------------------------------------------------------

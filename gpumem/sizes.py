@@ -6,7 +6,6 @@ import math
 import operator
 import os
 import re
-import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -142,6 +141,8 @@ def text_width(piped: int = 80) -> int:
 
     Those that COLUMNS says or the terminal has; `piped` where the output is no terminal.
     """
+    import shutil  # not needed to import gpumem, and slow to load
+
     return max(40, shutil.get_terminal_size((piped, 24)).columns)
 
 
