@@ -9,7 +9,7 @@ build:  ## the extension module in place, compiling only what changed
 	$(PYTHON) csrc/build.py
 
 test: build
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest -n auto
 
 bench: build
 	$(PYTHON) -m gpumem bench copy

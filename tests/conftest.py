@@ -43,7 +43,7 @@ def pytest_collection_modifyitems(config, items):
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if why_no_gpu() is None:
         # Workers would fight over its memory: one of them runs them all.
-        for item in on_gpu if config.pluginmanager.hasplugin("xdist") else ():
+        for item in on_gpu:
             item.add_marker(pytest.mark.xdist_group("gpu"))
     elif on_gpu:
         items[:] = [item for item in items if not item.get_closest_marker("gpu")]

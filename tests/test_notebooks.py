@@ -21,6 +21,9 @@ WAYS = [way for way in os.environ.get("PYTHONPATH", "").split(os.pathsep) if way
 
 SECONDS = 600  # after which a cell hangs
 
+# In one worker: of two kernels that start at once both may choose the same port.
+pytestmark = pytest.mark.xdist_group("notebooks")
+
 # Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing,
 # is told on stderr, which no notebook may write to.
 WATCH = """
@@ -78,6 +81,7 @@ def execute(tmp_path, monkeypatch):
         client = nbclient.NotebookClient(
             notebook,
             timeout=SECONDS,
+            startup_timeout=SECONDS,
             kernel_name="python3",
             resources={"metadata": {"path": str(FOLDER)}},
         )
