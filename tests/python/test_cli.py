@@ -119,12 +119,12 @@ def test_verify_finds_one_wrong_byte(run, few_cases, monkeypatch, place):
         return out
 
     monkeypatch.setattr(functions, "copy", wrong)
-    status, out, _ = run("verify")
+    status, out, _ = run("verify", "copy")
     assert status == 1
     failed = [line for line in out.splitlines() if "FAILED" in line]
     assert len(failed) == 1 and failed[0].startswith("copy-vec2 ")
     assert "(33,)" in failed[0] and "first at index (32,)" in failed[0]
-    status, out, _ = run("verify", "--json")
+    status, out, _ = run("verify", "copy", "--json")
     assert status == 1
     assert [r["variant"] for r in json.loads(out) if r["status"] == "FAILED"] == ["vec2"]
 
