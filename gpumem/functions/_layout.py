@@ -17,7 +17,7 @@ _call = _core.call
 
 
 def _shift_points_parameters(dx: float = 1.0, dy: float = -1.0) -> tuple[float, ...]:
-    return tuple(real(name, value) for name, value in (("dx", dx), ("dy", dy)))
+    return real("dx", dx), real("dy", dy)
 
 
 def _is_numbers(a: DeviceArray) -> bool:
