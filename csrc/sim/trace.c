@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "sim/trace.h"
+#include "sim/requests.h"
 
 #include <link.h>
 #include <stdlib.h>
@@ -598,64 +599,27 @@ static bool flush_uniform(gm_trace *trace, gm_status *status)
     return true;
 }
 
-/* Any case: the n-th access of a lane at a site belongs to the warp's n-th request there. */
+/* Any case, see requests.c. */
 static gm_status flush_any(gm_trace *trace)
 {
-    int64_t count = trace->stream_count;
-    int sites = trace->site_count;
-    gm_status status = GM_ERROR_MEMORY;
-    /* For each access the number of its request; for each request where its accesses begin. */
-    uint32_t *request_of = malloc((size_t)count * sizeof *request_of);
-    uint32_t *begin = calloc((size_t)count + 2, sizeof *begin);
-    uint32_t *order = malloc((size_t)count * sizeof *order);
-    uint32_t *seen = calloc((size_t)sites * GM_WARP, sizeof *seen);
-    uint32_t *first = calloc((size_t)sites + 1, sizeof *first);
-    if (!request_of || !begin || !order || !seen || !first) {
-        gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
-        goto fail;
+    const uint32_t count = (uint32_t)trace->stream_count;
+    uint32_t *order = malloc(2 * ((size_t)count + 1) * sizeof *order), *begins = order + count + 1;
+    if (!order) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
     }
-    for (int64_t i = 0; i < count; i++) {
-        const gm_access *access = &trace->stream[i];
-        uint32_t nth = seen[(size_t)access->site * GM_WARP + access->lane]++;
-        request_of[i] = nth;
-        if (nth >= first[access->site + 1]) {
-            first[access->site + 1] = nth + 1;
+    int64_t requests = gm_requests_form(trace->stream, count, trace->site_count, order, begins);
+    gm_status status = requests < 0 ? GM_ERROR_MEMORY : GM_OK;
+    for (int64_t i = 0; i < requests && status == GM_OK; i++) {
+        gm_request request = {.lanes = (int)(begins[i + 1] - begins[i])};
+        for (int lane = 0; lane < request.lanes; lane++) {
+            const gm_access *access = &trace->stream[order[begins[i] + (uint32_t)lane]];
+            request.address[lane] = access->address;
+            request.bytes[lane] = access->bytes;
+            request.lane[lane] = access->lane;
         }
+        status = emit(trace, &request, trace->stream[order[begins[i]]].site);
     }
-    for (int site = 0; site < sites; site++) {
-        first[site + 1] += first[site];
-    }
-    uint32_t requests = first[sites];
-    for (int64_t i = 0; i < count; i++) {
-        request_of[i] += first[trace->stream[i].site];
-        begin[request_of[i] + 1]++;
-    }
-    for (uint32_t i = 0; i < requests; i++) {
-        begin[i + 1] += begin[i];
-    }
-    for (int64_t i = 0; i < count; i++) {
-        order[begin[request_of[i]]++] = (uint32_t)i;
-    }
-    gm_request request;
-    uint32_t from = 0;
-    status = GM_OK;
-    for (uint32_t i = 0; i < requests && status == GM_OK; i++) {
-        uint32_t to = begin[i]; /* filling moved each beginning to its end */
-        request.lanes = (int)(to - from);
-        for (uint32_t j = from; j < to; j++) {
-            request.address[j - from] = trace->stream[order[j]].address;
-            request.bytes[j - from] = trace->stream[order[j]].bytes;
-            request.lane[j - from] = trace->stream[order[j]].lane;
-        }
-        status = emit(trace, &request, trace->stream[order[from]].site);
-        from = to;
-    }
-fail:
-    free(request_of);
-    free(begin);
     free(order);
-    free(seen);
-    free(first);
     return status;
 }
 

@@ -68,6 +68,15 @@ def test_no_request_reaches_over_a_meeting_of_the_warp(probes, a):
     assert (load["requests"], load["lanes"]) == (4 * WARPS, 3 * 32 * WARPS)
 
 
+def test_no_request_reaches_from_one_turn_of_a_loop_to_the_next(probes, a):
+    """What all lanes do in a turn tells the turns apart."""
+    report = probes.traffic("pattern", "loop_meets", (a,), (0, 1))
+    by_all, by_some = (s for s in report["sites"] if s["kind"] == "load")
+    assert by_all["line"] < by_some["line"]
+    assert (by_all["requests"], by_all["lanes"]) == (2 * WARPS, 2 * 32 * WARPS)
+    assert (by_some["requests"], by_some["lanes"]) == (4 * WARPS, 3 * 32 * WARPS)
+
+
 @pytest.mark.parametrize(
     ("variant", "width", "sectors", "lines", "requests"),
     [
