@@ -92,7 +92,7 @@ def test_threads_and_barriers_are_points_of_their_own():
 
 
 def test_the_table_has_the_best_and_the_worst(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")  # a row is one line
+    monkeypatch.setenv("COLUMNS", "140")  # a row is one line
     lines = gm.prefetch_table(few_and_many()).splitlines()
     assert lines[0].split()[:4] == ["work", "blocks/SM", "warps/SM", "GB/s"]
     assert "5.00" in lines[1] and "smem_rolling_async at distance 8 " in lines[1]
