@@ -71,7 +71,8 @@ def crossed(figure):
         for text in ax.texts
         if text.get_gid() not in IN_CELLS and text.get_text() and not text.get_rotation()
         for line in ax.lines
-        if line.get_gid() not in ("key", "to", "group", "line of sectors")
+        if line.get_gid() not in ("key", "to", "group")
+        and line.get_linestyle() != "None"
         and line.get_path()
         .transformed(line.get_transform())
         .intersects_bbox(text.get_window_extent(renderer).expanded(0.98, 0.7), filled=False)
@@ -99,24 +100,30 @@ def alike(figure):
     ]
 
 
+def _lie_on_each_other(one, other):
+    """Whether two lines of one width are in one place from end to end, with their markers."""
+    ends = [line.get_transform().transform(line.get_xydata()) for line in (one, other)]
+    return (
+        ends[0].shape == ends[1].shape
+        and np.abs(ends[0] - ends[1]).max() <= _APART * one.axes.bbox.height
+        and abs(one.get_linewidth() - other.get_linewidth()) < 1
+        and abs(one.get_markersize() - other.get_markersize()) < 2
+    )
+
+
 def hidden(figure):
-    """Lines of one width that lie on each other from end to end, with their markers.
+    """Lines that lie on each other in all axes that have both: one of them is never seen.
 
     "auto" and the reference are wider, so that what lies on them is seen.
     """
-    found = []
+    found = {}
     for ax in figure.axes:
-        height = ax.bbox.height
         for one, other in itertools.combinations(named_lines(ax), 2):
-            ends = [line.get_transform().transform(line.get_xydata()) for line in (one, other)]
-            if (
-                ends[0].shape == ends[1].shape
-                and np.abs(ends[0] - ends[1]).max() <= _APART * height
-                and abs(one.get_linewidth() - other.get_linewidth()) < 1
-                and abs(one.get_markersize() - other.get_markersize()) < 2
-            ):
-                found.append(f"{one.get_label()!r} and {other.get_label()!r} lie on each other")
-    return found
+            names = one.get_label(), other.get_label()
+            found.setdefault(names, []).append(_lie_on_each_other(one, other))
+    return [
+        f"{one!r} and {other!r} lie on each other" for (one, other), on in found.items() if all(on)
+    ]
 
 
 def complaints(figure):

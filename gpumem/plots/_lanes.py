@@ -23,12 +23,14 @@ def counted(number: int, noun: str) -> str:
 
 
 def request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: str) -> str:
+    """Which request of which kernel, in lines that do not reach into the picture beside."""
     what = f"{site['space']} {site['kind']}"
     what += " by the copy engine" if by_engine(site) else f", {site['width']} bits"
-    both = f"{what}: {figures}"
-    if _LETTER * len(both) > 1.3 * points_wide(ax, 1):  # it would reach into the picture beside
-        both = f"{what}:\n{figures}"
-    return f"{report.family}-{report.variant}, {source_line(site)}\n{both}"
+    wide = 1.3 * points_wide(ax, 1)
+    rows = [(f"{report.family}-{report.variant},", source_line(site)), (f"{what}:", figures)]
+    return "\n".join(
+        (" " if _LETTER * len(" ".join(row)) <= wide else "\n").join(row) for row in rows
+    )
 
 
 def points_wide(ax: Axes, units: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._style import STYLES, line_style
 
@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Line = dict[Any, float]
+Name = TypeVar("Name")
 
 _CLOSE = 0.015  # of the height of the axis: no eye tells such lines apart
 
 
-def coincident(lines: dict[str, Line], height: float, alone: tuple[str, ...]) -> list[list[str]]:
+def coincident(
+    lines: dict[Name, Line], height: float, alone: tuple[Name, ...] = ()
+) -> list[list[Name]]:
     """Return the names of the lines in order, those together that nowhere differ visibly.
 
     Parameters
@@ -25,10 +28,10 @@ def coincident(lines: dict[str, Line], height: float, alone: tuple[str, ...]) ->
         Name: values by place.
     height : float
         Of the axis, in units of the values.
-    alone : tuple of str
-        Lines that look so different that they share their place with others.
+    alone : tuple
+        Names of lines that look so different that they share their place with others.
     """
-    groups: list[list[str]] = []
+    groups: list[list[Name]] = []
     for name, line in lines.items():
         for group in groups:
             first = lines[group[0]]

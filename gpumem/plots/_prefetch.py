@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..prefetch import FAMILY, Point, points
+from ._lines import coincident
 from ._records import in_order, listed
 from ._style import INNER, OUTER, STYLES, title
 
@@ -65,6 +66,31 @@ def _finish_panels(axes: Any, rows: list[int], columns: list[float]) -> Any:
     return baseline
 
 
+def _label(variant: str, bare: bool) -> str:
+    return f"{variant}, no padding" if bare else variant
+
+
+def _coincident(kinds: list[tuple[str, bool]], shown: list[Point]) -> list[list[tuple[str, bool]]]:
+    """The lines, those together that coincide in all panels; with and without padding apart."""
+    top: dict[int, float] = {}  # of a row of panels, which share their axis
+    for point in shown:
+        top[point.work] = max([top.get(point.work, 0), *(one.speed_up for one in point.tries)])
+    lines = {
+        kind: {
+            (point.work, point.warps, distance): rate / top[point.work]
+            for point in shown
+            for distance, rate in _line(point, *kind).items()
+        }
+        for kind in kinds
+    }
+    groups = [
+        group
+        for bare in (False, True)
+        for group in coincident({k: line for k, line in lines.items() if k[1] == bare}, 1)
+    ]
+    return sorted(groups, key=lambda group: kinds.index(group[0]))
+
+
 def draw_distance(
     result: BenchResult, work: Any = None, warps: Any = None, variants: Any = None
 ) -> Figure:
@@ -94,14 +120,14 @@ def draw_distance(
         squeeze=False,
         layout="constrained",
     )
+    shown = [one for one in found if one.work in rows and one.warps in columns]
     lines: dict[str, Any] = {}
     styles = dict(zip(dict.fromkeys(name for name, _ in kinds), itertools.cycle(STYLES)))
-    for name, bare in kinds:
-        label = f"{name}, no padding" if bare else name
+    for together in _coincident(kinds, shown):
+        name, bare = together[0]
+        label = "\n".join(_label(*kind) for kind in together)
         style = {**styles[name], **(_BARE if bare else _PADDED)}
-        for point in found:
-            if point.work not in rows or point.warps not in columns:
-                continue
+        for point in shown:
             line = _line(point, name, bare)
             ax = axes[rows.index(point.work)][columns.index(point.warps)]
             (lines[label],) = ax.plot(
@@ -184,7 +210,10 @@ def draw_map(
     figure, axes = pyplot.subplots(
         len(panels),
         1,
-        figsize=(0.62 * len(distances) + 1.9, (0.38 * len(warps) + 0.85) * len(panels) + 1.3),
+        figsize=(
+            max(0.62 * len(distances) + 1.9, 6.4),
+            (0.38 * len(warps) + 0.85) * len(panels) + 1.3,
+        ),
         sharex=True,
         squeeze=False,
         layout="constrained",

@@ -132,10 +132,10 @@ def draw_sectors(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[s
     lane_axis(ax, sample, rows, "bytes used")
     ax.set_xlim(0, width)
     _line_labels(ax, places, width)
-    parts = ["sectors of 32 bytes, by offset in the array"]
+    parts = ["sectors of 32 bytes, by array offset"]
     if len(shown) < len(sectors):
         parts[0] += f"; the first {len(shown)} of {len(sectors)} sectors"
-    parts.append("dark: asked for, pale: moved with it, black rules: lines of 128 bytes")
+    parts.append("dark: asked for; pale: also moved; black rules: lines of 128 bytes")
     ax.set_xlabel(wrapped(ax, parts))
     figures = (
         f"{counted(len(sectors), 'sector')}, {counted(len(lines), 'line')}, "

@@ -203,6 +203,19 @@ def test_lines_that_coincide_are_drawn_once():
     assert labels == ["scalar", "vec4", "struct16", "memcpy", "auto"]
 
 
+def test_speed_ups_that_coincide_are_drawn_once_in_all_panels():
+    shown = gm.results.load("prefetch_sum-h200").filter(variant=["baseline", "l2", "bulk"])
+    for one in [*shown.records]:
+        if one["variant"] == "bulk":
+            shown.records.append(one | {"variant": "scalar_batch"})
+    figure = shown.plot("distance", work=[1, 2], warps=[4.0])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        "scalar_batch\nbulk", "l2", "baseline, the loop as it stands"
+    ]  # fmt: skip
+    figure.draw_without_rendering()
+    assert not figure_checks.complaints(figure)
+
+
 def test_names_stand_beside_the_ends_of_their_lines():
     sizes = [2**p for p in range(20, 31)]
     rates = {"scalar": 1000, "vec2": 3000, "vec4": 2900, "auto": 3900, "memcpy": 2000}
