@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -24,23 +25,35 @@ SECONDS = 600  # after which a cell hangs
 # In one worker: of two kernels that start at once both may choose the same port.
 pytestmark = pytest.mark.xdist_group("notebooks")
 
-# Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing,
-# is told on stderr, which no notebook may write to.
-WATCH = """
+# Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing, is
+# told on stderr, which no notebook may write to. So is what a reader of a shown figure would miss.
+WATCH = f"""
 import sys
+sys.path.append({str(ROOT / "tests")!r})
+
+import figure_checks
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
 
 draw = Figure.draw
+show = FigureCanvasBase.print_figure
 
 def watched(figure, renderer):
     shown = [ax for ax in figure.axes if ax.get_visible() and ax.axison]
     # Axes in one place are one picture: some have nothing but the figures at its right.
-    told = {ax.get_position().bounds for ax in shown if ax.has_data()}
+    told = {{ax.get_position().bounds for ax in shown if ax.has_data()}}
     if not shown or not all(ax.get_position().bounds in told for ax in shown):
         print("an empty figure", file=sys.stderr)
     return draw(figure, renderer)
 
+def checked(canvas, *arguments, **keywords):
+    canvas.figure.draw_without_rendering()
+    for complaint in figure_checks.complaints(canvas.figure):
+        print(complaint, file=sys.stderr)
+    return show(canvas, *arguments, **keywords)
+
 Figure.draw = watched
+FigureCanvasBase.print_figure = checked
 """
 
 nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat (gpumem[notebooks])")
@@ -128,6 +141,40 @@ def test_is_committed_without_outputs(path):
     assert load_tool().normal(text) == text, "run tools/notebooks.py"
 
 
+def sections(path):
+    """{heading: its cells} of a notebook, in order."""
+    found = {}
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("#"):
+            heading = cell.source.partition("\n")[0].lstrip("# ")
+        found.setdefault(heading, []).append(cell)
+    return found
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_heading_opens_its_cell(path):
+    """What is put in or moved then stands on one side of it, and no text in the wrong section."""
+    for cell in nbformat.read(path, as_version=4).cells:
+        if cell.cell_type == "markdown":
+            below = cell.source.partition("\n")[2]
+            assert not re.search(r"^#+ ", below, re.MULTILINE), cell.source
+
+
+def test_each_section_of_access_has_its_own_family():
+    """The code that measures a family stands under the heading whose text is about it."""
+    found = sections(FOLDER / "02-access.ipynb")
+    wanted = {
+        "Any addresses at all": "gather",
+        "Writing": "strided_write",
+        "Fields of structures": "shift_points",
+    }
+    assert [heading for heading in found if heading in wanted] == list(wanted)
+    for heading, cells in found.items():
+        code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+        used = {family for family in wanted.values() if f'"{family}' in code}
+        assert used == ({wanted[heading]} if heading in wanted else set()), heading
+
+
 def test_tool_clears_and_keeps_ids():
     """Outputs, counts, marks of an editor and empty cells go; ids stay, and are made unique."""
     cells = [
@@ -180,6 +227,42 @@ def test_runs(path, execute, backend):
         assert "Measured just now" not in told
 
 
+def printed(notebook, execute, code):
+    """What a cell of code at the end of a notebook of shipped figures prints, as a value."""
+    given = nbformat.read(FOLDER / notebook, as_version=4)
+    given.cells += [nbformat.v4.new_code_cell(code)]
+    done = execute(given, "sim")
+    return ast.literal_eval(done.cells[-1].outputs[-1].text)
+
+
+def test_local_memory_is_drawn_dearer_than_what_all_lanes_share(execute):
+    """Four sectors for each coefficient and request, and not only the two that fill the array."""
+    code = "print({line.get_label(): [*map(float, line.get_xdata())] for line in ax.lines})"
+    drawn = printed("03-memory-spaces.ipynb", execute, code)
+    (local,) = next(counts for label, counts in drawn.items() if label.startswith("local"))
+    shared_by_all = max(next(counts for label, counts in drawn.items() if "global" in label))
+    assert local > 4 * shared_by_all
+
+
+def test_a_bar_for_a_family_says_its_size(execute):
+    """That of the largest input: a small one is in the L2 cache, and twice as fast."""
+    code = (
+        "print({t.get_text(): float(bar.get_width()) "
+        "for t, bar in zip(ax.get_yticklabels(), ax.patches)})"
+    )
+    drawn = printed("08-your-gpu.ipynb", execute, code)
+    assert len(drawn) > 8
+    assert all(re.match(r"\w+, \d+( [KMG]iB|(x\d+)+)(, |$)", words) for words in drawn), drawn
+    (gather,) = (width for words, width in drawn.items() if words.startswith("gather, 256 MiB"))
+    shipped = gm.results.load("gather-h200")
+    (rate,) = (
+        one["gbps"]
+        for one in shipped.records
+        if (one["variant"], one["shape"]) == ("auto", [2**26])
+    )
+    assert gather == pytest.approx(100 * rate / shipped.provenance["device"]["bandwidth_gbps"])
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_takes_the_way_of_a_gpu(path, execute):
@@ -200,6 +283,30 @@ def test_what_is_wrong_is_seen(execute):
         ("pyplot.figure();", "an empty figure"),
         ("_, axes = pyplot.subplots(1, 2, sharey=True)\naxes[0].plot([1, 2]);", "an empty figure"),
         ("_, ax = pyplot.subplots()\nax.plot([1, 2])\nax.twinx();", None),
+        (
+            "_, ax = pyplot.subplots()\nax.plot([1, 2])\n"
+            "ax.text(0.5, 1.5, 'one'), ax.text(0.5, 1.5, 'two');",
+            "'one' and 'two' overlap",
+        ),
+        (
+            "_, ax = pyplot.subplots()\nax.plot([1, 2])\n"
+            "ax.annotate('a point', (0.5, 1.5), ha='center');",
+            "'a point' is crossed",
+        ),
+        (
+            "_, ax = pyplot.subplots()\nax.plot([1, 2])\nax.set_xlabel('nearly ' * 30);",
+            "is cut off",
+        ),
+        (
+            "_, ax = pyplot.subplots()\nax.plot([1, 2], label='red', color='red')\n"
+            "ax.plot([2, 1], label='blue', color='blue');",
+            "'red' and 'blue' look alike",
+        ),
+        (
+            "_, ax = pyplot.subplots()\nax.plot([1, 2], 'o-', label='below')\n"
+            "ax.plot([1, 2], 's--', label='above');",
+            "'below' and 'above' lie on each other",
+        ),
         ("import warnings\nwarnings.warn('old')", "old"),
         ("pyplot.plot([1, 2]);", None),
     ]
