@@ -38,14 +38,16 @@ def pytest_configure(config):
     config.stash[LEFT_OUT] = {}
 
 
+def pytest_itemcollected(item):
+    """Workers would fight over a GPU's memory: one of them runs all that need it."""
+    if item.get_closest_marker("gpu"):
+        item.add_marker(pytest.mark.xdist_group("gpu"))
+
+
 @pytest.hookimpl(trylast=True)  # after -k and -m: only what was asked for is counted
 def pytest_collection_modifyitems(config, items):
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
-    if why_no_gpu() is None:
-        # Workers would fight over its memory: one of them runs them all.
-        for item in on_gpu:
-            item.add_marker(pytest.mark.xdist_group("gpu"))
-    elif on_gpu:
+    if on_gpu and why_no_gpu() is not None:
         items[:] = [item for item in items if not item.get_closest_marker("gpu")]
         config.hook.pytest_deselected(items=on_gpu)
         config.stash[LEFT_OUT][why_no_gpu()] = len(on_gpu)
