@@ -92,7 +92,7 @@ def test_another_space_of_the_same_kernel(report):
     assert "global load" in report.draw(site).get_title()
     with pytest.raises(ValueError, match=f"site {site} is of global memory, not of constant"):
         report.draw(site, space="constant")
-    with pytest.raises(ValueError, match=r"space is 'shared', but polynomial-.* uses: constant, gl"):
+    with pytest.raises(ValueError, match=r"space is 'shared', but polynomial-.* uses: const"):
         report.draw(space="shared")
 
 
