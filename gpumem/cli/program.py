@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,6 +18,7 @@ from .common import Commands, Parser, UsageError, give_up, say
 
 _COMMANDS = (info, listing, verify, bench, traffic, explain, sass, compare, plot)
 
+INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 BROKEN_PIPE = 141  # as of a program that SIGPIPE ends: 128 and the signal's number
 
 
@@ -72,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 if all is well; 1 if a variant is wrong, slower than before, or a device failed; 2 if the
         command was not understood, asks for what is not here, or its output could not be written;
-        130 after Ctrl-C; 141 if the reader of its output went away.
+        70 after an error in gpumem itself, whose traceback is printed; 130 after Ctrl-C; 141 if
+        the reader of its output went away.
     """
     lost: OSError | None = None
     status = 2
@@ -106,6 +109,9 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         return _complain(f"{error.filename}: {error.strerror}", 2)
     except (UsageError, _core.UnavailableError, ValueError, TypeError, ImportError) as error:
         return _complain(error, 2)
+    except Exception:  # not what Python ends with then, 1, which is a finding
+        say(traceback.format_exc().rstrip())
+        return INTERNAL_ERROR
 
 
 def _end_output() -> OSError | None:

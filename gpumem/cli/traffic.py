@@ -44,6 +44,7 @@ def reports(
     """A report for each variant that the simulator can run, the reason for each other."""
     found: list[Traffic] = []
     refused: dict[str, str] = {}
+    wrong: ValueError | None = None
     if names is None:
         names = [variant.name for variant in variants(family)]
     names = list(dict.fromkeys(names))
@@ -58,7 +59,9 @@ def reports(
             except ValueError as error:
                 if name == "auto" or oracle.takes(find(family, name), own, dtype):
                     raise
-                refused[name] = str(error)
+                refused[name], wrong = str(error), error
+    if wrong is not None and not found:  # what no variant takes is no good for the family
+        raise wrong
     return found, refused
 
 

@@ -14,6 +14,14 @@ def _soa_shape(nbytes: int, itemsize: int) -> tuple[int, ...]:
     return 2, nbytes // itemsize // 2
 
 
+def _is_aos(shape: tuple[int, ...], _: Any) -> bool:
+    return shape[1:] == (2,)
+
+
+def _is_soa(shape: tuple[int, ...], _: Any) -> bool:
+    return len(shape) == 2 and shape[0] == 2
+
+
 def _shift_points_expected(
     p: Any, dx: float = 1.0, dy: float = -1.0, variant: str = "auto", **_: Any
 ) -> np.ndarray[Any, Any]:
@@ -36,10 +44,10 @@ FAMILIES = {
         dtypes=("float32", "float64"),
         parameters=({"dx": 1.5, "dy": -0.1}, {"dx": 0.0, "dy": 1e300}),
         takes={
-            "aos": lambda shape, _: shape[1] == 2,
-            "aos_vec2": lambda shape, _: shape[1] == 2,
-            "soa": lambda shape, _: shape[0] == 2,
-            "soa_vec2": lambda shape, _: shape[0] == 2,
+            "aos": _is_aos,
+            "aos_vec2": _is_aos,
+            "soa": _is_soa,
+            "soa_vec2": _is_soa,
         },
         otherwise=("soa", "soa_vec2"),  # two by two: points in rows, or in columns
         shapes_of={"soa": _soa_shape, "soa_vec2": _soa_shape},
