@@ -18,6 +18,7 @@ from ._lanes import (
     write_number,
 )
 from ._sites import by_engine
+from ._style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,7 +115,7 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
     if conflicts:
         for (lane, bank), number in np.ndenumerate(cells):
             if not np.ma.getmaskarray(cells)[lane, bank]:
-                color = "black" if mesh.norm(number) < 0.5 else "white"
+                color = ink(mesh, number)
                 write_number(ax, bank + 0.5, lane + 0.5, number, 1.15 * points, "pass", color)
     for bank, count in enumerate(found.words):
         if count:
@@ -122,9 +123,9 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
     lane_axis(ax, sample, rows, "words")
     ax.set_xlim(0, BANKS)
     ax.set_xticks([bank + 0.5 for bank in (0, 8, 16, 24, 31)], ["0", "8", "16", "24", "31"])
-    parts = ["bank of 4 bytes; bottom row: different words"]
+    parts = ["bank of 4 bytes; bottom: words asked"]
     if conflicts:
-        parts.append("numbers in cells: which pass serves the lane")
+        parts.append("in cells: pass that serves the lane")
     if engine:
         figures = f"{sum(sample['bytes'])} bytes"
     else:

@@ -11,7 +11,7 @@ import numpy as np
 from ..prefetch import FAMILY, Point, points
 from ._lines import coincident
 from ._records import in_order, listed
-from ._style import INNER, OUTER, STYLES, title
+from ._style import INNER, OUTER, STYLES, ink, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -152,11 +152,9 @@ def draw_distance(
 
 
 def _write_cells(ax: Axes, mesh: Any, cells: Any, marks: Any) -> None:
-    """The value of each cell, and its mark if there are any; white where the cell is dark."""
+    """The value of each cell, and its mark if there are any."""
     for place, value in np.ndenumerate(cells):
         if not np.isnan(value):
-            red, green, blue, _ = mesh.cmap(mesh.norm(value))
-            dark = 0.3 * red + 0.6 * green + 0.1 * blue < 0.5
             ax.text(
                 place[1] + 0.5,
                 place[0] + 0.5,
@@ -165,7 +163,7 @@ def _write_cells(ax: Axes, mesh: Any, cells: Any, marks: Any) -> None:
                 va="center",
                 fontsize=8,
                 gid="cell",
-                color="white" if dark else "black",
+                color=ink(mesh, value),
             )
 
 

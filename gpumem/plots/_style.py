@@ -58,6 +58,12 @@ def line_style(name: str, reference: str, styles: Iterator[dict[str, Any]]) -> d
     return {"markersize": 4.5, "linewidth": 1.2, **next(styles)}
 
 
+def ink(mesh: Any, value: float) -> str:
+    """The colour in which a number can be read in the cell that has this value."""
+    red, green, blue, _ = mesh.cmap(mesh.norm(value))
+    return "white" if 0.3 * red + 0.6 * green + 0.1 * blue < 0.5 else "black"
+
+
 def title(figure: Figure, words: str, result: BenchResult) -> None:
     """What is shown, and the banner: which device, when, which commit."""
     figure.suptitle(f"{words}\n{origin(result.provenance)}", fontsize="medium")

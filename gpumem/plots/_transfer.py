@@ -113,5 +113,9 @@ def draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None
         fontsize="small",
         handlelength=3.2,
     )
-    title(figure, "transfer by kind of host memory: median, 20th to 80th percentile", result)
+    title(
+        figure,
+        "transfer by kind of host memory: median, band from the 20th to the 80th percentile",
+        result,
+    )
     return figure

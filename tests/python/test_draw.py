@@ -147,6 +147,15 @@ def test_the_passes_are_those_that_the_simulator_counts():
                 assert sum(request.fewest for request in found) == one["fewest_passes"]
 
 
+def test_numbers_stand_out_from_their_cells_in_grey():
+    """Of 32 passes, from pale to dark."""
+    ax = gm.traffic("transpose", variant="tile", shape=(64, 64)).draw()
+    (mesh,) = artists(ax, "passes")
+    for text in artists(ax, "pass"):
+        cell = np.dot(mesh.cmap(mesh.norm(int(text.get_text())))[:3], (0.3, 0.59, 0.11))
+        assert abs(cell - (text.get_color() == "white")) > 0.45
+
+
 def test_lanes_with_one_word_share_a_pass():
     addresses = [0] * 16 + [128] * 15 + [4]
     ax = report(site(sample(addresses), passes=2)).draw()
