@@ -13,7 +13,7 @@ from ._lanes import (
     counted,
     lane_axis,
     points_wide,
-    request_title,
+    set_request_title,
     wrapped,
     write_number,
 )
@@ -137,4 +137,4 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
         for lane in range(found.lanes, WARP, found.lanes):
             ax.axhline(lane, color="black", linewidth=0.8, linestyle="--", gid="group")
     ax.set_xlabel(wrapped(ax, parts))
-    ax.set_title(request_title(ax, report, site, figures), fontsize="medium")
+    set_request_title(ax, report, site, figures)

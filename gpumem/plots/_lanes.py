@@ -22,15 +22,15 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
-def request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: str) -> str:
+def set_request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: str) -> None:
     """Which request of which kernel, in lines that do not reach into the picture beside."""
     what = f"{site['space']} {site['kind']}"
     what += " by the copy engine" if by_engine(site) else f", {site['width']} bits"
-    wide = 1.3 * points_wide(ax, 1)
+    wide = 1.2 * points_wide(ax, 1) / _LETTER
     rows = [(f"{report.family}-{report.variant},", source_line(site)), (f"{what}:", figures)]
-    return "\n".join(
-        (" " if _LETTER * len(" ".join(row)) <= wide else "\n").join(row) for row in rows
-    )
+    words = "\n".join((" " if len(" ".join(row)) <= wide else "\n").join(row) for row in rows)
+    fits = max(map(len, words.split("\n"))) <= wide
+    ax.set_title(words, fontsize="medium" if fits else "small")
 
 
 def points_wide(ax: Axes, units: float) -> float:

@@ -13,7 +13,7 @@ from ._lanes import (
     counted,
     lane_axis,
     points_wide,
-    request_title,
+    set_request_title,
     wrapped,
     write_number,
 )
@@ -141,4 +141,4 @@ def draw_sectors(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[s
         f"{counted(len(sectors), 'sector')}, {counted(len(lines), 'line')}, "
         f"{_percent(sum(map(len, used.values())), len(sectors) * SECTOR)} used"
     )
-    ax.set_title(request_title(ax, report, site, figures), fontsize="medium")
+    set_request_title(ax, report, site, figures)

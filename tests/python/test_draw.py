@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import figure_checks
 import matplotlib
 import numpy as np
 import pytest
@@ -296,6 +297,37 @@ def test_nothing_overlaps_in_a_row_of_narrow_pictures():
     figure.canvas.draw()
     boxes = [ax.get_tightbbox() for ax in axes]
     assert all(a.x1 <= b.x0 for a, b in itertools.pairwise(boxes))
+
+
+REQUESTS = [
+    ("copy", "scalar", 2**12),
+    ("copy", "bulk", 2**14),
+    ("gather", "cached", 2**12),
+    ("shift_points", "aos", (2**12, 2)),
+    ("polynomial", "shared", 2**12),
+    ("prefetch_sum", "smem_rolling_async_interleaved", (1, 2048)),
+    ("transpose", "naive_row", (64, 64)),
+    ("transpose", "tile", (64, 64)),
+    ("transpose", "tile_vec4", (128, 128)),
+    ("sgemm", "smem", (128, 128, 32)),
+]
+
+
+@pytest.mark.parametrize("wide", [1, 3], ids=["alone", "three in a row"])
+@pytest.mark.parametrize(("family", "variant", "shape"), REQUESTS, ids=lambda one: str(one))
+def test_texts_of_a_picture_keep_clear(family, variant, shape, wide):
+    """Of each source line: no text on another, none cut off, alone and in a row of narrow ones."""
+    t = gm.traffic(family, variant=variant, shape=shape)
+    for site, one in enumerate(t.sites):
+        if one["space"] in ("shared", "global"):
+            axes = [None]
+            if wide > 1:
+                _, axes = pyplot.subplots(1, wide, figsize=(13, 5), layout="constrained")
+            drawn = [t.draw(site, ax=ax) for ax in axes]
+            for _ in range(2):  # the layout of axes with equal units settles in the second pass
+                drawn[0].figure.draw_without_rendering()
+            assert not figure_checks.complaints(drawn[0].figure), one["line"]
+            pyplot.close("all")
 
 
 def test_what_is_not_there_is_refused():
