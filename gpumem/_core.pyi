@@ -219,8 +219,9 @@ def traffic(
     and barriers are those of all, and each of ``kernels`` says its own: ``{"name", "doc", "grid",
     "block", "shared_bytes", "threads", "warps", "barriers"}``. One site is one source line, space
     ("global" | "shared"), kind ("load" | "store") and width: ``{"file", "line",
-    "space", "kind", "width" (bits), "requests", "lanes" (active, summed), "bytes" (asked for,
-    each once per request), "sectors", "lines", "passes", "fewest_passes", "samples"}``. For
+    "space", "kind", "by" ("thread" | "engine" | "pipeline"), "width" (bits), "requests", "lanes"
+    (active, summed), "bytes" (asked for, each once per request), "sectors", "lines", "passes",
+    "fewest_passes", "uncertain" (accesses that a GPU may put together otherwise), "samples"}``. For
     shared memory sectors and lines are 0; passes through the banks are counted there alone, and
     not for the copies of an engine. ``samples`` are the first 32 requests: ``{"block": (x, y,
     z), "warp", "lanes", "addresses", "bytes"}``, the latter three tuples with one number per

@@ -173,9 +173,12 @@ class Traffic:
     constant : ConstantAccess
         Constant memory.
     sites : list of dict
-        Each source line, space, kind and width: ``file line space kind width requests lanes
+        Each source line, space, kind and width: ``file line space kind by width requests lanes
         bytes sectors lines sectors_per_request lines_per_request efficiency passes
-        fewest_passes bank_ways samples``. ``lanes`` is the active threads of all requests,
+        fewest_passes bank_ways uncertain samples``. ``by`` says who asks: "thread", "engine" (a
+        bulk or tensor copy) or "pipeline" (an asynchronous copy of a thread's). ``uncertain`` are
+        accesses in requests of lanes that came to the line unequally often, by different ways: a
+        GPU may put them together otherwise. ``lanes`` is the active threads of all requests,
         ``bytes`` what the requests asked for. ``passes`` are those through the banks of shared
         memory, or one per different address of constant memory. ``samples`` are the first 32
         requests, each a dict: ``block`` (x, y, z), ``warp``, and with one number per active lane

@@ -41,7 +41,6 @@ SCHEMA = 2
 FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")
 SIZES = "4M,3M,1000003"  # bytes of a call's first array: of whole tiles, of part of a wave, odd
 MULTIPROCESSORS = "GPUMEM_SIM_MULTIPROCESSORS"
-WIDEST = 128  # bits that one thread can access; only an engine moves more at once
 
 METRICS = (
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -70,9 +69,32 @@ GLOBAL = ("requests", "sectors", "sectors_per_request")
 SHARED = ("requests", "passes_per_request", "conflicts")
 GROUPS = {"load": GLOBAL, "store": GLOBAL, "shared_load": SHARED, "shared_store": SHARED}
 
-ENGINE = "engine, not counted by these counters"
+ENGINE = "a copy engine's, or an asynchronous copy's stores, not counted by these counters"
 
 Figures = dict[str, Any]
+
+
+class Sides(NamedTuple):
+    """One kind of access of a call, as both sides count it, and the figure in question."""
+
+    figure: str
+    group: str
+    simulated: Figures
+    counted: Figures
+
+    def both(self, name: str) -> tuple[float, float]:
+        """Return a figure of the group, the simulator's and the hardware's."""
+        name = f"{self.group}_{name}"
+        return self.simulated[name] or 0, self.counted[name] or 0
+
+    def passes(self) -> tuple[float, float]:
+        """Return the passes through the banks, of all requests."""
+        (a, b), (c, d) = self.both("requests"), self.both("passes_per_request")
+        return a * c, b * d
+
+    def uncertain(self) -> int:
+        """Return how many accesses the simulator may have put together otherwise."""
+        return int(self.simulated[f"{self.group}_uncertain"])
 
 
 class Rule(NamedTuple):
@@ -80,89 +102,71 @@ class Rule(NamedTuple):
 
     calls: str  # "family-variant, case"
     figures: str
-    # Of the simulator's figure, the hardware's, and the hardware's requests.
-    holds: Callable[[float, float, float], bool]
+    holds: Callable[[Sides], bool]
     why: str
 
 
-MASKED = (
-    "the hardware counts an instruction of which all lanes are masked off, the simulator sees "
-    "lanes that access; the passes are the same"
-)
-DIVERGED = (
-    "lanes that went different ways need not issue together again: other requests for the same "
-    "bytes; the simulator brings the n-th access of all lanes together"
-)
+def _masked(sides: Sides) -> bool:
+    ours, theirs = sides.both("requests")
+    passes, counted = sides.passes()
+    return ours < theirs and abs(counted - passes) <= 0.03 * passes + sides.uncertain()
 
-ASYNCHRONOUS = (
-    "the hardware counts no store for what an asynchronous copy writes to shared memory; before "
-    "each are three loads of which all lanes are masked off, the compiler's"
-)
+
+def _met_otherwise(sides: Sides) -> bool:
+    """Each access in doubt makes at most one request and one sector, or one pass, more or less."""
+    names = ("requests", "sectors") if sides.group in ("load", "store") else ("requests",)
+    apart = [abs(b - a) for a, b in map(sides.both, names)]
+    if not names[1:]:
+        passes, counted = sides.passes()
+        apart.append(abs(counted - passes))
+    return max(apart) <= sides.uncertain()
+
+
+def _a_few_passes_more(sides: Sides) -> bool:
+    ours, theirs = sides.both("conflicts")
+    return -1e-4 * ours <= theirs - ours <= 0.2 * sides.both("requests")[1]
+
+
+def _slightly_more_passes(sides: Sides) -> bool:
+    ours, theirs = sides.both("passes_per_request")
+    return ours < theirs <= 1.03 * ours
+
 
 RULES = (
     Rule(
-        r"transpose-narrow_vectors, .*",
-        r"shared_store_(requests|passes_per_request|conflicts)",
-        lambda simulated, counted, _: counted < simulated or counted < 100,
-        ASYNCHRONOUS,
-    ),
-    Rule(
-        r"transpose-narrow_vectors, .*",
-        r"shared_load_(requests|passes_per_request)",
-        lambda simulated, counted, _: 0.75 * simulated <= counted <= 1.25 * simulated,
-        ASYNCHRONOUS,
-    ),
-    Rule(
         ".*",
-        r"shared_(load|store)_passes_per_request",
-        lambda simulated, counted, _: simulated < counted <= 1.03 * simulated,
+        "shared_.*_passes_per_request",
+        _slightly_more_passes,
         "the wavefront counter reads up to 3 % above the passes; why is not established",
     ),
     Rule(
         ".*",
-        r"shared_(load|store)_conflicts",
-        lambda simulated, counted, requests: 0 < counted - simulated <= 0.2 * requests,
+        "shared_.*_conflicts",
+        _a_few_passes_more,
         "the conflict counter reads some passes more than the addresses ask for, in kernels "
-        "without conflicts too; it seems to count other waits for the banks as well",
+        "without conflicts too; it seems to count other waits for the banks as well, and misses "
+        "one in ten thousand at most",
     ),
     Rule(
-        r".*, ragged",
-        r"shared_(load|store)_requests",
-        lambda simulated, counted, _: simulated < counted,
-        MASKED,
+        ".*",
+        "shared_.*_(requests|passes_per_request)",
+        _masked,
+        "the hardware counts an instruction of which all lanes are masked off, the simulator sees "
+        "lanes that access; the passes are the same",
     ),
     Rule(
-        r".*, ragged",
-        r"shared_(load|store)_passes_per_request",
-        lambda simulated, counted, _: counted < simulated,
-        MASKED,
+        ".*",
+        ".*",
+        _met_otherwise,
+        "lanes came to a place unequally often, by different ways: which of their accesses go "
+        "together is not certain, and the sides are no further apart than these are many",
     ),
     Rule(
-        r"(copy-bulk|transpose-shifted_bytes), ragged|transpose-shifted_spans, .*",
-        r"(load|store)_(requests|sectors|sectors_per_request)",
-        lambda simulated, counted, _: 0.5 * simulated <= counted <= 2 * simulated,
-        DIVERGED,
-    ),
-    Rule(
-        r"transpose-shifted_(bytes|spans), ragged",
-        r"shared_load_conflicts",
-        lambda simulated, counted, _: counted < simulated,
-        DIVERGED,
-    ),
-    Rule(  # its tiles are no divisor of any matrix that is one of whole pieces
-        r"transpose-shifted_spans, plain",
-        r"shared_load_(requests|passes_per_request)",
-        lambda simulated, counted, _: 0.9 * simulated <= counted <= 1.1 * simulated,
-        MASKED,
-    ),
-    Rule(
-        r"transpose-narrow_(words|vectors), .*",
-        r"((shared_)?(load|store)_(requests|conflicts|passes_per_request)"
-        r"|(load|store)_sectors(_per_request)?)",
-        lambda simulated, counted, _: 0.5 * simulated <= counted <= 2 * simulated,
-        "the pieces of a small matrix are smaller where there are more multiprocessors to have "
-        "one, so that there are more ends of runs; told of as many, the simulator counts the same "
-        "but for lanes that diverge at those ends",
+        "copy-bulk, ragged",
+        "(load|store)_(requests|sectors)",
+        lambda sides: all(b == a + 1 for a, b in (sides.both("requests"), sides.both("sectors"))),
+        "the first thread of a block comes to the last bytes by way of a loop that the others do "
+        "not take, and copies its byte on its own",
     ),
 )
 
@@ -427,16 +431,21 @@ def hardware_figures(metrics: dict[str, float | None]) -> Figures:
     return figures
 
 
+def _is_counted(site: dict[str, Any]) -> bool:
+    """Whether an access passes the counters: an engine's do not, nor what a copy stores."""
+    return site["by"] == "thread" or (site["by"] == "pipeline" and site["kind"] == "load")
+
+
 def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
-    """Return the figures of the load and store units, and where an engine moved data beside."""
+    """Return the figures of the load and store units, and where copies moved data beside."""
     figures: Figures = {}
-    engines = []
+    beside = []
     for group in GROUPS:
         space, kind = ("shared", group[7:]) if "shared" in group else ("global", group)
         sites = [s for s in report.sites if (s["space"], s["kind"]) == (space, kind)]
-        if any(site["width"] > WIDEST for site in sites):
-            engines.append(group)
-        sites = [site for site in sites if site["width"] <= WIDEST]
+        if not all(map(_is_counted, sites)):
+            beside.append(group)
+        sites = [site for site in sites if _is_counted(site)]
         requests = sum(site["requests"] for site in sites)
         figures[f"{group}_requests"] = requests
         if space == "global":
@@ -448,7 +457,8 @@ def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
             fewest = sum(site["fewest_passes"] for site in sites)
             figures[f"{group}_passes_per_request"] = _per(passes, requests)
             figures[f"{group}_conflicts"] = passes - fewest
-    return figures, engines
+        figures[f"{group}_uncertain"] = sum(site["uncertain"] for site in sites)
+    return figures, beside
 
 
 def use_multiprocessors(provenance: dict[str, Any]) -> None:
@@ -466,6 +476,18 @@ def use_multiprocessors(provenance: dict[str, Any]) -> None:
 def simulate(variant: gm.Variant, call: Call) -> gm.Traffic:
     """Count a call on the simulator."""
     return gm.traffic(variant.family, *call.arrays(), variant=variant, **call.parameters)
+
+
+def _reason(call: str, sides: Sides) -> str | None:
+    """Return the first reason that is known and holds."""
+    for rule in RULES:
+        if (
+            re.fullmatch(rule.calls, call)
+            and re.fullmatch(rule.figures, sides.figure)
+            and rule.holds(sides)
+        ):
+            return rule.why
+    return None
 
 
 def judge(
@@ -493,16 +515,9 @@ def judge(
             else:
                 within = 1e-4 * theirs if "_per_" in name else 0  # ncu rounds its ratios
                 agrees[figure] = ours is not None and abs(ours - theirs) <= within
-                if not agrees[figure]:
-                    known = (
-                        rule
-                        for rule in RULES
-                        if re.fullmatch(rule.calls, call) and re.fullmatch(rule.figures, figure)
-                    )
-                    asked = counted[f"{group}_requests"] or 0
-                    reasons = (rule.why for rule in known if rule.holds(ours or 0, theirs, asked))
-                    if reason := next(reasons, None):
-                        why[figure] = reason
+                sides = Sides(figure, group, simulated, counted)
+                if not agrees[figure] and (reason := _reason(call, sides)):
+                    why[figure] = reason
     return {"agrees": agrees, "why": why}
 
 

@@ -292,11 +292,13 @@ PyObject *gm_build_facts(void)
 
 /* ---- traffic -------------------------------------------------------------------------------- */
 
-/* The same source line, space, kind and width: several program counters may lie on one line. */
+/* The same source line, space, kind, actor and width: several program counters may lie on one line.
+ */
 static bool same_line(const gm_site *a, const gm_site *b)
 {
     return a->line == b->line && a->space == b->space && a->kind == b->kind &&
-           a->width == b->width && strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
+           a->actor == b->actor && a->width == b->width &&
+           strcmp(a->file ? a->file : "", b->file ? b->file : "") == 0;
 }
 
 /* A tuple of one integer per lane. */
@@ -364,13 +366,15 @@ static PyObject *site_dict(const gm_trace *trace, const gm_site *s)
 {
     PyObject *samples = samples_list(trace, s);
     return samples
-               ? Py_BuildValue("{s:z, s:i, s:s, s:s, s:i, s:L, s:L, s:L, s:L, s:L, s:L, s:L, s:N}",
-                               "file", s->file, "line", s->line, "space", gm_space_name(s->space),
-                               "kind", gm_kind_name(s->kind), "width", s->width * 8, "requests",
-                               (long long)s->requests, "lanes", (long long)s->lanes, "bytes",
-                               (long long)s->bytes, "sectors", (long long)s->sectors, "lines",
-                               (long long)s->lines, "passes", (long long)s->passes, "fewest_passes",
-                               (long long)s->fewest, "samples", samples)
+               ? Py_BuildValue(
+                     "{s:z, s:i, s:s, s:s, s:s, s:i, s:L, s:L, s:L, s:L, s:L, s:L, s:L, s:L, "
+                     "s:N}",
+                     "file", s->file, "line", s->line, "space", gm_space_name(s->space), "kind",
+                     gm_kind_name(s->kind), "by", gm_actor_name(s->actor), "width", s->width * 8,
+                     "requests", (long long)s->requests, "lanes", (long long)s->lanes, "bytes",
+                     (long long)s->bytes, "sectors", (long long)s->sectors, "lines",
+                     (long long)s->lines, "passes", (long long)s->passes, "fewest_passes",
+                     (long long)s->fewest, "uncertain", (long long)s->uncertain, "samples", samples)
                : NULL;
 }
 
@@ -457,6 +461,7 @@ PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, co
             sites[at].lines += site->lines;
             sites[at].passes += site->passes;
             sites[at].fewest += site->fewest;
+            sites[at].uncertain += site->uncertain;
         }
     }
     qsort(sites, (size_t)merged, sizeof *sites, compare_sites);

@@ -156,18 +156,36 @@ static int64_t form(forming *f, uint32_t *order, uint32_t *begins)
     return requests;
 }
 
-int64_t gm_requests_form(const gm_access *stream, uint32_t count, int sites, uint32_t *order,
-                         uint32_t *begins)
+/* Requests at one place since one meeting: of all their lanes, or of fewer and fewer. */
+static void count_uncertain(const forming *f, const uint32_t *order, const uint32_t *begins,
+                            int64_t requests, gm_site *places)
+{
+    for (int64_t first = 0, next; first < requests; first = next) {
+        const uint32_t at = order[begins[first]];
+        next = first + 1;
+        while (next < requests && f->nth[order[begins[next]]] > 0) {
+            next++;
+        }
+        const uint32_t most = begins[first + 1] - begins[first];
+        const uint32_t fewest = begins[next] - begins[next - 1];
+        if (fewest < most) {
+            places[f->site[at]].uncertain += begins[next] - begins[first];
+        }
+    }
+}
+
+int64_t gm_requests_form(const gm_access *stream, uint32_t count, gm_site *places, int place_count,
+                         uint32_t *order, uint32_t *begins)
 {
     /* A key is the number of an access, of a meeting, which is an access too, or of a place. */
-    const size_t all = (size_t)count + 2, table = ((size_t)sites + 2) * GM_WARP;
+    const size_t all = (size_t)count + 2, table = ((size_t)place_count + 2) * GM_WARP;
     const size_t most = all > table ? all : table;
     uint32_t *memory = calloc(4 * all + table + 2 * most, sizeof *memory);
     if (!memory) {
         gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
         return -1;
     }
-    forming f = {.stream = stream, .count = count, .sites = sites, .meetings = memory};
+    forming f = {.stream = stream, .count = count, .sites = place_count, .meetings = memory};
     f.nth = f.meetings + all;
     f.site = f.nth + all;
     f.walk = f.site + all;
@@ -175,6 +193,7 @@ int64_t gm_requests_form(const gm_access *stream, uint32_t count, int sites, uin
     f.places = f.visits + table;
     f.spare = f.places + most;
     int64_t requests = form(&f, order, begins);
+    count_uncertain(&f, order, begins, requests, places);
     free(memory);
     return requests;
 }

@@ -9,8 +9,11 @@
  * request follow one another, in the order of their lanes; `begins` says where each request begins,
  * with one more for the end. Both have room for one more than the count. Returns the number of
  * requests, or -1 with the error set.
+ *
+ * Where lanes came to a place unequally often since they met, which of their accesses go together
+ * is not certain: these are counted in the places' `uncertain`.
  */
-int64_t gm_requests_form(const gm_access *stream, uint32_t count, int sites, uint32_t *order,
-                         uint32_t *begins);
+int64_t gm_requests_form(const gm_access *stream, uint32_t count, gm_site *places, int place_count,
+                         uint32_t *order, uint32_t *begins);
 
 #endif

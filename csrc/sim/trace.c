@@ -46,6 +46,12 @@ const char *gm_kind_name(gm_kind kind)
     return names[kind];
 }
 
+const char *gm_actor_name(gm_actor actor)
+{
+    static const char *const names[] = {"thread", "engine", "pipeline"};
+    return names[actor];
+}
+
 gm_dim gm_trace_thread(const gm_trace *trace, int number)
 {
     unsigned n = (unsigned)number, x = trace->block.x, y = trace->block.y;
@@ -607,7 +613,8 @@ static gm_status flush_any(gm_trace *trace)
     if (!order) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
     }
-    int64_t requests = gm_requests_form(trace->stream, count, trace->site_count, order, begins);
+    int64_t requests =
+        gm_requests_form(trace->stream, count, trace->sites, trace->site_count, order, begins);
     gm_status status = requests < 0 ? GM_ERROR_MEMORY : GM_OK;
     for (int64_t i = 0; i < requests && status == GM_OK; i++) {
         gm_request request = {.lanes = (int)(begins[i + 1] - begins[i])};

@@ -50,6 +50,7 @@ typedef struct gm_site {
     gm_actor actor;
     int width; /* bytes, the widest seen */
     int64_t requests, lanes, bytes, sectors, lines, passes, fewest;
+    int64_t uncertain; /* accesses in requests that a GPU may form otherwise, see requests.h */
     gm_sample *samples;
     int sample_count;
 } gm_site;
@@ -197,6 +198,7 @@ gm_status gm_trace_flush(gm_trace *trace, int warp);
 const char *gm_space_name(gm_space space);
 /* "load", "store", "prefetch" */
 const char *gm_kind_name(gm_kind kind);
+const char *gm_actor_name(gm_actor actor);
 
 /* Thread and block by number. */
 gm_dim gm_trace_thread(const gm_trace *trace, int number);

@@ -77,6 +77,16 @@ def test_no_request_reaches_from_one_turn_of_a_loop_to_the_next(probes, a):
     assert (by_some["requests"], by_some["lanes"]) == (4 * WARPS, 3 * 32 * WARPS)
 
 
+def test_what_is_put_together_by_guess_is_told(probes, a):
+    """Lanes that load unequally often, and nothing says which of the loads go together."""
+    for variant, uncertain in [("triangle", WARPS * 32 * 33 // 2), ("half_warp", 0), ("bytes", 0)]:
+        load = only(probes.traffic("pattern", variant, (a,), (0, 1)), "load")
+        assert (load["uncertain"], load["by"]) == (uncertain, "thread")
+    report = probes.traffic("pattern", "loop_meets", (a,), (0, 1))
+    by_all, by_some = (s for s in report["sites"] if s["kind"] == "load")
+    assert (by_all["uncertain"], by_some["uncertain"]) == (0, 3 * 32 * WARPS)
+
+
 @pytest.mark.parametrize(
     ("variant", "width", "sectors", "lines", "requests"),
     [
