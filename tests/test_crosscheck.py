@@ -194,6 +194,10 @@ def test_the_tool_from_launch_to_json(tmp_path):
     assert first.startswith("65536 bytes, ") and second.startswith("50001 bytes, ")
     assert "differ" in first and "differ" in second
 
+    alone = tmp_path / "alone.json"
+    subprocess.run([*command, str(alone), "--csv-only"], env=environment, check=True)
+    assert not alone.exists() and tool.read_csv(Path(f"{alone}.csv").read_text())
+
     again = tmp_path / "again.json"
     assert run(str(again), "--from-csv", f"{output}.csv").splitlines()[1:] == said.splitlines()[1:]
     assert json.loads(again.read_text()) == result

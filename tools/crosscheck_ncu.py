@@ -6,7 +6,8 @@
 Every variant with a kernel of its own runs once per case and size, all in one process under ncu;
 the simulator then counts the same calls, with as many multiprocessors as the device has, so that
 both run kernels by the same plan. FILE is JSON with a record per variant, size and case; FILE.csv
-beside it is what ncu printed, from which ``--from-csv`` makes FILE again without a device.
+beside it is what ncu printed, from which ``--from-csv`` makes FILE again without a device;
+``--csv-only`` writes no more than that.
 
 The counters are those of the load and store units. What Hopper's copy engines move (bulk and
 tensor copies) does not pass through these, so such figures are not compared.
@@ -644,6 +645,9 @@ def main() -> int:
     parser.add_argument("--families", metavar="F,F", help=f"default: {','.join(FAMILIES)}")
     parser.add_argument("--sizes", default=SIZES, help=f"of a call's first array: {SIZES}")
     parser.add_argument("--from-csv", type=Path, metavar="FILE", help="instead of running ncu")
+    parser.add_argument(
+        "--csv-only", action="store_true", help="leave the simulation to a later --from-csv"
+    )
     parser.add_argument("--timeout", type=float, default=480, help="seconds for one run of ncu")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # what ncu profiles
     options = parser.parse_args()
@@ -670,6 +674,8 @@ def main() -> int:
             told |= {"ncu": profiler.version(), "unknown_metrics": dropped, **profiler.launches()}
         text = f"# {json.dumps(told)}\n{text}"
         files.write(f"{options.output}.csv", text)
+        if options.csv_only:
+            return 0
     found = records(told, text)
     write_json(options.output, told, found)
     if told["unknown_metrics"]:
