@@ -136,6 +136,27 @@ def tool_variant(family, name):
     return next(v for v in gm.variants(family) if v.name == name)
 
 
+@pytest.mark.parametrize(("wish", "count"), [("132", 132), ("0", 16), ("many", 16), ("", 16)])
+def test_the_simulator_plans_for_as_many_multiprocessors(wish, count):
+    """A narrow matrix is cut into pieces, so that there is one for each."""
+    code = (
+        "import gpumem as gm\n"
+        "(device,) = gm.info()['backends']['sim']['devices']\n"
+        "t = gm.traffic('transpose', variant='narrow', shape=(32765, 11))\n"
+        "print(device['multiprocessors'], t.grid[0])"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {tool.MULTIPROCESSORS: wish, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    multiprocessors, blocks = map(int, said.split())
+    assert multiprocessors == count <= blocks
+    assert (blocks >= 132) == (count == 132)
+
+
 # ---- the whole tool, with a stand-in for ncu ----------------------------------------------
 
 NCU = """\
