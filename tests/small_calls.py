@@ -24,7 +24,7 @@ def floats(*shape, dtype="f4"):
 
 def make(family, variant="auto"):
     """A call that the variant takes, if it is here, its arrays fresh."""
-    points = (2, 32) if variant == "soa" else (32, 2)
+    points = (2, 32) if variant.startswith("soa") else (32, 2)
     return {
         "copy": lambda: Call({"a": floats(8, 8)}, {}, floats(8, 8)),
         "strided_read": lambda: Call({"a": floats(64)}, {}, floats(32)),

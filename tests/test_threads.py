@@ -538,6 +538,11 @@ def test_wrong_numbers_of_host_threads(wish):
     assert f'GPUMEM_SIM_THREADS is "{wish}", expected an integer from 1 to 256' in first
 
 
+def test_a_wrong_number_of_multiprocessors():
+    first, _ = python(COPY, GPUMEM_SIM_MULTIPROCESSORS="many")
+    assert 'GPUMEM_SIM_MULTIPROCESSORS is "many", expected an integer from 1 to 1024' in first
+
+
 # ---- fork -------------------------------------------------------------------------------------
 
 

@@ -13,9 +13,9 @@
 #include "sim/memory.h"
 #include "sim/tensor.h"
 
-static gm_figures figures;
 enum { MAX_MULTIPROCESSORS = 1024 };
 
+static gm_figures figures;
 static int host_threads;
 static atomic_bool is_open;
 GM_FORK_LOCK(opening);

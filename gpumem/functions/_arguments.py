@@ -11,7 +11,7 @@ from ..naming import quoted
 def _index(name: str, value: Any, kind: str = "an integer") -> int:
     """Return an int for what counts as one; a bool does not."""
     if isinstance(value, bool):
-        raise TypeError(f"{name} must be {kind}, not a bool")
+        raise TypeError(f"{name} must be {kind}, not bool")
     try:
         return operator.index(value)
     except TypeError:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._lanes import OF_WARP, counted, lane_axis, points_wide, request_title, write_number
+from ._lanes import OF_WARP, counted, lane_axis, points_wide, set_request_title, write_number
+from ._style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +44,7 @@ def draw_constants(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict
     points = points_wide(ax, wide)
     for (lane, place), number in np.ndenumerate(cells):
         if not np.ma.getmaskarray(cells)[lane, place]:
-            color = "black" if mesh.norm(number) < 0.5 else "white"
+            color = ink(mesh, number)
             write_number(ax, place + 0.5, lane + 0.5, number, 0.9 * points, "pass", color)
     for address, place in places.items():
         lanes = sample["addresses"].count(address)
@@ -55,4 +56,4 @@ def draw_constants(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict
     ax.set_xlabel("byte of constant memory")
     broadcast = ", a broadcast" if len(served) == 1 else ""
     figures = f"{counted(len(served), 'pass')}{broadcast}"
-    ax.set_title(request_title(report, site, figures), fontsize="medium")
+    set_request_title(ax, report, site, figures)

@@ -44,8 +44,9 @@ def test_variants_do_not_change_each_others_inputs():
 
 def test_two_by_two_points_are_read_both_ways():
     """(2, 2) is an array of structures or a structure of arrays: the variant says which."""
-    reports = list(verification.verify(gm.variants("shift_points"), "sim"))
-    assert [r["status"] for r in reports] == ["passed"] * 3
+    rungs = gm.variants("shift_points")
+    reports = list(verification.verify(rungs, "sim"))
+    assert [r["status"] for r in reports] == ["passed"] * len(rungs)
     assert oracle.job("shift_points", "soa") != oracle.job("shift_points", "aos")
 
 
