@@ -38,12 +38,6 @@ def pytest_configure(config):
     config.stash[LEFT_OUT] = {}
 
 
-def pytest_itemcollected(item):
-    """Workers would fight over a GPU's memory: one of them runs all that need it."""
-    if item.get_closest_marker("gpu"):
-        item.add_marker(pytest.mark.xdist_group("gpu"))
-
-
 @pytest.hookimpl(trylast=True)  # after -k and -m: only what was asked for is counted
 def pytest_collection_modifyitems(config, items):
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
@@ -66,12 +60,10 @@ def pytest_terminal_summary(terminalreporter, config):
 
 # ---- workers of pytest-xdist, where it is installed -------------------------------------------
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config):
-    """Tests of one group go to one worker."""
-    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
-        config.option.dist = "loadgroup"
+# Files whose tests share what is made once for the file; and kernels of notebooks choose their
+# ports before they take them, so that of two that start at once both may choose the same.
+ON_GPU = "@gpu"
+TOGETHER = ("tests/python/test_explain.py", "tests/python/test_plot.py", "tests/test_notebooks.py")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -79,6 +71,30 @@ def pytest_xdist_auto_num_workers(config):
     """What -n auto means: the processors that this process may use."""
     given = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
     return None if given else min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+
+
+def pytest_itemcollected(item):
+    """The process that shares out the tests knows no more of them than their names."""
+    if hasattr(item.config, "workerinput") and item.get_closest_marker("gpu"):
+        item._nodeid += ON_GPU
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Share out whole functions with all their parameters, or whole files.
+
+    All that needs a GPU goes to one worker: several would fight over its memory.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            if nodeid.endswith(ON_GPU):
+                return ON_GPU
+            file = nodeid.partition("::")[0]
+            return file if file in TOGETHER else nodeid.partition("[")[0]
+
+    return Scheduling(config, log)
 
 
 def pytest_sessionfinish(session):

@@ -22,9 +22,6 @@ WAYS = [way for way in os.environ.get("PYTHONPATH", "").split(os.pathsep) if way
 
 SECONDS = 600  # after which a cell hangs
 
-# In one worker: of two kernels that start at once both may choose the same port.
-pytestmark = pytest.mark.xdist_group("notebooks")
-
 # Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing, is
 # told on stderr, which no notebook may write to. So is what a reader of a shown figure would miss.
 WATCH = f"""

@@ -14,9 +14,6 @@ from gpumem.bench_result import FIELDS, BenchResult
 
 EXPLAIN = sys.modules["gpumem.explain"]  # gpumem.explain is the function
 
-# In one worker, which simulates each variant once.
-pytestmark = pytest.mark.xdist_group("explain")
-
 DEVICE = {"name": "a device", "bandwidth_gbps": 4000.0}
 ODD = re.compile(r"\b(nan|None|inf|\d+e[+-]?\d\d)\b|\(\)|\{|\}|\.\.|:\.", re.ASCII)
 

@@ -19,9 +19,6 @@ from gpumem.plots._labels import spread
 
 matplotlib.use("Agg")
 
-# In one worker, which draws each picture once.
-pytestmark = pytest.mark.xdist_group("plot")
-
 DEVICE = {
     "name": "a device",
     "l2_bytes": 2**20,
