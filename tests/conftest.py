@@ -62,35 +62,25 @@ def pytest_terminal_summary(terminalreporter, config):
 
 # Files whose tests share what is made once for the file; and kernels of notebooks choose their
 # ports before they take them, so that of two that start at once both may choose the same.
-ON_GPU = "@gpu"
 TOGETHER = ("tests/python/test_explain.py", "tests/python/test_plot.py", "tests/test_notebooks.py")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """What -n auto means: the processors that this process may use."""
-    given = os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS")
-    return None if given else min(len(os.sched_getaffinity(0)), MOST_WORKERS)
-
-
-def pytest_itemcollected(item):
-    """The process that shares out the tests knows no more of them than their names."""
-    if hasattr(item.config, "workerinput") and item.get_closest_marker("gpu"):
-        item._nodeid += ON_GPU
+    """What -n auto means: the processors that this process may use; one where there is a GPU, over
+    whose memory several would fight."""
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return None
+    return min(len(os.sched_getaffinity(0)), MOST_WORKERS) if why_no_gpu() else 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Share out whole functions with all their parameters, or whole files.
-
-    All that needs a GPU goes to one worker: several would fight over its memory.
-    """
+    """Share out whole functions with all their parameters, or whole files."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            if nodeid.endswith(ON_GPU):
-                return ON_GPU
             file = nodeid.partition("::")[0]
             return file if file in TOGETHER else nodeid.partition("[")[0]
 
