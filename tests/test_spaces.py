@@ -205,6 +205,23 @@ def test_threads_do_not_meet_in_constant_memory(name, backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("name", ["register_vec4", "shared_vec4"])
+def test_more_points_than_an_int_counts(name, rng):
+    n, c = 2**31 + 1234, rng.standard_normal(7).astype("f4")
+    row = rng.uniform(-1, 1, 2**20 - 1).astype("f4")
+    there_row = there(row, "cuda")
+    x = gm.DeviceArray(n, "f4", backend="cuda")
+    for first in range(0, n, row.size):
+        part = x[first : first + row.size]
+        gm.copy(there_row[: part.size], out=part)
+    got = gm.polynomial(x, there(c, "cuda"), variant=name)
+    for start in (0, 2**30 - 500, 2**31 - 500, n - 1000):
+        check_polynomial(
+            got[start : start + 1000].to_host(), row[np.arange(start, start + 1000) % row.size], c
+        )
+
+
+@pytest.mark.gpu
 def test_launch_bounds_spill():
     free, bounded = (gm.variants("polynomial")[i].attributes() for i in (6, 7))
     assert bounded["registers"] <= 32 < free["registers"]
