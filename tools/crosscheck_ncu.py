@@ -591,36 +591,41 @@ def by_size(found: Sequence[dict[str, Any]]) -> dict[int, dict[str, int]]:
     return {size: counts([r for r in found if r["bytes"] == size]) for size in sizes}
 
 
-def summary(found: list[dict[str, Any]]) -> str:
-    """Return a table of the differences, and a line per size that counts."""
-    rows, missing = [], []
+def differences(found: Sequence[dict[str, Any]]) -> str:
+    """Return a table per reason of the figures that differ for it."""
+    rows: dict[str, list[tuple[str, ...]]] = {}
     for record in found:
-        label = f"{record['family']}-{record['variant']}"
-        if record["case"] != "plain":
-            label += f", {record['case']}"
-        label += f", {record['bytes']}"
-        for side in ("simulator", "hardware"):
-            if record[side] is None:
-                missing.append(f"{label}: no figures of the {side}: {record['why'][side]}")
         for figure, same in record["agrees"].items():
             if same is False:
                 sides = [record[side][figure] for side in ("simulator", "hardware")]
                 cells = ["-" if value is None else f"{value:.8g}" for value in sides]
-                rows.append((label, figure, *cells, record["why"].get(figure, "?")))
-    text = ""
-    if rows:
-        head = ("call", "figure", "simulator", "hardware", "why")
-        text += format_table(head, [(*row[:4], "") for row in rows], left=2)
-        lines = text.splitlines()
-        text = "\n".join(
-            [lines[0], *(f"{a}  {row[4]}" for a, row in zip(lines[1:], rows, strict=True)), "", ""]
-        )
-    text += "".join(f"{line}\n" for line in missing)
-    return text + "\n".join(
+                why = record["why"].get(figure, "for no known reason")
+                rows.setdefault(why, []).append((_label(record), figure, *cells))
+    head = ("call", "figure", "simulator", "hardware")
+    return "".join(
+        f"{why}:\n{format_table(head, these, 2, width=120)}\n\n" for why, these in rows.items()
+    )
+
+
+def _label(record: dict[str, Any]) -> str:
+    call = [f"{record['family']}-{record['variant']}", f"{record['bytes']} bytes"]
+    return ", ".join(call if record["case"] == "plain" else [*call, record["case"]])
+
+
+def summary(found: list[dict[str, Any]]) -> str:
+    """Return the differences by their reasons, and a line per size that counts."""
+    missing = [
+        f"{_label(record)}: no figures of the {side}: {record['why'][side]}\n"
+        for record in found
+        for side in ("simulator", "hardware")
+        if record[side] is None
+    ]
+    counted = [
         f"{size} bytes, {n['calls']} calls: {n['agree']} figures agree, {n['differ']} differ "
         f"({n['unexplained']} for no known reason), {n['not compared']} not compared."
         for size, n in by_size(found).items()
-    )
+    ]
+    return differences(found) + "".join(missing) + "\n".join(counted)
 
 
 def write_json(path: Path, told: dict[str, Any], found: list[dict[str, Any]]) -> None:
