@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import exhaustive
 
 import gpumem as gm
 from gpumem import _core, functions, oracle
@@ -199,10 +200,11 @@ def test_no_stray_access_in_a_copy(variant, max_blocks):
         assert np.array_equal(trace(variant, a, max_blocks=max_blocks)["result"], a)
 
 
+@pytest.mark.parametrize("most", [10_000, *exhaustive(100_000)])
 @pytest.mark.parametrize("variant", TRACED, ids=str)
-def test_no_stray_access_in_any_case_of_the_oracle(variant):
+def test_no_stray_access_in_any_case_of_the_oracle(variant, most):
     for case in oracle.cases(variant.family):
-        if np.prod(case.shape, dtype=int) > 100_000:
+        if np.prod(case.shape, dtype=int) > most:
             continue
         if not oracle.takes(variant, case.shape, case.dtype):
             continue
