@@ -103,6 +103,14 @@ def pytest_testnodedown(node):
 # ---- fixtures ---------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def close_figures():
+    """A figure that a test leaves open is not the next one's."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
+
+
 @pytest.fixture(params=["sim", pytest.param("cuda", marks=pytest.mark.gpu)])
 def backend(request):
     """Each backend that is here."""

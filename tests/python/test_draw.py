@@ -22,12 +22,6 @@ from gpumem.traffic import Traffic
 matplotlib.use("Agg")
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
 def sample(addresses, width=4, lanes=None, **changes):
     """One request of made-up addresses; lanes are counted from 0."""
     count = len(addresses)

@@ -8,7 +8,6 @@ import figure_checks
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
 import gpumem as gm
@@ -33,12 +32,6 @@ def simulated_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_intensity, "traffic", functools.cache(_intensity.traffic))
         yield
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
 
 
 def record(family, variant, gbps, nbytes=2**30, shape=None, flops=None, **more):

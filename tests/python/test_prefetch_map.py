@@ -13,12 +13,6 @@ matplotlib.use("Agg")
 SM, PEAK = 10, 4000.0
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    pyplot.close("all")
-
-
 def record(variant, ms, rows=10, n=12800, **parameters):
     nbytes = rows * n * 8
     gbps = nbytes / ms / 1e6
