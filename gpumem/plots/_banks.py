@@ -11,6 +11,7 @@ from ._lanes import (
     OF_WARP,
     WARP,
     counted,
+    draw_passes,
     lane_axis,
     points_wide,
     set_request_title,
@@ -18,7 +19,6 @@ from ._lanes import (
     write_number,
 )
 from ._sites import by_engine
-from ._style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -99,24 +99,9 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
             1 if engine else touch.number
         )
     most = 8 if engine else max(8, found.passes)
-    mesh = ax.pcolormesh(
-        np.arange(BANKS + 1),
-        np.arange(rows.lanes + 1),
-        cells,
-        cmap="YlGnBu",
-        vmin=-0.4 * most,  # the first pass is not white
-        vmax=most,
-        edgecolors="0.85",
-        linewidth=0.4,
-        gid="passes",
-    )
-    points = points_wide(ax, BANKS)
     conflicts = found.passes > found.fewest and not engine
-    if conflicts:
-        for (lane, bank), number in np.ndenumerate(cells):
-            if not np.ma.getmaskarray(cells)[lane, bank]:
-                color = ink(mesh, number)
-                write_number(ax, bank + 0.5, lane + 0.5, number, 1.15 * points, "pass", color)
+    draw_passes(ax, cells, most, 1.15, numbers=conflicts)
+    points = points_wide(ax, BANKS)
     for bank, count in enumerate(found.words):
         if count:
             write_number(ax, bank + 0.5, rows.middle, count, points, "words")

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._lanes import OF_WARP, counted, lane_axis, points_wide, set_request_title, write_number
-from ._style import ink
+from ._lanes import (
+    OF_WARP,
+    counted,
+    draw_passes,
+    lane_axis,
+    points_wide,
+    set_request_title,
+    write_number,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,23 +36,8 @@ def draw_constants(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict
     cells = np.ma.masked_all((OF_WARP.lanes, wide), dtype=int)
     for lane, address in zip(sample["lanes"], sample["addresses"], strict=True):
         cells[lane, places[address]] = served[address]
-    most = max(8, len(served))
-    mesh = ax.pcolormesh(
-        np.arange(wide + 1),
-        np.arange(OF_WARP.lanes + 1),
-        cells,
-        cmap="YlGnBu",
-        vmin=-0.4 * most,  # the first pass is not white
-        vmax=most,
-        edgecolors="0.85",
-        linewidth=0.4,
-        gid="passes",
-    )
+    draw_passes(ax, cells, max(8, len(served)), 0.9, numbers=True)
     points = points_wide(ax, wide)
-    for (lane, place), number in np.ndenumerate(cells):
-        if not np.ma.getmaskarray(cells)[lane, place]:
-            color = ink(mesh, number)
-            write_number(ax, place + 0.5, lane + 0.5, number, 0.9 * points, "pass", color)
     for address, place in places.items():
         lanes = sample["addresses"].count(address)
         write_number(ax, place + 0.5, OF_WARP.middle, lanes, points, "lanes")

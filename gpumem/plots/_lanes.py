@@ -5,8 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ..traffic import source_line
 from ._sites import by_engine
+from ._style import ink
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,6 +85,29 @@ def lane_axis(ax: Axes, sample: dict[str, Any], rows: Rows, sums: str) -> None:
     if warp:
         for lane in sorted(set(range(WARP)) - set(sample["lanes"])):
             ax.axhspan(lane, lane + 1, color=IDLE, linewidth=0, zorder=0, gid="idle")
+
+
+def draw_passes(ax: Axes, cells: Any, most: int, share: float, numbers: bool) -> None:
+    """Lanes against what they ask for, each cell as dark as its pass is late.
+
+    Numbers are written into cells of `share` times their width in points.
+    """
+    rows, wide = cells.shape
+    mesh = ax.pcolormesh(
+        np.arange(wide + 1),
+        np.arange(rows + 1),
+        cells,
+        cmap="YlGnBu",
+        vmin=-0.4 * most,  # the first pass is not white
+        vmax=most,
+        edgecolors="0.85",
+        linewidth=0.4,
+        gid="passes",
+    )
+    points = share * points_wide(ax, wide)
+    for (lane, place), number in np.ndenumerate(cells) if numbers else ():
+        if not np.ma.getmaskarray(cells)[lane, place]:
+            write_number(ax, place + 0.5, lane + 0.5, number, points, "pass", ink(mesh, number))
 
 
 def write_number(
