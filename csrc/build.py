@@ -48,9 +48,10 @@ HOST_FLAGS = (
 GCC_FLAGS = ["-Wno-maybe-uninitialized"]
 # -O3 takes twice as long; a kernel that gains by it asks for it (see options_of).
 PLAIN_FLAGS = "-O2 -fno-math-errno -DGM_BUILD_PLAIN=1".split()
-# Nothing may split, join or invent accesses, and a call must stay a call to have an address.
+# Nothing may split, join or invent accesses, and a call must stay a call to have an address. Of the
+# debug information only the lines are read.
 TRACED_FLAGS = (
-    "-O1 -g -gdwarf-4 -DGM_BUILD_TRACED=1 -fsanitize=thread -fno-optimize-sibling-calls"
+    "-O1 -g1 -gdwarf-4 -DGM_BUILD_TRACED=1 -fsanitize=thread -fno-optimize-sibling-calls"
     " -fno-tree-vectorize -fno-tree-slp-vectorize"
 ).split()
 TRACED_GCC_FLAGS = (

@@ -82,7 +82,9 @@ static void find_meetings(forming *f)
     if (number_meetings(f, meeting)) {
         return;
     }
-    memset(meeting, 0, (size_t)f->sites * sizeof *meeting);
+    for (int site = 0; site < f->sites; site++) {
+        meeting[site] = false;
+    }
     for (uint32_t visits = 1, next; visits <= most; visits = next) {
         next = most + 1;
         for (int site = 0; site < f->sites; site++) {

@@ -10,6 +10,7 @@
  * Banks    lanes are as many words apart as there are columns: for a multiple of four, the words
  *          of a line change places from line to line, so many of them as would share a bank.
  *          For 2, 6, 10, ... columns lanes meet in pairs, which costs less than to avoid it.
+ * Build    plain -O1
  */
 #include "runs_load.h"
 #include "runs_store.h"
