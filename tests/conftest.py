@@ -8,6 +8,7 @@ import gc
 import importlib.machinery
 import importlib.util
 import os
+import signal
 import sys
 import sysconfig
 from pathlib import Path
@@ -26,6 +27,11 @@ LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 
 # ---- tests that need a GPU --------------------------------------------------------------------
+
+
+# A shell has what it runs in the background ignore Ctrl-C, and whatever that starts would too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @functools.cache
