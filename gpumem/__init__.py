@@ -30,11 +30,9 @@ from ._core import (
     synchronize,
     to_device,
 )
-from .bench import BenchResult, bench
-from .comparison import compare
-from .devices import info
-from .explain import Explanation, explain
-from .functions import (
+from .count.sass import Sass, sass
+from .count.traffic import Traffic, traffic
+from .families.functions import (
     add,
     copy,
     gather,
@@ -49,11 +47,13 @@ from .functions import (
     strided_write,
     transpose,
 )
-from .prefetch import prefetch_advice, prefetch_table
-from .sass import Sass, sass
-from .suite import bench_all
-from .traffic import Traffic, traffic
-from .variants import Variant, families, variants
+from .families.table import Variant, families, variants
+from .machine.devices import info
+from .measure.bench import BenchResult, bench
+from .measure.suite import bench_all
+from .report.comparison import compare
+from .report.explanation import Explanation, explain
+from .report.prefetch import prefetch_advice, prefetch_table
 
 __all__ = [
     "BenchResult",

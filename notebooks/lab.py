@@ -15,9 +15,9 @@ from typing import Any
 from IPython.display import Code, Markdown, display
 
 import gpumem as gm
-from gpumem import bench_result
-from gpumem.plots import STYLES, byte_axis
-from gpumem.sizes import format_bytes
+from gpumem.base import bench_result
+from gpumem.base.sizes import format_bytes
+from gpumem.report.plots import STYLES, byte_axis
 
 __all__ = [
     "STYLES",

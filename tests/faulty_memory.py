@@ -11,7 +11,8 @@ import os
 import numpy as np
 
 import gpumem as gm
-from gpumem import _core, oracle
+from gpumem import _core
+from gpumem.families import oracle
 
 SHAPES = {"prefetch_sum": (2, 64), "sgemm": (8, 8, 8), "transpose": (8, 9)}
 SHAPES |= {"shift_points": (9, 2), "sample": (8, 8), "static_value": (1,)}

@@ -13,7 +13,7 @@ import numpy as np
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.sizes import parse_sizes
+from gpumem.base.sizes import parse_sizes
 
 L2 = 2**20
 OVERHEAD_MS = 0.002
@@ -153,9 +153,9 @@ def install():
     What is called otherwise still runs on the simulator.
     """
     device = MadeUpDevice()
-    for name in ("bench", "devices"):
+    for name in ("measure.bench", "machine.devices"):
         sys.modules[f"gpumem.{name}"]._core = device
-    importlib.import_module("gpumem.hostclock._measure")._has_clock = lambda backend: True
+    importlib.import_module("gpumem.measure.wallclock._measure")._has_clock = lambda backend: True
     measure = gm.bench
 
     def bench(family, *arguments, sizes=None, shapes=None, **keywords):

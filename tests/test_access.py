@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from support import here
 
 import gpumem as gm
-from gpumem import oracle
-from gpumem.traffic import Access
+from gpumem.count.traffic import Access
+from gpumem.families import oracle
 
 READ, WRITE, GATHER = (gm.variants(name) for name in ("strided_read", "strided_write", "gather"))
 ALL = READ + WRITE + GATHER

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support import here
 
 import gpumem as gm
-from gpumem import oracle
+from gpumem.families import oracle
 
 VARIANTS = gm.variants("add")
 ON_SIM = [v for v in VARIANTS if v.reason_on("sim") is None]

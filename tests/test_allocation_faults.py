@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import _core, oracle
+from gpumem import _core
+from gpumem.families import oracle
 
 faults = pytest.importorskip("_testcapi", reason="this Python has no hook for failing allocations")
 
@@ -109,7 +110,7 @@ def test_calls_of_the_extension_module(family, where, monkeypatch):
         return _core.call(*words)
 
     for name, module in list(sys.modules.items()):
-        if name.startswith("gpumem.functions.") and hasattr(module, "_call"):
+        if name.startswith("gpumem.families.functions.") and hasattr(module, "_call"):
             monkeypatch.setattr(module, "_call", keep)
     getattr(gm, family)(*arrays, *rest, backend="sim")
     # strided_write makes nothing for arrays on the device.

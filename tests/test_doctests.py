@@ -11,7 +11,7 @@ import pytest
 import gpumem
 from gpumem import _core
 
-NEEDS_NVCC = {"gpumem.sass.sass"}  # what is not tried here; tests/python/test_sass.py does
+NEEDS_NVCC = {"gpumem.count.sass.sass"}  # what is not tried here; tests/python/test_sass.py does
 
 
 def python_examples():

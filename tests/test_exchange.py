@@ -13,7 +13,8 @@ from dlpack import Bare, Producer
 from processes import at_once, python
 
 import gpumem as gm
-from gpumem import _core, functions
+from gpumem import _core
+from gpumem.families import functions
 
 ARRAYS = dlpack.awkward_arrays()
 POINT = np.dtype([("x", "f4"), ("y", "i2")])

@@ -11,7 +11,8 @@ import pytest
 from processes import python
 
 import gpumem as gm
-from gpumem import _core, oracle
+from gpumem import _core
+from gpumem.families import oracle
 
 KINDS = ("pageable", "pinned", "write_combined", "mapped", "managed")
 STAY = ("mapped", "managed")  # used where they are

@@ -9,7 +9,7 @@ import pytest
 import small_calls
 
 import gpumem as gm
-from gpumem import oracle
+from gpumem.families import oracle
 
 ROOM = 2**16  # bytes that both are cut from
 MIDDLE = 2**13

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support import here
 
 import gpumem as gm
-from gpumem import oracle
+from gpumem.families import oracle
 
 LADDER = gm.variants("prefetch_sum")
 DISTANCES = range(1, 17)

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from support import exhaustive, here
 
 import gpumem as gm
-from gpumem import _core, cli, functions, oracle, peers
-from gpumem import accuracy as accuracy_module
+from gpumem import _core, cli
+from gpumem.check import accuracy as accuracy_module
+from gpumem.families import functions, oracle, peers
 
 SGEMM = gm.variants("sgemm")
 NAMES = [v.name for v in SGEMM]

@@ -8,7 +8,7 @@ from processes import at_once
 from support import here
 
 import gpumem as gm
-from gpumem import oracle
+from gpumem.families import oracle
 
 POLYNOMIAL = gm.variants("polynomial")
 SAMPLE = gm.variants("sample")

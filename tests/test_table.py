@@ -8,7 +8,8 @@ import pytest
 from support import exhaustive
 
 import gpumem as gm
-from gpumem import _core, functions, oracle
+from gpumem import _core
+from gpumem.families import functions, oracle
 
 KERNELS = Path(__file__).resolve().parent.parent / "csrc" / "kernels"
 FAMILIES = gm.families()

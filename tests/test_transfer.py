@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import _core, cli, hostclock
-from gpumem.bench import NO_TIMES, BenchResult, Interrupted
-from gpumem.hostclock import (
+from gpumem import _core, cli
+from gpumem.measure import wallclock as hostclock
+from gpumem.measure.bench import NO_TIMES, BenchResult, Interrupted
+from gpumem.measure.wallclock import (
     _arrays,
     _callers,
     _contender,

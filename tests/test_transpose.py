@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support import exhaustive, here
 
 import gpumem as gm
-from gpumem import oracle
+from gpumem.families import oracle
 
 TRANSPOSE = gm.variants("transpose")
 KERNELS = [v for v in TRANSPOSE if v.source.endswith(".cu")]

@@ -35,8 +35,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gpumem as gm
-from gpumem import devices, files, oracle
-from gpumem.sizes import format_table, parse_sizes
+from gpumem.base import files
+from gpumem.base.sizes import format_table, parse_sizes
+from gpumem.families import oracle
+from gpumem.machine import devices
 
 SCHEMA = 2
 FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")

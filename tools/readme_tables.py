@@ -16,8 +16,10 @@ import sys
 from pathlib import Path
 
 import gpumem as gm
-from gpumem import files, oracle, prefetch
-from gpumem.bench import size_label
+from gpumem.base import files
+from gpumem.families import oracle
+from gpumem.measure.bench import size_label
+from gpumem.report import prefetch
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(

@@ -31,9 +31,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gpumem as gm
-from gpumem import devices, oracle
-from gpumem.sizes import format_table
-from gpumem.verification import verify
+from gpumem.base.sizes import format_table
+from gpumem.check.verification import verify
+from gpumem.families import oracle
+from gpumem.machine import devices
 
 SCHEMA = 1
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")

@@ -56,7 +56,7 @@ void gm_python_library_paths(const char *name, char *paths, size_t room)
 {
     PyGILState_STATE state = PyGILState_Ensure();
     size_t used = 0;
-    PyObject *module = PyImport_ImportModule("gpumem.libraries");
+    PyObject *module = PyImport_ImportModule("gpumem.machine.libraries");
     PyObject *list = module ? PyObject_CallMethod(module, "paths", "s", name) : NULL;
     for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); i++) {
         const char *path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
@@ -97,7 +97,7 @@ void gm_append_name(PyObject **names, const char *name)
 
 void gm_raise_unknown(const char *says, PyObject *name, PyObject *known, const char *are)
 {
-    PyObject *module = known ? PyImport_ImportModule("gpumem.naming") : NULL;
+    PyObject *module = known ? PyImport_ImportModule("gpumem.base.messages") : NULL;
     PyObject *message =
         module ? PyObject_CallMethod(module, "unknown", "sOOs", says, name, known, are) : NULL;
     if (message) {

@@ -6,15 +6,16 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from .. import hostclock, oracle, peers
-from ..bench import MOST_SAMPLES, bench, sweep
-from ..bench_result import NO_TIMES, BenchResult
-from ..files import check_target
-from ..naming import unknown
-from ..recording import Interrupted
-from ..sizes import parse_shape, parse_sizes
-from ..suite import bench_all
-from ..variants import families
+from ..base.bench_result import NO_TIMES, BenchResult
+from ..base.files import check_target
+from ..base.messages import unknown
+from ..base.sizes import parse_shape, parse_sizes
+from ..families import oracle, peers
+from ..families.table import families
+from ..measure import wallclock as hostclock
+from ..measure.bench import MOST_SAMPLES, bench, sweep
+from ..measure.recording import Interrupted
+from ..measure.suite import bench_all
 from .common import Commands, UsageError, completed, keywords, show_progress
 from .traffic import ShapeOf, print_summary, shapes_of
 

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn, TextIO
 
-from ..files import check_target, write
-from ..naming import quoted, shortened, unknown
-from ..sizes import parse_shape, text_width
-from ..variants import families, variants
+from ..base.files import check_target, write
+from ..base.messages import quoted, shortened, unknown
+from ..base.sizes import parse_shape, text_width
+from ..families.table import families, variants
 
 Progress = Callable[[int, int, str], None]
 Run = Callable[[argparse.Namespace], int]
@@ -205,7 +205,7 @@ def picture_target(what: str, file: str) -> None:
 
 
 def write_picture(figure: Any, file: str, dpi: int) -> None:
-    """Write a figure as :func:`gpumem.files.write` does."""
+    """Write a figure as :func:`gpumem.base.files.write` does."""
     import io
 
     held = io.BytesIO()

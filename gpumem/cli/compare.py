@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import results
-from ..comparison import Comparison, compare
+from ..report.comparison import Comparison, compare
 from .common import Commands, UsageError, completed
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..explain import explain
-from ..sizes import parse_shape
+from ..base.sizes import parse_shape
+from ..report.explanation import explain
 from .common import (
     Commands,
     UsageError,

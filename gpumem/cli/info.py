@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, devices
-from ..sizes import format_bytes
+from .. import _core
+from ..base.sizes import format_bytes
+from ..machine import devices
 from .common import Commands, print_json
 
 

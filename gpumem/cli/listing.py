@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from ..sizes import format_table, text_width
-from ..variants import Variant, variants
+from ..base.sizes import format_table, text_width
+from ..families.table import Variant, variants
 from .common import Commands, chosen_families, complete_families, completed, note, print_json
 
 _LEAST = 30  # characters of a line of an idea that stands in the table's last column

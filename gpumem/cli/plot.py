@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .. import results
-from ..plots import KINDS, left_out
+from ..report.plots import KINDS, left_out
 from .common import Commands, completed, keywords, picture_target, print_json, say, write_picture
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import _core, hostclock
-from ..naming import quoted
-from ..variants import variants
+from .. import _core
+from ..base.messages import quoted
+from ..families.table import variants
+from ..measure import wallclock as hostclock
 from . import bench, compare, explain, info, listing, plot, sass, traffic, verify
 from .common import Commands, Parser, UsageError, give_up, say
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..sass import sass
+from ..count.sass import sass
 from .common import Commands, complete_families, complete_variants, completed, print_json
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, oracle
-from ..sizes import parse_shape
-from ..traffic import Traffic, summary, traffic
-from ..variants import find, variants
+from .. import _core
+from ..base.sizes import parse_shape
+from ..count.traffic import Traffic, summary, traffic
+from ..families import oracle
+from ..families.table import find, variants
 from .common import (
     Commands,
     UsageError,

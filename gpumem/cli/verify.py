@@ -6,9 +6,9 @@ import argparse
 from typing import Any
 
 from .. import _core
-from ..sizes import parse_sizes
-from ..variants import find, variants
-from ..verification import verify
+from ..base.sizes import parse_sizes
+from ..check.verification import verify
+from ..families.table import find, variants
 from .common import (
     Commands,
     UsageError,
@@ -22,7 +22,7 @@ from .common import (
 
 
 def _accuracy(options: argparse.Namespace) -> int:
-    from ..accuracy import accuracy, table
+    from ..check.accuracy import accuracy, table
 
     if options.family != "sgemm":
         raise UsageError("verify: --accuracy is told of sgemm, whose sums are rounded")

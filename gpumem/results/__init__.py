@@ -18,10 +18,10 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
-from ..bench_result import BenchResult
-from ..naming import unknown
-from ..variants import families as _families
-from ..variants import variants
+from ..base.bench_result import BenchResult
+from ..base.messages import unknown
+from ..families.table import families as _families
+from ..families.table import variants
 
 __all__ = ["families", "for_family", "load", "names"]
 

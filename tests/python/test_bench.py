@@ -10,9 +10,10 @@ import pytest
 from made_up import GBPS, L2, OVERHEAD_MS, MadeUpDevice
 
 import gpumem as gm
-from gpumem import peers, results
-from gpumem.bench import NO_TIMES, BenchResult, interleave, quantile, relative_spread
-from gpumem.sizes import format_bytes, parse_shape, parse_sizes
+from gpumem import results
+from gpumem.base.sizes import format_bytes, parse_shape, parse_sizes
+from gpumem.families import peers
+from gpumem.measure.bench import NO_TIMES, BenchResult, interleave, quantile, relative_spread
 
 KEYS = set(
     "family variant backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
@@ -20,7 +21,7 @@ KEYS = set(
     "power_w temperature_c throttled".split()
 )
 COPY = [v.name for v in gm.variants("copy")]
-BENCH = sys.modules["gpumem.bench"]
+BENCH = sys.modules["gpumem.measure.bench"]
 
 
 # ---- sizes --------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ def test_refusals(arguments, keywords, error, words):
 def device(monkeypatch):
     found = MadeUpDevice()
     monkeypatch.setattr(BENCH, "_core", found)
-    monkeypatch.setattr(sys.modules["gpumem.devices"], "_core", found)
+    monkeypatch.setattr(sys.modules["gpumem.machine.devices"], "_core", found)
     return found
 
 
@@ -591,7 +592,7 @@ class MadeUpNvml:
 def test_clocks_are_watched_and_throttling_is_told(device, monkeypatch):
     nvml = MadeUpNvml()
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(sys.modules["gpumem.devices"].Watch, "_EVERY", 0)
+    monkeypatch.setattr(sys.modules["gpumem.machine.devices"].Watch, "_EVERY", 0)
     result = gm.bench("copy", ["scalar", "vec2"], sizes="64K,1M")
     for r in result.records:
         assert r["median_ms"] and r["clock_mhz"] == 1500 and r["temperature_c"] is None

@@ -8,7 +8,8 @@ import pytest
 from support import exhaustive
 
 import gpumem as gm
-from gpumem import cli, functions
+from gpumem import cli
+from gpumem.families import functions
 
 COPY = [str(v) for v in gm.variants("copy")]
 
@@ -69,7 +70,7 @@ def test_list(run, words):
 @pytest.fixture
 def few_cases(monkeypatch):
     """The small cases only: the large ones are for people."""
-    from gpumem import oracle
+    from gpumem.families import oracle
 
     every = oracle.cases
     monkeypatch.setattr(
@@ -264,7 +265,7 @@ def test_bench_takes_limits(run, monkeypatch):
 
 
 def test_an_interrupted_bench_writes_what_it_has(run, monkeypatch, tmp_path):
-    from gpumem.bench import Interrupted
+    from gpumem.measure.bench import Interrupted
 
     partial = gm.bench("copy", sizes="4K", backend="sim")
     partial.provenance["interrupted"] = True

@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 
 import gpumem as gm
 from gpumem import cli
-from gpumem.plots._banks import banks
-from gpumem.plots._sectors import GAP, MOST_SECTORS
-from gpumem.traffic import Traffic
+from gpumem.count.traffic import Traffic
+from gpumem.report.plots._banks import banks
+from gpumem.report.plots._sectors import GAP, MOST_SECTORS
 
 matplotlib.use("Agg")
 
@@ -354,7 +354,7 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch, capsys):
 def test_importing_gpumem_does_not_import_matplotlib():
     code = (
         "import gpumem as gm, sys; t = gm.traffic('copy', shape=64); str(t); "
-        "import gpumem.plots; sys.exit('matplotlib' in sys.modules)"
+        "import gpumem.report.plots; sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 

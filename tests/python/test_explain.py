@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import cli, oracle
-from gpumem.bench_result import FIELDS, BenchResult
+from gpumem import cli
+from gpumem.base.bench_result import FIELDS, BenchResult
+from gpumem.families import oracle
 
-EXPLAIN = sys.modules["gpumem.explain"]  # gpumem.explain is the function
+EXPLAIN = sys.modules["gpumem.report.explanation"]
 
 DEVICE = {"name": "a device", "bandwidth_gbps": 4000.0}
 ODD = re.compile(r"\b(nan|None|inf|\d+e[+-]?\d\d)\b|\(\)|\{|\}|\.\.|:\.", re.ASCII)

@@ -11,7 +11,8 @@ import sys
 import pytest
 
 import gpumem as gm
-from gpumem import cli, files
+from gpumem import cli
+from gpumem.base import files
 
 OLD = "what was there before"
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import functions, oracle
+from gpumem.families import functions, oracle
 
 RUNNABLE = [v for v in gm.variants() if v.reason_on("sim") is None]
 
@@ -189,10 +189,10 @@ def test_everything_promised_is_there():
 
 def test_functions_keep_their_names_when_the_modules_are_imported():
     code = """
-import gpumem as gm, gpumem.bench, gpumem.traffic, gpumem.variants, gpumem.cli
-from gpumem.bench import BenchResult
-from gpumem.traffic import Traffic
-print([type(f).__name__ for f in (gm.bench, gm.traffic, gm.variants)])
+import gpumem as gm, gpumem.families.table, gpumem.results, gpumem.cli
+from gpumem.measure.bench import BenchResult
+from gpumem.count.traffic import Traffic
+print([type(f).__name__ for f in (gm.bench, gm.traffic, gm.families)])
 """
     assert python(code).split() == ["['function',", "'function',", "'function']"]
 
@@ -207,7 +207,7 @@ import gpumem
 print(*sorted(set(sys.modules) - before))
 """
     loaded = set(python(code).split())
-    assert "gpumem.oracle" in loaded and "gpumem.cli" not in loaded
+    assert "gpumem.families.oracle" in loaded and "gpumem.cli" not in loaded
     assert {name for name in loaded if name.partition(".")[0] != "gpumem"} == set()
 
 
@@ -269,7 +269,7 @@ def test_info_never_raises(wish):
 
 
 def test_peaks_follow_from_the_figures():
-    from gpumem import devices
+    from gpumem.machine import devices
 
     h200 = {
         "memory_clock_khz": 3201000,

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import cli, naming
+from gpumem import cli
+from gpumem.base import messages as naming
 
 LONG = "x" * 100_000
 A = np.ones((2, 3), np.float32)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpumem import oracle
+from gpumem.families import oracle
 
 PADDED = np.dtype([("small", "u1"), ("large", "f8")], align=True)
 NESTED = np.dtype([("flag", "?"), ("name", "U3"), ("inner", [("x", "f4", (2, 3)), ("on", "?")])])

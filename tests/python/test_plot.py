@@ -11,10 +11,11 @@ import pytest
 from matplotlib.colors import to_rgb
 
 import gpumem as gm
-from gpumem import cli, plots
-from gpumem.bench_result import FIELDS, BenchResult
-from gpumem.plots import _intensity
-from gpumem.plots._labels import spread
+from gpumem import cli
+from gpumem.base.bench_result import FIELDS, BenchResult
+from gpumem.report import plots
+from gpumem.report.plots import _intensity
+from gpumem.report.plots._labels import spread
 
 matplotlib.use("Agg")
 

@@ -5,8 +5,9 @@ import pytest
 from matplotlib import pyplot
 
 import gpumem as gm
-from gpumem import cli, prefetch
-from gpumem.bench import BenchResult
+from gpumem import cli
+from gpumem.measure.bench import BenchResult
+from gpumem.report import prefetch
 
 matplotlib.use("Agg")
 

@@ -9,7 +9,7 @@ import pytest
 
 import gpumem as gm
 from gpumem import cli, results
-from gpumem.bench_result import FIELDS, BenchResult, origin
+from gpumem.base.bench_result import FIELDS, BenchResult, origin
 
 DEVICE = {"name": "a device", "multiprocessors": 10, "memory_bytes": 2**30}
 

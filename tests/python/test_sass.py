@@ -7,7 +7,8 @@ import textwrap
 import pytest
 
 import gpumem as gm
-from gpumem import _core, cli, libraries
+from gpumem import _core, cli
+from gpumem.machine import libraries
 
 TEXT = """
 Fatbin elf code:

@@ -9,10 +9,11 @@ import pytest
 from made_up import MadeUpDevice
 
 import gpumem as gm
-from gpumem import hostclock, suite
-from gpumem.bench import NO_TIMES, Interrupted
-from gpumem.bench_result import BenchResult
-from gpumem.hostclock import _contender, _measure
+from gpumem.base.bench_result import BenchResult
+from gpumem.measure import suite
+from gpumem.measure import wallclock as hostclock
+from gpumem.measure.bench import NO_TIMES, Interrupted
+from gpumem.measure.wallclock import _contender, _measure
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ALL = (*gm.families(), *hostclock.FAMILIES)
@@ -32,7 +33,7 @@ def small(backend):
 @pytest.fixture
 def device(monkeypatch):
     found = MadeUpDevice()
-    for name in ("bench", "devices", "suite"):
+    for name in ("measure.bench", "machine.devices", "measure.suite"):
         monkeypatch.setattr(sys.modules[f"gpumem.{name}"], "_core", found)
 
     def bench(family, backend, **keywords):

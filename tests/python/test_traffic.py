@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem import oracle
-from gpumem.traffic import Access, Traffic, summary
+from gpumem.count.traffic import Access, Traffic, summary
+from gpumem.families import oracle
 
 CLAIMING = [v for v in gm.variants() if v.claims["width"] and v.reason_on("sim") is None]
 

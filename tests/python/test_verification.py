@@ -6,7 +6,8 @@ import types
 import pytest
 
 import gpumem as gm
-from gpumem import functions, oracle, verification
+from gpumem.check import verification
+from gpumem.families import functions, oracle
 
 COPY = gm.variants("copy")
 

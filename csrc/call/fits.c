@@ -1,0 +1,208 @@
+/* Can a device run a variant, and can the variant take the arrays of a call? */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/backend.h"
+#include "gpumem.h"
+#include "memory/memory.h"
+
+const char *gm_build_archs;
+
+/* Some instructions belong to one capability alone, and are only there if it was compiled for. */
+static gm_status has_arch(const gm_variant *variant, const gm_figures *device)
+{
+    size_t length = strlen(variant->arch);
+    if (device->capability != variant->capability) {
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "%s needs compute capability %d.%d and no other, this device (%s) has %d.%d",
+                       variant->symbol, variant->capability / 10, variant->capability % 10,
+                       device->name, device->capability / 10, device->capability % 10);
+    }
+    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        if (strncmp(at, variant->arch, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
+            return GM_OK;
+        }
+    }
+    return gm_fail(GM_ERROR_UNAVAILABLE, "%s was not compiled for %s (GPUMEM_CUDA_ARCHS was %s)",
+                   variant->symbol, variant->arch, gm_build_archs ? gm_build_archs : "empty");
+}
+
+/* What a device runs may be made for a lower capability, for which a kernel's newer instructions
+ * were left out. */
+static gm_status has_target(const gm_variant *variant, const gm_figures *device)
+{
+    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        char *end;
+        long target = strtol(at, &end, 10);
+        bool alone = *end != ',' && *end != '\0'; /* 90a is for 9.0 and no other */
+        if (target >= variant->capability &&
+            (alone ? target == device->capability : target <= device->capability)) {
+            return GM_OK;
+        }
+    }
+    return gm_fail(GM_ERROR_UNAVAILABLE,
+                   "%s was not compiled for this device (%s, compute capability %d.%d): "
+                   "GPUMEM_CUDA_ARCHS was %s",
+                   variant->symbol, device->name, device->capability / 10, device->capability % 10,
+                   gm_build_archs ? gm_build_archs : "empty");
+}
+
+gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
+                               const gm_figures *device)
+{
+    if (backend == &gm_sim) {
+        if (variant->cuda_only) {
+            return gm_fail(GM_ERROR_UNAVAILABLE, "%s is not available on the simulator: %s",
+                           variant->symbol, variant->cuda_only);
+        }
+    } else if (variant->capability > device->capability) {
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "%s needs compute capability %d.%d, this device (%s) has %d.%d",
+                       variant->symbol, variant->capability / 10, variant->capability % 10,
+                       device->name, device->capability / 10, device->capability % 10);
+    }
+    if (variant->capability && backend != &gm_sim) {
+        gm_status status = variant->arch ? has_arch(variant, device) : has_target(variant, device);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
+    if (variant->managed && !device->managed) {
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "%s needs managed memory that host and device may touch at any time, which "
+                       "this device (%s) has not",
+                       variant->symbol, device->name);
+    }
+    return variant->library ? backend->library(variant->library) : GM_OK;
+}
+
+bool gm_rows_contiguous(const gm_array *array)
+{
+    int last = array->ndim - 1;
+    return array->contiguous || array->size == 0 ||
+           (last >= 0 && (array->shape[last] == 1 || array->strides[last] == array->itemsize));
+}
+
+static gm_status fits_layout(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    if (variant->layout == GM_CONTIGUOUS && !array->contiguous) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs %s C-contiguous (variant=\"auto\" takes any layout)",
+                       variant->name, name);
+    }
+    if (variant->layout == GM_ROWS && !gm_rows_contiguous(array)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs %s with contiguous rows (variant=\"auto\" takes any "
+                       "layout)",
+                       variant->name, name);
+    }
+    return GM_OK;
+}
+
+/* Kernels made for certain element sizes load elements whole: each must be aligned to its size. */
+static gm_status fits_elements(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    if (variant->itemsizes == 0 || array->size == 0) {
+        return GM_OK;
+    }
+    uintptr_t bits = (uintptr_t)array->data;
+    for (int d = 0; d < array->ndim; d++) {
+        bits |= array->shape[d] > 1 ? (uintptr_t)array->strides[d] : 0;
+    }
+    if (bits % (uintptr_t)array->itemsize != 0) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs every element of %s aligned to its %lld bytes "
+                       "(variant=\"auto\" takes any alignment)",
+                       variant->name, name, (long long)array->itemsize);
+    }
+    return GM_OK;
+}
+
+static gm_status fits_dtype(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    if (variant->itemsizes != 0 &&
+        (array->itemsize > 63 || !(variant->itemsizes >> array->itemsize & 1))) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s has no kernel for %s with elements of %lld bytes", variant->name,
+                       name, (long long)array->itemsize);
+    }
+    if (variant->kinds && !strchr(variant->kinds, array->kind)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s takes %s as numbers of dtype.kind \"%s\", not \"%c\"",
+                       variant->name, name, variant->kinds, array->kind);
+    }
+    return GM_OK;
+}
+
+static gm_status fits_place(const gm_variant *variant, const char *name, const gm_array *array)
+{
+    static const char *const wanted[] = {
+        [GM_IN_HOST] = "page-locked host memory, as gpumem.empty(kind=\"mapped\") gives",
+        [GM_IN_MANAGED] = "managed memory, as gpumem.empty(kind=\"managed\") gives",
+    };
+    bool pinned = array->memory == GM_PINNED || array->memory == GM_WRITE_COMBINED ||
+                  array->memory == GM_MAPPED;
+    if (variant->place == GM_ANYWHERE ||
+        (variant->place == GM_IN_HOST ? pinned : array->memory == GM_MANAGED)) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs %s in %s; it is in %s memory (variant=\"auto\" takes any)",
+                   variant->name, name, wanted[variant->place],
+                   gm_memory_kind_names[array->memory]);
+}
+
+static gm_status fits_array(const gm_variant *variant, const gm_call *call, const char *name,
+                            const gm_array *array)
+{
+    if (variant->alignment > 1 && (uintptr_t)array->data % (unsigned)variant->alignment != 0) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs %s aligned to %d bytes, its address is %d past that "
+                       "(variant=\"auto\" takes any alignment)",
+                       variant->name, name, variant->alignment,
+                       (int)((uintptr_t)array->data % (unsigned)variant->alignment));
+    }
+    gm_status status = fits_layout(variant, name, array);
+    if (status == GM_OK) {
+        status = fits_elements(variant, name, array);
+    }
+    /* Under observation all arrays are copies. */
+    return status == GM_OK && !call->trace ? fits_place(variant, name, array) : status;
+}
+
+gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
+{
+    gm_status status = gm_variant_available(variant, call->backend, call->device);
+    if (status == GM_OK) {
+        status = fits_dtype(variant, call->family->inputs[0].name, &call->in[0]);
+    }
+    for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
+        if (!call->in[i].absent) {
+            status = fits_array(variant, call, call->family->inputs[i].name, &call->in[i]);
+        }
+    }
+    if (status == GM_OK) {
+        status = fits_array(variant, call, "out", &call->out);
+    }
+    return status;
+}
+
+bool gm_variant_can(const gm_variant *variant, const gm_call *call)
+{
+    gm_error before = *gm_last_error();
+    gm_status status = gm_variant_fits(variant, call);
+    *gm_last_error() = before;
+    return status == GM_OK;
+}
+
+const gm_variant *gm_first_that_fits(const gm_call *call, const char *const *names,
+                                     const char *last_resort)
+{
+    for (; *names; names++) {
+        const gm_variant *variant = gm_find_variant(call->family, *names);
+        if (variant && gm_variant_can(variant, call)) {
+            return variant;
+        }
+    }
+    return gm_find_variant(call->family, last_resort);
+}

@@ -1,0 +1,51 @@
+/* From a call to a launch: pick the variant, check that it fits, plan, launch. */
+#include "backend/backend.h"
+#include "gpumem.h"
+
+gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan)
+{
+    if (!*variant) {
+        *variant = call->family->choose(call);
+    }
+    gm_status status = gm_variant_fits(*variant, call);
+    if (status != GM_OK) {
+        return status;
+    }
+    plan->block = (*variant)->block;
+    plan->grid = (gm_dim){0, 1, 1};
+    plan->shared_bytes = (size_t)(*variant)->shared_bytes;
+    plan->args_size = 0;
+    plan->has_carveout = false;
+    plan->trace = call->trace;
+    return call->family->plan(*variant, call, plan);
+}
+
+gm_status gm_check(const gm_call *call)
+{
+    return call->family->check ? call->family->check(call) : GM_OK;
+}
+
+gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    if (plan->grid.x == 0 || plan->grid.y == 0 || plan->grid.z == 0) {
+        return GM_OK; /* nothing to do */
+    }
+    if (variant->launch) {
+        return variant->launch(variant, call, plan);
+    }
+    return call->backend->launch(variant, plan, call->stream);
+}
+
+gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,
+                         gm_plan *plan)
+{
+    const gm_variant *chosen = NULL;
+    gm_call copy = *call;
+    copy.family = gm_find_family("copy");
+    copy.variant = NULL;
+    copy.parameters[0].integer = 0; /* as many blocks as it likes */
+    copy.in[0] = *from;
+    copy.out = *to;
+    gm_status status = gm_prepare(&chosen, &copy, plan);
+    return status == GM_OK ? gm_launch(chosen, &copy, plan) : status;
+}

@@ -1,0 +1,202 @@
+"""Sizes, shapes and tables as people write and read them."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .messages import quoted
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+_SIZE = re.compile(r"(\d+) ?([KMG]?)(?:iB)?", re.ASCII | re.IGNORECASE)
+_ACCEPTED = 'bytes such as 4096, "64K" or "1G" (powers of 1024), "1M,16M", or "4K:1G:x2"'
+_MOST = 2**62  # bytes: sums of a few stay inside 64 bits
+
+
+def _wrong(what: Any) -> ValueError:
+    return ValueError(f"sizes: {quoted(what)} is not understood; accepted are {_ACCEPTED}")
+
+
+def _size(word: str) -> int:
+    match = _SIZE.fullmatch(word.strip())
+    if not match or len(match[1]) > 20:
+        raise _wrong(word)
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def _range(text: str) -> list[int]:
+    parts = text.split(":")
+    factor = parts[2].strip() if len(parts) == 3 else "x2"
+    if len(parts) > 3 or not re.fullmatch(r"x\d{1,9}", factor, re.ASCII) or int(factor[1:]) < 2:
+        raise _wrong(text)
+    size, last = _size(parts[0]), _size(parts[1])
+    if not 0 < size <= last <= _MOST:
+        raise ValueError(f"sizes: {quoted(text)} must run upwards, from at least 1 byte")
+    steps = []
+    while size <= last:
+        steps.append(size)
+        size *= int(factor[1:])
+    return steps
+
+
+def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
+    """Return sizes in bytes, in the order given.
+
+    Parameters
+    ----------
+    sizes : str, int or iterable of them
+        "4K:1G:x2" (from, to, factor), "1M,16M", 4096. K, M and G are powers of 1024.
+
+    Raises
+    ------
+    ValueError
+        If the text is not understood, or a size is not positive; the message quotes it.
+    TypeError
+        If a size is neither text nor an integer.
+    """
+    if isinstance(sizes, str):
+        found: list[int] = []
+        for word in sizes.split(","):
+            found += _range(word) if ":" in word else [_size(word)]
+    elif isinstance(sizes, Iterable):
+        found = [size for item in sizes for size in parse_sizes(item)]
+    else:
+        if isinstance(sizes, bool) or not hasattr(sizes, "__index__"):
+            raise TypeError(f"sizes: {quoted(sizes)} is not a size; accepted are {_ACCEPTED}")
+        found = [operator.index(sizes)]
+    if not found:
+        raise _wrong(sizes)
+    for size in found:
+        if not 0 < size <= _MOST:
+            raise ValueError(f"sizes: {size} bytes is out of range; it must be 1 to 2**62")
+    return list(dict.fromkeys(found))
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """Return the shape written as "1048576" or "1024x1024"."""
+    if not re.fullmatch(r"\d{1,20}(x\d{1,20})*", text.strip(), re.ASCII | re.IGNORECASE):
+        raise ValueError(
+            f"shape: {quoted(text)} is not understood; write it as 1048576 or 1024x1024"
+        )
+    return tuple(int(side) for side in text.lower().split("x"))
+
+
+def check_shape(shape: Any, itemsize: int) -> tuple[int, ...]:
+    """Return a shape as a tuple of ints whose bytes fit into 64 bits.
+
+    Raises
+    ------
+    ValueError
+        If it is no shape, has a negative side, or too many bytes; the message names it.
+    """
+    try:
+        sides = tuple(shape) if isinstance(shape, Iterable) else (shape,)
+        if any(isinstance(side, bool) for side in sides):
+            raise TypeError
+        sides = tuple(operator.index(side) for side in sides)
+    except TypeError:
+        raise ValueError(
+            f"shape must be an integer or a tuple of integers, not {quoted(shape)}"
+        ) from None
+    if len(sides) > 64:
+        raise ValueError(f"shape must have at most 64 dimensions, not {len(sides)}")
+    for side in sides:
+        if side < 0:
+            raise ValueError(f"shape must not be negative: {quoted(shape)}")
+    # NumPy multiplies the sides that are not 0, also where another is.
+    if math.prod(side for side in sides if side) * max(itemsize, 1) > _MOST:
+        raise ValueError(f"shape is too large: {quoted(shape)} with {itemsize} bytes per element")
+    return sides
+
+
+def host_memory() -> int:
+    """Return about how many bytes of host memory can still be used."""
+    try:
+        with open("/proc/meminfo", "rb") as file:
+            for line in file:
+                if line.startswith(b"MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    except (ValueError, OSError, AttributeError):
+        return 2**33
+
+
+def format_bytes(size: int) -> str:
+    """Return a size for people: "512 B", "4 KiB", "1.5 GiB"."""
+    for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} B"
+
+
+def text_width(piped: int = 80) -> int:
+    """Return how many columns text may have.
+
+    Those that COLUMNS says or the terminal has; `piped` where the output is no terminal.
+    """
+    import shutil  # not needed to import gpumem, and slow to load
+
+    return max(40, shutil.get_terminal_size((piped, 24)).columns)
+
+
+def format_table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    left: int = 1,
+    *,
+    keys: int | None = None,
+    width: int | None = None,
+) -> str:
+    """Return rows of text as aligned columns.
+
+    Parameters
+    ----------
+    head : sequence of str
+        The names of the columns.
+    rows : iterable of sequences of str
+        One text per column.
+    left : int
+        How many columns, from the first, are aligned to the left; figures go to the right.
+    keys : int, optional
+        How many columns, from the first, say what a row is of; by default, `left`. Where a table
+        is too wide it becomes several, one below the other, each with these.
+    width : int, optional
+        How wide it may be: by default the terminal, or 100 columns where there is none.
+    """
+    lines = [list(head), *(list(row) for row in rows)]
+    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
+    keys = left if keys is None else keys
+    width = text_width(100) if width is None else width
+    parts = [list(range(len(head)))]
+    if sum(widths) + 2 * (len(widths) - 1) > width:
+        parts = _parts(widths, keys, width)
+    return "\n\n".join(
+        "\n".join(
+            "  ".join(
+                line[i].ljust(widths[i]) if i < left else line[i].rjust(widths[i]) for i in part
+            ).rstrip()
+            for line in lines
+        )
+        for part in parts
+    )
+
+
+def _parts(widths: Sequence[int], keys: int, width: int) -> list[list[int]]:
+    """The columns of each of the tables that a wide one is split into."""
+    first = sum(widths[:keys]) + 2 * (keys - 1)
+    parts: list[list[int]] = []
+    room = 0
+    for i in range(keys, len(widths)):
+        if not parts or room < widths[i] + 2:
+            parts.append(list(range(keys)))
+            room = width - first
+        parts[-1].append(i)
+        room -= widths[i] + 2
+    return parts or [list(range(len(widths)))]

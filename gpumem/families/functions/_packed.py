@@ -1,0 +1,54 @@
+"""Device arrays whose layout kernels do not take: with "auto" they go through a copy."""
+
+from __future__ import annotations
+
+import math
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from ... import _core
+from ._copy import copy
+
+if TYPE_CHECKING:
+    from ..._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+
+def is_aligned(a: DeviceArray) -> bool:
+    """Whether every element is at a multiple of its size."""
+    size = a.itemsize or 1
+    return math.gcd(size, a.pointer, *a.strides) == size
+
+
+def _packed(a: Any, stream: AnyStream | None, alignment: int | None) -> Any:
+    """A device array as kernels take it: without gaps, its elements at multiples of their size."""
+    if isinstance(a, _core.DeviceArray):
+        size = alignment or a.itemsize
+        if not a.contiguous or a.pointer % (size or 1):
+            return copy(a, stream=stream)
+    return a
+
+
+def call_packed(
+    family: str,
+    variant: str,
+    inputs: tuple[Any, ...],
+    out: Any,
+    stream: AnyStream | None,
+    backend: str | None,
+    parameters: tuple[float, ...],
+    alignments: tuple[int | None, ...] = (None, None),
+) -> Any:
+    """Call a family whose kernels take packed arrays; for "auto" others go through a copy.
+
+    `alignments` are in bytes, one per input; None is the size of its elements.
+    """
+    if variant != "auto":
+        return _call(family, variant, inputs, out, stream, backend, parameters)
+    *given, there = _core.adopt_all(family, inputs, out, stream)
+    inputs = (*map(_packed, given, repeat(stream), alignments),)
+    if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
+        result = _call(family, variant, inputs, None, stream, backend, parameters)
+        return copy(result, out=out, stream=stream)
+    return _call(family, variant, inputs, out, stream, backend, parameters)

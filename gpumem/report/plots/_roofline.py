@@ -1,0 +1,123 @@
+"""The roofline: what variants compute, under the ceilings of the device."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...base.bench_result import size_label
+from ._axes import note
+from ._intensity import intensity
+from ._labels import label_points
+from ._records import at_shape, in_order, listed, timed_records
+from ._style import STYLES, title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ...base.bench_result import BenchResult
+
+
+class _Roofs(NamedTuple):
+    """The two ceilings of a device, as far as the axis goes, in operations per byte."""
+
+    peak: float  # TFLOP/s
+    slope: float  # TB/s
+    low: float
+    high: float
+
+    @property
+    def corner(self) -> float:
+        return self.peak / self.slope
+
+    def draw(self, ax: Axes) -> None:
+        peak, slope, low, high = self
+        corner = self.corner
+        ax.plot([low, corner], [low * slope, peak], color="black", linewidth=1.6, gid="roof")
+        ax.plot([corner, high], [peak, peak], color="black", linewidth=1.6, gid="roof")
+        words = f"FP32 peak, {peak:.3g} TFLOP/s"
+        note(ax, words, (high, peak), (-4, 4), ha="right", va="bottom")
+
+    def name_slope(self, ax: Axes, words: str) -> None:
+        """Write along the slope, whose angle the layout decides."""
+        peak, slope, low, _ = self
+        ax.figure.draw_without_rendering()
+        middle = (low * self.corner) ** 0.5
+        start, end = ax.transData.transform([(low, low * slope), (self.corner, peak)])
+        note(
+            ax,
+            words,
+            (middle, middle * slope),
+            (-5, 5),
+            rotation=math.degrees(math.atan2(end[1] - start[1], end[0] - start[0])),
+            rotation_mode="anchor",
+            ha="center",
+            va="bottom",
+        )
+
+    def points(self) -> list[tuple[float, float]]:
+        """Many, so close that no label fits between two."""
+        peak, slope, low, high = self
+        steps = [i / 60 for i in range(61)]
+        slanted = [low * (self.corner / low) ** step for step in steps]
+        flat = [self.corner * (high / self.corner) ** step for step in steps]
+        return [(x, x * slope) for x in slanted] + [(x, peak) for x in flat]
+
+
+def draw_roofline(
+    result: BenchResult, shape: Any = None, variants: Any = None, cache: Any = None
+) -> Figure:
+    from matplotlib import pyplot
+
+    timed = [one for one in timed_records(result, cache) if one["flops"] and one["tflops"]]
+    if not timed:
+        raise ValueError("a roofline is of what computes: the result has no TFLOP/s")
+    family = timed[0]["family"]
+    timed = [one for one in timed if one["family"] == family and one["variant"] != "auto"]
+    device = result.provenance.get("device") or {}
+    if not device.get("fp32_tflops") or not device.get("bandwidth_gbps"):
+        raise ValueError("a roofline needs the device's peaks, which the result does not have")
+    rows = {one["variant"]: one for one in at_shape(timed, shape)}
+    names = listed("variants", variants, in_order(list(rows), family))
+    figure, ax = pyplot.subplots(figsize=(8.4, 5.6), layout="constrained")
+    points, opened = [], False
+    for name, style in zip(names, itertools.cycle(STYLES)):
+        x, simulated = intensity(rows[name], device)
+        opened = opened or not simulated
+        y = rows[name]["tflops"]
+        points.append((x, y, name))
+        ax.plot(
+            [x],
+            [y],
+            marker=style["marker"],
+            color=style["color"],
+            linestyle="none",
+            markersize=7,
+            markeredgecolor="white" if simulated else style["color"],
+            markeredgewidth=0.6,
+            fillstyle="full" if simulated else "none",
+            gid="point",
+        )
+    peak, slope = device["fp32_tflops"], device["bandwidth_gbps"] / 1e3
+    xs, ys = [x for x, _, _ in points], [y for _, y, _ in points]
+    low, high = min([*xs, peak / slope]) / 3, max([*xs, peak / slope]) * 6
+    roofs = _Roofs(peak, slope, low, high)
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log")
+    ax.set_xlim(low, high)
+    ax.set_ylim(min([*ys, low * slope]) / 1.6, max([*ys, peak]) * 2.2)
+    roofs.draw(ax)
+    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    ax.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+    ax.grid(color="0.92")
+    ax.set_xlabel(
+        "operations per byte that requests move, counted by the simulator, without caches"
+        + ("\nopen marks: not simulated, operations per byte of the arrays" if opened else "")
+    )
+    ax.set_ylabel("TFLOP/s")
+    title(figure, f"{family}, {size_label(rows[names[0]])}: roofline", result)
+    roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s")
+    label_points(ax, points, roofs.points())
+    return figure
