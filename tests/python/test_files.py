@@ -142,7 +142,7 @@ def test_devices_are_written_to():
 
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_stdout_goes_on_where_it_was(name, tmp_path):
-    script = f"from gpumem import files\nprint(1)\nfiles.write({name!r}, '2\\n')\nprint(3)"
+    script = f"from gpumem.base import files\nprint(1)\nfiles.write({name!r}, '2\\n')\nprint(3)"
     with open(tmp_path / "out", "w") as out:
         subprocess.run([sys.executable, "-c", script], stdout=out, check=True, timeout=120)
     assert (tmp_path / "out").read_text() == "1\n2\n3\n"
