@@ -1,11 +1,12 @@
-# For work on gpumem itself; users need pip alone. PYTHON is one with '.[test,dev]' installed.
+# For work on gpumem itself; users need only pip. PYTHON needs '.[test,dev]' installed.
 PYTHON ?= python3
 CLANG_FORMAT ?= $(PYTHON) -c 'import clang_format; clang_format.clang_format()'
+LINT_IMPORTS ?= $(PYTHON) -c 'from importlinter.cli import lint_imports_command as c; c()'
 C_FILES = $(shell find csrc tests -name '*.[ch]' -o -name '*.cu')
 
 .PHONY: build test bench notebooks format lint clean
 
-build:  ## the extension module in place, compiling only what changed
+build:  ## build the extension module in place, compiling only what changed
 	$(PYTHON) csrc/build.py
 
 test: build
@@ -14,18 +15,21 @@ test: build
 bench: build
 	$(PYTHON) -m gpumem bench copy
 
-notebooks:  ## as they are committed, without outputs
+notebooks:  ## strip outputs, as the notebooks are committed
 	$(PYTHON) tools/notebooks.py
 
-format:
+format:  ## reformat Python and C
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
 	$(CLANG_FORMAT) -i $(C_FILES)
 
-lint:
+lint:  ## format, docstrings, imports, types, and the stub of the extension module
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	$(LINT_IMPORTS) --no-cache
+	$(PYTHON) -m mypy
+	$(PYTHON) -m mypy.stubtest gpumem._core --allowlist .ci/stubtest-allowlist
 
 clean:
 	rm -rf build dist *.egg-info gpumem/_core*.so

@@ -1,23 +1,24 @@
-"""The extension module: what the C side offers to the Python modules beside it.
+"""The extension module, written in C; the Python modules of gpumem are its only users.
 
-Users import :mod:`gpumem`; nothing here is public but the classes it re-exports.
-Every function releases the GIL while data moves or a kernel runs.
+Of what is here, only what :mod:`gpumem` exports is public. Every function releases the GIL while
+data moves or a kernel runs.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
+from typing_extensions import Self
 
 BackendName = Literal["cuda", "sim"]
 
 build: dict[str, Any]
-"""What was compiled in: ``{"cuda": bool, "nvcc": str | None, "archs": str | None,
+"""How the module was built: ``{"cuda": bool, "nvcc": str | None, "archs": str | None,
 "compiler": str}``."""
 
 class CudaError(RuntimeError):
-    """A call of the CUDA runtime or driver failed."""
+    """A call to the CUDA runtime or driver failed."""
 
     code: int
     name: str
@@ -25,12 +26,13 @@ class CudaError(RuntimeError):
     sticky: bool
 
 class CudaMemoryError(CudaError, MemoryError):
-    """The device has not enough free memory."""
+    """The device is out of memory."""
 
 class SimulationError(RuntimeError):
-    """A kernel did something illegal; the simulator stopped it.
+    """A kernel broke a rule of the memory model, and the simulator stopped it.
 
-    ``kernel, file, line, block, thread`` say where (None where unknown).
+    ``kernel``, ``file``, ``line``, ``block`` and ``thread`` locate the fault; what is unknown is
+    None.
     """
 
     kernel: str
@@ -40,19 +42,20 @@ class SimulationError(RuntimeError):
     thread: tuple[int, int, int] | None
 
 class UnavailableError(RuntimeError):
-    """A backend or a variant is not here; the message says why."""
+    """A backend or a variant is unavailable; the message says why."""
 
+@final
 class DeviceArray:
     """An array in the memory of a backend."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         shape: int | Sequence[int],
-        dtype: DTypeLike = ...,
+        dtype: DTypeLike = "float32",
         *,
         device: int | None = None,
         backend: str | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
@@ -75,15 +78,16 @@ class DeviceArray:
     def device(self) -> int: ...
     @property
     def pointer(self) -> int:
-        """Address of the first element in the backend's memory."""
+        """The address of the first element in the backend's memory."""
     @property
     def contiguous(self) -> bool: ...
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3, after waiting for pending work, so that its stream is None.
+        """The CUDA array interface, version 3.
 
-        AttributeError on the simulator; BufferError where strides are negative or not of whole
-        elements, which other libraries do not take.
+        Reading it waits for pending work, so its stream is None. It raises AttributeError on the
+        simulator, and BufferError for strides that other libraries refuse: negative ones, and
+        those that are not a multiple of the element size.
         """
     def __dlpack__(
         self,
@@ -101,79 +105,84 @@ class DeviceArray:
         self, out: NDArray[Any] | None = None, *, stream: AnyStream | None = None
     ) -> NDArray[Any]: ...
     def fill_bytes(self, byte: int, *, stream: AnyStream | None = None) -> None:
-        """Set every byte of a contiguous array (used to poison outputs)."""
+        """Set every byte of a contiguous array; tests fill outputs with garbage this way."""
     def reshape(self, *shape: Any) -> DeviceArray: ...
-    def view(self, dtype: DTypeLike) -> DeviceArray: ...
+    def view(self, dtype: DTypeLike, /) -> DeviceArray: ...
     def __len__(self) -> int: ...
-    def __getitem__(self, index: Any) -> DeviceArray:
-        """A view; integers, slices, ``...`` and ``None`` only."""
+    def __getitem__(self, key: Any, /) -> DeviceArray:
+        """Return a view; the key may hold integers, slices, ``...`` and ``None``."""
     def __hash__(self) -> int:
-        """By identity."""
-    # TypeError: these need the elements, which are on the device.
-    def __eq__(self, other: object) -> NoReturn: ...
-    def __ne__(self, other: object) -> NoReturn: ...
-    def __lt__(self, other: object) -> NoReturn: ...
-    def __le__(self, other: object) -> NoReturn: ...
-    def __gt__(self, other: object) -> NoReturn: ...
-    def __ge__(self, other: object) -> NoReturn: ...
+        """Hash by identity."""
+    # These raise TypeError: they need the elements, which are on the device.
+    def __eq__(self, value: object, /) -> NoReturn: ...
+    def __ne__(self, value: object, /) -> NoReturn: ...
+    def __lt__(self, value: object, /) -> NoReturn: ...
+    def __le__(self, value: object, /) -> NoReturn: ...
+    def __gt__(self, value: object, /) -> NoReturn: ...
+    def __ge__(self, value: object, /) -> NoReturn: ...
     def __bool__(self) -> NoReturn: ...
     def __int__(self) -> NoReturn: ...
     def __float__(self) -> NoReturn: ...
     def __complex__(self) -> NoReturn: ...
     def __index__(self) -> NoReturn: ...
     def __iter__(self) -> NoReturn: ...
-    def __contains__(self, value: object) -> NoReturn: ...
+    def __contains__(self, key: object, /) -> NoReturn: ...
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def __array_function__(self, *args: Any, **kwargs: Any) -> NoReturn: ...
 
+@final
 class Stream:
     """A queue of work on a backend; work on one stream runs in order."""
 
-    def __init__(self, *, backend: str | None = None) -> None: ...
+    def __new__(cls, *, backend: str | None = None) -> Self: ...
     @property
     def backend(self) -> BackendName: ...
     @property
     def handle(self) -> int: ...
     def synchronize(self) -> None: ...
     def __cuda_stream__(self) -> tuple[int, int]:
-        """(0, handle); UnavailableError on the simulator."""
+        """Return (0, handle); raise UnavailableError on the simulator."""
 
 AnyStream = Stream | int | Any
-"""Also a cudaStream_t as an int, objects with ``__cuda_stream__``, and the streams of CuPy, Numba
-and PyTorch."""
+"""A Stream, a cudaStream_t as an int, an object with ``__cuda_stream__``, or a stream of CuPy,
+Numba or PyTorch."""
 
+@final
 class Event:
-    """A moment on a stream."""
+    """A point in the work of a stream."""
 
-    def __init__(self, *, backend: str | None = None) -> None: ...
+    def __new__(cls, *, backend: str | None = None) -> Self: ...
     def record(self, stream: AnyStream | None = None) -> None: ...
-    def elapsed(self, later: Event) -> float:
-        """Milliseconds from this event to a later one; waits for the later one."""
+    def elapsed(self, later: Event, /) -> float:
+        """Return the milliseconds from this event to a later one; wait for the later one."""
 
+@final
 class Prepared:
-    """A call that is checked, planned and bound to device arrays, ready to be repeated."""
+    """A call that is checked, planned and bound to device arrays; it can be launched many times."""
 
     @property
     def variant(self) -> str:
-        """Name of the variant that runs; never "auto"."""
+        """The name of the variant that runs; never "auto"."""
     def launch(self) -> None: ...
 
 def families() -> tuple[dict[str, Any], ...]:
-    """The table: one dict per family in order, each ``{"name", "doc", "inputs": (names),
-    "dtypes": (words or None, per input), "in_place": bool, "parameters": (names),
-    "variants": (dicts)}``; a variant is ``{"name", "doc", "follows": str | None, "source",
-    "block": (x, y, z), "elements", "alignment", "itemsizes": tuple, "kinds": str | None,
-    "layout": "contiguous" | "rows" | "strided", "capability": int (90, or 0),
-    "library": str | None, "claims": {"load_sectors": float | None, "store_sectors",
-    "bank_ways", "width": int | None}}``."""
+    """Return the table of families and variants.
 
-# Inputs that a family can do without, the c of sgemm, are None or left out of the tuple.
-# An in-place family changes its first input: `out` is None, and the result is that input (under
-# observation, for host arrays, a new array). Parameters are int or float as the row says.
+    One dict per family, in order: ``{"name", "doc", "inputs": (names), "dtypes": (words or None,
+    per input), "in_place": bool, "parameters": (names), "variants": (dicts)}``. A variant is
+    ``{"name", "doc", "follows": str | None, "source", "block": (x, y, z), "elements", "alignment",
+    "itemsizes": tuple, "kinds": str | None, "layout": "contiguous" | "rows" | "strided",
+    "capability": int (90, or 0), "library": str | None, "claims": {"load_sectors": float | None,
+    "store_sectors", "bank_ways", "width": int | None}}``.
+    """
+
+# An input that a family can do without, such as the c of sgemm, is None or left out of the tuple.
+# An in-place family changes its first input: `out` is None, and the result is that input (a new
+# array for host arrays under observation). Parameters are int or float, as the row says.
 
 def available(family: str, variant: str, backend: str | None = None) -> str | None:
-    """None when the variant runs on the backend, else the reason why not."""
+    """Return None if the variant runs on the backend, else the reason why not."""
 
 def call(
     family: str,
@@ -185,8 +194,11 @@ def call(
     parameters: tuple[int | float, ...],
     /,
 ) -> Any:
-    """Run one call. Host arrays in, ndarray out; DeviceArrays, or other libraries' arrays on the
-    device, in, DeviceArray out, or the very `out` that was given."""
+    """Run one call.
+
+    Host arrays give an ndarray; DeviceArrays, and other libraries' arrays on the device, give a
+    DeviceArray. If `out` is given, it is what is returned.
+    """
 
 def prepare(
     family: str,
@@ -198,7 +210,7 @@ def prepare(
     /,
 ) -> Prepared: ...
 def launch_all(prepared: Sequence[Prepared], count: int, /) -> None:
-    """Launch ``count`` times, taking the prepared calls in turn, with no Python in between."""
+    """Launch `count` times, round robin over the prepared calls, with no Python in between."""
 
 def traffic(
     family: str,
@@ -209,38 +221,46 @@ def traffic(
 ) -> dict[str, Any]:
     """Run one call on the simulator under observation, always in simulated memory.
 
-    Host arrays are packed on their way there; the layout of a DeviceArray on the simulator is
-    observed as it is.
+    Host arrays are made contiguous when they are copied there; a DeviceArray on the simulator is
+    observed in the layout that it has.
 
     Returns ``{"family", "variant", "grid": (x, y, z), "block": (x, y, z), "shared_bytes",
     "threads", "warps", "barriers", "kernels": [dicts], "result": as of call, "sites": [dicts]}``.
-    ``barriers`` counts block-wide barriers passed, over all blocks. A call may launch helpers
-    beside the variant's own kernel, whose grid, block and shared_bytes are given; threads, warps
-    and barriers are those of all, and each of ``kernels`` says its own: ``{"name", "doc", "grid",
-    "block", "shared_bytes", "threads", "warps", "barriers"}``. One site is one source line, space
-    ("global" | "shared"), kind ("load" | "store") and width: ``{"file", "line",
-    "space", "kind", "by" ("thread" | "engine" | "pipeline"), "width" (bits), "requests", "lanes"
-    (active, summed), "bytes" (asked for, each once per request), "sectors", "lines", "passes",
-    "fewest_passes", "uncertain" (accesses that a GPU may put together otherwise), "samples"}``. For
-    shared memory sectors and lines are 0; passes through the banks are counted there alone, and
-    not for the copies of an engine. ``samples`` are the first 32 requests: ``{"block": (x, y,
-    z), "warp", "lanes", "addresses", "bytes"}``, the latter three tuples with one number per
-    active lane; addresses are bytes from the start of the allocation, or of shared memory.
+    ``barriers`` counts block-wide barriers passed, summed over all blocks. A call may launch
+    helper kernels beside the variant's own: grid, block and shared_bytes are the variant's own,
+    while threads, warps and barriers are sums over all kernels. Each of ``kernels`` is
+    ``{"name", "doc", "grid", "block", "shared_bytes", "threads", "warps", "barriers"}``.
+
+    A site is one source line, space ("global" | "shared" | "constant"), kind ("load" | "store")
+    and width: ``{"file", "line", "space", "kind", "by" ("thread" | "engine" | "pipeline"),
+    "width" (bits), "requests", "lanes" (active, summed), "bytes" (requested, each byte once per
+    request), "sectors", "lines", "passes", "fewest_passes", "uncertain" (accesses that a GPU may
+    group differently), "samples"}``. Shared memory has no sectors and lines: both are 0. Passes
+    through the banks are counted for shared memory only, and not for copies of an engine.
+    ``samples`` are the first 32 requests: ``{"block": (x, y, z), "warp", "lanes", "addresses",
+    "bytes"}``, the latter three tuples with one number per active lane; addresses are byte
+    offsets from the start of the allocation, or of shared memory.
     """
 
 def attributes(family: str, variant: str, backend: str | None = None) -> dict[str, Any]:
-    """``{"registers", "local_bytes", "shared_bytes", "constant_bytes", "max_threads",
-    "blocks", "occupancy", "binary_version"}`` of a kernel on a CUDA device; UnavailableError
-    on the simulator and for variants without a kernel."""
+    """Return what a kernel needs of a CUDA device.
+
+    ``{"registers", "local_bytes", "shared_bytes", "constant_bytes", "max_threads", "blocks",
+    "occupancy", "binary_version"}``. Raises UnavailableError on the simulator and for variants
+    without a kernel.
+    """
 
 def backend(name: str | None = None, /) -> BackendName:
-    """The backend that a call with this name would use; UnavailableError says why not."""
+    """Return the backend that a call with this name would use; UnavailableError says why not."""
 
 def backend_info(name: str, /) -> dict[str, Any]:
-    """``{"available": bool, "reason": str | None, "runtime": str, "driver": str,
-    "devices": [dicts]}``; a device is ``{"name", "capability": "9.0", "multiprocessors",
-    "l2_bytes", "shared_per_block", "memory_bytes", "free_bytes", "clock_khz",
-    "memory_clock_khz", "memory_bus_bits", "fp32_lanes", "pci", ...}``."""
+    """Return the state of a backend and its devices.
+
+    ``{"available": bool, "reason": str | None, "runtime": str, "driver": str, "devices":
+    [dicts]}``; a device is ``{"name", "capability": "9.0", "multiprocessors", "l2_bytes",
+    "shared_per_block", "memory_bytes", "free_bytes", "clock_khz", "memory_clock_khz",
+    "memory_bus_bits", "fp32_lanes", "pci", ...}``.
+    """
 
 def to_device(
     a: ArrayLike,
@@ -252,10 +272,10 @@ def to_device(
 def adopt_all(
     family: str, inputs: tuple[Any, ...], out: Any, stream: AnyStream | None, /
 ) -> tuple[Any, ...]:
-    """The inputs, then `out`: other libraries' CUDA arrays as DeviceArrays, else as they are.
+    """Return the inputs, then `out`, with other libraries' CUDA arrays as DeviceArrays.
 
-    Raises ValueError where an `out` on the device overlaps an input, as :func:`call` does.
-    For functions that give :func:`call` copies of arrays: a copy overlaps nothing.
+    Raises ValueError if an `out` on the device overlaps an input, as :func:`call` does. For
+    functions that pass copies to :func:`call`, which would hide the overlap.
     """
 
 def from_dlpack(
@@ -270,8 +290,12 @@ def empty(
 ) -> np.ndarray[Any, Any]: ...
 def memory_kind(a: ArrayLike | DeviceArray, /) -> str: ...
 def over(a: NDArray[Any], backend: str | None = None) -> DeviceArray:
-    """A host array that the backend can reach, used where it is: of any kind but pageable, which
-    is a ValueError. Nobody waits for the device before the host touches it. For measurements."""
+    """Return a DeviceArray over a host array, in place.
+
+    The array may be of any kind of memory that the backend can reach; a pageable one raises
+    ValueError. Nothing makes the host wait for the device before it touches the array. For
+    measurements.
+    """
 
 def transfer(
     device: DeviceArray,
@@ -282,30 +306,37 @@ def transfer(
     pieces: int = 1,
     stream: Stream | None = None,
 ) -> None:
-    """Move the same bytes ``count`` times between contiguous arrays, each time in so many pieces,
-    one after the other. With ``driver`` what is pageable goes as the driver does it, not by
-    gpumem's own chunks. All bytes are there when it returns. For measurements."""
+    """Copy the same bytes `count` times between contiguous arrays, each time in `pieces` pieces.
+
+    With `driver`, pageable memory is copied by the driver rather than in gpumem's own chunks. All
+    copies are complete on return. For measurements.
+    """
 
 def can_reach(device: int, other: int, backend: str | None = None) -> bool:
-    """Can kernels and copies of a device be let reach the memory of another? Its own, always."""
+    """Return whether peer access from a device to another can be enabled; to itself, always."""
 
 def let_reach(device: int, other: int, on: bool, backend: str | None = None) -> bool:
-    """Let them, or no more, for all arrays there; returns whether they were."""
+    """Enable or disable peer access for all arrays; return whether it was enabled before."""
 
 def reach(array: DeviceArray, device: int, /) -> DeviceArray:
-    """An array of another device, to be used by this one, which has to be let. The other device
-    does not wait for what is done with it here. For measurements."""
+    """Return another device's array for use by this device, which needs peer access.
+
+    The other device does not wait for the work done with it here. For measurements.
+    """
 
 def send(source: DeviceArray, target: DeviceArray, count: int, pieces: int = 1) -> None:
-    """Move the same bytes ``count`` times from the device of one contiguous array to that of
-    another, each time in so many pieces, one after the other: directly where the source's device is
-    let reach the target's, else through the host. All bytes are there when it returns. For
-    measurements."""
+    """Copy the same bytes `count` times between the devices of two contiguous arrays.
+
+    Each copy goes in `pieces` pieces, directly where the source's device has peer access to the
+    target's, else through the host. All copies are complete on return. For measurements.
+    """
 
 def pool_info(*, backend: str | None = None) -> dict[str, Any]: ...
 def pool_trim(*, backend: str | None = None) -> int: ...
 def set_chunk(bytes: int, /) -> int:
-    """How many bytes of a host array travel at a time; 0 for the default, by which the simulator
-    cuts no call into pieces. Returns what it was. For tests and experiments."""
+    """Set the chunk size in bytes for calls on host arrays, and return the previous one.
+
+    0 is the default, with which the simulator never splits a call. For tests and experiments.
+    """
 
 def synchronize(backend: str | None = None, *, device: int | None = None) -> None: ...

@@ -575,7 +575,7 @@ static PyGetSetDef array_attributes[] = {
 
 static PyMethodDef array_methods[] = {
     {"to_host", (PyCFunction)(void (*)(void))array_to_host, METH_VARARGS | METH_KEYWORDS,
-     "to_host(out=None, *, stream=None)\n--\n\n"
+     "to_host($self, out=None, *, stream=None)\n--\n\n"
      "Copy to a NumPy array.\n\n"
      "Parameters\n----------\n"
      "out : ndarray, optional\n"
@@ -584,7 +584,7 @@ static PyMethodDef array_methods[] = {
      "    Runs after what was put on this stream.\n\n"
      "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."},
     {"copy", (PyCFunction)(void (*)(void))array_copy, METH_VARARGS | METH_KEYWORDS,
-     "copy(*, device=None, stream=None)\n--\n\n"
+     "copy($self, *, device=None, stream=None)\n--\n\n"
      "Return a C-contiguous copy on the same device, or on another.\n\n"
      "Parameters\n----------\n"
      "device : int, optional\n"
@@ -595,20 +595,20 @@ static PyMethodDef array_methods[] = {
      "    default stream.\n\n"
      "Returns\n-------\nDeviceArray"},
     {"__dlpack__", (PyCFunction)(void (*)(void))gm_dlpack_export, METH_VARARGS | METH_KEYWORDS,
-     "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Lend the memory to another library, as the Python array API standard says; see "
      "gpumem.from_dlpack."},
     {"__dlpack_device__", gm_dlpack_device, METH_NOARGS,
-     "__dlpack_device__()\n--\n\n"
+     "__dlpack_device__($self, /)\n--\n\n"
      "DLPack's code of the kind of device, and its number: 2 for CUDA; 1, the host, for the "
      "simulator."},
     {"fill_bytes", (PyCFunction)(void (*)(void))array_fill_bytes, METH_VARARGS | METH_KEYWORDS,
-     "fill_bytes(byte, *, stream=None)\n--\n\n"
+     "fill_bytes($self, byte, *, stream=None)\n--\n\n"
      "Set every byte of a contiguous array to one value, 0 to 255."},
     {"reshape", array_reshape, METH_VARARGS,
-     "reshape(*shape)\n--\n\nA view of a contiguous array with another shape."},
+     "reshape($self, *shape)\n--\n\nA view of a contiguous array with another shape."},
     {"view", array_view, METH_O,
-     "view(dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."},
+     "view($self, dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."},
     {"__complex__", gm_refuse_complex, METH_NOARGS, "Raises TypeError."},
     {"__array__", (PyCFunction)(void (*)(void))gm_refuse_array, METH_VARARGS | METH_KEYWORDS,
      "Raises TypeError: the copy to the host is always explicit."},

@@ -113,7 +113,7 @@ static PyGetSetDef prepared_attributes[] = {
 };
 
 static PyMethodDef prepared_methods[] = {
-    {"launch", prepared_launch, METH_NOARGS, "launch()\n--\n\nRun the call once."},
+    {"launch", prepared_launch, METH_NOARGS, "launch($self, /)\n--\n\nRun the call once."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -252,9 +252,9 @@ static PyGetSetDef stream_attributes[] = {
 
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS,
-     "synchronize()\n--\n\nWait for all work put on this stream."},
+     "synchronize($self, /)\n--\n\nWait for all work put on this stream."},
     {"__cuda_stream__", stream_protocol, METH_NOARGS,
-     "__cuda_stream__()\n--\n\n"
+     "__cuda_stream__($self, /)\n--\n\n"
      "The version of the protocol, 0, and the cudaStream_t, for other libraries."},
     {NULL, NULL, 0, NULL},
 };
@@ -340,9 +340,10 @@ static PyObject *event_elapsed(PyObject *object, PyObject *later)
 
 static PyMethodDef event_methods[] = {
     {"record", event_record, METH_VARARGS,
-     "record(stream=None)\n--\n\nMark this moment on a stream."},
+     "record($self, stream=None)\n--\n\nMark this moment on a stream."},
     {"elapsed", event_elapsed, METH_O,
-     "elapsed(later, /)\n--\n\nMilliseconds from this event to a later one; waits for that one."},
+     "elapsed($self, later, /)\n--\n\nMilliseconds from this event to a later one; waits for that "
+     "one."},
     {NULL, NULL, 0, NULL},
 };
 
