@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..families import oracle
 from .files import write
 from .messages import quoted, unknown
-from .record_check import FIELDS, whole_provenance, whole_record
+from .presentation import Presentation
+from .record import FIELDS, Record
+from .record_check import whole_provenance, whole_record
 from .sizes import format_bytes, format_table
 
 if TYPE_CHECKING:
@@ -54,9 +56,20 @@ class BenchResult:
         Device, driver, clocks, versions, commit, date, and the settings of the run.
     """
 
+    # Set by gpumem/__init__.py.
+    presentation: ClassVar[Presentation[BenchResult]]
+
     def __init__(self, records: list[dict[str, Any]], provenance: dict[str, Any]) -> None:
         self.records = records
         self.provenance = provenance
+
+    @property
+    def rows(self) -> list[Record]:
+        """The records with typed fields, which other modules of gpumem work with.
+
+        A row is made from its dict at each access: to change a result, change its `records`.
+        """
+        return [Record.from_dict(record) for record in self.records]
 
     def to_json(self, path: str | os.PathLike[str] | None = None, *, packed: bool = False) -> str:
         """Return the result as JSON text, and write it to a file if `path` is given.

@@ -6,12 +6,7 @@ import math
 from typing import Any
 
 from .messages import quoted
-
-FIELDS = tuple(
-    "family variant ran backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
-    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference clock_mhz power_w "
-    "temperature_c throttled reason".split()
-)
+from .record import FIELDS
 
 _MOST_DEEP = 8  # lists and dicts in each other, in a provenance
 _TEXTS = ("family", "variant", "dtype")

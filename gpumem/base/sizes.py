@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .messages import quoted
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
@@ -134,6 +136,19 @@ def format_bytes(size: int) -> str:
         if size >= unit:
             return f"{size / unit:.4g} {name}"
     return f"{size} B"
+
+
+def format_shape(shape: Sequence[int], dtype: str) -> str:
+    """Return the size of an array as tables show it.
+
+    The bytes of a row of elements or of one number; else the shape, such as "1024x1024".
+    """
+    if len(shape) <= 1:
+        try:
+            return format_bytes(math.prod(shape) * np.dtype(dtype).itemsize)
+        except (TypeError, ValueError, SyntaxError):  # a dtype that NumPy does not know
+            pass
+    return "x".join(map(str, shape))
 
 
 def text_width(piped: int = 80) -> int:
