@@ -12,8 +12,6 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-# The submodules `variants`, `traffic` and `bench` are loaded here, and their functions put in
-# their place under the same name; a later import of a submodule leaves them there.
 from . import results
 from ._core import (
     CudaError,
@@ -54,6 +52,10 @@ from .measure.suite import bench_all
 from .report.comparison import compare
 from .report.explanation import Explanation, explain
 from .report.prefetch import prefetch_advice, prefetch_table
+from .report.presentation import Presentation
+
+# Results and reports show themselves through this: their floors import nothing from above.
+BenchResult.presentation = Traffic.presentation = Presentation()
 
 __all__ = [
     "BenchResult",

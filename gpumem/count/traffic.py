@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import _core
 from ..base import sizes
 from ..base.messages import quoted
+from ..base.presentation import Presentation
 from ..families import functions, oracle
 from ..families.table import Variant, resolve
 
@@ -194,6 +195,9 @@ class Traffic:
         What the kernel computed.
     """
 
+    # Set by gpumem/__init__.py.
+    presentation: ClassVar[Presentation[Any]]
+
     def __init__(self, counted: dict[str, Any]) -> None:
         self.family: str = counted["family"]
         self.variant: str = counted["variant"]
@@ -328,9 +332,7 @@ class Traffic:
         >>> import gpumem as gm
         >>> ax = gm.traffic("transpose", variant="tile", shape=(64, 64)).draw()
         """
-        from ..report import plots
-
-        return plots.draw_request(self, site, request, ax, space)
+        return self.presentation.draw(self, site=site, request=request, ax=ax, space=space)
 
     def __repr__(self) -> str:
         return f"<gpumem traffic of {self.family}-{self.variant}: {self.requests} requests>"

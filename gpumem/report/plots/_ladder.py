@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...base.bench_result import size_label
-from ..comparison import is_ours
+from ..records import is_ours
 from ._axes import aligned, explain_bars, mark_reference, note, paint_bars, write_beside
 from ._records import at_shape, called, in_order, listed, one_family, reference_name, unit_of
 from ._style import title
@@ -26,7 +26,11 @@ _MEANINGS = {
 def _meaning(name: str, record: dict[str, Any]) -> str:
     if name == "auto":
         return "auto"
-    return "gpumem" if is_ours(record["family"], record["variant"]) else "another library"
+    return (
+        "gpumem"
+        if is_ours(record["family"], record["variant"], record["parameters"] or {})
+        else "another library"
+    )
 
 
 def draw_ladder(
