@@ -30,22 +30,19 @@ from ._core import (
 )
 from .count.sass import Sass, sass
 from .count.traffic import Traffic, traffic
-from .families.functions import (
-    add,
-    copy,
-    gather,
-    matmul,
-    polynomial,
-    prefetch_sum,
-    sample,
-    sgemm,
-    shift_points,
-    static_value,
-    strided_read,
-    strided_write,
-    transpose,
-)
+from .families.add import add
+from .families.copy import copy
+from .families.gather import gather
+from .families.polynomial import polynomial
+from .families.prefetch_sum import prefetch_sum
+from .families.sample import sample
+from .families.sgemm import matmul, sgemm
+from .families.shift_points import shift_points
+from .families.static_value import static_value
+from .families.strided_read import strided_read
+from .families.strided_write import strided_write
 from .families.table import Variant, families, variants
+from .families.transpose import transpose
 from .machine.devices import info
 from .measure.bench import BenchResult, bench
 from .measure.suite import bench_all

@@ -11,7 +11,8 @@ import pytest
 import gpumem
 from gpumem import _core
 
-NEEDS_NVCC = {"gpumem.count.sass.sass"}  # what is not tried here; tests/python/test_sass.py does
+# What is not tried here: tests/python/test_sass.py and test_functions.py do.
+NEEDS_CUDA = {"gpumem.count.sass.sass", "gpumem.families.table.Variant.attributes"}
 
 
 def python_examples():
@@ -50,6 +51,6 @@ def test_example(example, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # some write a file
     told: list[str] = []
     skipped = any(doctest.SKIP in one.options for one in example.examples)
-    assert skipped == (example.name in NEEDS_NVCC)
+    assert skipped == (example.name in NEEDS_CUDA)
     result = doctest.DocTestRunner().run(example, out=told.append)
     assert not result.failed, "".join(told)

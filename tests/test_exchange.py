@@ -14,7 +14,7 @@ from processes import at_once, python
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.families import functions
+from gpumem.families import table
 
 ARRAYS = dlpack.awkward_arrays()
 POINT = np.dtype([("x", "f4"), ("y", "i2")])
@@ -793,7 +793,7 @@ def test_threads_launch_one_prepared_call(backend):
             gm.transpose(there, variant=variant.name)
         except ValueError:  # it is not for such a matrix
             continue
-        values = functions.parameters("transpose", {})
+        values = table.parameters("transpose", {})
         prepared = _core.prepare("transpose", variant.name, (there,), out, None, values)
         at_once(4, lambda _, launch=prepared.launch: launch())
         assert np.array_equal(out.to_host(), a.T), variant.name

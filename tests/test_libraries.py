@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpumem as gm
+from gpumem.families import table
 
 pytestmark = pytest.mark.gpu
 
@@ -473,7 +474,7 @@ def test_their_memory_waits_for_us():
 def test_prepared_calls_on_their_streams(queued):
     stream = queued.stream()
     a, out = gm.to_device(A), gm.DeviceArray((60, 50))
-    values = gm.functions.parameters("transpose", {})
+    values = table.parameters("transpose", {})
     prepared = gm._core.prepare("transpose", "auto", (a,), out, stream, values)
     gm._core.launch_all([prepared], 20)
     assert np.array_equal(out.to_host(), A.T)
@@ -567,7 +568,7 @@ def test_prepared_calls_on_several_devices(driver):
     for index in (0, 1):
         with driver.on(index):
             a, out = gm.to_device(A + index), gm.DeviceArray((60, 50))
-            values = gm.functions.parameters("transpose", {})
+            values = table.parameters("transpose", {})
             prepared.append(gm._core.prepare("transpose", "auto", (a,), out, None, values))
             outs.append(out)
     with driver.on(0):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support import here
 
 import gpumem as gm
-from gpumem.families import oracle
+from gpumem.families import oracle, table
 
 LADDER = gm.variants("prefetch_sum")
 DISTANCES = range(1, 17)
@@ -175,7 +175,7 @@ def test_auto_takes_every_layout(backend, rng):
 def test_many_rows_and_few_have_different_choices(rng):
     few = gm.to_device(np.zeros((8, 256)), backend="sim")
     many = gm.to_device(np.zeros((8000, 32)), backend="sim")
-    values = gm.functions.parameters("prefetch_sum", {})
+    values = table.parameters("prefetch_sum", {})
     chosen = []
     for a in (few, many):
         out = gm.DeviceArray(a.shape[:1], "f8", backend="sim")

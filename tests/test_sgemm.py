@@ -20,7 +20,7 @@ from support import exhaustive, here
 import gpumem as gm
 from gpumem import _core, cli
 from gpumem.check import accuracy as accuracy_module
-from gpumem.families import functions, oracle, peers
+from gpumem.families import oracle, peers, table
 
 SGEMM = gm.variants("sgemm")
 NAMES = [v.name for v in SGEMM]
@@ -545,7 +545,7 @@ def test_c_is_where_the_others_are(backend):
 
 
 def test_the_module_counts_its_arrays(backend):
-    parameters = functions.parameters("sgemm", {})
+    parameters = table.parameters("sgemm", {})
     for arrays in ((), (ONES,), (ONES,) * 4):
         with pytest.raises(TypeError, match="sgemm takes 2 to 3 arrays"):
             _core.call("sgemm", "auto", arrays, None, None, backend, parameters)
@@ -613,7 +613,7 @@ def test_the_choice_follows_the_shape(shape, chosen):
     """Large tiles where there are enough of them; never the reference."""
     a, b = (gm.to_device(np.ones(s, "f4"), backend="sim") for s in (shape[::2], shape[2:0:-1]))
     out = gm.DeviceArray(shape[:2], "f4", backend="sim")
-    prepared = _core.prepare("sgemm", "auto", (a, b), out, None, functions.parameters("sgemm", {}))
+    prepared = _core.prepare("sgemm", "auto", (a, b), out, None, table.parameters("sgemm", {}))
     assert prepared.variant == chosen
     prepared.launch()
     assert (out.to_host() == shape[2]).all()
@@ -623,7 +623,7 @@ def test_a_prepared_update_repeats(backend, rng):
     """Each launch adds to what the one before has left."""
     a, b = factors(rng, 40, 50, 20)
     there = [gm.to_device(x, backend=backend) for x in (a, b, np.zeros((40, 50), "f4"))]
-    values = functions.parameters("sgemm", {"beta": 1})
+    values = table.parameters("sgemm", {"beta": 1})
     for name in ["auto", *(v.name for v in available(backend))]:
         there[2].fill_bytes(0)
         prepared = _core.prepare("sgemm", name, tuple(there), there[2], None, values)
@@ -787,7 +787,7 @@ def test_no_stray_access_and_no_race(variant, trans_a, trans_b, rng):
     for m, n, k in [*EDGES[:4], (128, 128, 32), (64, 129, 65)]:
         told = {"trans_a": trans_a, "trans_b": trans_b, "beta": 1.0}
         arrays = (*factors(rng, m, n, k, trans_a, trans_b), factors(rng, m, 1, n)[0])
-        values = functions.parameters("sgemm", told)
+        values = table.parameters("sgemm", told)
         counted = _core.traffic("sgemm", variant.name, arrays, values)
         check(counted["result"], *arrays, **told)
 
@@ -933,7 +933,7 @@ def test_accuracy_sees_a_kernel_that_rounds(monkeypatch):
         return [record["error"] for record in records]
 
     plain = worst()
-    monkeypatch.setattr(accuracy_module.functions, "matmul", coarse)
+    monkeypatch.setattr(accuracy_module, "matmul", coarse)
     assert min(worst()) > 50 * max(plain)
 
 

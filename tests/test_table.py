@@ -9,7 +9,7 @@ from support import exhaustive
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.families import functions, oracle
+from gpumem.families import oracle, table
 
 KERNELS = Path(__file__).resolve().parent.parent / "csrc" / "kernels"
 FAMILIES = gm.families()
@@ -29,7 +29,7 @@ def rows(family):
 
 def trace(variant, *arrays, **parameters):
     return _core.traffic(
-        variant.family, variant.name, arrays, functions.parameters(variant.family, parameters)
+        variant.family, variant.name, arrays, table.parameters(variant.family, parameters)
     )
 
 
@@ -95,6 +95,34 @@ def test_a_row_is_complete(variant):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_first_rung_follows_nothing(family):
     assert gm.variants(family)[0].follows is None
+
+
+def test_the_sources_repeat_the_table_as_it_is(monkeypatch):
+    """The lists of variants in docstrings, and the functions in gpumem/__init__.py."""
+    monkeypatch.syspath_prepend(KERNELS.parent.parent / "tools")
+    import docstrings
+
+    for path, text in docstrings.rewritten().items():
+        assert path.read_text(encoding="utf-8") == text, "run tools/docstrings.py"
+
+
+def test_a_stale_list_of_variants_is_seen(monkeypatch):
+    monkeypatch.syspath_prepend(KERNELS.parent.parent / "tools")
+    import docstrings
+
+    path = docstrings.PACKAGE / "families" / "copy.py"
+    text = path.read_text(encoding="utf-8")
+    for stale in (
+        text.replace("    ``vec2``\n", "    ``vec3``\n"),
+        re.sub(r"    ``vec4``\n.*\n", "", text),
+    ):
+        assert stale != text and docstrings.with_variants("copy", stale) == text
+    with pytest.raises(ValueError, match="0 lists of variants"):
+        docstrings.with_variants("copy", "")
+    package = docstrings.PACKAGE / "__init__.py"
+    whole = package.read_text(encoding="utf-8")
+    without = whole.replace("from .families.add import add\n", "").replace('    "add",\n', "")
+    assert whole != without and docstrings.with_functions(without) == whole
 
 
 # ---- claims -----------------------------------------------------------------------------------

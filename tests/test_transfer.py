@@ -239,7 +239,7 @@ def test_an_array_reached_from_a_device_keeps_its_memory():
         ("roundtrip", {"kind": "managed"}, ValueError, "kind is 'managed'.*pinned"),
         ("roundtrip", {"pieces": 2}, TypeError, "roundtrip has no parameter 'pieces'"),
         ("roundtrip", {"with_peers": ["jax"]}, ValueError, "with_peers is 'jax'.*numpy, cupy"),
-        ("roundtrip", {"sizes": 3}, ValueError, "3 bytes hold not one element"),
+        ("roundtrip", {"sizes": 3}, ValueError, "3 bytes are less than one element"),
     ],
 )
 def test_refusals(family, arguments, error, words):

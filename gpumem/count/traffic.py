@@ -9,7 +9,7 @@ from .. import _core
 from ..base import sizes
 from ..base.messages import quoted
 from ..base.presentation import Presentation
-from ..families import functions, oracle
+from ..families import oracle, table
 from ..families.table import Variant, resolve
 
 if TYPE_CHECKING:
@@ -474,7 +474,7 @@ def traffic(
     16.0
     """
     name = resolve(family, variant)
-    values = functions.parameters(family, parameters)
+    values = table.parameters(family, parameters)
     if shape is not None and arrays:
         raise TypeError("traffic takes arrays or shape=, not both")
     if shape is not None:
@@ -489,4 +489,4 @@ def traffic(
         arrays = oracle.arguments(family, shape, dtype, seed=0, **parameters)
     elif not arrays:
         raise TypeError("traffic needs arrays or shape=")
-    return Traffic(_core.traffic(family, name, functions.as_taken(family, arrays), values))
+    return Traffic(_core.traffic(family, name, table.as_taken(family, arrays), values))

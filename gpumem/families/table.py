@@ -1,21 +1,30 @@
-"""Families and variants: the table of the extension module as Python objects."""
+"""The table of families and variants, as Python objects.
+
+The extension module lists them. Each family has a file in this folder with the same name, and
+that is where its ``FAMILY`` is found; there is no other list.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from .. import _core
 from ..base.messages import unknown
-from . import functions
+from .protocol import Family
 
-_families: dict[str, tuple[Variant, ...]] = {}
+_TABLE = _core.families()
+
+FAMILIES: dict[str, Family] = {
+    row["name"]: import_module(f"{__package__}.{row['name']}").FAMILY for row in _TABLE
+}
 
 
 class Variant:
     """One way of doing a family's job: one kernel in one file.
 
-    There is one object for each row of the table, which :func:`variants` returns; copying
-    and pickling keep to that. ``str(v)`` is ``"family-name"``.
+    There is one object for each row of the table, and :func:`variants` returns it; copies and
+    pickles of it are the same object. ``str(v)`` is ``"family-name"``.
 
     Attributes
     ----------
@@ -36,20 +45,32 @@ class Variant:
     alignment : int
         Bytes that every array's address must be a multiple of; 0 for any address.
     itemsizes : tuple of int
-        Bytes per element that it takes; empty for any.
+        Element sizes that it takes, in bytes; empty for any size.
     in_place : bool
         Whether the family changes its first array and returns it.
     kinds : str or None
-        The ``dtype.kind`` letters that it takes, as numbers and not as bits: a NaN may come
-        back as another NaN. None for any dtype.
+        The ``dtype.kind`` letters that it takes. It computes with them as numbers, so a NaN may
+        come back as another NaN. None for any dtype.
     layout : {"contiguous", "rows", "strided"}
-        The layouts of its inputs that it takes: without gaps; with contiguous rows; any.
+        The layouts of its inputs that it takes: contiguous arrays; matrices with contiguous
+        rows; any.
     memory : {"mapped", "managed"} or None
         The kind of host memory that all its arrays have to be in (see `gpumem.empty`); None
-        where they may be anywhere.
+        if they may be anywhere.
     claims : dict
         What its traffic should be for aligned full tiles: ``load_sectors`` and
         ``store_sectors`` per request, ``bank_ways``, ``width`` in bits; None for no claim.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> vec4 = gm.variants("copy")[2]
+    >>> vec4
+    <gpumem variant copy-vec4: 128 bits: a quarter of the instructions>
+    >>> vec4.follows, vec4.alignment, vec4.claims["width"]
+    ('vec2', 16, 128)
+    >>> vec4(np.arange(3))
+    array([0, 1, 2])
     """
 
     __slots__ = (
@@ -94,12 +115,26 @@ class Variant:
 
     @property
     def available(self) -> bool:
-        """Whether the variant runs on the current default backend."""
+        """Whether the variant runs on the current default backend.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.variants("copy")[0].available
+        True
+        """
         return self.reason is None
 
     @property
     def reason(self) -> str | None:
-        """Why the variant does not run on the current default backend; None if it does."""
+        """Why the variant does not run on the current default backend; None if it does.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> print(gm.variants("copy")[0].reason)
+        None
+        """
         return self.reason_on(None)
 
     def reason_on(self, backend: str | None) -> str | None:
@@ -109,6 +144,16 @@ class Variant:
         ----------
         backend : {"cuda", "sim"} or None
             None is the current default.
+
+        Returns
+        -------
+        str or None
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> print(gm.variants("copy")[0].reason_on("sim"))
+        None
         """
         try:
             return _core.available(self.family, self.name, backend)
@@ -116,11 +161,16 @@ class Variant:
             return str(error)
 
     def __call__(self, *arrays: Any, **parameters: Any) -> Any:
-        """Run this very variant; the arguments are those of the family's function."""
-        return getattr(functions, self.family)(*arrays, variant=self.name, **parameters)
+        """Run this variant; the arguments are those of the family's function."""
+        return FAMILIES[self.family].function(*arrays, variant=self.name, **parameters)
 
     def attributes(self, backend: str | None = None) -> dict[str, Any]:
-        """Return what the compiled kernel needs on the CUDA device.
+        """Return the resources that the compiled kernel uses on the CUDA device.
+
+        Parameters
+        ----------
+        backend : {"cuda", "sim"}, optional
+            By default, the current default backend.
 
         Returns
         -------
@@ -134,6 +184,12 @@ class Variant:
         ------
         UnavailableError
             On the simulator, and for variants without a kernel.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.variants("copy")[0].attributes("cuda")["registers"]  # doctest: +SKIP
+        24
         """
         return _core.attributes(self.family, self.name, backend)
 
@@ -147,20 +203,23 @@ class Variant:
         return find, (self.family, self.name)
 
 
-def _load() -> dict[str, tuple[Variant, ...]]:
-    if not _families:
-        for family in _core.families():
-            rows = family["variants"]
-            _families[family["name"]] = tuple(Variant(family, row) for row in rows)
-    return _families
+_VARIANTS: dict[str, tuple[Variant, ...]] = {
+    row["name"]: tuple(Variant(row, variant) for variant in row["variants"]) for row in _TABLE
+}
 
 
 def families() -> tuple[str, ...]:
     """Return the names of all families in the order of the table.
 
     Each is also the name of a function of this package.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> gm.families()[:3]
+    ('copy', 'strided_read', 'strided_write')
     """
-    return tuple(_load())
+    return tuple(_VARIANTS)
 
 
 def variants(family: str | None = None) -> list[Variant]:
@@ -171,21 +230,30 @@ def variants(family: str | None = None) -> list[Variant]:
     family : str, optional
         By default, the variants of all families.
 
+    Returns
+    -------
+    list of Variant
+
     Raises
     ------
     ValueError
-        If there is no such family; the message lists those there are.
+        If there is no such family; the message lists the families.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> [v.name for v in gm.variants("copy")][:3]
+    ['scalar', 'vec2', 'vec4']
     """
-    table = _load()
     if family is None:
-        return [variant for rungs in table.values() for variant in rungs]
-    if not isinstance(family, str) or family not in table:
-        raise ValueError(unknown("there is no family", family, table, "; the families are"))
-    return list(table[family])
+        return [variant for rungs in _VARIANTS.values() for variant in rungs]
+    if not isinstance(family, str) or family not in _VARIANTS:
+        raise ValueError(unknown("there is no family", family, _VARIANTS, "; the families are"))
+    return list(_VARIANTS[family])
 
 
 def find(family: str, name: str) -> Variant:
-    """Return one variant by name; ValueError lists those there are."""
+    """Return a variant by its name; ValueError lists the names if there is no such variant."""
     rungs = variants(family)
     for variant in rungs:
         if variant.name == name:
@@ -204,3 +272,25 @@ def resolve(family: str, variant: str | Variant) -> str:
         variants(family)
         return variant
     return find(family, variant).name
+
+
+def parameters(family: str, keywords: dict[str, Any]) -> tuple[float, ...]:
+    """Return the keywords of a family's function as the extension module takes them.
+
+    Raises
+    ------
+    TypeError
+        If a keyword is unknown; the message names those that the family takes.
+    """
+    convert = FAMILIES[family].parameters
+    known = convert.__code__.co_varnames[: convert.__code__.co_argcount]
+    for name in keywords:
+        if name not in known:
+            raise TypeError(unknown(f"{family} has no parameter", name, known, "; its parameters"))
+    return convert(**keywords)
+
+
+def as_taken(family: str, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the array arguments of a family's function as the extension module takes them."""
+    convert = FAMILIES[family].as_taken
+    return arrays if convert is None else tuple(map(convert, arrays))

@@ -18,7 +18,7 @@ from .. import _core
 from ..base.bench_result import NO_TIMES, BenchResult, size_label
 from ..base.messages import quoted, unknown
 from ..base.sizes import check_shape, format_bytes, host_memory, parse_sizes
-from ..families import functions, oracle, peers
+from ..families import oracle, peers, table
 from ..families.table import Variant, find, resolve
 from ..families.table import variants as variants_of
 from ..machine import devices
@@ -354,7 +354,7 @@ def _prepare(job: _Job, contenders: list[_Contender], stopwatch: _Stopwatch) -> 
                 output = given[0]
                 output.fill_bytes(0xA5)
             try:
-                integers = functions.parameters(family, values)
+                integers = table.parameters(family, values)
                 one.prepared = [
                     one.prepare(arrays[: len(own)], out, integers)
                     for arrays, out in zip(inputs, given, strict=True)
@@ -678,7 +678,7 @@ def bench(
             known = peers.names()
             raise ValueError(unknown("with_peers names", name, known, "; the peers are"))
     for chosen in sweep(parameters):
-        functions.parameters(family, chosen)
+        table.parameters(family, chosen)
     if any(isinstance(value, list | range) and not len(value) for value in parameters.values()):
         raise ValueError("a sweep over no values has nothing to measure")
     deadline = deadline_after(timeout)

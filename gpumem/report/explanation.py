@@ -14,7 +14,7 @@ from .. import results as shipped
 from ..base.bench_result import BenchResult, is_launch, origin, provenance_of, size_label
 from ..base.sizes import check_shape, format_bytes, format_table, text_width
 from ..count.traffic import SECTOR, Access, Traffic, traffic
-from ..families import functions, oracle
+from ..families import oracle, table
 from ..families.table import Variant, find, resolve, variants
 from ..measure.bench import bench
 
@@ -73,7 +73,7 @@ def _keywords(family: str, record: dict[str, Any] | None) -> dict[str, Any]:
     """The parameters of a record, if the family's function still has them."""
     found = dict(record["parameters"] or {}) if record else {}
     try:
-        functions.parameters(family, found)
+        table.parameters(family, found)
     except (TypeError, ValueError):
         return {}
     return found
@@ -81,8 +81,8 @@ def _keywords(family: str, record: dict[str, Any] | None) -> dict[str, Any]:
 
 def _usual(family: str, record: dict[str, Any]) -> int:
     """How many of a record's parameters are what they are by default."""
-    usual = functions.parameters(family, {})
-    mine = functions.parameters(family, _keywords(family, record))
+    usual = table.parameters(family, {})
+    mine = table.parameters(family, _keywords(family, record))
     return sum(a == b for a, b in zip(usual, mine, strict=True))
 
 

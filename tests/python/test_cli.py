@@ -9,7 +9,7 @@ from support import exhaustive
 
 import gpumem as gm
 from gpumem import cli
-from gpumem.families import functions
+from gpumem.families.table import FAMILIES
 
 COPY = [str(v) for v in gm.variants("copy")]
 
@@ -105,7 +105,7 @@ def test_verify_one(run, few_cases):
 
 @pytest.mark.parametrize("place", ["host", "device"])
 def test_verify_finds_one_wrong_byte(run, few_cases, monkeypatch, place):
-    right = functions.copy
+    right = gm.copy
 
     def wrong(a, *, variant, out, **keywords):
         right(a, variant=variant, out=out, **keywords)
@@ -119,7 +119,7 @@ def test_verify_finds_one_wrong_byte(run, few_cases, monkeypatch, place):
                 out.view("u1")[-1] ^= 1
         return out
 
-    monkeypatch.setattr(functions, "copy", wrong)
+    monkeypatch.setitem(FAMILIES, "copy", FAMILIES["copy"]._replace(function=wrong))
     status, out, _ = run("verify", "copy")
     assert status == 1
     failed = [line for line in out.splitlines() if "FAILED" in line]
@@ -132,14 +132,14 @@ def test_verify_finds_one_wrong_byte(run, few_cases, monkeypatch, place):
 
 @pytest.mark.parametrize("place", ["host", "device"])
 def test_verify_finds_what_is_not_written(run, few_cases, monkeypatch, place):
-    right = functions.copy
+    right = gm.copy
 
     def idle(a, *, out, **keywords):
         if isinstance(out, gm.DeviceArray) == (place == "device"):
             return out
         return right(a, out=out, **keywords)
 
-    monkeypatch.setattr(functions, "copy", idle)
+    monkeypatch.setitem(FAMILIES, "copy", FAMILIES["copy"]._replace(function=idle))
     status, out, _ = run("verify", "copy", "--variant", "scalar")
     assert status == 1 and "FAILED" in out and "a5" in out
 
@@ -148,7 +148,7 @@ def test_verify_tells_of_errors_too(run, few_cases, monkeypatch):
     def broken(a, **_):
         raise gm.SimulationError("stray access in line 7")
 
-    monkeypatch.setattr(functions, "copy", broken)
+    monkeypatch.setitem(FAMILIES, "copy", FAMILIES["copy"]._replace(function=broken))
     status, out, _ = run("verify", "copy", "--variant", "scalar")
     assert status == 1 and "SimulationError: stray access in line 7" in out
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem.families import functions, oracle
+from gpumem.families import oracle, table
 
 RUNNABLE = [v for v in gm.variants() if v.reason_on("sim") is None]
 
@@ -93,12 +93,12 @@ def test_unknown_keywords_are_named():
     with pytest.raises(TypeError, match="max_block"):
         gm.copy(np.arange(4), max_block=1)
     with pytest.raises(TypeError, match=r"'max_block'.*max_blocks"):
-        functions.parameters("copy", {"max_block": 1})
+        table.parameters("copy", {"max_block": 1})
 
 
 def test_parameters_are_the_integers_of_the_row():
-    assert functions.parameters("copy", {}) == (0,)
-    assert functions.parameters("copy", {"max_blocks": 5}) == (5,)
+    assert table.parameters("copy", {}) == (0,)
+    assert table.parameters("copy", {"max_blocks": 5}) == (5,)
 
 
 # ---- the table ----------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def test_every_family_is_complete(family):
     lines = inspect.cleandoc(function.__doc__).splitlines()
     for line in ("stream : Stream, int or stream of another library, optional", "UnavailableError"):
         assert lines.count(line) == 1, line  # at the margin, where help() and numpydoc look
-    assert isinstance(functions.parameters(family, {}), tuple)
+    assert isinstance(table.parameters(family, {}), tuple)
     inputs = oracle.arguments(family, next(oracle.cases(family)).shape)
     oracle.check(family, oracle.expected(family, *inputs), *inputs)
     reference = oracle.reference(family)
@@ -201,7 +201,7 @@ def test_import_loads_nothing_heavy():
     """Of others only what NumPy loads, and these."""
     code = """
 import sys, numpy
-import __future__, concurrent.futures.thread, logging, pathlib, urllib.parse
+import __future__, concurrent.futures.thread, dataclasses, logging, pathlib, urllib.parse
 before = set(sys.modules)
 import gpumem
 print(*sorted(set(sys.modules) - before))

@@ -7,7 +7,8 @@ import pytest
 
 import gpumem as gm
 from gpumem.check import verification
-from gpumem.families import functions, oracle
+from gpumem.families import oracle
+from gpumem.families.table import FAMILIES
 
 COPY = gm.variants("copy")
 
@@ -54,14 +55,14 @@ def test_two_by_two_points_are_read_both_ways():
 def test_reports_come_in_order_as_soon_as_they_are_done(monkeypatch):
     """The second variant waits for the first report to be taken."""
     taken = threading.Event()
-    right = functions.copy
+    right = gm.copy
 
     def copy(a, *, variant, **keywords):
         if variant == COPY[1].name:
             assert taken.wait(60)
         return right(a, variant=variant, **keywords)
 
-    monkeypatch.setattr(functions, "copy", copy)
+    monkeypatch.setitem(FAMILIES, "copy", FAMILIES["copy"]._replace(function=copy))
     reports = verification.verify(COPY, "sim")
     first = next(reports)
     taken.set()
@@ -74,7 +75,7 @@ def test_who_asks_for_no_more_waits_for_one_case_at_most(monkeypatch):
     """All variants but the first are held up in their first case until they are told to stop."""
     stopped = threading.Event()
     started = []
-    right = functions.copy
+    right = gm.copy
 
     class Stop(threading.Event):
         def set(self):
@@ -87,7 +88,7 @@ def test_who_asks_for_no_more_waits_for_one_case_at_most(monkeypatch):
             assert stopped.wait(60)
         return right(a, variant=variant, **keywords)
 
-    monkeypatch.setattr(functions, "copy", copy)
+    monkeypatch.setitem(FAMILIES, "copy", FAMILIES["copy"]._replace(function=copy))
     told = types.SimpleNamespace(Event=Stop, Lock=threading.Lock)
     monkeypatch.setattr(verification, "threading", told)
     reports = verification.verify(COPY, "sim")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...families import functions
+from ...families.table import FAMILIES
 
 # Takes a job, a backend, the inputs, and None or where the result is to go.
 _Ask = Callable[[str, str, Sequence[Any], Any], Any]
@@ -18,7 +18,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {"add": operator.add, "sgemm": opera
 
 
 def _ask_gpumem(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
-    return getattr(functions, job)(*inputs, out=out, backend=backend)
+    return FAMILIES[job].function(*inputs, out=out, backend=backend)
 
 
 def _ask_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from ... import _core
-from ...families import functions
+from ...families import table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +38,7 @@ def by_kernel(
     max_blocks: int | None = None,
 ) -> Runs:
     """Copies by the device, of what it can reach; each piece is waited for, as on the bus."""
-    values = functions.parameters("copy", {"max_blocks": max_blocks})
+    values = table.parameters("copy", {"max_blocks": max_blocks})
     cuts = [source.size * i // pieces for i in range(pieces + 1)]
     parts = [slice(first, last) for first, last in itertools.pairwise(cuts)]
     prepared = [

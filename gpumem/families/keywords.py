@@ -1,15 +1,19 @@
-"""Keywords as the integers and floats of a family's row; what is none is refused by name."""
+"""Checks keyword arguments and converts them to the numbers that the extension module takes.
+
+Every function names the keyword in its error message. TypeError means the wrong type, ValueError
+a number out of range.
+"""
 
 from __future__ import annotations
 
 import operator
 from typing import Any
 
-from ...base.messages import quoted
+from ..base.messages import quoted
 
 
 def _index(name: str, value: Any, kind: str = "an integer") -> int:
-    """Return an int for what counts as one; a bool does not."""
+    """Return an integer of any type as an int; a bool is refused."""
     if isinstance(value, bool):
         raise TypeError(f"{name} must be {kind}, not bool")
     try:
@@ -19,7 +23,7 @@ def _index(name: str, value: Any, kind: str = "an integer") -> int:
 
 
 def count(name: str, value: Any) -> int:
-    """Return an integer of at least 1; the row of the family knows the most."""
+    """Return an integer of at least 1; the extension module checks the upper limit."""
     number = _index(name, value, "an integer or None")
     if number < 1:
         raise ValueError(f"{name} must be at least 1, not {number}")
@@ -27,12 +31,20 @@ def count(name: str, value: Any) -> int:
 
 
 def integer(name: str, value: Any) -> int:
-    """Return any integer; slices cut off what is past the ends, and so do 64 bits."""
+    """Return an integer, clamped to 64 bits; a slice clamps it to the array anyway."""
     return max(-(2**63), min(_index(name, value), 2**63 - 1))
 
 
+def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an integer") -> int:
+    """Return an integer of a range; `kind` says in the message what else is accepted."""
+    number = _index(name, value, kind)
+    if not least <= number <= most:
+        raise ValueError(f"{name} is {number}, expected {least} to {most}")
+    return number
+
+
 def real(name: str, value: Any) -> float:
-    """Return a float; text, truth values, complex numbers and arrays are none."""
+    """Return a number as a float; text, bool, complex numbers and arrays are refused."""
     dtype = getattr(value, "dtype", None)
     plain = dtype is None or (dtype.kind in "iuf" and value.ndim == 0)
     if isinstance(value, bool | complex | str | bytes | bytearray) or not plain:
@@ -45,20 +57,8 @@ def real(name: str, value: Any) -> float:
         raise ValueError(f"{name} is too large for a float") from None
 
 
-def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an integer") -> int:
-    """Return an integer in a range; `kind` says in words what else would be taken."""
-    number = _index(name, value, kind)
-    if not least <= number <= most:
-        raise ValueError(f"{name} is {number}, expected {least} to {most}")
-    return number
-
-
 def flag(name: str, value: Any) -> int:
+    """Return 1 for True and 0 for False; nothing else is accepted."""
     if getattr(value, "dtype", None) != "bool" and not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, not {quoted(value)}")
     return int(value)
-
-
-def none() -> tuple[()]:
-    """The row of a family whose function has no keywords of its own."""
-    return ()

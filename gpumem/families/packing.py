@@ -1,4 +1,8 @@
-"""Device arrays whose layout kernels do not take: with "auto" they go through a copy."""
+"""Copies device arrays that have gaps or are misaligned into a layout that kernels take.
+
+With variant="auto" every layout is accepted; a named variant gets the arrays as they are and
+refuses what it does not take.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,23 @@ import math
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from ... import _core
-from ._copy import copy
+from .. import _core
+from .copy import copy
 
 if TYPE_CHECKING:
-    from ..._core import AnyStream, DeviceArray
+    from .._core import AnyStream, DeviceArray
 
 _call = _core.call
 
 
 def is_aligned(a: DeviceArray) -> bool:
-    """Whether every element is at a multiple of its size."""
+    """Return whether the address of every element is a multiple of its size."""
     size = a.itemsize or 1
     return math.gcd(size, a.pointer, *a.strides) == size
 
 
 def _packed(a: Any, stream: AnyStream | None, alignment: int | None) -> Any:
-    """A device array as kernels take it: without gaps, its elements at multiples of their size."""
+    """Return a device array without gaps and aligned, copied only if it is not so already."""
     if isinstance(a, _core.DeviceArray):
         size = alignment or a.itemsize
         if not a.contiguous or a.pointer % (size or 1):
@@ -40,9 +44,9 @@ def call_packed(
     parameters: tuple[float, ...],
     alignments: tuple[int | None, ...] = (None, None),
 ) -> Any:
-    """Call a family whose kernels take packed arrays; for "auto" others go through a copy.
+    """Call a family whose kernels take packed arrays only.
 
-    `alignments` are in bytes, one per input; None is the size of its elements.
+    `alignments` are in bytes, one per input; None is the size of an element.
     """
     if variant != "auto":
         return _call(family, variant, inputs, out, stream, backend, parameters)

@@ -1,0 +1,156 @@
+"""Access through an index: `gather`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from .copy import copy
+from .inputs import MOVED, random_bytes, vector_shape
+from .packing import is_aligned
+from .protocol import Array, Dtype, Family, Oracle, Shape
+from .raw_bytes import copied
+from .slices import LENGTHS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+
+def _is_plain(index: DeviceArray) -> bool:
+    """Return whether kernels take an index as it is: aligned, and one run of integers."""
+    return is_aligned(index) and (index.ndim <= 1 or index.contiguous)
+
+
+def gather(
+    a: ArrayLike | DeviceArray,
+    index: ArrayLike | DeviceArray,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Read elements through an index: the result is ``a[index]``.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray, shape (n,)
+        What to read: any stride of its own, any dtype of plain bytes in native order.
+    index : array_like or DeviceArray of int32 or int64
+        Where to read, in an array of any shape; negative values count from the end.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
+        every layout and every element size.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, with the shape of `index` and the dtype of `a`, not
+        overlapping either.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray
+        A contiguous array equal to ``a[index]``, byte for byte: on the host if the inputs are on
+        the host, on the device if they are on the device. It is `out` if that is given.
+
+    Raises
+    ------
+    IndexError
+        If a value of `index` is outside ``-n`` to ``n - 1``. The whole index is checked before
+        the first element is read, so nothing was written then; on device arrays the call waits
+        for that check.
+    TypeError
+        If `a` holds Python objects, an array is a masked array, or `index` is not of int32 or
+        int64.
+    ValueError
+        If `a` is not one-dimensional, there is no such variant, a named variant cannot take
+        these arrays, or `out` does not fit or overlaps an input.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    ``cached``
+        loads that may stay in the L1
+    ``uncached``
+        loads that pass the L1 by, kept in the L2 alone
+    ``readonly``
+        loads through the read-only path
+    ``unroll2``
+        two independent loads per thread in flight
+    ``unroll4``
+        four independent loads per thread in flight
+    ``unroll8``
+        eight independent loads per thread in flight
+    ``any``
+        any layout and element, piece by piece
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.gather(np.array([10, 20, 30]), np.array([[2, 0], [-1, 1]]))
+    array([[30, 10],
+           [30, 20]])
+    """
+    if variant in ("auto", "any"):
+        a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
+        if isinstance(index, _core.DeviceArray) and not _is_plain(index):
+            index = copy(index, stream=stream)
+    return _call("gather", variant, (a, index), out, stream, backend, ())
+
+
+def _arguments(
+    shape: Shape, dtype: Dtype, random: np.random.Generator, **_: Any
+) -> tuple[Any, ...]:
+    """Return an array, and an index of the same size with values of both signs."""
+    n = math.prod(shape)
+    index = random.integers(-n, n, n) if n else np.empty(0, "i8")
+    return random_bytes(shape, dtype, random), index
+
+
+def _expected(a: Any, index: Any, **_: Any) -> Array:
+    return copied(copied(a)[np.asarray(index)])
+
+
+def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, None]:
+    """Return the bytes of each element, read and written, and of its index, which is read."""
+    return math.prod(shape) * (2 * itemsize + 8), None
+
+
+def _in_order(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
+    return inputs[0], np.arange(inputs[0].size)
+
+
+FAMILY = Family(
+    function=gather,
+    oracle=Oracle(
+        arguments=_arguments,
+        expected=_expected,
+        bound=None,
+        work=_work,
+        shape=vector_shape,
+        shapes=LENGTHS,
+        dtypes=MOVED,
+        claimed=_in_order,
+    ),
+)

@@ -1,0 +1,399 @@
+"""Products of matrices: `sgemm` and `matmul`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from .copy import copy
+from .inputs import matrix_shape, random_bytes
+from .keywords import flag, real
+from .packing import is_aligned
+from .protocol import Array, Dtype, Family, Oracle, Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+
+def _parameters(
+    alpha: float = 1.0, beta: float = 0.0, trans_a: bool = False, trans_b: bool = False
+) -> tuple[float, ...]:
+    return (
+        real("alpha", alpha),
+        real("beta", beta),
+        flag("trans_a", trans_a),
+        flag("trans_b", trans_b),
+    )
+
+
+def _with_contiguous_rows(x: Any, transposed: bool) -> tuple[Any, bool]:
+    """Replace a matrix whose columns are contiguous by its transpose, whose rows are."""
+    rows, columns = x.strides
+    if columns != x.itemsize == rows and min(x.shape) > 1:
+        return x.T, not transposed
+    return x, transposed
+
+
+def _has_rows(x: DeviceArray) -> bool:
+    """Return whether a matrix has the layout that kernels take: aligned, rows contiguous."""
+    return is_aligned(x) and (x.contiguous or x.shape[1] == 1 or x.strides[1] == x.itemsize)
+
+
+def _packed(x: Any, stream: AnyStream | None) -> Any:
+    """Copy a device matrix whose layout kernels do not take; return others unchanged."""
+    if isinstance(x, _core.DeviceArray) and x.ndim == 2 and not _has_rows(x):
+        return copy(x, stream=stream)
+    return x
+
+
+def sgemm(
+    a: ArrayLike | DeviceArray,
+    b: ArrayLike | DeviceArray,
+    c: ArrayLike | DeviceArray | None = None,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Multiply matrices of single precision: ``alpha * op(a) @ op(b) + beta * c``.
+
+    op(x) is `x`, or its transpose if `trans_a` or `trans_b` is set. The rules are those of BLAS:
+    `c` is not read if beta is 0, `a` and `b` are not read if alpha is 0, and a product without
+    terms leaves ``beta * c``. NaN and infinities propagate as in NumPy.
+
+    Parameters
+    ----------
+    a, b : array_like or DeviceArray of float32
+        The factors: op(a) of shape (m, k), op(b) of shape (k, n), any strides. Rows may be
+        padded, and a transposed view costs nothing.
+    c : array_like or DeviceArray of float32, shape (m, n), optional
+        The matrix to add. Needed only if beta is not 0; it is not changed, unless it is `out`.
+    alpha, beta : float
+        The factors of the product and of `c`; rounded to single precision.
+    trans_a, trans_b : bool
+        Whether to transpose `a` and `b`.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest of gpumem's own for these
+        arguments and takes every layout.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, float32, of shape (m, n), not overlapping `a` and `b`.
+        It may be `c` itself, which is then updated in place.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray of float32, shape (m, n)
+        The product, summed in single precision: on the host if the inputs are on the host, on
+        the device if they are on the device. It is `out` if that is given.
+
+    Raises
+    ------
+    TypeError
+        If an array is not of float32 or is a masked array, or another argument is of the wrong
+        type.
+    ValueError
+        If the shapes do not fit, `c` is missing and beta is not 0, a named variant cannot take
+        these arrays, there is no such variant, or `out` does not fit or overlaps `a` or `b`.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    ``tf32x3`` is as accurate as the others for sums of a hundred terms or more, except for
+    numbers below 2**-113, of which it keeps 11 bits; "auto" does not take it.
+
+    The variants, each with the idea that it adds:
+
+    ``naive``
+        one element of C per thread: two loads for each product
+    ``vec4``
+        4 x 4 per thread, by 128-bit loads: eight loads for 64 products
+    ``thread_tile``
+        8 x 8 per thread, as 2 x 2 of 4 x 4: sixteen loads for 256 products
+    ``smem``
+        128 x 128 x 16 in shared memory: a block loads what its threads share once
+    ``smem_transposed``
+        A's tile column by column: fewer registers, two blocks per multiprocessor
+    ``hide_smem_latency``
+        the next step is read from shared memory while this one is computed
+    ``hide_global_latency``
+        the next tile is on its way while this one is computed; one barrier per tile
+    ``warp_tile``
+        8 x 16 per thread, tiles of warps, three stages of asynchronous copies ahead
+    ``warp_tile_tma``
+        the tensor copy engine brings the tiles: hardly an instruction but products
+    ``tf32x3``
+        FP32 accuracy on the tensor cores: three TF32 products for each
+    ``cublas``
+        cuBLAS on the plain FP32 units, as the reference
+
+    References
+    ----------
+    .. [1] V. Volkov and J. W. Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC 2008.
+    .. [2] NVIDIA, "CUTLASS: Fast Linear Algebra in CUDA C++", NVIDIA Technical Blog, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> a = np.arange(6, dtype="f4").reshape(2, 3)
+    >>> gm.sgemm(a, a, trans_b=True)
+    array([[ 5., 14.],
+           [14., 50.]], dtype=float32)
+    """
+    alpha, beta, left, right = _parameters(alpha, beta, trans_a, trans_b)
+    given = out
+    a, b, c, out = _core.adopt_all("sgemm", (a, b, c), out, stream)
+    strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (a, b))
+    # If the shapes do not fit, the error message has to show them as they were given.
+    if strided and a.shape[not left] == b.shape[right]:
+        a, left = _with_contiguous_rows(a, left)
+        b, right = _with_contiguous_rows(b, right)
+    into = out
+    if variant == "auto" and strided and isinstance(a, _core.DeviceArray):
+        if out is not None and out is c and not _has_rows(c):
+            into = None
+        a, b, c = map(_packed, (a, b, c), repeat(stream))
+        if isinstance(out, _core.DeviceArray) and not is_aligned(out):
+            into = None
+    parameters = (alpha, beta, int(left), int(right))
+    result = _call("sgemm", variant, (a, b, c), into, stream, backend, parameters)
+    if into is not out:
+        copy(result, out=out, stream=stream)
+    return result if given is None else given
+
+
+def matmul(
+    a: ArrayLike | DeviceArray,
+    b: ArrayLike | DeviceArray,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Multiply two matrices of single precision: ``a @ b``.
+
+    This is :func:`sgemm` without the arguments of BLAS.
+
+    Parameters
+    ----------
+    a, b : array_like or DeviceArray of float32
+        The factors: of shape (m, k) and (k, n), any strides.
+    variant : str, optional
+        Which kernel of :func:`sgemm` runs. "auto" picks the fastest for these arguments.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, float32, of shape (m, n), not overlapping `a` and `b`.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray of float32, shape (m, n)
+        The product: on the host if `a` and `b` are on the host, on the device if they are on the
+        device. It is `out` if that is given.
+
+    Raises
+    ------
+    TypeError, ValueError, UnavailableError, CudaError, MemoryError
+        As :func:`sgemm` does.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.matmul(np.eye(2, dtype="f4"), np.ones((2, 3), "f4"))
+    array([[1., 1., 1.],
+           [1., 1., 1.]], dtype=float32)
+    """
+    return sgemm(a, b, variant=variant, out=out, stream=stream, backend=backend)
+
+
+def _sides(shape: Shape) -> tuple[int, int, int]:
+    if len(shape) != 3:
+        raise ValueError(f"shape is {shape}, expected (m, n, k): a is m x k, b is k x n")
+    return shape
+
+
+def _arguments(
+    shape: Shape,
+    dtype: Dtype,
+    random: np.random.Generator,
+    beta: float = 0.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    **_: Any,
+) -> tuple[Any, ...]:
+    """Return normal numbers; a hundredth of the rows of small matrices have an infinity or NaN."""
+    m, n, k = _sides(shape)
+    share = 0.01 if m * n * k < 2**26 else 0.0
+    sides = [(k, m) if trans_a else (m, k), (n, k) if trans_b else (k, n)]
+    sides += [(m, n)] if beta != 0 else []
+    if dtype.kind != "f":
+        return tuple(random_bytes(side, dtype, random) for side in sides)
+    arrays = []
+    for side in sides:
+        a = random.standard_normal(side, np.float32).astype(dtype, copy=False)
+        for row in np.flatnonzero(random.random(side[0]) < share):
+            if a[row].size:
+                column = random.integers(a[row].size)
+                a[row, column] = random.choice([np.inf, -np.inf, np.nan])
+        arrays.append(a)
+    return tuple(arrays)
+
+
+def _terms(
+    arrays: tuple[Any, ...],
+    change: Callable[[Any], Any],
+    alpha: float,
+    beta: float,
+    trans_a: bool,
+    trans_b: bool,
+) -> tuple[Array, Array]:
+    """Return ``alpha * op(a) @ op(b)`` and ``beta * c`` in double precision, of changed numbers."""
+    a, b, c = (*(np.asarray(x) for x in arrays), None, None)[:3]
+    a, b = (x.T if transposed else x for x, transposed in ((a, trans_a), (b, trans_b)))
+    shape = a.shape[0], b.shape[1]
+    with np.errstate(invalid="ignore", over="ignore"):
+        alpha, beta = (change(float(np.float32(x))) for x in (alpha, beta))
+        product, added = np.zeros(shape), np.zeros(shape)
+        if alpha != 0 and a.shape[1] != 0:
+            product = alpha * (change(a.astype(np.float64)) @ change(b.astype(np.float64)))
+        if beta != 0:
+            added = beta * change(np.asarray(c).astype(np.float64))
+    return product, added
+
+
+def _itself(x: Any) -> Any:
+    return x
+
+
+def _expected(
+    *arrays: Any,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    **_: Any,
+) -> Array:
+    product, added = _terms(arrays, _itself, alpha, beta, trans_a, trans_b)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return (product + added).astype(np.float32)
+
+
+def _bound(
+    a: Any,
+    *others: Any,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    **_: Any,
+) -> Array:
+    """Allow for sums in any order, with products rounded or not.
+
+    A term is rounded as a product, in each of the at most k sums, by alpha, and in the last
+    sum: k + 3 times half a unit in the last place, taken here as a whole one. Rounding to a
+    subnormal number has an error of half the smallest one, which alpha and beta may enlarge.
+    Results that are infinite or NaN must be exact.
+    """
+    depth = np.shape(a)[0 if trans_a else 1]
+    product, added = _terms((a, *others), np.abs, alpha, beta, trans_a, trans_b)
+    eps, least = np.finfo(np.float32).eps, float(np.finfo(np.float32).smallest_subnormal)
+    alpha, beta = (abs(float(np.float32(x))) for x in (alpha, beta))
+    with np.errstate(invalid="ignore", over="ignore"):
+        tiny = ((depth + 1) * alpha + beta + 3) * least
+        error = (depth + 3) * eps * product + 2 * eps * (added + product) + tiny
+    return np.where(np.isfinite(error), error, 0.0)
+
+
+def _work(shape: Shape, itemsize: int, beta: float = 0.0, **_: Any) -> tuple[int, int]:
+    """Count each array once, and a multiplication and an addition per term of each sum."""
+    m, n, k = _sides(shape)
+    elements = m * k + k * n + (2 if beta != 0 else 1) * m * n
+    return elements * itemsize, 2 * m * n * k
+
+
+def _shape(nbytes: int, itemsize: int) -> Shape:
+    side, _ = matrix_shape(nbytes, itemsize)
+    return side, side, side
+
+
+def _one_tile(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
+    a, b = inputs
+    return np.ascontiguousarray(a[:128, :32]), np.ascontiguousarray(b[:32, :128])
+
+
+def _torch(out: Any, a: Any, b: Any) -> None:
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.mm(a, b, out=out)
+
+
+def _cupy(out: Any, a: Any, b: Any) -> None:
+    import cupy
+
+    cupy.matmul(a, b, out=out)  # in TF32 only if CUPY_TF32 asks for it
+
+
+FAMILY = Family(
+    function=sgemm,
+    parameters=_parameters,
+    oracle=Oracle(
+        arguments=_arguments,
+        expected=_expected,
+        bound=_bound,
+        work=_work,
+        shape=_shape,
+        reference=("sgemm", "cublas"),
+        shapes=(
+            (0, 0, 0),
+            (0, 5, 3),
+            (5, 0, 3),
+            (5, 3, 0),
+            (1, 1, 1),
+            (1, 70, 33),
+            (70, 1, 33),
+            (33, 31, 17),
+            (127, 129, 5),
+            (128, 128, 16),
+            (128, 256, 64),
+            (129, 130, 131),
+            (300, 200, 513),
+        ),
+        dtypes=("float32",),
+        keywords=(
+            {},
+            {"trans_a": True},
+            {"trans_b": True},
+            {"trans_a": True, "trans_b": True, "alpha": -0.5, "beta": 2.0},
+            {"alpha": 0.0, "beta": 1.5},
+            {"alpha": 3.0, "beta": 1.0},
+        ),
+        claimed=_one_tile,
+        traffic=2**16,
+    ),
+    peers={"torch": _torch, "cupy": _cupy},
+    peers_ignore_keywords=False,
+)

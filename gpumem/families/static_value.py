@@ -1,0 +1,120 @@
+"""Variables of the device: `static_value`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .packing import call_packed
+from .protocol import Array, Dtype, Family, Oracle, Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+
+def static_value(
+    x: float | ArrayLike | DeviceArray,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Write a variable of the device, let a kernel add 2 to it, and read it back.
+
+    Parameters
+    ----------
+    x : int, float, array_like or DeviceArray of int32, int64, float32 or float64
+        The number: one element, of any number of dimensions.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, with the shape and dtype of `x`, not overlapping it.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray
+        ``x + 2``, of the shape and dtype of `x`; integers wrap. It is `out` if that is given.
+
+    Raises
+    ------
+    TypeError
+        If `x` is of another dtype, or is a masked array.
+    ValueError
+        If `x` does not have exactly one element, there is no such variant, or `out` does not fit
+        or overlaps `x`.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    There is one such variable per variant and device: calls from several threads and on several
+    streams are serialized.
+
+    The variants, each with the idea that it adds:
+
+    ``symbol``
+        a __device__ variable, copied to and from by its symbol
+    ``symbol_address``
+        the address of the symbol, then ordinary copies
+    ``managed_symbol``
+        a __managed__ variable, which the host reads itself
+
+    References
+    ----------
+    .. [1] NVIDIA, "CUDA C++ Programming Guide", sections Device Memory and Managed Variables.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.static_value(np.float32(1.5))
+    array(3.5, dtype=float32)
+    """
+    if isinstance(x, int | float) and not isinstance(x, bool):
+        x = np.asarray(x)
+    return call_packed("static_value", variant, (x,), out, stream, backend, ())
+
+
+def _arguments(
+    shape: Shape, dtype: Dtype, random: np.random.Generator, **_: Any
+) -> tuple[Any, ...]:
+    """Return one number, whatever the shape."""
+    return (random.integers(-1000, 1000, ()).astype(dtype),)
+
+
+def _expected(x: Any, **_: Any) -> Array:
+    x = np.asarray(x)
+    with np.errstate(over="ignore"):
+        return np.asarray(x + x.dtype.type(2))
+
+
+def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, None]:
+    return 2 * itemsize, None
+
+
+def _shape(nbytes: int, itemsize: int) -> Shape:
+    return ()
+
+
+FAMILY = Family(
+    function=static_value,
+    oracle=Oracle(
+        arguments=_arguments,
+        expected=_expected,
+        bound=None,
+        work=_work,
+        shape=_shape,
+        shapes=((),),
+        dtypes=("float64", "float32", "int32", "int64"),
+    ),
+)

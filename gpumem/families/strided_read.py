@@ -1,0 +1,127 @@
+"""Coalescing of loads: `strided_read`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from .inputs import MOVED, one_array, vector_shape
+from .protocol import Array, Family, Oracle
+from .raw_bytes import copied
+from .slices import KEYWORDS, LENGTHS, slice_parameters, slice_work
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+
+def strided_read(
+    a: ArrayLike | DeviceArray,
+    offset: int = 1,
+    stride: int = 2,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Read every stride-th element: the result is ``a[offset::stride]``.
+
+    An offset moves the requests of a warp off the boundaries of sectors; a stride spreads them
+    over more sectors.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray, shape (n,)
+        What to read: any stride of its own, any dtype of plain bytes in native order.
+    offset, stride : int
+        As in a slice: negative values count from the end and go backwards, and what lies past
+        the ends is cut off. `stride` is not 0.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
+        every layout and every element size.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, with the result's shape and dtype, not overlapping `a`.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray
+        A contiguous array equal to ``a[offset::stride]``, byte for byte: on the host if `a` is on
+        the host, on the device if `a` is on the device. It is `out` if that is given.
+
+    Raises
+    ------
+    TypeError
+        If `a` holds Python objects or is a masked array, or another argument is of the wrong
+        type.
+    ValueError
+        If `a` is not one-dimensional, `stride` is 0, there is no such variant, a named variant
+        cannot take these arrays, or `out` does not fit or overlaps `a`.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    ``cached``
+        loads that may stay in the L1
+    ``uncached``
+        loads that pass the L1 by, kept in the L2 alone
+    ``readonly``
+        loads through the read-only path
+    ``unroll2``
+        two independent loads per thread in flight
+    ``unroll4``
+        four independent loads per thread in flight
+    ``unroll8``
+        eight independent loads per thread in flight
+    ``strided``
+        any layout and element, as a copy of the view
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.strided_read(np.arange(10), 1, 3)
+    array([1, 4, 7])
+    """
+    parameters = slice_parameters(offset, stride)
+    return _call("strided_read", variant, (a,), out, stream, backend, parameters)
+
+
+def _expected(a: Any, offset: int = 1, stride: int = 2, **_: Any) -> Array:
+    return copied(np.asarray(a)[offset::stride])
+
+
+FAMILY = Family(
+    function=strided_read,
+    parameters=slice_parameters,
+    oracle=Oracle(
+        arguments=one_array,
+        expected=_expected,
+        bound=None,
+        work=slice_work,
+        shape=vector_shape,
+        shapes=LENGTHS,
+        dtypes=MOVED,
+        keywords=KEYWORDS,
+    ),
+)

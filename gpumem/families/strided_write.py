@@ -1,0 +1,138 @@
+"""Coalescing of stores: `strided_write`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from .inputs import MOVED, random_bytes, vector_shape
+from .protocol import Array, Dtype, Family, Oracle, Shape
+from .raw_bytes import copied, opaque
+from .slices import KEYWORDS, LENGTHS, slice_length, slice_parameters, slice_work
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+
+def strided_write(
+    out: Any,
+    a: ArrayLike | DeviceArray,
+    offset: int = 1,
+    stride: int = 2,
+    *,
+    variant: str = "auto",
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Write every stride-th element, in place: ``out[offset::stride] = a``.
+
+    Parameters
+    ----------
+    out : ndarray or DeviceArray, shape (n,)
+        What to write to; its other elements keep their values. On the host, any stride of its own.
+    a : array_like or DeviceArray
+        As many elements as the slice has, of the dtype of `out`, not overlapping it.
+    offset, stride : int
+        As in a slice: negative values count from the end and go backwards, and what lies past
+        the ends is cut off. `stride` is not 0.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
+        every layout and every element size.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray
+        `out`.
+
+    Raises
+    ------
+    TypeError
+        If `out` is not an array, the dtypes differ, an array is a masked array, or another
+        argument is of the wrong type.
+    ValueError
+        If an array is not one-dimensional, `a` does not have the slice's length, `stride` is 0,
+        the arrays overlap, `out` is read-only, there is no such variant, or a named variant
+        cannot take these arrays. Nothing was written then.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    ``cached``
+        loads that may stay in the L1
+    ``uncached``
+        loads that pass the L1 by, kept in the L2 alone
+    ``readonly``
+        loads through the read-only path
+    ``unroll2``
+        two independent loads per thread in flight
+    ``unroll4``
+        four independent loads per thread in flight
+    ``unroll8``
+        eight independent loads per thread in flight
+    ``any``
+        any layout and element, piece by piece
+    ``strided``
+        any layout and element, a slice without steps as a copy
+
+    References
+    ----------
+    .. [1] M. Harris, "How to Access Global Memory Efficiently in CUDA C/C++ Kernels", NVIDIA
+       Technical Blog, 2013.
+    .. [2] NVIDIA, "CUDA C++ Best Practices Guide", section Coalesced Access to Global Memory.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.strided_write(np.zeros(5, int), np.array([7, 8]), 1, 2)
+    array([0, 7, 0, 8, 0])
+    """
+    parameters = slice_parameters(offset, stride)
+    return _call("strided_write", variant, (out, a), None, stream, backend, parameters)
+
+
+def _arguments(
+    shape: Shape, dtype: Dtype, random: np.random.Generator, **keywords: Any
+) -> tuple[Any, ...]:
+    if len(shape) != 1:
+        raise ValueError(f"shape is {shape}, expected one dimension")
+    lengths = (shape[0], slice_length(shape[0], **keywords))
+    return tuple(random_bytes((length,), dtype, random) for length in lengths)
+
+
+def _expected(out: Any, a: Any, offset: int = 1, stride: int = 2, **_: Any) -> Array:
+    result = copied(out)
+    if result.dtype.itemsize:
+        opaque(result)[offset::stride] = opaque(np.ascontiguousarray(a))
+    return result
+
+
+FAMILY = Family(
+    function=strided_write,
+    parameters=slice_parameters,
+    oracle=Oracle(
+        arguments=_arguments,
+        expected=_expected,
+        bound=None,
+        work=slice_work,
+        shape=vector_shape,
+        shapes=LENGTHS,
+        dtypes=MOVED,
+        keywords=KEYWORDS,
+    ),
+)

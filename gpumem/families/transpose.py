@@ -1,0 +1,264 @@
+"""Tiles in shared memory: `transpose`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..base.messages import quoted
+from .inputs import MOVED, matrix_shape, one_array, read_and_written
+from .keywords import count
+from .protocol import Array, Family, Oracle, Shape
+from .raw_bytes import copied, opaque
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+_COPIES = ("copy_row", "copy_col")  # they transpose nothing, and bound the others
+_BLOCK = 512  # rows and columns that the oracle transposes at a time, to stay in the cache
+
+
+def _parameters(block: tuple[int, int] | None = None) -> tuple[int, ...]:
+    if block is None:
+        return (0, 0)
+    if isinstance(block, str | bytes) or not isinstance(block, Sequence) or len(block) != 2:
+        raise TypeError(f"block must be a pair (x, y) of integers or None, not {quoted(block)}")
+    return (count("block[0]", block[0]), count("block[1]", block[1]))
+
+
+def transpose(
+    a: ArrayLike | DeviceArray,
+    *,
+    block: tuple[int, int] | None = None,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Transpose a matrix: rows become columns.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray, shape (m, n)
+        The matrix: any strides, any dtype of plain bytes in native order (not object).
+    block : (int, int), optional
+        Threads per block in x and y, at most 1024 together, for the variants without shared
+        memory. In variants whose names end in ``row`` x runs along a row of `a`, in those whose
+        names end in ``col`` down a column. By default (32, 8).
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
+        every layout and every element size.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, of shape (n, m) and the dtype of `a`, not overlapping
+        it.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray, shape (n, m)
+        A C-contiguous array equal to ``a.T``, byte for byte: on the host if `a` is on the host,
+        on the device if `a` is on the device. It is `out` if that is given. ``copy_row`` and
+        ``copy_col`` only copy, for comparison: they return an array equal to `a`, of shape
+        (m, n). ``geam`` computes with numbers: a NaN may come back as another NaN.
+
+    Raises
+    ------
+    TypeError
+        If `a` holds Python objects or is a masked array, or `out` or `block` is of the wrong
+        type.
+    ValueError
+        If `a` is not two-dimensional, there is no such variant, a named variant cannot take
+        these arrays (element size, alignment, rows that are not contiguous), `block` is too
+        large or the variant has a block of its own, or `out` does not fit or overlaps `a`.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    The variants, each with the idea that it adds:
+
+    ``copy_row``
+        rows in, rows out by 32 bits: the naive ones at their best; the result is a
+    ``copy_col``
+        columns in, columns out by 32 bits: they at their worst; the result is a
+    ``naive_row``
+        reads rows, writes columns
+    ``naive_col``
+        reads columns, writes rows: caches forgive scattered reads sooner
+    ``unroll4_row``
+        reads rows, writes columns, four elements per thread
+    ``unroll4_col``
+        reads columns, writes rows, four elements per thread
+    ``diagonal_row``
+        blocks along diagonals, rows to columns
+    ``diagonal_col``
+        blocks along diagonals, columns to rows
+    ``tile``
+        a tile in shared memory: rows on both sides, 32-way bank conflicts
+    ``tile_padded``
+        one spare column: no bank conflicts
+    ``tile_swizzled``
+        the words of a row change places: no conflicts, no spare bytes
+    ``tile_vec4``
+        128-bit accesses: 4 x 4 turned in registers, 64 x 64 in shared memory
+    ``tile_vec4_wide``
+        tile_vec4 in longer runs, for matrices that are much larger than the L2
+    ``tile_vec2``
+        tile_vec4 for elements of 8 bytes
+    ``tile_vec1``
+        tile_vec4 for elements of 16 bytes
+    ``tile_vec8``
+        tile_vec4 for elements of 2 bytes, rows of whole vectors
+    ``tile_vec16``
+        tile_vec4 for elements of 1 byte, rows of whole vectors
+    ``shifted_words``
+        tiles shifted row by row, so that misaligned rows are written in whole sectors
+    ``shifted_strips``
+        shifted_words for matrices that are narrower than its tiles
+    ``shifted_halves``
+        shifted tiles for elements of 2 bytes
+    ``shifted_bytes``
+        shifted tiles for elements of 1 byte
+    ``shifted_spans``
+        shifted_bytes in longer runs, for matrices that are much larger than the L2
+    ``narrow``
+        few columns, or few rows: whole runs of them, in the order of memory
+    ``narrow_words``
+        narrow for elements of 1 or 2 bytes, joined to words in registers
+    ``narrow_vectors``
+        narrow for elements of 1 or 2 bytes, gathered to vectors from shared memory
+    ``tma``
+        Hopper's tensor copy engine in and out
+    ``strided``
+        any layout and element, as a copy of the turned view
+    ``geam``
+        cuBLAS, as the reference: it moves numbers, not bits
+
+    References
+    ----------
+    .. [1] G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA", NVIDIA, 2009.
+    .. [2] M. Harris, "An Efficient Matrix Transpose in CUDA C/C++", NVIDIA Technical Blog, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> gm.transpose(np.arange(6).reshape(2, 3))
+    array([[0, 3],
+           [1, 4],
+           [2, 5]])
+    """
+    parameters = (0, 0) if block is None else _parameters(block)
+    return _call("transpose", variant, (a,), out, stream, backend, parameters)
+
+
+def _expected(a: Any, variant: str = "auto", **_: Any) -> Array:
+    a = copied(a)
+    if variant in _COPIES:
+        return a
+    result: Array = np.empty(a.shape[::-1], a.dtype)
+    if a.dtype.itemsize:
+        to, source = opaque(result), opaque(a)
+        for row in range(0, a.shape[0], _BLOCK):
+            for column in range(0, a.shape[1], _BLOCK):
+                rows, columns = slice(row, row + _BLOCK), slice(column, column + _BLOCK)
+                to[columns, rows] = source[rows, columns].T
+    return result
+
+
+def _whole_vectors(shape: Shape, itemsize: int) -> bool:
+    """Return whether the rows of both matrices consist of whole 16-byte vectors."""
+    return 0 in shape or all(side * itemsize % 16 == 0 for side in shape)
+
+
+def _fits_narrow(shape: Shape, itemsize: int) -> bool:
+    return min(shape) <= 64
+
+
+def _fits_narrow_words(shape: Shape, itemsize: int) -> bool:
+    return min(shape) <= 256
+
+
+def _fits_narrow_vectors(shape: Shape, itemsize: int) -> bool:
+    rows, columns = shape
+    return columns * itemsize <= 512 if columns <= rows else rows <= 384
+
+
+def _sixteen_columns(nbytes: int, itemsize: int) -> Shape:
+    return nbytes // itemsize // 16, 16
+
+
+def _thirty_two_columns(nbytes: int, itemsize: int) -> Shape:
+    return nbytes // itemsize // 32, 32
+
+
+def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
+    """Return the upper left corner whose sides are powers of two, so that every tile is full."""
+    rows, columns = (1 << n.bit_length() - 1 for n in inputs[0].shape)
+    return (np.ascontiguousarray(inputs[0][:rows, :columns]),)
+
+
+def _torch(out: Any, a: Any) -> None:
+    out.copy_(a.t())
+
+
+def _cupy(out: Any, a: Any) -> None:
+    import cupy
+
+    cupy.copyto(out, a.T)
+
+
+FAMILY = Family(
+    function=transpose,
+    parameters=_parameters,
+    oracle=Oracle(
+        arguments=one_array,
+        expected=_expected,
+        bound=None,
+        work=read_and_written,
+        shape=matrix_shape,
+        shapes=(
+            (0, 0),
+            (0, 5),
+            (7, 0),
+            (1, 1),
+            (1, 70),
+            (70, 1),
+            (31, 33),
+            (64, 64),
+            (127, 257),
+            (5, 4099),
+            (4099, 3),
+            (640, 384),
+        ),
+        dtypes=MOVED,
+        bounds=_COPIES,
+        takes={
+            "tile_vec8": _whole_vectors,
+            "tile_vec16": _whole_vectors,
+            "tma": _whole_vectors,
+            "narrow": _fits_narrow,
+            "narrow_words": _fits_narrow_words,
+            "narrow_vectors": _fits_narrow_vectors,
+        },
+        shapes_of={
+            "narrow": _sixteen_columns,
+            "narrow_words": _sixteen_columns,
+            "narrow_vectors": _thirty_two_columns,
+        },
+        claimed=_whole_tiles,
+    ),
+    peers={"torch": _torch, "cupy": _cupy},
+)
