@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -12,8 +11,7 @@ import gpumem as gm
 from gpumem import cli
 from gpumem.base.bench_result import FIELDS, BenchResult
 from gpumem.families import oracle
-
-EXPLAIN = sys.modules["gpumem.report.explanation"]
+from gpumem.report.explanation import _explanation, _figures
 
 DEVICE = {"name": "a device", "bandwidth_gbps": 4000.0}
 ODD = re.compile(r"\b(nan|None|inf|\d+e[+-]?\d\d)\b|\(\)|\{|\}|\.\.|:\.", re.ASCII)
@@ -44,7 +42,7 @@ def result(*records):
 @pytest.fixture(autouse=True, scope="module")
 def simulated_once():
     """A variant is also explained beside those that follow it: the same counts again."""
-    real = EXPLAIN.traffic
+    real = _figures.traffic
 
     @functools.cache
     def counted(family, name, arguments, keywords):
@@ -58,7 +56,7 @@ def simulated_once():
         return counted(family, variant, arguments, tuple(keywords.items()))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EXPLAIN, "traffic", traffic)
+        patch.setattr(_figures, "traffic", traffic)
         yield
 
 
@@ -85,7 +83,7 @@ def test_every_variant_is_explained(variant, monkeypatch):
     )
     assert (found.record is None) == (not timed.records)
     if found.record is None:
-        assert "No time of it is shipped" in found.paragraph and found.origin is None
+        assert "gpumem ships no time for it" in found.paragraph and found.origin is None
     else:
         assert found.origin in found.paragraph and "measured earlier" in found.paragraph
         assert found.origin.startswith("NVIDIA H200, 20") and "commit" in found.origin
@@ -101,24 +99,23 @@ def paragraph(family, variant, *records, **options):
 
 def test_the_words_follow_from_the_counts():
     tile = paragraph("transpose", "tile")
-    assert "touches 4 sectors of 32 bytes, all of whose bytes it asks for; so does a store" in tile
-    assert "pays 32 passes through the banks for one" in tile
+    assert "touches 4 sectors of 32 bytes and uses every byte; so does a store" in tile
+    assert "has bank conflicts: 32 passes through the banks instead of one" in tile
     assert "moves 0.222 times as many bytes of global memory" in tile  # 4 + 4 for 32 + 4
     assert "Next on the ladder: tile_padded (one spare column" in tile
     assert "no bank conflicts" in paragraph("transpose", "tile_swizzled")
-    assert "has 1 bank ways for 32" in paragraph("transpose", "tile_padded")
+    assert "has 1 bank way instead of 32" in paragraph("transpose", "tile_padded")
     naive = paragraph("transpose", "naive_row")
-    assert "32 sectors of 32 bytes where 4 would hold what it asks for: 12.5 %" in naive
+    assert "32 sectors of 32 bytes where 4 would do: 12.5 % of the bytes moved are used" in naive
     vec4 = paragraph("copy", "vec4")
-    assert "of 128 bits per thread" in vec4 and "accesses of 128 bits for 64" in vec4
-    assert "takes 0.5 times the instructions" in vec4
+    assert "of 128 bits per thread" in vec4 and "accesses of 128 bits instead of 64" in vec4
+    assert "executes 0.5 times as many memory instructions" in vec4
     assert "Its traffic is that of vec4, which it follows." in paragraph("copy", "struct16")
     assert "by a copy engine, up to 4 KiB at once" in paragraph("copy", "bulk")
     assert "are broadcasts" in paragraph("polynomial", "constant")
-    assert "reads 32 addresses of constant memory for 1" in paragraph(
-        "polynomial", "constant_divergent"
-    )
-    assert "1 sector of 32 bytes, no fewer can be" in paragraph("static_value", "symbol")
+    divergent = paragraph("polynomial", "constant_divergent")
+    assert "reads 32 addresses of constant memory at once instead of 1" in divergent
+    assert "1 sector of 32 bytes, the fewest possible" in paragraph("static_value", "symbol")
     assert "moves 0.333 times as many bytes" in paragraph("sgemm", "smem", shape=(128, 128, 128))
 
 
@@ -126,20 +123,19 @@ def test_the_words_follow_from_the_figures():
     below = record("transpose", "naive_col", 1000.0)
     slow = paragraph("transpose", "tile", record("transpose", "tile", 2000.0), below)
     assert "On a device, 2030-01-02, commit 0123456789, measured earlier, it reached 2000" in slow
-    assert "50 % of the memory's bandwidth and 55.6 % of what copy-memcpy did" in slow
+    assert "50 % of the memory bandwidth and 55.6 % of what copy-memcpy reached" in slow
     assert "That is 2 times as fast as naive_col." in slow
-    assert "to be looked for in the banks of shared memory" in slow
+    assert "The likely limit is bank conflicts in shared memory." in slow
     fast = paragraph("transpose", "tile", record("transpose", "tile", 3500.0))
-    assert (
-        "Little is left to gain" in fast and "looked for" not in fast and "as fast as" not in fast
-    )
+    assert "Little is left to gain" in fast
+    assert "likely limit" not in fast and "as fast as" not in fast
     naive = paragraph("transpose", "naive_row", record("transpose", "naive_row", 500.0))
-    assert "in the sectors: 4.5 times the bytes asked for" in naive
+    assert "the number of sectors (4.5 times the bytes asked for" in naive
     padded = paragraph("transpose", "tile_padded", record("transpose", "tile_padded", 500.0))
     assert "Neither sectors nor banks explain" in padded
-    assert "which is not all" not in naive
+    assert "explains part" not in naive
     slower = paragraph("transpose", "naive_row", record("transpose", "naive_row", 400.0))
-    assert "4.5 times the bytes asked for, so far as no cache has them (which is not all" in slower
+    assert "4.5 times the bytes asked for, unless a cache holds them, which explains part" in slower
     alike = paragraph("transpose", "tile", record("transpose", "tile", 1010.0), below)
     assert "That is as fast as naive_col." in alike
     behind = paragraph("transpose", "tile", record("transpose", "tile", 500.0), below)
@@ -148,7 +144,7 @@ def test_the_words_follow_from_the_figures():
     assert "Little is left to gain: the driver's own copy" in paragraph("transpose", "tile", near)
     flops = {"tflops": 6.0, "flops": 10**9, "fraction_of_peak": 0.1}
     bound = paragraph("polynomial", "global", record("polynomial", "global", 3900.0, **flops))
-    assert "6 TFLOP/s, 10 % of the FP32 peak, 97.5 % of the memory's bandwidth" in bound
+    assert "6 TFLOP/s, 10 % of the FP32 peak, 97.5 % of the memory bandwidth" in bound
     assert "Little is left to gain" in bound
 
 
@@ -168,21 +164,20 @@ def of_sgemm(variant, tflops):
 
 def test_what_computes_is_held_against_what_its_requests_move():
     """A kernel that could hardly be faster with its traffic is told so, and no other."""
-    assert "0.398 operations for each byte, so far as no cache has it, where 15 would" in of_sgemm(
-        "naive", 3.0
-    )
+    naive = of_sgemm("naive", 3.0)
+    assert "0.398 operations per byte, unless a cache holds it, where 15 would" in naive
     for variant, tflops in (("naive", 0.3), ("thread_tile", 9.0), ("smem", 30.0)):
         assert "Neither sectors nor banks explain" in of_sgemm(variant, tflops), variant
-    assert "memory's bandwidth" not in of_sgemm("smem", 30.0)
+    assert "memory bandwidth" not in of_sgemm("smem", 30.0)
     faster = of_sgemm("tf32x3", 110.0)
-    assert "183 % of the FP32 peak" in faster and "it computes on others" in faster
+    assert "183 % of the FP32 peak" in faster and "it computes on other units" in faster
     assert "Little is left" not in faster
 
 
 def test_kernels_that_help_do_not_count_as_blocks():
     shared = paragraph("sgemm", "warp_tile_tma")
     assert (
-        "launches sgemm_add_shares (sums of blocks that shared a tile, added up) beside" in shared
+        "launches sgemm_add_shares (sums of blocks that shared a tile, added up) besides" in shared
     )
     assert "keeps 96.02 KiB per block in shared memory, passes 2 barriers per block" in shared
     assert "load in part by a copy engine, up to 512 B at once" in shared
@@ -193,9 +188,9 @@ def test_kernels_that_help_do_not_count_as_blocks():
 def test_what_is_not_counted_is_not_compared():
     """What the texture unit reads are no requests."""
     texture = paragraph("sample", "texture")
-    assert "passes by units that the simulator does not count" in texture
+    assert "passes through units whose traffic the simulator does not count" in texture
     assert "as many bytes of global memory" not in texture
-    assert "passes by units" not in paragraph("sample", "global")
+    assert "passes through units" not in paragraph("sample", "global")
 
 
 def test_counts_and_figures_are_of_the_same_parameters():
@@ -206,7 +201,7 @@ def test_counts_and_figures_are_of_the_same_parameters():
         results=result(record("strided_read", "cached", 1.0, parameters=own)),
     )
     assert found.traffic_where.endswith("float32, offset 0, stride 1")
-    assert "touches 4 sectors of 32 bytes, all of whose bytes it asks for" in found.paragraph
+    assert "touches 4 sectors of 32 bytes and uses every byte" in found.paragraph
 
 
 def test_the_largest_and_the_best_figure_is_told():
@@ -234,9 +229,9 @@ def test_a_shape():
     assert there.record["shape"] == [4096, 4096] and there.traffic_where == "1024x1024 float32"
     small = gm.explain("transpose", "tile", shape=(64, 96))
     assert small.traffic_where == "64x96 float32" and small.record is None
-    assert "No time of it is among the results at 64x96." in small.paragraph
+    assert "The results have no time for it at 64x96." in small.paragraph
     refused = record("transpose", "tile", 1.0, median_ms=None, reason="needs a GPU")
-    assert "among the results: needs a GPU." in paragraph("transpose", "tile", refused)
+    assert "no time for it: needs a GPU." in paragraph("transpose", "tile", refused)
     assert gm.explain("copy", "vec4", 2**20).record["shape"] == [2**20]
     assert gm.explain("copy", "vec4", 0).traffic.requests == 0
 
@@ -271,8 +266,8 @@ def test_a_live_figure_is_labelled(monkeypatch):
         asked.append((family, names, options))
         return result(record("copy", "vec4", 3000.0), record("copy", "vec2", 1500.0))
 
-    monkeypatch.setattr(EXPLAIN, "bench", measured)
-    monkeypatch.setattr(EXPLAIN._core, "backend", lambda name=None: "cuda", raising=True)
+    monkeypatch.setattr(_explanation, "bench", measured)
+    monkeypatch.setattr(_explanation._core, "backend", lambda name=None: "cuda", raising=True)
     monkeypatch.setattr(gm.Variant, "reason_on", lambda *_: None)
     found = gm.explain("copy", "vec4", live=True)
     assert found.live and "just now, it reached 3000 GB/s" in found.paragraph

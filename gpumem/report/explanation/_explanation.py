@@ -1,0 +1,251 @@
+"""The explanation of one kernel: a table and a paragraph."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ... import _core
+from ... import results as shipped
+from ...base.bench_result import BenchResult
+from ...base.sizes import check_shape, format_bytes, format_table, text_width
+from ...count.traffic import Access
+from ...families import oracle
+from ...families.table import Variant, find, resolve
+from ...measure.bench import bench
+from . import _words
+from ._figures import Counted, Measured, Shape, counted, keywords_of, measured
+from ._rules import limit
+from ._words import ENGINE, figure, plural, share
+
+__all__ = ["Explanation", "explain"]
+
+
+class Explanation:
+    """One kernel, explained; made by :func:`explain`. Printed, it is a table and a paragraph.
+
+    Attributes
+    ----------
+    variant : Variant
+        Which kernel.
+    traffic : Traffic or None
+        What the simulator counted; None if it cannot run the kernel.
+    traffic_reason : str or None
+        Why not.
+    traffic_where : str or None
+        The shape and the dtype that were simulated.
+    record : dict or None
+        The record of a benchmark with the figures; None if nothing was measured.
+    origin : str or None
+        Where and when it was measured: device, date and commit.
+    live : bool
+        Whether it was measured by this call.
+    paragraph : str
+        The explanation in words.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> found = gm.explain("copy", "vec4")
+    >>> found.variant.follows, found.traffic.loads.width
+    ('vec2', 128)
+    """
+
+    def __init__(
+        self, variant: Variant, counts: Counted, figures: Measured | None, paragraph: str
+    ) -> None:
+        self.variant = variant
+        self.traffic = counts.traffic
+        self.traffic_reason = counts.reason
+        self.traffic_where = counts.where
+        self.record = figures.record.to_dict() if figures else None
+        self.origin = figures.origin if figures else None
+        self.live = bool(figures and figures.live)
+        self.paragraph = paragraph
+        self._measured = figures
+
+    def _cells(self) -> list[tuple[str, str]]:
+        """Return the rows of the table."""
+        cells = [("idea", self.variant.doc)]
+        if self.variant.follows:
+            cells.append(("follows", self.variant.follows))
+        if self.variant.requires:
+            cells.append(("needs", self.variant.requires))
+        if self._measured is not None:
+            cells += _figure_cells(self._measured)
+        if self.traffic is not None and self.traffic.requests:
+            cells.append(("simulated", self.traffic_where or ""))
+            cells += _access_cell("loads", self.traffic.loads)
+            cells += _access_cell("stores", self.traffic.stores)
+            ways = self.traffic.shared.bank_ways
+            cells += [("bank ways", figure(ways))] if ways is not None else []
+        return cells
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a dict that JSON can hold."""
+        return {
+            "family": self.variant.family,
+            "variant": self.variant.name,
+            "doc": self.variant.doc,
+            "follows": self.variant.follows,
+            "requires": self.variant.requires,
+            "record": self.record,
+            "origin": self.origin,
+            "live": self.live,
+            "traffic": self.traffic.to_dict() if self.traffic else None,
+            "traffic_reason": self.traffic_reason,
+            "traffic_where": self.traffic_where,
+            "paragraph": self.paragraph,
+        }
+
+    def _repr_markdown_(self) -> str:
+        rows = "\n".join(f"| {name} | {text} |" for name, text in self._cells())
+        return f"**{self.variant}**\n\n| | |\n| --- | --- |\n{rows}\n\n{self.paragraph}\n"
+
+    def __repr__(self) -> str:
+        return f"<gpumem explanation of {self.variant}>"
+
+    def __str__(self) -> str:
+        import textwrap  # not needed to import gpumem
+
+        cells = self._cells()
+        width = text_width(100)
+        room = width - 2 - max(len(name) for name, _ in cells)
+        lines = []
+        for name, text in cells:
+            head, *more = textwrap.wrap(text, room, break_on_hyphens=False)
+            lines += [(name, head), *(("", one) for one in more)]
+        table = format_table(lines[0], lines[1:], left=2)
+        words = textwrap.fill(self.paragraph, width, break_on_hyphens=False)
+        return f"{self.variant}\n\n{table}\n\n{words}"
+
+
+def _figure_cells(measured: Measured) -> list[tuple[str, str]]:
+    """Return what was measured, and the largest share of a peak that it reaches."""
+    record = measured.record
+    label = "measured now" if measured.live else "measured"
+    cells = [(label, f"{_words.reached(record)}, {record.size}; {measured.origin}")]
+    if not record.is_launch:
+        part, peak = record.fraction_of_peak or 0.0, "of bandwidth"
+        if record.tflops is not None:
+            part, peak = max((part, "of FP32 peak"), (measured.bandwidth or 0.0, peak))
+        cells += [(peak, share(part))] if part else []
+    return cells
+
+
+def _access_cell(name: str, access: Access) -> list[tuple[str, str]]:
+    """Return the row for loads or stores of global memory; none if there were none."""
+    if not access.requests:
+        return []
+    width = access.width or 0
+    much = f"{width} bits"
+    if width > ENGINE:
+        much = f"up to {format_bytes(width // 8)} by a copy engine"
+    sectors = plural(access.sectors_per_request or 0, "sector")
+    efficiency = share(access.efficiency or 0)
+    return [(name, f"{much}, {sectors} per request, efficiency {efficiency}")]
+
+
+def _measure_now(variant: Variant, shape: Shape | None) -> BenchResult:
+    """Measure a variant and the one that it follows, on the GPU."""
+    _core.backend("cuda")
+    reason = variant.reason_on("cuda")
+    if reason:
+        raise _core.UnavailableError(f"{variant}: {reason}")
+    names = [variant.name, *([variant.follows] if variant.follows else [])]
+    dtype = oracle.told_dtype(variant)
+    where: dict[str, Any] = {"shapes": [shape]} if shape else {"sizes": "64M"}
+    return bench(variant.family, names, dtype=dtype, backend="cuda", **where)
+
+
+def _followed(variant: Variant, shape: Shape | None, keywords: dict[str, Any]) -> Counted | None:
+    """Count the variant that this one follows; None if it does not take the shape."""
+    if variant.follows is None:
+        return None
+    try:
+        return counted(find(variant.family, variant.follows), shape, keywords)
+    except ValueError:
+        return None
+
+
+def _no_time(variant: Variant, shape: Shape | None, result: BenchResult | None) -> str:
+    """Say that there is no time, and why; a result that was chosen may know the reason."""
+    if result is None:
+        return "gpumem ships no time for it, and none was measured now."
+    at = f" at {'x'.join(map(str, shape))}" if shape is not None else ""
+    reasons = [row.reason for row in result.filter(variant=variant.name).rows if row.reason]
+    why = f": {reasons[0]}" if reasons else ""
+    return f"The results have no time for it{at}{why}."
+
+
+def explain(
+    family: str,
+    variant: str | Variant,
+    shape: int | tuple[int, ...] | None = None,
+    results: BenchResult | str | os.PathLike[str] | None = None,
+    *,
+    live: bool = False,
+) -> Explanation:
+    """Explain in words what a kernel asks of memory, and how fast that makes it.
+
+    Parameters
+    ----------
+    family : str
+        Such as "transpose".
+    variant : str or Variant
+        Such as "tile".
+    shape : int or tuple of int, optional
+        The shape that was measured, and that is simulated unless it is too large. By default, the
+        largest that was measured, and the one that shows the family's traffic best.
+    results : BenchResult, str or path, optional
+        Where to look for figures; by default, in the shipped results (``gpumem.results``).
+    live : bool
+        Measure the variant and the one that it follows now, which needs a GPU.
+
+    Returns
+    -------
+    Explanation
+        To be printed, or shown by a notebook.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family, variant or result, or the variant does not take that shape.
+    UnavailableError
+        If `live` is given without a GPU, or the variant is not available on it.
+
+    Notes
+    -----
+    Requests, sectors and passes are counted on the simulator; times are measured, on the machine
+    that the text names. If several parameters were measured, both are for those that are closest
+    to a call's defaults, and for the fastest of these. What the counts say about the times is a
+    rule of thumb: it names sectors or bank conflicts if there are more than the data need, and
+    names no cause that was not counted.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> print(gm.explain("transpose", "tile"))  # doctest: +ELLIPSIS
+    transpose-tile
+    ...
+    """
+    row = find(family, resolve(family, variant))
+    side = None if shape is None else check_shape(shape, oracle.dtype_for(family).itemsize)
+    if live:
+        found = _measure_now(row, side)
+    elif results is None:
+        found = shipped.for_family(row.family)
+    else:
+        found = results if isinstance(results, BenchResult) else BenchResult.load(results)
+    figures = measured(found, row, side, live)
+    keywords = keywords_of(row.family, figures.record if figures else None)
+    counts = counted(row, side, keywords)
+    follows = _followed(row, side, keywords) if counts.traffic is not None else None
+    said = [f"{row}: {row.doc}.", *_words.counts(counts, follows)]
+    if figures is not None:
+        said += [_words.figures(row, figures), limit(counts, figures)]
+    else:
+        chosen = side is not None or results is not None or live
+        said.append(_no_time(row, side, found if chosen else None))
+    said.append(_words.next_on_the_ladder(row))
+    return Explanation(row, counts, figures, " ".join(one for one in said if one))
