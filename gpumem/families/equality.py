@@ -21,10 +21,10 @@ def _differences(got: Array, wanted: Array, within: Any) -> Array | None:
     if within is None:
         if np.array_equal(all_bytes(got), all_bytes(wanted)):  # the usual case, and the cheapest
             return None
-        differs = patterns(got) != patterns(wanted)
-        return differs.any(axis=1) if differs.ndim == 2 else differs
+        differs: Array = patterns(got) != patterns(wanted)
+        return np.asarray(differs.any(axis=1)) if differs.ndim == 2 else differs
     with np.errstate(invalid="ignore", over="ignore"):
-        near = abs(got - wanted) <= within
+        near: Array = abs(got - wanted) <= within
     near |= (got == wanted) | (np.isnan(got) & np.isnan(wanted))
     return ~near.reshape(-1)
 

@@ -63,7 +63,7 @@ def dtype_for(family: str, dtype: Any = None) -> Dtype:
         known = _oracle(family).dtypes
         dtype = "float32" if "float32" in known else known[0]
     try:
-        found = np.dtype(dtype)
+        found: Dtype = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError):
         raise TypeError(f"dtype is {quoted(dtype)}, which NumPy does not know") from None
     if found.hasobject:

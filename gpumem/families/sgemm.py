@@ -159,23 +159,24 @@ def sgemm(
     array([[ 5., 14.],
            [14., 50.]], dtype=float32)
     """
-    alpha, beta, left, right = _parameters(alpha, beta, trans_a, trans_b)
+    alpha, beta, *flags = _parameters(alpha, beta, trans_a, trans_b)
+    trans_a, trans_b = map(bool, flags)
     given = out
-    a, b, c, out = _core.adopt_all("sgemm", (a, b, c), out, stream)
-    strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (a, b))
+    left, right, added, out = _core.adopt_all("sgemm", (a, b, c), out, stream)
+    strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (left, right))
     # If the shapes do not fit, the error message has to show them as they were given.
-    if strided and a.shape[not left] == b.shape[right]:
-        a, left = _with_contiguous_rows(a, left)
-        b, right = _with_contiguous_rows(b, right)
+    if strided and left.shape[not trans_a] == right.shape[trans_b]:
+        left, trans_a = _with_contiguous_rows(left, trans_a)
+        right, trans_b = _with_contiguous_rows(right, trans_b)
     into = out
-    if variant == "auto" and strided and isinstance(a, _core.DeviceArray):
-        if out is not None and out is c and not _has_rows(c):
+    if variant == "auto" and strided and isinstance(left, _core.DeviceArray):
+        if out is not None and out is added and not _has_rows(added):
             into = None
-        a, b, c = map(_packed, (a, b, c), repeat(stream))
+        left, right, added = map(_packed, (left, right, added), repeat(stream))
         if isinstance(out, _core.DeviceArray) and not is_aligned(out):
             into = None
-    parameters = (alpha, beta, int(left), int(right))
-    result = _call("sgemm", variant, (a, b, c), into, stream, backend, parameters)
+    parameters = (alpha, beta, int(trans_a), int(trans_b))
+    result = _call("sgemm", variant, (left, right, added), into, stream, backend, parameters)
     if into is not out:
         copy(result, out=out, stream=stream)
     return result if given is None else given
@@ -271,7 +272,7 @@ def _terms(
     trans_b: bool,
 ) -> tuple[Array, Array]:
     """Return ``alpha * op(a) @ op(b)`` and ``beta * c`` in double precision, of changed numbers."""
-    a, b, c = (*(np.asarray(x) for x in arrays), None, None)[:3]
+    a, b, *c = (np.asarray(x) for x in arrays)
     a, b = (x.T if transposed else x for x, transposed in ((a, trans_a), (b, trans_b)))
     shape = a.shape[0], b.shape[1]
     with np.errstate(invalid="ignore", over="ignore"):
@@ -280,7 +281,7 @@ def _terms(
         if alpha != 0 and a.shape[1] != 0:
             product = alpha * (change(a.astype(np.float64)) @ change(b.astype(np.float64)))
         if beta != 0:
-            added = beta * change(np.asarray(c).astype(np.float64))
+            added = beta * change(c[0].astype(np.float64))
     return product, added
 
 

@@ -151,25 +151,25 @@ def shift_points(
     """
     parameters = _parameters(dx, dy)
     given = out
-    p, out = _core.adopt_all("shift_points", (p,), out, stream)
+    points, out = _core.adopt_all("shift_points", (p,), out, stream)
     usable = out  # None if the result has to be copied to out afterwards
-    if isinstance(p, _core.DeviceArray) and variant == "auto":
+    if isinstance(points, _core.DeviceArray) and variant == "auto":
         # Kernels take contiguous, aligned points: others go through a copy.
-        if not p.contiguous or not _is_aligned(p):
-            p = copy(p, stream=stream)
+        if not points.contiguous or not _is_aligned(points):
+            points = copy(points, stream=stream)
         if isinstance(out, _core.DeviceArray) and not _is_aligned(out):
             usable = None
-    elif isinstance(p, _core.DeviceArray) and p.dtype.names and not p.contiguous:
+    elif isinstance(points, _core.DeviceArray) and points.dtype.names and not points.contiguous:
         raise ValueError(
             f'variant {variant} needs p C-contiguous (variant="auto" takes any layout)'
         )
     if usable is not None:
-        _check_same(p, usable)
+        _check_same(points, usable)
     into = None if usable is None else _as_pairs(usable)
-    result = _call("shift_points", variant, (_as_pairs(p),), into, stream, backend, parameters)
+    result = _call("shift_points", variant, (_as_pairs(points),), into, stream, backend, parameters)
     if out is None:
-        names = getattr(getattr(p, "dtype", None), "names", None)
-        return result.reshape(-1).view(p.dtype) if names else result
+        names = getattr(getattr(points, "dtype", None), "names", None)
+        return result.reshape(-1).view(points.dtype) if names else result
     if usable is None:
         copy(result, out=_as_pairs(out), stream=stream)
     return given

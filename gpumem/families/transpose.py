@@ -165,16 +165,16 @@ def transpose(
 
 
 def _expected(a: Any, variant: str = "auto", **_: Any) -> Array:
-    a = copied(a)
+    source = copied(a)
     if variant in _COPIES:
-        return a
-    result: Array = np.empty(a.shape[::-1], a.dtype)
-    if a.dtype.itemsize:
-        to, source = opaque(result), opaque(a)
-        for row in range(0, a.shape[0], _BLOCK):
-            for column in range(0, a.shape[1], _BLOCK):
+        return source
+    result: Array = np.empty(source.shape[::-1], source.dtype)
+    if source.dtype.itemsize:
+        to, of = opaque(result), opaque(source)
+        for row in range(0, source.shape[0], _BLOCK):
+            for column in range(0, source.shape[1], _BLOCK):
                 rows, columns = slice(row, row + _BLOCK), slice(column, column + _BLOCK)
-                to[columns, rows] = source[rows, columns].T
+                to[columns, rows] = of[rows, columns].T
     return result
 
 
