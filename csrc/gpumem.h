@@ -166,6 +166,11 @@ typedef enum gm_place {
 struct gm_lane_state;
 typedef void (*gm_host_kernel)(const void *args, const struct gm_lane_state *lane);
 
+/* What a variant needs of the arrays and parameters of a call beyond the fields of its row: shapes,
+ * pitches, shared memory. GM_OK, or an error that names the variant and what it needs. It reads
+ * descriptions, never data, and it may be asked about arrays that have no memory yet. */
+typedef gm_status (*gm_takes_hook)(const gm_variant *variant, const gm_call *call);
+
 /* A launch that is more than one kernel launch; NULL for all others. */
 typedef gm_status (*gm_launch_hook)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -192,6 +197,7 @@ struct gm_variant {
     bool managed;          /* needs memory that the host may touch while the device works */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
     gm_claims claims;
+    gm_takes_hook takes; /* NULL: the fields above say it all */
     gm_launch_hook launch;
     /* Filled by kernels/family.h. */
     const char *symbol;      /* "transpose_tile_padded" */
@@ -247,7 +253,7 @@ struct gm_family {
      * not to be cut. */
     int (*split)(const gm_call *call, int input);
     int least_piece; /* along the axis; 0: whatever is small enough */
-    /* Grid, block and arguments for one variant. */
+    /* Grid, block and arguments for one variant, which takes the arrays. */
     gm_status (*plan)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 };
 
@@ -263,7 +269,10 @@ extern const char *gm_build_archs;
 /* Can this backend's device run the variant at all? If not, the error says why. */
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
                                const gm_figures *device);
-/* Available, and fit for these arrays? If not, the error says why. */
+/* Does the variant take arrays like these, on a device that can run it? If not, the error says
+ * why. */
+gm_status gm_variant_takes(const gm_variant *variant, const gm_call *call);
+/* Available, and takes these arrays? If not, the error says why. */
 gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call);
 /* gm_variant_fits without touching the error record. */
 bool gm_variant_can(const gm_variant *variant, const gm_call *call);
@@ -289,9 +298,14 @@ bool gm_rows_contiguous(const gm_array *array);
  * that are its bits. */
 int gm_width_dividing(uintptr_t bits);
 
-/* The first of these variants, a list that ends with NULL, that fits; else the last resort. */
-const gm_variant *gm_first_that_fits(const gm_call *call, const char *const *names,
-                                     const char *last_resort);
+/* A row of the call's family by its identifier (see kernels/rows.h). */
+const gm_variant *gm_row(const gm_call *call, int row);
+
+/* Rows to try, best first; the last one is taken without a trial. */
+#define GM_ROWS(...) (const int[]){__VA_ARGS__}, sizeof((const int[]){__VA_ARGS__}) / sizeof(int)
+
+/* The first of `count` rows that fits; the last one if no other does. */
+const gm_variant *gm_first_that_fits(const gm_call *call, const int *rows, size_t count);
 
 /* Blocks of a one-dimensional grid-stride kernel over so many elements: at least one, at most
  * max_blocks, or the variant's own cap where that is 0. */

@@ -242,6 +242,17 @@ def traffic(
     offsets from the start of the allocation, or of shared memory.
     """
 
+def takes(
+    family: str,
+    variant: str,
+    inputs: tuple[tuple[Any, Any], ...],
+    parameters: tuple[int | float, ...],
+    backend: str | None = None,
+) -> str | None:
+    """None when the variant takes C-contiguous arrays of these (shape, dtype), else the reason
+    why not; the arrays need not exist.
+    """
+
 def attributes(family: str, variant: str, backend: str | None = None) -> dict[str, Any]:
     """Return what a kernel needs of a CUDA device.
 

@@ -170,12 +170,9 @@ static gm_status fits_array(const gm_variant *variant, const gm_call *call, cons
     return status == GM_OK && !call->trace ? fits_place(variant, name, array) : status;
 }
 
-gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
+gm_status gm_variant_takes(const gm_variant *variant, const gm_call *call)
 {
-    gm_status status = gm_variant_available(variant, call->backend, call->device);
-    if (status == GM_OK) {
-        status = fits_dtype(variant, call->family->inputs[0].name, &call->in[0]);
-    }
+    gm_status status = fits_dtype(variant, call->family->inputs[0].name, &call->in[0]);
     for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
         if (!call->in[i].absent) {
             status = fits_array(variant, call, call->family->inputs[i].name, &call->in[i]);
@@ -184,7 +181,13 @@ gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
     if (status == GM_OK) {
         status = fits_array(variant, call, "out", &call->out);
     }
-    return status;
+    return status == GM_OK && variant->takes ? variant->takes(variant, call) : status;
+}
+
+gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
+{
+    gm_status status = gm_variant_available(variant, call->backend, call->device);
+    return status == GM_OK ? gm_variant_takes(variant, call) : status;
 }
 
 bool gm_variant_can(const gm_variant *variant, const gm_call *call)
@@ -195,14 +198,18 @@ bool gm_variant_can(const gm_variant *variant, const gm_call *call)
     return status == GM_OK;
 }
 
-const gm_variant *gm_first_that_fits(const gm_call *call, const char *const *names,
-                                     const char *last_resort)
+const gm_variant *gm_row(const gm_call *call, int row)
 {
-    for (; *names; names++) {
-        const gm_variant *variant = gm_find_variant(call->family, *names);
-        if (variant && gm_variant_can(variant, call)) {
+    return &call->family->variants[row];
+}
+
+const gm_variant *gm_first_that_fits(const gm_call *call, const int *rows, size_t count)
+{
+    for (; count > 1; rows++, count--) {
+        const gm_variant *variant = gm_row(call, *rows);
+        if (gm_variant_can(variant, call)) {
             return variant;
         }
     }
-    return gm_find_variant(call->family, last_resort);
+    return gm_row(call, *rows);
 }

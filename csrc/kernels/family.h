@@ -1,8 +1,7 @@
 /*
- * Turns a family's ladder into its table of variants. A family's .c file defines
- *     GM_FAMILY  transpose
- *     GM_LADDER  "transpose/ladder.def"
- * and includes this once; afterwards there is an array `variants` and its `variant_count`.
+ * Turns a family's ladder into its table of variants. A family's .c file defines GM_FAMILY and
+ * GM_LADDER as for rows.h and includes this once; afterwards there is an array `variants`, whose
+ * indices are the identifiers of rows.h, and its `variant_count`.
  *
  * A row of the ladder is VARIANT(name, .field = value, ...) for a kernel in name.cu, or
  * HOST_VARIANT(...) for one in name.c that has no kernel of its own but a launch hook.
@@ -11,11 +10,10 @@
  * defines as family_name: afterwards there is a gm_symbol `symbol_name`.
  */
 #include "gpumem.h"
+#include "rows.h"
 #include "sim/lane.h"
 #include "symbol.h"
 
-#define GM_PASTE2(a, b) a##_##b
-#define GM_PASTE(a, b) GM_PASTE2(a, b)
 #define GM_STRING2(a) #a
 #define GM_STRING(a) GM_STRING2(a)
 #define GM_KERNEL_OF(prefix, name) GM_PASTE(prefix, GM_PASTE(GM_FAMILY, name))
@@ -71,7 +69,7 @@
 static const gm_variant variants[] = {
 #include GM_LADDER
 };
-enum { variant_count = sizeof variants / sizeof *variants };
+enum { variant_count = GM_ROW_COUNT };
 
 #undef VARIANT
 #undef HOST_VARIANT

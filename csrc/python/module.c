@@ -57,6 +57,10 @@ static PyMethodDef functions[] = {
     {"families", gm_core_families, METH_NOARGS, "families()\n--\n\nThe table, as dicts."},
     {"available", KEYWORDS(gm_core_available),
      "available(family, variant, backend=None)\n--\n\nNone, or the reason why not."},
+    {"takes", KEYWORDS(gm_core_takes),
+     "takes(family, variant, inputs, parameters, backend=None)\n--\n\n"
+     "None if the variant takes C-contiguous arrays of these (shape, dtype), or the reason why "
+     "not."},
     {"attributes", KEYWORDS(gm_core_attributes),
      "attributes(family, variant, backend=None)\n--\n\nWhat a kernel needs of a CUDA device."},
     {"backend", gm_core_backend, METH_VARARGS,

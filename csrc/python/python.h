@@ -197,6 +197,9 @@ const gm_family *gm_parse_family(PyObject *name);
 /* NULL and no exception for "auto". */
 int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant **variant);
 
+/* takes.c */
+PyObject *gm_core_takes(PyObject *module, PyObject *args, PyObject *keywords);
+
 /* describe.c: the table and the devices as dicts. */
 PyObject *gm_core_families(PyObject *module, PyObject *unused);
 PyObject *gm_core_available(PyObject *module, PyObject *args, PyObject *keywords);

@@ -116,10 +116,15 @@ def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, int]:
     return 3 * math.prod(shape) * itemsize, math.prod(shape)
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return (shape, dtype), (shape, dtype)
+
+
 FAMILY = Family(
     function=add,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=_bound,
         work=_work,

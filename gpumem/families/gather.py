@@ -141,10 +141,15 @@ def _in_order(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
     return inputs[0], np.arange(inputs[0].size)
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return (shape, dtype), ((math.prod(shape),), "int64")
+
+
 FAMILY = Family(
     function=gather,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=None,
         work=_work,

@@ -14,6 +14,7 @@ import numpy as np
 from .. import _core
 from ..base import sizes
 from ..base.messages import quoted, unknown
+from . import table
 from .equality import compare
 from .protocol import Array, Dtype, Oracle, Shape
 from .table import FAMILIES, Variant, find, variants
@@ -175,15 +176,13 @@ def accuracy(family: str, variant: str) -> str:
 def takes(variant: Variant, shape: Any, dtype: Any) -> bool:
     """Return whether a variant takes contiguous, aligned arrays of this shape and dtype.
 
-    If not, it raises a ValueError.
+    The table decides, as it does for a call, for parameters at their defaults. If a variant does
+    not take its arrays, a call raises ValueError.
     """
     dtype = dtype_for(variant.family, dtype)
-    if variant.itemsizes and dtype.itemsize not in variant.itemsizes:
-        return False
-    if variant.kinds and dtype.kind not in variant.kinds:
-        return False
-    special = _oracle(variant.family).takes.get(variant.name)
-    return special is None or special(sizes.check_shape(shape, dtype.itemsize), dtype.itemsize)
+    inputs = _oracle(variant.family).inputs(sizes.check_shape(shape, dtype.itemsize), dtype)
+    defaults = table.parameters(variant.family, {})
+    return _core.takes(variant.family, variant.name, inputs, defaults) is None
 
 
 def check(family: str, got: Any, *arguments: Any, variant: str = "auto", **parameters: Any) -> None:

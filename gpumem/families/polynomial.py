@@ -175,11 +175,16 @@ def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, int]:
     return 2 * math.prod(shape) * itemsize, 2 * _TERMS * math.prod(shape)
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return (shape, dtype), ((_TERMS,), dtype)
+
+
 FAMILY = Family(
     function=polynomial,
     parameters=_parameters,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=_bound,
         work=_work,

@@ -25,6 +25,10 @@ def no_parameters() -> tuple[()]:
     return ()
 
 
+def _one_input(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return ((shape, dtype),)
+
+
 def _unchanged(argument: Any) -> Any:
     return argument
 
@@ -52,8 +56,8 @@ class Oracle(NamedTuple):
     keywords: tuple[dict[str, Any], ...] = ({},)
     # Family and variant that a benchmark compares with, measured in the same run.
     reference: tuple[str, str] = ("copy", "memcpy")
-    # Variants that take only some shapes: (shape, itemsize) -> whether they take it.
-    takes: Mapping[str, Callable[[Shape, int], bool]] = _EMPTY
+    # (shape, dtype): shape and dtype of each input.
+    inputs: Callable[[Shape, Dtype], tuple[tuple[Any, Any], ...]] = _one_input
     # Variants that do another job, as a bound for the others.
     bounds: tuple[str, ...] = ()
     # Variants that read an ambiguous argument the other way.

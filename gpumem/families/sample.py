@@ -160,10 +160,15 @@ def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, None]:
     return math.prod(shape) * (itemsize + 12), None
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return (shape, dtype), ((math.prod(shape), 2), dtype)
+
+
 FAMILY = Family(
     function=sample,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=_bound,
         work=_work,

@@ -358,11 +358,17 @@ def _cupy(out: Any, a: Any, b: Any) -> None:
     cupy.matmul(a, b, out=out)  # in TF32 only if CUPY_TF32 asks for it
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    m, n, k = _sides(shape)
+    return ((m, k), dtype), ((k, n), dtype)
+
+
 FAMILY = Family(
     function=sgemm,
     parameters=_parameters,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=_bound,
         work=_work,

@@ -195,14 +195,6 @@ def _soa_shape(nbytes: int, itemsize: int) -> Shape:
     return 2, nbytes // itemsize // 2
 
 
-def _is_aos(shape: Shape, _: int) -> bool:
-    return shape[1:] == (2,)
-
-
-def _is_soa(shape: Shape, _: int) -> bool:
-    return len(shape) == 2 and shape[0] == 2
-
-
 FAMILY = Family(
     function=shift_points,
     parameters=_parameters,
@@ -216,7 +208,6 @@ FAMILY = Family(
         shapes=((0, 2), (2, 0), (1, 2), (2, 1), (2, 2), (33, 2), (2, 33), (65537, 2), (2, 65537)),
         dtypes=("float32", "float64"),
         keywords=({"dx": 1.5, "dy": -0.1}, {"dx": 0.0, "dy": 1e300}),
-        takes={"aos": _is_aos, "aos_vec2": _is_aos, "soa": _is_soa, "soa_vec2": _is_soa},
         otherwise=("soa", "soa_vec2"),  # shape (2, 2) is points in columns
         shapes_of={"soa": _soa_shape, "soa_vec2": _soa_shape},
     ),

@@ -106,10 +106,15 @@ def _shape(nbytes: int, itemsize: int) -> Shape:
     return ()
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return (((), dtype),)
+
+
 FAMILY = Family(
     function=static_value,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=None,
         work=_work,

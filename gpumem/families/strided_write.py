@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,11 +123,16 @@ def _expected(out: Any, a: Any, offset: int = 1, stride: int = 2, **_: Any) -> A
     return result
 
 
+def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
+    return (shape, dtype), ((slice_length(math.prod(shape)),), dtype)
+
+
 FAMILY = Family(
     function=strided_write,
     parameters=slice_parameters,
     oracle=Oracle(
         arguments=_arguments,
+        inputs=_inputs,
         expected=_expected,
         bound=None,
         work=slice_work,

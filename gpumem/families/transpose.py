@@ -178,24 +178,6 @@ def _expected(a: Any, variant: str = "auto", **_: Any) -> Array:
     return result
 
 
-def _whole_vectors(shape: Shape, itemsize: int) -> bool:
-    """Return whether the rows of both matrices consist of whole 16-byte vectors."""
-    return 0 in shape or all(side * itemsize % 16 == 0 for side in shape)
-
-
-def _fits_narrow(shape: Shape, itemsize: int) -> bool:
-    return min(shape) <= 64
-
-
-def _fits_narrow_words(shape: Shape, itemsize: int) -> bool:
-    return min(shape) <= 256
-
-
-def _fits_narrow_vectors(shape: Shape, itemsize: int) -> bool:
-    rows, columns = shape
-    return columns * itemsize <= 512 if columns <= rows else rows <= 384
-
-
 def _sixteen_columns(nbytes: int, itemsize: int) -> Shape:
     return nbytes // itemsize // 16, 16
 
@@ -245,14 +227,6 @@ FAMILY = Family(
         ),
         dtypes=MOVED,
         bounds=_COPIES,
-        takes={
-            "tile_vec8": _whole_vectors,
-            "tile_vec16": _whole_vectors,
-            "tma": _whole_vectors,
-            "narrow": _fits_narrow,
-            "narrow_words": _fits_narrow_words,
-            "narrow_vectors": _fits_narrow_vectors,
-        },
         shapes_of={
             "narrow": _sixteen_columns,
             "narrow_words": _sixteen_columns,

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from gpumem.families import oracle
+import gpumem as gm
+from gpumem import _core
+from gpumem.families import oracle, table
 
 PADDED = np.dtype([("small", "u1"), ("large", "f8")], align=True)
 NESTED = np.dtype([("flag", "?"), ("name", "U3"), ("inner", [("x", "f4", (2, 3)), ("on", "?")])])
@@ -166,3 +168,48 @@ def test_every_point_of_many_is_expected_where_it_is(rng):
     y, x = np.divmod(rng.permutation(image.size), image.shape[1])
     got = oracle.expected("sample", image, np.stack([x, y], 1).astype("f4"))
     assert np.array_equal(got, image[y, x])
+
+
+# ---- what variants take -------------------------------------------------------------------
+
+
+def reason(family, variant, *inputs, **keywords):
+    return _core.takes(family, variant, inputs, table.parameters(family, keywords), "sim")
+
+
+@pytest.mark.parametrize(
+    ("family", "variant", "shape", "dtype", "keywords"),
+    [
+        ("transpose", "narrow", (65, 66), "f4", {}),
+        ("transpose", "tma", (64, 63), "f4", {}),
+        ("transpose", "tile", (8, 8), "f8", {}),
+        ("shift_points", "soa", (5, 2), "f4", {"dx": 1.0, "dy": 2.0}),
+        (
+            "prefetch_sum",
+            "smem_batch",
+            (3, 9),
+            "f8",
+            {"distance": 16, "padding": 64, "threads": 1024},
+        ),
+    ],
+)
+def test_the_reason_is_the_error_of_the_call(family, variant, shape, dtype, keywords):
+    with pytest.raises(ValueError, match=f"variant {variant}") as caught:
+        getattr(gm, family)(np.zeros(shape, dtype), variant=variant, backend="sim", **keywords)
+    assert reason(family, variant, (shape, dtype), **keywords) == str(caught.value)
+
+
+def test_what_is_taken_need_not_exist():
+    assert reason("copy", "vec4", ((2**50,), "u1")) is None
+    assert reason("transpose", "narrow", ((2**45, 64), "u1")) is None
+    assert "at most 64" in reason("transpose", "narrow", ((2**45, 65), "u1"))
+    assert reason("polynomial", "register", (5, "f4"), (16, "f4")) is None
+    assert "room for 16" in reason("polynomial", "register", (5, "f4"), (17, "f4"))
+    assert reason("add", "zero_copy", (5, "f4"), (5, "f4")) is None  # wherever they are to be
+    for number in (0, 2):
+        with pytest.raises(TypeError, match="takes 1 arrays"):
+            reason("copy", "vec4", *[((4,), "u1")] * number)
+    with pytest.raises(ValueError, match="auto"):
+        reason("copy", "auto", ((4,), "u1"))
+    with pytest.raises(TypeError, match="pair"):
+        reason("copy", "vec4", "u1")

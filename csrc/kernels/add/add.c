@@ -39,8 +39,8 @@ static gm_status add_result(gm_call *call)
 /* Where the arrays already are says how to reach them. */
 static const gm_variant *add_choose(const gm_call *call)
 {
-    static const char *const names[] = {"managed_prefetch", "zero_copy", NULL};
-    return gm_first_that_fits(call, names, "explicit");
+    return gm_first_that_fits(
+        call, GM_ROWS(add_row_managed_prefetch, add_row_zero_copy, add_row_explicit));
 }
 
 static gm_status add_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

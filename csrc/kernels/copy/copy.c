@@ -6,6 +6,8 @@
 #include "backend/backend.h"
 #include "copy/launches.h"
 
+static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call);
+
 #define GM_FAMILY copy
 #define GM_LADDER "copy/ladder.def"
 #include "family.h"
@@ -29,16 +31,16 @@ static gm_status copy_result(gm_call *call)
  */
 static const gm_variant *copy_choose(const gm_call *call)
 {
-    static const char *const any_layout[] = {"strided", NULL};
-    static const char *const shorter[] = {"vec4_unrolled", NULL};
-    static const char *const longer[] = {"vec4_prefetch", "vec4", NULL};
     const gm_figures *device = call->device;
-
-    if (!call->in[0].contiguous) {
-        return gm_first_that_fits(call, any_layout, "memcpy");
-    }
     int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
-    return gm_first_that_fits(call, call->in[0].bytes <= wave / 2 ? shorter : longer, "memcpy");
+    if (!call->in[0].contiguous) {
+        return gm_row(call, copy_row_strided);
+    }
+    if (call->in[0].bytes <= wave / 2) {
+        return gm_first_that_fits(call, GM_ROWS(copy_row_vec4_unrolled, copy_row_memcpy));
+    }
+    return gm_first_that_fits(call,
+                              GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_memcpy));
 }
 
 /* The input as few dimensions as possible, innermost first, which is a run of bytes. */
@@ -62,7 +64,23 @@ static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride
     return last + 1;
 }
 
-static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units)
+/* Each dimension that is left has at least two elements: more of them than memory has addresses
+ * for, unless elements lie on one another. */
+static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call)
+{
+    int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
+    int ndim =
+        call->in[0].ndim > COPY_MAX_DIMS ? merge_dimensions(&call->in[0], extent, stride) : 0;
+    if (call->in[0].bytes == 0 || ndim <= COPY_MAX_DIMS) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "a has %d dimensions that cannot be merged into fewer, variant %s takes at most "
+                   "%d",
+                   ndim, variant->name, COPY_MAX_DIMS);
+}
+
+static int64_t plan_strided(const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
     copy_strided_args *args = (copy_strided_args *)plan->args;
@@ -71,11 +89,6 @@ static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units
 
     int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
     args->ndim = merge_dimensions(in, extent, stride);
-    if (args->ndim > COPY_MAX_DIMS) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "a has %d dimensions that do not run on in memory, at most %d can be copied",
-                       args->ndim, COPY_MAX_DIMS);
-    }
 
     /* The widest unit that divides the innermost run and every address. */
     uintptr_t bits = (uintptr_t)in->data | (uintptr_t)call->out.data | (uintptr_t)extent[0];
@@ -93,8 +106,8 @@ static gm_status plan_strided(const gm_call *call, gm_plan *plan, int64_t *units
         args->extent[d] = extent[args->ndim - 1 - d + innermost];
         args->stride[d] = stride[args->ndim - 1 - d + innermost];
     }
-    *units = args->units = in->bytes / args->width;
-    return GM_OK;
+    args->units = in->bytes / args->width;
+    return args->units;
 }
 
 static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -105,10 +118,7 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
         return GM_OK; /* no blocks */
     }
     if (variant->layout == GM_STRIDED) {
-        gm_status status = plan_strided(call, plan, &units);
-        if (status != GM_OK) {
-            return status;
-        }
+        units = plan_strided(call, plan);
     } else {
         copy_args *args = (copy_args *)plan->args;
         *args = (copy_args){call->in[0].data, call->out.data, bytes};

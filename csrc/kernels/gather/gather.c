@@ -26,8 +26,7 @@ static gm_status gather_result(gm_call *call)
  * little to do, by more threads. */
 static const gm_variant *gather_choose(const gm_call *call)
 {
-    static const char *const names[] = {"cached", NULL};
-    return gm_first_that_fits(call, names, "any");
+    return gm_first_that_fits(call, GM_ROWS(gather_row_cached, gather_row_any));
 }
 
 /* Bytes from one element of the index to the next, all dimensions in a row. */

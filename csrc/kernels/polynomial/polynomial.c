@@ -5,6 +5,10 @@
 
 #include "backend/backend.h"
 
+/* Where a variant holds the coefficients: `grid` in the ladder. */
+enum { IN_GLOBAL, IN_LOCAL, IN_SHARED, IN_CONSTANT, IN_CONSTANT_COPIES, IN_REGISTERS };
+
+static gm_status takes_terms(const gm_variant *variant, const gm_call *call);
 static gm_status launch_with_table(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_with_copies(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -31,43 +35,38 @@ static gm_status polynomial_result(gm_call *call)
     return GM_OK;
 }
 
-/* Where a variant holds the coefficients is what its name begins with. */
-static bool holds_in(const gm_variant *variant, const char *space)
-{
-    return strncmp(variant->name, space, strlen(space)) == 0;
-}
-
 /* How many coefficients a variant has room for. */
 static int64_t most_terms(const gm_variant *variant, const gm_call *call)
 {
     int64_t size = call->in[X].itemsize;
-    if (holds_in(variant, "shared")) {
-        return call->device->shared_per_block / size;
+    switch (variant->grid) {
+    case IN_LOCAL: return POLYNOMIAL_LOCAL;
+    case IN_SHARED: return call->device->shared_per_block / size;
+    case IN_CONSTANT: return POLYNOMIAL_CONSTANT_BYTES / size;
+    case IN_CONSTANT_COPIES: return POLYNOMIAL_CONSTANT_BYTES / size / POLYNOMIAL_LANES;
+    case IN_REGISTERS: return POLYNOMIAL_REGISTERS;
+    default: return INT64_MAX;
     }
-    if (variant->launch == launch_with_table) {
-        return POLYNOMIAL_CONSTANT_BYTES / size;
+}
+
+static gm_status takes_terms(const gm_variant *variant, const gm_call *call)
+{
+    const int64_t terms = call->in[COEFFICIENTS].size, most = most_terms(variant, call);
+    if (terms <= most) {
+        return GM_OK;
     }
-    if (variant->launch == launch_with_copies) {
-        return POLYNOMIAL_CONSTANT_BYTES / size / POLYNOMIAL_LANES;
-    }
-    if (holds_in(variant, "local")) {
-        return POLYNOMIAL_LOCAL;
-    }
-    return holds_in(variant, "register") ? POLYNOMIAL_REGISTERS : INT64_MAX;
+    return gm_fail(GM_ERROR_VALUE,
+                   "coefficients has %lld elements, variant %s has room for %lld of them "
+                   "(variant=\"auto\" takes any number)",
+                   (long long)terms, variant->name, (long long)most);
 }
 
 static const gm_variant *polynomial_choose(const gm_call *call)
 {
-    static const char *const names[] = {"register_vec4", "shared_vec4", "register", "constant",
-                                        "shared"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        const gm_variant *variant = gm_find_variant(call->family, names[i]);
-        if (call->in[COEFFICIENTS].size <= most_terms(variant, call) &&
-            gm_variant_can(variant, call)) {
-            return variant;
-        }
-    }
-    return gm_find_variant(call->family, "readonly");
+    return gm_first_that_fits(call,
+                              GM_ROWS(polynomial_row_register_vec4, polynomial_row_shared_vec4,
+                                      polynomial_row_register, polynomial_row_constant,
+                                      polynomial_row_shared, polynomial_row_readonly));
 }
 
 static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -76,12 +75,6 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
     polynomial_args *args = (polynomial_args *)plan->args;
     int64_t carveout = call->parameters[CARVEOUT].integer;
 
-    if (c->size > most_terms(variant, call)) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "coefficients has %lld elements, variant %s has room for %lld of them "
-                       "(variant=\"auto\" takes any number)",
-                       (long long)c->size, variant->name, (long long)most_terms(variant, call));
-    }
     *args = (polynomial_args){
         .in = x->data,
         .coefficients = c->data,
@@ -93,7 +86,7 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
     plan->args_size = sizeof *args;
     plan->has_carveout = carveout != NO_CARVEOUT;
     plan->carveout = (int)carveout;
-    if (holds_in(variant, "shared")) {
+    if (variant->grid == IN_SHARED) {
         plan->shared_bytes = (size_t)c->bytes;
     }
     if (args->count > 0) {

@@ -6,6 +6,8 @@
 /* Where a block keeps the elements to come: `grid` in the ladder. */
 enum { RING_NONE, RING_PADDED, RING_INTERLEAVED, RING_BULK };
 
+static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
+
 #define GM_FAMILY prefetch_sum
 #define GM_LADDER "prefetch_sum/ladder.def"
 #include "family.h"
@@ -59,9 +61,20 @@ static int64_t ring_bytes(const gm_variant *variant, const gm_call *call)
     }
 }
 
-static bool has_room(const gm_variant *variant, const gm_call *call)
+static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
 {
-    return ring_bytes(variant, call) + STATIC_SHARED <= call->device->shared_per_block;
+    const int64_t bytes = ring_bytes(variant, call) + STATIC_SHARED;
+    const int64_t distance = call->parameters[DISTANCE].integer;
+    if (bytes <= call->device->shared_per_block) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s with distance %lld, padding %lld and threads %lld needs %lld bytes "
+                   "of shared memory per block, the device has %lld",
+                   variant->name, (long long)distance,
+                   (long long)(variant->grid == RING_PADDED ? pitch(call) - distance : 0),
+                   (long long)call->parameters[THREADS].integer, (long long)bytes,
+                   (long long)call->device->shared_per_block);
 }
 
 /* Few warps need many loads in flight each; from so many per multiprocessor on, on an H200, the
@@ -70,19 +83,16 @@ enum { MANY_WARPS = 24 };
 
 static const gm_variant *prefetch_sum_choose(const gm_call *call)
 {
-    static const char *const few[] = {"smem_rolling_async", NULL};
-    static const char *const bare[] = {"smem_rolling_async_interleaved", NULL};
-    static const char *const many[] = {"scalar_batch", NULL};
     const gm_value *parameters = call->parameters;
     int64_t blocks = call->in[0].shape[0] / call->device->multiprocessors;
     if (blocks < MANY_WARPS * GM_WARP / parameters[THREADS].integer) {
-        bool padded = parameters[PADDING].integer == AUTO;
-        const gm_variant *variant = gm_first_that_fits(call, padded ? few : bare, "any");
-        if (has_room(variant, call)) {
-            return variant;
-        }
+        int rolling = parameters[PADDING].integer == AUTO
+                          ? prefetch_sum_row_smem_rolling_async
+                          : prefetch_sum_row_smem_rolling_async_interleaved;
+        return gm_first_that_fits(
+            call, GM_ROWS(rolling, prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
     }
-    return gm_first_that_fits(call, many, "any");
+    return gm_first_that_fits(call, GM_ROWS(prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
 }
 
 static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -92,17 +102,6 @@ static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *cal
     prefetch_sum_args *args = (prefetch_sum_args *)plan->args;
     int64_t threads = parameters[THREADS].integer;
 
-    if (!has_room(variant, call)) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s with distance %lld, padding %lld and threads %lld needs %lld "
-                       "bytes of shared memory per block, the device has %lld",
-                       variant->name, (long long)parameters[DISTANCE].integer,
-                       (long long)(variant->grid == RING_PADDED
-                                       ? pitch(call) - parameters[DISTANCE].integer
-                                       : 0),
-                       (long long)threads, (long long)ring_bytes(variant, call) + STATIC_SHARED,
-                       (long long)call->device->shared_per_block);
-    }
     *args = (prefetch_sum_args){
         .in = in->data,
         .out = (double *)call->out.data,

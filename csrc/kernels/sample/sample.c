@@ -3,6 +3,8 @@
 
 #include "backend/backend.h"
 
+static gm_status takes_points(const gm_variant *variant, const gm_call *call);
+static gm_status takes_texture(const gm_variant *variant, const gm_call *call);
 static gm_status launch_with_texture(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY sample
@@ -30,35 +32,45 @@ static gm_status sample_result(gm_call *call)
     return GM_OK;
 }
 
+static gm_status takes_points(const gm_variant *variant, const gm_call *call)
+{
+    const gm_array *xy = &call->in[XY];
+    bool apart = xy->shape[0] > 1 && (xy->strides[0] != 8 || (uintptr_t)xy->data % 8 != 0);
+    return xy->size == 0 || !apart
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "variant %s needs xy C-contiguous and aligned to 8 bytes",
+                         variant->name);
+}
+
+static gm_status takes_texture(const gm_variant *variant, const gm_call *call)
+{
+    int64_t height = call->in[IMAGE].shape[0], width = call->in[IMAGE].shape[1];
+    if (width > GM_TEXTURE_WIDTH || height > GM_TEXTURE_HEIGHT) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "image has shape (%lld, %lld), a texture has up to (%d, %d) "
+                       "(variant=\"global\" takes any)",
+                       (long long)height, (long long)width, GM_TEXTURE_HEIGHT, GM_TEXTURE_WIDTH);
+    }
+    return takes_points(variant, call);
+}
+
 /* Less accurate than its fellow, the texture unit is only taken by name. */
 static const gm_variant *sample_choose(const gm_call *call)
 {
-    return gm_find_variant(call->family, "global");
+    return gm_row(call, sample_row_global);
 }
 
 static gm_status sample_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *image = &call->in[IMAGE], *xy = &call->in[XY];
     sample_args *args = (sample_args *)plan->args;
-    int64_t height = image->shape[0], width = image->shape[1];
-
-    if (xy->size > 0 && (xy->strides[0] != 8 || (uintptr_t)xy->data % 8 != 0) && xy->shape[0] > 1) {
-        return gm_fail(GM_ERROR_VALUE, "variant %s needs xy C-contiguous and aligned to 8 bytes",
-                       variant->name);
-    }
-    if (variant->launch && (width > GM_TEXTURE_WIDTH || height > GM_TEXTURE_HEIGHT)) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "image has shape (%lld, %lld), a texture has up to (%d, %d) "
-                       "(variant=\"global\" takes any)",
-                       (long long)height, (long long)width, GM_TEXTURE_HEIGHT, GM_TEXTURE_WIDTH);
-    }
     *args = (sample_args){
         .image = image->data,
         .points = xy->data,
         .out = (float *)call->out.data,
         .count = xy->shape[0],
-        .width = width,
-        .height = height,
+        .width = image->shape[1],
+        .height = image->shape[0],
         .pitch = image->strides[0],
     };
     plan->args_size = sizeof *args;

@@ -9,6 +9,9 @@
 #include "sgemm/tf32x3.h"
 #include "sgemm/warp_tile_tma.h"
 
+static gm_status takes_pitches(const gm_variant *variant, const gm_call *call);
+static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
+static gm_status takes_engine(const gm_variant *variant, const gm_call *call);
 static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call,
                                       gm_plan *plan);
@@ -89,10 +92,49 @@ static gm_status sgemm_result(gm_call *call)
 
 /* ---- which variant ------------------------------------------------------------------------- */
 
-static int64_t count_tiles(const gm_call *call, const char *name)
+static int64_t count_tiles(const gm_variant *variant, const gm_call *call)
 {
-    const gm_dim tile = gm_find_variant(call->family, name)->tile;
+    const gm_dim tile = variant->tile;
     return divide_up(call->out.shape[0], tile.y) * divide_up(call->out.shape[1], tile.x);
+}
+
+/* cuBLAS has no rows that overlap, or that run backwards in memory. */
+static gm_status takes_pitches(const gm_variant *variant, const gm_call *call)
+{
+    for (int i = A; i <= C; i++) {
+        const gm_array *in = &call->in[i];
+        if (!in->absent && in->size > 0 && in->shape[0] > 1 && call->out.size > 0 &&
+            in->strides[0] < in->shape[1] * in->itemsize) {
+            return gm_fail(GM_ERROR_VALUE,
+                           "variant %s needs rows that follow one another, those of %s are %lld "
+                           "bytes apart (variant=\"auto\" takes any layout)",
+                           variant->name, call->family->inputs[i].name, (long long)in->strides[0]);
+        }
+    }
+    return GM_OK;
+}
+
+/* A block per tile. */
+static gm_status takes_grid(const gm_variant *variant, const gm_call *call)
+{
+    const int64_t blocks = count_tiles(variant, call), most = call->device->max_grid_x;
+    return blocks <= most ? GM_OK
+                          : gm_fail(GM_ERROR_VALUE,
+                                    "the result has %lld tiles of variant %s, a grid %lld blocks",
+                                    (long long)blocks, variant->name, (long long)most);
+}
+
+/* The tensor copy engine counts in 32 bits. */
+static gm_status takes_engine(const gm_variant *variant, const gm_call *call)
+{
+    const int64_t rows = call->out.shape[0], columns = call->out.shape[1];
+    const int64_t depth = call->in[A].shape[!line_axis(call, A)];
+    if (call->out.size > 0 && (rows > INT32_MAX || columns > INT32_MAX || depth > INT32_MAX)) {
+        return gm_fail(
+            GM_ERROR_VALUE, "variant %s takes sides of up to %d elements, not %lld x %lld x %lld",
+            variant->name, INT32_MAX, (long long)rows, (long long)columns, (long long)depth);
+    }
+    return takes_grid(variant, call);
 }
 
 /* Products that are worth tiles by the copy engine, which shares out the depth where tiles are few.
@@ -105,8 +147,7 @@ static bool is_for_the_engine(const gm_call *call)
     if ((rows <= 8 || columns <= 8) && depth < 1024) {
         return false; /* nearly all of a tile would be idle */
     }
-    return rows * columns * (double)depth > 128.0 * 128 * 128 && depth >= WARP_TILE_TMA_DEPTH &&
-           rows <= INT32_MAX && columns <= INT32_MAX && depth <= INT32_MAX;
+    return rows * columns * (double)depth > 128.0 * 128 * 128 && depth >= WARP_TILE_TMA_DEPTH;
 }
 
 /* A block with a large tile does as much as many with small ones, which load from global memory
@@ -114,20 +155,22 @@ static bool is_for_the_engine(const gm_call *call)
  * would be idle. */
 static const gm_variant *sgemm_choose(const gm_call *call)
 {
-    static const char *const engine[] = {"warp_tile_tma", "hide_global_latency", "vec4", NULL};
-    static const char *const large[] = {"hide_global_latency", "vec4", NULL};
-    static const char *const small[] = {"vec4", NULL};
-    static const char *const none[] = {NULL};
     int64_t rows = call->out.shape[0], columns = call->out.shape[1];
     int64_t narrow = rows < columns ? rows : columns;
     if (is_for_the_engine(call)) {
-        return gm_first_that_fits(call, engine, "naive");
+        return gm_first_that_fits(call,
+                                  GM_ROWS(sgemm_row_warp_tile_tma, sgemm_row_hide_global_latency,
+                                          sgemm_row_vec4, sgemm_row_naive));
     }
     if (narrow <= 8) {
-        return gm_first_that_fits(call, none, "naive");
+        return gm_row(call, sgemm_row_naive);
     }
-    bool enough = 8 * count_tiles(call, "hide_global_latency") >= call->device->multiprocessors;
-    return gm_first_that_fits(call, enough ? large : small, "naive");
+    const gm_variant *large = gm_row(call, sgemm_row_hide_global_latency);
+    if (8 * count_tiles(large, call) >= call->device->multiprocessors) {
+        return gm_first_that_fits(
+            call, GM_ROWS(sgemm_row_hide_global_latency, sgemm_row_vec4, sgemm_row_naive));
+    }
+    return gm_first_that_fits(call, GM_ROWS(sgemm_row_vec4, sgemm_row_naive));
 }
 
 /* ---- plans --------------------------------------------------------------------------------- */
@@ -157,22 +200,6 @@ static sgemm_factor describe_factor(const gm_call *call, int factor)
         .along_depth = lines == 0,
         .vectors = has_vectors(array),
     };
-}
-
-/* cuBLAS has no rows that overlap, or that run backwards in memory. */
-static gm_status check_pitches(const gm_variant *variant, const gm_call *call)
-{
-    for (int i = A; i <= C; i++) {
-        const gm_array *in = &call->in[i];
-        if (!in->absent && in->size > 0 && in->shape[0] > 1 &&
-            in->strides[0] < in->shape[1] * in->itemsize) {
-            return gm_fail(GM_ERROR_VALUE,
-                           "variant %s needs rows that follow one another, those of %s are %lld "
-                           "bytes apart (variant=\"auto\" takes any layout)",
-                           variant->name, call->family->inputs[i].name, (long long)in->strides[0]);
-        }
-    }
-    return GM_OK;
 }
 
 static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -209,25 +236,12 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     }
     if (variant->library) {
         plan->grid.x = 1; /* something to do, if not by a kernel of our own */
-        return check_pitches(variant, call);
+        return GM_OK;
     }
     args->tiles_x = divide_up(out->shape[1], variant->tile.x);
     args->tiles_y = divide_up(out->shape[0], variant->tile.y);
     args->group = (int)(args->tiles_y < group ? args->tiles_y : group);
-    if (variant->launch && /* the copy engine counts in 32 bits */
-        (args->depth > INT32_MAX || args->a.lines > INT32_MAX || args->b.lines > INT32_MAX)) {
-        return gm_fail(
-            GM_ERROR_VALUE,
-            "variant %s takes sides of up to 2147483647 elements, not %lld x %lld x %lld",
-            variant->name, (long long)args->a.lines, (long long)args->b.lines,
-            (long long)args->depth);
-    }
     int64_t blocks = args->tiles_x * args->tiles_y, most = call->device->max_grid_x;
-    if (blocks > most && variant->layout != GM_STRIDED) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "the result has %lld tiles of variant %s, a grid %lld blocks",
-                       (long long)blocks, variant->name, (long long)most);
-    }
     plan->grid.x = (unsigned)(blocks < most ? blocks : most);
     return GM_OK;
 }

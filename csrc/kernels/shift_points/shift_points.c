@@ -1,7 +1,13 @@
 /* shift_points: the family. (n, 2) is an array of structures, (2, n) a structure of arrays. */
 #include "shift_points/shift_points.h"
 
-#include <string.h>
+#include "gpumem.h"
+
+/* The layout that a variant is for: `grid` in the ladder. */
+enum { EITHER_LAYOUT, AOS, SOA };
+
+static gm_status takes_layout(const gm_variant *variant, const gm_call *call);
+static gm_status takes_pairs(const gm_variant *variant, const gm_call *call);
 
 #define GM_FAMILY shift_points
 #define GM_LADDER "shift_points/ladder.def"
@@ -9,17 +15,11 @@
 
 enum { DX, DY };
 
-/* A variant for one layout has a name that begins with it. */
-static bool is_for(const gm_variant *variant, const char *layout)
-{
-    return strncmp(variant->name, layout, 3) == 0;
-}
-
-/* 2 x 2 can be read either way: as points in a row, unless the name says otherwise. */
+/* 2 x 2 can be read either way: as points in a row, unless a named variant says otherwise. */
 static bool is_soa(const gm_call *call)
 {
     const int64_t *shape = call->in[0].shape;
-    bool by_name = call->variant && is_for(call->variant, "soa");
+    bool by_name = call->variant && call->variant->grid == SOA;
     return shape[0] == 2 && (shape[1] != 2 || by_name);
 }
 
@@ -34,10 +34,11 @@ static gm_status shift_points_result(gm_call *call)
         return gm_fail(GM_ERROR_VALUE, "p has shape (%lld, %lld), expected (n, 2) or (2, n)",
                        (long long)in->shape[0], (long long)in->shape[1]);
     }
-    if (call->variant && is_for(call->variant, is_soa(call) ? "aos" : "soa")) {
-        return gm_fail(GM_ERROR_VALUE, "p has shape (%lld, %lld), variant %s takes %s",
-                       (long long)in->shape[0], (long long)in->shape[1], call->variant->name,
-                       is_soa(call) ? "(n, 2)" : "(2, n)");
+    if (call->variant && call->variant->takes) { /* before pieces have another shape */
+        gm_status status = takes_layout(call->variant, call);
+        if (status != GM_OK) {
+            return status;
+        }
     }
     call->out.ndim = 2;
     call->out.shape[0] = in->shape[0];
@@ -52,23 +53,43 @@ static bool is_aligned(const gm_call *call)
     return bits % (uintptr_t)(2 * call->in[0].itemsize) == 0;
 }
 
+static gm_status takes_layout(const gm_variant *variant, const gm_call *call)
+{
+    const int64_t *shape = call->in[0].shape;
+    bool soa = variant->grid == SOA;
+    if (shape[soa ? 0 : 1] == 2) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE, "p has shape (%lld, %lld), variant %s takes %s",
+                   (long long)shape[0], (long long)shape[1], variant->name,
+                   soa ? "(2, n)" : "(n, 2)");
+}
+
+static gm_status takes_pairs(const gm_variant *variant, const gm_call *call)
+{
+    gm_status status = takes_layout(variant, call);
+    if (status == GM_OK && !is_aligned(call)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs p and out aligned to pairs of numbers, %d bytes "
+                       "(variant=\"auto\" takes any alignment)",
+                       variant->name, (int)(2 * call->in[0].itemsize));
+    }
+    return status;
+}
+
 static const gm_variant *shift_points_choose(const gm_call *call)
 {
-    static const char *const any_layout[] = {"vec4", NULL};
-    static const char *const by_layout[][2] = {{"aos", "aos_vec2"}, {"soa", "soa_vec2"}};
-    return gm_first_that_fits(call, any_layout, by_layout[is_soa(call)][is_aligned(call)]);
+    bool soa = is_soa(call);
+    return gm_first_that_fits(call,
+                              GM_ROWS(shift_points_row_vec4,
+                                      soa ? shift_points_row_soa_vec2 : shift_points_row_aos_vec2,
+                                      soa ? shift_points_row_soa : shift_points_row_aos));
 }
 
 static gm_status shift_points_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
     shift_points_args *args = (shift_points_args *)plan->args;
-    if (strstr(variant->name, "_vec2") && !is_aligned(call)) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s needs p and out aligned to pairs of numbers, %d bytes "
-                       "(variant=\"auto\" takes any alignment)",
-                       variant->name, (int)(2 * in->itemsize));
-    }
     *args = (shift_points_args){
         .in = in->data,
         .out = call->out.data,

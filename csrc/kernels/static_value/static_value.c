@@ -26,7 +26,7 @@ static gm_status static_value_result(gm_call *call)
 
 static const gm_variant *static_value_choose(const gm_call *call)
 {
-    return gm_find_variant(call->family, "symbol_address");
+    return gm_row(call, static_value_row_symbol_address);
 }
 
 static gm_status static_value_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

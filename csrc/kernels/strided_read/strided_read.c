@@ -32,18 +32,18 @@ static gm_status strided_read_result(gm_call *call)
  * unless elements are further apart than two sectors. */
 static const gm_variant *strided_read_choose(const gm_call *call)
 {
-    const char *names[] = {"unroll4", NULL};
+    int best = strided_read_row_unroll4;
     const gm_array *in = &call->in[0];
     gm_slice slice;
     if (find_slice(call, &slice) == GM_OK) {
         if (gm_slice_is_copy(&slice, in, &call->out)) {
-            return gm_find_variant(call->family, "strided");
+            return gm_row(call, strided_read_row_strided);
         }
         if (gm_slice_stride(&slice, in) >= 2 * GM_SECTOR) {
-            names[0] = "cached";
+            best = strided_read_row_cached;
         }
     }
-    return gm_first_that_fits(call, names, "strided");
+    return gm_first_that_fits(call, GM_ROWS(best, strided_read_row_strided));
 }
 
 static gm_status strided_read_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

@@ -2,12 +2,16 @@
 #include "slice.h"
 #include "strided_write/launches.h"
 
+#define GM_FAMILY strided_write
+#define GM_LADDER "strided_write/ladder.def"
+#include "rows.h"
+
 enum { OUT, A };
 
 gm_status strided_write_strided_launch(const gm_variant *variant, const gm_call *call,
                                        gm_plan *plan)
 {
-    const gm_variant *any = gm_find_variant(call->family, "any");
+    const gm_variant *any = gm_row(call, strided_write_row_any);
     const gm_array *out = &call->in[OUT];
     gm_array part = call->in[A];
     gm_slice slice;

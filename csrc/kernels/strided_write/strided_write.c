@@ -37,18 +37,18 @@ static gm_status strided_write_result(gm_call *call)
 /* Measured on an H200: stores in flight count where more than two share a sector. */
 static const gm_variant *strided_write_choose(const gm_call *call)
 {
-    const char *names[] = {"unroll4", NULL};
+    int best = strided_write_row_unroll4;
     const gm_array *out = &call->in[OUT], *in = &call->in[A];
     gm_slice slice;
     if (find_slice(call, &slice) == GM_OK) {
         if (in->contiguous && gm_slice_is_copy(&slice, out, in)) {
-            return gm_find_variant(call->family, "strided");
+            return gm_row(call, strided_write_row_strided);
         }
         if (gm_slice_stride(&slice, out) >= GM_SECTOR / 2) {
-            names[0] = "cached";
+            best = strided_write_row_cached;
         }
     }
-    return gm_first_that_fits(call, names, "any");
+    return gm_first_that_fits(call, GM_ROWS(best, strided_write_row_any));
 }
 
 static gm_status strided_write_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

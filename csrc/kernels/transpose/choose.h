@@ -4,6 +4,10 @@
 
 #include "backend/backend.h"
 
+#define GM_FAMILY transpose
+#define GM_LADDER "transpose/ladder.def"
+#include "rows.h"
+
 /* What a row of the ladder says of its grid. */
 enum {
     GRID_NONE,
@@ -21,10 +25,10 @@ enum {
 };
 
 enum {
-    NARROW_MOST = 64,          /* columns or rows: what variant narrow takes, */
-    NARROW_WORDS_MOST = 256,   /* and narrow_words, */
-    NARROW_VECTORS_MOST = 384, /* and narrow_vectors in rows, not in columns; */
-    NARROW_WORDS_ROW = 512,    /* both need short rows to be at most so many bytes apart */
+    NARROW_MOST = 64,          /* rows or columns that narrow takes */
+    NARROW_WORDS_MOST = 256,   /* rows or columns that narrow_words takes */
+    NARROW_VECTORS_MOST = 384, /* rows that narrow_vectors takes */
+    NARROW_ROW_BYTES = 512,    /* pitch of few columns that narrow_words and _vectors take */
 };
 
 static inline int64_t transpose_divide_up(int64_t a, int64_t b)
@@ -37,11 +41,22 @@ static inline int64_t transpose_smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Are all rows, on both sides, whole pieces of 16 bytes? */
+/* Bytes from one row of the input to the next; those of the row where there is only one. */
+int64_t transpose_pitch(const gm_array *in);
+
+/* Are all rows, on both sides, made of whole, aligned vectors of 16 bytes? */
 bool transpose_is_whole(const gm_call *call);
 
 /* Does each row begin after the one before has ended? Not so in a reversed view. */
 bool transpose_rows_follow(const gm_array *in);
+
+/* takes.c: the hooks of the ladder. */
+gm_status transpose_takes_whole(const gm_variant *variant, const gm_call *call);
+gm_status transpose_takes_shifted(const gm_variant *variant, const gm_call *call);
+gm_status transpose_takes_tensor(const gm_variant *variant, const gm_call *call);
+gm_status transpose_takes_narrow(const gm_variant *variant, const gm_call *call);
+gm_status transpose_takes_narrow_words(const gm_variant *variant, const gm_call *call);
+gm_status transpose_takes_narrow_vectors(const gm_variant *variant, const gm_call *call);
 
 const gm_variant *transpose_choose(const gm_call *call);
 

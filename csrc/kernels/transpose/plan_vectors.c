@@ -93,18 +93,11 @@ int transpose_vectors_passes(const gm_call *call)
 }
 
 /* So many rows of all columns, whose sectors in the output are a block's. */
-static gm_status plan_columns(const gm_variant *variant, const gm_call *call, gm_plan *plan,
-                              transpose_vectors_args *args)
+static void plan_columns(const gm_call *call, gm_plan *plan, transpose_vectors_args *args)
 {
     enum { LONG_ROW = 256 /* bytes */ };
     transpose_args *walk = &args->walk;
     int64_t sector = TRANSPOSE_SECTOR / walk->itemsize, halo = sector - 1, pitch = walk->pitch;
-    if (pitch < walk->cols * walk->itemsize || pitch > NARROW_WORDS_ROW) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "the rows of a are %lld bytes apart, variant %s needs them one after the "
-                       "other and at most %d bytes apart",
-                       (long long)pitch, variant->name, NARROW_WORDS_ROW);
-    }
     pick_apart(call, args);
     int64_t room = (pitch > LONG_ROW ? VECTORS_LARGE : VECTORS_MIDDLE) / args->apart - halo;
     int64_t sectors = transpose_smaller(room / sector, transpose_divide_up(walk->rows, sector));
@@ -117,7 +110,6 @@ static gm_status plan_columns(const gm_variant *variant, const gm_call *call, gm
     args->groups = (unsigned)transpose_divide_up(walk->cols, PAIRS);
     plan->block.x = VECTORS_THREADS;
     plan->shared_bytes = (size_t)((walk->run + halo) * args->apart + 2 * VECTOR);
-    return GM_OK;
 }
 
 /* ---- few rows ------------------------------------------------------------------------------ */
@@ -153,24 +145,11 @@ static void pick_share(const gm_call *call, transpose_vectors_args *args, int64_
 
 /* So many columns, in windows of all rows that begin and end at multiples of 16 bytes. Those that
  * complete the last sector are brought twice. */
-static gm_status plan_rows(const gm_variant *variant, const gm_call *call, gm_plan *plan,
-                           transpose_vectors_args *args)
+static void plan_rows(const gm_call *call, gm_plan *plan, transpose_vectors_args *args)
 {
     enum { VERY_FEW = 31, MANY = 128 };
     transpose_args *walk = &args->walk;
     int64_t rows = walk->rows, size = walk->itemsize, run = rows * size;
-    if (rows > NARROW_VECTORS_MOST) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "a has shape (%lld, %lld), variant %s needs at most %d rows, or no more "
-                       "columns than rows",
-                       (long long)rows, (long long)walk->cols, variant->name, NARROW_VECTORS_MOST);
-    }
-    if (!transpose_rows_follow(&call->in[0])) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "the rows of a are %lld bytes apart, variant %s needs them one after the "
-                       "other",
-                       (long long)walk->pitch, variant->name);
-    }
     /* Small pieces, many at a time, unless their windows were short. */
     int64_t bytes = rows <= VERY_FEW ? VECTORS_SMALL
                     : rows <= MANY   ? VECTORS_MIDDLE
@@ -191,7 +170,6 @@ static gm_status plan_rows(const gm_variant *variant, const gm_call *call, gm_pl
     args->groups = 1;
     plan->block.x = rows <= VERY_FEW ? 256 : VECTORS_THREADS;
     plan->shared_bytes = (size_t)(rows * args->apart + 2 * VECTOR);
-    return GM_OK;
 }
 
 gm_status transpose_plan_vectors(const gm_variant *variant, const gm_call *call, gm_plan *plan,
@@ -199,10 +177,7 @@ gm_status transpose_plan_vectors(const gm_variant *variant, const gm_call *call,
 {
     transpose_vectors_args args = {.walk = *walk};
     bool columns = walk->cols <= walk->rows;
-    gm_status status = (columns ? plan_columns : plan_rows)(variant, call, plan, &args);
-    if (status != GM_OK) {
-        return status;
-    }
+    (columns ? plan_columns : plan_rows)(call, plan, &args);
     int64_t blocks = transpose_divide_up(columns ? walk->rows : walk->cols, args.walk.run);
     if (blocks > call->device->max_grid_x) {
         return gm_fail(GM_ERROR_VALUE, "a has too many %s for variant %s",

@@ -1,5 +1,6 @@
 """What axes of several pictures have: bytes along them, bands around lines, notes, figures beside
-bars."""
+bars.
+"""
 
 from __future__ import annotations
 
