@@ -1,28 +1,28 @@
 /*
- * sgemm / naive: one element of C per thread.
+ * sgemm / naive: one element of C per thread, neighbouring threads along a row of C.
  *
- * Idea     a row of A times a column of B, as the formula says. The lanes of a warp are neighbours
- *          in a row of C: each step loads one number of A for all of them and 32 neighbours of B.
- *          Every two loads serve one multiplication and one addition.
+ * Idea     a row of A times a column of B, as the formula says. In each step the lanes of a warp
+ *          read one number of A, which serves all of them, and 32 neighbours in a row of B: 4
+ *          sectors. They write 32 neighbours in a row of C.
  * Cost     two requests and five sectors for 32 products: the load units set the pace.
  */
 #include "sgemm.h"
 
 GM_KERNEL(sgemm_naive, sgemm_args)
 {
-    /* Tiles of a block's size; a grid has 2^31 blocks, a tall matrix may have more tiles. */
-    for (int64_t tile = blockIdx.x; tile < a.tiles_x * a.tiles_y; tile += gridDim.x) {
-        const int64_t row = tile / a.tiles_x * blockDim.y + threadIdx.y;
-        const int64_t column = tile % a.tiles_x * blockDim.x + threadIdx.x;
-        if (row >= a.a.lines || column >= a.b.lines) {
-            continue;
-        }
-        const float *of_a = &a.a.data[row * a.a.line_stride];
-        const float *of_b = &a.b.data[column * a.b.line_stride];
-        float sum = 0.0f;
-        for (int64_t k = 0; k < a.depth; k++) {
-            sum += of_a[k * a.a.depth_stride] * of_b[k * a.b.depth_stride];
-        }
-        sgemm_store(a, row, column, sum);
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t block_y = (int64_t)blockIdx.z * gridDim.y + blockIdx.y;
+    const int64_t row = block_y * blockDim.y + threadIdx.y;
+    const int64_t column = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= a.a.lines || column >= a.b.lines) {
+        return;
     }
+    const float *of_a = &a.a.data[row * a.a.line_stride];
+    const float *of_b = &a.b.data[column * a.b.line_stride];
+    float sum = 0.0f;
+#pragma unroll 16 /* loads that wait side by side */
+    for (int64_t k = 0; k < a.depth; k++) {
+        sum += of_a[k * a.a.depth_stride] * of_b[k * a.b.depth_stride];
+    }
+    sgemm_store(a, row, column, sum);
 }

@@ -16,6 +16,11 @@ static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, g
 static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call,
                                       gm_plan *plan);
 
+/* `grid` in the ladder: groups of tiles in one dimension, see sgemm_find_tile, or two dimensions
+ * with x along the rows of C or down its columns; z counts on where y ends. */
+enum { GRID_GROUPS, GRID_ROWS, GRID_COLUMNS };
+enum { MAX_GRID_Y = 65535 };
+
 #define GM_FAMILY sgemm
 #define GM_LADDER "sgemm/ladder.def"
 #include "family.h"
@@ -202,6 +207,18 @@ static sgemm_factor describe_factor(const gm_call *call, int factor)
     };
 }
 
+static void plan_grid(const gm_variant *variant, const sgemm_args *args, gm_plan *plan)
+{
+    int64_t x = args->tiles_x * args->tiles_y, y = 1, z = 1;
+    if (variant->grid != GRID_GROUPS) {
+        x = variant->grid == GRID_ROWS ? args->tiles_x : args->tiles_y;
+        y = variant->grid == GRID_ROWS ? args->tiles_y : args->tiles_x;
+        z = divide_up(y, MAX_GRID_Y);
+        y = least_of(y, MAX_GRID_Y);
+    }
+    plan->grid = (gm_dim){(unsigned)x, (unsigned)y, (unsigned)z};
+}
+
 static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     /* Some 130 multiprocessors have two blocks each, 16 x 16 tiles, or one: 8 x 16 of them. */
@@ -241,8 +258,7 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     args->tiles_x = divide_up(out->shape[1], variant->tile.x);
     args->tiles_y = divide_up(out->shape[0], variant->tile.y);
     args->group = (int)(args->tiles_y < group ? args->tiles_y : group);
-    int64_t blocks = args->tiles_x * args->tiles_y, most = call->device->max_grid_x;
-    plan->grid.x = (unsigned)(blocks < most ? blocks : most);
+    plan_grid(variant, args, plan);
     return GM_OK;
 }
 
