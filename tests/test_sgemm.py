@@ -103,22 +103,6 @@ def result_place(shape, backend, shift=0):
     return out, intact
 
 
-def test_the_ladder():
-    assert NAMES == [
-        "naive",
-        "vec4",
-        "thread_tile",
-        "smem",
-        "smem_transposed",
-        "hide_smem_latency",
-        "hide_global_latency",
-        "warp_tile",
-        "warp_tile_tma",
-        "tf32x3",
-        "cublas",
-    ]
-
-
 # ---- every size --------------------------------------------------------------------------------
 
 
@@ -744,17 +728,20 @@ def test_of_shared_sums_only_what_was_written_is_read(rng):
 def test_requests_and_sectors_fall_along_the_ladder():
     """What a request is good for: a product, two, and so on to a tile."""
     told = {v.name: gm.traffic("sgemm", variant=v, shape=(256, 256, 64)) for v in RUNGS}
-    requests = [told[v.name].loads.requests for v in RUNGS]
-    sectors = [told[v.name].loads.sectors for v in RUNGS]
+    column = told.pop("naive_col")
+    requests = [t.loads.requests for t in told.values()]
+    sectors = [t.loads.sectors for t in told.values()]
     products = 256 * 256 * 64
-    assert requests[0] == 2 * products / 32
+    assert requests[0] == column.loads.requests == 2 * products / 32
+    assert (sectors[0], column.loads.sectors) == (5 * products / 32, 33 * products / 32)
     assert requests[1] == requests[0] / 16  # 8 loads for 64 products of each thread
     assert requests[2] == requests[1] / 2
     assert requests[3:] == [requests[2] / 16] * 4  # a tile is loaded once per block
     assert sectors == sorted(sectors, reverse=True)
     assert sectors[3] == 4 * (128 + 128) * 64 * 4 / 32  # both tiles of each of 2 x 2 blocks
-    assert [told[v.name].stores.sectors for v in RUNGS] == [256 * 256 * 4 / 32] * 7
-    assert {told[v.name].stores.efficiency for v in RUNGS} == {1}
+    assert {t.stores.sectors for t in told.values()} == {256 * 256 * 4 / 32}
+    assert {t.stores.efficiency for t in told.values()} == {1}
+    assert (column.stores.sectors, column.stores.efficiency) == (256 * 256, 1 / 8)
 
 
 def test_the_last_rung_needs_one_barrier_per_tile():

@@ -1,9 +1,10 @@
 /*
  * sgemm / naive: one element of C per thread, neighbouring threads along a row of C.
  *
- * Idea     a row of A times a column of B, as the formula says. In each step the lanes of a warp
- *          read one number of A, which serves all of them, and 32 neighbours in a row of B: 4
- *          sectors. They write 32 neighbours in a row of C.
+ * Follows  naive_col, whose warps read 32 rows of A and write 32 rows of C.
+ * Idea     the same loop with x and y exchanged. In each step the lanes of a warp read one number
+ *          of A, which serves all of them, and 32 neighbours in a row of B: 4 sectors. They write
+ *          32 neighbours in a row of C.
  * Cost     two requests and five sectors for 32 products: the load units set the pace.
  */
 #include "sgemm.h"
