@@ -9,6 +9,9 @@
 
 GM_KERNEL(transpose_diagonal_col, transpose_args)
 {
+    const uint32_t *in = (const uint32_t *)a.in;
+    uint32_t *out = (uint32_t *)a.out;
+    const int64_t pitch = a.pitch / (int64_t)sizeof(uint32_t); /* elements from row to row */
     const int64_t tiles = a.tiles_x * a.tiles_y;
 
     for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -17,7 +20,7 @@ GM_KERNEL(transpose_diagonal_col, transpose_args)
         const int64_t row = tile_y * blockDim.x + threadIdx.x;
         const int64_t col = tile_x * blockDim.y + threadIdx.y;
         if (row < a.rows && col < a.cols) {
-            transpose_out<uint32_t>(a, col)[row] = transpose_in<uint32_t>(a, row)[col];
+            out[col * a.rows + row] = in[row * pitch + col];
         }
     }
 }

@@ -4,17 +4,24 @@
  * Follows  copy_row.
  * Idea     one element per thread; neighbouring lanes read neighbours and write `rows` elements
  *          apart: 4 sectors per load, 32 per store.
- * Blocks   x runs along a row of the input. Thin blocks, (8, 32) rather than (32, 8), write
+ * Blocks   x runs along a row of the input. Thin blocks, (8, 32) instead of (32, 8), write
  *          whole sectors of the output from one block.
  */
 #include "transpose.h"
 
 GM_KERNEL(transpose_naive_row, transpose_args)
 {
-    for (int64_t row = transpose_index_y(); row < a.rows; row += transpose_stride_y()) {
-        const uint32_t *in = transpose_in<uint32_t>(a, row);
-        for (int64_t col = gm_grid_index(); col < a.cols; col += gm_grid_stride()) {
-            transpose_out<uint32_t>(a, col)[row] = in[col];
+    const uint32_t *in = (const uint32_t *)a.in;
+    uint32_t *out = (uint32_t *)a.out;
+    const int64_t pitch = a.pitch / (int64_t)sizeof(uint32_t); /* elements from row to row */
+
+    /* A thread has one element; it takes more of a matrix that is larger than a grid. */
+    for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < a.rows;
+         row += (int64_t)gridDim.y * blockDim.y) {
+#pragma unroll 1 /* one turn is the usual case */
+        for (int64_t col = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; col < a.cols;
+             col += (int64_t)gridDim.x * blockDim.x) {
+            out[col * a.rows + row] = in[row * pitch + col];
         }
     }
 }

@@ -2,42 +2,47 @@
  * transpose / tile_swizzled: the words of each row of the tile change places.
  *
  * Follows  tile_padded, which spends 128 bytes.
- * Idea     row r keeps its column c at place c ^ r. A row still fills 32 banks, in another
- *          order; and down a column r changes, so that c ^ r takes 32 values too: no conflicts
- *          and no spare bytes.
+ * Idea     row r stores its column c at position c ^ r. A row still fills 32 banks, in another
+ *          order. Down a column r changes, so that c ^ r takes 32 values too: no conflicts and no
+ *          spare bytes.
  */
 #include "transpose.h"
 
 enum {
     TILE = 32,
-    ROWS = 8, /* of a tile at a time: blockDim.y */
+    ROWS = 8, /* blockDim.y: each thread moves TILE / ROWS elements */
 };
 
 GM_KERNEL(transpose_tile_swizzled, transpose_args)
 {
     __shared__ uint32_t tile[TILE][TILE];
-    const transpose_place at = transpose_place_of(a);
+    const uint32_t *in = (const uint32_t *)a.in;
+    uint32_t *out = (uint32_t *)a.out;
+    const int64_t pitch = a.pitch / (int64_t)sizeof(uint32_t); /* elements from row to row */
+
+    /* x counts tiles down the input: blocks that start together write along the same rows of the
+     * output. y counts them across; it ends at 65535, where z counts on. */
+    const int64_t first_row = (int64_t)blockIdx.x * TILE;
+    const int64_t first_col = ((int64_t)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
 
     /* Reading: neighbours in x are neighbours in a row of the input. */
-    int64_t row = (int64_t)at.y * TILE + threadIdx.y;
-    int64_t col = (int64_t)at.x * TILE + threadIdx.x;
+    int64_t row = first_row + threadIdx.y;
+    int64_t col = first_col + threadIdx.x;
 #pragma unroll
     for (int i = 0; i < TILE; i += ROWS) {
         if (row + i < a.rows && col < a.cols) {
-            tile[threadIdx.y + i][threadIdx.x ^ (threadIdx.y + i)] =
-                transpose_in<uint32_t>(a, row + i)[col];
+            tile[threadIdx.y + i][threadIdx.x ^ (threadIdx.y + i)] = in[(row + i) * pitch + col];
         }
     }
     __syncthreads(); /* outside every branch: all threads of the block arrive */
 
     /* Writing: neighbours in x are neighbours in a row of the output. */
-    row = (int64_t)at.y * TILE + threadIdx.x;
-    col = (int64_t)at.x * TILE + threadIdx.y;
+    row = first_row + threadIdx.x;
+    col = first_col + threadIdx.y;
 #pragma unroll
     for (int i = 0; i < TILE; i += ROWS) {
         if (row < a.rows && col + i < a.cols) {
-            transpose_out<uint32_t>(a, col + i)[row] =
-                tile[threadIdx.x][(threadIdx.y + i) ^ threadIdx.x];
+            out[(col + i) * a.rows + row] = tile[threadIdx.x][(threadIdx.y + i) ^ threadIdx.x];
         }
     }
 }

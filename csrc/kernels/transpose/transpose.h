@@ -62,28 +62,6 @@ enum {
 #ifdef __cplusplus
 #include "device.h"
 
-/* The second dimension's gm_grid_index and gm_grid_stride. */
-GM_DEVICE int64_t transpose_index_y(void)
-{
-    return (int64_t)blockIdx.y * blockDim.y + threadIdx.y;
-}
-
-GM_DEVICE int64_t transpose_stride_y(void)
-{
-    return (int64_t)gridDim.y * blockDim.y;
-}
-
-/* Row `row` of the input, and row `col` of the output. */
-template <typename unit> GM_DEVICE const unit *transpose_in(const transpose_args &a, int64_t row)
-{
-    return (const unit *)(a.in + row * a.pitch);
-}
-
-template <typename unit> GM_DEVICE unit *transpose_out(const transpose_args &a, int64_t col)
-{
-    return (unit *)a.out + col * a.rows;
-}
-
 typedef struct transpose_place {
     uint32_t x, y;
 } transpose_place;

@@ -3,8 +3,8 @@
  *
  * Follows  naive_row, which has one load in flight per thread.
  * Idea     a block is four blocks wide, and a thread loads all of its four elements before it
- *          stores the first. Each of the four is checked against the width by itself, or the
- *          remainder of a width that is no multiple of four blocks would be lost.
+ *          stores the first. Each of the four has a bounds check of its own: a width need not
+ *          be a multiple of four blocks.
  */
 #include "transpose.h"
 
@@ -12,21 +12,27 @@ enum { UNROLL = 4 }; /* `elements` in the ladder */
 
 GM_KERNEL(transpose_unroll4_row, transpose_args)
 {
-    const int64_t step = blockDim.x;
-    const int64_t first = (int64_t)blockIdx.x * UNROLL * step + threadIdx.x;
+    const uint32_t *in = (const uint32_t *)a.in;
+    uint32_t *out = (uint32_t *)a.out;
+    const int64_t pitch = a.pitch / (int64_t)sizeof(uint32_t); /* elements from row to row */
 
-    for (int64_t row = transpose_index_y(); row < a.rows; row += transpose_stride_y()) {
-        const uint32_t *in = transpose_in<uint32_t>(a, row);
-        for (int64_t col = first; col < a.cols; col += UNROLL * gm_grid_stride()) {
+    /* A thread has columns first, first + blockDim.x, ...: the lanes of a warp are neighbours. */
+    const int64_t first = (int64_t)blockIdx.x * UNROLL * blockDim.x + threadIdx.x;
+    const int64_t step = blockDim.x;
+
+    for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < a.rows;
+         row += (int64_t)gridDim.y * blockDim.y) {
+#pragma unroll 1 /* one turn is the usual case */
+        for (int64_t col = first; col < a.cols; col += (int64_t)gridDim.x * UNROLL * blockDim.x) {
             uint32_t held[UNROLL];
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
-                held[k] = col + k * step < a.cols ? in[col + k * step] : 0;
+                held[k] = col + k * step < a.cols ? in[row * pitch + col + k * step] : 0;
             }
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
                 if (col + k * step < a.cols) {
-                    transpose_out<uint32_t>(a, col + k * step)[row] = held[k];
+                    out[(col + k * step) * a.rows + row] = held[k];
                 }
             }
         }
