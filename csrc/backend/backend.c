@@ -1,10 +1,53 @@
-/* Which backend a name means. */
+/* The list of backends, and which one a name means. */
 #include "backend/backend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 gm_library_hook gm_library_paths;
+const char *gm_build_archs;
+
+const gm_backend *const gm_backends[] = {&gm_cuda, &gm_sim};
+const int gm_backend_count = sizeof gm_backends / sizeof *gm_backends;
+
+const gm_backend *gm_backend_named(const char *name)
+{
+    for (int i = 0; i < gm_backend_count; i++) {
+        if (strcmp(gm_backends[i]->name, name) == 0) {
+            return gm_backends[i];
+        }
+    }
+    return NULL;
+}
+
+const gm_backend *gm_backend_with_memory(bool of_host)
+{
+    int i = 0;
+    while (gm_backends[i]->host_memory != of_host) {
+        i++;
+    }
+    return gm_backends[i];
+}
+
+const gm_backend *gm_backend_with_traces(void)
+{
+    int i = 0;
+    while (!gm_backends[i]->traces) {
+        i++;
+    }
+    return gm_backends[i];
+}
+
+/* A GPU that is absent means the next backend; one that fails is an error. */
+static gm_status open_preferred(const gm_backend **backend)
+{
+    gm_status status = GM_ERROR_UNAVAILABLE;
+    for (int i = 0; status == GM_ERROR_UNAVAILABLE && i < gm_backend_count; i++) {
+        *backend = gm_backends[i];
+        status = gm_backends[i]->open();
+    }
+    return status;
+}
 
 gm_status gm_backend_get(const char *name, const gm_backend **backend)
 {
@@ -14,17 +57,10 @@ gm_status gm_backend_get(const char *name, const gm_backend **backend)
         source = "the environment variable GPUMEM_BACKEND";
     }
     if (!name || name[0] == '\0' || strcmp(name, "auto") == 0) {
-        /* Only a GPU that is not there means the simulator; one that fails is an error. */
-        gm_status status = gm_cuda.open();
-        if (status != GM_OK && status != GM_ERROR_UNAVAILABLE) {
-            return status;
-        }
-        *backend = status == GM_OK ? &gm_cuda : &gm_sim;
-    } else if (strcmp(name, "cuda") == 0) {
-        *backend = &gm_cuda;
-    } else if (strcmp(name, "sim") == 0) {
-        *backend = &gm_sim;
-    } else {
+        return open_preferred(backend);
+    }
+    *backend = gm_backend_named(name);
+    if (!*backend) {
         return gm_fail(GM_ERROR_VALUE, "%s is \"%.80s\", expected \"auto\", \"cuda\" or \"sim\"",
                        source, name);
     }

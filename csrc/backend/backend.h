@@ -63,6 +63,8 @@ typedef void *gm_event;
 struct gm_backend {
     const char *name;
     bool asynchronous; /* a call returns before its work is done */
+    bool host_memory; /* its memory is the host's: lent to others as such, on no stream of theirs */
+    bool traces;      /* runs kernels under observation: see gm_call.trace */
 
     /* Makes the backend ready; cheap when it already is. GM_ERROR_UNAVAILABLE says why not. */
     gm_status (*open)(void);
@@ -73,6 +75,8 @@ struct gm_backend {
     /* Figures of a device; the pointer stays valid. */
     gm_status (*figures)(int device, const gm_figures **figures);
     gm_status (*memory)(int64_t *free_bytes, int64_t *total_bytes);
+    /* Can a device with these figures run the variant at all? If not, the error says why. */
+    gm_status (*supports)(const gm_variant *variant, const gm_figures *device);
 
     /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
     gm_status (*allocate)(int64_t bytes, void **address);
@@ -134,7 +138,7 @@ struct gm_backend {
     /* Makes a texture of the matrix that *texture describes, once what is on the stream is done.
      * There is one per device: callers take turns. */
     gm_status (*texture)(gm_texture *texture, gm_stream stream);
-    /* Is the library ("cublas") there? GM_ERROR_UNAVAILABLE says why not. */
+    /* Opens a library ("cublas"); GM_ERROR_UNAVAILABLE says why it cannot be used. */
     gm_status (*library)(const char *name);
     /* Versions for info(): "13.0", driver "13.0"; empty where there is none. */
     void (*versions)(char runtime[32], char driver[32]);
@@ -143,35 +147,22 @@ struct gm_backend {
 extern const gm_backend gm_cuda;
 extern const gm_backend gm_sim;
 
-/* out (columns x rows) = the transpose of in, both in C order, by cuBLAS. */
-gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const void *in,
-                              int64_t pitch, void *out, gm_stream stream);
+/* All backends, the preferred one first. */
+extern const gm_backend *const gm_backends[];
+extern const int gm_backend_count;
 
-/* A row-major matrix of float for gm_cublas_sgemm; pitch in elements, no less than its width. */
-typedef struct gm_cublas_matrix {
-    const float *data;
-    int64_t pitch;
-    bool transposed;
-} gm_cublas_matrix;
-
-typedef struct gm_cublas_product {
-    gm_cublas_matrix a, b;
-    int64_t rows, columns, depth; /* of op(a) op(b); a depth of 0: the product counts for nothing */
-    float alpha, beta;
-    const float *c; /* read where beta is not 0; may be out */
-    int64_t c_pitch;
-    float *out;
-    int64_t out_pitch;
-} gm_cublas_product;
-
-/* out = alpha op(a) op(b) + beta c, not empty, by cuBLAS on the plain FP32 units. */
-gm_status gm_cublas_sgemm(const gm_cublas_product *product, gm_stream stream);
-
-/* Where may a library be, beside where the loader looks? Writes paths, each ended by a newline. */
+/* Writes the paths, each ended by a newline, where a library may be that the loader does not find.
+ */
 typedef void (*gm_library_hook)(const char *name, char *paths, size_t room);
 extern gm_library_hook gm_library_paths;
 
-/* "cuda", "sim", or NULL and "auto" for the best one that opens. */
+/* "cuda", "sim", or NULL and "auto" for the preferred one that opens. */
 gm_status gm_backend_get(const char *name, const gm_backend **backend);
+/* NULL if no backend has this name. It may not open. */
+const gm_backend *gm_backend_named(const char *name);
+/* The backend whose memory is the host's, or the one with memory of its own. */
+const gm_backend *gm_backend_with_memory(bool of_host);
+/* The backend that runs kernels under observation. */
+const gm_backend *gm_backend_with_traces(void);
 
 #endif

@@ -406,6 +406,7 @@ const gm_backend gm_cuda = {
     .use_device = gm_cuda_use_device,
     .figures = gm_cuda_figures,
     .memory = gm_cuda_memory,
+    .supports = gm_cuda_supports,
     .allocate = gm_cuda_allocate,
     .release = gm_cuda_release,
     .adopt = gm_cuda_adopt,

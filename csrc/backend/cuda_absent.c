@@ -1,7 +1,8 @@
 /*
  * The cuda backend of a build without nvcc: it is there, and says why it cannot be used.
  */
-#include "backend.h"
+#include "backend/backend.h"
+#include "backend/cublas.h"
 
 static gm_status refuse(void)
 {
@@ -34,6 +35,12 @@ static gm_status figures(int device, const gm_figures **figures)
 static gm_status memory(int64_t *free_bytes, int64_t *total_bytes)
 {
     (void)free_bytes, (void)total_bytes;
+    return refuse();
+}
+
+static gm_status supports(const gm_variant *variant, const gm_figures *device)
+{
+    (void)variant, (void)device;
     return refuse();
 }
 
@@ -241,6 +248,7 @@ const gm_backend gm_cuda = {
     .use_device = use_device,
     .figures = figures,
     .memory = memory,
+    .supports = supports,
     .allocate = allocate,
     .release = ignore,
     .adopt = adopt,

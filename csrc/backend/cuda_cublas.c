@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/cublas.h"
 #include "cuda_internal.h"
 #include "fork_lock.h"
 

@@ -92,6 +92,9 @@ gm_status gm_cuda_can_reach(int device, int other, bool *can);
 gm_status gm_cuda_let_reach(int device, int other, bool on, bool *before);
 gm_status gm_cuda_send(void *to, int device, const void *from, int64_t bytes, gm_stream stream);
 
+/* cuda_supports.c */
+gm_status gm_cuda_supports(const gm_variant *variant, const gm_figures *device);
+
 /* cuda_launch.c */
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
 gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,

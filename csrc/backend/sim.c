@@ -146,6 +146,16 @@ static gm_status sim_figures(int device, const gm_figures **result)
     return GM_OK;
 }
 
+/* Any compute capability: kernels run as C. */
+static gm_status sim_supports(const gm_variant *variant, const gm_figures *device)
+{
+    (void)device;
+    return variant->cuda_only
+               ? gm_fail(GM_ERROR_UNAVAILABLE, "%s is not available on the simulator: %s",
+                         variant->symbol, variant->cuda_only)
+               : GM_OK;
+}
+
 /* Of memory that is the host's, and in the same list. */
 static atomic_llong host_bytes;
 
@@ -394,12 +404,15 @@ static void sim_versions(char runtime[32], char driver[32])
 
 const gm_backend gm_sim = {
     .name = "sim",
+    .host_memory = true,
+    .traces = true,
     .open = sim_open,
     .device_count = sim_device_count,
     .current_device = sim_current_device,
     .use_device = sim_use_device,
     .figures = sim_figures,
     .memory = gm_memory_figures,
+    .supports = sim_supports,
     .allocate = gm_memory_allocate,
     .release = sim_release,
     .adopt = sim_adopt,

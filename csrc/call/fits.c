@@ -1,71 +1,16 @@
 /* Can a device run a variant, and can the variant take the arrays of a call? */
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend/backend.h"
 #include "gpumem.h"
 #include "memory/memory.h"
 
-const char *gm_build_archs;
-
-/* Some instructions belong to one capability alone, and are only there if it was compiled for. */
-static gm_status has_arch(const gm_variant *variant, const gm_figures *device)
-{
-    size_t length = strlen(variant->arch);
-    if (device->capability != variant->capability) {
-        return gm_fail(GM_ERROR_UNAVAILABLE,
-                       "%s needs compute capability %d.%d and no other, this device (%s) has %d.%d",
-                       variant->symbol, variant->capability / 10, variant->capability % 10,
-                       device->name, device->capability / 10, device->capability % 10);
-    }
-    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        if (strncmp(at, variant->arch, length) == 0 && (at[length] == ',' || at[length] == '\0')) {
-            return GM_OK;
-        }
-    }
-    return gm_fail(GM_ERROR_UNAVAILABLE, "%s was not compiled for %s (GPUMEM_CUDA_ARCHS was %s)",
-                   variant->symbol, variant->arch, gm_build_archs ? gm_build_archs : "empty");
-}
-
-/* What a device runs may be made for a lower capability, for which a kernel's newer instructions
- * were left out. */
-static gm_status has_target(const gm_variant *variant, const gm_figures *device)
-{
-    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        char *end;
-        long target = strtol(at, &end, 10);
-        bool alone = *end != ',' && *end != '\0'; /* 90a is for 9.0 and no other */
-        if (target >= variant->capability &&
-            (alone ? target == device->capability : target <= device->capability)) {
-            return GM_OK;
-        }
-    }
-    return gm_fail(GM_ERROR_UNAVAILABLE,
-                   "%s was not compiled for this device (%s, compute capability %d.%d): "
-                   "GPUMEM_CUDA_ARCHS was %s",
-                   variant->symbol, device->name, device->capability / 10, device->capability % 10,
-                   gm_build_archs ? gm_build_archs : "empty");
-}
-
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
                                const gm_figures *device)
 {
-    if (backend == &gm_sim) {
-        if (variant->cuda_only) {
-            return gm_fail(GM_ERROR_UNAVAILABLE, "%s is not available on the simulator: %s",
-                           variant->symbol, variant->cuda_only);
-        }
-    } else if (variant->capability > device->capability) {
-        return gm_fail(GM_ERROR_UNAVAILABLE,
-                       "%s needs compute capability %d.%d, this device (%s) has %d.%d",
-                       variant->symbol, variant->capability / 10, variant->capability % 10,
-                       device->name, device->capability / 10, device->capability % 10);
-    }
-    if (variant->capability && backend != &gm_sim) {
-        gm_status status = variant->arch ? has_arch(variant, device) : has_target(variant, device);
-        if (status != GM_OK) {
-            return status;
-        }
+    gm_status status = backend->supports(variant, device);
+    if (status != GM_OK) {
+        return status;
     }
     if (variant->managed && !device->managed) {
         return gm_fail(GM_ERROR_UNAVAILABLE,

@@ -1,5 +1,5 @@
 /* sgemm / cublas: cuBLAS' product on the plain FP32 units, as the reference. */
-#include "backend/backend.h"
+#include "backend/cublas.h"
 #include "sgemm/launches.h"
 #include "sgemm/sgemm.h"
 

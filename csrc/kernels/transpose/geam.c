@@ -1,5 +1,5 @@
 /* transpose / geam: cuBLAS' matrix addition, C = 1 * transpose(A) + 0 * C, as the reference. */
-#include "backend/backend.h"
+#include "backend/cublas.h"
 #include "transpose/launches.h"
 #include "transpose/transpose.h"
 
