@@ -399,7 +399,7 @@ def test_copies_for_others():
         (lambda d: d, {"max_version": (1, 2, 3)}, TypeError, "max_version must be a tuple"),
         (lambda d: d, {"max_version": (2**70, 0)}, TypeError, "max_version must be a tuple"),
         (lambda d: d, {"copy": 0}, TypeError, "copy must be a bool"),
-        (lambda d: d, {"stream": 1}, ValueError, "stream is 1, the simulator's memory"),
+        (lambda d: d, {"stream": 1}, ValueError, "stream is 1; the array is in host memory"),
         (lambda d: d, {"stream": 0}, ValueError, "stream is 0"),
         (lambda d: d, {"stream": 2**70}, ValueError, "stream is"),
         (lambda d: d, {"stream": "1"}, TypeError, "stream must be an int"),

@@ -1,6 +1,7 @@
 /* What is accepted as an array, a stream or a backend, and how it is described to C. */
 #include <string.h>
 
+#include "python/dlpack_device.h"
 #include "python/python.h"
 
 const char *gm_c_string(PyObject *text, const char *name)
@@ -221,7 +222,7 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
     if (found < 0) {
         return NULL;
     }
-    if (found > 0 && gm_dlpack_backend(type) == &gm_sim) {
+    if (found > 0 && gm_dlpack_backend(type) && gm_dlpack_backend(type)->host_memory) {
         return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
     }
     int elsewhere = found > 0 ? 1 : gm_has_attribute(object, "__cuda_array_interface__");

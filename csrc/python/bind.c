@@ -373,18 +373,19 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
         return PyErr_NoMemory();
     }
     PyObject *answer = NULL;
-    gm_status status = gm_sim.open();
+    const gm_backend *backend = gm_backend_with_traces();
+    gm_status status = backend->open();
     if (status != GM_OK) {
         gm_raise(status);
     } else {
         b.call.trace = trace;
         PyObject *result = NULL;
         if (gm_is_device_array(PyTuple_GET_ITEM(args[2], 0))) {
-            PyObject *name = PyUnicode_FromString(gm_sim.name);
+            PyObject *name = PyUnicode_FromString(backend->name);
             result = name ? gm_call_on_device(&b, args[2], Py_None, Py_None, name) : NULL;
             Py_XDECREF(name);
         } else {
-            b.call.backend = &gm_sim;
+            b.call.backend = backend;
             result = gm_call_on_host(&b, args[2], Py_None, Py_None, Py_None);
         }
         if (result) {

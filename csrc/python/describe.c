@@ -212,14 +212,12 @@ static PyObject *device_dict(const gm_figures *f, int64_t free_bytes)
 
 PyObject *gm_core_backend_info(PyObject *module, PyObject *name)
 {
-    const gm_backend *backend = NULL;
     char runtime[32] = "", driver[32] = "";
     (void)module;
-    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "cuda") == 0) {
-        backend = &gm_cuda;
-    } else if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "sim") == 0) {
-        backend = &gm_sim;
-    } else {
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    const gm_backend *backend = text ? gm_backend_named(text) : NULL;
+    if (!backend) {
+        PyErr_Clear();
         return PyErr_Format(PyExc_ValueError, "backend is %.80R, expected \"cuda\" or \"sim\"",
                             name);
     }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "memory/transfer.h"
+#include "python/dlpack_export.h"
 #include "python/python.h"
 #include "python/refusals.h"
 

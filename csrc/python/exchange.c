@@ -1,4 +1,6 @@
 /* Arrays of other libraries, used where they are: gpumem.from_dlpack, and what calls are given. */
+#include "python/dlpack_device.h"
+#include "python/dlpack_import.h"
 #include "python/python.h"
 
 /* One past the last byte that the elements reach, from the first; -1 when it does not fit. */
@@ -167,7 +169,7 @@ static gm_device_array *adopt(PyObject *object, const char *name, const gm_backe
         found = gm_dlpack_find(object, &type, &device);
     }
     if (found > 0 && gm_dlpack_backend(type) == backend) {
-        if (backend->use_device(backend == &gm_cuda ? device : 0, &previous) != GM_OK) {
+        if (backend->use_device(backend->host_memory ? 0 : device, &previous) != GM_OK) {
             gm_raise(gm_last_error()->status);
         } else {
             if (gm_parse_stream(stream_object, backend, &stream) == 0) {
@@ -179,7 +181,8 @@ static gm_device_array *adopt(PyObject *object, const char *name, const gm_backe
         }
     } else if (found >= 0 && interface) {
         /* What is wrong with it is told on machines without a GPU, too. */
-        if (gm_cuda.open() != GM_OK || gm_parse_stream(stream_object, &gm_cuda, &stream) == 0) {
+        const gm_backend *cuda = gm_backend_with_memory(false);
+        if (cuda->open() != GM_OK || gm_parse_stream(stream_object, cuda, &stream) == 0) {
             array = gm_interface_adopt(interface, object, name, stream);
         }
     }
@@ -189,7 +192,8 @@ static gm_device_array *adopt(PyObject *object, const char *name, const gm_backe
 
 gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream)
 {
-    return gm_is_adoptable(object) ? adopt(object, name, &gm_cuda, stream) : NULL;
+    return gm_is_adoptable(object) ? adopt(object, name, gm_backend_with_memory(false), stream)
+                                   : NULL;
 }
 
 /* ---- gpumem.from_dlpack -----------------------------------------------------------------------
@@ -199,9 +203,9 @@ gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream)
 static int choose_backend(PyObject *object, const gm_backend **backend)
 {
     int type, device;
-    *backend = &gm_cuda;
+    *backend = gm_backend_with_memory(false);
     int found = gm_dlpack_find(object, &type, &device);
-    if (found <= 0 || gm_dlpack_backend(type) == &gm_cuda) {
+    if (found <= 0 || gm_dlpack_backend(type) == *backend) {
         return found < 0 ? -1 : 0;
     }
     if (!gm_dlpack_backend(type)) {
@@ -214,7 +218,7 @@ static int choose_backend(PyObject *object, const gm_backend **backend)
     if (gm_parse_backend(Py_None, backend) < 0) {
         return -1;
     }
-    if (*backend != &gm_sim) {
+    if (!(*backend)->host_memory) {
         PyErr_Format(
             PyExc_ValueError,
             "x is in %s memory: give it to the functions as it is, or use to_device, which "

@@ -42,7 +42,7 @@ PyObject *gm_interface_export(PyObject *object, void *unused)
     (void)unused;
     gm_device_array *self = (gm_device_array *)object;
     int previous;
-    if (self->memory->backend != &gm_cuda) {
+    if (self->memory->backend->host_memory) {
         PyErr_SetString(PyExc_AttributeError, "an array in the simulator's memory has no "
                                               "__cuda_array_interface__; __dlpack__ lends it");
         return NULL;
@@ -241,8 +241,8 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
     if (!dtype) {
         return NULL;
     }
-    gm_device_array *array =
-        gm_borrow(&gm_cuda, name, dtype, ndim, shape, steps ? strides : NULL, address, writable);
+    gm_device_array *array = gm_borrow(gm_backend_with_memory(false), name, dtype, ndim, shape,
+                                       steps ? strides : NULL, address, writable);
     Py_DECREF(dtype);
     if (array) {
         array->memory->forget = forget_object;

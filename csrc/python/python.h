@@ -175,16 +175,6 @@ gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const 
                                     gm_stream stream);
 bool gm_interface_has_stream(PyObject *interface);
 
-/* dlpack.c */
-PyObject *gm_dlpack_export(PyObject *array, PyObject *args, PyObject *keywords);
-PyObject *gm_dlpack_device(PyObject *array, PyObject *unused);
-/* Where a producer's array is; 0 when it has no __dlpack__, 1 when it has, -1 with an exception. */
-int gm_dlpack_find(PyObject *producer, int *type, int *device);
-const gm_backend *gm_dlpack_backend(int type); /* NULL where none can use it */
-const char *gm_dlpack_name(int type);
-gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, const char *name,
-                                 gm_stream stream);
-
 /* bind.c, parse.c */
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gm_core_adopt_all(PyObject *module, PyObject *const *args, Py_ssize_t count);

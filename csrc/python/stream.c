@@ -132,7 +132,7 @@ int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *strea
                      "stream must be a gpumem.Stream, a cudaStream_t as an int, a stream of "
                      "another library or None, not %.100s",
                      Py_TYPE(object)->tp_name);
-    } else if (found > 0 && backend != &gm_cuda) {
+    } else if (found > 0 && backend->host_memory) {
         PyErr_Format(PyExc_ValueError, "stream is one of CUDA, the call runs on \"%s\"",
                      backend->name);
     } else if (found > 0) {
@@ -237,7 +237,7 @@ static PyObject *stream_protocol(PyObject *object, PyObject *unused)
 {
     (void)unused;
     const gm_stream_object *self = (const gm_stream_object *)object;
-    if (self->backend != &gm_cuda) {
+    if (self->backend->host_memory) {
         return gm_raise(gm_fail(GM_ERROR_UNAVAILABLE,
                                 "a stream of the simulator is no stream to other libraries"));
     }

@@ -1,0 +1,197 @@
+/* Borrows arrays of other libraries by DLPack. */
+#include "python/dlpack_import.h"
+
+#include "python/dlpack_device.h"
+
+static const char LEGACY[] = "dltensor", VERSIONED[] = "dltensor_versioned";
+static const char USED_LEGACY[] = "used_dltensor", USED_VERSIONED[] = "used_dltensor_versioned";
+
+/* A versioned capsule if the producer can make one. */
+static PyObject *ask(PyObject *producer, PyObject *stream)
+{
+    PyObject *method = PyObject_GetAttrString(producer, "__dlpack__");
+    PyObject *none = method ? PyTuple_New(0) : NULL;
+    PyObject *keywords = none ? Py_BuildValue("{s:(ii)}", "max_version", DLPACK_MAJOR_VERSION,
+                                              GM_DLPACK_MINOR_VERSION)
+                              : NULL;
+    PyObject *capsule = NULL;
+    if (keywords && (!stream || PyDict_SetItemString(keywords, "stream", stream) == 0)) {
+        capsule = PyObject_Call(method, none, keywords);
+        if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+            PyErr_Clear();
+            if (PyDict_DelItemString(keywords, "max_version") == 0) {
+                capsule = PyObject_Call(method, none, keywords);
+            }
+        }
+    }
+    Py_XDECREF(keywords);
+    Py_XDECREF(none);
+    Py_XDECREF(method);
+    return capsule;
+}
+
+/* A new reference; NULL and a TypeError if NumPy has no such dtype. */
+static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
+{
+    int bits = tensor->dtype.bits, number = -1;
+    if (tensor->dtype.lanes != 1) {
+        PyErr_Format(PyExc_TypeError, "%s has elements of %d lanes, accepted is 1", name,
+                     (int)tensor->dtype.lanes);
+        return NULL;
+    }
+    switch (tensor->dtype.code) {
+    case kDLInt:
+        number = bits == 8    ? NPY_INT8
+                 : bits == 16 ? NPY_INT16
+                 : bits == 32 ? NPY_INT32
+                 : bits == 64 ? NPY_INT64
+                              : -1;
+        break;
+    case kDLUInt:
+        number = bits == 8    ? NPY_UINT8
+                 : bits == 16 ? NPY_UINT16
+                 : bits == 32 ? NPY_UINT32
+                 : bits == 64 ? NPY_UINT64
+                              : -1;
+        break;
+    case kDLFloat:
+        number = bits == 16   ? NPY_FLOAT16
+                 : bits == 32 ? NPY_FLOAT32
+                 : bits == 64 ? NPY_FLOAT64
+                              : -1;
+        break;
+    case kDLComplex: number = bits == 64 ? NPY_COMPLEX64 : bits == 128 ? NPY_COMPLEX128 : -1; break;
+    case kDLBool: number = bits == 8 ? NPY_BOOL : -1; break;
+    case kDLBfloat:
+        PyErr_Format(PyExc_TypeError,
+                     "%s has dtype bfloat%d, which NumPy does not know; a view of it as integers "
+                     "can be moved",
+                     name, bits);
+        return NULL;
+    }
+    if (number < 0) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s has elements of DLPack's code %d with %d bits, which NumPy does not know",
+                     name, (int)tensor->dtype.code, bits);
+        return NULL;
+    }
+    return PyArray_DescrFromType(number);
+}
+
+/* An array over the tensor's memory, without an owner yet. */
+static gm_device_array *describe_borrowed(const DLTensor *tensor, bool writable,
+                                          const gm_backend *backend, const char *name)
+{
+    int64_t strides[GM_MAX_DIMS];
+    if (gm_dlpack_backend(tensor->device.device_type) != backend) {
+        PyErr_Format(PyExc_ValueError, "%s is in %s memory, its __dlpack_device__ says otherwise",
+                     name, gm_dlpack_name(tensor->device.device_type));
+        return NULL;
+    }
+    if (tensor->ndim < 0 || tensor->ndim > GM_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions, accepted are up to %d", name,
+                     (int)tensor->ndim, GM_MAX_DIMS);
+        return NULL;
+    }
+    if (tensor->ndim > 0 && !tensor->shape) {
+        PyErr_Format(PyExc_ValueError, "%s has no shape", name);
+        return NULL;
+    }
+    PyArray_Descr *dtype = find_dtype(tensor, name);
+    if (!dtype) {
+        return NULL;
+    }
+    for (int d = 0; tensor->strides && d < tensor->ndim; d++) {
+        if (!gm_multiply(tensor->strides[d], PyDataType_ELSIZE(dtype), &strides[d])) {
+            PyErr_Format(PyExc_ValueError, "%s has strides of more than 63 bits", name);
+            Py_DECREF(dtype);
+            return NULL;
+        }
+    }
+    char *data = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
+    gm_device_array *array = gm_borrow(backend, name, dtype, tensor->ndim, tensor->shape,
+                                       tensor->strides ? strides : NULL, data, writable);
+    Py_DECREF(dtype);
+    if (array) {
+        array->memory->managed = tensor->device.device_type == kDLCUDAManaged;
+    }
+    return array;
+}
+
+static void delete_legacy(void *owner)
+{
+    DLManagedTensor *legacy = owner;
+    if (legacy->deleter) {
+        legacy->deleter(legacy);
+    }
+}
+
+static void delete_versioned(void *owner)
+{
+    DLManagedTensorVersioned *versioned = owner;
+    if (versioned->deleter) {
+        versioned->deleter(versioned);
+    }
+}
+
+static void forget_legacy(void *owner)
+{
+    gm_run_aside(delete_legacy, owner);
+}
+
+static void forget_versioned(void *owner)
+{
+    gm_run_aside(delete_versioned, owner);
+}
+
+static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const char *name)
+{
+    gm_device_array *array;
+    void *owner;
+    if (PyCapsule_IsValid(capsule, VERSIONED)) {
+        DLManagedTensorVersioned *versioned = owner = PyCapsule_GetPointer(capsule, VERSIONED);
+        if (versioned->version.major != DLPACK_MAJOR_VERSION) { /* its other fields are unknown */
+            PyErr_Format(PyExc_ValueError, "%s speaks DLPack %u.%u, known is version %d", name,
+                         (unsigned)versioned->version.major, (unsigned)versioned->version.minor,
+                         DLPACK_MAJOR_VERSION);
+            return NULL;
+        }
+        array =
+            describe_borrowed(&versioned->dl_tensor,
+                              !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY), backend, name);
+    } else if (PyCapsule_IsValid(capsule, LEGACY)) {
+        DLManagedTensor *legacy = owner = PyCapsule_GetPointer(capsule, LEGACY);
+        array = describe_borrowed(&legacy->dl_tensor, true, backend, name);
+    } else {
+        PyErr_Format(PyExc_TypeError,
+                     "%s: __dlpack__ returned %.80R, expected a capsule that nobody has used", name,
+                     capsule);
+        return NULL;
+    }
+    bool versioned = PyCapsule_IsValid(capsule, VERSIONED);
+    if (array && PyCapsule_SetName(capsule, versioned ? USED_VERSIONED : USED_LEGACY) < 0) {
+        Py_CLEAR(array);
+    }
+    if (array) {
+        array->memory->forget = versioned ? forget_versioned : forget_legacy;
+        array->memory->owner = owner;
+    }
+    return array;
+}
+
+gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, const char *name,
+                                 gm_stream stream)
+{
+    PyObject *number = NULL;
+    if (!backend->host_memory) { /* host memory has no streams */
+        number = stream ? PyLong_FromVoidPtr(stream) : PyLong_FromLong(1);
+        if (!number) {
+            return NULL;
+        }
+    }
+    PyObject *capsule = ask(producer, number);
+    gm_device_array *array = capsule ? take(capsule, backend, name) : NULL;
+    Py_XDECREF(capsule);
+    Py_XDECREF(number);
+    return array;
+}
