@@ -123,8 +123,10 @@ def sgemm(
 
     The variants, each with the idea that it adds:
 
+    ``naive_col``
+        one element of C per thread, a warp down a column: 33 sectors for 32 products
     ``naive``
-        one element of C per thread: two loads for each product
+        one element of C per thread, a warp along a row: two loads for each product
     ``vec4``
         4 x 4 per thread, by 128-bit loads: eight loads for 64 products
     ``thread_tile``
