@@ -46,9 +46,9 @@ from .families.transpose import transpose
 from .machine.devices import info
 from .measure.bench import BenchResult, bench
 from .measure.suite import bench_all
+from .report.advice import prefetch_advice, prefetch_table
 from .report.comparison import compare
 from .report.explanation import Explanation, explain
-from .report.prefetch import prefetch_advice, prefetch_table
 from .report.presentation import Presentation
 
 # Results and reports show themselves through this: their floors import nothing from above.

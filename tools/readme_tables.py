@@ -19,7 +19,7 @@ import gpumem as gm
 from gpumem.base import files
 from gpumem.families import oracle
 from gpumem.measure.bench import size_label
-from gpumem.report import prefetch
+from gpumem.report import prefetch_points
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(
@@ -73,7 +73,7 @@ def conflicts(family: str) -> str:
 def best_of_map(file: str) -> str:
     """Per amount of work and warps per multiprocessor: how much is gained, and by what."""
     result = gm.results.load(file)
-    found = prefetch.points(result)
+    found = prefetch_points.points(result)
     warps = sorted({point.warps for point in found})
     rows = []
     for work in sorted({point.work for point in found}):

@@ -1,15 +1,15 @@
-"""How exact the products of ``sgemm`` are, by kind of numbers and length of the sums.
+"""How accurate the products of ``sgemm`` are, by kind of numbers and length of the sums.
 
-The error of an element is held against what single precision makes of the magnitudes summed up:
+The error of an element is given in units of single precision, relative to the sum of magnitudes:
 ``|got - exact| / (eps * (|a| @ |b|))``, where exact is the sum in double precision and eps is
-2**-23. A sum of k terms, one after another, may reach k / 2 in theory; roundings that are not
-biased grow as the square root of k, and sums in parts less. A kernel that rounds its factors, or
-its sums otherwise than to nearest, stands out.
+2**-23. A sequential sum of k terms may reach k / 2 in theory; unbiased rounding errors grow with
+the square root of k, and those of sums in parts more slowly. A kernel that rounds its factors, or
+rounds sums other than to nearest, stands out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ from ..families.table import variants
 __all__ = ["DEPTHS", "KINDS", "accuracy", "table"]
 
 DEPTHS = (16, 64, 256, 1024, 4096, 16384, 65536)
-_DEEPEST = {"sim": 4096}  # what takes no noticeable time there
+_DEEPEST = {"sim": 4096}  # longer sums take long there
 _SIDES = {"sim": 32, "cuda": 512}
-_SPREAD = 32  # powers of two over which "wide" numbers are spread, each way
+_SPREAD = 32  # "wide" numbers range over this many powers of two up and down
 
 _Progress = Callable[[int, int, str], None]
 
@@ -52,6 +52,21 @@ def _error(
     return float(np.nan_to_num(errors, nan=np.inf).max(initial=0.0))
 
 
+def _measured(
+    names: Sequence[str], kind: str, side: int, k: int, backend: str, random: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Yield the record of each variant for one kind of numbers and one length of the sums."""
+    a, b = KINDS[kind](random, (side, k)), KINDS[kind](random, (k, side))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    factors = [_core.to_device(x, backend=backend) for x in (a, b)]
+    for name in names:
+        got = matmul(*factors, variant=name).to_host()
+        error = _error(got, exact, magnitude)
+        where = {"variant": name, "backend": backend, "numbers": kind, "m": side, "n": side, "k": k}
+        yield where | {"error": error}
+
+
 def accuracy(
     names: Sequence[str] | None = None,
     depths: Iterable[int] | None = None,
@@ -66,31 +81,31 @@ def accuracy(
     Parameters
     ----------
     names : sequence of str, optional
-        The variants; by default all that are available.
+        The variants; by default, all that are available.
     depths : iterable of int, optional
-        The lengths of the sums, k; by default 16 to 65536, on the simulator to 4096.
+        The lengths of the sums, k; by default 16 to 65536, on the simulator 16 to 4096.
     side : int, optional
-        Rows and columns of the product; by default 512, on the simulator 32.
+        Rows and columns of the product; by default 512, and 32 on the simulator.
     backend : {"cuda", "sim"}, optional
-        By default what :func:`gpumem.backend` says.
+        By default, what :func:`gpumem.backend` returns.
     seed : int
-        Of the random numbers; all variants get the same.
+        Of the random numbers, which are the same for all variants.
     progress : callable, optional
-        Called with the steps done, all steps, and what comes next in words.
+        Called with the steps done, the number of steps, and the next step in words.
 
     Returns
     -------
     list of dict
-        ``{"variant", "backend", "numbers", "m", "n", "k", "error"}`` each, the error in units of
-        eps times the magnitudes; for a variant that is not available one with ``reason``
-        instead of numbers.
+        One ``{"variant", "backend", "numbers", "m", "n", "k", "error"}`` per variant, kind of
+        numbers and k, the error in units of eps times the magnitudes; for an unavailable variant,
+        one with ``reason``.
 
     Raises
     ------
     ValueError
         If a variant is unknown, or a depth or the side is less than 1.
     UnavailableError
-        If the backend is not here.
+        If the backend is unavailable.
     """
     backend = _core.backend(backend)
     rungs = {v.name: v for v in variants("sgemm")}
@@ -116,31 +131,14 @@ def accuracy(
     for i, (kind, k) in enumerate(steps):
         if progress is not None:
             progress(i, len(steps), f"{kind}, k = {k}")
-        random = np.random.default_rng([seed, i])
-        a, b = KINDS[kind](random, (side, k)), KINDS[kind](random, (k, side))
-        exact = a.astype(np.float64) @ b.astype(np.float64)
-        magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
-        there = [_core.to_device(x, backend=backend) for x in (a, b)]
-        for name in available:
-            got = matmul(*there, variant=name).to_host()
-            records.append(
-                {
-                    "variant": name,
-                    "backend": backend,
-                    "numbers": kind,
-                    "m": side,
-                    "n": side,
-                    "k": k,
-                    "error": _error(got, exact, magnitude),
-                }
-            )
+        records += _measured(available, kind, side, k, backend, np.random.default_rng([seed, i]))
     if progress is not None:
         progress(len(steps), len(steps), "done")
     return records
 
 
 def table(records: list[dict[str, Any]]) -> str:
-    """Return records as text: a row per variant, a column per length of the sums."""
+    """Return records as text: a row per variant and a column per length of the sums."""
     measured = [record for record in records if "error" in record]
     lines = []
     if measured:

@@ -1,4 +1,4 @@
-"""Every case that a family's oracle knows, run by one variant and compared with NumPy."""
+"""Verification: a variant runs every case of its family's oracle and is compared with NumPy."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .. import _core
 from ..families import oracle
 from ..families.table import Variant
 
-PLACES = ("host", "device")  # where the arrays of a call lie
-_POISON = 0xA5
+PLACES = ("host", "device")  # where the arrays of a call are
+_POISON = 0xA5  # what outputs hold before a call
 _MOST_THREADS = 4
 
 
 class _Cases:
-    """The cases of a family, each computed by NumPy once for all variants of the family."""
+    """The cases of a family; NumPy computes each once for all variants."""
 
     def __init__(self, family: str) -> None:
         self.family = family
@@ -34,27 +34,30 @@ class _Cases:
             return self._known[key]
 
     def fresh(self, number: int) -> tuple[Any, ...]:
-        """The inputs of a case, for a caller that may change them."""
+        """Return inputs of a case that the caller may change."""
         case = self.listed[number]
         return oracle.arguments(self.family, case.shape, case.dtype, seed=1, **case.parameters)
 
     def inputs(self, number: int) -> tuple[Any, ...]:
-        """The inputs of a case, which all callers share."""
-        return self._once(("inputs", number, ""), lambda: self.fresh(number))
+        """Return the inputs of a case, which all callers share."""
+        found: tuple[Any, ...] = self._once(("inputs", number, ""), lambda: self.fresh(number))
+        return found
 
     def wanted(self, number: int, variant: str) -> Any:
-        inputs, told = self.inputs(number), {"variant": variant, **self.listed[number].parameters}
+        """Return what NumPy computes for a case."""
+        inputs, given = self.inputs(number), {"variant": variant, **self.listed[number].parameters}
         key = ("wanted", number, oracle.job(self.family, variant))
-        return self._once(key, lambda: oracle.expected(self.family, *inputs, **told))
+        return self._once(key, lambda: oracle.expected(self.family, *inputs, **given))
 
     def within(self, number: int, variant: str) -> Any:
-        inputs, told = self.inputs(number), {"variant": variant, **self.listed[number].parameters}
+        """Return how far a result may be from what NumPy computes."""
+        inputs, given = self.inputs(number), {"variant": variant, **self.listed[number].parameters}
         key = ("within", number, oracle.accuracy(self.family, variant))
-        return self._once(key, lambda: oracle.bound(self.family, *inputs, **told))
+        return self._once(key, lambda: oracle.bound(self.family, *inputs, **given))
 
 
 class _Task(NamedTuple):
-    """One case: its arrays, what should come out, and how near is near enough."""
+    """One case: its arrays, the expected result, and how far off a result may be."""
 
     variant: Variant
     backend: str
@@ -64,6 +67,7 @@ class _Task(NamedTuple):
     parameters: dict[str, Any]
 
     def compare(self, got: Any) -> None:
+        """Raise AssertionError if a result is wrong."""
         oracle.compare(self.variant.family, got, self.wanted, self.within)
 
 
@@ -92,10 +96,10 @@ def _on_device(task: _Task) -> None:
 def _verify_case(
     variant: Variant, cases: _Cases, number: int, backend: str, places: Sequence[str]
 ) -> None:
-    """Run one call with its arrays in each of the places; AssertionError if wrong.
+    """Run one call with its arrays in each of the places; raise AssertionError if it is wrong.
 
-    A variant that needs a kind of host memory takes no arrays on the device: it runs on the
-    host's, wherever it was asked to.
+    A variant that needs a certain kind of host memory takes no arrays on the device; it always runs
+    on host arrays.
     """
     task = _Task(
         variant,
@@ -107,7 +111,7 @@ def _verify_case(
     )
     if "device" in places and not variant.memory:
         _on_device(task)
-    if "host" in places or variant.memory:  # last: what works in place changes the inputs
+    if "host" in places or variant.memory:  # last: an in-place variant changes the inputs
         _on_host(task)
 
 
@@ -118,7 +122,7 @@ def _report(
     places: Sequence[str],
     stop: threading.Event,
 ) -> dict[str, Any]:
-    """Run every case, until told to stop; say how many passed, and what went wrong first."""
+    """Run every case until `stop` is set; report how many passed, or the first failure."""
     report: dict[str, Any] = {
         "family": variant.family,
         "variant": variant.name,
@@ -133,43 +137,43 @@ def _report(
         if stop.is_set():
             break
         if not oracle.takes(variant, case.shape, case.dtype):
-            continue  # not a promise
+            continue  # the variant does not claim to
         try:
             _verify_case(variant, cases, number, backend, places)
-        except Exception as error:  # whatever a kernel does wrong is what is reported
+        except Exception as error:  # whatever goes wrong is the finding
             what = f"shape {case.shape}, {case.dtype.name}, {case.parameters or 'defaults'}"
-            told = str(error)
+            why = str(error)
             if not isinstance(error, AssertionError):
-                told = f"{type(error).__name__}: {told}"
-            return report | {"status": "FAILED", "reason": f"{what}: {told}"}
+                why = f"{type(error).__name__}: {why}"
+            return report | {"status": "FAILED", "reason": f"{what}: {why}"}
         report["cases"] += 1
     return report
 
 
 def _threads(backend: str) -> int:
-    """How many variants to run at once: on a device, one after the other."""
+    """Return how many variants run at once; on a device, only one."""
     return min(len(os.sched_getaffinity(0)), _MOST_THREADS) if backend == "sim" else 1
 
 
 def verify(
     chosen: Sequence[Variant], backend: str, places: Sequence[str] = PLACES
 ) -> Iterator[dict[str, Any]]:
-    """Yield a report of each variant, in their order, as soon as it and those before are done.
+    """Verify variants, and yield the report of each as soon as it and all before it are done.
 
     Parameters
     ----------
     chosen : sequence of Variant
-        Those of one family should follow each other: they share what NumPy computes.
+        Keep those of one family together: they share what NumPy computes.
     backend : {"cuda", "sim"}
-        Where they run; on the simulator several at once.
+        Where they run; on the simulator, several at once.
     places : sequence of {"host", "device"}
-        Where the arrays of the calls lie.
+        Where the arrays of the calls are.
 
     Yields
     ------
     dict
-        ``family variant backend status cases reason``: status is "passed", "FAILED" or
-        "unavailable", cases the number of those that passed.
+        With ``family``, ``variant``, ``backend``, ``status`` ("passed", "FAILED" or
+        "unavailable"), ``cases`` (how many passed) and ``reason``.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -178,9 +182,9 @@ def verify(
     pool = ThreadPoolExecutor(_threads(backend))
     try:
         waiting = [pool.submit(_report, v, cases[v.family], backend, places, stop) for v in chosen]
-        del cases  # those of a family go with the last of its variants
+        del cases  # the cases of a family are released with its last variant
         for one in waiting:
             yield one.result()
-    finally:  # after Ctrl-C too, or if nobody asks for more
+    finally:  # also after Ctrl-C, and if the caller stops iterating
         stop.set()
         pool.shutdown(cancel_futures=True)

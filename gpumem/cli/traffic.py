@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import _core
 from ..base.sizes import parse_shape
-from ..count.traffic import Traffic, summary, traffic
+from ..count.traffic import NO_TIMES, Traffic, traffic
+from ..count.summary import summary
 from ..families import oracle
 from ..families.table import find, variants
 from .common import (
@@ -123,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
         print_json([report.to_dict() for report in found] + unavailable)
     else:
         print_summary(family, shape_of, dtype, None, keywords(options.set))
-        print("\nCounted on the simulator, which knows no times, cache hits or occupancy.")
+        print(f"\n{NO_TIMES}")
     return 0
 
 

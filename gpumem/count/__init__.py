@@ -1,0 +1,1 @@
+"""What kernels do, counted: memory traffic on the simulator, and machine code."""

@@ -1,0 +1,1 @@
+"""What results and reports show of themselves: text, comparisons, explanations, pictures."""

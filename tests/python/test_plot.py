@@ -13,8 +13,9 @@ from matplotlib.colors import to_rgb
 import gpumem as gm
 from gpumem import cli
 from gpumem.base.bench_result import FIELDS, BenchResult
+from gpumem.base.record import Record
+from gpumem.count import intensity as intensity_module
 from gpumem.report import plots
-from gpumem.report.plots import _intensity
 from gpumem.report.plots._labels import spread
 
 matplotlib.use("Agg")
@@ -31,7 +32,7 @@ DEVICE = {
 def simulated_once():
     """Several pictures show the same kernel at the same shape."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_intensity, "traffic", functools.cache(_intensity.traffic))
+        patch.setattr(intensity_module, "traffic", functools.cache(intensity_module.traffic))
         yield
 
 
@@ -201,7 +202,7 @@ def test_speed_ups_that_coincide_are_drawn_once_in_all_panels():
             shown.records.append(one | {"variant": "scalar_batch"})
     figure = shown.plot("distance", work=[1, 2], warps=[4.0])
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
-        "scalar_batch\nbulk", "l2", "baseline, the loop as it stands"
+        "scalar_batch\nbulk", "l2", "baseline, the plain loop"
     ]  # fmt: skip
     figure.draw_without_rendering()
     assert not figure_checks.complaints(figure)
@@ -417,10 +418,9 @@ def test_a_roofline():
 def test_how_much_a_product_moves_does_not_depend_on_what_is_simulated():
     """Whole tiles of 128 x 128: per step 8 * 128 bytes for 2 * 128 * 128 operations, and C once."""
 
-    def intensity(variant, shape, **device):
-        return _intensity.intensity(
-            record("sgemm", variant, 1.0, 1, shape, 1), {"multiprocessors": 132, **device}
-        )
+    def intensity(variant, shape):
+        row = Record.from_dict(record("sgemm", variant, 1.0, 1, shape, 1))
+        return intensity_module.intensity(row, 132)
 
     for n in (256, 1024, 8192):
         exact = 2 * n / (8 * n / 128 + 4)

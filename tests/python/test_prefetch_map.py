@@ -7,7 +7,7 @@ from matplotlib import pyplot
 import gpumem as gm
 from gpumem import cli
 from gpumem.measure.bench import BenchResult
-from gpumem.report import prefetch
+from gpumem.report import prefetch_points
 
 matplotlib.use("Agg")
 
@@ -60,7 +60,7 @@ def few_and_many():
 
 
 def test_points_are_ordered_and_counted():
-    few, many = prefetch.points(few_and_many())
+    few, many = prefetch_points.points(few_and_many())
     assert (few.blocks, few.warps, few.threads, few.steps) == (1, 4, 128, 100)
     assert (many.blocks, many.warps) == (8, 32)
     assert few.best == ("smem_rolling_async", 8, "auto", 0.02, pytest.approx(5))
@@ -72,7 +72,7 @@ def test_points_are_ordered_and_counted():
 
 
 def test_threads_and_barriers_are_points_of_their_own():
-    found = prefetch.points(
+    found = prefetch_points.points(
         result(
             record("baseline", 1.0, threads=128),
             record("l2", 0.5, threads=128, distance=1),
@@ -119,7 +119,7 @@ def test_other_figures_make_other_words():
     )
     assert "pays at 0 of 2 points" in text and "Most at" not in text
     assert "bandwidth is saturated: the baseline moves 3413 GB/s, 85 % of the peak" in text
-    assert "warps enough: 2 times as many warps (8) make the baseline 1.00 times as fast" in text
+    assert "enough warps: 2 times as many warps (8) make the baseline 1.00 times as fast" in text
     assert "a short loop: 10 steps per thread, 5 times the distance" in text
     assert "a barrier in every step" in text
     assert "loses" not in text and "Padding" not in text
@@ -139,7 +139,7 @@ def test_an_unknown_peak_is_told():
     ids=["none", "baseline", "no-baseline", "auto"],
 )
 def test_a_result_without_a_comparison_is_refused(records):
-    for ask in (gm.prefetch_advice, gm.prefetch_table, prefetch.points):
+    for ask in (gm.prefetch_advice, gm.prefetch_table, prefetch_points.points):
         with pytest.raises(ValueError, match="together with its baseline"):
             ask(result(*records))
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import gpumem as gm
-from gpumem.count.traffic import Access, Traffic, summary
+from gpumem.count.access import Access
+from gpumem.count.traffic import Traffic
+from gpumem.count.summary import summary
 from gpumem.families import oracle
 
 CLAIMING = [v for v in gm.variants() if v.claims["width"] and v.reason_on("sim") is None]
@@ -145,7 +147,7 @@ def test_nothing_to_do_is_no_requests():
     for access in (t.loads, t.stores, t.shared):
         assert access.requests == 0 and access.width is None
         assert access.efficiency is access.sectors_per_request is None
-    assert "0 instructions" in str(t)
+    assert "0 memory instructions" in str(t)
 
 
 # ---- sums and shared memory, from made-up counts ------------------------------------------

@@ -9,7 +9,7 @@ from ... import _core
 from ... import results as shipped
 from ...base.bench_result import BenchResult
 from ...base.sizes import check_shape, format_bytes, format_table, text_width
-from ...count.traffic import Access
+from ...count.access import Access
 from ...families import oracle
 from ...families.table import Variant, find, resolve
 from ...measure.bench import bench

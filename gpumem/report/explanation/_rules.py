@@ -19,15 +19,14 @@ def _sectors(report: Traffic, measured: Measured) -> str | None:
     wasted = report.bytes_moved / report.bytes_asked
     if wasted <= _EXTRA:
         return None
-    part = ""
+    text = f"{figure(wasted)} times the bytes asked for, unless a cache holds them"
     if measured.bandwidth and wasted * measured.bandwidth < _MOSTLY:
-        part = ", which explains part of it"
-    times = figure(wasted)
-    return f"the number of sectors ({times} times the bytes asked for, unless a cache holds them{part})"
+        text += ", which explains part of it"
+    return f"the number of sectors ({text})"
 
 
 def _intensity(report: Traffic, counted: Counted, measured: Measured) -> str | None:
-    """Name the traffic of a kernel that computes, if its requests have too few operations per byte.
+    """Name the traffic of requests, if they have too few operations per byte.
 
     The bound is the roofline at the operations per byte that requests move, without caches.
     """

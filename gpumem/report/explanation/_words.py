@@ -8,7 +8,8 @@ from typing import Any
 
 from ...base.record import Record
 from ...base.sizes import format_bytes
-from ...count.traffic import SECTOR, Access, Traffic
+from ...count.access import SECTOR, Access
+from ...count.traffic import Traffic
 from ...families.table import Variant, variants
 from ._figures import Counted, Measured, rate
 

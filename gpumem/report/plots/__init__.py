@@ -1,4 +1,4 @@
-"""Pictures of results and of requests, drawn with matplotlib, imported when one is asked for."""
+"""Pictures of results and of requests, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ KINDS: dict[str, Callable[..., Figure]] = {
 }
 
 
-# How a request of each memory is drawn, and inches wide.
+# How a request of each memory is drawn, and the width of the picture in inches.
 _SPACES: dict[str, tuple[Callable[..., None], float]] = {
     "shared": (draw_banks, 5.2),
     "global": (draw_sectors, 8),
@@ -74,9 +74,9 @@ def draw_result(result: BenchResult, kind: str, **options: Any) -> Figure:
 
 
 def left_out(result: BenchResult, kind: str, figure: Figure, **options: Any) -> list[str]:
-    """Return what a picture, drawn with these options, does not show of a result, with the reason.
+    """Return what a picture drawn with these options leaves out of a result, with the reason.
 
-    Of kinds other than "size" nothing is known.
+    It is known for the kind "size" only.
     """
     return left_out_of_size(result, figure, **options) if kind == "size" else []
 

@@ -1,6 +1,4 @@
-"""What axes of several pictures have: bytes along them, bands around lines, notes, figures beside
-bars.
-"""
+"""What several pictures have in common: a byte axis, bands, notes, and figures beside bars."""
 
 from __future__ import annotations
 
@@ -9,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.sizes import format_bytes
+from ._records import Unit
 from ._style import DARK, PALE
 
 if TYPE_CHECKING:
@@ -16,9 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
+    from ...base.record import Record
+
 
 def byte_axis(ax: Axes, sizes: list[int]) -> None:
-    """Powers of two, told in KiB and MiB, as many as there is room for."""
+    """Label an axis with powers of two in KiB and MiB, as many as there is room for."""
     low, high = (math.log2(edge(sizes)) for edge in (min, max))
     first, last = math.floor(low), math.ceil(high)
     step = max(1, math.ceil((last - first + 1) / 9))
@@ -30,30 +31,29 @@ def byte_axis(ax: Axes, sizes: list[int]) -> None:
     ax.tick_params(axis="x", labelsize="small")
 
 
-# Times of one kind of thing do not lie further apart.
+# Times that are further apart come from two modes, such as two clocks, and not from noise.
 _WIDEST_BAND = 3
 
 
-def band(ax: Axes, records: list[dict[str, Any]], key: str, color: str) -> None:
-    """From the 20th to the 80th percentile of the times; none where these are of two kinds."""
-    if all(one["p20_ms"] and one["p80_ms"] for one in records):
-        low, high = (
-            [one[key] * one["median_ms"] / one[edge] for one in records]
-            for edge in ("p80_ms", "p20_ms")
-        )
-        sizes = [one["bytes"] for one in records]
+def band(ax: Axes, records: list[Record], unit: Unit, color: str) -> None:
+    """Shade from the 20th to the 80th percentile of the times, unless these are of two kinds."""
+    if all(one.p20_ms and one.p80_ms for one in records):
+        middle = [unit.of(one) * (one.median_ms or 0) for one in records]
+        low = [rate / (one.p80_ms or 1) for rate, one in zip(middle, records, strict=True)]
+        high = [rate / (one.p20_ms or 1) for rate, one in zip(middle, records, strict=True)]
+        sizes = [one.bytes for one in records]
         narrow = [b < _WIDEST_BAND * a for a, b in zip(low, high, strict=True)]
         ax.fill_between(sizes, low, high, narrow, color=color, alpha=0.2, linewidth=0)
 
 
 def note(ax: Axes, words: str, at: Any, offset: tuple[float, float], **style: Any) -> Annotation:
-    """Small words, so many points from a place."""
+    """Write a small note, with an offset in points from a place."""
     style = {"gid": "mark"} | style
     return ax.annotate(words, at, offset, textcoords="offset points", fontsize="small", **style)
 
 
 def note_clear(ax: Axes, words: str, tries: Sequence[dict[str, Any]], **style: Any) -> Annotation:
-    """Small words at the first of several places through which no line runs.
+    """Write a small note at the first of several places that no line crosses.
 
     Each place is a dict of ``xy``, ``xytext`` in points from there, ``ha`` and ``va``.
     """
@@ -75,7 +75,7 @@ def note_clear(ax: Axes, words: str, tries: Sequence[dict[str, Any]], **style: A
 
 
 def mark_peak(ax: Axes, peak: float, ceiling: str) -> None:
-    """A rule at the device's peak, and its name where no line runs through it."""
+    """Draw a rule at the device's peak, and its name where no line crosses it."""
     words = "theoretical peak" if ceiling == "bandwidth_gbps" else "peak of the FP32 units"
     ax.axhline(peak, color="black", linewidth=0.9, linestyle=":", gid="peak")
     words += f", {peak:.4g} {'GB/s' if ceiling == 'bandwidth_gbps' else 'TFLOP/s'}"
@@ -88,7 +88,7 @@ def mark_peak(ax: Axes, peak: float, ceiling: str) -> None:
 
 
 def aligned(values: Sequence[float], digits: int = 2) -> list[str]:
-    """Figures with the same decimals, so many digits of the least, one below the other."""
+    """Return figures of one width with the same decimals: `digits` digits of the smallest."""
     least = min(abs(value) for value in values)
     decimals = min(4, max(0, digits - 1 - math.floor(math.log10(least)))) if least else 0
     cells = [f"{value:.{decimals}f}" for value in values]
@@ -96,7 +96,7 @@ def aligned(values: Sequence[float], digits: int = 2) -> list[str]:
 
 
 def write_beside(ax: Axes, cells: list[str], head: str) -> None:
-    """Figures of bars in a column of their own, where no bar and no line can run through them."""
+    """Write the figures of bars into a column at the right, clear of bars and lines."""
     beside = ax.twinx()
     beside.set_ylim(ax.get_ylim())
     beside.set_yticks(range(len(cells)), cells)
@@ -107,7 +107,7 @@ def write_beside(ax: Axes, cells: list[str], head: str) -> None:
 
 
 def mark_reference(ax: Axes, place: float) -> None:
-    """A dashed upright, to be seen on dark bars as on white ones."""
+    """Draw a dashed vertical line that is visible on dark and on white bars."""
     from matplotlib.patheffects import withStroke
 
     stroke = [withStroke(linewidth=3.2, foreground="white")]
@@ -124,13 +124,13 @@ _LOOKS = {
 
 
 def paint_bars(ax: Axes, bars: Iterable[Any], meanings: Sequence[str]) -> None:
-    """Give each bar the look of what it means."""
+    """Give each bar the look of its meaning."""
     for bar, meaning in zip(bars, meanings, strict=True):
         bar.set(edgecolor=DARK, linewidth=0.8, **_LOOKS[meaning])
 
 
 def explain_bars(figure: Figure, words: dict[str, str]) -> None:
-    """A legend of what bars mean."""
+    """Add a legend of what bars mean."""
     from matplotlib.patches import Patch
 
     patches = [

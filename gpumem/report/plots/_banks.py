@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from ._lanes import (
     OF_ENGINE,
     OF_WARP,
     WARP,
     counted,
     draw_passes,
+    empty_cells,
     lane_axis,
     points_wide,
     set_request_title,
@@ -42,14 +41,14 @@ class Banks(NamedTuple):
     """What a request asks of the banks of shared memory."""
 
     touches: list[Touch]
-    words: list[int]  # per bank, different words that the groups ask for
+    words: list[int]  # per bank: different words, summed over the groups
     passes: int
     fewest: int
-    lanes: int  # of a group: lanes that are served together
+    lanes: int  # of a group, which is served together
 
 
 def _instruction_bytes(sample: dict[str, Any]) -> int:
-    """Bytes that one instruction moves per lane; wider or odd accesses take several."""
+    """Return the bytes per lane of one instruction; wider and odd accesses take several."""
     bits = 16
     for count in sample["bytes"]:
         bits |= count
@@ -59,8 +58,8 @@ def _instruction_bytes(sample: dict[str, Any]) -> int:
 def banks(sample: dict[str, Any]) -> Banks:
     """Return the passes of a request through the banks, lane by lane.
 
-    Up to 4 bytes per lane, the warp is served at once; with 8 each half of it, with 16 each
-    quarter. A group takes as many passes as its busiest bank has different words to give.
+    With up to 4 bytes per lane the whole warp is one group; with 8 each half of it is, with 16
+    each quarter. A group takes as many passes as it wants different words of one bank.
     """
     piece = _instruction_bytes(sample)
     lanes = WARP if piece <= WORD else WARP * WORD // piece
@@ -84,16 +83,17 @@ def banks(sample: dict[str, Any]) -> Banks:
         for asked in groups.values():
             passes += max(map(len, asked))
             fewest += 1
-            for bank, words in enumerate(asked):
-                found.words[bank] += len(words)
+            for number, words in enumerate(asked):
+                found.words[number] += len(words)
     return found._replace(passes=passes, fewest=fewest)
 
 
 def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str, Any]) -> None:
+    """Draw lanes against banks."""
     engine = by_engine(site)
     rows = OF_ENGINE if engine else OF_WARP
     found = banks(sample)
-    cells = np.ma.masked_all((rows.lanes, BANKS), dtype=int)
+    cells = empty_cells(rows.lanes, BANKS)
     for touch in found.touches:
         cells[(0, touch.bank) if engine else (touch.lane, touch.bank)] = (
             1 if engine else touch.number
@@ -108,7 +108,7 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
     lane_axis(ax, sample, rows, "words")
     ax.set_xlim(0, BANKS)
     ax.set_xticks([bank + 0.5 for bank in (0, 8, 16, 24, 31)], ["0", "8", "16", "24", "31"])
-    parts = ["bank of 4 bytes; bottom: words asked"]
+    parts = ["bank of 4 bytes; bottom: words asked for"]
     if conflicts:
         parts.append("in cells: pass that serves the lane")
     if engine:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._lanes import (
     OF_WARP,
     counted,
     draw_passes,
+    empty_cells,
     lane_axis,
     points_wide,
     set_request_title,
@@ -21,19 +20,20 @@ if TYPE_CHECKING:
 
     from ...count.traffic import Traffic
 
-_COLUMNS = 8  # at least: one word alone is no wider than that of others
+_COLUMNS = 8  # at least, so that columns are equally wide in all pictures
 
 
 def passes(sample: dict[str, Any]) -> dict[int, int]:
-    """Return the pass, from 1, that serves each address: one for all lanes that ask for it."""
+    """Return the pass, counted from 1, that serves each address, for all lanes that ask for it."""
     return {address: i for i, address in enumerate(dict.fromkeys(sample["addresses"]), 1)}
 
 
 def draw_constants(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str, Any]) -> None:
+    """Draw lanes against addresses of constant memory."""
     served = passes(sample)
     places = {address: i for i, address in enumerate(sorted(served))}
     wide = max(_COLUMNS, len(places))
-    cells = np.ma.masked_all((OF_WARP.lanes, wide), dtype=int)
+    cells = empty_cells(OF_WARP.lanes, wide)
     for lane, address in zip(sample["lanes"], sample["addresses"], strict=True):
         cells[lane, places[address]] = served[address]
     draw_passes(ax, cells, max(8, len(served)), 0.9, numbers=True)

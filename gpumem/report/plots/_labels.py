@@ -1,4 +1,4 @@
-"""Labels that keep clear of each other."""
+"""Labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return places in rising order, a gap apart at least, near to those wanted.
+    """Return places in rising order, at least a gap apart and close to the wanted ones.
 
     Parameters
     ----------
     wanted : sequence of float
         In rising order.
     gap : float
-        The least distance of neighbours.
+        The least distance between neighbours.
     low, high : float
-        Between which they should lie, if there is room for all.
+        The range that they stay in, if there is room for all.
     """
     clusters: list[tuple[float, int]] = []  # the middle, and how many stand around it
     for place in wanted:
@@ -42,7 +42,7 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
 
 
 def _columns(placed: list[Any], apart: float) -> list[list[Any]]:
-    """Those that stand above each other, less than so far apart, from below."""
+    """Group points that are less than `apart` from each other in x; order each group by y."""
     columns: list[list[Any]] = []
     for one in placed:
         if columns and one[0] - columns[-1][-1][0] < apart:
@@ -55,7 +55,7 @@ def _columns(placed: list[Any], apart: float) -> list[list[Any]]:
 def _best_place(
     column: list[Any], boxes: list[Bbox], room: Bbox, taken: list[Bbox], unit: float
 ) -> tuple[float, list[float], list[Bbox]]:
-    """Where the labels of a column begin, how high each stands, and the boxes they take up."""
+    """Return the left edge of a column of labels, the height of each, and their boxes."""
     from matplotlib.transforms import Bbox
 
     wide, high = max(box.width for box in boxes), 1.15 * max(box.height for box in boxes)
@@ -64,7 +64,7 @@ def _best_place(
         for right in (True, False):
             edge = max(one[0] for one in column) if right else min(one[0] for one in column)
             left = edge + far * unit if right else edge - far * unit - wide
-            # Lower by and by, as roofs are above.
+            # Try lower places step by step: the lines to avoid are above.
             for drop in range(8):
                 wanted = [one[1] - drop * high / 2 for one in column]
                 places = spread(wanted, high, room.y0 + high, room.y1 - high)
@@ -82,9 +82,9 @@ def _best_place(
 def label_points(
     ax: Axes, points: list[tuple[float, float, str]], lines: Sequence[tuple[float, float]]
 ) -> None:
-    """Write a label beside each point, clear of the other labels and of a line, if need be far.
+    """Write a label beside each point, clear of other labels and of a line.
 
-    Points that stand above each other have their labels in one column, in the same order.
+    Points above each other have their labels in one column, in the same order.
     """
     from matplotlib.transforms import Bbox
 
@@ -121,7 +121,7 @@ def label_points(
 
 
 def _beside(ax: Axes, line: Line2D, place: float, left: float, right: float) -> None:
-    """A short piece of a line with one marker at a height, and a thin line from there to its end.
+    """Draw a piece of a line with one marker at a height, and a thin line to the line's end.
 
     Places are in pixels.
     """
@@ -145,20 +145,20 @@ def _beside(ax: Axes, line: Line2D, place: float, left: float, right: float) -> 
 
 
 def label_ends(ax: Axes, lines: Sequence[Line2D]) -> None:
-    """Write each line's name at the right of the axes, in the order of the lines' ends.
+    """Write the names of lines at the right of the axes, in the order of the lines' ends.
 
     A key shows the line's dash and marker, and a thin line leads to its end.
     """
     figure = ax.figure
     style = {"transform": ax.transAxes, "fontsize": "small", "va": "center", "gid": "label"}
-    # Beside the axes, so that the layout makes room before it is known how high each stands.
+    # The layout makes room for texts beside the axes before their heights are known.
     texts = [ax.text(1.14, 0.5, line.get_label(), **style) for line in lines]
     figure.draw_without_rendering()  # the layout decides where the lines end
     renderer = figure._get_renderer()
     room = ax.get_window_extent(renderer)
     unit = figure.dpi / 72  # pixels of a point
     heights = [line.get_transform().transform(line.get_xydata())[:, 1] for line in lines]
-    # Ends in one place are in the order of what leads there.
+    # Lines that end in one place are ordered by their mean heights.
     order = sorted(
         range(len(lines)), key=lambda i: (round(heights[i][-1] / (4 * unit)), heights[i].mean())
     )

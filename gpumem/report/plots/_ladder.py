@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.bench_result import size_label
 from ..records import is_ours
 from ._axes import aligned, explain_bars, mark_reference, note, paint_bars, write_beside
 from ._records import at_shape, called, in_order, listed, one_family, reference_name, unit_of
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...base.bench_result import BenchResult
+    from ...base.record import Record
 
 
 _MEANINGS = {
@@ -23,14 +23,11 @@ _MEANINGS = {
 }
 
 
-def _meaning(name: str, record: dict[str, Any]) -> str:
+def _meaning(name: str, record: Record) -> str:
     if name == "auto":
         return "auto"
-    return (
-        "gpumem"
-        if is_ours(record["family"], record["variant"], record["parameters"] or {})
-        else "another library"
-    )
+    ours = is_ours(record.family, record.variant, record.parameters)
+    return "gpumem" if ours else "another library"
 
 
 def draw_ladder(
@@ -40,15 +37,15 @@ def draw_ladder(
 
     family, timed = one_family(result, cache)
     chosen = at_shape(timed, shape)
-    key, unit, _ = unit_of(chosen)
+    unit = unit_of(chosen)
     reference = reference_name(family)
     rows = {called(record, family): record for record in chosen}
     names = in_order([name for name in rows if name != reference], family)
     if not names:
         raise ValueError(f"a ladder compares variants: the result has {reference} alone")
     names = listed("variants", variants, names)
-    rates = [rows[name][key] for name in names]
-    against = rows[reference][key] if reference in rows else None
+    rates = [unit.of(rows[name]) for name in names]
+    against = unit.of(rows[reference]) if reference in rows else None
     figure, ax = pyplot.subplots(figsize=(8.4, 0.29 * len(names) + 2.2), layout="constrained")
     bars = ax.barh(names, rates, height=0.72)
     meanings = [_meaning(name, rows[name]) for name in names]
@@ -56,7 +53,7 @@ def draw_ladder(
     explain_bars(figure, {one: _MEANINGS[one] for one in meanings})
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(0, 1.03 * max([*rates, against or 0]))
-    cells, head = aligned(rates), unit.split(",")[0]
+    cells, head = aligned(rates), unit.short
     if against:
         mark_reference(ax, against)
         top = ("data", "axes fraction")
@@ -67,10 +64,10 @@ def draw_ladder(
         cells = [f"{cell}   {share}" for cell, share in zip(cells, shares, strict=True)]
         head += f", \N{DIVISION SIGN} {reference}"
     write_beside(ax, cells, head)
-    ax.set_xlabel(unit)
+    ax.set_xlabel(unit.words)
     ax.grid(axis="x", color="0.92")
     ax.set_axisbelow(True)
     one = chosen[0]
-    words = f"{family}, {size_label(one)}, {one['dtype']}, {one['cache']} L2"
+    words = f"{family}, {one.size}, {one.dtype}, {one.cache} L2"
     title(figure, words, result)
     return figure

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...count.traffic import source_line
+from ...count.access import source_line
 from ._sites import by_engine
 from ._style import ink
 
@@ -17,16 +17,17 @@ if TYPE_CHECKING:
     from ...count.traffic import Traffic
 
 WARP = 32
-_LETTER = 6  # points that a letter of a title or a label is wide
+_LETTER = 6  # points: the width of a letter in titles and labels
 IDLE = "0.93"  # lanes that ask for nothing
 
 
 def counted(number: int, noun: str) -> str:
+    """Return a number with its noun."""
     return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"
 
 
 def set_request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: str) -> None:
-    """Which request of which kernel, in lines that do not reach into the picture beside."""
+    """Say which request of which kernel this is, in lines no wider than the picture."""
     what = f"{site['space']} {site['kind']}"
     what += " by the copy engine" if by_engine(site) else f", {site['width']} bits"
     wide = 1.2 * points_wide(ax, 1) / _LETTER
@@ -37,23 +38,24 @@ def set_request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: 
 
 
 def points_wide(ax: Axes, units: float) -> float:
-    """How many points wide one unit of the x axis is, about."""
-    return 72 * ax.figure.get_figwidth() * ax.get_position().width / units
+    """Return about how many points wide one unit of the x axis is."""
+    width: float = ax.figure.get_figwidth() * ax.get_position().width
+    return 72 * width / units
 
 
 def wrapped(ax: Axes, parts: list[str]) -> str:
-    """A label, each part in as many lines as it takes under a narrow picture."""
+    """Return a label, each part wrapped to the width of the picture."""
     width = max(20, int(points_wide(ax, 1) / _LETTER))
     return "\n".join(textwrap.fill(part, width) for part in parts)
 
 
 def _fitting(number: int, points: float) -> float:
-    """The size of type, in points, in which a number fits into so many points."""
+    """Return the font size at which a number is no wider than `points` points."""
     return min(8, 0.8 * points / (0.6 * len(str(number))))
 
 
 class Rows(NamedTuple):
-    """Where the rows are: lanes, a little space, sums."""
+    """Heights of the rows: lanes, a little space, sums."""
 
     lanes: int
     space: float
@@ -61,10 +63,12 @@ class Rows(NamedTuple):
 
     @property
     def sums(self) -> float:
+        """The top of the sums."""
         return self.lanes + self.space
 
     @property
     def middle(self) -> float:
+        """The middle of the sums."""
         return self.sums + self.height / 2
 
 
@@ -72,7 +76,7 @@ OF_WARP, OF_ENGINE = Rows(WARP, 0.5, 1.2), Rows(1, 0.1, 0.6)
 
 
 def lane_axis(ax: Axes, sample: dict[str, Any], rows: Rows, sums: str) -> None:
-    """The axis of lanes, 0 on top, with one more row below for sums."""
+    """Label the axis of lanes, 0 on top, with one more row for sums at the bottom."""
     warp = rows.lanes > 1
     lanes = [0, 8, 16, 24, 31] if warp else list(sample["lanes"])
     ax.set_ylim(rows.sums + rows.height, 0)
@@ -87,8 +91,13 @@ def lane_axis(ax: Axes, sample: dict[str, Any], rows: Rows, sums: str) -> None:
             ax.axhspan(lane, lane + 1, color=IDLE, linewidth=0, zorder=0, gid="idle")
 
 
+def empty_cells(rows: int, columns: int) -> np.ma.MaskedArray[Any, Any]:
+    """Return cells that all are masked."""
+    return np.ma.MaskedArray(np.zeros((rows, columns), int), mask=True)
+
+
 def draw_passes(ax: Axes, cells: Any, most: int, share: float, numbers: bool) -> None:
-    """Lanes against what they ask for, each cell as dark as its pass is late.
+    """Draw lanes against what they ask for; the later the pass, the darker the cell.
 
     Numbers are written into cells of `share` times their width in points.
     """
@@ -113,6 +122,7 @@ def draw_passes(ax: Axes, cells: Any, most: int, share: float, numbers: bool) ->
 def write_number(
     ax: Axes, x: float, y: float, number: int, points: float, gid: str, color: str = "black"
 ) -> None:
+    """Write a number into a cell of this width in points, unless it would be too small to read."""
     size = _fitting(number, points)
     if size >= 3.5:
         ax.text(

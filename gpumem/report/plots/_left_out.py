@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ...base.bench_result import size_label
 from ._records import called, one_family
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 def left_out_of_size(
     result: BenchResult, figure: Figure, variants: Any = None, cache: Any = None
 ) -> list[str]:
-    """Return the variants and shapes that have no place in a picture by size, with the reason."""
+    """Return the variants and shapes that a picture by size leaves out, with the reason."""
     family, timed = one_family(result, cache)
     lines = [line for ax in figure.axes for line in ax.lines if line.get_gid() == "line"]
     drawn = {name for line in lines for name in re.split(r",\s+", str(line.get_label()))}
@@ -28,14 +27,14 @@ def left_out_of_size(
         if slow:
             found.append(f"{', '.join(slow)}: only the {len(drawn)} fastest have a line")
         reasons: dict[str, list[str]] = {}
-        for record in result.records:
+        for record in result.rows:
             name = called(record, family)
             if name not in rest:
-                names = reasons.setdefault(record["reason"] or "no time", [])
+                names = reasons.setdefault(record.reason or "no time", [])
                 names += [] if name in names else [name]
         found += [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
     sizes = {size for line in lines for size in line.get_xdata()}
-    shapes = dict.fromkeys(size_label(r) for r in timed if r["bytes"] not in sizes)
+    shapes = dict.fromkeys(r.size for r in timed if r.bytes not in sizes)
     if shapes:
         found.append(f"{', '.join(shapes)}: only squares are drawn")
     return found

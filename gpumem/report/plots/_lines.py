@@ -1,4 +1,4 @@
-"""Lines that can be told apart: what coincides is drawn once, and the others mark in turn."""
+"""Lines that can be told apart: coinciding ones are drawn once, others mark different points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLOSE = 0.015  # of the height of the axis: no eye tells such lines apart
 def coincident(
     lines: dict[Name, Line], height: float, alone: tuple[Name, ...] = ()
 ) -> list[list[Name]]:
-    """Return the names of the lines in order, those together that nowhere differ visibly.
+    """Return the names of the lines in order, grouped where they differ nowhere visibly.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def coincident(
 
 
 def marked(number: int, points: int) -> tuple[int, int]:
-    """Which points of a line have a marker: neighbouring lines mark others, if there are many."""
+    """Return which points of a line get a marker; neighbouring lines mark different points."""
     step = min(3, max(1, points // 6))
     return number % step, step
 
@@ -56,7 +56,7 @@ def marked(number: int, points: int) -> tuple[int, int]:
 def draw_lines(
     ax: Axes, lines: dict[str, Line], reference: str, height: float
 ) -> list[tuple[str, Any]]:
-    """Draw each line, those that coincide as one with all of their names.
+    """Draw each line; those that coincide become one with all of their names.
 
     Returns the name of each line's values, and the line.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..prefetch import FAMILY, Point, points
+from ..prefetch_points import FAMILY, Point, points
 from ._lines import coincident
 from ._records import in_order, listed
 from ._style import INNER, OUTER, STYLES, ink, title
@@ -28,13 +28,13 @@ def _rising(values: Any) -> list[Any]:
 
 
 def _variants_in_order(found: list[Point]) -> list[str]:
-    """The variants that have a distance, in the order of their story."""
+    """Return the variants that have a distance, in the order of the table."""
     seen = {one.variant for point in found for one in point.tries if one.distance is not None}
     return in_order(sorted(seen), FAMILY)
 
 
 def _line(point: Point, variant: str, bare: bool) -> dict[int, float]:
-    """Speed-up by distance; bare is without padding, else as the variant pads by itself."""
+    """Return the speed-up by distance, without padding if bare, else with the default one."""
     for padding in [0] if bare else ["auto", None]:
         found = {
             one.distance: one.speed_up
@@ -52,7 +52,7 @@ _BARE = OUTER | {"linestyle": (0, (1, 1.4))}
 
 
 def _finish_panels(axes: Any, rows: list[int], columns: list[float]) -> Any:
-    """Titles and axes of all panels, and in each the baseline, of which one is returned."""
+    """Set titles and axes of all panels, draw the baseline in each, and return one of them."""
     for i, row in enumerate(axes):
         for j, ax in enumerate(row):
             baseline = ax.axhline(1, color="0.55", linewidth=2.2, zorder=1.8, gid="baseline")
@@ -71,7 +71,7 @@ def _label(variant: str, bare: bool) -> str:
 
 
 def _coincident(kinds: list[tuple[str, bool]], shown: list[Point]) -> list[list[tuple[str, bool]]]:
-    """The lines, those together that coincide in all panels; with and without padding apart."""
+    """Group the lines that coincide in all panels, but not those with padding and without."""
     top: dict[int, float] = {}  # of a row of panels, which share their axis
     for point in shown:
         top[point.work] = max([top.get(point.work, 0), *(one.speed_up for one in point.tries)])
@@ -138,7 +138,7 @@ def draw_distance(
                 gid="line",
                 **style,
             )
-    lines["baseline, the loop as it stands"] = _finish_panels(axes, rows, columns)
+    lines["baseline, the plain loop"] = _finish_panels(axes, rows, columns)
     figure.legend(
         lines.values(),
         lines.keys(),
@@ -152,7 +152,7 @@ def draw_distance(
 
 
 def _write_cells(ax: Axes, mesh: Any, cells: Any, marks: Any) -> None:
-    """The value of each cell, and its mark if there are any."""
+    """Write the value of each cell, and its mark if there are marks."""
     for place, value in np.ndenumerate(cells):
         if not np.isnan(value):
             ax.text(
@@ -168,7 +168,7 @@ def _write_cells(ax: Axes, mesh: Any, cells: Any, marks: Any) -> None:
 
 
 def _draw_cells(ax: Axes, cells: Any, marks: Any, norm: Any) -> None:
-    """A coloured cell for each point that was measured, framed where it loses."""
+    """Draw a coloured cell for each point that was measured, with a frame if it is a loss."""
     style = {"cmap": "RdBu", "norm": norm}
     known = np.ma.masked_invalid(cells)
     mesh = ax.pcolormesh(known, edgecolors="white", linewidth=0.6, **style)

@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.messages import quoted
+from ...base.record import Record
 from ...families import oracle
 from ...families.table import variants
+from ..records import varied_parameters
 
 if TYPE_CHECKING:
     from ...base.bench_result import BenchResult
 
+_FEW_BYTES = 1024  # any memory moves these in less time than a launch takes
+
+
+class Unit(NamedTuple):
+    """The figure that a picture shows of each record."""
+
+    field: str
+    words: str
+    ceiling: str  # the device's peak of it, as a provenance names it; "" if there is none
+
+    @property
+    def short(self) -> str:
+        """The unit alone."""
+        return self.words.split(",")[0]
+
+    def of(self, record: Record) -> float:
+        """Return the figure of a record."""
+        return getattr(record, self.field) or 0.0
+
+
+TIME = Unit("median_ms", "ms, shorter is better", "")
+COMPUTING = Unit("tflops", "TFLOP/s", "fp32_tflops")
+RATE = Unit("gbps", "GB/s, bytes read and written", "bandwidth_gbps")
+
+
+def unit_of(records: list[Record]) -> Unit:
+    """Return the figure that all records have."""
+    if all(nbytes(record) <= _FEW_BYTES for record in records):
+        return TIME
+    return COMPUTING if all(record.tflops is not None for record in records) else RATE
+
+
+def nbytes(record: Record) -> int:
+    """Return the bytes read and written."""
+    return record.bytes or 0
+
 
 def listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
-    """Those of the known values that an option names; None is all."""
+    """Return those of the known values that an option names; None names all."""
     if wanted is None:
         return known
     several = list(wanted) if isinstance(wanted, list | tuple | range) else [wanted]
@@ -24,41 +62,32 @@ def listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
     return several
 
 
-def timed_records(result: BenchResult, cache: str | None) -> list[dict[str, Any]]:
-    """Records with a time, of one state of the cache."""
-    timed = [record for record in result.records if record["median_ms"]]
+def timed_records(result: BenchResult, cache: str | None) -> list[Record]:
+    """Return the records with a time, of one state of the cache."""
+    timed = [record for record in result.rows if record.median_ms]
     if not timed:
         raise ValueError("the result has no times to draw")
-    caches = list(dict.fromkeys(record["cache"] for record in timed))
+    caches = list(dict.fromkeys(record.cache for record in timed))
     (cache,) = listed("cache", caches[0] if cache is None else cache, caches)
-    return [record for record in timed if record["cache"] == cache]
-
-
-def varied_parameters(records: list[dict[str, Any]]) -> list[str]:
-    """The parameters that have several values."""
-    seen: dict[str, set[str]] = {}
-    for record in records:
-        for name, value in (record["parameters"] or {}).items():
-            seen.setdefault(name, set()).add(repr(value))
-    return [name for name, values in seen.items() if len(values) > 1]
+    return [record for record in timed if record.cache == cache]
 
 
 def one_family(
     result: BenchResult, cache: str | None, swept: str | None = None
-) -> tuple[str, list[dict[str, Any]]]:
-    """The family that was benchmarked, and its records with those of its reference beside."""
+) -> tuple[str, list[Record]]:
+    """Return the benchmarked family, and its records with those of its reference."""
     timed = timed_records(result, cache)
-    found = list(dict.fromkeys(record["family"] for record in timed))
-    named = [one["family"] for one in result.records if one["variant"] == "auto"]
+    found = list(dict.fromkeys(record.family for record in timed))
+    named = [one.family for one in result.rows if one.variant == "auto"]
     family = named[0] if named else found[0]
     others = [name for name in found if name not in (family, oracle.reference(family)[0])]
     if others:
         raise ValueError(
-            f"the result is of several families, {', '.join([family, *others])}: "
+            f"the result has several families, {', '.join([family, *others])}: "
             "result.filter(family=...) chooses one"
         )
     varied = [name for name in varied_parameters(timed) if name != swept]
-    varied += ["dtype"] if len({record["dtype"] for record in timed}) > 1 else []
+    varied += ["dtype"] if len({record.dtype for record in timed}) > 1 else []
     if varied:
         raise ValueError(
             f"the result has several values of {', '.join(varied)}: result.filter(...) chooses one"
@@ -66,54 +95,40 @@ def one_family(
     return family, timed
 
 
-def called(record: dict[str, Any], family: str) -> str:
-    return record["variant"] if record["family"] == family else full_name(record)
+def called(record: Record, family: str) -> str:
+    """Return what a record is called in a picture of a family."""
+    return record.variant if record.family == family else record.name
 
 
 def reference_name(family: str) -> str:
+    """Return what the reference is called in a picture of a family."""
     kin, name = oracle.reference(family)
     return name if kin == family else f"{kin}-{name}"
 
 
-def full_name(record: dict[str, Any]) -> str:
-    return f"{record['family']}-{record['variant']}"
-
-
 def in_order(names: list[str], family: str) -> list[str]:
-    """As the table tells the ladder; then "auto", then what is from elsewhere."""
+    """Order names as the table does; then "auto", then other libraries."""
     known = [variant.name for variant in variants(family)]
     return sorted(names, key=lambda n: known.index(n) if n in known else 99 + (n != "auto"))
 
 
-_FEW_BYTES = 1024  # which any memory moves in less time than a launch takes
+def _is_permuted(one: Record, other: Record) -> bool:
+    return one.bytes == other.bytes and sorted(one.shape) == sorted(other.shape)
 
 
-def unit_of(records: list[dict[str, Any]]) -> tuple[str, str, str]:
-    """The figure that all records have, its name, and the device's peak of it."""
-    if all(record["bytes"] <= _FEW_BYTES for record in records):
-        return "median_ms", "ms, shorter is better", ""
-    if all(record["tflops"] is not None for record in records):
-        return "tflops", "TFLOP/s", "fp32_tflops"
-    return "gbps", "GB/s, bytes read and written", "bandwidth_gbps"
+def at_shape(records: list[Record], shape: Any) -> list[Record]:
+    """Return the records of one shape; by default of the one with most times, or the largest.
 
-
-def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return one["bytes"] == other["bytes"] and sorted(one["shape"]) == sorted(other["shape"])
-
-
-def at_shape(records: list[dict[str, Any]], shape: Any) -> list[dict[str, Any]]:
-    """Those of one shape: by default where most have a time, the largest of these.
-
-    And beside them who did as much with axes in another order, and has no time in this one.
+    A variant without a time at this shape is there with one whose axes are in another order.
     """
-    shapes: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    shapes: dict[tuple[int, ...], list[Record]] = {}
     for record in records:
-        shapes.setdefault(tuple(record["shape"]), []).append(record)
+        shapes.setdefault(record.shape, []).append(record)
     if shape is None:
-        chosen = max(shapes.values(), key=lambda found: (len(found), found[0]["bytes"]))
-        here = {full_name(one) for one in chosen}
-        turned = [found for found in shapes.values() if _alike(found[0], chosen[0])]
-        return [*chosen, *(one for found in turned for one in found if full_name(one) not in here)]
+        chosen = max(shapes.values(), key=lambda found: (len(found), nbytes(found[0])))
+        here = {one.name for one in chosen}
+        permuted = [found for found in shapes.values() if _is_permuted(found[0], chosen[0])]
+        return [*chosen, *(one for found in permuted for one in found if one.name not in here)]
     wanted = (shape,) if isinstance(shape, int) else tuple(shape)
     (wanted,) = listed("shape", [wanted], list(shapes))
     return shapes[wanted]

@@ -6,9 +6,8 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...base.bench_result import size_label
+from ...count.intensity import intensity
 from ._axes import note
-from ._intensity import intensity
 from ._labels import label_points
 from ._records import at_shape, in_order, listed, timed_records
 from ._style import STYLES, title
@@ -41,7 +40,7 @@ class _Roofs(NamedTuple):
         note(ax, words, (high, peak), (-4, 4), ha="right", va="bottom")
 
     def name_slope(self, ax: Axes, words: str) -> None:
-        """Write along the slope, whose angle the layout decides."""
+        """Write along the slope, whose angle depends on the layout."""
         peak, slope, low, _ = self
         ax.figure.draw_without_rendering()
         middle = (low * self.corner) ** 0.5
@@ -58,7 +57,7 @@ class _Roofs(NamedTuple):
         )
 
     def points(self) -> list[tuple[float, float]]:
-        """Many, so close that no label fits between two."""
+        """Return points so close together that no label fits between two."""
         peak, slope, low, high = self
         steps = [i / 60 for i in range(61)]
         slanted = [low * (self.corner / low) ** step for step in steps]
@@ -71,22 +70,22 @@ def draw_roofline(
 ) -> Figure:
     from matplotlib import pyplot
 
-    timed = [one for one in timed_records(result, cache) if one["flops"] and one["tflops"]]
+    timed = [one for one in timed_records(result, cache) if one.flops and one.tflops]
     if not timed:
-        raise ValueError("a roofline is of what computes: the result has no TFLOP/s")
-    family = timed[0]["family"]
-    timed = [one for one in timed if one["family"] == family and one["variant"] != "auto"]
+        raise ValueError("a roofline shows arithmetic: the result has no TFLOP/s")
+    family = timed[0].family
+    timed = [one for one in timed if one.family == family and one.variant != "auto"]
     device = result.provenance.get("device") or {}
     if not device.get("fp32_tflops") or not device.get("bandwidth_gbps"):
         raise ValueError("a roofline needs the device's peaks, which the result does not have")
-    rows = {one["variant"]: one for one in at_shape(timed, shape)}
+    rows = {one.variant: one for one in at_shape(timed, shape)}
     names = listed("variants", variants, in_order(list(rows), family))
     figure, ax = pyplot.subplots(figsize=(8.4, 5.6), layout="constrained")
     points, opened = [], False
     for name, style in zip(names, itertools.cycle(STYLES)):
-        x, simulated = intensity(rows[name], device)
+        x, simulated = intensity(rows[name], device.get("multiprocessors"))
         opened = opened or not simulated
-        y = rows[name]["tflops"]
+        y = rows[name].tflops or 0.0
         points.append((x, y, name))
         ax.plot(
             [x],
@@ -117,7 +116,7 @@ def draw_roofline(
         + ("\nopen marks: not simulated, operations per byte of the arrays" if opened else "")
     )
     ax.set_ylabel("TFLOP/s")
-    title(figure, f"{family}, {size_label(rows[names[0]])}: roofline", result)
+    title(figure, f"{family}, {rows[names[0]].size}: roofline", result)
     roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s")
     label_points(ax, points, roofs.points())
     return figure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.bench_result import size_label
+from ...base.wall_clock import BUS
 from ._axes import aligned, explain_bars, mark_reference, paint_bars, write_beside
-from ._records import listed
+from ._records import listed, nbytes
 from ._style import title
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...base.bench_result import BenchResult
 
-# Whom a round trip is done by, from the top.
+# Who makes a round trip, from the top.
 _BY = {"gpumem": "gpumem", "one_piece": "gpumem, in one piece"}
 
 _MEANINGS = {"gpumem": "auto", "one_piece": "gpumem"}
@@ -28,9 +28,9 @@ _EXPLAINED = {
 
 
 def _draw_bars(ax: Axes, times: dict[str, float | None], floor: float | None, most: float) -> None:
-    """A bar for each that was measured, in ms, to the same end in all panels of a job.
+    """Draw a bar in ms for each that was measured, on one scale in all panels of a job.
 
-    From what the bus takes alone: nothing is faster.
+    Bars begin at the time of the bus alone: nothing is faster.
     """
     known = [time for time in times.values() if time]
     start = floor or min(known) / 2
@@ -61,12 +61,12 @@ def draw_roundtrip(
 ) -> Figure:
     from matplotlib import pyplot
 
-    timed = [one for one in result.records if one["family"] == "roundtrip" and one["median_ms"]]
+    timed = [one for one in result.rows if one.family == "roundtrip" and one.median_ms]
     if not timed:
         raise ValueError('the result has no round trips: gpumem.bench("roundtrip") measures them')
 
-    made = [one["parameters"] for one in timed if one["parameters"]["by"] != "bus"]
-    jobs = listed("variants", variants, list(dict.fromkeys(one["variant"] for one in timed)))
+    made = [one.parameters for one in timed if one.parameters["by"] != BUS]
+    jobs = listed("variants", variants, list(dict.fromkeys(one.variant for one in timed)))
     kinds = listed("memory", memory, list(dict.fromkeys(one["kind"] for one in made)))
     whom = listed("by", by, list(dict.fromkeys(one["by"] for one in made)))
     figure, axes = pyplot.subplots(
@@ -78,25 +78,25 @@ def draw_roundtrip(
         layout="constrained",
     )
     for job, row in zip(jobs, axes, strict=True):
-        mine = [one for one in timed if one["variant"] == job]
-        largest = max(one["bytes"] for one in mine)
-        mine = [one for one in mine if one["bytes"] == largest]
-        floor = next((one["median_ms"] for one in mine if one["parameters"]["by"] == "bus"), None)
+        mine = [one for one in timed if one.variant == job]
+        largest = max(map(nbytes, mine))
+        mine = [one for one in mine if one.bytes == largest]
+        floor = next((one.median_ms for one in mine if one.parameters["by"] == BUS), None)
         for kind, ax in zip(kinds, row, strict=True):
             times = {
-                one["parameters"]["by"]: one["median_ms"]
+                one.parameters["by"]: one.median_ms
                 for one in mine
-                if one["parameters"].get("kind") == kind
+                if one.parameters.get("kind") == kind
             }
-            most = max(one["median_ms"] for one in mine)
-            there = {one["parameters"]["by"] for one in mine}
+            most = max(one.median_ms or 0.0 for one in mine)
+            there = {one.parameters["by"] for one in mine}
             _draw_bars(ax, {name: times.get(name) for name in whom if name in there}, floor, most)
-            ax.set_title(f"{job}, {size_label(mine[0])}, {kind}", fontsize="medium")
+            ax.set_title(f"{job}, {mine[0].size}, {kind}", fontsize="medium")
     for ax in axes[:, 1:].flat:
         ax.tick_params(axis="y", labelleft=False)  # the names are those at the left
     for ax in axes[-1]:
         ax.set_xlabel("ms, log scale" + ("; dashed: the transfers alone" if floor else ""))
     meanings = [_MEANINGS.get(name, "another library") for name in whom]
     explain_bars(figure, {meaning: _EXPLAINED[meaning] for meaning in meanings})
-    title(figure, "round trips from ndarray to ndarray, by the host's clock", result)
+    title(figure, "round trips from ndarray to ndarray, by the wall clock", result)
     return figure

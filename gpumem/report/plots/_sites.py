@@ -1,11 +1,12 @@
-"""Which line of a report is drawn, and which of its requests."""
+"""Which source line of a report is drawn, and which of its requests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.messages import quoted, unknown
-from ...count.traffic import source_line
+from ...count.access import source_line
 
 if TYPE_CHECKING:
     from ...count.traffic import Traffic
@@ -14,7 +15,7 @@ WIDEST = 128  # bits that one thread can access; only an engine moves more at on
 
 
 def _telling(sites: list[dict[str, Any]]) -> dict[str, Any]:
-    """The worst of these by bank ways, else by efficiency; loads before stores."""
+    """Return the worst site by bank ways, else by efficiency; loads before stores."""
     sites = sorted(sites, key=lambda site: str(site["kind"]))
     banked = [site for site in sites if site.get("bank_ways") is not None]
     if banked:
@@ -40,19 +41,18 @@ def choose(report: Traffic, site: int | str | None, space: str | None = None) ->
     Parameters
     ----------
     report : Traffic
-        Whose.
+        Which report.
     site : int, str or None
-        Its place in ``report.sites``; or a source line, "tile.cu:39", of whose sites the most
-        telling is taken; "tile.cu:39 load" and "tile.cu:39 shared" say which. None is the
-        most telling of all: the worst by bank ways if a warp used shared memory, else the
-        worst by efficiency.
+        Its index in ``report.sites``, or a source line such as "tile.cu:39". If a line has several
+        sites, "tile.cu:39 load" or "tile.cu:39 shared" chooses, else the worst is taken. None is
+        the worst of all: by bank ways if a warp used shared memory, else by efficiency.
     space : str, optional
         Only sites of this memory.
 
     Raises
     ------
     ValueError
-        If there is no such site; the message says which there are.
+        If there is no such site; the message lists them.
     """
     sites = report.sites
     if not sites:
@@ -84,7 +84,8 @@ def choose(report: Traffic, site: int | str | None, space: str | None = None) ->
 
 
 def sample_of(site: dict[str, Any], request: int) -> dict[str, Any]:
-    samples = site.get("samples", ())
+    """Return one of the requests that a site keeps."""
+    samples: Sequence[dict[str, Any]] = site.get("samples", ())
     if isinstance(request, bool) or not hasattr(request, "__index__"):
         raise TypeError(f"request must be an integer, not {quoted(request)}")
     if not samples:
@@ -98,4 +99,5 @@ def sample_of(site: dict[str, Any], request: int) -> dict[str, Any]:
 
 
 def by_engine(site: dict[str, Any]) -> bool:
-    return site["width"] > WIDEST
+    """Whether a copy engine makes the requests of a site."""
+    return bool(site["width"] > WIDEST)

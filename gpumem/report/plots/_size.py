@@ -1,4 +1,4 @@
-"""Rates against the size."""
+"""Rates against size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...base.sizes import format_bytes
 from ._axes import band, byte_axis, mark_peak, note_clear
 from ._labels import label_ends
 from ._lines import draw_lines
-from ._records import called, in_order, listed, one_family, reference_name, unit_of
+from ._records import called, in_order, listed, nbytes, one_family, reference_name, unit_of
 from ._style import title
 
 if TYPE_CHECKING:
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...base.bench_result import BenchResult
+    from ...base.record import Record
 
 _MOST_LINES = 10
 
 
 def _mark_cache(ax: Axes, cached: int) -> None:
-    """A rule at the size of the L2, and its name where no line runs through it."""
+    """Draw a rule at the size of the L2, and its name where no line crosses it."""
     ax.axvline(cached, color="0.5", linewidth=0.9, linestyle="-.", gid="l2")
     tries = [
         {"xy": (cached, height), "xytext": (far, 0), "ha": side, "va": va}
@@ -34,20 +35,20 @@ def _mark_cache(ax: Axes, cached: int) -> None:
 
 def _lines_by_size(
     result: BenchResult, variants: Any, cache: Any
-) -> tuple[str, dict[str, list[dict[str, Any]]]]:
-    """The family, and the records of each line in the order of their sizes."""
+) -> tuple[str, dict[str, list[Record]]]:
+    """Return the family, and the records of each line ordered by size."""
     family, timed = one_family(result, cache)
-    square = [r for r in timed if len(set(r["shape"])) <= 1]
-    chosen = square if len({r["bytes"] for r in square}) > 1 else timed
-    lines: dict[str, dict[int, dict[str, Any]]] = {}
+    square = [r for r in timed if len(set(r.shape)) <= 1]
+    chosen = square if len({r.bytes for r in square}) > 1 else timed
+    lines: dict[str, dict[int, Record]] = {}
     for record in chosen:
-        lines.setdefault(called(record, family), {})[record["bytes"]] = record
+        lines.setdefault(called(record, family), {})[nbytes(record)] = record
     names = in_order(list(lines), family)
     if variants is not None:
         names = listed("variants", variants, names)
     elif len(names) > _MOST_LINES:
-        key, *_ = unit_of(chosen)
-        best = {n: max(r[key] for r in lines[n].values()) for n in names}
+        unit = unit_of(chosen)
+        best = {n: max(map(unit.of, lines[n].values())) for n in names}
         kept = ("auto", reference_name(family))
         ranked = sorted(names, key=lambda n: (n not in kept, -best[n]))
         names = [n for n in names if n in ranked[:_MOST_LINES]]
@@ -61,31 +62,31 @@ def draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> F
 
     family, lines = _lines_by_size(result, variants, cache)
     records = [one for line in lines.values() for one in line]
-    key, unit, ceiling = unit_of(records)
+    unit = unit_of(records)
     device = result.provenance.get("device") or {}
-    peak = device.get(ceiling) or 0
-    height = 1.1 * max(*(one[key] for one in records), peak)
+    peak = device.get(unit.ceiling) or 0
+    height = 1.1 * max(*map(unit.of, records), peak)
     figure, ax = pyplot.subplots(figsize=(8.4, 5.2), layout="constrained")
     drawn = draw_lines(
         ax,
-        {name: {one["bytes"]: one[key] for one in line} for name, line in lines.items()},
+        {name: {nbytes(r): unit.of(r) for r in line} for name, line in lines.items()},
         reference_name(family),
         height,
     )
     for name, line in drawn:
-        band(ax, lines[name], key, line.get_color())
-    sizes = [one["bytes"] for one in records]
+        band(ax, lines[name], unit, line.get_color())
+    sizes = [nbytes(one) for one in records]
     byte_axis(ax, sizes)
     ax.set_ylim(0, height)
     ax.set_xlabel("bytes read and written")
-    ax.set_ylabel(f"{unit.split(',')[0]}: median, band from the 20th to the 80th percentile")
+    ax.set_ylabel(f"{unit.short}: median, band from the 20th to the 80th percentile")
     ax.grid(color="0.92")
     one = records[0]
-    title(figure, f"{family} by size, {one['dtype']}, {one['cache']} L2", result)
+    title(figure, f"{family} by size, {one.dtype}, {one.cache} L2", result)
     label_ends(ax, [line for _, line in drawn])
     cached = device.get("l2_bytes")
     if cached and min(sizes) < cached < max(sizes):
         _mark_cache(ax, cached)
     if peak:
-        mark_peak(ax, peak, ceiling)
+        mark_peak(ax, peak, unit.ceiling)
     return figure

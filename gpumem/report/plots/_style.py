@@ -18,8 +18,8 @@ _DASHES = ["-", (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.4)), (0, (9, 2))]
 
 _COLORS = ["#12355b", "#d2691e", "#6b2f87", "#2a9d78", "#7a1f1f", "#b8860b", "#1f5f5b", "#5b8fd0"]
 
-# Told apart in black and white as well: every marker differs, and neighbours differ in dash and
-# in how dark they are.
+# Distinct in black and white as well: every marker differs, and neighbours differ in dashes and in
+# brightness.
 STYLES: list[dict[str, Any]] = [
     {
         "marker": marker,
@@ -30,13 +30,13 @@ STYLES: list[dict[str, Any]] = [
 ]
 
 
-# Where two lines coincide, the markers of one stand inside those of the other.
+# If two lines coincide, the markers of one fit inside those of the other.
 INNER: dict[str, Any] = {"markersize": 3.5}
 OUTER: dict[str, Any] = {"markersize": 7.5, "fillstyle": "none"}
 
 
 def line_style(name: str, reference: str, styles: Iterator[dict[str, Any]]) -> dict[str, Any]:
-    """How the line of a contender looks; "auto" and the reference lie below the others.
+    """Return the style of a line; "auto" and the reference lie below the others.
 
     Both coincide with lines of variants, which have to stay visible on top of them.
     """
@@ -59,11 +59,11 @@ def line_style(name: str, reference: str, styles: Iterator[dict[str, Any]]) -> d
 
 
 def ink(mesh: Any, value: float) -> str:
-    """The colour in which a number can be read in the cell that has this value."""
+    """Return the colour that is readable on a cell with this value."""
     red, green, blue, _ = mesh.cmap(mesh.norm(value))
     return "white" if 0.3 * red + 0.6 * green + 0.1 * blue < 0.5 else "black"
 
 
 def title(figure: Figure, words: str, result: BenchResult) -> None:
-    """What is shown, and the banner: which device, when, which commit."""
+    """Write the title: what is shown, and on which device, when, at which commit."""
     figure.suptitle(f"{words}\n{origin(result.provenance)}", fontsize="medium")

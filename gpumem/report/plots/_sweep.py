@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...base.bench_result import size_label
+from ..records import varied_parameters
 from ._axes import mark_peak
 from ._labels import label_ends
 from ._lines import draw_lines
@@ -17,7 +17,6 @@ from ._records import (
     reference_name,
     timed_records,
     unit_of,
-    varied_parameters,
 )
 from ._style import line_style, title
 
@@ -29,15 +28,15 @@ if TYPE_CHECKING:
 
 
 def _parameter_axis(ax: Axes, name: str, values: list[Any]) -> None:
-    """The values along the axis: numbers where they belong, words side by side."""
+    """Label the axis with the values: numbers to scale, words at equal distances."""
     numbers = _are_numbers(values)
     if numbers and values[0] > 0 and values[-1] >= 8 * values[0]:
         ax.set_xscale("log", base=2)
     ticks = list(_places(values).values())
     if numbers and len(ticks) > 8:  # as many as there is room for
         ticks = [v for v in ticks if v == int(v) and int(v) & (int(v) - 1) == 0] or ticks[::2]
-    told = {place: value for value, place in _places(values).items()}
-    ax.set_xticks(ticks, [f"{told[tick]:g}" if numbers else str(told[tick]) for tick in ticks])
+    value = {place: value for value, place in _places(values).items()}
+    ax.set_xticks(ticks, [f"{value[tick]:g}" if numbers else str(value[tick]) for tick in ticks])
     ax.minorticks_off()
     ax.set_xlabel(name)
 
@@ -47,12 +46,12 @@ def _are_numbers(values: list[Any]) -> bool:
 
 
 def _places(values: list[Any]) -> dict[Any, float]:
-    """Where on the axis each value is."""
+    """Return the place of each value on the axis."""
     return dict(zip(values, values if _are_numbers(values) else range(len(values)), strict=True))
 
 
 def _draw_without(ax: Axes, rates: dict[str, float], name: str) -> list[Any]:
-    """A level line for each that does not have the parameter."""
+    """Draw a horizontal line for each variant that lacks the parameter."""
     return [
         ax.axhline(
             rate,
@@ -79,24 +78,24 @@ def draw_sweep(
     (name,) = listed("parameter", known[0] if parameter is None else parameter, known)
     family, timed = one_family(result, cache, name)
     chosen = at_shape(timed, shape)
-    key, unit, ceiling = unit_of(chosen)
-    swept = [one for one in chosen if name in (one["parameters"] or {})]
-    values = list(dict.fromkeys(one["parameters"][name] for one in swept))
+    unit = unit_of(chosen)
+    swept = [one for one in chosen if name in one.parameters]
+    values = list(dict.fromkeys(one.parameters[name] for one in swept))
     if _are_numbers(values):
         values.sort()
     places = _places(values)
-    rungs = in_order(list(dict.fromkeys(one["variant"] for one in swept)), family)
+    rungs = in_order(list(dict.fromkeys(one.variant for one in swept)), family)
     rungs = listed("variants", variants, rungs)
     lines = {
-        rung: {places[one["parameters"][name]]: one[key] for one in swept if one["variant"] == rung}
+        rung: {places[one.parameters[name]]: unit.of(one) for one in swept if one.variant == rung}
         for rung in rungs
     }
     rest: dict[str, list[float]] = {}
     for one in chosen:
-        if name not in (one["parameters"] or {}):
-            rest.setdefault(called(one, family), []).append(one[key])
+        if name not in one.parameters:
+            rest.setdefault(called(one, family), []).append(unit.of(one))
     level = {rung: sorted(rates)[len(rates) // 2] for rung, rates in rest.items()}
-    peak = (result.provenance.get("device") or {}).get(ceiling) or 0
+    peak = (result.provenance.get("device") or {}).get(unit.ceiling) or 0
     top = [rate for line in lines.values() for rate in line.values()]
     height = 1.1 * max(*top, *level.values(), peak)
     figure, ax = pyplot.subplots(figsize=(8.4, 4.6), layout="constrained")
@@ -104,12 +103,12 @@ def draw_sweep(
     drawn += _draw_without(ax, level, name)
     _parameter_axis(ax, name, values)
     ax.set_ylim(0, height)
-    ax.set_ylabel(unit)
+    ax.set_ylabel(unit.words)
     ax.grid(color="0.92")
     one = swept[0]
-    words = f"{family} by {name}, {size_label(one)}, {one['dtype']}, {one['cache']} L2"
+    words = f"{family} by {name}, {one.size}, {one.dtype}, {one.cache} L2"
     title(figure, words, result)
     label_ends(ax, drawn)
     if peak:
-        mark_peak(ax, peak, ceiling)
+        mark_peak(ax, peak, unit.ceiling)
     return figure

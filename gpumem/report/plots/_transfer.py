@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ._axes import band, byte_axis
-from ._records import listed
+from ._records import RATE, listed, nbytes
 from ._style import INNER, OUTER, STYLES, title
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ...base.bench_result import BenchResult
+    from ...base.record import Record
 
 _OFF_THE_BUS = {"within", "to_peer"}
 
@@ -22,34 +23,32 @@ _TITLES = {"both": "both ways at once", "within": "within the device"}
 
 
 def _legend_columns(figure: Figure, entries: int) -> int:
-    """As many as fit under a figure, with rows alike."""
+    """Return as many columns as fit under a figure, with rows of equal length."""
     rows = math.ceil(entries / max(1, int(figure.get_figwidth() / 2.2)))
     return math.ceil(entries / rows)
 
 
-def _asked(record: dict[str, Any], name: str) -> str:
-    return str(record["parameters"].get(name, record["variant"]))
+def _asked(record: Record, name: str) -> str:
+    return str(record.parameters.get(name, record.variant))
 
 
-def _draw_lines(
-    ax: Axes, lines: dict[str, dict[int, dict[str, Any]]], drawn: dict[str, Any]
-) -> None:
-    """The rates of one direction: of each kind of memory that has any, by size."""
+def _draw_lines(ax: Axes, lines: dict[str, dict[int, Record]], drawn: dict[str, Any]) -> None:
+    """Draw the rates of one direction against size, for each kind of memory that has any."""
     looks = zip(itertools.cycle(STYLES), itertools.cycle((INNER, OUTER)))
     for (name, line), (style, nested) in zip(lines.items(), looks, strict=False):
         if not line:
             continue
         records = [line[size] for size in sorted(line)]
         (drawn[name],) = ax.plot(
-            [one["bytes"] for one in records],
-            [one["gbps"] for one in records],
+            [nbytes(one) for one in records],
+            [one.gbps for one in records],
             label=name,
             linewidth=1.2,
             gid="line",
             **style,
             **nested,
         )
-        band(ax, records, "gbps", style["color"])
+        band(ax, records, RATE, style["color"])
     every = [size for line in lines.values() for size in line]
     if every:
         byte_axis(ax, every)
@@ -57,19 +56,10 @@ def _draw_lines(
     ax.grid(color="0.92")
 
 
-def draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None) -> Figure:
-    from matplotlib import pyplot
-
-    timed = [
-        one
-        for one in result.records
-        if one["family"] == "transfer" and one["gbps"] and "kind" in (one["parameters"] or {})
-    ]
-    if not timed:
-        raise ValueError('the result has no transfers: records of family "transfer" with a kind')
-
+def _chosen(timed: list[Record], memory: Any, direction: Any) -> tuple[list[str], list[str]]:
+    """Return the kinds of memory, and the directions, which are the panels."""
     kinds = listed("memory", memory, list(dict.fromkeys(_asked(one, "kind") for one in timed)))
-    # Within the device, or between two, nothing crosses the host's bus: drawn where asked for.
+    # Copies within a device or between two do not cross the host's bus: drawn only if asked for.
     panels = list(dict.fromkeys(_asked(one, "direction") for one in timed))
     if direction is None:
         panels = [name for name in panels if name not in _OFF_THE_BUS] or panels
@@ -78,7 +68,21 @@ def draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None
             for k in kinds
             if any(_asked(o, "direction") in panels for o in timed if _asked(o, "kind") == k)
         ]
-    panels = listed("direction", direction, panels)
+    return kinds, listed("direction", direction, panels)
+
+
+def draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None) -> Figure:
+    from matplotlib import pyplot
+
+    timed = [
+        one
+        for one in result.rows
+        if one.family == "transfer" and one.gbps and "kind" in one.parameters
+    ]
+    if not timed:
+        raise ValueError('the result has no transfers: records of family "transfer" with a kind')
+
+    kinds, panels = _chosen(timed, memory, direction)
     figure, axes = pyplot.subplots(
         1,
         len(panels),
@@ -92,7 +96,7 @@ def draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None
     for panel, ax in zip(panels, axes[0], strict=True):
         lines = {
             name: {
-                one["bytes"]: one
+                nbytes(one): one
                 for one in timed
                 if _asked(one, "kind") == name and _asked(one, "direction") == panel
             }
@@ -101,7 +105,7 @@ def draw_transfer(result: BenchResult, memory: Any = None, direction: Any = None
         _draw_lines(ax, lines, drawn)
         ax.set_title(_TITLES.get(panel, panel.replace("_", " ")), fontsize="medium")
         ax.set_xlabel("bytes moved" + (", the sum of both ways" if panel == "both" else ""))
-    shown = [one["gbps"] for one in timed if _asked(one, "direction") in panels]
+    shown = [RATE.of(one) for one in timed if _asked(one, "direction") in panels]
     axes[0, 0].set_ylim(0, 1.08 * max(shown))  # of all panels: they share it
     bus = _OFF_THE_BUS.isdisjoint(panels)
     axes[0, 0].set_ylabel("GB/s over the bus" if bus else "GB/s")

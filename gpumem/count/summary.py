@@ -1,0 +1,44 @@
+"""Several reports of traffic as one table."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from ..base.sizes import format_table, text_width
+from .access import RATIOS, ratios
+from .traffic import Traffic
+
+__all__ = ["summary"]
+
+
+def summary(reports: Sequence[Traffic]) -> str:
+    """Return one table with two rows per report: its loads and its stores of global memory.
+
+    The bank ways in the row of the loads are those of the worst line that uses shared memory.
+    """
+    head = ("variant", "kind", "bits", "requests", *RATIOS, "barriers")
+    rows = []
+    idle = []
+    for report in reports:
+        if not report.requests:
+            idle.append(f"{report.family}-{report.variant}")
+            continue
+        ways = report.shared.bank_ways
+        for kind, access in (("load", report.loads), ("store", report.stores)):
+            first = kind == "load"
+            rows.append(
+                (
+                    f"{report.family}-{report.variant}" if first else "",
+                    kind,
+                    str(access.width or "-"),
+                    str(access.requests),
+                    *ratios(access.to_dict() | {"bank_ways": ways if first else None}),
+                    str(report.barriers) if first else "",
+                )
+            )
+    table = format_table(head, rows, left=2)
+    if idle:
+        words = f"Nothing to count: {', '.join(idle)}."
+        table += "\n" + textwrap.fill(words, text_width(), break_on_hyphens=False)
+    return table
