@@ -26,8 +26,8 @@ class Sass:
     Examples
     --------
     >>> import gpumem as gm
-    >>> gm.Sass("copy", "vec4", {"90a": []}).counts()
-    {}
+    >>> gm.sass("copy", "vec4").archs  # doctest: +SKIP
+    ('90a',)
     """
 
     def __init__(self, family: str, variant: str, code: dict[str, list[Instruction]]) -> None:
@@ -47,6 +47,12 @@ class Sass:
         ----------
         arch : str, optional
             Such as "90a"; by default, the last and newest.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> "LDG.E.128" in gm.sass("copy", "vec4").counts()  # doctest: +SKIP
+        True
         """
         found: dict[str, int] = {}
         for one in self.code[arch or self.archs[-1]]:
@@ -61,6 +67,12 @@ class Sass:
         ----------
         whole : bool
             Include the instructions that use no memory.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> list(gm.sass("copy", "vec4").to_dict())  # doctest: +SKIP
+        ['family', 'variant', 'archs']
         """
         return {
             "family": self.family,
@@ -75,7 +87,13 @@ class Sass:
         }
 
     def listing(self, arch: str | None = None) -> str:
-        """Return all instructions, one per line; by default, of every architecture."""
+        """Return all instructions, one per line; by default, of every architecture.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> print(gm.sass("copy", "vec4").listing())  # doctest: +SKIP
+        """
         lines = []
         for name in self.archs if arch is None else [arch]:
             lines += ["", f"{self.family}-{self.variant} for sm_{name}", ""]

@@ -136,7 +136,14 @@ class Traffic:
         return (self.loads.sectors + self.stores.sectors) * SECTOR
 
     def helpers(self) -> list[dict[str, Any]]:
-        """Return those of `kernels` that help the variant's own, each once."""
+        """Return those of `kernels` that help the variant's own, each once.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.traffic("copy", variant="vec4", shape=1024).helpers()
+        []
+        """
         found = {one["name"]: one for one in self.kernels}
         own = f"{self.family}_{self.variant}"
         # A variant may run another family's kernel.
@@ -144,7 +151,14 @@ class Traffic:
         return list(found.values())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything except `result` and the samples as a dict that JSON can hold."""
+        """Return everything except `result` and the samples as a dict that JSON can hold.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.traffic("copy", variant="vec4", shape=1024).to_dict()["threads"]
+        256
+        """
         return {
             "family": self.family,
             "variant": self.variant,
@@ -172,7 +186,16 @@ class Traffic:
         }
 
     def to_json(self) -> str:
-        """Return :meth:`to_dict` as JSON text."""
+        """Return :meth:`to_dict` as JSON text.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> import json
+        >>> text = gm.traffic("copy", variant="vec4", shape=1024).to_json()
+        >>> json.loads(text)["variant"]
+        'vec4'
+        """
         import json
 
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)

@@ -67,7 +67,14 @@ class Comparison:
         return sorted(found, key=lambda row: -(math.inf if row.ratio is None else row.ratio))
 
     def counts(self) -> dict[str, int]:
-        """Return the number of rows with each verdict."""
+        """Return the number of rows with each verdict.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.compare("copy-h200", "copy-h200").counts()["slower"]
+        0
+        """
         found = dict.fromkeys(_VERDICTS, 0)
         for row in self.rows:
             found[row.verdict] += 1

@@ -82,7 +82,14 @@ class Explanation:
         return cells
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as a dict that JSON can hold."""
+        """Return everything as a dict that JSON can hold.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.explain("copy", "vec4").to_dict()["follows"]
+        'vec2'
+        """
         return {
             "family": self.variant.family,
             "variant": self.variant.name,
