@@ -54,6 +54,16 @@ class BenchResult:
         :func:`gpumem.bench` names.
     provenance : dict
         Device, driver, clocks, versions, commit, date, and the settings of the run.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> result = gm.results.load("copy-h200")
+    >>> result
+    <gpumem benchmark of copy: ... records>
+    >>> record = result.filter(variant="auto", cache="cold").records[0]
+    >>> record["variant"], record["dtype"], record["gbps"] > 0
+    ('auto', 'float32', True)
     """
 
     # Set by gpumem/__init__.py.
@@ -81,6 +91,14 @@ class BenchResult:
         packed : bool
             In the form in which results are shipped: a small part of the size, and not for people
             to read.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> result = gm.results.load("copy-h200")
+        >>> text = result.to_json("copy.json")
+        >>> gm.results.load("copy.json").records == result.records
+        True
         """
         import json
 
@@ -116,6 +134,13 @@ class BenchResult:
         ------
         ValueError
             If it is not a result, or of a later schema than this gpumem knows.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> text = gm.results.load("copy-h200").to_json()
+        >>> gm.BenchResult.from_json(text)
+        <gpumem benchmark of copy: ... records>
         """
 
         if isinstance(source, str) and source.lstrip().startswith("{"):
@@ -146,6 +171,12 @@ class BenchResult:
         """Return a result that is shipped, by its name, or one from a file.
 
         The same as ``gpumem.results.load(name)``.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.BenchResult.load("copy-h200")
+        <gpumem benchmark of copy: ... records>
         """
         from .. import results
 
@@ -165,6 +196,13 @@ class BenchResult:
         BenchResult
             Its records have one more key, ``source``, the name. Its provenance is what those of
             the parts have in common, and ``sources``, each of them by name.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> names = "copy-h200", "transpose-h200"
+        >>> gm.BenchResult.merge({name: gm.results.load(name) for name in names})
+        <gpumem benchmark of copy, transpose: ... records>
         """
         if len(parts) == 1:
             return next(iter(parts.values()))
@@ -185,6 +223,12 @@ class BenchResult:
         -------
         dict of str to BenchResult
             Of a result that was not merged, that alone, by its first family.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> list(gm.results.load("copy-h200").split())
+        ['copy']
         """
         sources = self.provenance.get("sources")
         if sources is None:
@@ -246,6 +290,12 @@ class BenchResult:
         ------
         ImportError
             If pandas is not installed.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> records = gm.results.load("copy-h200").to_pandas()  # doctest: +SKIP
+        >>> records.groupby("variant")["gbps"].max()  # doctest: +SKIP
         """
         try:
             import pandas
@@ -270,7 +320,15 @@ class BenchResult:
         return table
 
     def compare(self, after: BenchResult, threshold: float = 0.03) -> Comparison:
-        """Hold a later result against this one; see :func:`gpumem.compare`."""
+        """Hold a later result against this one; see :func:`gpumem.compare`.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> result = gm.results.load("copy-h200")
+        >>> result.compare(result)
+        <gpumem comparison: 0 faster, 0 slower, ... same, 0 drift, 0 only before, 0 only after>
+        """
         from ..report.comparison import compare
 
         return compare(self, after, threshold)
@@ -314,6 +372,12 @@ class BenchResult:
             If matplotlib is not installed.
         ValueError
             If there is no such kind, or the result has not what it shows.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> figure = gm.results.load("copy-h200").plot("size")
+        >>> figure.savefig("copy.png")
         """
         from ..report import plots
 

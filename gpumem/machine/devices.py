@@ -52,6 +52,12 @@ def info() -> dict[str, Any]:
         two that follow from them: ``bandwidth_gbps``, twice the memory clock times the bus
         width, and ``fp32_tflops``, twice the clock times the FP32 lanes; None where the
         clocks are unknown.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> gm.info()["backends"]["sim"]["available"]
+    True
     """
     from .. import __version__
 

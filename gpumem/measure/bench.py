@@ -622,6 +622,14 @@ def bench(
     References
     ----------
     .. [1] https://github.com/NVIDIA/nvbench
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> result = gm.bench("copy", ["vec4", "auto"], sizes="1M,16M")
+    >>> [record["variant"] for record in result.records[:3]]
+    ['vec4', 'auto', 'memcpy']
+    >>> result.records[0]["gbps"]  # None here: the simulator has no clock
     """
     least, most = samples
     if not 1 <= least <= most:

@@ -133,6 +133,13 @@ def bench_all(
     ------
     KeyboardInterrupt
         After Ctrl-C; its ``result`` is a BenchResult of what was done.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> result = gm.bench_all(timeout=600)
+    >>> list(result.split())[:3]
+    ['copy', 'strided_read', 'strided_write']
     """
     known = ("cache", "samples", "spread", "budget")
     for name in settings:

@@ -29,7 +29,14 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def names() -> list[str]:
-    """Return the names of the results that are shipped."""
+    """Return the names of the results that are shipped.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> "copy-h200" in gm.results.names()
+    True
+    """
     return sorted(name[:-5] for name in os.listdir(_HERE) if name.endswith(".json"))
 
 
@@ -49,6 +56,12 @@ def load(name: str | os.PathLike[str]) -> BenchResult:
     ------
     ValueError
         If there is no such result, with those there are; or the file holds none.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> gm.results.load("copy-h200")
+    <gpumem benchmark of copy: ... records>
     """
     known = names()
     if name in known:
@@ -73,7 +86,14 @@ def _measured() -> dict[str, list[str]]:
 
 
 def families() -> tuple[str, ...]:
-    """Return the families of which results are shipped."""
+    """Return the families of which results are shipped.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> "copy" in gm.results.families()
+    True
+    """
     return tuple(_measured())
 
 
@@ -95,6 +115,12 @@ def for_family(family: str) -> BenchResult:
     ------
     ValueError
         If there is no such family.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> gm.results.for_family("copy")
+    <gpumem benchmark of copy: ... records>
     """
     variants(family)
     return BenchResult.merge({name: load(name) for name in _measured().get(family, ())})
