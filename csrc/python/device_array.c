@@ -583,7 +583,11 @@ static PyMethodDef array_methods[] = {
      "    Where to put it: same shape and dtype, writable, any layout.\n"
      "stream : Stream or another library's, optional\n"
      "    Runs after what was put on this stream.\n\n"
-     "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."},
+     "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."
+     "\n\nExamples\n--------\n"
+     ">>> import numpy as np, gpumem as gm\n"
+     ">>> gm.to_device(np.arange(3), backend='sim').to_host()\n"
+     "array([0, 1, 2])"},
     {"copy", (PyCFunction)(void (*)(void))array_copy, METH_VARARGS | METH_KEYWORDS,
      "copy($self, *, device=None, stream=None)\n--\n\n"
      "Return a C-contiguous copy on the same device, or on another.\n\n"
@@ -594,7 +598,12 @@ static PyMethodDef array_methods[] = {
      "stream : Stream or another library's, optional\n"
      "    The queue that the copy joins, of the device that the array is on; by default, the\n"
      "    default stream.\n\n"
-     "Returns\n-------\nDeviceArray"},
+     "Returns\n-------\nDeviceArray"
+     "\n\nExamples\n--------\n"
+     ">>> import numpy as np, gpumem as gm\n"
+     ">>> d = gm.to_device(np.arange(4), backend='sim')\n"
+     ">>> d[::2].copy().contiguous\n"
+     "True"},
     {"__dlpack__", (PyCFunction)(void (*)(void))gm_dlpack_export, METH_VARARGS | METH_KEYWORDS,
      "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Lend the memory to another library, as the Python array API standard says; see "
@@ -605,11 +614,25 @@ static PyMethodDef array_methods[] = {
      "simulator."},
     {"fill_bytes", (PyCFunction)(void (*)(void))array_fill_bytes, METH_VARARGS | METH_KEYWORDS,
      "fill_bytes($self, byte, *, stream=None)\n--\n\n"
-     "Set every byte of a contiguous array to one value, 0 to 255."},
+     "Set every byte of a contiguous array to one value, 0 to 255."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> d = gm.DeviceArray(3, 'int32', backend='sim')\n"
+     ">>> d.fill_bytes(0)\n"
+     ">>> d.to_host()\n"
+     "array([0, 0, 0], dtype=int32)"},
     {"reshape", array_reshape, METH_VARARGS,
-     "reshape($self, *shape)\n--\n\nA view of a contiguous array with another shape."},
+     "reshape($self, *shape)\n--\n\nA view of a contiguous array with another shape."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> gm.DeviceArray(6, backend='sim').reshape(2, 3).shape\n"
+     "(2, 3)"},
     {"view", array_view, METH_O,
-     "view($self, dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."},
+     "view($self, dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> gm.DeviceArray(6, 'float32', backend='sim').view('float64').shape\n"
+     "(3,)"},
     {"__complex__", gm_refuse_complex, METH_NOARGS, "Raises TypeError."},
     {"__array__", (PyCFunction)(void (*)(void))gm_refuse_array, METH_VARARGS | METH_KEYWORDS,
      "Raises TypeError: the copy to the host is always explicit."},
@@ -643,7 +666,14 @@ PyTypeObject gm_device_array_type = {
               "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"
               "What would need the elements on the host raises a TypeError: comparing (``==``\n"
               "too), `bool`, `float`, iterating, and NumPy's functions. The hash is by identity.\n"
-              "Other libraries use it where it is, through DLPack or `__cuda_array_interface__`.",
+              "Other libraries use it where it is, through DLPack or `__cuda_array_interface__`."
+              "\n\nExamples\n--------\n"
+              ">>> import gpumem as gm\n"
+              ">>> d = gm.DeviceArray((2, 3), backend='sim')\n"
+              ">>> d, d.nbytes\n"
+              "(DeviceArray(shape=(2, 3), dtype='float32', backend='sim'), 24)\n"
+              ">>> d[:, 1:].T.shape\n"
+              "(2, 2)",
     .tp_new = array_new,
     .tp_dealloc = array_dealloc,
     .tp_repr = array_repr,

@@ -64,7 +64,11 @@ static PyMethodDef functions[] = {
     {"attributes", KEYWORDS(gm_core_attributes),
      "attributes(family, variant, backend=None)\n--\n\nWhat a kernel needs of a CUDA device."},
     {"backend", gm_core_backend, METH_VARARGS,
-     "backend(name=None, /)\n--\n\nThe backend that a call with this name would use."},
+     "backend(name=None, /)\n--\n\nThe backend that a call with this name would use."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> gm.backend('sim')\n"
+     "'sim'"},
     {"backend_info", gm_core_backend_info, METH_O,
      "backend_info(name, /)\n--\n\nA backend and its devices."},
     {"to_device", KEYWORDS(gm_to_device),
@@ -82,7 +86,11 @@ static PyMethodDef functions[] = {
      "TypeError\n    The dtype refers to Python's memory, or is byte-swapped; or the array is "
      "masked.\n"
      "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
-     "UnavailableError\n    The backend is not here."},
+     "UnavailableError\n    The backend is not here."
+     "\n\nExamples\n--------\n"
+     ">>> import numpy as np, gpumem as gm\n"
+     ">>> gm.to_device(np.arange(3), backend='sim')\n"
+     "DeviceArray(shape=(3,), dtype='int64', backend='sim')"},
     {"adopt_all", FAST(gm_core_adopt_all),
      "adopt_all(family, inputs, out, stream, /)\n--\n\n"
      "The arrays of a call as they are worked on, known to be apart; see _core.pyi."},
@@ -108,7 +116,14 @@ static PyMethodDef functions[] = {
      "Notes\n-----\n"
      "Work comes after what the other library has put on its stream. The other way round, its\n"
      "non-blocking streams (such as torch.cuda.Stream) know nothing of work here: give them to\n"
-     "calls as `stream`, or synchronise before they touch the memory again."},
+     "calls as `stream`, or synchronise before they touch the memory again."
+     "\n\nExamples\n--------\n"
+     ">>> import numpy as np, gpumem as gm\n"
+     ">>> a = np.arange(3)\n"
+     ">>> d = gm.from_dlpack(a)  # on backend 'sim'\n"
+     ">>> a[0] = 7\n"
+     ">>> d.to_host()\n"
+     "array([7, 1, 2])"},
     {"empty", KEYWORDS(gm_core_empty),
      "empty(shape, dtype=float32, *, kind='pageable', backend=None)\n--\n\n"
      "Return a new ndarray, uninitialised, on host memory of a kind.\n\n"
@@ -129,14 +144,23 @@ static PyMethodDef functions[] = {
      "Raises\n------\n"
      "ValueError\n    The shape or the kind is none.\n"
      "MemoryError\n    There is not enough memory; says how much was asked for.\n"
-     "UnavailableError\n    The backend is not here, or has no such memory."},
+     "UnavailableError\n    The backend is not here, or has no such memory."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> a = gm.empty((2, 3), kind='pinned', backend='sim')\n"
+     ">>> a.shape, gm.memory_kind(a)\n"
+     "((2, 3), 'pinned')"},
     {"memory_kind", gm_core_memory_kind, METH_O,
      "memory_kind(a, /)\n--\n\n"
      "Return what kind of memory an array lies in: one of those of `empty`, or 'device'.\n\n"
      "Parameters\n----------\n"
      "a : ndarray, object with the buffer protocol, or DeviceArray\n"
      "    A view is of the kind of its memory. What another library has pinned is 'pinned'.\n\n"
-     "Returns\n-------\nstr"},
+     "Returns\n-------\nstr"
+     "\n\nExamples\n--------\n"
+     ">>> import numpy as np, gpumem as gm\n"
+     ">>> gm.memory_kind(np.zeros(3))\n"
+     "'pageable'"},
     {"over", KEYWORDS(gm_core_over),
      "over(a, backend=None)\n--\n\nA host array as one of the device; see _core.pyi."},
     {"transfer", KEYWORDS(gm_core_transfer),
@@ -160,11 +184,20 @@ static PyMethodDef functions[] = {
      "Returns\n-------\ndict\n"
      "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or "
      "kept\n"
-     "    for the next array, 'used' is in use, and what is not goes back beyond 'limit'."},
+     "    for the next array, 'used' is in use, and what is not goes back beyond 'limit'."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> sorted(gm.pool_info(backend='sim'))\n"
+     "['backend', 'device', 'pinned']"},
     {"pool_trim", KEYWORDS(gm_core_pool_trim),
      "pool_trim(*, backend=None)\n--\n\n"
      "Give memory that the pools hold and nobody uses back to the system.\n\n"
-     "Returns\n-------\nint\n    So many bytes."},
+     "Returns\n-------\nint\n    So many bytes."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> freed = gm.pool_trim(backend='sim')\n"
+     ">>> freed >= 0\n"
+     "True"},
     {"set_chunk", set_chunk, METH_O,
      "set_chunk(bytes, /)\n--\n\nHow much travels at a time; 0 is the default. See _core.pyi."},
     {"synchronize", KEYWORDS(synchronize),
@@ -173,7 +206,10 @@ static PyMethodDef functions[] = {
      "Parameters\n----------\n"
      "backend : {'cuda', 'sim', 'auto'}, optional\n"
      "device : int, optional\n"
-     "    Its number; by default, the current one."},
+     "    Its number; by default, the current one."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> gm.synchronize('sim')"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -252,7 +252,11 @@ static PyGetSetDef stream_attributes[] = {
 
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS,
-     "synchronize($self, /)\n--\n\nWait for all work put on this stream."},
+     "synchronize($self, /)\n--\n\nWait for all work put on this stream."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> stream = gm.Stream(backend='sim')\n"
+     ">>> stream.synchronize()"},
     {"__cuda_stream__", stream_protocol, METH_NOARGS,
      "__cuda_stream__($self, /)\n--\n\n"
      "The version of the protocol, 0, and the cudaStream_t, for other libraries."},
@@ -264,7 +268,15 @@ PyTypeObject gm_stream_type = {
     .tp_basicsize = sizeof(gm_stream_object),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_doc = "Stream(*, backend=None)\n--\n\n"
-              "A queue of work on a backend: what is put on one stream runs in order.",
+              "A queue of work on a backend: what is put on one stream runs in order."
+              "\n\nExamples\n--------\n"
+              ">>> import numpy as np, gpumem as gm\n"
+              ">>> stream = gm.Stream(backend='sim')\n"
+              ">>> a = gm.to_device(np.arange(3), stream=stream, backend='sim')\n"
+              ">>> b = gm.copy(a, stream=stream)\n"
+              ">>> stream.synchronize()\n"
+              ">>> b.to_host()\n"
+              "array([0, 1, 2])",
     .tp_new = stream_new,
     .tp_dealloc = stream_dealloc,
     .tp_getset = stream_attributes,
