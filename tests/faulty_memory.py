@@ -9,13 +9,10 @@ import gc
 import os
 
 import numpy as np
+import small_calls
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.families import oracle
-
-SHAPES = {"prefetch_sum": (2, 64), "sgemm": (8, 8, 8), "transpose": (8, 9)}
-SHAPES |= {"shift_points": (9, 2), "sample": (8, 8), "static_value": (1,)}
 
 preloaded = ctypes.CDLL(None)
 preloaded.fail_after.argtypes = ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int
@@ -73,16 +70,14 @@ def sweep(call, wanted):
 def calls():
     """Of every family on the host, on the device and under observation; and their results."""
     for family in gm.families():
-        given = oracle.arguments(family, SHAPES.get(family, (64,)))
-        arrays = [a for a in given if isinstance(a, np.ndarray)]
-        told = {"dx": 1.5, "dy": -2.0} if family == "shift_points" else {}
-        run = getattr(gm, family)
+        call = small_calls.make(family)
+        arrays, told, run = list(call.arrays.values()), call.keywords, getattr(gm, family)
         wanted = run(*(a.copy() for a in arrays), **told)
         there = [gm.to_device(a) for a in arrays]
         yield lambda run=run, arrays=arrays, told=told: run(*arrays, **told), wanted
         yield lambda run=run, arrays=there, told=told: run(*arrays, **told), wanted
         if family in ("transpose", "prefetch_sum", "sgemm", "gather"):
-            yield lambda f=family, a=arrays: gm.traffic(f, *a).result, wanted
+            yield lambda f=family, a=arrays, k=told: gm.traffic(f, *a, **k).result, wanted
 
 
 def other_calls():

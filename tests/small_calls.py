@@ -1,13 +1,26 @@
-"""One small call of every family's function, all arrays by name."""
+"""One small call of every family's function, all arrays by name; and small shapes.
+
+Families are not listed here: what is special about one has an entry, others go by their oracle.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
 import gpumem as gm
+from gpumem import _core
+from gpumem.families import oracle
+
+INPUTS = {row["name"]: row["inputs"] for row in _core.families()}
+# Two dimensions if a family takes any number, and rows if it would get one row.
+SHAPES = {"copy": (8, 8), "polynomial": (8, 8), "add": (8, 8), "prefetch_sum": (8, 64)}
+SHAPES |= {"static_value": (1,)}
+KEYWORDS = {"sgemm": {"beta": 1}}  # so that c is an input
 
 
 class Call(NamedTuple):
+    """Arguments of a call."""
+
     arrays: dict  # of the host, in the order of the family's inputs
     keywords: dict
     result: np.ndarray  # an array like it: out fits
@@ -18,30 +31,27 @@ class Call(NamedTuple):
         return getattr(gm, family)(*arrays.values(), **self.keywords, **more)
 
 
-def floats(*shape, dtype="f4"):
-    return np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+def count_up(a):
+    """An array like it with the elements 0, 1, 2 ...; indices stay as they are."""
+    return np.arange(a.size, dtype=a.dtype).reshape(a.shape) if a.dtype.kind == "f" else a
+
+
+def shape_of(family, variant="auto"):
+    """A shape of 64 elements or so that the variant takes."""
+    return SHAPES.get(family) or oracle.shape_for(family, 256, "float32", variant)
+
+
+def keywords_of(family):
+    """The first keywords that the oracle tries, if no others are needed."""
+    return KEYWORDS.get(family) or next(oracle.cases(family)).parameters
 
 
 def make(family, variant="auto"):
-    """A call that the variant takes, if it is here, its arrays fresh."""
-    points = (2, 32) if variant.startswith("soa") else (32, 2)
-    return {
-        "copy": lambda: Call({"a": floats(8, 8)}, {}, floats(8, 8)),
-        "strided_read": lambda: Call({"a": floats(64)}, {}, floats(32)),
-        "strided_write": lambda: Call({"out": floats(64), "a": floats(32)}, {}, floats(64)),
-        "gather": lambda: Call(
-            {"a": floats(64), "index": np.arange(32)[::-1].copy()}, {}, floats(32)
-        ),
-        "shift_points": lambda: Call({"p": floats(*points)}, {"dx": 1, "dy": 2}, floats(*points)),
-        "polynomial": lambda: Call(
-            {"x": floats(8, 8), "coefficients": floats(5)}, {}, floats(8, 8)
-        ),
-        "sample": lambda: Call({"image": floats(8, 8), "xy": floats(16, 2)}, {}, floats(16)),
-        "static_value": lambda: Call({"x": floats(1)}, {}, floats(1)),
-        "prefetch_sum": lambda: Call({"a": floats(8, 64, dtype="f8")}, {}, floats(8, dtype="f8")),
-        "transpose": lambda: Call({"a": floats(8, 8)}, {}, floats(8, 8)),
-        "add": lambda: Call({"a": floats(8, 8), "b": floats(8, 8)}, {}, floats(8, 8)),
-        "sgemm": lambda: Call(
-            {"a": floats(8, 8), "b": floats(8, 8), "c": floats(8, 8)}, {"beta": 1}, floats(8, 8)
-        ),
-    }[family]()
+    """A call that the variant takes, if it is available here, its arrays fresh."""
+    keywords = keywords_of(family)
+    arrays = oracle.arguments(family, shape_of(family, variant), seed=0, **keywords)
+    arrays = [count_up(a) for a in arrays]
+    with np.errstate(all="ignore"):
+        result = oracle.expected(family, *arrays, variant=variant, **keywords)
+    named = dict(zip(INPUTS[family], arrays, strict=False))
+    return Call(named, keywords, count_up(result))

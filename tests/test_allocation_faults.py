@@ -10,15 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import small_calls
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.families import oracle
 
 faults = pytest.importorskip("_testcapi", reason="this Python has no hook for failing allocations")
 
-SHAPES = {"prefetch_sum": (2, 64), "sgemm": (8, 8, 8), "transpose": (8, 9)}
-SHAPES |= {"shift_points": (9, 2), "sample": (8, 8), "static_value": (1,)}
 MOST = 3000  # allocations of a call
 
 
@@ -59,12 +57,6 @@ def sweep(call, kept):
     return failed
 
 
-def arguments(family):
-    given = oracle.arguments(family, SHAPES.get(family, (64,)))
-    arrays = [a for a in given if isinstance(a, np.ndarray)]
-    return arrays, (1.5, -2.0) if family == "shift_points" else given[len(arrays) :]
-
-
 # CPython's own loop survives a failing allocation in 3.11 alone: 3.12 and 3.13 lose references and
 # crash outside of gpumem. There the calls of the extension module are swept, without Python's code.
 survives = pytest.mark.skipif(
@@ -73,12 +65,13 @@ survives = pytest.mark.skipif(
 
 
 def prepared(family, where):
-    """Arguments of a call, the arrays among them, and what it returns."""
-    arrays, rest = arguments(family)
-    wanted = getattr(gm, family)(*(a.copy() for a in arrays), *rest, backend="sim")
+    """The arrays and keywords of a call, and what it returns."""
+    call = small_calls.make(family)
+    wanted = call.run(family, **{k: a.copy() for k, a in call.arrays.items()}, backend="sim")
+    arrays = list(call.arrays.values())
     if where == "device":
         arrays = [gm.to_device(a, backend="sim") for a in arrays]
-    return arrays, rest, wanted
+    return arrays, call.keywords, wanted
 
 
 def check_sweep(call, arrays, wanted, least):
@@ -94,15 +87,15 @@ def check_sweep(call, arrays, wanted, least):
 @pytest.mark.parametrize("where", ["host", "device"])
 @pytest.mark.parametrize("family", gm.families())
 def test_every_family(family, where):
-    arrays, rest, wanted = prepared(family, where)
-    call = functools.partial(getattr(gm, family), *arrays, *rest, backend="sim")
+    arrays, keywords, wanted = prepared(family, where)
+    call = functools.partial(getattr(gm, family), *arrays, **keywords, backend="sim")
     check_sweep(call, arrays, wanted, 3)
 
 
 @pytest.mark.parametrize("where", ["host", "device"])
 @pytest.mark.parametrize("family", gm.families())
 def test_calls_of_the_extension_module(family, where, monkeypatch):
-    arrays, rest, wanted = prepared(family, where)
+    arrays, keywords, wanted = prepared(family, where)
     calls = []
 
     def keep(*words):
@@ -112,7 +105,7 @@ def test_calls_of_the_extension_module(family, where, monkeypatch):
     for name, module in list(sys.modules.items()):
         if name.startswith("gpumem.families.") and hasattr(module, "_call"):
             monkeypatch.setattr(module, "_call", keep)
-    getattr(gm, family)(*arrays, *rest, backend="sim")
+    getattr(gm, family)(*arrays, **keywords, backend="sim")
     # strided_write makes nothing for arrays on the device.
     least = 0 if (family, where) == ("strided_write", "device") else 1
     check_sweep(functools.partial(_core.call, *calls.pop()), arrays, wanted, least)

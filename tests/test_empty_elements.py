@@ -2,33 +2,27 @@
 
 import numpy as np
 import pytest
+import small_calls
 
 import gpumem as gm
+from gpumem.families import oracle
 
-STRINGS = np.zeros(6, [("S0", "S0"), ("U0", "U0"), ("x", "f4")])
+STRINGS = np.dtype([("S0", "S0"), ("U0", "U0"), ("x", "f4")])
 EMPTY = {
-    "V0": np.empty(6, "V0"),
-    "fields": np.empty(6, np.dtype([])),
-    "S0": STRINGS["S0"],  # NumPy has them as fields alone: it gives others room for a character
-    "U0": STRINGS["U0"],
+    "V0": lambda shape: np.empty(shape, "V0"),
+    "fields": lambda shape: np.empty(shape, np.dtype([])),
+    # As fields only: NumPy makes room for one character in other arrays.
+    "S0": lambda shape: np.zeros(shape, STRINGS)["S0"],
+    "U0": lambda shape: np.zeros(shape, STRINGS)["U0"],
 }
-MOVED = {
-    "copy": lambda a: ((a,), {}, a),
-    "strided_read": lambda a: ((a,), {"offset": 1, "stride": 2}, a[1::2]),
-    "strided_write": lambda a: ((a[:4], a[4:]), {"offset": 0, "stride": 2}, a[:4]),
-    "gather": lambda a: ((a, np.array([5, 0], "i8")), {}, a[:2]),
-    "transpose": lambda a: ((a.reshape(2, 3),), {}, a.reshape(3, 2)),
-}
-REFUSED = {
-    "shift_points": lambda a: (a[:4].reshape(2, 2), 1, 2),
-    "polynomial": lambda a: (a, a),
-    "sample": lambda a: (a[:4].reshape(2, 2), a[:4].reshape(2, 2)),
-    "static_value": lambda a: (a[:1],),
-    "prefetch_sum": lambda a: (a[:4].reshape(2, 2),),
-    "add": lambda a: (a, a),
-    "sgemm": lambda a: (a[:4].reshape(2, 2), a[:4].reshape(2, 2)),
-    "matmul": lambda a: (a[:4].reshape(2, 2), a[:4].reshape(2, 2)),
-}
+MOVED = [f for f in gm.families() if {case.dtype.kind for case in oracle.cases(f)} >= {"S", "V"}]
+REFUSED = {f: f for f in gm.families() if f not in MOVED} | {"matmul": "sgemm"}
+
+
+def arrays_of(family, new):
+    """The inputs of a small call, floats replaced by new arrays of their shape."""
+    arrays = small_calls.make(family).arrays.values()
+    return [new(a.shape) if a.dtype.kind == "f" else a for a in arrays]
 
 
 def place(arrays, where, backend):
@@ -37,16 +31,13 @@ def place(arrays, where, backend):
     return [gm.to_device(a, backend=backend) if isinstance(a, np.ndarray) else a for a in arrays]
 
 
-def test_every_function_is_here():
-    assert {*MOVED, *REFUSED} == {*gm.families(), "matmul"}
-
-
 @pytest.mark.parametrize("where", ["host", "device"])
 @pytest.mark.parametrize("dtype", ["V0", "fields"])
 @pytest.mark.parametrize("family", MOVED)
 def test_moved_as_numpy_moves_them(family, dtype, where, backend):
-    assert EMPTY[dtype].itemsize == 0
-    arrays, keywords, wanted = MOVED[family](EMPTY[dtype])
+    arrays, keywords = arrays_of(family, EMPTY[dtype]), small_calls.keywords_of(family)
+    assert arrays[0].itemsize == 0
+    wanted = oracle.expected(family, *arrays, **keywords)
     for run in [getattr(gm, family), *gm.variants(family)]:
         named = isinstance(run, gm.Variant)
         if named and run.reason_on(backend) is not None:
@@ -65,30 +56,41 @@ def test_moved_as_numpy_moves_them(family, dtype, where, backend):
 @pytest.mark.parametrize("dtype", EMPTY)
 @pytest.mark.parametrize("name", REFUSED)
 def test_refused_by_name(name, dtype, where, backend):
-    arrays = REFUSED[name](EMPTY[dtype])
-    if EMPTY[dtype].dtype.kind == "V":  # others are refused on their way there
+    arrays = arrays_of(REFUSED[name], EMPTY[dtype])[: 2 if name == "matmul" else None]
+    keywords = small_calls.keywords_of(name) if name in gm.families() else {}
+    if dtype in ("V0", "fields"):  # to_device refuses the others
         arrays = place(arrays, where, backend)
     with pytest.raises(TypeError, match=r"^(image|x|p|a) has dtype .*accepted"):
-        getattr(gm, name)(*arrays, backend=backend)
+        getattr(gm, name)(*arrays, **keywords, backend=backend)
 
 
 @pytest.mark.parametrize("dtype", ["S0", "U0"])
 @pytest.mark.parametrize("family", MOVED)
 def test_strings_without_characters_are_refused(family, dtype, backend):
-    arrays, keywords, _ = MOVED[family](EMPTY[dtype])
-    with pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are sizes from 1"):
-        getattr(gm, family)(*arrays, **keywords, backend=backend)
-    there = gm.to_device(STRINGS, backend=backend)[dtype]
-    arrays, keywords, _ = MOVED[family](there[:6]) if family != "transpose" else ((there,), {}, 0)
-    with pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are sizes from 1"):
-        getattr(gm, family)(*place(arrays, "device", backend), **keywords)
-    for make in (there.to_host, lambda: gm.empty(3, dtype), lambda: gm.to_device(EMPTY[dtype])):
+    keywords = small_calls.keywords_of(family)
+    refused = pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are sizes from 1")
+    with refused:
+        getattr(gm, family)(*arrays_of(family, EMPTY[dtype]), **keywords, backend=backend)
+
+    def on_device(shape):
+        return gm.to_device(np.zeros(shape, STRINGS), backend=backend)[dtype]
+
+    arrays = place(arrays_of(family, on_device), "device", backend)
+    with refused:
+        getattr(gm, family)(*arrays, **keywords)
+
+
+@pytest.mark.parametrize("dtype", ["S0", "U0"])
+def test_arrays_of_strings_without_characters_are_refused(dtype, backend):
+    there = gm.to_device(np.zeros(6, STRINGS), backend=backend)[dtype]
+    here = EMPTY[dtype](6)
+    for make in (there.to_host, lambda: gm.empty(3, dtype), lambda: gm.to_device(here)):
         with pytest.raises(TypeError, match="accepted are sizes from 1"):
             make()
 
 
 @pytest.mark.parametrize("family", MOVED)
 def test_traffic_has_none(family):
-    arrays, keywords, _ = MOVED[family](EMPTY["V0"])
-    traffic = gm.traffic(family, *arrays, **keywords)
+    arrays = arrays_of(family, EMPTY["V0"])
+    traffic = gm.traffic(family, *arrays, **small_calls.keywords_of(family))
     assert traffic.loads.requests == traffic.stores.requests == 0

@@ -17,15 +17,11 @@ from gpumem.families import oracle
 KINDS = ("pageable", "pinned", "write_combined", "mapped", "managed")
 STAY = ("mapped", "managed")  # used where they are
 FAMILIES = gm.families()
-SHAPES = {  # enough for several pieces of each
+SHAPES = {  # large enough for several pieces; of other families, about 120 kB
     "copy": ((100_003,), (1, 70_001), (7, 5, 2003)),
-    "strided_read": ((30_001,),),
-    "strided_write": ((30_001,),),
-    "gather": ((30_001,),),
     "shift_points": ((40_003, 2), (2, 40_003)),
     "polynomial": ((50_003,), (3, 20_001)),
     "sample": ((151, 203),),
-    "static_value": ((),),
     "prefetch_sum": ((1003, 37),),
     "transpose": ((211, 1027), (1027, 211), (65, 4099)),
     "add": ((100_003,), (7, 5, 2003), ()),
@@ -163,15 +159,11 @@ def test_an_eighth_is_wasted_at_most(backend):
 
 
 def calls(family):
-    for shape in SHAPES[family]:
+    for shape in SHAPES.get(family, (oracle.shape_for(family, 120_004),)):
         for case in oracle.cases(family):
             parameters = case.parameters
             break
         yield shape, parameters
-
-
-def test_every_family_is_told():
-    assert set(SHAPES) == set(FAMILIES)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,6 +28,7 @@ ALL = re.compile(r"(?<=\n__all__ = \[\n).*?(?=\]\n)", re.DOTALL)
 
 
 def variant_list(family: str) -> str:
+    """Return the variants of a family as the docstring of its function lists them."""
     rows = [f"\n    ``{v.name}``\n        {v.doc}" for v in gm.variants(family)]
     return "".join(rows) + "\n"
 
@@ -74,6 +75,7 @@ def rewritten() -> dict[Path, str]:
 
 
 def main() -> int:
+    """Write the files that are stale, or with --check name them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only say whether files are stale")
     options = parser.parse_args()

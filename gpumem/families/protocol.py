@@ -77,7 +77,8 @@ class Oracle(NamedTuple):
 class Family(NamedTuple):
     """A family: the object ``FAMILY`` of its file."""
 
-    # The public function.
+    # The public function. It holds no closures and makes no tuple from an iterator: if memory runs
+    # out there, CPython 3.11 never frees the arrays that it was given.
     function: Callable[..., Any]
     oracle: Oracle
     # Converts the keywords of the function to the numbers that the extension module takes.

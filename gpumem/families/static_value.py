@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -88,8 +89,9 @@ def static_value(
 def _arguments(
     shape: Shape, dtype: Dtype, random: np.random.Generator, **_: Any
 ) -> tuple[Any, ...]:
-    """Return one number, whatever the shape."""
-    return (random.integers(-1000, 1000, ()).astype(dtype),)
+    """Return one number, of shape () if the shape has more elements."""
+    number = random.integers(-1000, 1000, shape if math.prod(shape) == 1 else ())
+    return (np.asarray(number).astype(dtype),)
 
 
 def _expected(x: Any, **_: Any) -> Array:
