@@ -1,46 +1,33 @@
 /*
- * What the access families share: elements moved one by one, as so many bits.
- *
- * A family says where element k is loaded from and stored to; its variants differ in the path
- * of the loads through the caches, and in how many of them are in flight per thread.
+ * What the access families share. They copy elements one by one, as bits: a family says where
+ * element k is loaded from and stored to, its variants differ in how the loads use the caches and
+ * in how many of them a thread has in flight.
  */
 #ifndef GPUMEM_ACCESS_H
 #define GPUMEM_ACCESS_H
 
 #include "device.h"
 
-enum { ACCESS_CACHED, ACCESS_UNCACHED, ACCESS_READONLY };
-
-/* LDG with .ca, which may stay in the L1; .cg, in the L2 alone; .nc, through the read-only path.
- * __ldca keeps its place among the other loads, which a plain load does not: where several are
- * meant to be in flight that was worth 5 %. */
-template <int path, typename unit> GM_DEVICE unit access_load(const unit *address)
-{
-    switch (path) {
-    case ACCESS_UNCACHED: return __ldcg(address);
-    case ACCESS_READONLY: return __ldg(address);
-    default: return __ldca(address);
-    }
-}
-
-/* The body of a kernel whose template `move` is for units of one size. */
-#define ACCESS_EACH_SIZE(move, path, unroll)                                                       \
-    switch (a.itemsize) {                                                                          \
-    case 1: move<path, unroll, unsigned char>(a); break;                                           \
-    case 2: move<path, unroll, unsigned short>(a); break;                                          \
-    case 4: move<path, unroll, unsigned>(a); break;                                                \
-    case 8: move<path, unroll, uint2>(a); break;                                                   \
-    case 16: move<path, unroll, uint4>(a); break;                                                  \
-    }
-
 /*
- * Which elements a thread moves: `unroll` at a time, a block's width apart, so that the lanes of a
- * warp stay neighbours. gm_grid_stride() threads take as many steps as there is work for.
+ * Runs a statement with `unit` as the type that has the size of an element. Loads say how they use
+ * the caches: __ldca (.ca, may stay in the L1), __ldcg (.cg, in the L2 only) or __ldg (.nc, the
+ * read-only path). The compiler keeps the order of such loads, which it does not for plain ones:
+ * where several are to be in flight that was worth 5 %.
  */
-GM_DEVICE int64_t access_first(int unroll)
-{
-    return (int64_t)blockIdx.x * blockDim.x * unroll + threadIdx.x;
-}
+#define ACCESS_EACH_SIZE(unit, ...)                                                                \
+    switch (a.itemsize) {                                                                          \
+        ACCESS_CASE(1, unsigned char, unit, __VA_ARGS__)                                           \
+        ACCESS_CASE(2, unsigned short, unit, __VA_ARGS__)                                          \
+        ACCESS_CASE(4, unsigned, unit, __VA_ARGS__)                                                \
+        ACCESS_CASE(8, uint2, unit, __VA_ARGS__)                                                   \
+        ACCESS_CASE(16, uint4, unit, __VA_ARGS__)                                                  \
+    }
+#define ACCESS_CASE(size, type, unit, ...)                                                         \
+    case size: {                                                                                   \
+        typedef type unit;                                                                         \
+        __VA_ARGS__;                                                                               \
+        break;                                                                                     \
+    }
 
 /* ---- elements of any size -------------------------------------------------------------------- */
 
@@ -49,7 +36,7 @@ template <typename unit> GM_DEVICE void access_move_unit(char *to, const char *f
     ((unit *)to)[at] = ((const unit *)from)[at];
 }
 
-/* Piece `at` of an element, in pieces of `width` bytes. */
+/* Copies bytes at * width to (at + 1) * width of an element, in one access. */
 GM_DEVICE void access_move_piece(char *to, const char *from, int64_t at, int width)
 {
     switch (width) {

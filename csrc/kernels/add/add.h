@@ -1,8 +1,7 @@
 /*
  * add: out = a + b, number by number.
  *
- * One kernel for memory of any kind: what differs from variant to variant is where the arrays are,
- * and who brings them there.
+ * All variants run one kernel. They differ in where the arrays are and in how they get there.
  */
 #ifndef GPUMEM_ADD_H
 #define GPUMEM_ADD_H
@@ -10,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Unsigned: the sum of integers wraps around, and is the same bits for both signs. */
+/* Integers are added as unsigned: sums wrap around, with the same bits for both signs. */
 typedef enum add_type {
     ADD_INT32,
     ADD_INT64,

@@ -1,9 +1,9 @@
 /*
  * add / explicit: device memory, and copies there and back.
  *
- * Idea     an array of the host travels to the device in one piece, as fast as the bus goes, the
- *          kernel runs at the speed of the device's own memory, and the sum travels back. The
- *          copies are the caller's: on device arrays there are none.
+ * Idea     a host array is copied to the device at once, at the full rate of the bus, the kernel
+ *          runs at the speed of device memory, and the sum is copied back. The caller makes the
+ *          copies: device arrays need none.
  * Machine  LDG.E.128, STG.E.128
  */
 #include "add.h"

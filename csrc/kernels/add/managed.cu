@@ -1,10 +1,11 @@
 /*
- * add / managed: one pointer, and pages that move by themselves.
+ * add / managed: one pointer, and pages that migrate by themselves.
  *
  * Follows  explicit.
- * Idea     host and device use the same addresses, and whoever touches a page gets it. Nothing is
- *          copied by hand, and data that stays on one side never moves again.
- * Cost     a kernel that touches a page of the host stops until it is there: a fault for each.
+ * Idea     host and device use the same addresses, and a page migrates to whoever touches it. There
+ *          are no explicit copies, and data that is used on one side only never moves again.
+ * Cost     a kernel that touches a page on the host stalls until it has migrated: a page fault
+ * each.
  */
 #include "add.h"
 

@@ -1,9 +1,9 @@
 /*
- * add / managed_prefetch: the pages are there before the kernel asks.
+ * add / managed_prefetch: the pages migrate before the kernel starts.
  *
- * Follows  managed, whose kernel stops at each page that the host has.
+ * Follows  managed, whose kernel stalls at each page that is on the host.
  * Idea     cudaMemPrefetchAsync moves whole arrays ahead of the kernel on the same stream, in large
- *          pieces; the page of the result moves empty, and then back towards the host.
+ *          pieces, and the result back to the host afterwards.
  */
 #include "add.h"
 

@@ -1,11 +1,11 @@
 /*
- * add / zero_copy: the host's memory, where it is.
+ * add / zero_copy: the kernel reads and writes host memory.
  *
- * Follows  explicit, which moves everything twice over memory before anything is added.
- * Idea     page-locked memory has an address on the device too, and it is the same one. Each load
- *          crosses the bus, so it pays where a number is used once, and in order: then loads,
- *          arithmetic and stores overlap by themselves, and no device memory is needed.
- * Cost     whatever is read twice crosses the bus twice.
+ * Follows  explicit, which writes everything to device memory before it adds.
+ * Idea     page-locked memory has an address on the device too, the same one. Each load crosses the
+ *          bus, which pays where a number is used once, and in order: loads, arithmetic and stores
+ *          overlap by themselves, and no device memory is needed.
+ * Cost     what is read twice crosses the bus twice.
  */
 #include "add.h"
 

@@ -1,8 +1,8 @@
 /*
  * copy: out = a, byte for byte.
  *
- * Every kernel takes any byte count: it moves whole units of its own width, and the bytes
- * left over go to the first threads of the grid, whatever the grid.
+ * Every kernel takes any number of bytes: it moves whole units of its own width, and the first
+ * threads of the grid copy the bytes that are left.
  */
 #ifndef GPUMEM_COPY_H
 #define GPUMEM_COPY_H
@@ -15,8 +15,8 @@ typedef struct copy_args {
     int64_t bytes;
 } copy_args;
 
-/* Input with strides: dimensions already merged where they run on in memory. A dimension that
- * is left has at least two elements, so 32 of them are more than memory holds. */
+/* Input with strides, whose contiguous dimensions are merged. Each one that is left has at least
+ * two elements, so that 32 of them are more than memory holds. */
 enum { COPY_MAX_DIMS = 32 };
 
 typedef struct copy_strided_args {

@@ -1,10 +1,10 @@
 /*
  * copy / strided: any layout in, contiguous out.
  *
- * Idea     each thread finds its element by taking its index apart, last dimension first.
- *          Divisions are slow, so dimensions that run on in memory were merged beforehand, and
- *          32-bit division is used where the count allows. Stores are always coalesced; loads
- *          are as good as the layout.
+ * Idea     each thread divides its index by the extents, last dimension first, to find its
+ *          element. Divisions are slow: contiguous dimensions are merged beforehand, and they
+ *          have 32 bits where the count allows it. Stores are always coalesced; loads are as
+ *          good as the layout.
  */
 #include "copy.h"
 

@@ -13,8 +13,9 @@ GM_KERNEL(copy_vec2, copy_args)
     const uint2 *in = (const uint2 *)a.in;
     uint2 *out = (uint2 *)a.out;
     const int64_t n = a.bytes / (int64_t)sizeof(uint2);
+    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
 
-    for (int64_t i = gm_grid_index(); i < n; i += gm_grid_stride()) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
         out[i] = in[i];
     }
     copy_tail(a, n * (int64_t)sizeof(uint2));

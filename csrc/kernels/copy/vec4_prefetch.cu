@@ -1,11 +1,11 @@
 /*
- * copy / vec4_prefetch: the L2 is asked early, and in long runs.
+ * copy / vec4_prefetch: prefetches to the L2, early and in long runs.
  *
  * Follows  vec4.
- * Idea     blocks are handed out in the order of addresses, one vector per thread, so the chip
- *          works on a narrow window of memory. One thread per STREAM_RUN bytes asks the L2
- *          for a whole run, STREAM_AHEAD bytes before the blocks that will read it: memory sees
- *          long reads. The launch may overlap the end of the kernel before.
+ * Idea     blocks start in the order of addresses, one vector per thread, so that the chip works
+ *          on a narrow window of memory. One thread per STREAM_RUN bytes prefetches a whole run
+ *          to the L2, STREAM_AHEAD bytes before the blocks that read it: memory serves long
+ *          reads. The launch may overlap the end of the previous kernel.
  * Machine  LDG.E.128, STG.E.128, UBLKPF
  */
 #include "copy.h"

@@ -2,13 +2,13 @@
  * copy / vec4_unrolled: a tile per block, all loads of a thread before its first store.
  *
  * Follows  vec4, which has one load in flight per thread.
- * Idea     a copy that is over in one wave of blocks waits for memory once: the more loads are
- *          in flight by then the better. Four of 16 bytes from 2048 threads are 128 KiB per
- *          multiprocessor. Streaming hints say that no line will be used again; they also
- *          keep the compiler from moving a store between the loads. The launch may overlap
- *          the end of the kernel before.
- * Limits   for a copy much larger than the L2 it is worse than vec4: with so much in flight
- *          the chip works on too wide a window of memory at a time.
+ * Idea     a copy that takes a single wave of blocks waits for memory once: the more loads are in
+ *          flight then, the better. Four of 16 bytes from 2048 threads are 128 KiB per
+ *          multiprocessor. Streaming hints say that no line is used again; they also keep the
+ *          compiler from moving a store between the loads. The launch may overlap the end of
+ *          the previous kernel.
+ * Limits   for a copy much larger than the L2 it is slower than vec4: with so much in flight the
+ *          chip works on too wide a window of memory at a time.
  * Machine  4 times LDG.E.EF.128, then 4 times STG.E.EF.128
  */
 #include "copy.h"
@@ -29,7 +29,8 @@ GM_KERNEL(copy_vec4_unrolled, copy_args)
         uint4 held[UNROLL];
 #pragma unroll
         for (int k = 0; k < UNROLL; k++) {
-            int64_t from = i + k * step < n ? i + k * step : n - 1; /* a load needs no branch */
+            int64_t from =
+                i + k * step < n ? i + k * step : n - 1; /* clamped: loads without a branch */
             held[k] = __ldcs(&in[from]);
         }
 #pragma unroll

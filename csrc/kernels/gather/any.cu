@@ -1,8 +1,9 @@
 /*
  * gather / any: any layout of the data, elements of any size.
  *
- * Idea     an element is moved in pieces as wide as its size and all addresses allow; neighbouring
- *          threads take neighbouring pieces, and each looks its element's place up.
+ * Idea     an element is split into accesses of a power of two bytes, as wide as its size and all
+ *          addresses allow; neighbouring threads take neighbouring pieces, and each reads the index
+ *          of its element.
  */
 #include "gather.h"
 

@@ -10,18 +10,18 @@ typedef struct gather_args {
     int64_t length; /* of in */
     int64_t count;  /* of index and out */
     int itemsize, index_size;
-    /* For `any`: bytes from element to element, and the pieces that an element is moved in. */
+    /* For `any`: bytes from element to element, and the width and number of an element's pieces. */
     int64_t in_stride, index_stride;
     int width, pieces;
 } gather_args;
 
-/* For the look at the index beforehand. */
+/* For index_range, which checks the index before the gather. */
 typedef struct gather_index_range_args {
     const char *index;
     int64_t count, length;
     int64_t index_stride;
     int index_size;
-    int64_t *wrong; /* a slot per block: the first place with an index out of range, or count */
+    int64_t *wrong; /* per block: the first position whose index is out of range, or count */
 } gather_index_range_args;
 
 #ifdef __cplusplus
@@ -34,39 +34,41 @@ GM_DEVICE int64_t gather_index(const char *index, int size, int64_t stride, int6
     return size == 4 ? *(const int32_t *)at : *(const int64_t *)at;
 }
 
-/* Negative ones count from the end. */
+/* Element k of `in` that is wanted; a negative index counts from the end. */
 GM_DEVICE int64_t gather_place(const gather_args &a, int64_t k)
 {
     int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
     return at < 0 ? at + a.length : at;
 }
 
-template <int path, int unroll, typename unit> GM_DEVICE void gather_move(const gather_args &a)
+/* A thread has `unroll` loads in flight before its first store. */
+template <int unroll, typename unit> GM_DEVICE void gather_unrolled(const gather_args &a)
 {
     const unit *in = (const unit *)a.in;
     unit *out = (unit *)a.out;
+    /* The thread's elements are a block's width apart: the lanes of a warp stay neighbours. */
+    const int64_t first = (int64_t)blockIdx.x * blockDim.x * unroll + threadIdx.x;
+    const int64_t step = (int64_t)gridDim.x * blockDim.x * unroll;
 
-#pragma unroll 1 /* one step is the usual case: as many loads as the row says, no more */
-    for (int64_t first = access_first(unroll); first < a.count;
-         first += gm_grid_stride() * unroll) {
+#pragma unroll 1 /* one turn is the usual case: as many loads as the row says, no more */
+    for (int64_t i = first; i < a.count; i += step) {
         int64_t place[unroll];
         unit held[unroll];
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
-            int64_t i = first + k * (int64_t)blockDim.x;
-            place[k] = i < a.count ? gather_place(a, i) : -1;
+            const int64_t at = i + k * (int64_t)blockDim.x;
+            place[k] = at < a.count ? gather_place(a, at) : -1;
         }
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             if (place[k] >= 0) {
-                held[k] = access_load<path>(&in[place[k]]);
+                held[k] = __ldca(&in[place[k]]);
             }
         }
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
-            int64_t i = first + k * (int64_t)blockDim.x;
             if (place[k] >= 0) {
-                out[i] = held[k];
+                out[i + k * (int64_t)blockDim.x] = held[k];
             }
         }
     }

@@ -1,8 +1,9 @@
 /*
- * gather / index_range: is there an index out of range? Runs before any variant.
+ * gather / index_range, a helper: finds the first index that is out of range. Runs before any
+ * variant.
  *
- * Idea     each thread keeps the first place that it finds, the block takes the first of all by
- *          halving in shared memory, and the host looks at a slot per block.
+ * Idea     each thread keeps the first position that it finds, a reduction in shared memory takes
+ *          the first of the block, and the host compares one value per block.
  */
 #include "gather.h"
 

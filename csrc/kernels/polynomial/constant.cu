@@ -2,10 +2,10 @@
  * polynomial / constant: the coefficients in constant memory.
  *
  * Follows  shared.
- * Idea     constant memory has a cache of its own that hands one word to all lanes at once.
- *          Where the place is known when the kernel is compiled, as it is for the 16 lowest
- *          terms here, one load serves the warp and its result is in a register of the warp;
- *          the others are loaded by each lane, with an index.
+ * Idea     constant memory has a cache of its own, which broadcasts one word to all lanes at once.
+ *          Where the address is known at compile time, as for the 16 lowest terms here, one load
+ *          serves the warp and fills a uniform register; each lane loads the other terms, with an
+ *          index.
  * Machine  ULDC and FFMA; LDC
  */
 #include "polynomial.h"
@@ -14,7 +14,7 @@ GM_CONSTANT(double, polynomial_table, POLYNOMIAL_CONSTANT_BYTES / sizeof(double)
 
 enum { NAMED = 16 };
 
-/* The terms below `below`, added to the value of those above. */
+/* Horner's rule for the terms below `below`, from the value of those above. */
 template <typename real, int below> GM_DEVICE real lower_terms(real value, real x)
 {
     const real *c = (const real *)polynomial_table;

@@ -1,8 +1,8 @@
 /*
- * polynomial / constant_divergent: the same, but each lane reads another address.
+ * polynomial / constant_divergent: constant memory, a different address in each lane.
  *
  * Follows  constant.
- * Idea     a step down: each lane has a copy of its own. The constant cache serves one address at a
+ * Idea     a step back: each lane has a copy of its own. The constant cache serves one address at a
  *          time, so that a request takes 32 passes instead of one.
  * Machine  LDC
  */

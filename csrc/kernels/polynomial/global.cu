@@ -1,8 +1,8 @@
 /*
- * polynomial / global: the coefficients where they are, in global memory.
+ * polynomial / global: the coefficients in global memory.
  *
  * Idea     all lanes of a warp read one address: a sector, of which they use 4 or 8 bytes. It stays
- *          in the L1, but each step waits for it.
+ *          in the L1, but each step waits for the load.
  * Machine  LDG.E
  */
 #include "polynomial.h"

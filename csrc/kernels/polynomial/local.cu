@@ -1,11 +1,11 @@
 /*
- * polynomial / local: a private array, with an index that is not known when it is compiled.
+ * polynomial / local: a private array, with an index that the compiler does not know.
  *
  * Follows  global.
- * Idea     a thread's own array looks like registers, but registers have no index: the array is in
- *          local memory, which is global memory that lies in the order of the threads.
- * Cost     a copy of the coefficients per thread, and a load each time. attributes() shows
- *          the bytes.
+ * Idea     a private array looks like registers, but registers cannot be indexed: the array is in
+ *          local memory, which is global memory interleaved by threads.
+ * Cost     a copy of the coefficients per thread, and a load in each step. attributes() shows the
+ *          bytes.
  * Machine  STL, LDL
  */
 #include "polynomial.h"

@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 enum {
-    POLYNOMIAL_REGISTERS = 16,         /* coefficients that have registers of their own */
-    POLYNOMIAL_LOCAL = 64,             /* that a private array has room for */
+    POLYNOMIAL_REGISTERS = 16,         /* most coefficients that are kept in registers, */
+    POLYNOMIAL_LOCAL = 64,             /* and in a private array */
     POLYNOMIAL_CONSTANT_BYTES = 32768, /* of constant memory */
-    POLYNOMIAL_LANES = 32,             /* copies, where each lane has its own */
+    POLYNOMIAL_LANES = 32,             /* copies, one for each lane */
 };
 
 typedef struct polynomial_args {
@@ -24,7 +24,7 @@ typedef struct polynomial_args {
     int itemsize;  /* 4 for float, 8 for double */
 } polynomial_args;
 
-/* For the copies that the lanes have. */
+/* For spread. */
 typedef struct polynomial_spread_args {
     const char *coefficients;
     char *copies;
@@ -35,7 +35,7 @@ typedef struct polynomial_spread_args {
 #ifdef __cplusplus
 #include "device.h"
 
-/* For what must be known when a kernel is compiled: CASE(1, ...) to CASE(16, ...). */
+/* Instances for a number of terms that the compiler has to know: CASE(1, ...) to CASE(16, ...). */
 #define POLYNOMIAL_EACH_COUNT(CASE, ...)                                                           \
     CASE(1, __VA_ARGS__);                                                                          \
     CASE(2, __VA_ARGS__);                                                                          \

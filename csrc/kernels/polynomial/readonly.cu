@@ -2,8 +2,8 @@
  * polynomial / readonly: the read-only path of global memory.
  *
  * Follows  global.
- * Idea     the compiler is told that nothing writes the coefficients while the kernel runs, so that
- *          loads may go ahead of stores, and of each other.
+ * Idea     __ldg promises that nothing writes the coefficients while the kernel runs, so that the
+ *          compiler may move the loads ahead of stores and of each other.
  * Machine  LDG.E.CONSTANT
  */
 #include "polynomial.h"

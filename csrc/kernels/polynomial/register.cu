@@ -2,10 +2,10 @@
  * polynomial / register: a register per coefficient.
  *
  * Follows  global.
- * Idea     loaded once per thread, then no memory at all but the points. Registers have no
- *          index: the number of terms is known when the kernel is compiled, 1 to 16, and the
- *          loop unrolled.
- * Cost     16 doubles are 32 registers, which cost resident warps.
+ * Idea     the coefficients are loaded once per thread; after that only the points need memory.
+ *          Registers cannot be indexed: there is an instance of the kernel for each number of
+ *          terms, 1 to 16, with the loop unrolled.
+ * Cost     16 doubles take 32 registers, which leaves room for fewer warps.
  */
 #include "registers.h"
 

@@ -1,9 +1,9 @@
 /*
- * polynomial / register_bounded: the same, held to 32 registers per thread.
+ * polynomial / register_bounded: register, limited to 32 registers per thread.
  *
  * Follows  register.
- * Idea     __launch_bounds__(256, 8) has eight blocks of 256 threads share a multiprocessor: each
- *          thread has 32 registers, and what does not fit is spilled to local memory.
+ * Idea     __launch_bounds__(256, 8) makes room for eight blocks of 256 threads on a
+ * multiprocessor: the compiler has 32 registers per thread and spills the rest to local memory.
  * Cost     attributes() shows fewer registers, higher occupancy, and the spilled bytes.
  * Machine  STL, LDL
  */

@@ -1,19 +1,19 @@
 /*
- * polynomial / register_vec4: the points as fast as by a copy.
+ * polynomial / register_vec4: the points as fast as a copy.
  *
  * Follows  register, whose points are 32-bit accesses far apart.
- * Idea     with the coefficients in registers a point is one read, one write and a few products:
- *          memory decides. So points come and go 16 bytes at a time, four times per thread, in the
- *          order of addresses, and the L2 is asked for long runs well ahead. The launch may
- *          overlap the end of the kernel before.
- * Points   what a thread loads of the coefficients has to serve many: with four floats per thread
- *          instead of sixteen it is an eighth slower on an H200.
+ * Idea     with the coefficients in registers a point takes one load, one store and a few products:
+ *          memory is the limit. So a thread loads and stores four vectors of 16 bytes, in the order
+ *          of addresses, and long runs are prefetched to the L2 well ahead. The launch may overlap
+ *          the end of the previous kernel.
+ * Points   each thread loads the coefficients, so that it needs many points: with four floats per
+ *          thread instead of sixteen it is an eighth slower on an H200.
  * Machine  LDG.E.128, STG.E.128, UBLKPF
  */
 #include "registers.h"
 #include "vectors.h"
 
-/* Coefficients of the whole vectors first, then those that are left. */
+/* Whole vectors of coefficients first, then the rest one by one. */
 template <typename real, int terms>
 GM_DEVICE void load_coefficients(real (&own)[terms], const polynomial_args &a)
 {

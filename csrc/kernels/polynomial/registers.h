@@ -1,12 +1,13 @@
 /*
- * Coefficients in registers: as many variables as there are terms, which the compiler must know.
+ * Coefficients in registers: one variable per term, so that the compiler has to know their number.
  */
 #ifndef GPUMEM_POLYNOMIAL_REGISTERS_H
 #define GPUMEM_POLYNOMIAL_REGISTERS_H
 
 #include "polynomial.h"
 
-/* A thread keeps them over all of its points, and works on several of these at a time. */
+/* A thread loads the coefficients once, for all of its points, and works on four points at a time:
+ * their sums are independent. */
 template <typename real, int terms> GM_DEVICE void in_registers(const polynomial_args &a)
 {
     enum { POINTS = 4 };

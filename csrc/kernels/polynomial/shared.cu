@@ -2,8 +2,8 @@
  * polynomial / shared: a copy of the coefficients per block, in shared memory.
  *
  * Follows  global.
- * Idea     the block's threads fetch them together, once. All lanes then read one word, which
- *          a bank hands to all of them in one pass.
+ * Idea     the threads of a block load them together, once. All lanes then read the same word,
+ *          which its bank broadcasts in one pass.
  * Machine  LDS
  */
 #include "polynomial.h"

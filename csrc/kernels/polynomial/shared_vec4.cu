@@ -1,10 +1,10 @@
 /*
- * polynomial / shared_vec4: many points share what is read of the coefficients.
+ * polynomial / shared_vec4: many points share each load of coefficients.
  *
- * Follows  shared, which reads a coefficient from shared memory for every product and sum.
- * Idea     with many coefficients arithmetic decides, and nothing else should take its turns: 16
- *          bytes of coefficients are read at once, and serve sixteen floats, or eight doubles.
- *          Their sums do not wait for one another. The points come and go as register_vec4's do.
+ * Follows  shared, which reads a coefficient from shared memory for every multiply-add.
+ * Idea     with many coefficients arithmetic is the limit, and other instructions should be few: a
+ *          load brings 16 bytes of coefficients for sixteen floats or eight doubles, whose sums are
+ *          independent. Points are loaded and stored as in register_vec4.
  * Machine  LDS.128, LDG.E.128, STG.E.128, UBLKPF
  */
 #include "vectors.h"
@@ -18,7 +18,7 @@ GM_DEVICE void step(some_points<real> &values, const some_points<real> &points, 
     }
 }
 
-/* One by one as many coefficients as are no whole vector, then by vectors. */
+/* The highest coefficients one by one, until whole vectors of them are left. */
 template <typename real>
 GM_DEVICE void evaluate(some_points<real> &points, const real *c, int terms)
 {

@@ -1,5 +1,5 @@
 /*
- * polynomial / spread, a helper: 32 copies of each coefficient, side by side, a lane's each.
+ * polynomial / spread, a helper: 32 copies of each coefficient side by side, one for each lane.
  */
 #include "polynomial.h"
 

@@ -1,6 +1,6 @@
 /*
- * Points by vectors: a thread has four of 16 bytes, a block's width apart, and loads all of them
- * before it computes. Blocks are in the order of addresses, see stream.h.
+ * Points in vectors: a thread has four vectors of 16 bytes, a block's width apart, and loads all of
+ * them before it computes. Blocks run in the order of addresses, see stream.h.
  */
 #ifndef GPUMEM_POLYNOMIAL_VECTORS_H
 #define GPUMEM_POLYNOMIAL_VECTORS_H
@@ -10,13 +10,13 @@
 
 enum { VECTORS = 4 };
 
-/* What a thread has at a time. */
+/* The points that a thread has at a time. */
 template <typename real> struct some_points {
     enum { EACH = 16 / sizeof(real), COUNT = VECTORS * EACH };
     real x[COUNT];
 };
 
-/* evaluate(points) puts the values in the places of the points. */
+/* evaluate(points) replaces each point by its value. */
 template <typename real, typename function>
 GM_DEVICE void in_vectors(const polynomial_args &a, function evaluate)
 {
@@ -31,7 +31,7 @@ GM_DEVICE void in_vectors(const polynomial_args &a, function evaluate)
         const int64_t i = base + threadIdx.x;
         stream_ask_ahead(a.in, base * (int64_t)sizeof(vector), n * (int64_t)sizeof(vector));
 #pragma unroll
-        for (int v = 0; v < VECTORS; v++) { /* a load needs no branch */
+        for (int v = 0; v < VECTORS; v++) { /* clamped: loads without a branch */
             stream_unpack(gm_load_kept(&in[min(i + v * wide, n - 1)]), &points.x[v * EACH]);
         }
         evaluate(points);
@@ -43,7 +43,7 @@ GM_DEVICE void in_vectors(const polynomial_args &a, function evaluate)
         }
     }
     const int64_t i = n * EACH + gm_grid_index();
-    if (i < a.count) { /* after the last whole vector */
+    if (i < a.count) { /* points after the last whole vector */
 #pragma unroll
         for (int p = 0; p < some_points<real>::COUNT; p++) {
             points.x[p] = ((const real *)a.in)[i];

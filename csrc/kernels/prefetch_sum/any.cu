@@ -1,8 +1,8 @@
 /*
  * prefetch_sum / any: any layout, any alignment.
  *
- * Idea     the baseline's loop; elements that are not at multiples of their size are loaded byte by
- *          byte.
+ * Idea     the baseline's loop; elements that are not aligned to their size are loaded byte by
+ * byte.
  */
 #include "prefetch_sum.h"
 

@@ -1,8 +1,8 @@
 /*
- * prefetch_sum / baseline: the loop as it stands.
+ * prefetch_sum / baseline: the plain loop.
  *
- * Idea     load, compute, add, next. A step's load is asked for when the step begins, and nothing
- *          is done until it has come: with few warps per multiprocessor most of the time is that.
+ * Idea     load, compute, add, next. Each step issues its load and waits for it: with few warps per
+ *          multiprocessor the kernel spends most of its time waiting.
  */
 #include "prefetch_sum.h"
 

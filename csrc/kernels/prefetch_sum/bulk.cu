@@ -2,12 +2,12 @@
  * prefetch_sum / bulk: Hopper's copy engine fills a ring of `distance` stages for each warp.
  *
  * Follows  smem_rolling_async_interleaved.
- * Idea     one lane asks for what its warp needs in the next steps, four at a time, in one
- *          instruction; nothing is asked for lane by lane. A stage is 128 elements in a row.
- * Ring     a warp waits for its own stages alone, and asks for one again as soon as its lanes have
- *          taken their elements out: no barrier of the block.
- * Edges    the engine moves multiples of 16 bytes from multiples of 16. A row that begins in the
- *          middle of such a piece, or ends there, has one element left over at that end.
+ * Idea     one lane requests what its warp needs in the next four steps with one instruction,
+ *          instead of a load per lane. A stage is 128 elements in a row.
+ * Ring     a warp waits for its own stages only, and refills one as soon as its lanes have read
+ *          their elements: no barrier of the block.
+ * Edges    the engine moves multiples of 16 bytes from addresses that are multiples of 16. A row
+ *          that begins or ends in between has one element more at that end.
  * Machine  UBLKCP, SYNCS
  */
 #include "bulk.h"
@@ -20,10 +20,10 @@ typedef struct bulk_ring {
     gm_mbarrier *full;
     uint64_t policy;
     int stage;
-    uint32_t parity; /* both go on from row to row */
+    uint32_t parity; /* stage and parity continue from row to row */
 } bulk_ring;
 
-GM_DEVICE void bulk_ask(const bulk_ring &ring, int stage, const double *from, int64_t count)
+GM_DEVICE void bulk_fill(const bulk_ring &ring, int stage, const double *from, int64_t count)
 {
     uint32_t bytes = (uint32_t)((count < STAGE ? count : (int64_t)STAGE) * sizeof *from);
     gm_mbarrier_expect(&ring.full[stage], bytes);
@@ -50,7 +50,7 @@ GM_DEVICE double walk(const prefetch_sum_args &a, const double *row, bulk_ring &
     if (lane == 0) {
         int stage = ring.stage;
         for (int64_t at = first; at < body && at < first + ahead; at += step) {
-            bulk_ask(ring, stage, row + at, body - at);
+            bulk_fill(ring, stage, row + at, body - at);
             stage = stage + 1 == a.distance ? 0 : stage + 1;
         }
     }
@@ -63,9 +63,9 @@ GM_DEVICE double walk(const prefetch_sum_args &a, const double *row, bulk_ring &
             int place = k * 32 + lane;
             v[k] = at + place < body ? ring.stages[ring.stage * STAGE + place] : 0;
         }
-        __syncwarp(); /* all lanes have taken theirs */
+        __syncwarp(); /* all lanes have read theirs */
         if (lane == 0 && at + ahead < body) {
-            bulk_ask(ring, ring.stage, row + at + ahead, body - at - ahead);
+            bulk_fill(ring, ring.stage, row + at + ahead, body - at - ahead);
         }
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
@@ -95,6 +95,6 @@ GM_KERNEL_BOUNDED(prefetch_sum_bulk, prefetch_sum_args, PREFETCH_SUM_THREADS, 1)
             gm_mbarrier_init(&ring.full[stage]);
         }
     }
-    __syncwarp(); /* nobody waits at an mbarrier that is not there yet */
+    __syncwarp(); /* the mbarriers are initialised before any lane waits */
     PREFETCH_SUM_EACH_ROW(PREFETCH_SUM_SYNC(walk, a, row, ring))
 }

@@ -1,10 +1,10 @@
 /*
- * prefetch_sum / l2: the L2 is asked for what is needed `distance` steps ahead.
+ * prefetch_sum / l2: prefetches to the L2, `distance` steps ahead.
  *
  * Follows  baseline.
- * Idea     nothing to keep: no registers, no shared memory. The load of a step still waits, but
- *          for the L2 and no longer for memory.
- * Cost     an instruction per step, and the L2's own latency remains.
+ * Idea     a prefetch needs no register and no shared memory. The load of a step still waits, but
+ *          for the L2 instead of memory.
+ * Cost     an instruction per step, and the latency of the L2 remains.
  * Machine  CCTL.E.PF2
  */
 #include "prefetch_sum.h"

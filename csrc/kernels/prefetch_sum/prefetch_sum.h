@@ -2,8 +2,8 @@
  * prefetch_sum: out[r] = the sum of f(a[r, i]) over i, a block per row.
  *
  * A thread takes elements a block's width apart, one per step. With few warps on a multiprocessor
- * each step waits for its load; the variants differ in how they have the next `distance` elements
- * on their way beforehand.
+ * each step waits for its load; the variants differ in how they prefetch the next `distance`
+ * elements.
  */
 #ifndef GPUMEM_PREFETCH_SUM_H
 #define GPUMEM_PREFETCH_SUM_H
@@ -20,14 +20,14 @@ typedef struct prefetch_sum_args {
     const char *in;
     double *out;
     int64_t rows, length;
-    int64_t whole;      /* elements of a row in steps that all threads take */
+    int64_t whole;      /* elements of a row in steps in which every thread has one */
     int64_t row_stride; /* bytes from row to row */
-    int64_t stride;     /* bytes from element to element; 8 but for `any` */
+    int64_t stride;     /* bytes from element to element; 8 except for `any` */
     int work;           /* rounds of f */
     int distance;       /* steps ahead */
     int pitch;          /* shared doubles per thread, distance and padding */
-    int sync;           /* is there a barrier in the loop? */
-    int aligned;        /* are elements at multiples of their size? always but for `any` */
+    int sync;           /* 1: a barrier in each step of the loop */
+    int aligned;        /* elements are aligned to their size: always, except for `any` */
 } prefetch_sum_args;
 
 #ifdef __cplusplus
@@ -43,8 +43,7 @@ GM_DEVICE double prefetch_sum_f(double y, int work)
     return y;
 }
 
-/* The barrier that many real loops have, in the steps that every thread takes: i is the thread's
- * element. */
+/* The barrier that many real loops have, in steps in which every thread has an element, i. */
 template <bool sync> GM_DEVICE void prefetch_sum_meet(const prefetch_sum_args &a, int64_t i)
 {
     if (sync && i - threadIdx.x < a.whole) {
@@ -52,7 +51,7 @@ template <bool sync> GM_DEVICE void prefetch_sum_meet(const prefetch_sum_args &a
     }
 }
 
-/* The threads' sums of row r, added up. Ends with a barrier: shared memory is free then. */
+/* Adds the threads' sums of row r. Ends with a barrier, after which `partial` may be reused. */
 GM_DEVICE void prefetch_sum_store(const prefetch_sum_args &a, int64_t r, double sum)
 {
     __shared__ double partial[PREFETCH_SUM_THREADS / 32];
@@ -84,11 +83,11 @@ GM_DEVICE void prefetch_sum_store(const prefetch_sum_args &a, int64_t r, double 
         prefetch_sum_store(a, r, walk);                                                            \
     }
 
-/* walk<sync>(...), for a walk that takes its distance, if any, at run time. */
+/* walk<sync>(...), for a walk whose distance, if any, is a run-time value. */
 #define PREFETCH_SUM_SYNC(walk, ...) (a.sync ? walk<true>(__VA_ARGS__) : walk<false>(__VA_ARGS__))
 
-/* Defines by_distance(...), which calls walk<distance, sync>(...): registers have no index, and a
- * wait has its count in the instruction, so that the distance must be known to the compiler. */
+/* Defines by_distance(...), which calls walk<distance, sync>(...): registers cannot be indexed, and
+ * a wait's count is part of the instruction, so that the compiler has to know the distance. */
 #define PREFETCH_SUM_CASE(walk, distance, ...)                                                     \
     case 2 * distance: return walk<distance, false>(__VA_ARGS__);                                  \
     case 2 * distance + 1:                                                                         \
@@ -114,7 +113,7 @@ GM_DEVICE void prefetch_sum_store(const prefetch_sum_args &a, int64_t r, double 
             PREFETCH_SUM_CASE(walk, 15, __VA_ARGS__)                                               \
             PREFETCH_SUM_CASE(walk, 16, __VA_ARGS__)                                               \
         }                                                                                          \
-        return 0; /* the plan knows no other distance */                                           \
+        return 0; /* the plan allows no other distance */                                          \
     }
 #endif
 

@@ -1,9 +1,9 @@
 /*
- * Rolling with asynchronous copies, wherever the places of a thread are: its k-th is v[k * step].
+ * Rolling with asynchronous copies, for any layout of the slots: a thread's k-th is v[k * step].
  *
- * Every step commits a group, an empty one where nothing is left to ask for. A wait lets the last
- * distance - 1 groups be, so a commit inside the `if` would leave the last elements of a row
- * without a wait that covers them.
+ * Every step commits a group, an empty one where no element is left to copy. A wait leaves the last
+ * distance - 1 groups pending; with a commit inside the `if` no wait would cover the last elements
+ * of a row.
  */
 #ifndef GPUMEM_ROLLING_ASYNC_H
 #define GPUMEM_ROLLING_ASYNC_H

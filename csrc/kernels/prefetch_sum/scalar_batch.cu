@@ -2,8 +2,8 @@
  * prefetch_sum / scalar_batch: `distance` loads at a time, into registers.
  *
  * Follows  unroll.
- * Idea     every distance-th step asks for the elements of this and the following steps at once:
- *          one wait for all of them.
+ * Idea     every distance-th step loads the elements of this and the following steps at once: one
+ *          wait for all of them.
  * Cost     two registers per element, and a wait remains, once per batch.
  */
 #include "prefetch_sum.h"

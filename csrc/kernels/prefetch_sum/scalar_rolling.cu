@@ -1,11 +1,11 @@
 /*
- * prefetch_sum / scalar_rolling: always `distance` loads on their way, into registers.
+ * prefetch_sum / scalar_rolling: always `distance` loads in flight, into registers.
  *
  * Follows  scalar_batch.
- * Idea     the registers are filled once; then each step asks for one element, `distance` steps
- *          ahead, and takes the one that has come.
- * Cost     a register has no index: the loop is unrolled by `distance`, so that each step has its
- *          own.
+ * Idea     the registers are filled once; then each step uses the oldest element and loads the one
+ *          that is needed `distance` steps later.
+ * Cost     registers cannot be indexed: the loop is unrolled by `distance`, so that each step has a
+ *          register of its own.
  */
 #include "prefetch_sum.h"
 

@@ -2,10 +2,10 @@
  * prefetch_sum / smem_batch: the batch in shared memory.
  *
  * Follows  scalar_batch.
- * Idea     the same, but the elements wait in shared memory and keep no registers. Each thread has
- *          `distance` places in a row, of its own: no barrier is needed.
- * Padding  lanes are distance + padding doubles apart. An even number of them has lanes meet in
- *          the same banks, 16 of them at distance 16; a power of two plus one has not.
+ * Idea     the elements wait in shared memory instead of registers. Each thread has `distance`
+ *          consecutive slots of its own: no barrier is needed.
+ * Padding  lanes are distance + padding doubles apart. If that is even, lanes share banks, 16 of
+ *          them at distance 16; an odd number avoids conflicts.
  */
 #include "prefetch_sum.h"
 

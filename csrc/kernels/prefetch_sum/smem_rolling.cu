@@ -2,9 +2,9 @@
  * prefetch_sum / smem_rolling: rolling, in shared memory.
  *
  * Follows  smem_batch, scalar_rolling.
- * Idea     shared memory has an index, so that the loop need not be unrolled: each step takes the
- *          element of its place and puts the one of `distance` steps ahead there.
- * Cost     on its way to shared memory an element passes through a register, and the store waits
+ * Idea     shared memory can be indexed, so that the loop need not be unrolled: each step reads its
+ *          slot and stores the element of `distance` steps ahead there.
+ * Cost     an element passes through a register on its way to shared memory, and the store waits
  *          for it at the end of the same step: one load in flight, whatever the distance.
  */
 #include "prefetch_sum.h"
@@ -22,7 +22,7 @@ template <bool sync> GM_DEVICE double walk(const prefetch_sum_args &a, const dou
     for (int64_t i = threadIdx.x; i < a.length; i += blockDim.x) {
         double x = v[k], next = 0;
         if (i + ahead < a.length) {
-            next = __ldca(&row[i + ahead]); /* __ldca: ahead of the work */
+            next = __ldca(&row[i + ahead]); /* __ldca: stays ahead of the work */
         }
         sum += prefetch_sum_f(x, a.work);
         if (i + ahead < a.length) {

@@ -1,10 +1,10 @@
 /*
- * prefetch_sum / smem_rolling_async: rolling, by asynchronous copies.
+ * prefetch_sum / smem_rolling_async: rolling, with asynchronous copies.
  *
  * Follows  smem_rolling.
- * Idea     a copy to shared memory that passes through no register is waited for only when its
- *          element is needed, `distance` steps later: so many are in flight.
- * Padding  as in smem_batch: without it an even distance makes bank conflicts.
+ * Idea     an asynchronous copy bypasses the registers, so that a thread waits only when it needs
+ *          the element: `distance` copies are in flight.
+ * Padding  as in smem_batch: without it an even distance causes bank conflicts.
  * Machine  LDGSTS, LDGDEPBAR, DEPBAR.LE
  */
 #include "rolling_async.h"

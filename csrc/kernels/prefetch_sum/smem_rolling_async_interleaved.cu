@@ -1,9 +1,9 @@
 /*
- * prefetch_sum / smem_rolling_async_interleaved: the same without padding.
+ * prefetch_sum / smem_rolling_async_interleaved: smem_rolling_async without padding.
  *
  * Follows  smem_rolling_async.
- * Idea     the k-th places of all threads are neighbours: the lanes of a request fill the banks
- *          by themselves, at every distance, and not a byte is spent on padding.
+ * Idea     the k-th slots of all threads are neighbours: the lanes of a request use different banks
+ *          at every distance, without a byte of padding.
  */
 #include "rolling_async.h"
 

@@ -2,8 +2,8 @@
  * prefetch_sum / unroll: the compiler unrolls the loop, `distance` steps in one.
  *
  * Follows  baseline.
- * Idea     several steps in a row give the compiler the chance to ask for all their elements first.
- *          It takes it only where it may: no load goes ahead of a loop inside f, nor of a barrier.
+ * Idea     the compiler can issue the loads of several unrolled steps first. It does so only where
+ *          it is allowed to: no load moves ahead of the loop inside f, nor of a barrier.
  */
 #include "prefetch_sum.h"
 

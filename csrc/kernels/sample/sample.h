@@ -1,8 +1,8 @@
 /*
- * sample: out[i] = the image at (x[i], y[i]), bilinear between its four pixels around.
+ * sample: out[i] = the image at (x[i], y[i]), interpolated between the four pixels around it.
  *
- * Pixels have whole numbers for coordinates: x counts columns, y rows. Outside of the image is what
- * is nearest on its edge.
+ * Pixels have integer coordinates: x counts columns, y rows. Coordinates outside the image are
+ * clamped to its edge.
  */
 #ifndef GPUMEM_SAMPLE_H
 #define GPUMEM_SAMPLE_H

@@ -12,8 +12,9 @@ template <typename vector, typename real> GM_DEVICE void shift(const shift_point
 {
     const vector *in = (const vector *)a.in;
     vector *out = (vector *)a.out;
+    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
 
-    for (int64_t i = gm_grid_index(); i < a.count; i += gm_grid_stride()) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += threads) {
         vector point = in[i];
         point.x += (real)a.dx;
         point.y += (real)a.dy;

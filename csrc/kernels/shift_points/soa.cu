@@ -3,9 +3,9 @@
  *
  * Follows  aos.
  * Idea     all x, then all y: neighbouring lanes read neighbouring numbers of one field. Every
- *          request is as good as a copy's, whichever of the fields a kernel needs.
- * Limits   where it needs all of them, as here, no sector is saved that the L1 would not have
- *          kept: at 32 bits per access it is no faster than aos. See soa_vec2 and vec4.
+ *          request is as efficient as a copy's, whichever fields a kernel needs.
+ * Limits   a kernel that needs all fields, as this one, gains nothing: the L1 serves the second
+ *          field of aos. At 32 bits per access soa is no faster. See soa_vec2 and vec4.
  */
 #include "shift_points.h"
 
@@ -13,8 +13,9 @@ template <typename real> GM_DEVICE void shift(const shift_points_args &a)
 {
     const real *x = (const real *)a.in, *y = x + a.count;
     real *out_x = (real *)a.out, *out_y = out_x + a.count;
+    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
 
-    for (int64_t i = gm_grid_index(); i < a.count; i += gm_grid_stride()) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += threads) {
         out_x[i] = x[i] + (real)a.dx;
         out_y[i] = y[i] + (real)a.dy;
     }

@@ -2,16 +2,16 @@
  * shift_points / vec4: 128 bits per access, whatever the layout.
  *
  * Follows  aos_vec2 and soa_vec2.
- * Idea     where a kernel needs all fields, a layout is only the order of the numbers: they are
- *          one run, and the place of a number says whether it is an x. So all of it is moved as
- *          fast as by a copy: 16 bytes per thread, blocks in the order of addresses, the L2 asked
- *          for long runs well ahead. The launch may overlap the end of the kernel before.
+ * Idea     where a kernel needs all fields, a layout is only the order of the numbers: the index
+ *          of a number says whether it is an x. So the kernel runs as fast as a copy: 16 bytes per
+ *          thread, blocks in the order of addresses, long runs prefetched to the L2 well ahead.
+ *          The launch may overlap the end of the previous kernel.
  * Machine  LDG.E.128, STG.E.128, UBLKPF
  */
 #include "shift_points.h"
 #include "stream.h"
 
-/* By how much number `k` of the run moves. */
+/* By how much number k of the array moves. */
 template <typename real, bool soa> GM_DEVICE real shift_at(const shift_points_args &a, int64_t k)
 {
     const real dx = (real)a.dx, dy = (real)a.dy;

@@ -1,9 +1,9 @@
 /*
- * static_value / managed_symbol: a variable of both sides.
+ * static_value / managed_symbol: a variable that host and device share.
  *
  * Follows  symbol_address.
- * Idea     __device__ __managed__: the host writes and reads it by its own name, and its page moves
- *          to whoever touches it. No copy is written down; waiting for the kernel is.
+ * Idea     __device__ __managed__: the host writes and reads it by its name, and its page migrates
+ *          to whoever touches it. There is no explicit copy, but the host must wait for the kernel.
  */
 #include "static_value.h"
 

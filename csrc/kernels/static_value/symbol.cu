@@ -1,8 +1,8 @@
 /*
- * static_value / symbol: copied to a symbol, and from it.
+ * static_value / symbol: copies to a symbol and from it.
  *
- * Idea     a __device__ variable has a name that both sides know: cudaMemcpyToSymbol writes it,
- *          cudaMemcpyFromSymbol reads it.
+ * Idea     host and device code know a __device__ variable by its name: cudaMemcpyToSymbol writes
+ *          it, cudaMemcpyFromSymbol reads it.
  */
 #include "static_value.h"
 

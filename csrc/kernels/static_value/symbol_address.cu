@@ -1,9 +1,9 @@
 /*
- * static_value / symbol_address: its address, then ordinary copies.
+ * static_value / symbol_address: the address of the symbol, then ordinary copies.
  *
  * Follows  symbol.
- * Idea     cudaGetSymbolAddress tells where the variable is; from then on it is memory like any
- *          other, for every function that takes a pointer.
+ * Idea     cudaGetSymbolAddress returns the variable's address: every function that takes a pointer
+ *          can use it.
  */
 #include "static_value.h"
 

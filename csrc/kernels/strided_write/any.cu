@@ -1,8 +1,8 @@
 /*
  * strided_write / any: any layout on both sides, elements of any size.
  *
- * Idea     an element is moved in pieces as wide as its size and all addresses allow; neighbouring
- *          threads take neighbouring pieces.
+ * Idea     an element is split into accesses of a power of two bytes, as wide as its size and all
+ *          addresses allow; neighbouring threads take neighbouring pieces.
  */
 #include "strided_write.h"
 
