@@ -149,7 +149,7 @@ def options_of(kernel: Path, how: str) -> list[str]:
 def c_sources(root: Path, kernels: Sequence[Path], toolkit: Toolkit | None) -> list[Path]:
     """The C files, with either the CUDA backend or its stand-in."""
     paths = []
-    for folder in (".", "call", "backend", "sim", "memory", "python"):
+    for folder in (".", "call", "backend", "sim", "sim/observers", "memory", "python"):
         paths += sorted((root / "csrc" / folder).glob("*.c"))
     paths += [path for folder in kernels for path in sorted(folder.glob("*/*.c"))]
     cuda = [path for path in paths if path.parent.name == "backend" and path.match("cuda*.c")]

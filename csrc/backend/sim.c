@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "backend/backend.h"
+#include "backend/sim_kernels.h"
 #include "fork_lock.h"
 #include "sim/grid.h"
 #include "sim/memory.h"
@@ -265,9 +266,11 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
     _Alignas(64) unsigned char args[GM_MAX_ARGS]; /* as a tensor map among them has to be */
     memcpy(args, plan->args, plan->args_size);
     gm_grid grid = {
-        .name = variant->symbol,
-        .doc = variant->doc,
-        .kernel = plan->trace ? variant->traced : variant->plain,
+        .module = gm_sim_kernels(),
+        .kernel = {.name = variant->symbol,
+                   .doc = variant->doc,
+                   .plain = variant->plain,
+                   .traced = variant->traced},
         .grid = plan->grid,
         .block = plan->block,
         .args = args,

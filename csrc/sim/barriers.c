@@ -1,6 +1,6 @@
 /*
- * Barriers of the block: all threads have to come, and to the same one. Held to in plain runs as
- * well as in traced ones.
+ * Barriers of the block: all threads have to reach the same one. Checked in plain runs as well as
+ * in traced ones.
  */
 #include "sim/barriers.h"
 

@@ -1,6 +1,6 @@
 /* The threads of a running block, and whether they meet as a barrier demands. */
-#ifndef GPUMEM_BARRIERS_H
-#define GPUMEM_BARRIERS_H
+#ifndef GPUMEM_SIM_BARRIERS_H
+#define GPUMEM_SIM_BARRIERS_H
 
 #include "sim/fiber.h"
 #include "sim/lane.h"
@@ -13,8 +13,8 @@ typedef enum gm_strand_state {
     DONE,
 } gm_strand_state;
 
-/* One thread of the block that is running. Kept small, what every thread needs in front: a plain
- * run spends few nanoseconds on each. */
+/* One thread of the running block. Small, with what every thread needs in front: a plain run spends
+ * only a few nanoseconds on each. */
 typedef struct gm_strand {
     gm_fiber *fiber; /* its own once it has waited */
     gm_index index;
@@ -28,8 +28,8 @@ typedef struct gm_strand {
     const uint64_t *mbarrier; /* AT_MBARRIER */
 } gm_strand;
 
-/* All threads wait at a barrier of the block or have ended, `done` of them: is that right? -1,
- * or the thread that stands wrong; gm_last_error() then says how. */
+/* For threads that all wait at a barrier of the block or have ended, `done` of them. Returns -1 if
+ * that is right; otherwise a thread at fault, and gm_last_error() says why. */
 int gm_barrier_check(const gm_strand *strands, int threads, int done);
 
 #endif

@@ -1,15 +1,15 @@
-/* The grid runner: blocks of fibers on one or several host threads. */
-#ifndef GPUMEM_GRID_H
-#define GPUMEM_GRID_H
+/* The run of a grid: its blocks, one after another, on one or several host threads. */
+#ifndef GPUMEM_SIM_GRID_H
+#define GPUMEM_SIM_GRID_H
 
 #include "gpumem.h"
-#include "sim/lane.h"
+#include "sim/module.h"
 
 enum { GM_MAX_HOST_THREADS = 256 };
 
 typedef struct gm_grid {
-    const char *name, *doc; /* of the kernel, for messages and reports */
-    gm_host_kernel kernel;
+    const gm_module *module;
+    gm_kernel kernel;
     gm_dim grid, block;
     const void *args;
     size_t args_size;

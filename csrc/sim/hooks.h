@@ -1,52 +1,66 @@
 /*
- * What the running thread of a traced kernel does, told to the trace: its accesses, those of the
- * copies it asks for, and the events that order them. Without a trace they all do nothing.
- *
- * code is the return address in the kernel; with file NULL it tells the source line.
+ * What the running thread of a traced kernel reports: its accesses, those of the copies that it
+ * asks for, and the events that order them. Without a trace these functions do nothing.
  */
-#ifndef GPUMEM_HOOKS_H
-#define GPUMEM_HOOKS_H
+#ifndef GPUMEM_SIM_HOOKS_H
+#define GPUMEM_SIM_HOOKS_H
 
 #include <stdint.h>
 
 typedef enum gm_kind {
     GM_LOAD,
     GM_STORE,
-    GM_PREFETCH, /* must be in bounds; moves nothing, so it is not counted */
+    GM_PREFETCH, /* has to be in bounds, moves nothing and is not counted */
 } gm_kind;
 
+typedef enum gm_actor {
+    GM_BY_THREAD,
+    GM_BY_ENGINE,   /* a bulk or tensor copy: not a request of a warp to the banks */
+    GM_BY_PIPELINE, /* __pipeline_memcpy_async */
+} gm_actor;
+
+/* One access as the kernel makes it. */
+typedef struct gm_access_call {
+    const void *code; /* return address in the kernel; where file is NULL it identifies the line */
+    uintptr_t address;
+    uint32_t bytes;
+    gm_kind kind;
+    const char *file;
+    int line;
+    gm_actor actor;
+    const void *mbarrier; /* of an engine's store to shared memory */
+} gm_access_call;
+
+/* A thread's own load or store, with its line unknown, or an access with its line given. */
 void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line);
 
-/* ---- copies by an engine: bulk and tensor ------------------------------------------------------
- *
- * One contiguous piece of a copy, to be told before its bytes are moved; a copy of several rows
- * tells each. A store to shared memory belongs to the phase of `mbarrier` that is not complete
- * yet: threads may touch those bytes once they, or someone ordered before them, have waited for
- * that phase. A load from shared memory lasts until the thread's GM_ENGINE_WAIT_READ that covers
- * the group it is committed to (GM_ENGINE_COMMIT); mbarrier is then NULL.
+/*
+ * One contiguous piece of a bulk or tensor copy, reported before its bytes are moved; a copy of
+ * several rows reports each row. A store to shared memory belongs to the current phase of
+ * `mbarrier`: a thread may touch those bytes once it has waited for that phase, or is ordered
+ * after a thread that has. A load from shared memory, whose mbarrier is NULL, lasts until the
+ * thread's GM_ENGINE_WAIT_READ that covers the group to which GM_ENGINE_COMMIT adds it.
  */
 void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                           const void *mbarrier, const char *file, int line);
 
-/* ---- __pipeline_memcpy_async ------------------------------------------------------------------
- */
-
+/* The load or the store of __pipeline_memcpy_async. */
 void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                             const char *file, int line);
 
-/* ---- what orders them --------------------------------------------------------------------------
+/* ---- what orders accesses --------------------------------------------------------------------
  */
 
 typedef enum gm_sync_kind {
     GM_MBARRIER_INIT,
-    GM_MBARRIER_ARRIVE, /* before the arrival counts */
-    GM_MBARRIER_PHASE,  /* the arrivals and bytes of this phase are complete: the next begins */
+    GM_MBARRIER_ARRIVE, /* reported before the arrival counts */
+    GM_MBARRIER_PHASE,  /* all arrivals and bytes of this phase are in: the next phase begins */
     GM_MBARRIER_WAIT,   /* the thread has waited for the last complete phase */
     GM_ENGINE_COMMIT,
-    GM_ENGINE_WAIT_READ, /* but for the last `pending` groups */
+    GM_ENGINE_WAIT_READ, /* for all but the last `pending` groups */
     GM_PIPELINE_COMMIT,
-    GM_PIPELINE_WAIT, /* but for the last `pending` groups */
+    GM_PIPELINE_WAIT, /* for all but the last `pending` groups */
 } gm_sync_kind;
 
 typedef struct gm_sync {

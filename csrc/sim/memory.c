@@ -1,8 +1,8 @@
 /*
  * Simulated device memory.
  *
- * An allocation lies between two guards. The traced build reports every stray access where
- * it happens; the plain build is only caught here, when a guard has changed after a launch.
+ * An allocation lies between two guards. Traced kernels report a stray access where it happens;
+ * for plain kernels the only check is here: a guard that has changed after a launch.
  */
 #define _GNU_SOURCE
 #include "sim/memory.h"
@@ -22,7 +22,7 @@ enum {
 
 typedef struct allocation {
     gm_region region;
-    char *block; /* what malloc gave; NULL: memory of others, without guards */
+    char *block; /* what malloc returned; NULL: adopted memory, which has no guards */
 } allocation;
 
 GM_FORK_LOCK(lock);
@@ -50,7 +50,7 @@ gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes)
     *total_bytes = sysconf(_SC_PHYS_PAGES) * page;
     *free_bytes = sysconf(_SC_AVPHYS_PAGES) * page;
 
-    /* The kernel's own estimate counts caches that it would give back. */
+    /* Linux's own estimate of available memory includes caches that it can drop. */
     FILE *file = fopen("/proc/meminfo", "re");
     if (file) {
         char line[128];
@@ -100,7 +100,7 @@ gm_status gm_memory_allocate(int64_t bytes, void **address)
 {
     enum { LARGE = 64 * 1024 * 1024 };
     int64_t free_bytes, total_bytes, padded;
-    /* The host may promise memory that it does not have; ask first where it matters. */
+    /* malloc may succeed for memory that the host does not have: check large sizes first. */
     if (!gm_add(bytes, 3 * ALIGNMENT, &padded) || padded >= LARGE) {
         gm_memory_figures(&free_bytes, &total_bytes);
         if (bytes > free_bytes - LARGE) {
@@ -192,7 +192,7 @@ gm_region *gm_memory_snapshot(int *count)
     gm_region *regions = malloc((size_t)(allocation_count + 1) * sizeof *regions);
     for (int i = 0; regions && i < allocation_count; i++) {
         gm_region region = allocations[i].region;
-        if (found > 0 && region.begin < regions[found - 1].end) { /* views of the same memory */
+        if (found > 0 && region.begin < regions[found - 1].end) { /* two views of one array */
             gm_region *last = &regions[found - 1];
             last->end = region.end > last->end ? region.end : last->end;
         } else {

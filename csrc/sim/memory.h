@@ -1,27 +1,27 @@
-/* Simulated device memory: the list of its allocations, guards around each, and memory of others.
- */
+/* Simulated device memory: allocations between guards, and memory of other libraries. */
 #ifndef GPUMEM_SIM_MEMORY_H
 #define GPUMEM_SIM_MEMORY_H
 
 #include "gpumem.h"
-
-typedef struct gm_region {
-    uintptr_t begin, end;
-} gm_region;
+#include "sim/region.h"
 
 gm_status gm_memory_allocate(int64_t bytes, void **address);
-int64_t gm_memory_release(void *address); /* its bytes */
-/* Memory of others, of which kernels may use so much; the same may be adopted several times. */
+/* Returns the size of the allocation that it frees; 0: there is none at the address. */
+int64_t gm_memory_release(void *address);
+/* Lets kernels use memory that another library allocated. The same memory may be adopted several
+ * times, and is disowned as often. */
 gm_status gm_memory_adopt(void *address, int64_t bytes);
 void gm_memory_disown(void *address, int64_t bytes);
-int64_t gm_memory_used(void); /* bytes allocated here */
+/* Bytes allocated here, without adopted memory. */
+int64_t gm_memory_used(void);
 gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes);
 
-/* All that kernels may use, by address and apart from each other, and room for one more, for the
- * caller to free; NULL when memory ran out. */
+/* The regions that kernels may use, in ascending order, overlapping ones merged, with room for one
+ * more. The caller frees the list; NULL when memory ran out. */
 gm_region *gm_memory_snapshot(int *count);
 
-/* Did something write just outside an allocation? Mends the guards and says which. */
+/* Fails if something wrote just outside an allocation since the last check, and repairs the
+ * guards. */
 gm_status gm_memory_check_guards(const char *kernel);
 
 #endif

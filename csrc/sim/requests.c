@@ -1,25 +1,99 @@
 /*
- * The requests of a warp whose lanes went different ways.
+ * Sorts the accesses of a warp into requests.
  *
- * Places of the code that all lanes come to equally often, and in the same order, are taken for
- * places where they meet: in the body of a loop, say, in which only some of them then store. From
- * one meeting to the next, the n-th access of a lane at a place belongs to the warp's n-th request
- * there.
+ * In the usual case all lanes made the same accesses in the same order. Where lanes went different
+ * ways, the sites that all lanes reach equally often, and in the same order, are taken for places
+ * where they meet: those in the body of a loop, say, in which only some of the lanes then store.
+ * From one meeting to the next, the n-th access of a lane at a site belongs to the warp's n-th
+ * request there.
  */
 #include "sim/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+gm_status gm_requests_grow(gm_warp_stream *stream)
+{
+    int64_t room = stream->room ? 2 * stream->room : 64 * 1024;
+    /* Accesses are numbered in 32 bits. */
+    gm_access *accesses =
+        room <= UINT32_MAX ? realloc(stream->accesses, (size_t)room * sizeof *accesses) : NULL;
+    if (!accesses) {
+        return gm_fail(GM_ERROR_MEMORY,
+                       "out of memory for the accesses of a warp, %lld so far; trace a smaller "
+                       "shape",
+                       (long long)stream->count);
+    }
+    stream->accesses = accesses;
+    stream->room = room;
+    return GM_OK;
+}
+
+/* ---- all lanes alike ---------------------------------------------------------------------- */
+
+/* Accesses of each lane, if all lanes accessed the same sites in the same order; else 0. */
+static int64_t accesses_per_lane(const gm_warp_stream *stream)
+{
+    const gm_access *accesses = stream->accesses;
+    int64_t per_lane = 1;
+    while (per_lane < stream->count && accesses[per_lane].lane == accesses[0].lane) {
+        per_lane++;
+    }
+    int64_t lanes = stream->count / per_lane;
+    if (lanes > GM_WARP || lanes * per_lane != stream->count) {
+        return 0;
+    }
+    for (int64_t lane = 1; lane < lanes; lane++) {
+        const gm_access *own = &accesses[lane * per_lane];
+        if (own[0].lane <= own[-1].lane) {
+            return 0;
+        }
+        for (int64_t i = 0; i < per_lane; i++) {
+            if (own[i].lane != own[0].lane || own[i].site != accesses[i].site) {
+                return 0;
+            }
+        }
+    }
+    return per_lane;
+}
+
+static gm_status emit_alike(const gm_warp_stream *stream, int64_t per_lane, gm_sites *sites,
+                            gm_request_sink sink, void *context)
+{
+    const gm_access *accesses = stream->accesses;
+    gm_status status = GM_OK;
+    gm_request request;
+    request.lanes = (int)(stream->count / per_lane);
+    request.uncertain = false;
+    for (int64_t lane = 0; lane < request.lanes; lane++) {
+        request.lane[lane] = accesses[lane * per_lane].lane;
+    }
+    for (int64_t i = 0; i < per_lane && status == GM_OK; i++) {
+        for (int64_t lane = 0; lane < request.lanes; lane++) {
+            request.address[lane] = accesses[lane * per_lane + i].address;
+            request.bytes[lane] = accesses[lane * per_lane + i].bytes;
+        }
+        request.site = &sites->list[accesses[i].site];
+        status = sink(context, &request);
+    }
+    return status;
+}
+
+/* ---- lanes that went different ways --------------------------------------------------------- */
+
 typedef struct forming {
     const gm_access *stream;
     uint32_t count;
     int sites;
-    uint32_t *meetings; /* of each access: how many its lane had before, it included */
-    uint32_t *nth;      /* of its lane, at its place, since the last meeting */
-    uint32_t *site;     /* its place */
-    uint32_t *visits;   /* of each place and lane */
-    uint32_t *walk;     /* the places where lanes meet, as the first lane came to them */
+    /* Per access: */
+    uint32_t *meetings; /* meetings of its lane so far, itself included */
+    uint32_t *nth;      /* earlier accesses of its lane to its site since the last meeting */
+    uint32_t *site;
+    uint32_t *order;  /* the accesses, sorted by request and lane */
+    uint32_t *begins; /* where each request begins in `order`, and one more for the end */
+
+    uint32_t *visits; /* per site and lane */
+    uint32_t *walk;   /* the sites where lanes meet, in the order of the first lane */
     uint32_t *spare, *places;
 } forming;
 
@@ -28,7 +102,7 @@ static uint32_t *visits_at(const forming *f, const gm_access *access)
     return &f->visits[(size_t)access->site * GM_WARP + access->lane];
 }
 
-/* How often these lanes come to a place, if all do, and equally often; else 0. */
+/* How often each of these lanes reaches a site, if all do so equally often; else 0. */
 static uint32_t equal_visits(const forming *f, int site, uint32_t lanes)
 {
     const uint32_t *visits = &f->visits[(size_t)site * GM_WARP];
@@ -41,7 +115,7 @@ static uint32_t equal_visits(const forming *f, int site, uint32_t lanes)
     return first;
 }
 
-/* Numbers the meetings at these places; false if lanes come to them in different orders. */
+/* Numbers the meetings at these sites; false if lanes reach the sites in different orders. */
 static bool number_meetings(forming *f, const bool *meeting)
 {
     const uint8_t first = f->stream[0].lane;
@@ -62,8 +136,8 @@ static bool number_meetings(forming *f, const bool *meeting)
 }
 
 /*
- * Lanes may come equally often to places that are no meetings. If not all places fit together,
- * those of fewer visits come first, as those of an outer loop do, and others as far as they fit.
+ * Lanes may reach a site equally often without meeting there. If not all such sites fit together,
+ * those with fewer visits, as of an outer loop, take precedence; others count where they fit.
  */
 static void find_meetings(forming *f)
 {
@@ -116,9 +190,10 @@ static void number_accesses(forming *f)
     }
 }
 
-/* Sorts by a key, and leaves accesses of the same key in their order. */
-static void sort_by(const forming *f, const uint32_t *key, uint32_t *order)
+/* A stable sort by a key. */
+static void sort_by(forming *f, const uint32_t *key)
 {
+    uint32_t *order = f->order;
     uint32_t most = 0;
     for (uint32_t i = 0; i < f->count; i++) {
         most = key[i] > most ? key[i] : most;
@@ -136,66 +211,106 @@ static void sort_by(const forming *f, const uint32_t *key, uint32_t *order)
     memcpy(order, f->spare, f->count * sizeof *order);
 }
 
-static int64_t form(forming *f, uint32_t *order, uint32_t *begins)
+/* Returns the number of requests. */
+static uint32_t sort_into_requests(forming *f)
 {
-    int64_t requests = 0;
+    uint32_t requests = 0;
     find_meetings(f);
     number_accesses(f);
     for (uint32_t i = 0; i < f->count; i++) {
-        order[i] = i;
+        f->order[i] = i;
     }
-    sort_by(f, f->nth, order);
-    sort_by(f, f->site, order);
-    sort_by(f, f->meetings, order);
+    sort_by(f, f->nth);
+    sort_by(f, f->site);
+    sort_by(f, f->meetings);
     for (uint32_t i = 0; i < f->count; i++) {
-        const uint32_t now = order[i], last = i > 0 ? order[i - 1] : 0;
+        const uint32_t now = f->order[i], last = i > 0 ? f->order[i - 1] : 0;
         if (i == 0 || f->meetings[now] != f->meetings[last] || f->site[now] != f->site[last] ||
             f->nth[now] != f->nth[last]) {
-            begins[requests++] = i;
+            f->begins[requests++] = i;
         }
     }
-    begins[requests] = f->count;
+    f->begins[requests] = f->count;
     return requests;
 }
 
-/* Requests at one place since one meeting: of all their lanes, or of fewer and fewer. */
-static void count_uncertain(const forming *f, const uint32_t *order, const uint32_t *begins,
-                            int64_t requests, gm_site *places)
+static gm_status emit(const forming *f, uint32_t index, bool uncertain, gm_sites *sites,
+                      gm_request_sink sink, void *context)
 {
-    for (int64_t first = 0, next; first < requests; first = next) {
-        const uint32_t at = order[begins[first]];
-        next = first + 1;
-        while (next < requests && f->nth[order[begins[next]]] > 0) {
-            next++;
-        }
-        const uint32_t most = begins[first + 1] - begins[first];
-        const uint32_t fewest = begins[next] - begins[next - 1];
-        if (fewest < most) {
-            places[f->site[at]].uncertain += begins[next] - begins[first];
-        }
+    const uint32_t *order = &f->order[f->begins[index]];
+    gm_request request = {
+        .site = &sites->list[f->stream[order[0]].site],
+        .lanes = (int)(f->begins[index + 1] - f->begins[index]),
+        .uncertain = uncertain,
+    };
+    for (int lane = 0; lane < request.lanes; lane++) {
+        const gm_access *access = &f->stream[order[lane]];
+        request.address[lane] = access->address;
+        request.bytes[lane] = access->bytes;
+        request.lane[lane] = access->lane;
     }
+    return sink(context, &request);
 }
 
-int64_t gm_requests_form(const gm_access *stream, uint32_t count, gm_site *places, int place_count,
-                         uint32_t *order, uint32_t *begins)
+/* Requests of one site since one meeting follow one another. If they are not all of the same
+ * lanes, then it is not certain which accesses go together. */
+static gm_status emit_all(const forming *f, uint32_t requests, gm_sites *sites,
+                          gm_request_sink sink, void *context)
 {
-    /* A key is the number of an access, of a meeting, which is an access too, or of a place. */
-    const size_t all = (size_t)count + 2, table = ((size_t)place_count + 2) * GM_WARP;
-    const size_t most = all > table ? all : table;
-    uint32_t *memory = calloc(4 * all + table + 2 * most, sizeof *memory);
-    if (!memory) {
-        gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
-        return -1;
+    gm_status status = GM_OK;
+    for (uint32_t first = 0, next; first < requests && status == GM_OK; first = next) {
+        next = first + 1;
+        while (next < requests && f->nth[f->order[f->begins[next]]] > 0) {
+            next++;
+        }
+        const uint32_t most = f->begins[first + 1] - f->begins[first];
+        const uint32_t fewest = f->begins[next] - f->begins[next - 1];
+        for (uint32_t i = first; i < next && status == GM_OK; i++) {
+            status = emit(f, i, fewest < most, sites, sink, context);
+        }
     }
-    forming f = {.stream = stream, .count = count, .sites = place_count, .meetings = memory};
+    return status;
+}
+
+static gm_status form_any(const gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
+                          void *context)
+{
+    /* A key is the number of an access, of a meeting, which is an access too, or of a site. */
+    const size_t all = (size_t)stream->count + 2, table = ((size_t)sites->count + 2) * GM_WARP;
+    const size_t most = all > table ? all : table;
+    uint32_t *memory = calloc(6 * all + table + 2 * most, sizeof *memory);
+    if (!memory) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
+    }
+    forming f = {
+        .stream = stream->accesses,
+        .count = (uint32_t)stream->count,
+        .sites = sites->count,
+        .meetings = memory,
+    };
     f.nth = f.meetings + all;
     f.site = f.nth + all;
-    f.walk = f.site + all;
+    f.order = f.site + all;
+    f.begins = f.order + all;
+    f.walk = f.begins + all;
     f.visits = f.walk + all;
     f.places = f.visits + table;
     f.spare = f.places + most;
-    int64_t requests = form(&f, order, begins);
-    count_uncertain(&f, order, begins, requests, places);
+    uint32_t requests = sort_into_requests(&f);
+    gm_status status = emit_all(&f, requests, sites, sink, context);
     free(memory);
-    return requests;
+    return status;
+}
+
+gm_status gm_requests_form(gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
+                           void *context)
+{
+    gm_status status = GM_OK;
+    if (stream->count > 0) {
+        int64_t per_lane = accesses_per_lane(stream);
+        status = per_lane > 0 ? emit_alike(stream, per_lane, sites, sink, context)
+                              : form_any(stream, sites, sink, context);
+    }
+    stream->count = 0;
+    return status;
 }

@@ -1,19 +1,47 @@
-/* Which accesses of a warp's lanes are one request of the warp. */
+/*
+ * The requests of a warp: the accesses that its lanes make by one instruction at one time.
+ *
+ * Lanes run one after another, so the accesses of a warp are collected until its lanes meet at a
+ * barrier, a warp operation or their end, and are then sorted into requests.
+ */
 #ifndef GPUMEM_SIM_REQUESTS_H
 #define GPUMEM_SIM_REQUESTS_H
 
-#include "sim/trace.h"
+#include "sim/sites.h"
+
+typedef struct gm_access {
+    uintptr_t address;
+    uint32_t bytes;
+    uint32_t site;
+    uint8_t lane;
+} gm_access;
+
+/* One memory instruction of one warp. */
+typedef struct gm_request {
+    gm_site *site;
+    int lanes;
+    bool uncertain; /* a GPU may form other requests of these accesses */
+    uintptr_t address[GM_WARP];
+    uint32_t bytes[GM_WARP];
+    uint8_t lane[GM_WARP]; /* ascending */
+} gm_request;
+
+/* The accesses of one warp since its lanes last met. */
+typedef struct gm_warp_stream {
+    gm_access *accesses;
+    int64_t count, room;
+} gm_warp_stream;
+
+typedef gm_status (*gm_request_sink)(void *context, gm_request *request);
+
+/* Makes room for more accesses. */
+gm_status gm_requests_grow(gm_warp_stream *stream);
 
 /*
- * Sorts the accesses of a warp, `order` of them by their numbers in the stream, so that those of a
- * request follow one another, in the order of their lanes; `begins` says where each request begins,
- * with one more for the end. Both have room for one more than the count. Returns the number of
- * requests, or -1 with the error set.
- *
- * Where lanes came to a place unequally often since they met, which of their accesses go together
- * is not certain: these are counted in the places' `uncertain`.
+ * Sorts the accesses into requests, hands each to the sink, up to the first fault, and empties the
+ * stream.
  */
-int64_t gm_requests_form(const gm_access *stream, uint32_t count, gm_site *places, int place_count,
-                         uint32_t *order, uint32_t *begins);
+gm_status gm_requests_form(gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
+                           void *context);
 
 #endif

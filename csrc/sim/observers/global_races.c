@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/trace.h"
+#include "sim/observer.h"
 
 enum { PAGE_BITS = 14, PAGE_BYTES = 1 << PAGE_BITS };
 
@@ -48,15 +48,15 @@ static gm_status out_of_memory(void)
 static gm_status begin(void *state, gm_trace *trace)
 {
     global_races *g = state;
-    g->pages = calloc((size_t)trace->region_count + 1, sizeof *g->pages);
+    g->pages = calloc((size_t)trace->spaces.global_count + 1, sizeof *g->pages);
     return g->pages ? GM_OK : out_of_memory();
 }
 
 static void end(void *state, gm_trace *trace)
 {
     global_races *g = state;
-    for (int i = 0; g->pages && i < trace->region_count; i++) {
-        size_t bytes = trace->regions[i].end - trace->regions[i].begin;
+    for (int i = 0; g->pages && i < trace->spaces.global_count; i++) {
+        size_t bytes = trace->spaces.global[i].end - trace->spaces.global[i].begin;
         for (size_t p = 0; g->pages[i] && p < (bytes + PAGE_BYTES - 1) / PAGE_BYTES; p++) {
             free(g->pages[i][p]);
         }
@@ -78,8 +78,8 @@ static gm_status block_begins(void *state, gm_trace *trace)
 /* Number of this visit; 0 when memory ran out. */
 static uint32_t visit_of(global_races *g, const gm_trace *trace, uint32_t site)
 {
-    if (trace->site_count > g->site_room) {
-        int room = trace->site_room;
+    if (trace->sites.count > g->site_room) {
+        int room = trace->sites.room;
         uint32_t *here = realloc(g->here, (size_t)room * sizeof *here);
         if (!here) {
             return 0;
@@ -118,9 +118,9 @@ static page *make_page(bool fine)
 /* The page, ready for accesses that begin and end so. */
 static page *find_page(global_races *g, const gm_trace *trace, uintptr_t offset, bool fine)
 {
-    int region = trace->last_region;
+    int region = trace->spaces.last_global;
     if (!g->pages[region]) {
-        size_t bytes = trace->regions[region].end - trace->regions[region].begin;
+        size_t bytes = trace->spaces.global[region].end - trace->spaces.global[region].begin;
         g->pages[region] = calloc((bytes + PAGE_BYTES - 1) / PAGE_BYTES, sizeof(page *));
         if (!g->pages[region]) {
             return NULL;
@@ -147,7 +147,7 @@ static gm_status conflict(const global_races *g, gm_trace *trace, uint32_t befor
                           bool writes)
 {
     const visit *visited = &g->visits[before];
-    const gm_site *site = &trace->sites[visited->site];
+    const gm_site *site = &trace->sites.list[visited->site];
     gm_dim mine = trace->block_index, other = gm_trace_block_index(trace, visited->block);
     return gm_fail(GM_ERROR_SIMULATION,
                    "a race: block (%u, %u, %u) %s global memory that block (%u, %u, %u) %s at "
@@ -159,9 +159,9 @@ static gm_status conflict(const global_races *g, gm_trace *trace, uint32_t befor
 static gm_status global_access(void *state, gm_trace *trace, const gm_access *access)
 {
     global_races *g = state;
-    uintptr_t offset = access->address - trace->regions[trace->last_region].begin;
+    uintptr_t offset = access->address - trace->spaces.global[trace->spaces.last_global].begin;
     uintptr_t last = offset + access->bytes;
-    bool write = trace->sites[access->site].kind == GM_STORE;
+    bool write = trace->sites.list[access->site].kind == GM_STORE;
     uint32_t own = visit_of(g, trace, access->site);
     if (!own) {
         return out_of_memory();
@@ -193,7 +193,7 @@ static gm_status global_access(void *state, gm_trace *trace, const gm_access *ac
     return GM_OK;
 }
 
-const gm_observer gm_global_races_observer = {
+const gm_observer gm_observer_global_races = {
     .name = "global races",
     .state_bytes = sizeof(global_races),
     .accesses = GM_SEES(GM_SPACE_GLOBAL),

@@ -1,5 +1,5 @@
 /* Observer: accesses that are not wholly inside one allocation. */
-#include "sim/trace.h"
+#include "sim/observer.h"
 
 enum { GM_PAGE = 4096 }; /* how near counts as near */
 
@@ -7,8 +7,8 @@ enum { GM_PAGE = 4096 }; /* how near counts as near */
 static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance, bool *before)
 {
     int found = -1;
-    for (int i = 0; i < trace->region_count; i++) {
-        gm_region region = trace->regions[i];
+    for (int i = 0; i < trace->spaces.global_count; i++) {
+        gm_region region = trace->spaces.global[i];
         bool is_before = address < region.begin;
         uintptr_t gap =
             is_before ? region.begin - address : (address < region.end ? 0 : address - region.end);
@@ -24,13 +24,13 @@ static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance
 static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *access)
 {
     (void)state;
-    const gm_site *site = &trace->sites[access->site];
+    const gm_site *site = &trace->sites.list[access->site];
     const char *what = gm_kind_name(site->kind);
     uintptr_t distance = 0;
     bool before = false;
 
     if (site->space == GM_SPACE_UNKNOWN) {
-        gm_region shared = trace->shared_dynamic;
+        gm_region shared = trace->spaces.shared_dynamic;
         if (shared.end > shared.begin && access->address - shared.end < GM_PAGE) {
             return gm_fail(GM_ERROR_SIMULATION,
                            "%s of %u bytes out of bounds, %llu bytes past the end of %llu bytes of "
@@ -47,14 +47,15 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
             return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes in no allocation", what,
                            access->bytes);
         }
-        return gm_fail(GM_ERROR_SIMULATION,
-                       "%s of %u bytes out of bounds, %llu bytes %s an allocation of %llu bytes",
-                       what, access->bytes, (unsigned long long)distance,
-                       before ? "before the start of" : "past the end of",
-                       (unsigned long long)(trace->regions[at].end - trace->regions[at].begin));
+        return gm_fail(
+            GM_ERROR_SIMULATION,
+            "%s of %u bytes out of bounds, %llu bytes %s an allocation of %llu bytes", what,
+            access->bytes, (unsigned long long)distance,
+            before ? "before the start of" : "past the end of",
+            (unsigned long long)(trace->spaces.global[at].end - trace->spaces.global[at].begin));
     }
     if (site->space == GM_SPACE_GLOBAL) {
-        gm_region region = trace->regions[trace->last_region];
+        gm_region region = trace->spaces.global[trace->spaces.last_global];
         if (access->bytes > region.end - access->address) {
             return gm_fail(GM_ERROR_SIMULATION,
                            "%s of %u bytes out of bounds, begins %llu bytes before the end of an "
@@ -66,7 +67,7 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
     return GM_OK;
 }
 
-const gm_observer gm_bounds_observer = {
+const gm_observer gm_observer_bounds = {
     .name = "bounds",
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_UNKNOWN) | GM_SEES_PREFETCHES,
     .access = bounds_access,

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/trace.h"
+#include "sim/observer.h"
 
 typedef struct uninitialised {
     uint32_t *words;  /* number of the block that wrote there last << 4 | which of the four bytes */
@@ -30,7 +30,7 @@ static gm_status look_back(void *state, gm_trace *trace)
     if (!u->missing) {
         return GM_OK;
     }
-    const gm_site *site = &trace->sites[u->read.site];
+    const gm_site *site = &trace->sites.list[u->read.site];
     gm_trace_place(trace, site->file, site->line, u->thread);
     return gm_fail(GM_ERROR_SIMULATION,
                    "load of %u bytes of shared memory, %u of which nothing in the block has "
@@ -41,11 +41,12 @@ static gm_status look_back(void *state, gm_trace *trace)
 static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
 {
     uninitialised *u = state;
-    bool store = trace->sites[access->site].kind == GM_STORE;
-    uintptr_t begin = gm_shared_offset(trace, access->address), end = begin + access->bytes;
+    bool store = trace->sites.list[access->site].kind == GM_STORE;
+    uintptr_t begin = gm_shared_offset(&trace->spaces, access->address),
+              end = begin + access->bytes;
     uint32_t missing = 0;
     if (!u->words) {
-        u->words = calloc(trace->shared_span / 4 + 1, sizeof *u->words);
+        u->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *u->words);
         if (!u->words) {
             return gm_fail(GM_ERROR_MEMORY, "out of memory for what is written in shared memory");
         }
@@ -74,7 +75,7 @@ static void end(void *state, gm_trace *trace)
     free(u->words);
 }
 
-const gm_observer gm_uninitialised_observer = {
+const gm_observer gm_observer_uninitialised = {
     .name = "uninitialised",
     .state_bytes = sizeof(uninitialised),
     .accesses = GM_SEES(GM_SPACE_SHARED),

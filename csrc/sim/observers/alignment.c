@@ -1,11 +1,13 @@
-/* Observer: accesses of a thread to addresses that are no multiple of their width. A device
- * stops there; the host does not mind, so nothing else would notice. */
-#include "sim/trace.h"
+/*
+ * Observer: a thread's access to an address that is not a multiple of its width. A device stops at
+ * such an access; the host does not mind, so that nothing else would find it.
+ */
+#include "sim/observer.h"
 
-static gm_status alignment_access(void *state, gm_trace *trace, const gm_access *access)
+static gm_status check(void *state, gm_trace *trace, const gm_access *access)
 {
     (void)state;
-    const gm_site *site = &trace->sites[access->site];
+    const gm_site *site = &trace->sites.list[access->site];
     bool is_width = access->bytes <= 16 && (access->bytes & (access->bytes - 1)) == 0;
     if (site->actor == GM_BY_THREAD && is_width && access->address % access->bytes != 0) {
         return gm_fail(GM_ERROR_SIMULATION,
@@ -16,8 +18,8 @@ static gm_status alignment_access(void *state, gm_trace *trace, const gm_access 
     return GM_OK;
 }
 
-const gm_observer gm_alignment_observer = {
+const gm_observer gm_observer_alignment = {
     .name = "alignment",
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED),
-    .access = alignment_access,
+    .access = check,
 };

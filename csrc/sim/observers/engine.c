@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/trace.h"
+#include "sim/observer.h"
 
 /* One piece of a copy. */
 typedef struct flight {
@@ -112,7 +112,7 @@ static gm_status add_waiter(flight *f, const gm_trace *trace)
         f->waiters = waiters;
         f->waiter_room = room;
     }
-    f->waiters[f->waiter_count++] = gm_order_now(trace->order, trace->thread);
+    f->waiters[f->waiter_count++] = gm_clock_now(trace->clock, trace->thread);
     f->waited[trace->thread / 32] |= 1u << trace->thread % 32;
     return GM_OK;
 }
@@ -124,7 +124,7 @@ static bool is_over(const flight *f, const gm_trace *trace)
         return true;
     }
     for (int i = 0; i < f->waiter_count; i++) {
-        if (gm_order_before(trace->order, f->waiters[i], trace->thread)) {
+        if (gm_clock_before(trace->clock, f->waiters[i], trace->thread)) {
             return true;
         }
     }
@@ -154,7 +154,7 @@ static gm_status make_mbarrier(engine *e, const gm_trace *trace, const gm_sync *
         e->mbarrier_room = room;
     }
     m = m ? m : &e->mbarriers[e->mbarrier_count++];
-    *m = (mbarrier){.address = sync->mbarrier, .made = gm_order_now(trace->order, trace->thread)};
+    *m = (mbarrier){.address = sync->mbarrier, .made = gm_clock_now(trace->clock, trace->thread)};
     return GM_OK;
 }
 
@@ -166,7 +166,7 @@ static gm_status check_mbarrier(engine *e, const gm_trace *trace, const void *ad
         return gm_fail(GM_ERROR_SIMULATION,
                        "uses an mbarrier that nothing in the block has initialised");
     }
-    if (!gm_order_before(trace->order, m->made, trace->thread)) {
+    if (!gm_clock_before(trace->clock, m->made, trace->thread)) {
         gm_dim other = gm_trace_thread(trace, m->made.thread);
         return gm_fail(GM_ERROR_SIMULATION,
                        "a race: uses an mbarrier that thread (%u, %u, %u) initialised, with no "
@@ -209,7 +209,7 @@ static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 
 static gm_status clash(const gm_trace *trace, const flight *f, bool write)
 {
-    const gm_site *site = &trace->sites[f->site];
+    const gm_site *site = &trace->sites.list[f->site];
     gm_dim mine = gm_trace_thread(trace, trace->thread), other = gm_trace_thread(trace, f->thread);
     const char *does = write ? "writes over" : "reads";
     const char *missing = f->writes ? "waiting for its mbarrier" : "waiting until it has been read";
@@ -255,18 +255,18 @@ static gm_status take_off(engine *e, const gm_trace *trace, flight made)
     }
     gm_status status = check_mbarrier(e, trace, made.mbarrier);
     /* The end of the copy comes after all that the thread did before it asked. */
-    return status == GM_OK ? gm_order_arrive(trace->order, trace->thread, made.mbarrier) : status;
+    return status == GM_OK ? gm_clock_arrive(trace->clock, trace->thread, made.mbarrier) : status;
 }
 
 static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 {
     engine *e = state;
-    const gm_site *site = &trace->sites[access->site];
+    const gm_site *site = &trace->sites.list[access->site];
     bool write = site->kind == GM_STORE;
     if (e->count == 0 && site->actor != GM_BY_ENGINE) {
         return GM_OK;
     }
-    uintptr_t from = gm_shared_offset(trace, access->address), to = from + access->bytes;
+    uintptr_t from = gm_shared_offset(&trace->spaces, access->address), to = from + access->bytes;
     for (int i = 0; i < e->count; i++) {
         const flight *f = &e->flights[i];
         if (f->begin < to && from < f->end && (f->writes || write) && !is_over(f, trace)) {
@@ -290,7 +290,7 @@ static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 
 static gm_status never_waited(gm_trace *trace, const flight *f, const char *what)
 {
-    const gm_site *site = &trace->sites[f->site];
+    const gm_site *site = &trace->sites.list[f->site];
     gm_trace_place(trace, site->file, site->line, f->thread);
     return gm_fail(GM_ERROR_SIMULATION, "%s", what);
 }
@@ -324,7 +324,7 @@ static gm_status block_end(void *state, gm_trace *trace)
     return GM_OK;
 }
 
-const gm_observer gm_engine_observer = {
+const gm_observer gm_observer_engine = {
     .name = "engine",
     .state_bytes = sizeof(engine),
     .accesses = GM_SEES(GM_SPACE_SHARED),

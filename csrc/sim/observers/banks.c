@@ -1,17 +1,21 @@
 /*
  * Observer: how many passes a request to shared memory takes, and how few it could.
  *
- * There are 32 banks of 4 bytes. Accesses of up to 4 bytes are served for the whole warp at once,
- * of 8 bytes for each half, of 16 for each quarter: 128 bytes at most. A group takes as many
- * passes as its busiest bank has different words to give; lanes that ask for the same word get it
- * together. At best each group with an active lane takes one.
+ * There are 32 banks of 4 bytes, which serve a group of lanes at once: the whole warp where lanes
+ * access up to 4 bytes, half of it for 8 bytes, a quarter for 16. A group takes as many passes as
+ * its busiest bank has to give different words; lanes that ask for one word get it together. At
+ * best a group with an active lane takes one pass.
  */
-#include "sim/trace.h"
+#include "sim/observer.h"
 
 enum { BANKS = 32, BANK_BYTES = 4 };
 
+typedef struct banks {
+    int64_t passes, fewest;
+} banks;
+
 typedef struct group {
-    int count[BANKS]; /* of different words asked of the bank */
+    int count[BANKS]; /* different words of the bank */
     uintptr_t word[BANKS][GM_WARP];
     int passes;
 } group;
@@ -32,7 +36,7 @@ static void ask(group *g, uintptr_t word)
     }
 }
 
-/* Bytes that one instruction moves per lane: wider or odd accesses take several. */
+/* Bytes that one instruction moves per lane. Wider or odd accesses take several instructions. */
 static uint32_t instruction_bytes(const gm_request *request)
 {
     uintptr_t bits = 16;
@@ -42,22 +46,17 @@ static uint32_t instruction_bytes(const gm_request *request)
     return (uint32_t)(bits & -bits);
 }
 
-static gm_status banks_request(void *state, gm_trace *trace, const gm_request *request)
+static gm_status count(void *state, gm_trace *trace, const gm_request *request, void *counters)
 {
+    banks *of_line = counters;
     (void)state;
-    gm_site *site = request->site;
-    if (site->space != GM_SPACE_SHARED || site->actor == GM_BY_ENGINE) {
+    if (request->site->actor == GM_BY_ENGINE) {
         return GM_OK;
     }
     uint32_t piece = instruction_bytes(request), widest = 0;
     uint8_t group_lanes = (uint8_t)(piece <= BANK_BYTES ? GM_WARP : GM_WARP * BANK_BYTES / piece);
     for (int i = 0; i < request->lanes; i++) {
         widest = request->bytes[i] > widest ? request->bytes[i] : widest;
-        uintptr_t begin = request->address[i], end = begin + request->bytes[i];
-        if (begin >= trace->shared_static.begin && end <= trace->shared_static.end) {
-            trace->shared_low = begin < trace->shared_low ? begin : trace->shared_low;
-            trace->shared_high = end > trace->shared_high ? end : trace->shared_high;
-        }
     }
     for (uint32_t at = 0; at < widest; at += piece) {
         for (int i = 0; i < request->lanes;) {
@@ -65,18 +64,24 @@ static gm_status banks_request(void *state, gm_trace *trace, const gm_request *r
             int end = (request->lane[i] / group_lanes + 1) * group_lanes;
             for (; i < request->lanes && request->lane[i] < end; i++) {
                 if (at < request->bytes[i]) {
-                    uintptr_t first = gm_shared_offset(trace, request->address[i] + at);
+                    uintptr_t first = gm_shared_offset(&trace->spaces, request->address[i] + at);
                     for (uintptr_t word = first / BANK_BYTES;
                          word <= (first + piece - 1) / BANK_BYTES; word++) {
                         ask(&g, word);
                     }
                 }
             }
-            site->passes += g.passes;
-            site->fewest += g.passes > 0;
+            of_line->passes += g.passes;
+            of_line->fewest += g.passes > 0;
         }
     }
     return GM_OK;
 }
 
-const gm_observer gm_banks_observer = {.name = "banks", .request = banks_request};
+const gm_observer gm_observer_banks = {
+    .name = "banks",
+    .counter_bytes = sizeof(banks),
+    .counters = {{"passes", offsetof(banks, passes)}, {"fewest_passes", offsetof(banks, fewest)}},
+    .requests = GM_SEES(GM_SPACE_SHARED),
+    .request = count,
+};

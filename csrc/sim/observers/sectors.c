@@ -1,10 +1,14 @@
 /*
  * Observer: the bytes that each request asks for, and the 32-byte sectors and 128-byte lines that
- * a global one touches. Lanes at one address ask for its bytes once.
+ * a request to global memory touches. Bytes that several lanes ask for count once.
  */
 #include <stdlib.h>
 
-#include "sim/trace.h"
+#include "sim/observer.h"
+
+typedef struct sectors {
+    int64_t bytes, sectors, lines;
+} sectors;
 
 static int compare(const void *a, const void *b)
 {
@@ -12,7 +16,7 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Aligned pieces of `piece` bytes touched by spans in ascending order. */
+/* How many aligned pieces of `piece` bytes the request touches; its addresses ascend. */
 static int64_t count_ascending(const gm_request *request, uintptr_t piece)
 {
     int64_t touched = 0;
@@ -29,8 +33,9 @@ static int64_t count_ascending(const gm_request *request, uintptr_t piece)
     return touched;
 }
 
-static gm_status sectors_request(void *state, gm_trace *trace, const gm_request *request)
+static gm_status count(void *state, gm_trace *trace, const gm_request *request, void *counters)
 {
+    sectors *of_line = counters;
     (void)state;
     (void)trace;
     gm_request sorted;
@@ -43,12 +48,19 @@ static gm_status sectors_request(void *state, gm_trace *trace, const gm_request 
             break;
         }
     }
-    request->site->bytes += count_ascending(request, 1);
+    of_line->bytes += count_ascending(request, 1);
     if (request->site->space == GM_SPACE_GLOBAL) {
-        request->site->sectors += count_ascending(request, GM_SECTOR);
-        request->site->lines += count_ascending(request, GM_LINE);
+        of_line->sectors += count_ascending(request, GM_SECTOR);
+        of_line->lines += count_ascending(request, GM_LINE);
     }
     return GM_OK;
 }
 
-const gm_observer gm_sectors_observer = {.name = "sectors", .request = sectors_request};
+const gm_observer gm_observer_sectors = {
+    .name = "sectors",
+    .counter_bytes = sizeof(sectors),
+    .counters = {GM_COUNTER(sectors, bytes), GM_COUNTER(sectors, sectors),
+                 GM_COUNTER(sectors, lines)},
+    .requests = GM_SEES_REQUESTS,
+    .request = count,
+};

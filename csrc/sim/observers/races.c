@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "sim/trace.h"
+#include "sim/observer.h"
 
 typedef struct record {
     uint32_t next; /* 0: none */
@@ -32,7 +32,7 @@ typedef struct races {
 
 static gm_status race(gm_trace *trace, const record *before, unsigned unordered, bool write)
 {
-    const gm_site *site = &trace->sites[before->site];
+    const gm_site *site = &trace->sites.list[before->site];
     gm_dim mine = gm_trace_thread(trace, trace->thread);
     gm_dim other = gm_trace_thread(trace, before->warp * GM_WARP + __builtin_ctz(unordered));
     const char *does = write ? "writes over" : "reads";
@@ -75,7 +75,7 @@ static gm_status visit(races *r, gm_trace *trace, word *at, record mine)
     for (uint32_t *link = &at->first; *link;) {
         record *before = &r->records[*link];
         if (before->bytes & mine.bytes) {
-            unsigned unordered = gm_order_unordered(trace->order, before->warp, before->tick,
+            unsigned unordered = gm_clock_unordered(trace->clock, before->warp, before->tick,
                                                     before->lanes, trace->thread);
             if (unordered && (before->write || mine.write)) {
                 return race(trace, before, unordered, mine.write);
@@ -110,11 +110,12 @@ static gm_status visit(races *r, gm_trace *trace, word *at, record mine)
 static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
 {
     races *r = state;
-    gm_moment now = gm_order_now(trace->order, trace->thread);
-    uintptr_t begin = gm_shared_offset(trace, access->address), end = begin + access->bytes;
+    gm_moment now = gm_clock_now(trace->clock, trace->thread);
+    uintptr_t begin = gm_shared_offset(&trace->spaces, access->address),
+              end = begin + access->bytes;
     gm_status status = GM_OK;
     if (!r->words) {
-        r->words = calloc(trace->shared_span / 4 + 1, sizeof *r->words);
+        r->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *r->words);
         if (!r->words) {
             return gm_fail(GM_ERROR_MEMORY, "out of memory for who was in shared memory");
         }
@@ -128,7 +129,7 @@ static gm_status shared_access(void *state, gm_trace *trace, const gm_access *ac
         .lanes = 1u << access->lane,
         .site = access->site,
         .warp = (uint16_t)(trace->thread / GM_WARP),
-        .write = trace->sites[access->site].kind == GM_STORE,
+        .write = trace->sites.list[access->site].kind == GM_STORE,
     };
     for (uintptr_t word = begin / 4; 4 * word < end && status == GM_OK; word++) {
         mine.bytes = (uint8_t)gm_bytes_of_word(word, begin, end);
@@ -145,7 +146,7 @@ static void end(void *state, gm_trace *trace)
     free(r->records);
 }
 
-const gm_observer gm_races_observer = {
+const gm_observer gm_observer_races = {
     .name = "races",
     .state_bytes = sizeof(races),
     .accesses = GM_SEES(GM_SPACE_SHARED),

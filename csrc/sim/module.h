@@ -1,0 +1,36 @@
+/*
+ * A module of kernels: a shared object whose kernels the simulator runs. The module describes
+ * itself; the simulator reaches nothing in it but through this description.
+ */
+#ifndef GPUMEM_SIM_MODULE_H
+#define GPUMEM_SIM_MODULE_H
+
+#include "gpumem.h"
+#include "sim/region.h"
+
+/* One record per memory access in the traced kernels; csrc/build_sites.py writes them. */
+typedef struct gm_site_record {
+    const void *address; /* return address of the call that reports the access */
+    const char *file;
+    int32_t line;
+    int32_t reserved;
+} gm_site_record;
+
+typedef struct gm_module {
+    const gm_site_record *sites, *sites_end;
+    gm_region image;     /* the shared object as loaded, its variables included */
+    gm_region constant;  /* __constant__ variables */
+    gm_region variables; /* __device__ variables */
+    /* __shared__ variables are thread-local variables of the shared object. They lie in its
+     * thread-local storage, which has this size and, for the calling host thread, this start. */
+    size_t shared_bytes;
+    uintptr_t (*shared_begin)(void);
+} gm_module;
+
+/* One kernel of a module, compiled for speed and with every access reported. */
+typedef struct gm_kernel {
+    const char *name, *doc; /* for messages and reports */
+    gm_host_kernel plain, traced;
+} gm_kernel;
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * An observer of traced kernels: it counts something, or checks a rule.
+ *
+ * An observer is one file in csrc/sim/observers and one line in observers.def. It keeps a state of
+ * its own for each launch and counters of its own for each source line; no other code knows what
+ * is in them. The trace calls its hooks; the report adds up its counters under their names.
+ */
+#ifndef GPUMEM_SIM_OBSERVER_H
+#define GPUMEM_SIM_OBSERVER_H
+
+#include "sim/requests.h"
+#include "sim/trace.h"
+
+/* An int64_t among an observer's counters of a source line, and the name that reports give it.
+ * Observers may count different lines under one name. */
+typedef struct gm_counter {
+    const char *name;
+    size_t offset;
+} gm_counter;
+
+/* All hooks may be NULL. A status other than GM_OK stops the kernel: GM_ERROR_SIMULATION at the
+ * access, or where gm_trace_place says. */
+struct gm_observer {
+    const char *name;
+    size_t state_bytes;     /* zeroed for each launch */
+    size_t counter_bytes;   /* per source line, zeroed at its first access, kept for all launches */
+    gm_counter counters[4]; /* ends at the first without a name */
+    unsigned accesses;      /* spaces whose accesses it sees: bits GM_SEES, GM_SEES_PREFETCHES */
+    unsigned requests;      /* spaces whose requests it sees */
+    bool about_order;       /* its faults are about missing order between threads */
+
+    gm_status (*begin)(void *state, gm_trace *trace); /* of a launch */
+    /* The launch is over: adds to what is known of it. */
+    void (*finish)(const void *state, gm_trace_kernel *kernel);
+    void (*end)(void *state, gm_trace *trace); /* frees what the state owns */
+    void (*free_counters)(void *counters);     /* frees what the counters own */
+
+    gm_status (*block)(void *state, gm_trace *trace); /* a new block begins */
+    gm_status (*block_end)(void *state, gm_trace *trace);
+    gm_status (*barrier)(void *state, gm_trace *trace); /* all threads of the block have met */
+    gm_status (*thread_end)(void *state, gm_trace *trace);
+    gm_status (*sync)(void *state, gm_trace *trace, const gm_sync *sync);
+    /* Each access as a thread makes it. */
+    gm_status (*access)(void *state, gm_trace *trace, const gm_access *access);
+    /* Each request, once its warp has issued it whole; the counters are those of its line. */
+    gm_status (*request)(void *state, gm_trace *trace, const gm_request *request, void *counters);
+    /* The kernel is being stopped, but not for missing order: reports a fault that the observer
+     * held back, if there is one that may be the cause. */
+    gm_status (*stopped)(void *state, gm_trace *trace);
+};
+
+#define GM_SEES(space) (1u << (space))
+enum {
+    GM_SEES_PREFETCHES = 1 << 8,
+    GM_SEES_REQUESTS = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED) |
+                       GM_SEES(GM_SPACE_CONSTANT), /* of every space that has any */
+};
+
+#define GM_COUNTER(type, name)                                                                     \
+    {                                                                                              \
+#name, offsetof(type, name)                                                                \
+    }
+
+/* All observers, in the order of observers.def. */
+extern const gm_observer *const gm_observers[GM_OBSERVERS];
+
+/* The counters that an observer keeps for a source line. */
+void *gm_observer_counters(const gm_observer *observer, const gm_site *site);
+
+/* The coordinates of a thread and of a block by their numbers. */
+gm_dim gm_trace_thread(const gm_trace *trace, int number);
+gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number);
+
+/* The place of a fault that is elsewhere than at the access: call it beside gm_fail. */
+void gm_trace_place(gm_trace *trace, const char *file, int line, int thread);
+
+/* A mask of the bytes of the word at 4 * word that lie in [begin, end). */
+static inline unsigned gm_bytes_of_word(uintptr_t word, uintptr_t begin, uintptr_t end)
+{
+    uintptr_t at = 4 * word;
+    unsigned after = begin > at ? 0xFu << (begin - at) : 0xFu;
+    unsigned before = end < at + 4 ? 0xFu >> (at + 4 - end) : 0xFu;
+    return after & before & 0xFu;
+}
+
+#endif

@@ -1,0 +1,92 @@
+/* Which memory space an address belongs to: sorts a launch's memory, and looks addresses up. */
+#include "sim/spaces.h"
+
+#include <stdlib.h>
+
+#include "sim/lane.h"
+#include "sim/memory.h"
+
+const char *gm_space_name(gm_space space)
+{
+    static const char *const names[] = {"global", "shared", "constant", "unknown", "private"};
+    return names[space];
+}
+
+/* Allocations, and the module's __device__ variables as one more, in order of addresses. */
+static gm_status list_global(gm_spaces *spaces)
+{
+    spaces->global = gm_memory_snapshot(&spaces->global_count); /* with room for one more */
+    if (!spaces->global) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
+    }
+    gm_region variables = spaces->module->variables;
+    if (variables.end > variables.begin) {
+        int at = spaces->global_count++;
+        for (; at > 0 && spaces->global[at - 1].begin > variables.begin; at--) {
+            spaces->global[at] = spaces->global[at - 1];
+        }
+        spaces->global[at] = variables;
+    }
+    return GM_OK;
+}
+
+gm_status gm_spaces_open(gm_spaces *spaces)
+{
+    const gm_module *module = spaces->module;
+    uintptr_t shared = module->shared_begin();
+    uintptr_t dynamic_bytes = spaces->shared_dynamic.end - spaces->shared_dynamic.begin;
+    spaces->shared_static = (gm_region){shared, shared + module->shared_bytes};
+    spaces->shared_span = dynamic_bytes + module->shared_bytes + 64;
+    spaces->lane = (gm_region){(uintptr_t)&gm_lane, (uintptr_t)(&gm_lane + 1)};
+    spaces->last_global = -1;
+    return list_global(spaces);
+}
+
+void gm_spaces_close(gm_spaces *spaces)
+{
+    free(spaces->global);
+    spaces->global = NULL;
+}
+
+/* Index of the global region that holds the address; -1: none. */
+static int find_global(const gm_spaces *spaces, uintptr_t address)
+{
+    int low = 0, high = spaces->global_count;
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (spaces->global[middle].end <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < spaces->global_count && gm_region_holds(spaces->global[low], address) ? low : -1;
+}
+
+gm_space gm_spaces_search(gm_spaces *spaces, uintptr_t address)
+{
+    const gm_module *module = spaces->module;
+    /* gm_lane is thread-local like the __shared__ variables, so it is asked for first. */
+    if (gm_region_holds(spaces->lane, address) || gm_region_holds(spaces->arguments, address)) {
+        return GM_SPACE_PRIVATE;
+    }
+    if (gm_region_holds(spaces->shared_static, address) ||
+        gm_region_holds(spaces->shared_dynamic, address)) {
+        return GM_SPACE_SHARED;
+    }
+    if (gm_region_holds(module->constant, address)) {
+        return GM_SPACE_CONSTANT;
+    }
+    /* __device__ variables lie in the image too, but are global memory. */
+    bool variable = gm_region_holds(module->variables, address);
+    if (gm_fiber_owns(spaces->stacks, address) ||
+        (!variable && gm_region_holds(module->image, address))) {
+        return GM_SPACE_PRIVATE;
+    }
+    int region = find_global(spaces, address);
+    if (region < 0) {
+        return GM_SPACE_UNKNOWN;
+    }
+    spaces->last_global = region;
+    return GM_SPACE_GLOBAL;
+}

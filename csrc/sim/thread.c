@@ -1,0 +1,221 @@
+/*
+ * Threads of a block: how fibers run them, and what a running thread calls in the simulator.
+ *
+ * The scheduler runs on the host thread's own stack; a thread runs on a fiber until it waits,
+ * ends or fails.
+ */
+#define _GNU_SOURCE
+#include "sim/thread.h"
+
+#include <string.h>
+
+#include "sim/hooks.h"
+#include "sim/trace.h"
+
+GM_THREAD_LOCAL gm_lane_state gm_lane;
+static _Thread_local gm_block *current;
+
+gm_block *gm_thread_block(void)
+{
+    return current;
+}
+
+gm_thread_outer gm_thread_enter(gm_block *block)
+{
+    const gm_grid *grid = block->grid;
+    gm_thread_outer outer = {current, gm_lane};
+    current = block;
+    block->lane = &gm_lane;
+    gm_lane.block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
+    gm_lane.grid_dim = (gm_index){grid->grid.x, grid->grid.y, grid->grid.z};
+    gm_lane.dynamic_shared = block->dynamic_shared;
+    return outer;
+}
+
+void gm_thread_leave(const gm_thread_outer *outer)
+{
+    current = outer->block;
+    gm_lane = outer->lane;
+}
+
+/* ---- faults ------------------------------------------------------------------------------- */
+
+/* Of the thread in gm_lane. */
+static gm_status locate(gm_block *block, const char *file, int line)
+{
+    gm_error *error = gm_last_error();
+    if (error->status != GM_ERROR_SIMULATION) {
+        return error->status;
+    }
+    const char *kernel = block->grid->kernel.name;
+    char what[sizeof error->message];
+    memcpy(what, error->message, sizeof what);
+    gm_index b = block->lane->block_index, t = block->lane->thread_index;
+    gm_fail(GM_ERROR_SIMULATION, "kernel %s at %s:%d, block (%u, %u, %u), thread (%u, %u, %u): %s",
+            kernel, file ? file : "?", line, b.x, b.y, b.z, t.x, t.y, t.z, what);
+    error->kernel = kernel;
+    error->file = file;
+    error->line = line;
+    error->located = true;
+    error->block = (gm_dim){b.x, b.y, b.z};
+    error->thread = (gm_dim){t.x, t.y, t.z};
+    return GM_ERROR_SIMULATION;
+}
+
+gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int line)
+{
+    block->lane->thread_index = block->strands[thread].index;
+    return locate(block, file, line);
+}
+
+gm_status gm_thread_locate_traced(gm_block *block, gm_status status)
+{
+    const gm_trace *trace = block->trace;
+    if (status == GM_ERROR_SIMULATION && trace->fault.thread >= 0) {
+        return gm_thread_locate(block, trace->fault.thread, trace->fault.file, trace->fault.line);
+    }
+    return status;
+}
+
+/* Leaves the kernel for good. Kernels own nothing, so that their fibers can simply be dropped. */
+static _Noreturn void abandon(gm_block *block)
+{
+    block->failed = true;
+    gm_fiber_switch(&block->running_fiber->context, block->home);
+    __builtin_unreachable();
+}
+
+void gm_sim_fault(const char *file, int line, const char *what)
+{
+    gm_fail(GM_ERROR_SIMULATION, "%s", what);
+    locate(current, file, line);
+    abandon(current);
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
+void gm_thread_run_fresh(gm_fiber *fiber, void *argument)
+{
+    gm_block *block = argument;
+    for (;;) {
+        while (block->next_fresh < block->end_fresh) {
+            int thread = block->next_fresh++;
+            gm_strand *strand = &block->strands[thread];
+            strand->fiber = fiber;
+            block->running = thread;
+            block->lane->thread_index = strand->index;
+            block->kernel(block->grid->args, block->lane);
+            block->strands[block->running].state = DONE;
+            block->done++;
+            if (block->interrupt.slow) {
+                break;
+            }
+        }
+        gm_fiber_give(&block->fibers, fiber);
+        gm_fiber_switch(&fiber->context, block->home);
+    }
+}
+
+/* ---- waiting: called on the thread's fiber ----------------------------------------------------
+ */
+
+/* Returns when the scheduler resumes the thread. */
+static void wait_as(gm_block *block, gm_strand_state state, const char *file, int line)
+{
+    gm_strand *strand = &block->strands[block->running];
+    strand->state = state;
+    strand->file = file;
+    strand->line = line;
+    gm_fiber_switch(&strand->fiber->context, block->home);
+}
+
+void gm_sim_barrier(const char *file, int line)
+{
+    wait_as(current, AT_BARRIER, file, line);
+}
+
+void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
+{
+    gm_block *block = current;
+    unsigned lane = (unsigned)block->running % GM_WARP;
+    if (!(mask >> lane & 1)) {
+        gm_sim_fault(file, line, "the mask of a warp operation leaves out the calling lane");
+    }
+    block->deposit[lane] = value;
+    block->strands[block->running].mask = mask;
+    block->at_warp++;
+    wait_as(block, AT_WARP, file, line);
+}
+
+void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file, int line)
+{
+    gm_block *block = current;
+    gm_strand *strand = &block->strands[block->running];
+    strand->mbarrier = mbarrier;
+    strand->parity = parity;
+    block->at_mbarrier++;
+    wait_as(block, AT_MBARRIER, file, line);
+}
+
+uint64_t gm_sim_exchanged(unsigned lane)
+{
+    return current->exchanged[lane % GM_WARP];
+}
+
+unsigned gm_sim_lane(void)
+{
+    return (unsigned)current->running % GM_WARP;
+}
+
+/* ---- tracing: called on the thread's fiber ----------------------------------------------------
+ */
+
+static void stop_if_failed(gm_block *block, gm_status status)
+{
+    if (status != GM_OK) {
+        gm_thread_locate_traced(block, status);
+        abandon(block);
+    }
+}
+
+static void observe(const gm_access_call *call)
+{
+    gm_block *block = current;
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_access(block->trace, block->running, call));
+    }
+}
+
+void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
+                   const char *file, int line)
+{
+    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL});
+}
+
+void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
+                          const void *mbarrier, const char *file, int line)
+{
+    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_ENGINE, mbarrier});
+}
+
+void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
+                            const char *file, int line)
+{
+    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_PIPELINE, NULL});
+}
+
+void gm_sim_sync(const gm_sync *sync)
+{
+    gm_block *block = current;
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_sync(block->trace, block->running, sync));
+    }
+}
+
+void gm_sim_thread_end(void)
+{
+    gm_block *block = current;
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_thread_end(block->trace, block->running));
+    }
+}

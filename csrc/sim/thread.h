@@ -1,0 +1,60 @@
+/* A thread of the running block: starting, resuming, and stopping it with a fault. */
+#ifndef GPUMEM_SIM_THREAD_H
+#define GPUMEM_SIM_THREAD_H
+
+#include "sim/block.h"
+
+/* The block whose threads run on this host thread; NULL: none. */
+gm_block *gm_thread_block(void);
+
+/* What gm_thread_enter replaces on a host thread. */
+typedef struct gm_thread_outer {
+    gm_block *block;
+    gm_lane_state lane;
+} gm_thread_outer;
+
+/* Makes a block the one that this host thread runs, until gm_thread_leave. */
+gm_thread_outer gm_thread_enter(gm_block *block);
+void gm_thread_leave(const gm_thread_outer *outer);
+
+/* What a fiber does: runs fresh threads of the warp, one after another. */
+void gm_thread_run_fresh(gm_fiber *fiber, void *argument);
+
+/*
+ * Inline, as a processor predicts returns by the calls before them: each function that returns
+ * after a switch of stacks costs a wrong prediction, and there are two switches per thread and
+ * barrier.
+ */
+static inline gm_status gm_thread_enter_fiber(gm_block *block, gm_fiber *fiber)
+{
+    block->running_fiber = fiber;
+    gm_fiber_switch(&block->home, fiber->context);
+    return block->failed ? gm_last_error()->status : GM_OK;
+}
+
+/* Starts the warp's fresh threads, one after another, until one waits or all have run. */
+static inline gm_status gm_thread_start(gm_block *block)
+{
+    gm_fiber *fiber = gm_fiber_take(&block->fibers, gm_thread_run_fresh, block);
+    if (!fiber) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the stacks of a block");
+    }
+    return gm_thread_enter_fiber(block, fiber);
+}
+
+/* Lets a waiting thread go on until it waits again or ends. */
+static inline gm_status gm_thread_resume(gm_block *block, int thread)
+{
+    gm_strand *strand = &block->strands[thread];
+    strand->state = RUNNING;
+    block->running = thread;
+    block->lane->thread_index = strand->index;
+    return gm_thread_enter_fiber(block, strand->fiber);
+}
+
+/* Adds kernel, line, block and thread to the message of a fault. */
+gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int line);
+/* The same for a fault that the trace has found, at the place that it gives. */
+gm_status gm_thread_locate_traced(gm_block *block, gm_status status);
+
+#endif
