@@ -1,0 +1,150 @@
+/* The simulator's one device: its properties, and what the environment chooses of them. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "backend/sim_internal.h"
+#include "fork_lock.h"
+#include "sim/grid.h"
+#include "sim/memory.h"
+
+enum { MAX_MULTIPROCESSORS = 1024 };
+
+static gm_figures figures;
+static int host_threads;
+static atomic_bool is_open;
+GM_FORK_LOCK(opening);
+
+int gm_sim_host_threads(void)
+{
+    return host_threads;
+}
+
+static int usable_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 0 ? (int)online : 1;
+}
+
+/* Reads a number from an environment variable; *number is the default. */
+static gm_status read_number(const char *name, int most, int *number)
+{
+    const char *wish = getenv(name);
+    if (!wish || wish[0] == '\0') {
+        return GM_OK;
+    }
+    char *end;
+    long wanted = strtol(wish, &end, 10); /* LONG_MAX where it is larger */
+    if (wish[0] < '0' || wish[0] > '9' || *end != '\0' || wanted < 1 || wanted > most) {
+        return gm_fail(
+            GM_ERROR_VALUE,
+            "the environment variable %s is \"%.80s\", expected an integer from 1 to %d, "
+            "or nothing for %d",
+            name, wish, most, *number);
+    }
+    *number = (int)wanted;
+    return GM_OK;
+}
+
+/* The user can choose the host threads, by default one per processor, and the multiprocessors. Some
+ * kernels split their work by the number of multiprocessors: with the number of a GPU, the traffic
+ * counted here is that of the GPU's grids. */
+static gm_status read_environment(void)
+{
+    int usable = usable_processors();
+    host_threads = usable < GM_MAX_HOST_THREADS ? usable : GM_MAX_HOST_THREADS;
+    figures.multiprocessors = 16;
+    gm_status status = read_number("GPUMEM_SIM_THREADS", GM_MAX_HOST_THREADS, &host_threads);
+    return status == GM_OK ? read_number("GPUMEM_SIM_MULTIPROCESSORS", MAX_MULTIPROCESSORS,
+                                         &figures.multiprocessors)
+                           : status;
+}
+
+/* With the limits of compute capability 9.0, so that whatever runs here also fits a GPU. */
+static void describe(void)
+{
+    figures = (gm_figures){
+        .name = "gpumem simulator",
+        .multiprocessors = figures.multiprocessors,
+        .warp_size = GM_WARP,
+        .threads_per_multiprocessor = 2048,
+        .blocks_per_multiprocessor = 32,
+        .shared_per_block = 227 * 1024,
+        .shared_per_multiprocessor = 228 * 1024,
+        .constant_bytes = 64 * 1024,
+        .max_grid_x = INT32_MAX,
+        .managed = true,
+    };
+    int64_t free_bytes;
+    gm_memory_figures(&free_bytes, &figures.memory_bytes);
+}
+
+gm_status gm_sim_open(void)
+{
+    gm_status status = GM_OK;
+    if (atomic_load_explicit(&is_open, memory_order_acquire)) {
+        return GM_OK;
+    }
+    pthread_mutex_lock(&opening);
+    if (!atomic_load(&is_open)) {
+        status = read_environment();
+        if (status == GM_OK) {
+            describe();
+            atomic_store(&is_open, true);
+        }
+    }
+    pthread_mutex_unlock(&opening);
+    return status;
+}
+
+int gm_sim_device_count(void)
+{
+    return 1;
+}
+
+gm_status gm_sim_current_device(int *device)
+{
+    *device = 0;
+    return GM_OK;
+}
+
+gm_status gm_sim_check_device(int device)
+{
+    return device == 0
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "device is %d, the simulator has device 0 alone", device);
+}
+
+gm_status gm_sim_use_device(int device, int *previous)
+{
+    *previous = 0;
+    return gm_sim_check_device(device);
+}
+
+gm_status gm_sim_can_reach(int device, int other, bool *can)
+{
+    *can = true;
+    return gm_sim_check_device(device != 0 ? device : other);
+}
+
+gm_status gm_sim_let_reach(int device, int other, bool on, bool *before)
+{
+    gm_status status = gm_sim_can_reach(device, other, before);
+    return status != GM_OK || on
+               ? status
+               : gm_fail(GM_ERROR_VALUE, "device 0 always reaches the memory of device 0");
+}
+
+gm_status gm_sim_figures(int device, const gm_figures **result)
+{
+    (void)device;
+    *result = &figures;
+    return GM_OK;
+}
