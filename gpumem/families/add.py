@@ -72,11 +72,11 @@ def add(
     ``explicit``
         the arrays are copied to the device, and the sum back
     ``zero_copy``
-        the kernel uses page-locked memory of the host where it is, over the bus
+        the kernel uses page-locked memory of the host in place, over the bus
     ``managed``
-        one pointer for both sides: pages move when the kernel touches them
+        one pointer for both sides: pages migrate when the kernel touches them
     ``managed_prefetch``
-        the pages are sent for before the kernel, all at once
+        all pages are prefetched before the kernel
 
     References
     ----------

@@ -87,7 +87,7 @@ def copy(
     ``vec4_unrolled``
         four independent 128-bit loads in flight before the first store
     ``vec4_prefetch``
-        the L2 is asked for long runs, well ahead
+        long runs are prefetched to the L2, well ahead
     ``bulk``
         Hopper's copy engine: no registers on the way
     ``strided``

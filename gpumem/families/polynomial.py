@@ -105,15 +105,15 @@ def polynomial(
     ``constant``
         constant memory: one broadcast per step
     ``constant_divergent``
-        constant memory, another address in each lane: 32 passes
+        constant memory, a different address in each lane: 32 passes
     ``register``
         a register per coefficient, 16 at most
     ``register_bounded``
-        held to 32 registers by launch bounds: what does not fit is spilled
+        limited to 32 registers by launch bounds: the rest is spilled
     ``register_vec4``
-        128 bits of points per access, in the order of addresses: memory decides
+        128 bits of points per access, in the order of addresses: memory is the limit
     ``shared_vec4``
-        128 bits of coefficients serve many points: arithmetic decides
+        128 bits of coefficients serve many points: arithmetic is the limit
 
     References
     ----------

@@ -118,9 +118,9 @@ def prefetch_sum(
     The variants, each with the idea that it adds:
 
     ``baseline``
-        the loop as it stands: each step waits for its load
+        the plain loop: each step waits for its load
     ``unroll``
-        the compiler unrolls `distance` steps, and moves the loads it may
+        the compiler unrolls `distance` steps, and moves the loads that it may
     ``scalar_batch``
         every distance-th step fills `distance` registers
     ``scalar_rolling``
@@ -130,15 +130,15 @@ def prefetch_sum(
     ``smem_rolling``
         rolling in shared memory: the store waits for its load
     ``smem_rolling_async``
-        rolling by asynchronous copies: no register, no wait before its time
+        rolling with asynchronous copies: no register, and no wait until it is needed
     ``smem_rolling_async_interleaved``
         the k-th elements of all threads side by side: conflict-free without padding
     ``l2``
-        the L2 is asked `distance` steps ahead
+        prefetches to the L2, `distance` steps ahead
     ``bulk``
         Hopper's copy engine fills a ring of `distance` stages per warp
     ``any``
-        any layout and alignment, by the loop as it stands
+        any layout and alignment, with the plain loop
 
     References
     ----------

@@ -130,11 +130,11 @@ def shift_points(
     ``aos_vec2``
         an array of structures, a whole point per access
     ``soa``
-        a structure of arrays: each field runs on in memory
+        a structure of arrays: each field is contiguous
     ``soa_vec2``
         a structure of arrays, two numbers of it per access
     ``vec4``
-        either layout as one run of numbers, 128 bits per access
+        either layout as one array of numbers, 128 bits per access
 
     References
     ----------

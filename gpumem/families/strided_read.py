@@ -79,7 +79,7 @@ def strided_read(
     ``cached``
         loads that may stay in the L1
     ``uncached``
-        loads that pass the L1 by, kept in the L2 alone
+        loads that bypass the L1: only the L2 keeps the data
     ``readonly``
         loads through the read-only path
     ``unroll2``
@@ -89,7 +89,7 @@ def strided_read(
     ``unroll8``
         eight independent loads per thread in flight
     ``strided``
-        any layout and element, as a copy of the view
+        any layout and element: the view is copied
 
     References
     ----------

@@ -77,7 +77,7 @@ def strided_write(
     ``cached``
         loads that may stay in the L1
     ``uncached``
-        loads that pass the L1 by, kept in the L2 alone
+        loads that bypass the L1: only the L2 keeps the data
     ``readonly``
         loads through the read-only path
     ``unroll2``
@@ -87,9 +87,9 @@ def strided_write(
     ``unroll8``
         eight independent loads per thread in flight
     ``any``
-        any layout and element, piece by piece
+        any layout and element, split into power-of-two accesses
     ``strided``
-        any layout and element, a slice without steps as a copy
+        any layout and element; a slice without steps is a copy
 
     References
     ----------
