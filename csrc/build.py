@@ -73,7 +73,7 @@ NVCC_FLAGS = (
 
 def version(root: Path = ROOT) -> str:
     """The project's version, from the one place where it is written."""
-    text = (root / "gpumem" / "__init__.py").read_text()
+    text = (root / "gpumem" / "base" / "version.py").read_text()
     return re.search(r'^__version__ = "(.+)"', text, re.M)[1]
 
 

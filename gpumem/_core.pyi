@@ -204,7 +204,7 @@ def prepare(
     family: str,
     variant: str,
     inputs: tuple[DeviceArray, ...],
-    out: DeviceArray,
+    out: DeviceArray | None,
     stream: AnyStream | None,
     parameters: tuple[int | float, ...],
     /,

@@ -15,7 +15,7 @@ from typing import Any
 from IPython.display import Code, Markdown, display
 
 import gpumem as gm
-from gpumem.base import bench_result
+from gpumem.base import provenance
 from gpumem.base.sizes import format_bytes
 from gpumem.report.plots import STYLES, byte_axis
 
@@ -55,7 +55,7 @@ def variant(family: str, name: str) -> gm.Variant:
 
 def origin(result: gm.BenchResult) -> str:
     """Which device was measured, when, and with which code."""
-    return bench_result.origin(result.provenance)
+    return provenance.origin(result.provenance)
 
 
 def measured(

@@ -1,44 +1,67 @@
 """A device that is made up: the simulator's memory, and a clock that its launches advance.
 
-Tests of benchmarks put it in the place of a GPU; notebooks run on it from top to bottom.
+Benchmarks are given it in the place of a GPU; notebooks run on it from top to bottom.
 """
 
 from __future__ import annotations
 
-import importlib
+import functools
 import math
-import sys
 
 import numpy as np
 
 import gpumem as gm
 from gpumem import _core
 from gpumem.base.sizes import parse_sizes
+from gpumem.base.wall_clock import FAMILIES
+from gpumem.machine.device import BackendDevice
+from gpumem.machine.devices import with_peaks
 
 L2 = 2**20
 OVERHEAD_MS = 0.002
 GBPS = {"scalar": 1000, "memcpy": 2000, "auto": 2100}
 
 
-def there(a):
-    return _core.to_device(a, backend="sim")
+class ClockedSimulator(BackendDevice):
+    """The simulator as a device with a clock: the host's, which says nothing of a GPU."""
+
+    def __init__(self):
+        super().__init__("sim")
+        self.has_clock = True
+        self.bench = functools.partial(gm.bench, device=self)
 
 
-class MadeUpDevice:
-    """The extension module, but for a "cuda" that is the simulator's memory and a clock."""
+class MadeUpDevice(BackendDevice):
+    """A "cuda" that is the simulator's memory and a clock.
+
+    Attributes
+    ----------
+    now : float
+        The clock, in milliseconds.
+    free : int
+        Bytes of free memory.
+    events : list of tuple
+        What happened, in order.
+    idle, damaging : str or None
+        The variant that writes nothing, and the one that gets the last byte wrong.
+    bench, bench_all : callable
+        Those of gpumem, on this device.
+    """
 
     def __init__(self, free=2**33):
-        self.now = 0.0  # ms
+        super().__init__("sim")
+        self.backend = "cuda"
+        self.has_clock = True
+        self.now = 0.0
         self.free = free
-        self.events = []  # what happened, in order
-        self.idle = None  # the variant that writes nothing
-        self.damaging = None  # the variant that gets the last byte wrong
+        self.events = []
+        self.idle = None
+        self.damaging = None
         self.noise = np.random.default_rng(0)
+        self.bench = functools.partial(gm.bench, device=self)
+        self.bench_all = functools.partial(gm.bench_all, device=self)
 
-    def backend(self, name=None):
-        return "cuda"
-
-    def backend_info(self, name):
+    def info(self):
         device = {
             "name": "made-up device",
             "capability": "9.0",
@@ -56,81 +79,82 @@ class MadeUpDevice:
         found = {"available": True, "reason": None, "runtime": "1", "driver": "2"}
         return found | {"devices": [device]}
 
-    def available(self, family, variant, backend=None):
+    def available(self, family, variant):
         return _core.available(family, variant, "sim")
 
-    def to_device(self, a, backend):
-        return there(a)
+    def to_device(self, a):
+        return _core.to_device(a, backend="sim")
 
-    def synchronize(self, backend):
+    def synchronize(self, device=None):
         pass
 
-    def DeviceArray(self, shape, dtype, backend):
-        flushes = len(shape) == 1 and shape[0] >= 2**28  # nobody looks at what is in there
-        real = _core.DeviceArray((1,) if flushes else shape, dtype, backend="sim")
-        device = self
+    def array(self, shape, dtype, device=None):
+        return _Array(self, shape, dtype)
 
-        class Array:
-            def __getattr__(self, name):
-                return getattr(real, name)
+    def event(self):
+        return _Event(self)
 
-            nbytes = math.prod(shape) * np.dtype(dtype).itemsize
-
-            def fill_bytes(self, byte):
-                real.fill_bytes(byte)
-                device.events.append(("fill", self.nbytes))
-                device.now += self.nbytes / 2e9
-
-        array = Array()
-        array.real = real
-        return array
-
-    def Event(self, backend):
-        device = self
-
-        class Event:
-            def record(self):
-                self.time = device.now
-                device.events.append(("event",))
-
-            def elapsed(self, later):
-                return later.time - self.time
-
-        return Event()
-
-    def prepare(self, family, variant, inputs, out, stream, parameters):
-        device = self
-        name = variant
-        to = inputs[0] if out is None else out.real
-        real = _core.prepare(
-            family, variant, inputs, None if out is None else to, stream, parameters
-        )
-
-        class Prepared:
-            variant = real.variant
-            nbytes = 2 * to.nbytes
-
-            def launch(self):
-                if device.idle != name:
-                    real.launch()
-                if device.damaging == name:
-                    bad = to.to_host()
-                    bad.reshape(-1).view("u1")[-1] ^= 1
-                    _core.call("copy", "auto", (there(bad),), to, None, None, (0,))
-
-            def tick(self):
-                rate = GBPS.get(name, 1500) * (1 + 0.002 * device.noise.random())
-                device.now += OVERHEAD_MS + self.nbytes / rate / 1e6
-                device.events.append(("launch", name, to.pointer))
-
-        return Prepared()
+    def prepare(self, family, variant, inputs, out, values, stream=None):
+        return _Prepared(self, family, variant, inputs, out, values)
 
     def launch_all(self, prepared, count):
         for i in range(count):
             prepared[i % len(prepared)].tick()
 
-    def __getattr__(self, name):  # families, exceptions, build
-        return getattr(_core, name)
+
+class _Array:
+    """An array whose filling takes time; of one that flushes the L2 nobody reads the contents."""
+
+    def __init__(self, device, shape, dtype):
+        self.made_up = device
+        flushes = len(shape) == 1 and shape[0] >= 2**28
+        self.real = _core.DeviceArray((1,) if flushes else shape, dtype, backend="sim")
+        self.nbytes = math.prod(shape) * np.dtype(dtype).itemsize
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
+
+    def fill_bytes(self, byte):
+        self.real.fill_bytes(byte)
+        self.made_up.events.append(("fill", self.nbytes))
+        self.made_up.now += self.nbytes / 2e9
+
+
+class _Event:
+    def __init__(self, device):
+        self.device = device
+
+    def record(self):
+        self.time = self.device.now
+        self.device.events.append(("event",))
+
+    def elapsed(self, later):
+        return later.time - self.time
+
+
+class _Prepared:
+    """A call that really runs when it is checked, and only takes time when it is measured."""
+
+    def __init__(self, device, family, name, inputs, out, values):
+        self.device, self.name = device, name
+        self.to = inputs[0] if out is None else out.real
+        self.real = _core.prepare(
+            family, name, inputs, None if out is None else self.to, None, values
+        )
+        self.variant = self.real.variant
+
+    def launch(self):
+        if self.device.idle != self.name:
+            self.real.launch()
+        if self.device.damaging == self.name:
+            bad = self.to.to_host()
+            bad.reshape(-1).view("u1")[-1] ^= 1
+            self.device.copy(self.device.to_device(bad), self.to)
+
+    def tick(self):
+        rate = GBPS.get(self.name, 1500) * (1 + 0.002 * self.device.noise.random())
+        self.device.now += OVERHEAD_MS + 2 * self.to.nbytes / rate / 1e6
+        self.device.events.append(("launch", self.name, self.to.pointer))
 
 
 # ---- for whole programs -------------------------------------------------------------------
@@ -152,16 +176,17 @@ def install():
 
     What is called otherwise still runs on the simulator.
     """
-    device = MadeUpDevice()
-    for name in ("measure.bench", "machine.devices"):
-        sys.modules[f"gpumem.{name}"]._core = device
-    importlib.import_module("gpumem.measure.wallclock._measure")._has_clock = lambda backend: True
-    measure = gm.bench
+    device, clocked = MadeUpDevice(), ClockedSimulator()
+    found = gm.info()
 
     def bench(family, *arguments, sizes=None, shapes=None, **keywords):
-        return measure(family, *arguments, **smaller(sizes or "4M", shapes), **keywords)
+        on = clocked if family in FAMILIES else device
+        asked = smaller(sizes or "4M", shapes)
+        return measure(family, *arguments, device=on, **asked, **keywords)
 
-    gm.bench = bench
-    gm.backend = device.backend
-    figures = {"registers": 32, "local_bytes": 0, "shared_bytes": 0, "blocks": 8, "occupancy": 1.0}
-    gm.Variant.attributes = lambda variant, **keywords: figures
+    measure, gm.bench = gm.bench, bench
+    gm.backend = lambda name=None: device.backend
+    devices = [with_peaks(one) for one in device.info()["devices"]]
+    gm.info = lambda: found | {"backend": device.backend, "reason": None, "devices": devices}
+    needs = {"registers": 32, "local_bytes": 0, "shared_bytes": 0, "blocks": 8, "occupancy": 1.0}
+    gm.Variant.attributes = lambda variant, **keywords: needs

@@ -407,7 +407,7 @@ def test_read_depfile():
 # ---- a tiny tree ----------------------------------------------------------------------------
 
 TREE = {
-    "gpumem/__init__.py": '__version__ = "7.8.9"\n',
+    "gpumem/base/version.py": '__version__ = "7.8.9"\n',
     "csrc/table.c": """\
         #include "families.def"
         int tiny_families(void) { return FAMILIES; }
@@ -554,7 +554,7 @@ def test_only_what_changed_is_compiled(tree):
         tree, "csrc/sim/simt.h", "#define SOMETHING 1\n" + textwrap.dedent(TREE["csrc/sim/simt.h"])
     )
     assert make(tree) == kernel
-    write(tree, "gpumem/__init__.py", '__version__ = "7.9.0"\n')
+    write(tree, "gpumem/base/version.py", '__version__ = "7.9.0"\n')
     assert make(tree) == ["c csrc/python/module.c"]
     assert import_core(tree, name="tiny79._core").version == "7.9.0"
 

@@ -11,32 +11,25 @@ import time
 
 import numpy as np
 import pytest
+from made_up import ClockedSimulator
 
 import gpumem as gm
 from gpumem import _core, cli
-from gpumem.measure import wallclock as hostclock
-from gpumem.measure.bench import NO_TIMES, BenchResult, Interrupted
-from gpumem.measure.wallclock import (
-    _arrays,
-    _callers,
-    _contender,
-    _directions,
-    _jobs,
-    _measure,
-    _peer,
-    _transfer,
-    _ways,
-)
+from gpumem.base.record import NO_TIMES
+from gpumem.base.result import BenchResult
+from gpumem.base.wall_clock import FAMILIES
+from gpumem.measure import callers, roundtrips, transfers, wall_clock
+from gpumem.measure.recording import Interrupted
 
-KINDS = _transfer.KINDS
-QUICK = {"samples": (1, 2), "backend": "sim"}
+KINDS = transfers.KINDS
+QUICK = {"samples": (1, 2)}
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """The simulator as a device with a clock."""
-    monkeypatch.setattr(_measure, "_has_clock", lambda backend: True)
-    monkeypatch.setattr(_contender, "_SAMPLE_S", 1e-4)
+    monkeypatch.setattr(wall_clock, "SAMPLE_S", 1e-4)
+    return ClockedSimulator()
 
 
 def on(kind, nbytes, backend, value=None):
@@ -278,6 +271,7 @@ def test_progress_and_settings():
         "1M",
         with_peers=(),
         progress=lambda *one: steps.append(one),
+        backend="sim",
         **QUICK,
     )
     words = ["roundtrip copy 1 MiB", "roundtrip sgemm 512x512", "done"]
@@ -285,7 +279,9 @@ def test_progress_and_settings():
     settings = result.provenance["settings"]
     assert settings["parameters"] == {"kind": ["pageable", "pinned"], "with_peers": []}
     assert (settings["least"], settings["most"]) == (1, 2)
-    chosen = gm.bench("transfer", "both", 4096, pieces=range(1, 3), kind="mapped", **QUICK)
+    chosen = gm.bench(
+        "transfer", "both", 4096, pieces=range(1, 3), kind="mapped", backend="sim", **QUICK
+    )
     told = chosen.provenance["settings"]["parameters"]
     assert told == {"kind": ["mapped"], "pieces": [1, 2]}
     json.loads(chosen.to_json())
@@ -295,7 +291,7 @@ def test_progress_and_settings():
 
 
 def test_records_of_transfers(clock):
-    result = gm.bench("transfer", sizes="64K,1M", pieces=[1, 4], **QUICK)
+    result = clock.bench("transfer", sizes="64K,1M", pieces=[1, 4], **QUICK)
     for nbytes in (2**16, 2**20):
         records = told(r for r in result.records if r["shape"] == [nbytes])
         assert len(records) == 2 * (3 * len(KINDS) + 2)
@@ -317,9 +313,9 @@ def test_records_of_transfers(clock):
 
 
 def test_why_there_is_no_transfer(clock, monkeypatch):
-    monkeypatch.setattr(_transfer, "_MOST_MANAGED", 2**17)
+    monkeypatch.setattr(transfers, "MOST_MANAGED", 2**17)
     kinds = {"kind": ["managed", "pinned"]}
-    result = gm.bench("transfer", sizes="128K,256K", **kinds, **QUICK)
+    result = clock.bench("transfer", sizes="128K,256K", **kinds, **QUICK)
     small, large = (told(r for r in result.records if r["shape"] == [n]) for n in (2**17, 2**18))
     assert small["to_device", "managed", 1]["reason"] is None
     assert large["to_device", "managed", 1]["reason"] == "managed memory is measured up to 128 KiB"
@@ -327,65 +323,72 @@ def test_why_there_is_no_transfer(clock, monkeypatch):
     assert small["to_peer", "device", 1]["reason"] == "there is no second device"
     assert "transfer-to_device managed at 256 KiB: managed memory is" in str(result)
     assert "transfer-to_peer device: there is no second device" in str(result)
-    one = gm.bench("transfer", "to_host", 5, kind="pinned", pieces=[5, 6], **QUICK)
+    one = clock.bench("transfer", "to_host", 5, kind="pinned", pieces=[5, 6], **QUICK)
     assert [r["reason"] for r in one.records] == [None, "5 B cannot be cut into 6 pieces"]
 
 
-class Pair:
-    """Two devices, each of which is the simulator's, and who is let reach whom."""
+class TwoDevices(ClockedSimulator):
+    """Two devices, each of which is the simulator's; records what they do with access or without.
 
-    def __init__(self, monkeypatch, able=True):
+    Attributes
+    ----------
+    able : bool
+        Whether either can be given access to the memory of the other.
+    on : bool
+        Whether it has it.
+    seen : list of (str, bool)
+        What was done, and whether there was access.
+    """
+
+    def __init__(self, able=True):
+        super().__init__()
         self.able, self.on, self.seen = able, False, []
-        real = {
-            name: getattr(_core, name)
-            for name in ("backend_info", "DeviceArray", "reach", "send", "synchronize")
-        }
 
-        def backend_info(name):
-            found = real["backend_info"](name)
-            return found | {"devices": found["devices"] * 2}
+    def info(self):
+        found = super().info()
+        return found | {"devices": found["devices"] * 2}
 
-        def array(*args, device=None, **more):
-            assert device in (None, 1)
-            return real["DeviceArray"](*args, **more)
+    def array(self, shape, dtype, device=None):
+        assert device in (None, 1)
+        return super().array(shape, dtype)
 
-        def let_reach(device, other, on, backend):
-            assert able and backend == "sim"
-            before, self.on = self.on, on
-            return before
+    def synchronize(self, device=None):
+        super().synchronize()
 
-        def reach(array, device):
-            assert self.able and device == 0
-            return array
+    def can_reach(self, device, other):
+        return self.able
 
-        def send(*args):
-            self.seen.append(("send", self.on))
-            real["send"](*args)
+    def let_reach(self, device, other, on):
+        assert self.able
+        before, self.on = self.on, on
+        return before
 
-        def by_kernel(source, target, pieces=1):
-            run = by_kernel.real(source, target, pieces)
+    def reach(self, array, device):
+        assert device == 0
+        if not self.able:
+            raise ValueError("device 0 cannot reach the memory of device 1")
+        return array
 
-            def one(count):
-                self.seen.append(("kernel", self.on))
-                run(count)
+    def send(self, source, target, count, pieces):
+        self.seen.append(("send", self.on))
+        super().send(source, target, count, pieces)
 
-            return one
+    def prepare(self, *arguments):
+        real, device = super().prepare(*arguments), self
 
-        by_kernel.real = _ways.by_kernel
-        monkeypatch.setattr(_ways, "by_kernel", by_kernel)
-        monkeypatch.setattr(_core, "backend_info", backend_info)
-        monkeypatch.setattr(_core, "DeviceArray", array)
-        monkeypatch.setattr(_core, "can_reach", lambda device, other, backend: able)
-        monkeypatch.setattr(_core, "let_reach", let_reach)
-        monkeypatch.setattr(_core, "reach", reach)
-        monkeypatch.setattr(_core, "send", send)
+        class Prepared:
+            def launch(self):
+                device.seen.append(("kernel", device.on))
+                real.launch()
+
+        return Prepared()
 
 
-def test_from_one_device_to_another(clock, monkeypatch):
-    pair = Pair(monkeypatch)
-    result = gm.bench("transfer", "to_peer", "64K", pieces=[1, 3], **QUICK)
+def test_from_one_device_to_another(clock):
+    pair = TwoDevices()
+    result = pair.bench("transfer", "to_peer", "64K", pieces=[1, 3], **QUICK)
     records = told(result.records)
-    assert list(records) == [("to_peer", way, n) for way in _peer.WAYS for n in (1, 3)]
+    assert list(records) == [("to_peer", way, n) for way in transfers.PEER_WAYS for n in (1, 3)]
     access = records["to_peer", "access", 1]["gbps"]
     for r in records.values():
         assert r["reason"] is None and r["bytes"] == 2**16
@@ -393,19 +396,14 @@ def test_from_one_device_to_another(clock, monkeypatch):
     assert set(pair.seen) == {("send", True), ("send", False), ("kernel", True)}
     assert not pair.on  # as before
     pair.on = True
-    gm.bench("transfer", "to_peer", 5, **QUICK)
+    pair.bench("transfer", "to_peer", 5, **QUICK)
     assert pair.on
-    assert "transfer to_peer, host clock, GB/s\n" in str(result) and "no_access" in str(result)
+    assert "transfer to_peer, wall clock, GB/s\n" in str(result) and "no_access" in str(result)
 
 
-def test_devices_that_cannot_reach_each_other(clock, monkeypatch):
-    pair = Pair(monkeypatch, able=False)
-
-    def reach(array, device):
-        raise ValueError("device 0 cannot reach the memory of device 1")
-
-    monkeypatch.setattr(_core, "reach", reach)
-    records = told(gm.bench("transfer", "to_peer", 4096, **QUICK).records)
+def test_devices_that_cannot_reach_each_other(clock):
+    pair = TwoDevices(able=False)
+    records = told(pair.bench("transfer", "to_peer", 4096, **QUICK).records)
     reasons = {kind: r["reason"] for (_, kind, _), r in records.items()}
     assert reasons.pop("no_access") is None
     assert set(reasons) == {"access", "kernel"}
@@ -413,11 +411,18 @@ def test_devices_that_cannot_reach_each_other(clock, monkeypatch):
     assert set(pair.seen) == {("send", False)}
 
 
+class Idle:
+    """A call that does nothing."""
+
+    def launch(self):
+        pass
+
+
 def test_what_does_not_arrive_at_the_other_device(clock, monkeypatch):
-    Pair(monkeypatch)
-    monkeypatch.setattr(_core, "send", lambda *args: None)
-    monkeypatch.setattr(_ways, "by_kernel", lambda *a, **k: lambda count: None)
-    records = gm.bench("transfer", "to_peer", "64K", **QUICK).records
+    pair = TwoDevices()
+    monkeypatch.setattr(pair, "send", lambda *_: None)
+    monkeypatch.setattr(pair, "prepare", lambda *_: Idle())
+    records = pair.bench("transfer", "to_peer", "64K", **QUICK).records
     assert len(records) == 3
     assert all(r["reason"].startswith("wrong result: from byte 0 on") for r in records)
 
@@ -425,60 +430,55 @@ def test_what_does_not_arrive_at_the_other_device(clock, monkeypatch):
 @pytest.mark.parametrize("name", ["to_device", "to_host", "both"])
 def test_what_does_not_arrive_has_no_figure(clock, monkeypatch, name):
     """Neither by the bus, nor by a kernel."""
-    monkeypatch.setattr(_ways, "by_bus", lambda *a, **k: lambda count: None)
-    result = gm.bench("transfer", name, "64K", **QUICK)
+    monkeypatch.setattr(clock, "transfer", lambda *_: None)
+    result = clock.bench("transfer", name, "64K", **QUICK)
     for r in result.records:
         kind = r["parameters"]["kind"]
         if kind in ("pinned", "pageable", "pageable_driver", "write_combined"):
             assert r["reason"].startswith("wrong result: from byte 0 on") and r["gbps"] is None
         elif kind == "mapped":
             assert r["reason"] is None and r["fraction_of_reference"] is None
-    monkeypatch.setattr(_ways, "by_kernel", lambda *a, **k: lambda count: None)
-    result = gm.bench("transfer", [name, "within"], "64K", kind=["mapped", "managed"], **QUICK)
+    monkeypatch.setattr(clock, "prepare", lambda *_: Idle())
+    result = clock.bench("transfer", [name, "within"], "64K", kind=["mapped", "managed"], **QUICK)
     reasons = [r["reason"] for r in result.records]
     assert [reason.startswith(("wrong", "managed memory is")) for reason in reasons] == [True] * 3
 
 
 def test_one_byte_that_is_wrong_is_found(clock, monkeypatch):
-    real = _ways.by_bus
+    real = clock.transfer
 
-    def damaging(device, host, to_device, *others, **more):
-        run = real(device, host, to_device, *others, **more)
+    def damaging(array, host, to_device, *others):
+        real(array, host, to_device, *others)
+        if not to_device:
+            host[-1] ^= 1
 
-        def damaged(count):
-            run(count)
-            if not to_device:
-                host[-1] ^= 1
-
-        return damaged
-
-    monkeypatch.setattr(_ways, "by_bus", damaging)
+    monkeypatch.setattr(clock, "transfer", damaging)
     records = told(
-        gm.bench("transfer", ["to_device", "to_host"], "3M", kind="pinned", **QUICK).records
+        clock.bench("transfer", ["to_device", "to_host"], "3M", kind="pinned", **QUICK).records
     )
     assert records["to_device", "pinned", 1]["reason"] is None
     assert "wrong result" in records["to_host", "pinned", 1]["reason"]
 
 
 def test_more_than_the_host_has(clock, monkeypatch):
-    monkeypatch.setattr(_measure, "host_memory", lambda: 2**20)
-    for family in hostclock.FAMILIES:
-        result = gm.bench(family, sizes="4K,64M", with_peers=None, kind="pinned", **QUICK)
+    monkeypatch.setattr(wall_clock, "host_memory", lambda: 2**20)
+    for family in FAMILIES:
+        result = clock.bench(family, sizes="4K,64M", with_peers=None, kind="pinned", **QUICK)
         reasons = {r["reason"] for r in result.records if math.prod(r["shape"]) >= 2**24}
         assert any("of host memory, 1 MiB are free" in reason for reason in reasons)
         assert any(r["gbps"] for r in result.records)
 
 
 def test_a_kind_that_cannot_be_had_leaves_the_others(clock, monkeypatch):
-    real = _core.empty
+    real = clock.host_array
 
-    def empty(shape, dtype, *, kind, backend):
+    def host_array(shape, dtype, kind):
         if kind == "write_combined":
             raise MemoryError("asked for 64 KiB of it")
-        return real(shape, dtype, kind=kind, backend=backend)
+        return real(shape, dtype, kind)
 
-    monkeypatch.setattr(_core, "empty", empty)
-    records = told(gm.bench("transfer", "to_host", "64K", **QUICK).records)
+    monkeypatch.setattr(clock, "host_array", host_array)
+    records = told(clock.bench("transfer", "to_host", "64K", **QUICK).records)
     assert records["to_host", "write_combined", 1]["reason"] == "asked for 64 KiB of it"
     assert all(
         r["gbps"] for (_, kind, _), r in records.items() if kind not in ("write_combined", "device")
@@ -487,9 +487,9 @@ def test_a_kind_that_cannot_be_had_leaves_the_others(clock, monkeypatch):
 
 def test_pages_are_on_the_other_side_before_each_move(clock):
     """Half of what managed memory does is not timed."""
-    arrays = _arrays.Arrays(2**16, "sim", None)
+    arrays = transfers.Arrays(2**16, clock)
     for to_device in (True, False):
-        run = _directions.managed(arrays, to_device)
+        run = transfers.migrating(arrays, to_device)
         begin = time.perf_counter()
         taken = run(20)
         assert 0 < taken < time.perf_counter() - begin
@@ -503,24 +503,24 @@ def test_a_sample_is_long_enough():
         counts.append(count)
         return 1e-5 + 3e-6 * count
 
-    sample = _contender.sampler(run)
+    sample = wall_clock.sampler(run)
     assert sample() == pytest.approx((1e-5 + 3e-6 * counts[-1]) * 1e3 / counts[-1])
-    assert run(counts[-1]) >= _contender._SAMPLE_S and counts[-1] < 2000
-    assert _contender.sampler(lambda count: 0.0)() == 0  # a clock that stands still
+    assert run(counts[-1]) >= wall_clock.SAMPLE_S and counts[-1] < 2000
+    assert wall_clock.sampler(lambda count: 0.0)() == 0  # a clock that stands still
 
 
 def test_the_table_of_transfers(clock):
-    text = str(gm.bench("transfer", sizes="64K,1M", **QUICK))
-    assert "transfer to_device, host clock, GB/s\n" in text
-    assert "transfer both, host clock, GB/s, both directions together\n" in text
-    assert "transfer within, host clock, GB/s, bytes read and written\n" in text
+    text = str(clock.bench("transfer", sizes="64K,1M", **QUICK))
+    assert "transfer to_device, wall clock, GB/s\n" in text
+    assert "transfer both, wall clock, GB/s, both directions together\n" in text
+    assert "transfer within, wall clock, GB/s, bytes read and written\n" in text
     assert max(map(len, text.splitlines())) <= 100
     lines = text.splitlines()
-    first = lines.index("transfer to_device, host clock, GB/s")
+    first = lines.index("transfer to_device, wall clock, GB/s")
     assert lines[first + 1].split() == ["size", *KINDS]
     row = lines[first + 3]
     assert row.startswith("1 MiB") and "-" not in row.split() and len(row.split()) == 8
-    pieces = str(gm.bench("transfer", "to_host", "64K", kind="pinned", pieces=[1, 2], **QUICK))
+    pieces = str(clock.bench("transfer", "to_host", "64K", kind="pinned", pieces=[1, 2], **QUICK))
     assert "size    pieces  pinned" in pieces
 
 
@@ -530,10 +530,10 @@ def test_an_interrupt_ends_it_and_restores_the_chunk(clock, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(_callers.ASK, "one_piece", interrupted)
+    monkeypatch.setitem(callers.CALLERS, "one_piece", interrupted)
     try:
         with pytest.raises(KeyboardInterrupt):
-            gm.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
+            clock.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
     finally:
         assert _core.set_chunk(before) == 2**15
 
@@ -542,7 +542,7 @@ def test_an_interrupt_ends_it_and_restores_the_chunk(clock, monkeypatch):
 
 
 def test_records_of_round_trips(clock):
-    result = gm.bench("roundtrip", sizes="64K", with_peers=["numpy"], **QUICK)
+    result = clock.bench("roundtrip", sizes="64K", with_peers=["numpy"], **QUICK)
     n = 2**16
     wanted = {  # shape, bytes in and out, operations
         "copy": ([2**14], 2 * n, None),
@@ -567,7 +567,7 @@ def test_records_of_round_trips(clock):
 
 
 @pytest.mark.parametrize("kind", ["pageable", "pinned"])
-@pytest.mark.parametrize("job", _jobs.JOBS)
+@pytest.mark.parametrize("job", roundtrips.JOBS)
 def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
     """One that keeps what the last one left, and one that is wrong in the last element."""
 
@@ -576,13 +576,13 @@ def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
         return np.empty(shape, np.float32) if out is None else out
 
     def damaging(*arguments):
-        found = _callers._ask_gpumem(*arguments)
+        found = callers.call_gpumem(*arguments)
         found.reshape(-1)[-1] += 1
         return found
 
-    monkeypatch.setitem(_callers.ASK, "gpumem", idle)
-    monkeypatch.setitem(_callers.ASK, "one_piece", damaging)
-    result = gm.bench("roundtrip", job, "64K", kind=kind, with_peers=["numpy"], **QUICK)
+    monkeypatch.setitem(callers.CALLERS, "gpumem", idle)
+    monkeypatch.setitem(callers.CALLERS, "one_piece", damaging)
+    result = clock.bench("roundtrip", job, "64K", kind=kind, with_peers=["numpy"], **QUICK)
     records = {r["parameters"]["by"]: r for r in result.records}
     for by in ("gpumem", "one_piece"):
         assert records[by]["reason"].startswith("wrong result") and records[by]["gbps"] is None
@@ -590,34 +590,34 @@ def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
 
 
 def test_only_some_rows_of_a_large_product_are_checked(clock, monkeypatch, rng):
-    monkeypatch.setattr(_jobs, "_WHOLE_SIDE", 100)
-    a, b = _jobs.random_inputs("sgemm", (300, 300))
+    monkeypatch.setattr(roundtrips, "WHOLE_SIDE", 100)
+    a, b = roundtrips.random_inputs("sgemm", (300, 300))
     good = a @ b
-    _jobs.check("sgemm", good, (a, b))
+    roundtrips.check_result("sgemm", good, (a, b))
     for place in ((0, 0), (299, 299)):
         bad = good.copy()
         bad[place] += 1
         with pytest.raises(AssertionError):
-            _jobs.check("sgemm", bad, (a, b))
+            roundtrips.check_result("sgemm", bad, (a, b))
     with pytest.raises(AssertionError, match="shape"):
-        _jobs.check("sgemm", good[:-1], (a, b))
+        roundtrips.check_result("sgemm", good[:-1], (a, b))
 
 
-@pytest.mark.parametrize("job", _jobs.JOBS)
+@pytest.mark.parametrize("job", roundtrips.JOBS)
 @pytest.mark.parametrize("pinned", [False, True])
 def test_how_numpy_is_asked(job, pinned, rng):
-    inputs = _jobs.random_inputs(job, (40, 40))
+    inputs = roundtrips.random_inputs(job, (40, 40))
     out = np.empty((40, 40), np.float32) if pinned else None
-    got = _callers._ask_numpy(job, "sim", inputs, out)
+    got = callers.call_numpy(job, "sim", inputs, out)
     assert got.flags.c_contiguous and (got is out) == pinned
-    _jobs.check(job, got, inputs)
+    roundtrips.check_result(job, got, inputs)
     assert not any(np.shares_memory(got, a) for a in inputs)
 
 
 def test_gpumem_is_asked_for_pieces_and_for_one(clock, monkeypatch):
     """By the chunk that holds during each call."""
     chunks = {}
-    real = _callers._ask_gpumem
+    real = callers.call_gpumem
 
     def asked(by):
         def ask(*arguments):
@@ -631,8 +631,8 @@ def test_gpumem_is_asked_for_pieces_and_for_one(clock, monkeypatch):
     before = _core.set_chunk(2**14)
     try:
         for by in ("gpumem", "one_piece"):
-            monkeypatch.setitem(_callers.ASK, by, asked(by))
-        result = gm.bench("roundtrip", ["copy", "transpose"], "1M", with_peers=(), **QUICK)
+            monkeypatch.setitem(callers.CALLERS, by, asked(by))
+        result = clock.bench("roundtrip", ["copy", "transpose"], "1M", with_peers=(), **QUICK)
     finally:
         assert _core.set_chunk(before) == 2**14
     assert chunks == {"gpumem": {2**14}, "one_piece": {2**62}}
@@ -643,8 +643,8 @@ def test_peers_that_are_not_installed(clock, monkeypatch):
     def absent(name):
         raise ImportError(f"No module named {name!r}")
 
-    monkeypatch.setattr(_callers.importlib, "import_module", absent)
-    result = gm.bench("roundtrip", "copy", "64K", with_peers=["cupy", "torch"], **QUICK)
+    monkeypatch.setattr(callers.importlib, "import_module", absent)
+    result = clock.bench("roundtrip", "copy", "64K", with_peers=["cupy", "torch"], **QUICK)
     for r in result.records:
         by = r["parameters"]["by"]
         assert (r["reason"] is None) == (by in ("gpumem", "one_piece", "bus"))
@@ -656,18 +656,18 @@ def test_a_peer_that_fails_leaves_the_others(clock, monkeypatch):
     def fails(*_):
         raise RuntimeError("out of order")
 
-    monkeypatch.setitem(_callers.ASK, "numpy", fails)
-    result = gm.bench("roundtrip", "copy", "64K", with_peers=["numpy"], **QUICK)
+    monkeypatch.setitem(callers.CALLERS, "numpy", fails)
+    result = clock.bench("roundtrip", "copy", "64K", with_peers=["numpy"], **QUICK)
     reasons = {r["parameters"]["by"]: r["reason"] for r in result.records}
     assert reasons["numpy"] == "RuntimeError: out of order" and reasons["gpumem"] is None
-    monkeypatch.setitem(_callers.ASK, "gpumem", fails)  # ours is not passed over
+    monkeypatch.setitem(callers.CALLERS, "gpumem", fails)  # ours is not passed over
     with pytest.raises(RuntimeError, match="out of order"):
-        gm.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
+        clock.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
 
 
 def test_the_table_of_round_trips(clock):
-    text = str(gm.bench("roundtrip", ["add", "sgemm"], "64K", with_peers=["numpy"], **QUICK))
-    title = "round trip, host clock, ms from ndarray to ndarray; ratio: bus over gpumem"
+    text = str(clock.bench("roundtrip", ["add", "sgemm"], "64K", with_peers=["numpy"], **QUICK))
+    title = "round trip, wall clock, ms from ndarray to ndarray; ratio: bus over gpumem"
     assert f"add: {title}\n" in text and f"sgemm: {title}\n" in text
     lines = text.splitlines()
     first = lines.index(f"sgemm: {title}")
@@ -725,8 +725,8 @@ def test_round_trips_of_a_gpu():
     result = gm.bench("roundtrip", sizes="64K,1M", samples=(3, 10), backend="cuda")
     for r in result.records:
         by = r["parameters"]["by"]
-        if by in ("cupy", "torch") and _callers.absent(by):
-            assert r["reason"] == _callers.absent(by)
+        if by in ("cupy", "torch") and callers.absent(by):
+            assert r["reason"] == callers.absent(by)
             continue
         assert r["reason"] is None, r
         assert r["median_ms"] > 0 and r["samples"] >= 3
@@ -734,23 +734,23 @@ def test_round_trips_of_a_gpu():
     assert result.provenance["clocks"].keys() == {"before", "after"}
 
 
-@pytest.mark.parametrize("family", hostclock.FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES)
 def test_an_interrupt_keeps_what_was_measured(clock, family):
     def interrupt(done, total, text):
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as stopped:
-        gm.bench(family, sizes="64K,128K", kind="pinned", progress=interrupt, **QUICK)
+        clock.bench(family, sizes="64K,128K", kind="pinned", progress=interrupt, **QUICK)
     result = stopped.value.result
-    whole = gm.bench(family, sizes="64K,128K", kind="pinned", **QUICK)
+    whole = clock.bench(family, sizes="64K,128K", kind="pinned", **QUICK)
     assert result.provenance["interrupted"] and 0 < len(result.records) <= len(whole.records)
     assert any(r["median_ms"] for r in result.records)
 
 
 def test_what_comes_after_the_time_is_over_says_so(clock):
-    late = gm.bench("transfer", sizes="64K", kind="pinned", timeout=0, **QUICK)
+    late = clock.bench("transfer", sizes="64K", kind="pinned", timeout=0, **QUICK)
     reasons = {r["reason"] for r in late.records if r["variant"] != "to_peer"}
     assert reasons == {"not measured: the 0 s were over"}
     with pytest.raises(ValueError, match="timeout must be 0 or more"):
-        gm.bench("transfer", timeout=-1, **QUICK)
+        clock.bench("transfer", timeout=-1, **QUICK)

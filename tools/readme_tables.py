@@ -17,8 +17,8 @@ from pathlib import Path
 
 import gpumem as gm
 from gpumem.base import files
+from gpumem.base.record import size_label
 from gpumem.families import oracle
-from gpumem.measure.bench import size_label
 from gpumem.report import prefetch_points
 
 README = Path(__file__).resolve().parent.parent / "README.md"

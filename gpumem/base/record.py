@@ -8,7 +8,10 @@ from typing import Any
 
 from .sizes import format_shape
 
-__all__ = ["FIELDS", "Record"]
+__all__ = ["FIELDS", "NO_TIMES", "Record", "size_label"]
+
+# The reason of records that were made without a clock.
+NO_TIMES = "the simulator counts traffic and has no clock"
 
 
 @dataclass
@@ -91,3 +94,8 @@ class Record:
 
 
 FIELDS = tuple(one.name for one in fields(Record) if one.name != "source")
+
+
+def size_label(record: Mapping[str, Any]) -> str:
+    """Return the size of a record in ``BenchResult.records`` as tables show it."""
+    return format_shape(record["shape"], record["dtype"])

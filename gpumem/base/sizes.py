@@ -204,7 +204,7 @@ def format_table(
 
 
 def _parts(widths: Sequence[int], keys: int, width: int) -> list[list[int]]:
-    """The columns of each of the tables that a wide one is split into."""
+    """Split the columns of a table that is too wide into several tables."""
     first = sum(widths[:keys]) + 2 * (keys - 1)
     parts: list[list[int]] = []
     room = 0

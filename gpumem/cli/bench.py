@@ -6,16 +6,18 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from ..base.bench_result import NO_TIMES, BenchResult
 from ..base.files import check_target
 from ..base.messages import unknown
+from ..base.record import NO_TIMES
+from ..base.result import BenchResult
 from ..base.sizes import parse_shape, parse_sizes
+from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..families import oracle, peers
 from ..families.table import families
-from ..measure import wallclock as hostclock
-from ..measure.bench import MOST_SAMPLES, bench, sweep
+from ..measure.bench import MOST_SAMPLES, bench
 from ..measure.recording import Interrupted
 from ..measure.suite import bench_all
+from ..measure.sweep import combinations
 from .common import Commands, UsageError, completed, keywords, show_progress
 from .traffic import ShapeOf, print_summary, shapes_of
 
@@ -30,8 +32,8 @@ def _names(text: str | None) -> list[str] | None:
 
 def _peers(options: argparse.Namespace) -> list[str] | None:
     """The libraries that --peers names."""
-    of_host = options.family in hostclock.FAMILIES
-    known = hostclock.peers(options.family) if of_host else peers.names()
+    wall_clock = WALL_CLOCK_FAMILIES.get(options.family)
+    known = peers.names() if wall_clock is None else wall_clock.peers
     names = _names(options.peers)
     if names and not known:
         raise UsageError(f"bench: --peers: no library is measured beside {options.family}")
@@ -78,7 +80,7 @@ def _measured(options: argparse.Namespace) -> BenchResult:
 
 def _outputs(options: argparse.Namespace) -> list[str]:
     """The files to write. A family's name after --json is that of the family, and no file."""
-    if options.json in (*families(), *hostclock.FAMILIES):
+    if options.json in (*families(), *WALL_CLOCK_FAMILIES):
         if options.family is not None:
             raise UsageError(
                 f"bench: --json {options.json} is a family, and {options.family} as well; a file "
@@ -120,7 +122,7 @@ def _print_traffic(options: argparse.Namespace) -> None:
     dtype = oracle.dtype_for(options.family, options.dtype).name
     names = _names(options.variants)
     for shape_of in _counted(options, dtype):
-        for chosen in sweep(keywords(options.set)):
+        for chosen in combinations(keywords(options.set)):
             print_summary(options.family, shape_of, dtype, names, chosen)
             print(flush=True)
     print(f"No times: {NO_TIMES}.")
@@ -151,7 +153,7 @@ def add_to(commands: Commands) -> None:
     text = "Time the variants of a family by size, on the device."
     one = commands.add("bench", run, text, json_file=True)
     family = one.add_argument("family", nargs="?", metavar="FAMILY", help="or transfer, roundtrip")
-    completed(family, lambda **_: (*families(), *hostclock.FAMILIES))
+    completed(family, lambda **_: (*families(), *WALL_CLOCK_FAMILIES))
     one.add_argument("--all", action="store_true", help="every family, at telling sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from .. import results
 from ..report.comparison import Comparison, compare
+from ..results import RESULTS
 from .common import Commands, UsageError, completed
 
 
@@ -46,7 +46,7 @@ def add_to(commands: Commands) -> None:
     before = one.add_argument("before", metavar="BEFORE", help="a result, or one that is shipped")
     after = one.add_argument("after", metavar="AFTER", help="a later one")
     for result in (before, after):
-        completed(result, lambda **_: results.names())
+        completed(result, lambda **_: RESULTS.names())
     one.add_argument(
         "--threshold", type=float, default=0.03, metavar="SHARE", help="that counts (0.03: 3 %%)"
     )

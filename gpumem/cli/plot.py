@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from .. import results
 from ..report.plots import KINDS, left_out
+from ..results import RESULTS
 from .common import Commands, completed, keywords, picture_target, print_json, say, write_picture
 
 
 def run(options: argparse.Namespace) -> int:
     picture_target("plot", options.output)
-    result, told = results.load(options.result), keywords(options.set)
+    result, told = RESULTS.load(options.result), keywords(options.set)
     figure = result.plot(options.kind, **told)
     write_picture(figure, options.output, dpi=120)
     for line in left_out(result, options.kind, figure, **told):
@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
     result = one.add_argument(
         "result", metavar="RESULT", help="such as prefetch_sum-h200, or FILE.json"
     )
-    completed(result, lambda **_: results.names())
+    completed(result, lambda **_: RESULTS.names())
     kind = one.add_argument("--kind", required=True, help=", ".join(KINDS))
     completed(kind, lambda **_: tuple(KINDS))
     one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")

@@ -12,8 +12,8 @@ import numpy as np
 
 from .. import _core
 from ..base.messages import quoted
+from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..families.table import variants
-from ..measure import wallclock as hostclock
 from . import bench, compare, explain, info, listing, plot, sass, traffic, verify
 from .common import Commands, Parser, UsageError, give_up, say
 
@@ -51,7 +51,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     _complete(parser)
     options = parser.parse_args(arguments)
     family = getattr(options, "family", None)
-    if family is not None and not (options.run is bench.run and family in hostclock.FAMILIES):
+    if family is not None and not (options.run is bench.run and family in WALL_CLOCK_FAMILIES):
         variants(family)
     if getattr(options, "dtype", None) is not None:
         try:

@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import _core
 from ..base.sizes import parse_shape
-from ..count.traffic import NO_TIMES, Traffic, traffic
 from ..count.summary import summary
+from ..count.traffic import NO_TIMES, Traffic, traffic
 from ..families import oracle
 from ..families.table import find, variants
 from .common import (

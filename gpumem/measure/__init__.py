@@ -1,0 +1,1 @@
+"""How long kernels, transfers and whole calls take."""

@@ -1,12 +1,44 @@
-"""Records that are being measured, and where they come from."""
+"""The records of a running benchmark, and where they come from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from types import TracebackType
 from typing import Any
 
-from ..base.bench_result import BenchResult, rounded
-from ..machine import devices
+import numpy as np
+
+from ..base.progress import Progress, silent
+from ..base.record import Record
+from ..base.result import BenchResult
+from ..base.result_json import rounded
+from ..machine import nvml
+from ..machine.device import Device
+from ..machine.provenance import provenance
+from .contender import Contender
+from .sampling import Limits
+
+__all__ = ["Interrupted", "Recording", "Run", "record_of"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to measure, whatever is measured.
+
+    Attributes
+    ----------
+    limits : Limits
+        When a contender has enough samples.
+    timeout : float or None
+        Seconds for all of it.
+    progress : callable
+        Called before each step.
+    """
+
+    limits: Limits
+    timeout: float | None = None
+    progress: Progress = silent
 
 
 class Interrupted(KeyboardInterrupt):
@@ -18,31 +50,36 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Recording:
-    """Around the measuring: keeps what there is when Ctrl-C ends it.
+    """A context around measuring, which keeps the records when Ctrl-C ends it.
 
     Parameters
     ----------
-    backend : {"cuda", "sim"}
-        Of a device, the clocks before and after are kept.
-    settings : dict
-        Of the run, for its provenance.
+    device : Device
+        What is measured; the clocks of a CUDA device are read before and after.
+    run : Run
+        How it is measured, for the provenance.
+    parameters : dict
+        The parameters that were asked for, for the provenance.
     """
 
-    def __init__(self, backend: str, settings: dict[str, Any]) -> None:
-        self.records: list[dict[str, Any]] = []
-        self.provenance = devices.provenance(backend)
+    def __init__(self, device: Device, run: Run, parameters: dict[str, Any]) -> None:
+        self.records: list[Record] = []
+        self.provenance = provenance(device)
+        settings = asdict(run.limits) | {"timeout": run.timeout, "parameters": parameters}
         self.provenance["settings"] = settings
-        self._clocks = backend == "cuda"
-        if self._clocks:
-            before = devices.clocks(self.provenance["device"])
+        self._has_clocks = device.backend == "cuda"
+        if self._has_clocks:
+            before = nvml.clocks(self.provenance["device"])
             self.provenance["clocks"] = {"before": before}
 
     def result(self) -> BenchResult:
         """Return what is recorded."""
-        if self._clocks:
-            self.provenance["clocks"]["after"] = devices.clocks(self.provenance["device"])
-        exact = [{key: rounded(value) for key, value in one.items()} for one in self.records]
-        return BenchResult(exact, self.provenance)
+        if self._has_clocks:
+            self.provenance["clocks"]["after"] = nvml.clocks(self.provenance["device"])
+        records = [
+            {key: rounded(value) for key, value in one.to_dict().items()} for one in self.records
+        ]
+        return BenchResult(records, self.provenance)
 
     def __enter__(self) -> Recording:
         return self
@@ -53,3 +90,52 @@ class Recording:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             self.provenance["interrupted"] = True
             raise Interrupted(self.result()) from None
+
+
+def record_of(
+    one: Contender,
+    *,
+    backend: str,
+    shape: tuple[int, ...],
+    dtype: str,
+    cache: str | None,
+    work: tuple[int, int | None],
+) -> Record:
+    """Return the record of a contender.
+
+    Parameters
+    ----------
+    one : Contender
+        With its samples, or the reason why there are none.
+    backend, shape, dtype, cache
+        What was measured.
+    work : (int, int or None)
+        Bytes moved and floating-point operations of one call.
+    """
+    nbytes, flops = work
+    record = Record(
+        family=one.family,
+        variant=one.variant,
+        ran=one.ran,
+        backend=backend,
+        shape=shape,
+        dtype=dtype,
+        parameters=one.parameters,
+        bytes=nbytes,
+        flops=flops,
+        cache=cache,
+        reason=one.reason,
+    )
+    if one.samples:
+        _fill_in_times(record, one.samples)
+    return record
+
+
+def _fill_in_times(record: Record, samples: Sequence[float]) -> None:
+    """Fill in the times of a record, and the rates that follow from them."""
+    quantiles = np.quantile(samples, (0, 0.2, 0.5, 0.8))
+    record.min_ms, record.p20_ms, record.median_ms, record.p80_ms = map(float, quantiles)
+    record.samples = len(samples)
+    if record.median_ms:
+        record.gbps = (record.bytes or 0) / record.median_ms / 1e6
+        record.tflops = record.flops / record.median_ms / 1e9 if record.flops else None

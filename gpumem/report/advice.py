@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ..base.bench_result import BenchResult
+from ..base.result import BenchResult
 from ..base.sizes import format_table
 from .prefetch_points import Point, points
 

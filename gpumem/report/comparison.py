@@ -7,8 +7,9 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..base.bench_result import BenchResult, origin
 from ..base.messages import quoted
+from ..base.provenance import origin
+from ..base.result import BenchResult
 from ..base.sizes import format_table
 from .verdicts import Row, matched, row_of, wall_clock_limits
 

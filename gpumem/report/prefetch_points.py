@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ..base.bench_result import BenchResult
 from ..base.record import Record
+from ..base.result import BenchResult
 
 __all__ = ["BASELINE", "FAMILY", "Point", "Try", "points"]
 

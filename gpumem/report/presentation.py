@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from .. import results
-from ..base.bench_result import BenchResult
+from ..base.result import BenchResult
 from ..count.traffic import Traffic
+from ..results import RESULTS
 from . import tables
 from .comparison import Comparison, compare
 
@@ -33,7 +33,7 @@ class Presentation:
 
     def shipped(self, name: str | os.PathLike[str]) -> BenchResult:
         """Return a shipped result by its name, or one from a file."""
-        return results.load(name)
+        return RESULTS.load(name)
 
     def draw(self, traffic: Traffic, **options: Any) -> Any:
         """Draw one request; see :meth:`gpumem.Traffic.draw`."""

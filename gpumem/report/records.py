@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..base import wall_clock
-from ..base.bench_result import BenchResult
 from ..base.record import Record
+from ..base.result import BenchResult
 from ..families import oracle, peers
 from ..families.table import find
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from ..base import wall_clock
-from ..base.bench_result import NO_TIMES, BenchResult
-from ..base.record import Record
+from ..base.record import NO_TIMES, Record
+from ..base.result import BenchResult
 from ..base.sizes import format_table
 from .records import provenance_of, reference_of, varied_parameters
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..base import wall_clock
-from ..base.bench_result import BenchResult
 from ..base.record import Record
+from ..base.result import BenchResult
 from ..base.sizes import format_shape
 from .records import is_ours, is_reference
 

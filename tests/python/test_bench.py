@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,13 @@ from made_up import GBPS, L2, OVERHEAD_MS, MadeUpDevice
 
 import gpumem as gm
 from gpumem import results
+from gpumem.base.record import NO_TIMES
+from gpumem.base.result import BenchResult
 from gpumem.base.sizes import format_bytes, parse_shape, parse_sizes
 from gpumem.families import peers
-from gpumem.measure.bench import NO_TIMES, BenchResult, interleave, quantile, relative_spread
+from gpumem.machine.nvml import Watch
+from gpumem.measure import spot_check, stopwatch
+from gpumem.measure.sampling import Limits, interleave, relative_spread
 
 KEYS = set(
     "family variant backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
@@ -21,7 +26,6 @@ KEYS = set(
     "power_w temperature_c throttled".split()
 )
 COPY = [v.name for v in gm.variants("copy")]
-BENCH = sys.modules["gpumem.measure.bench"]
 
 
 # ---- sizes --------------------------------------------------------------------------------
@@ -93,14 +97,6 @@ def test_bytes_for_people():
 # ---- statistics ---------------------------------------------------------------------------
 
 
-def test_quantiles_are_numpys():
-    random = np.random.default_rng(0)
-    for n in (1, 2, 7, 50):
-        ordered = sorted(random.random(n))
-        for share in (0, 0.2, 0.5, 0.8, 1):
-            assert quantile(ordered, share) == pytest.approx(np.quantile(ordered, share))
-
-
 def test_spread_is_a_share_of_the_median():
     assert relative_spread([2.0] * 9) == 0
     assert relative_spread([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) == pytest.approx(6 / 5)
@@ -113,32 +109,32 @@ def ticking(seconds):
     return lambda: next(ticks) * seconds
 
 
-SETTINGS = {"least": 7, "most": 50, "within": 0.02, "budget": 1e9}
+LIMITS = Limits(least=7, most=50, within=0.02, budget=1e9)
 
 
 def test_a_steady_contender_settles_with_the_least_samples():
-    (samples,) = interleave([lambda: 1.0], **SETTINGS)
+    (samples,) = interleave([lambda: 1.0], LIMITS)
     assert samples == [1.0] * 7
 
 
 def test_a_noisy_contender_takes_the_most():
     noise = itertools.cycle([1.0, 2.0, 3.0])
-    (samples,) = interleave([lambda: next(noise)], **SETTINGS)
+    (samples,) = interleave([lambda: next(noise)], LIMITS)
     assert len(samples) == 50
 
 
 def test_a_noisy_start_settles_later():
     values = itertools.chain([5.0, 3.0, 5.0, 3.0], itertools.repeat(1.0))
-    (samples,) = interleave([lambda: next(values)], **SETTINGS)
+    (samples,) = interleave([lambda: next(values)], LIMITS)
     assert 7 < len(samples) < 50 and relative_spread(samples) < 0.02
 
 
 def test_the_budget_ends_a_noisy_contender():
     noise = itertools.cycle([1.0, 2.0, 3.0])
-    settings = SETTINGS | {"budget": 10.5}
-    (samples,) = interleave([lambda: next(noise)], **settings, clock=ticking(1))
+    limits = replace(LIMITS, budget=10.5)
+    (samples,) = interleave([lambda: next(noise)], limits, clock=ticking(1))
     assert len(samples) == 11
-    (samples,) = interleave([lambda: next(noise)], **SETTINGS | {"budget": 0}, clock=ticking(1))
+    (samples,) = interleave([lambda: next(noise)], replace(LIMITS, budget=0), clock=ticking(1))
     assert len(samples) == 7
 
 
@@ -154,14 +150,14 @@ def test_contenders_take_turns_and_change_neighbours():
         return sample
 
     named = [contender("a", 1.0), contender("b", lambda: next(noise)), contender("c", 1.0)]
-    a, b, c = interleave(named, **SETTINGS)
+    a, b, c = interleave(named, LIMITS)
     assert (len(a), len(b), len(c)) == (7, 50, 7)
     assert order[:9] == list("abcbcacab")
     assert order[21:] == ["b"] * 43
 
 
 def test_nobody_to_measure():
-    assert interleave([], **SETTINGS) == []
+    assert interleave([], LIMITS) == []
 
 
 # ---- on the simulator ---------------------------------------------------------------------
@@ -227,11 +223,8 @@ def test_refusals(arguments, keywords, error, words):
 
 
 @pytest.fixture
-def device(monkeypatch):
-    found = MadeUpDevice()
-    monkeypatch.setattr(BENCH, "_core", found)
-    monkeypatch.setattr(sys.modules["gpumem.machine.devices"], "_core", found)
-    return found
+def device():
+    return MadeUpDevice()
 
 
 def by_variant(result):
@@ -239,7 +232,7 @@ def by_variant(result):
 
 
 def test_records_of_a_device(device):
-    result = gm.bench("copy", ["scalar", "auto"], sizes="1M")
+    result = device.bench("copy", ["scalar", "auto"], sizes="1M")
     records = by_variant(result)
     assert set(records) == {"scalar", "auto", "memcpy"}
     for name, r in records.items():
@@ -274,7 +267,7 @@ def samples_of(device, name):
 
 @pytest.mark.parametrize("sizes", ["4K", "64K", "1M", "16M"])
 def test_cold_buffers_are_not_in_the_cache(device, sizes):
-    gm.bench("copy", ["scalar"], sizes=sizes)
+    device.bench("copy", ["scalar"], sizes=sizes)
     nbytes = 2 * parse_sizes(sizes)[0]
     samples = samples_of(device, "scalar")
     assert len(samples) >= 7
@@ -291,14 +284,14 @@ def test_cold_buffers_are_not_in_the_cache(device, sizes):
 
 @pytest.mark.parametrize("sizes", ["1M", "16M", "64M"])
 def test_a_sample_is_long_enough_and_a_row(device, sizes):
-    gm.bench("copy", ["scalar"], sizes=sizes)
+    device.bench("copy", ["scalar"], sizes=sizes)
     each = OVERHEAD_MS + 2 * parse_sizes(sizes)[0] / 1e9
     for sample in samples_of(device, "scalar")[-7:]:
-        assert len(sample) == pytest.approx(max(BENCH._SAMPLE_MS / each, 4), rel=0.02, abs=1)
+        assert len(sample) == pytest.approx(max(stopwatch.SAMPLE_MS / each, 4), rel=0.02, abs=1)
 
 
 def test_warm_buffers_are_the_same_ones(device):
-    gm.bench("copy", ["scalar"], sizes="64K", cache="warm")
+    device.bench("copy", ["scalar"], sizes="64K", cache="warm")
     samples = samples_of(device, "scalar")
     assert len({pointer for sample in samples for _, _, pointer in sample}) == 1
     # A launch without the clock comes between the flush and the first event.
@@ -309,7 +302,7 @@ def test_warm_buffers_are_the_same_ones(device):
 @pytest.mark.parametrize("fault", ["idle", "damaging"])
 def test_a_wrong_variant_has_no_figure(device, fault):
     setattr(device, fault, "scalar")
-    records = by_variant(gm.bench("copy", ["vec2", "scalar"], sizes="64K"))
+    records = by_variant(device.bench("copy", ["vec2", "scalar"], sizes="64K"))
     assert "wrong result" in records["scalar"]["reason"]
     assert records["scalar"]["median_ms"] is None
     assert records["vec2"]["gbps"] > 0
@@ -317,17 +310,17 @@ def test_a_wrong_variant_has_no_figure(device, fault):
 
 @pytest.mark.parametrize("fault", ["idle", "damaging"])
 def test_a_wrong_variant_is_found_beyond_what_is_compared_whole(device, monkeypatch, fault):
-    monkeypatch.setattr(BENCH, "_WHOLE_CHECK", 2**20)
-    monkeypatch.setattr(BENCH, "_SLICE", 2**12)
+    monkeypatch.setattr(spot_check, "WHOLE", 2**20)
+    monkeypatch.setattr(spot_check, "SLICE", 2**12)
     setattr(device, fault, "scalar")
-    records = by_variant(gm.bench("copy", ["vec2", "scalar"], sizes="2M"))
+    records = by_variant(device.bench("copy", ["vec2", "scalar"], sizes="2M"))
     assert "wrong result" in records["scalar"]["reason"]
     assert records["vec2"]["gbps"] > 0
 
 
 def test_what_is_not_available_says_why(device, monkeypatch):
-    monkeypatch.setattr(device, "available", lambda *_: "it is not here", raising=False)
-    result = gm.bench("copy", ["scalar", "auto"], sizes="64K,1M")
+    monkeypatch.setattr(device, "available", lambda *_: "it is not here")
+    result = device.bench("copy", ["scalar", "auto"], sizes="64K,1M")
     assert [r["reason"] for r in result.records if r["variant"] == "scalar"] == [
         "it is not here"
     ] * 2
@@ -336,7 +329,7 @@ def test_what_is_not_available_says_why(device, monkeypatch):
 
 def test_what_does_not_fit_says_so(device):
     device.free = 2**20
-    result = gm.bench("copy", ["scalar"], sizes="64K,64M")
+    result = device.bench("copy", ["scalar"], sizes="64K,64M")
     small, large = (r for r in result.records if r["variant"] == "scalar")
     assert "device memory" in large["reason"] and "128 MiB" in large["reason"]
     assert large["gbps"] is None and large["bytes"] == 2**27
@@ -344,7 +337,7 @@ def test_what_does_not_fit_says_so(device):
 
 
 def test_the_table_of_a_device(device):
-    text = str(gm.bench("copy", sizes="4K:1M:x4", cache="both"))
+    text = str(device.bench("copy", sizes="4K:1M:x4", cache="both"))
     assert max(map(len, text.splitlines())) <= 100
     assert "copy, cold L2, GB/s" in text and "copy, warm L2, GB/s" in text
     cold = text[text.index("cold L2") : text.index("warm L2")].splitlines()
@@ -363,7 +356,7 @@ def test_the_table_of_a_device(device):
 
 
 def test_json_round_trip(device, tmp_path):
-    result = gm.bench("copy", ["vec4"], sizes="4K")
+    result = device.bench("copy", ["vec4"], sizes="4K")
     text = result.to_json(tmp_path / "r.json")
     assert (tmp_path / "r.json").read_text() == text
     for source in (text, tmp_path / "r.json", str(tmp_path / "r.json")):
@@ -416,7 +409,7 @@ def test_flops_are_told_in_tflops():
 def test_shapes_instead_of_sizes(device):
     """The matrix's own shape, and a reference of another family on the same bytes."""
     names = ["copy_row", "tile", "strided", "auto"]
-    result = gm.bench("transpose", names, shapes=[(96, 64), (33, 70)])
+    result = device.bench("transpose", names, shapes=[(96, 64), (33, 70)])
     assert [r["reason"] for r in result.records] == [None] * 10
     assert [r["shape"] for r in result.records] == 5 * [[96, 64]] + 5 * [[33, 70]]
     last = result.records[4]
@@ -427,7 +420,7 @@ def test_shapes_instead_of_sizes(device):
 
 def test_each_variant_is_held_to_its_own_job(device):
     device.damaging = "copy_row"
-    records = by_variant(gm.bench("transpose", ["copy_row", "naive_row"], shapes=[(40, 40)]))
+    records = by_variant(device.bench("transpose", ["copy_row", "naive_row"], shapes=[(40, 40)]))
     assert "wrong result" in records["copy_row"]["reason"]
     assert records["naive_row"]["reason"] is None
 
@@ -435,7 +428,7 @@ def test_each_variant_is_held_to_its_own_job(device):
 def test_each_in_place_variant_starts_from_the_same_array(device):
     """One that writes nothing is found out, and the reference copies what nobody has changed."""
     device.idle = "unroll2"
-    result = gm.bench("strided_write", ["cached", "unroll2", "any"], shapes=[(1000,)], stride=3)
+    result = device.bench("strided_write", ["cached", "unroll2", "any"], shapes=[(1000,)], stride=3)
     reasons = {r["variant"]: r["reason"] for r in result.records}
     assert "wrong result" in reasons.pop("unroll2")
     assert reasons == {"cached": None, "any": None, "memcpy": None}
@@ -443,7 +436,7 @@ def test_each_in_place_variant_starts_from_the_same_array(device):
 
 
 def test_variants_that_want_another_shape_get_it(device):
-    records = gm.bench("shift_points", sizes="64K").records
+    records = device.bench("shift_points", sizes="64K").records
     shapes = {r["variant"]: r["shape"] for r in records if r["variant"] != "memcpy"}
     assert shapes == {
         "aos": [8192, 2],
@@ -457,7 +450,7 @@ def test_variants_that_want_another_shape_get_it(device):
 
 
 def test_what_a_variant_does_not_take_has_no_time(device):
-    records = by_variant(gm.bench("transpose", ["tile", "auto"], shapes=[(9, 9)], dtype="u1"))
+    records = by_variant(device.bench("transpose", ["tile", "auto"], shapes=[(9, 9)], dtype="u1"))
     assert "elements of 1 bytes" in records["tile"]["reason"]
     assert records["auto"]["median_ms"] > 0
 
@@ -466,14 +459,14 @@ def test_peers_that_are_not_installed_say_so(device, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "cupy", None)
     records = by_variant(
-        gm.bench("transpose", ["tile"], shapes=[(64, 64)], with_peers=["torch", "cupy"])
+        device.bench("transpose", ["tile"], shapes=[(64, 64)], with_peers=["torch", "cupy"])
     )
     for name in ("torch", "cupy"):
         assert f"{name} is not installed" in records[name]["reason"]
     with pytest.raises(ValueError, match=r"with_peers names 'jax'.*torch"):
-        gm.bench("transpose", shapes=[(4, 4)], with_peers=["jax"])
+        device.bench("transpose", shapes=[(4, 4)], with_peers=["jax"])
     with pytest.raises(ValueError, match="shape"):
-        gm.bench("transpose", shapes=[(4, -4)])
+        device.bench("transpose", shapes=[(4, -4)])
 
 
 # ---- a real device ------------------------------------------------------------------------
@@ -510,26 +503,26 @@ def test_a_deadline_ends_with_the_least_samples():
     turns = []
     (samples,) = interleave(
         [lambda: next(noise)],
-        **SETTINGS,
+        LIMITS,
         clock=ticking(1),
         deadline=30,
         between=lambda: turns.append(1),
     )
     assert 7 < len(samples) < 20 and len(turns) == len(samples)
-    (samples,) = interleave([lambda: next(noise)], **SETTINGS, clock=ticking(1), deadline=0)
+    (samples,) = interleave([lambda: next(noise)], LIMITS, clock=ticking(1), deadline=0)
     assert len(samples) == 7
 
 
 def test_what_there_is_no_time_for_says_so(device):
-    result = gm.bench("copy", ["scalar"], sizes="64K,1M", timeout=0)
+    result = device.bench("copy", ["scalar"], sizes="64K,1M", timeout=0)
     assert {r["reason"] for r in result.records} == {"not measured: the 0 s were over"}
     assert "copy-scalar: not measured" in str(result)
-    result = gm.bench("copy", ["scalar"], sizes="64K", timeout=1e6)
+    result = device.bench("copy", ["scalar"], sizes="64K", timeout=1e6)
     assert not result.records[0]["reason"]
     assert result.provenance["settings"]["timeout"] == 1e6
     for wrong in ({"timeout": -1}, {"spread": float("nan")}, {"budget": -0.5}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            gm.bench("copy", sizes="4K", **wrong)
+            device.bench("copy", sizes="4K", **wrong)
 
 
 def test_an_interrupt_keeps_what_was_measured(device):
@@ -541,7 +534,7 @@ def test_an_interrupt_keeps_what_was_measured(device):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt) as stopped:
-        gm.bench("copy", ["scalar"], sizes="4K,64K,1M,4M", progress=progress)
+        device.bench("copy", ["scalar"], sizes="4K,64K,1M,4M", progress=progress)
     result = stopped.value.result
     assert [r["shape"][0] * 4 for r in result.records if r["variant"] == "scalar"] == [4096, 65536]
     assert all(r["median_ms"] for r in result.records)
@@ -592,8 +585,8 @@ class MadeUpNvml:
 def test_clocks_are_watched_and_throttling_is_told(device, monkeypatch):
     nvml = MadeUpNvml()
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(sys.modules["gpumem.machine.devices"].Watch, "_EVERY", 0)
-    result = gm.bench("copy", ["scalar", "vec2"], sizes="64K,1M")
+    monkeypatch.setattr(Watch, "_EVERY", 0)
+    result = device.bench("copy", ["scalar", "vec2"], sizes="64K,1M")
     for r in result.records:
         assert r["median_ms"] and r["clock_mhz"] == 1500 and r["temperature_c"] is None
         assert r["throttled"] == ["power cap"] and r["power_w"] > 200
@@ -604,18 +597,18 @@ def test_clocks_are_watched_and_throttling_is_told(device, monkeypatch):
     assert again.records == result.records
     assert "held down in 6 of the records before" in again.compare(again).warnings[0]
     monkeypatch.setitem(sys.modules, "pynvml", MadeUpNvml(bits=0x1))
-    result = gm.bench("copy", ["scalar"], sizes="64K")
+    result = device.bench("copy", ["scalar"], sizes="64K")
     assert result.records[0]["throttled"] == [] and "held down" not in str(result)
 
 
 def test_without_nvml_nothing_is_said(device, monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
-    (r, _) = gm.bench("copy", ["scalar"], sizes="64K").records
+    (r, _) = device.bench("copy", ["scalar"], sizes="64K").records
     assert r["throttled"] is r["clock_mhz"] is r["power_w"] is None
 
 
 def test_noise_is_told(device):
-    text = str(gm.bench("copy", ["scalar"], sizes="16M", spread=1e-6))
+    text = str(device.bench("copy", ["scalar"], sizes="16M", spread=1e-6))
     assert "2 of 2 did not settle within 0.0%" in text and "the noisiest is copy-" in text
 
 
@@ -623,7 +616,7 @@ def test_noise_is_told(device):
 
 
 def test_a_sweep_measures_each_variant_with_what_means_something_to_it(device):
-    result = gm.bench(
+    result = device.bench(
         "prefetch_sum",
         ["baseline", "unroll", "smem_batch"],
         shapes=[(2, 100)],
@@ -667,14 +660,14 @@ AUTO_0 = ("auto", 0)
 def test_what_is_swept_is_checked_before_anything_runs(device):
     for wrong in ({"distance": [1, 17]}, {"distance": []}, {"work": range(0)}):
         with pytest.raises(ValueError, match=r"distance is 17|over no values"):
-            gm.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], **wrong)
+            device.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], **wrong)
     with pytest.raises(TypeError, match="no parameter 'steps'"):
-        gm.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], steps=[1, 2])
+        device.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], steps=[1, 2])
     assert not device.events
 
 
 def test_a_wrong_result_is_found_at_one_point_of_a_sweep(device):
     device.idle = "unroll"
-    result = gm.bench("prefetch_sum", ["baseline", "unroll"], shapes=[(3, 50)], distance=[1, 5])
+    result = device.bench("prefetch_sum", ["baseline", "unroll"], shapes=[(3, 50)], distance=[1, 5])
     for r in result.records:
         assert (r["reason"] or "").startswith("wrong result") == (r["variant"] == "unroll")

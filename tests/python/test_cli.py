@@ -265,7 +265,7 @@ def test_bench_takes_limits(run, monkeypatch):
 
 
 def test_an_interrupted_bench_writes_what_it_has(run, monkeypatch, tmp_path):
-    from gpumem.measure.bench import Interrupted
+    from gpumem.measure.recording import Interrupted
 
     partial = gm.bench("copy", sizes="4K", backend="sim")
     partial.provenance["interrupted"] = True

@@ -7,7 +7,7 @@ import pytest
 
 import gpumem as gm
 from gpumem import cli
-from gpumem.base.bench_result import BenchResult
+from gpumem.base.result import BenchResult
 
 RECORD = {"family": "copy", "variant": "vec4", "dtype": "float32", "shape": [4], "cache": "cold"}
 

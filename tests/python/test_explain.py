@@ -9,7 +9,8 @@ import pytest
 
 import gpumem as gm
 from gpumem import cli
-from gpumem.base.bench_result import FIELDS, BenchResult
+from gpumem.base.record import FIELDS
+from gpumem.base.result import BenchResult
 from gpumem.families import oracle
 from gpumem.report.explanation import _explanation, _figures
 

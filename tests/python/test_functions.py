@@ -190,7 +190,7 @@ def test_everything_promised_is_there():
 def test_functions_keep_their_names_when_the_modules_are_imported():
     code = """
 import gpumem as gm, gpumem.families.table, gpumem.results, gpumem.cli
-from gpumem.measure.bench import BenchResult
+from gpumem.base.result import BenchResult
 from gpumem.count.traffic import Traffic
 print([type(f).__name__ for f in (gm.bench, gm.traffic, gm.families)])
 """

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 
 import gpumem as gm
 from gpumem import cli
-from gpumem.base.bench_result import FIELDS, BenchResult
-from gpumem.base.record import Record
+from gpumem.base.record import FIELDS, Record
+from gpumem.base.result import BenchResult
 from gpumem.count import intensity as intensity_module
 from gpumem.report import plots
 from gpumem.report.plots._labels import spread

@@ -6,7 +6,7 @@ from matplotlib import pyplot
 
 import gpumem as gm
 from gpumem import cli
-from gpumem.measure.bench import BenchResult
+from gpumem.base.result import BenchResult
 from gpumem.report import prefetch_points
 
 matplotlib.use("Agg")

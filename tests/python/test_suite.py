@@ -6,50 +6,47 @@ import sys
 from pathlib import Path
 
 import pytest
-from made_up import MadeUpDevice
+from made_up import ClockedSimulator, MadeUpDevice
 
 import gpumem as gm
-from gpumem.base.bench_result import BenchResult
-from gpumem.measure import suite
-from gpumem.measure import wallclock as hostclock
-from gpumem.measure.bench import NO_TIMES, Interrupted
-from gpumem.measure.wallclock import _contender, _measure
+from gpumem.base.record import NO_TIMES
+from gpumem.base.result import BenchResult
+from gpumem.base.wall_clock import FAMILIES
+from gpumem.measure import sampling, suite, wall_clock
+from gpumem.measure.recording import Interrupted
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ALL = (*gm.families(), *hostclock.FAMILIES)
+ALL = (*gm.families(), *FAMILIES)
 QUICK = {"budget": 0, "samples": (2, 2)}
 
 
-PARTS = suite._parts
+PARTS = suite.parts
 
 
-def small(backend):
+def small(device):
     sizes = dict.fromkeys(ALL, "16K") | {"transfer": "64K", "roundtrip": "64K"}
     return {
-        name: part._replace(asked={"sizes": sizes[name]}) for name, part in PARTS(backend).items()
+        name: part._replace(asked={"sizes": sizes[name]}) for name, part in PARTS(device).items()
     }
 
 
 @pytest.fixture
 def device(monkeypatch):
-    found = MadeUpDevice()
-    for name in ("measure.bench", "machine.devices", "measure.suite"):
-        monkeypatch.setattr(sys.modules[f"gpumem.{name}"], "_core", found)
+    """A device for kernels; transfers and round trips are measured on the simulator."""
+    clocked = ClockedSimulator()
 
-    def bench(family, backend, **keywords):
-        backend = "sim" if family in hostclock.FAMILIES else backend
-        return gm.bench(family, backend=backend, **keywords)
+    def bench(family, device, **keywords):
+        return gm.bench(family, device=clocked if family in FAMILIES else device, **keywords)
 
     monkeypatch.setattr(suite, "bench", bench)
-    monkeypatch.setattr(suite, "_parts", small)
-    monkeypatch.setattr(_measure, "_has_clock", lambda backend: True)
-    monkeypatch.setattr(_contender, "_SAMPLE_S", 1e-4)
-    return found
+    monkeypatch.setattr(suite, "parts", small)
+    monkeypatch.setattr(wall_clock, "SAMPLE_S", 1e-4)
+    return MadeUpDevice()
 
 
 def test_all_families(device):
     told = []
-    result = gm.bench_all(**QUICK, progress=lambda *step: told.append(step))
+    result = device.bench_all(**QUICK, progress=lambda *step: told.append(step))
     assert list(dict.fromkeys(r["source"] for r in result.records)) == list(ALL)
     assert sum(1 for r in result.records if r["median_ms"]) > 40
     assert result.provenance["device"]["name"] == "made-up device"
@@ -65,9 +62,9 @@ def test_all_families(device):
 
 
 def test_a_part_is_what_bench_returns(device):
-    parts = gm.bench_all(**QUICK).split()
+    parts = device.bench_all(**QUICK).split()
     assert list(parts) == list(ALL)
-    alone = gm.bench("gather", sizes="16K", **QUICK)
+    alone = device.bench("gather", sizes="16K", **QUICK)
     assert list(parts["gather"].provenance) == list(alone.provenance)
     assert parts["gather"].provenance["settings"]["least"] == 2
     assert [list(r) for r in parts["gather"].records] == [list(r) for r in alone.records]
@@ -78,7 +75,7 @@ def test_a_part_is_what_bench_returns(device):
 
 def test_what_is_asked_of_the_parts(device, monkeypatch):
     asked, now = {}, [1000.0]
-    monkeypatch.setattr(suite.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(sampling.time, "perf_counter", lambda: now[0])
 
     def bench(family, **keywords):
         asked[family] = keywords
@@ -86,20 +83,20 @@ def test_what_is_asked_of_the_parts(device, monkeypatch):
         return BenchResult([], {"date": family, "device": {"free_bytes": len(asked)}})
 
     monkeypatch.setattr(suite, "bench", bench)
-    monkeypatch.setattr(suite, "_parts", lambda backend: parts)
-    real = PARTS("sim")
+    monkeypatch.setattr(suite, "parts", lambda device: parts)
+    real = PARTS(device)
     parts = {
-        "copy": suite._Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 15),
+        "copy": suite.Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 15),
         "transfer": real["transfer"]._replace(asked={"sizes": "2M"}, seconds=5),
         "roundtrip": real["roundtrip"]._replace(asked={"sizes": "4M"}, seconds=5),
     }
-    told = gm.bench_all().provenance
+    told = device.bench_all().provenance
     assert (told["date"], told["device"]) == ("copy", {"free_bytes": 1})  # of the first
     assert asked["copy"]["samples"] == (3, 4) and asked["copy"]["with_peers"] == ("torch",)
     assert asked["copy"]["timeout"] == 360  # three parts of five
     assert asked["transfer"]["timeout"] == 250  # half of what is left
     assert asked["roundtrip"]["timeout"] == 400
-    gm.bench_all(samples=(5, 6), cache="warm", with_peers=["cupy"], timeout=10)
+    device.bench_all(samples=(5, 6), cache="warm", with_peers=["cupy"], timeout=10)
     assert asked["copy"]["samples"] == asked["transfer"]["samples"] == (5, 6)
     assert asked["copy"]["cache"] == "warm" and asked["copy"]["with_peers"] == ["cupy"]
     assert asked["roundtrip"]["with_peers"] == ["cupy"] and "cache" not in asked["roundtrip"]
@@ -108,15 +105,15 @@ def test_what_is_asked_of_the_parts(device, monkeypatch):
 
 
 def test_limits_and_refusals(device):
-    late = gm.bench_all(timeout=0)
+    late = device.bench_all(timeout=0)
     assert not any(r["median_ms"] for r in late.records)
     for family in ("copy", "transfer", "roundtrip"):
         (reasons,) = [{r["reason"] for r in late.records if r["source"] == family}]
         assert "not measured: the 0 s were over" in reasons
     with pytest.raises(TypeError, match="sizes"):
-        gm.bench_all(sizes="4K")
+        device.bench_all(sizes="4K")
     with pytest.raises(ValueError, match="timeout must be 0 or more, not -1"):
-        gm.bench_all(timeout=-1)
+        device.bench_all(timeout=-1)
 
 
 @pytest.mark.parametrize("done", [1, 2, 13])
@@ -126,7 +123,7 @@ def test_an_interrupt_keeps_what_is_done(device, done):
             raise KeyboardInterrupt
 
     with pytest.raises(Interrupted) as stopped:
-        gm.bench_all(**QUICK, progress=interrupt)
+        device.bench_all(**QUICK, progress=interrupt)
     result = stopped.value.result
     assert result.provenance["interrupted"] and "was interrupted" in str(result)
     found = {one: part for one, part in result.split().items() if part.records}
@@ -142,7 +139,7 @@ def test_the_sizes_of_all_families_are_understood():
 
 
 def test_a_result_alone_is_split_into_itself(device):
-    alone = gm.bench("gather", sizes="16K", **QUICK)
+    alone = device.bench("gather", sizes="16K", **QUICK)
     assert alone.split() == {"gather": alone}
     assert BenchResult.merge({}).split() == {}
 
@@ -152,7 +149,7 @@ def test_what_is_shipped_is_one_run_in_parts(device, tmp_path, monkeypatch, caps
     tool = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(tool)
     monkeypatch.setattr(tool, "RESULTS", tmp_path)
-    result = gm.bench_all(**QUICK)
+    result = device.bench_all(**QUICK)
     for record in result.records:
         if record["source"] == "sample":
             record["median_ms"] = None

@@ -7,8 +7,8 @@ import pytest
 
 import gpumem as gm
 from gpumem.count.access import Access
-from gpumem.count.traffic import Traffic
 from gpumem.count.summary import summary
+from gpumem.count.traffic import Traffic
 from gpumem.families import oracle
 
 CLAIMING = [v for v in gm.variants() if v.claims["width"] and v.reason_on("sim") is None]

@@ -6,13 +6,13 @@ import os
 from typing import Any
 
 from ... import _core
-from ... import results as shipped
-from ...base.bench_result import BenchResult
+from ...base.result import BenchResult
 from ...base.sizes import check_shape, format_bytes, format_table, text_width
 from ...count.access import Access
 from ...families import oracle
 from ...families.table import Variant, find, resolve
 from ...measure.bench import bench
+from ...results import RESULTS
 from . import _words
 from ._figures import Counted, Measured, Shape, counted, keywords_of, measured
 from ._rules import limit
@@ -241,7 +241,7 @@ def explain(
     if live:
         found = _measure_now(row, side)
     elif results is None:
-        found = shipped.for_family(row.family)
+        found = RESULTS.for_family(row.family)
     else:
         found = results if isinstance(results, BenchResult) else BenchResult.load(results)
     figures = measured(found, row, side, live)

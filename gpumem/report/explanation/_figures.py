@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import _core
-from ...base.bench_result import BenchResult, origin
+from ...base.provenance import origin
 from ...base.record import Record
+from ...base.result import BenchResult
 from ...count.traffic import Traffic, traffic
 from ...families import oracle, table
 from ...families.table import Variant, find

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
     from ...count.traffic import Traffic
 
 __all__ = ["KINDS", "STYLES", "byte_axis", "draw_request", "draw_result", "left_out"]

@@ -12,8 +12,8 @@ from ._style import title
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
     from ...base.record import Record
+    from ...base.result import BenchResult
 
 
 _MEANINGS = {

@@ -10,7 +10,7 @@ from ._records import called, one_family
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
 
 
 def left_out_of_size(

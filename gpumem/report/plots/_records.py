@@ -11,7 +11,7 @@ from ...families.table import variants
 from ..records import varied_parameters
 
 if TYPE_CHECKING:
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
 
 _FEW_BYTES = 1024  # any memory moves these in less time than a launch takes
 

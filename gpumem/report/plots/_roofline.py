@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
 
 
 class _Roofs(NamedTuple):

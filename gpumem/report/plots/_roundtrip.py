@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
 
 # Who makes a round trip, from the top.
 _BY = {"gpumem": "gpumem", "one_piece": "gpumem, in one piece"}

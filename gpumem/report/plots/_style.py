@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ...base.bench_result import origin
+from ...base.provenance import origin
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
 
 DARK, PALE = "#12355b", "#c9dcec"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
+    from ...base.result import BenchResult
 
 
 def _parameter_axis(ax: Axes, name: str, values: list[Any]) -> None:

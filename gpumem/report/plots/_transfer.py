@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...base.bench_result import BenchResult
     from ...base.record import Record
+    from ...base.result import BenchResult
 
 _OFF_THE_BUS = {"within", "to_peer"}
 

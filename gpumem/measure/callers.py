@@ -1,4 +1,4 @@
-"""Whom a job is asked of, gpumem or another library: what a caller of each would write."""
+"""How a caller asks gpumem, or another library, for a job on arrays of the host."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from ...families.table import FAMILIES
+from ..families.table import FAMILIES
+
+__all__ = ["CALLERS", "absent"]
 
 # Takes a job, a backend, the inputs, and None or where the result is to go.
-_Ask = Callable[[str, str, Sequence[Any], Any], Any]
+_Call = Callable[[str, str, Sequence[Any], Any], Any]
 
 _OPERATORS: dict[str, Callable[..., Any]] = {"add": operator.add, "sgemm": operator.matmul}
 
 
-def _ask_gpumem(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def call_gpumem(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+    """Do a job by gpumem."""
     return FAMILIES[job].function(*inputs, out=out, backend=backend)
 
 
-def _ask_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def call_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+    """Do a job by NumPy."""
     if job in ("add", "sgemm"):
-        return (np.add if job == "add" else np.matmul)(*inputs, out=out)
+        a, b = inputs
+        return np.add(a, b, out=out) if job == "add" else np.matmul(a, b, out=out)
     (a,) = inputs
     if out is not None:
         np.copyto(out, a if job == "copy" else a.T)
@@ -31,7 +36,7 @@ def _ask_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     return np.copy(a) if job == "copy" else np.ascontiguousarray(a.T)
 
 
-def _ask_cupy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def _call_cupy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     import cupy
 
     on_device = _OPERATORS | {
@@ -41,7 +46,7 @@ def _ask_cupy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     return cupy.asnumpy(on_device[job](*map(cupy.asarray, inputs)), out=out)
 
 
-def _ask_torch(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def _call_torch(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     import torch
 
     on_device = _OPERATORS | {
@@ -55,16 +60,18 @@ def _ask_torch(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     return out
 
 
-_OURS: dict[str, _Ask] = {"gpumem": _ask_gpumem, "one_piece": _ask_gpumem}
-_THEIRS: dict[str, _Ask] = {"numpy": _ask_numpy, "cupy": _ask_cupy, "torch": _ask_torch}
-
-OURS = tuple(_OURS)
-PEERS = tuple(_THEIRS)
-ASK = _OURS | _THEIRS
+# By the `by` of a record; "one_piece" is gpumem without overlap.
+CALLERS: dict[str, _Call] = {
+    "gpumem": call_gpumem,
+    "one_piece": call_gpumem,
+    "numpy": call_numpy,
+    "cupy": _call_cupy,
+    "torch": _call_torch,
+}
 
 
 def absent(library: str) -> str | None:
-    """Return why a library cannot be asked, None if it can."""
+    """Return why a library cannot be called, None if it can."""
     try:
         module = importlib.import_module(library)
         if library == "torch":
