@@ -1,8 +1,9 @@
-"""``gpumem bench``: the times of a family by size; without a GPU its traffic."""
+"""``gpumem bench``: the times of a family by size, or its traffic without a GPU."""
 
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,7 +32,7 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _peers(options: argparse.Namespace) -> list[str] | None:
-    """The libraries that --peers names."""
+    """Return the libraries that --peers names."""
     wall_clock = WALL_CLOCK_FAMILIES.get(options.family)
     known = peers.names() if wall_clock is None else wall_clock.peers
     names = _names(options.peers)
@@ -44,7 +45,7 @@ def _peers(options: argparse.Namespace) -> list[str] | None:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
-    """What all families are measured by, in the words of :func:`gpumem.bench`."""
+    """Return the settings that all families share, as arguments of :func:`gpumem.bench`."""
     found: dict[str, Any] = {"cache": options.cache, "with_peers": _peers(options)}
     if options.min_samples is not None:
         if options.min_samples < 1:
@@ -61,7 +62,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _measured(options: argparse.Namespace) -> BenchResult:
-    """One family, or all of them."""
+    """Measure one family, or all of them."""
     common = _settings(options)
     with show_progress("bench") as progress:
         if options.all:
@@ -79,46 +80,48 @@ def _measured(options: argparse.Namespace) -> BenchResult:
 
 
 def _outputs(options: argparse.Namespace) -> list[str]:
-    """The files to write. A family's name after --json is that of the family, and no file."""
+    """Return the files to write; the name of a family after --json is FAMILY and not a file."""
     if options.json in (*families(), *WALL_CLOCK_FAMILIES):
         if options.family is not None:
             raise UsageError(
-                f"bench: --json {options.json} is a family, and {options.family} as well; a file "
-                f"of that name is ./{options.json}"
+                f"bench: {options.json} after --json is a family, but so is {options.family}; for "
+                f"a file of that name, write ./{options.json}"
             )
         options.family, options.json = options.json, True
     files = [one for one in (options.output, options.json) if isinstance(one, str)]
     for file in files:
-        check_target(file)  # not to be found out when all is measured
+        check_target(file)  # before anything is measured
     return files
 
 
 def _check(options: argparse.Namespace) -> None:
     if options.sizes is not None and options.shapes is not None:
-        raise UsageError("bench: either --sizes or --shapes")
+        raise UsageError("bench: --sizes and --shapes exclude each other")
     if options.all:
-        told = {"FAMILY": options.family, "--variants": options.variants, "--dtype": options.dtype}
-        told |= {"--sizes": options.sizes, "--shapes": options.shapes, "--set": options.set}
-        for name, value in told.items():
+        given = {"FAMILY": options.family, "--variants": options.variants, "--dtype": options.dtype}
+        given |= {"--sizes": options.sizes, "--shapes": options.shapes, "--set": options.set}
+        for name, value in given.items():
             if value is not None:
-                raise UsageError(f"bench: --all chooses for every family; {name} says for which")
+                raise UsageError(f"bench: --all measures every family and excludes {name}")
     elif options.family is None:
-        raise UsageError("bench: FAMILY or --all says what to measure")
+        raise UsageError("bench: needs FAMILY or --all")
 
 
 def _counted(options: argparse.Namespace, dtype: str) -> Iterator[ShapeOf]:
-    """What to count the traffic of: the sizes or shapes that were asked for, or the usual one."""
+    """Yield the given sizes or shapes whose traffic to count, or the usual one."""
     family = options.family
     if options.sizes is not None:
         for nbytes in parse_sizes(options.sizes):
-            yield lambda name, nbytes=nbytes: oracle.shape_for(family, nbytes, dtype, name)
-    else:
-        for shape in _shapes(options.shapes) or [None]:
+            yield functools.partial(oracle.shape_for, family, nbytes, dtype)
+    elif options.shapes is not None:
+        for shape in _shapes(options.shapes) or []:
             yield shapes_of(family, shape, dtype)
+    else:
+        yield shapes_of(family, None, dtype)
 
 
 def _print_traffic(options: argparse.Namespace) -> None:
-    """What there is to say of a family without a clock."""
+    """Print the traffic of a family, which is what the simulator has instead of times."""
     dtype = oracle.dtype_for(options.family, options.dtype).name
     names = _names(options.variants)
     for shape_of in _counted(options, dtype):
@@ -129,6 +132,7 @@ def _print_traffic(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     files = _outputs(options)
     _check(options)
     status = 0
@@ -150,25 +154,28 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
     text = "Time the variants of a family by size, on the device."
     one = commands.add("bench", run, text, json_file=True)
     family = one.add_argument("family", nargs="?", metavar="FAMILY", help="or transfer, roundtrip")
     completed(family, lambda **_: (*families(), *WALL_CLOCK_FAMILIES))
-    one.add_argument("--all", action="store_true", help="every family, at telling sizes")
+    one.add_argument("--all", action="store_true", help="every family, at chosen sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(
         "--sizes", metavar="S,S", help='bytes of the input: "4K:1G:x2" (default), "1M,16M"'
     )
     one.add_argument("--shapes", metavar="S,S", help="instead of sizes: 8192x8192,50000x5000")
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
-    one.add_argument("--peers", metavar="P,P", help="other libraries beside: torch,cupy")
+    one.add_argument("--peers", metavar="P,P", help="also measure other libraries: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
     one.add_argument(
-        "--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4, distance=1:16"
+        "--set", action="append", metavar="NAME=VALUE", help="a parameter: stride=4, distance=1:16"
     )
-    one.add_argument("--min-samples", type=int, metavar="N", help="of each (default: 11)")
-    one.add_argument("--max-noise", type=float, metavar="SHARE", help="to settle (0.02: 2 %%)")
+    one.add_argument("--min-samples", type=int, metavar="N", help="per variant (default: 11)")
     one.add_argument(
-        "--timeout", type=float, metavar="S", help="seconds for all (with --all, 600 by default)"
+        "--max-noise", type=float, metavar="SHARE", help="that ends sampling (0.02: 2 %%)"
+    )
+    one.add_argument(
+        "--timeout", type=float, metavar="S", help="in total (with --all, 600 by default)"
     )
     one.add_argument("-o", "--output", metavar="FILE", help="the same as --json FILE")

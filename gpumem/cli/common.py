@@ -1,4 +1,4 @@
-"""What several commands need: their parser, their errors, keywords, progress and output."""
+"""What commands share: parser, errors, keyword arguments, progress and output."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ _SECONDS = 5.0  # between two lines of progress
 
 
 class UsageError(Exception):
-    """What the user typed is wrong; the message is the line to print."""
+    """A mistake in the command line; the message is the line to print."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are exceptions, one line each, that suggest the nearest word."""
+    """A parser whose errors are exceptions of one line that suggest the nearest word."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise UsageError rather than exit."""
         short = " ".join(shortened(word) for word in message.split())
         raise UsageError(f"{short} (see {self.prog} --help)")
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message and file is not None:
-            file.write(message)  # argparse's own way with it keeps quiet where that fails
+            file.write(message)  # argparse would ignore a failure
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -45,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class Commands:
-    """The commands of a parser, to which the files of this package add theirs."""
+    """The commands of a parser; the modules of this package add theirs."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._common = Parser(add_help=False)
@@ -54,12 +55,12 @@ class Commands:
         self._parsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     def add(self, name: str, run: Run, text: str, json_file: bool = False) -> Any:
-        """Add a command; with `json_file` its --json may name a file."""
+        """Add a command; with `json_file`, its --json takes the name of a file."""
         one = self._parsers.add_parser(name, parents=[self._common], help=text, description=text)
         one.set_defaults(run=run)
         if json_file:
-            told = "print JSON, and nothing else; or write it to FILE"
-            one.add_argument("--json", nargs="?", const=True, metavar="FILE", help=told)
+            text = "print JSON, and nothing else; or write it to FILE"
+            one.add_argument("--json", nargs="?", const=True, metavar="FILE", help=text)
         else:
             one.add_argument("--json", action="store_true", help="print JSON, and nothing else")
         return one
@@ -69,18 +70,18 @@ class Commands:
 
 
 def complete_families(**_: Any) -> tuple[str, ...]:
-    """The families, for argcomplete."""
+    """Return the families, for argcomplete."""
     return families()
 
 
 def complete_variants(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """The variants of the family that stands on the line already, for argcomplete."""
+    """Return the variants of the family given on the command line, for argcomplete."""
     family = getattr(parsed_args, "family", None)
     return [v.name for v in variants(family)] if family in families() else []
 
 
 def completed(action: Any, completer: Callable[..., Iterable[str]]) -> None:
-    """Say what argcomplete, where it is installed, offers for an argument."""
+    """Set what argcomplete, if it is installed, offers for an argument."""
     action.completer = completer
 
 
@@ -88,7 +89,7 @@ def completed(action: Any, completer: Callable[..., Iterable[str]]) -> None:
 
 
 def chosen_families(family: str | None) -> tuple[str, ...]:
-    """The family that was named, or all of them."""
+    """Return the given family, or all of them."""
     if family is None:
         return families()
     variants(family)
@@ -96,7 +97,7 @@ def chosen_families(family: str | None) -> tuple[str, ...]:
 
 
 def _value(text: str) -> Any:
-    """One value of a keyword: true, 4, 0.5, 8x32, or else a word such as auto."""
+    """Convert the value of a keyword argument: true, 4, 0.5, 8x32, or a word such as auto."""
     if text in ("true", "false"):
         return text == "true"
     for convert in (int, float, parse_shape):
@@ -110,7 +111,7 @@ def _value(text: str) -> Any:
 
 
 def keywords(words: Sequence[str] | None) -> dict[str, Any]:
-    """Keywords of a family's function from NAME=VALUE; a sweep as 1,2,4 or 1:16."""
+    """Convert NAME=VALUE to keyword arguments; 1,2,4 and 1:16 are sweeps."""
     found: dict[str, Any] = {}
     for word in words or ():
         name, equals, text = word.partition("=")
@@ -126,8 +127,8 @@ def keywords(words: Sequence[str] | None) -> dict[str, Any]:
                 found[name] = _value(text)
         except ValueError:
             raise UsageError(
-                f"--set {shortened(word)}: {quoted(text)} is neither a number, nor numbers as in "
-                "8x32, nor a word, nor a sweep as in 1,2,4 or 1:16"
+                f"--set {shortened(word)}: {quoted(text)} is not a value; write a number, numbers "
+                "as in 8x32, a word, or a sweep as in 1,2,4 or 1:16"
             ) from None
     return found
 
@@ -136,16 +137,17 @@ def keywords(words: Sequence[str] | None) -> dict[str, Any]:
 
 
 def note(text: str) -> str:
-    """Return a text in lines that the terminal has room for, all but the first indented."""
+    """Wrap a text to the width of the terminal, and indent all lines but the first."""
     return textwrap.fill(text, text_width(), subsequent_indent="  ", break_on_hyphens=False)
 
 
 def print_json(content: Any) -> None:
+    """Print JSON."""
     print(json.dumps(content, indent=2, allow_nan=False))
 
 
 def say(text: str) -> None:
-    """Print a line on stderr, if anybody can read it."""
+    """Print a line on stderr; ignore that it cannot be written."""
     if sys.stderr is not None:
         try:
             print(text, file=sys.stderr, flush=True)
@@ -154,13 +156,13 @@ def say(text: str) -> None:
 
 
 def give_up(stream: TextIO) -> None:
-    """Let go of a stream that cannot be written to: the interpreter flushes it at its end."""
+    """Redirect a broken stream to the null device, since the interpreter flushes it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
 def show_progress(title: str) -> Iterator[Progress]:
-    """Show progress on stderr: a bar on a terminal that rich can draw on, else lines."""
+    """Show progress on stderr: a bar on a terminal if rich is installed, else lines."""
     if sys.stderr is not None and sys.stderr.isatty():
         try:
             from rich.console import Console
@@ -187,9 +189,9 @@ def show_progress(title: str) -> Iterator[Progress]:
 
 
 def picture_target(what: str, file: str) -> None:
-    """Check, before there is a picture to lose, that it can be drawn and written to a file.
+    """Check in advance that a picture can be drawn and written to a file.
 
-    Pictures need no window; the end of a name says which kind: png, svg, pdf.
+    No window is needed; the suffix of the name gives the format: png, svg, pdf.
     """
     check_target(file)
     try:

@@ -1,4 +1,4 @@
-"""``gpumem compare``: two results held against each other."""
+"""``gpumem compare``: compare two results."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .common import Commands, UsageError, completed
 
 
 def _check_anything_compared(found: Comparison, options: argparse.Namespace) -> None:
-    """Nothing slower is no good news where nothing could be compared."""
+    """Raise UsageError if nothing was compared: then "no regressions" means nothing."""
     compared = [row for row in found.rows if row.ratio is not None]
-    # A copy of the driver that stands beside both is no comparison of the kernels in them.
+    # A reference that both results have does not compare the kernels in them.
     if any(row.ours for row in found.rows):
         compared = [row for row in compared if row.ours]
     if compared or found.regressions:
@@ -24,17 +24,18 @@ def _check_anything_compared(found: Comparison, options: argparse.Namespace) -> 
     for name, rows in times.items():
         if not rows:
             raise UsageError(f"compare: nothing to compare: {name} has no times")
-    said = [
-        f"{name} is of {', '.join(dict.fromkeys(row.family for row in rows))}"
+    families = [
+        f"{name} has {', '.join(dict.fromkeys(row.family for row in rows))}"
         for name, rows in times.items()
     ]
     raise UsageError(
-        "compare: nothing to compare: no family, variant, shape, dtype, cache and parameters are "
-        f"in both; {', '.join(said)}"
+        "compare: nothing to compare: no combination of family, variant, shape, dtype, cache and "
+        f"parameters is in both; {', '.join(families)}"
     )
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     found = compare(options.before, options.after, options.threshold)
     _check_anything_compared(found, options)
     print(found.to_json() if options.json else found)
@@ -42,11 +43,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    one = commands.add("compare", run, "Hold two results against each other; 1 if slower.")
-    before = one.add_argument("before", metavar="BEFORE", help="a result, or one that is shipped")
+    """Add the command to the parser."""
+    one = commands.add(
+        "compare", run, "Compare two results; exit with 1 if anything became slower."
+    )
+    before = one.add_argument(
+        "before", metavar="BEFORE", help="a file, or the name of a shipped result"
+    )
     after = one.add_argument("after", metavar="AFTER", help="a later one")
     for result in (before, after):
         completed(result, lambda **_: RESULTS.names())
     one.add_argument(
-        "--threshold", type=float, default=0.03, metavar="SHARE", help="that counts (0.03: 3 %%)"
+        "--threshold",
+        type=float,
+        default=0.03,
+        metavar="SHARE",
+        help="smallest change that counts (0.03: 3 %%)",
     )

@@ -1,4 +1,4 @@
-"""``gpumem explain``: what a variant does, in words."""
+"""``gpumem explain``: what a variant does and how fast it is, in words."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from .common import (
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     if options.live and options.results is not None:
-        raise UsageError("explain: either --live or --results says where the figures are from")
+        raise UsageError("explain: --live and --results exclude each other")
     found = explain(
         options.family,
         options.variant,
@@ -34,9 +35,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    one = commands.add("explain", run, "Say in words what a variant does, and what it is worth.")
+    """Add the command to the parser."""
+    one = commands.add("explain", run, "Explain in words what a variant does and how fast it is.")
     completed(one.add_argument("family", metavar="FAMILY"), complete_families)
     completed(one.add_argument("variant", metavar="VARIANT"), complete_variants)
     one.add_argument("--shape", help="1048576 or 1024x1024 (default: the largest measured)")
-    one.add_argument("--results", metavar="RESULT", help="whose figures (default: those shipped)")
+    one.add_argument(
+        "--results", metavar="RESULT", help="where to look for figures (default: shipped results)"
+    )
     one.add_argument("--live", action="store_true", help="measure now, on a GPU")

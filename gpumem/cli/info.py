@@ -1,4 +1,4 @@
-"""``gpumem info``: what gpumem was built for, and which devices are here."""
+"""``gpumem info``: what gpumem was built for, and which devices this machine has."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def _device_lines(device: dict[str, Any]) -> Iterator[str]:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     found = devices.info()
     if options.backend:
         found["backend"] = _core.backend(options.backend)
@@ -64,4 +65,5 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    commands.add("info", run, "What gpumem was built for, and which devices are here.")
+    """Add the command to the parser."""
+    commands.add("info", run, "Show what gpumem was built for, and the devices of this machine.")

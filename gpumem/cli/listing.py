@@ -1,4 +1,4 @@
-"""``gpumem list``: the variants, each with its idea."""
+"""``gpumem list``: the variants and their ideas."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..base.sizes import format_table, text_width
 from ..families.table import Variant, variants
 from .common import Commands, chosen_families, complete_families, completed, note, print_json
 
-_LEAST = 30  # characters of a line of an idea that stands in the table's last column
-_INDENT = 8  # of one that does not
+_LEAST = 30  # characters that the last column needs; otherwise ideas go below their rows
+_INDENT = 8  # of ideas below their rows
 
 
 def _row(variant: Variant, backend: str) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def _row(variant: Variant, backend: str) -> dict[str, Any]:
 
 
 def _ladder(members: Sequence[dict[str, Any]], backend: str, width: int) -> str:
-    """The table of a family; an idea stands below its row where the names leave it no room."""
+    """Return the table of a family; if names leave no room for ideas, these go below their rows."""
     cells = [
         (f"{one['family']}-{one['name']}", "no" if one["reason"] else "yes", one["follows"] or "")
         for one in members
@@ -47,6 +47,7 @@ def _ladder(members: Sequence[dict[str, Any]], backend: str, width: int) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     backend = _core.backend(options.backend)
     chosen = [v for family in chosen_families(options.family) for v in variants(family)]
     rows = [_row(variant, backend) for variant in chosen]
@@ -63,5 +64,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    one = commands.add("list", run, "The variants, each with its idea.")
+    """Add the command to the parser."""
+    one = commands.add("list", run, "List the variants and their ideas.")
     completed(one.add_argument("family", nargs="?", metavar="FAMILY"), complete_families)

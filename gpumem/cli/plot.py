@@ -1,4 +1,4 @@
-"""``gpumem plot``: a result as a picture."""
+"""``gpumem plot``: draw a result."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from .common import Commands, completed, keywords, picture_target, print_json, s
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     picture_target("plot", options.output)
     result, told = RESULTS.load(options.result), keywords(options.set)
     figure = result.plot(options.kind, **told)
@@ -24,12 +25,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
-    one = commands.add("plot", run, "Draw a result: one of those shipped, or a file of bench -o.")
+    """Add the command to the parser."""
+    one = commands.add("plot", run, "Draw a shipped result, or one that bench wrote to a file.")
     result = one.add_argument(
         "result", metavar="RESULT", help="such as prefetch_sum-h200, or FILE.json"
     )
     completed(result, lambda **_: RESULTS.names())
     kind = one.add_argument("--kind", required=True, help=", ".join(KINDS))
     completed(kind, lambda **_: tuple(KINDS))
-    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="of it: work=2")
+    one.add_argument(
+        "--set", action="append", metavar="NAME=VALUE", help="an option of the kind: work=2"
+    )
     one.add_argument("-o", "--output", metavar="FILE", required=True, help="FILE.png, .svg, .pdf")

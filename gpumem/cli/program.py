@@ -1,4 +1,4 @@
-"""The program: which commands there are, and how it ends."""
+"""The program: its commands, and how errors become exit statuses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import _core
+from .. import __version__, _core
 from ..base.messages import quoted
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..families.table import variants
@@ -25,8 +25,6 @@ BROKEN_PIPE = 141  # as of a program that SIGPIPE ends: 128 and the signal's num
 
 def build_parser() -> Parser:
     """Return the parser of all commands."""
-    from .. import __version__
-
     parser = Parser(prog="gpumem", description="A laboratory for GPU memory.")
     parser.add_argument("--version", action="version", version=f"gpumem {__version__}")
     commands = Commands(parser)
@@ -36,7 +34,7 @@ def build_parser() -> Parser:
 
 
 def _complete(parser: Parser) -> None:
-    """Answer a shell that asks for completions, and end; else do nothing."""
+    """Answer a shell that asks for completions, and exit; otherwise do nothing."""
     if "_ARGCOMPLETE" not in os.environ:
         return
     try:
@@ -73,10 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 if all is well; 1 if a variant is wrong, slower than before, or a device failed; 2 if the
-        command was not understood, asks for what is not here, or its output could not be written;
-        70 after an error in gpumem itself, whose traceback is printed; 130 after Ctrl-C; 141 if
-        the reader of its output went away.
+        0 on success; 1 if a variant is wrong or slower than before, or a device failed; 2 if the
+        command is wrong, asks for something unavailable, or cannot write its output; 70 after an
+        error in gpumem itself, whose traceback is printed; 130 after Ctrl-C; 141 if the reader of
+        its output closed the pipe.
     """
     lost: OSError | None = None
     status = 2
@@ -95,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _guarded(arguments: Sequence[str] | None) -> int:
-    """The status of a command whose errors have been printed; OSError if stdout failed."""
+    """Run a command, print its errors and return its status; raise OSError if stdout failed."""
     if sys.stdout is None:
         return _complain("cannot write to stdout: it is closed", 2)
     try:
@@ -105,18 +103,18 @@ def _guarded(arguments: Sequence[str] | None) -> int:
     except (_core.CudaError, _core.SimulationError, MemoryError) as error:
         return _complain(error, 1)
     except OSError as error:
-        if error.filename is None:  # files are named, stdout is not
+        if error.filename is None:  # files have a name, stdout has none
             raise
         return _complain(f"{error.filename}: {error.strerror}", 2)
     except (UsageError, _core.UnavailableError, ValueError, TypeError, ImportError) as error:
         return _complain(error, 2)
-    except Exception:  # not what Python ends with then, 1, which is a finding
+    except Exception:  # Python would exit with 1, which stands for a finding
         say(traceback.format_exc().rstrip())
         return INTERNAL_ERROR
 
 
 def _end_output() -> OSError | None:
-    """Flush stdout; the error, if it cannot be written to, and then no more is."""
+    """Flush stdout; if that fails, redirect it and return the error."""
     if sys.stdout is None:
         return None
     try:

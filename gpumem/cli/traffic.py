@@ -1,4 +1,4 @@
-"""``gpumem traffic``: what the variants of a family ask of memory."""
+"""``gpumem traffic``: count what the variants of a family ask of memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ShapeOf = Callable[[str], tuple[int, ...]]
 
 
 def shapes_of(family: str, shape: tuple[int, ...] | None, dtype: str) -> ShapeOf:
-    """The shape for each variant: the one that was asked for, or that which tells the most."""
+    """Return the shape for each variant: the given one, or the one that shows its traffic best."""
     return lambda name: shape or oracle.traffic_shape(family, dtype, name)
 
 
@@ -43,7 +43,7 @@ def reports(
     names: Sequence[str] | None,
     parameters: dict[str, Any],
 ) -> tuple[list[Traffic], dict[str, str]]:
-    """A report for each variant that the simulator can run, the reason for each other."""
+    """Return a report of each variant that the simulator can run, and a reason for each other."""
     found: list[Traffic] = []
     refused: dict[str, str] = {}
     wrong: ValueError | None = None
@@ -62,7 +62,7 @@ def reports(
                 if name == "auto" or oracle.takes(find(family, name), own, dtype):
                     raise
                 refused[name], wrong = str(error), error
-    if wrong is not None and not found:  # what no variant takes is no good for the family
+    if wrong is not None and not found:  # no variant of the family takes this
         raise wrong
     return found, refused
 
@@ -74,28 +74,29 @@ def print_summary(
     names: Sequence[str] | None,
     parameters: dict[str, Any],
 ) -> None:
+    """Print a table of several variants, and why others are missing."""
     found, refused = reports(family, shape_of, dtype, names, parameters)
     shape = shape_of("auto")
-    told = "".join(f", {name} {value}" for name, value in parameters.items())
-    print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}{told}: global memory\n")
+    given = "".join(f", {name} {value}" for name, value in parameters.items())
+    print(f"{family}, shape {'x'.join(map(str, shape))}, {np.dtype(dtype)}{given}: global memory\n")
     print(summary(found))
     for name, reason in refused.items():
         print("", note(f"{family}-{name}: {reason}"), sep="\n")
 
 
 def _one(options: argparse.Namespace, dtype: str, shape_of: ShapeOf) -> Traffic:
-    """The report of the one variant that was named."""
+    """Return the report of the given variant."""
     with show_progress("traffic") as progress:
         progress(0, 1, f"{options.family}-{options.variant}")
-        shape, told = shape_of(options.variant), keywords(options.set)
-        return traffic(options.family, variant=options.variant, shape=shape, dtype=dtype, **told)
+        shape, given = shape_of(options.variant), keywords(options.set)
+        return traffic(options.family, variant=options.variant, shape=shape, dtype=dtype, **given)
 
 
 def _check(options: argparse.Namespace) -> None:
     if options.backend not in (None, "auto", "sim"):
-        raise UsageError("traffic: it is the simulator that counts; --backend must be sim")
+        raise UsageError("traffic: only the simulator counts; --backend must be sim")
     if options.draw is None and {options.site, options.request, options.space} != {None}:
-        raise UsageError("traffic: --site, --space and --request say what --draw FILE shows")
+        raise UsageError("traffic: --site, --space and --request need --draw FILE")
     if options.draw is not None:
         if options.variant is None:
             raise UsageError("traffic: --draw needs a --variant")
@@ -103,6 +104,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     _check(options)
     family = options.family
     dtype = oracle.dtype_for(family, options.dtype).name
@@ -129,16 +131,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
     one = commands.add("traffic", run, "Count what the variants of a family ask of memory.")
     completed(one.add_argument("family", metavar="FAMILY"), complete_families)
     variant = one.add_argument(
-        "--variant", help="this one, by source line (default: a summary of all)"
+        "--variant", help="only this one, per source line (default: a summary of all)"
     )
     completed(variant, complete_variants)
     one.add_argument("--shape", help="1048576 or 1024x1024 (default: 4 MiB, 64 KiB for sgemm)")
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
-    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a keyword: stride=4")
+    one.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter: stride=4")
     one.add_argument("--draw", metavar="FILE", help="draw one request: FILE.png, .svg, .pdf")
-    one.add_argument("--site", metavar="N|LINE", help='of it: index, or "tile.cu:39 load"')
-    one.add_argument("--space", choices=("global", "shared", "constant"), help="of it: the memory")
-    one.add_argument("--request", type=int, metavar="N", help="of the first ones of that line")
+    one.add_argument("--site", metavar="N|LINE", help='to draw: index, or "tile.cu:39 load"')
+    one.add_argument("--space", choices=("global", "shared", "constant"), help="to draw: a memory")
+    one.add_argument("--request", type=int, metavar="N", help="to draw: 0 is the first")

@@ -1,4 +1,4 @@
-"""``gpumem verify``: every variant against NumPy."""
+"""``gpumem verify``: compare every variant with NumPy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import _core
 from ..base.sizes import parse_sizes
+from ..check.accuracy import accuracy, table
 from ..check.verification import verify
 from ..families.table import find, variants
 from .common import (
@@ -22,10 +23,9 @@ from .common import (
 
 
 def _accuracy(options: argparse.Namespace) -> int:
-    from ..check.accuracy import accuracy, table
-
+    """Print how accurate the sums of sgemm are."""
     if options.family != "sgemm":
-        raise UsageError("verify: --accuracy is told of sgemm, whose sums are rounded")
+        raise UsageError("verify: --accuracy is for sgemm, whose sums are rounded")
     with show_progress("accuracy") as progress:
         records = accuracy(
             None if options.variant is None else [options.variant],
@@ -50,10 +50,11 @@ def _line(report: dict[str, Any], width: int) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
     if options.accuracy:
         return _accuracy(options)
     if (options.depths, options.side) != (None, None):
-        raise UsageError("verify: --depths and --side say what --accuracy measures")
+        raise UsageError("verify: --depths and --side need --accuracy")
     backend = _core.backend(options.backend)
     chosen = [v for family in chosen_families(options.family) for v in variants(family)]
     if options.variant is not None:
@@ -72,14 +73,19 @@ def run(options: argparse.Namespace) -> int:
         width = max(len(str(v)) for v in chosen)
         for report in verify(chosen, backend):
             reports.append(report)
-            print(_line(report, width), flush=True)  # each at once, also into a pipe
+            print(_line(report, width), flush=True)  # at once, also into a pipe
     return int(any(report["status"] == "FAILED" for report in reports))
 
 
 def add_to(commands: Commands) -> None:
+    """Add the command to the parser."""
     one = commands.add("verify", run, "Run every available variant and compare with NumPy.")
     completed(one.add_argument("family", nargs="?", metavar="FAMILY"), complete_families)
     completed(one.add_argument("--variant", help="only this one"), complete_variants)
-    one.add_argument("--accuracy", action="store_true", help="how exact the sums of sgemm are")
-    one.add_argument("--depths", metavar="K,K", help="of it: lengths, as 16,64 or 16:4096:x4")
-    one.add_argument("--side", type=int, metavar="N", help="of it: rows and columns")
+    one.add_argument(
+        "--accuracy", action="store_true", help="measure how accurate the sums of sgemm are"
+    )
+    one.add_argument(
+        "--depths", metavar="K,K", help="of --accuracy: lengths of sums, as 16,64 or 16:4096:x4"
+    )
+    one.add_argument("--side", type=int, metavar="N", help="of --accuracy: rows and columns")
