@@ -2,7 +2,7 @@
 PYTHON ?= python3
 CLANG_FORMAT ?= $(PYTHON) -c 'import clang_format; clang_format.clang_format()'
 LINT_IMPORTS ?= $(PYTHON) -c 'from importlinter.cli import lint_imports_command as c; c()'
-C_FILES = $(shell find csrc tests -name '*.[ch]' -o -name '*.cu')
+C_FILES = $(shell find csrc tests -path csrc/third_party -prune -o \( -name '*.[ch]' -o -name '*.cu' \) -print)
 
 .PHONY: build test bench notebooks format lint clean
 
@@ -27,6 +27,7 @@ lint:  ## format, docstrings, imports, types, and the stub of the extension modu
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 	$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	$(PYTHON) tools/check_layers.py
 	$(LINT_IMPORTS) --no-cache
 	$(PYTHON) -m mypy
 	$(PYTHON) -m mypy.stubtest gpumem._core --allowlist .ci/stubtest-allowlist

@@ -249,8 +249,9 @@ def takes(
     parameters: tuple[int | float, ...],
     backend: str | None = None,
 ) -> str | None:
-    """None when the variant takes C-contiguous arrays of these (shape, dtype), else the reason
-    why not; the arrays need not exist.
+    """Return why a variant does not take C-contiguous arrays, or None if it takes them.
+
+    Each input is a pair (shape, dtype); the arrays need not exist.
     """
 
 def attributes(family: str, variant: str, backend: str | None = None) -> dict[str, Any]:

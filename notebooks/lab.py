@@ -45,7 +45,7 @@ def say(text: str) -> None:
 
 
 def source(what: gm.Variant | str) -> Code:
-    """The source of a variant, or of a file named from the root of the repository."""
+    """Return the source of a variant, or of a file named from the root of the repository."""
     return Code(filename=str(ROOT / (what if isinstance(what, str) else what.source)))
 
 
@@ -87,7 +87,7 @@ def measured(
 
 
 def records(result: gm.BenchResult, variants: Iterable[str] = (), **where: Any) -> list[Record]:
-    """The records with a time, of these variants in this order, of which all of `where` holds."""
+    """Return the timed records of these variants, in this order, that match all of `where`."""
     names = list(variants)
     found = [
         one
