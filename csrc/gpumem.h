@@ -171,11 +171,14 @@ typedef void (*gm_host_kernel)(const void *args, const struct gm_lane_state *lan
  * descriptions, never data, and it may be asked about arrays that have no memory yet. */
 typedef gm_status (*gm_takes_hook)(const gm_variant *variant, const gm_call *call);
 
+/* Of a row with instances: the identifier of the one that is best for a call. */
+typedef int (*gm_pick_hook)(const gm_call *call);
+
 /* A launch that is more than one kernel launch; NULL for all others. */
 typedef gm_status (*gm_launch_hook)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 struct gm_variant {
-    const char *name;    /* "tile_padded" */
+    const char *name;    /* "tile_padded"; of an instance "tile_vector:b32" */
     const char *doc;     /* the lesson, one line */
     const char *follows; /* the rung below, or NULL */
     gm_dim block;
@@ -197,9 +200,13 @@ struct gm_variant {
     bool managed;          /* needs memory that the host may touch while the device works */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
     gm_claims claims;
-    gm_takes_hook takes; /* NULL: the fields above say it all */
+    gm_takes_hook takes;  /* NULL: the fields above say it all */
+    gm_pick_hook pick;    /* of a row whose kernels are its instances; NULL for all others */
+    bool serves;          /* no lesson of the ladder: it is there for "auto" alone */
+    const char *formerly; /* the name of an instance that was a row of its own, or NULL */
     gm_launch_hook launch;
     /* Filled by kernels/family.h. */
+    const gm_variant *row;   /* of an instance: the row that it belongs to; NULL for a row */
     const char *symbol;      /* "transpose_tile_padded" */
     const char *source;      /* "transpose/tile_padded.cu", in the folder of kernels */
     const void *cuda_kernel; /* NULL when built without nvcc, or without a kernel */
@@ -262,6 +269,8 @@ extern const int gm_family_count;
 
 const gm_family *gm_find_family(const char *name);
 const gm_variant *gm_find_variant(const gm_family *family, const char *name);
+/* The variant that once had this name. */
+const gm_variant *gm_find_former(const gm_family *family, const char *name);
 
 /* The targets that nvcc compiled for, "80,90a"; NULL when built without it. Set by the module. */
 extern const char *gm_build_archs;
@@ -277,8 +286,8 @@ gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call);
 /* gm_variant_fits without touching the error record. */
 bool gm_variant_can(const gm_variant *variant, const gm_call *call);
 
-/* Pick a variant when *variant is NULL, check that it fits, and plan. A grid of 0 blocks means
- * that there is nothing to do. */
+/* Pick a variant when *variant is NULL, and an instance of a row that has several; check that it
+ * fits, and plan. A grid of 0 blocks means that there is nothing to do. */
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan);
 /* Are the values of the inputs, on the device by now, what a kernel can bear? */
 gm_status gm_check(const gm_call *call);
@@ -297,6 +306,9 @@ bool gm_rows_contiguous(const gm_array *array);
 /* Largest power of two up to 16 that divides the value: the widest unit for addresses and sizes
  * that are its bits. */
 int gm_width_dividing(uintptr_t bits);
+
+/* The variant, or the instance of it that is best for the call. */
+const gm_variant *gm_instance(const gm_variant *variant, const gm_call *call);
 
 /* A row of the call's family by its identifier (see kernels/rows.h). */
 const gm_variant *gm_row(const gm_call *call, int row);

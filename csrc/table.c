@@ -25,6 +25,17 @@ const gm_family *gm_find_family(const char *name)
     return NULL;
 }
 
+const gm_variant *gm_find_former(const gm_family *family, const char *name)
+{
+    for (int i = 0; i < family->count; i++) {
+        const char *formerly = family->variants[i].formerly;
+        if (formerly && strcmp(formerly, name) == 0) {
+            return &family->variants[i];
+        }
+    }
+    return NULL;
+}
+
 const gm_variant *gm_find_variant(const gm_family *family, const char *name)
 {
     for (int i = 0; i < family->count; i++) {

@@ -100,6 +100,9 @@ def records(result: gm.BenchResult, variants: Iterable[str] = (), **where: Any) 
 
 
 def timed(result: gm.BenchResult, variants: Iterable[str], **where: Any) -> list[str]:
-    """Those of these variants that have a time: some are not there on every device."""
+    """Those of these variants that have a time, under the names that the result has for them."""
     there = {one["variant"] for one in records(result, **where)}
-    return [name for name in variants if name in there]
+    families = dict.fromkeys(one["family"] for one in result.records)
+    names = {row.name: row.names for family in families for row in gm.variants(family)}
+    found = [[one for one in names.get(name, (name,)) if one in there] for name in variants]
+    return [one[0] for one in found if one]

@@ -280,8 +280,8 @@ def test_a_call_is_cut_and_the_pieces_are_calls(monkeypatch):
 
 def test_a_named_variant_is_refused_as_when_it_is_not_cut(chunk):
     a = np.ones((1001, 513), "u1")
-    with pytest.raises(ValueError, match="variant tile_vec16"):
-        gm.transpose(a, variant="tile_vec16", backend="sim")
+    with pytest.raises(ValueError, match="variant tile_vector:b8"):
+        gm.transpose(a, variant="tile_vector:b8", backend="sim")
     for name in ("tile", "tile_padded", "naive_row"):
         b = np.arange(300 * 1100, dtype="f4").reshape(300, 1100)
         assert np.array_equal(gm.transpose(b, variant=name, backend="sim"), b.T)

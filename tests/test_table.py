@@ -13,7 +13,8 @@ from gpumem.families import oracle, table
 
 KERNELS = Path(__file__).resolve().parent.parent / "csrc" / "kernels"
 FAMILIES = gm.families()
-VARIANTS = gm.variants()
+ROWS = gm.variants()
+VARIANTS = gm.variants(instances=True)
 ON_SIM = [v for v in VARIANTS if v.reason_on("sim") is None]
 TRACED = [v for v in ON_SIM if v.source.endswith(".cu")]
 AWKWARD = [0, 1, 17, 1027, 65536 + 5]  # bytes
@@ -21,10 +22,12 @@ FULL = 2**16  # elements of float32
 
 
 def rows(family):
-    """(macro, name) of each row in the text of a ladder."""
+    """(macro, name) of each row and instance in the text of a ladder."""
     text = (KERNELS / family / "ladder.def").read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.findall(r"^\s*(VARIANT|HOST_VARIANT|HELPER)\(\s*(\w+)", text, flags=re.MULTILINE)
+    row = r"^\s*((?:HOST_|MULTI_)?VARIANT|HELPER)\(\s*(\w+)|^\s*(INSTANCE)\(\s*(\w+),\s*(\w+)"
+    found = re.findall(row, text, flags=re.MULTILINE)
+    return [(one[0] or one[2], one[1] or f"{one[3]}:{one[4]}") for one in found]
 
 
 def trace(variant, *arrays, **parameters):
@@ -54,10 +57,13 @@ def test_each_kernel_file_has_one_row_and_each_row_its_file(family):
     macros = rows(family)
     names = [name for _, name in macros]
     assert len(names) == len(set(names))
-    listed = [name for macro, name in macros if macro != "HELPER"]
+    listed = [name for macro, name in macros if macro not in ("HELPER", "INSTANCE")]
     assert listed == [v.name for v in gm.variants(family)]
+    listed = [name for macro, name in macros if macro not in ("HELPER", "MULTI_VARIANT")]
+    assert listed == [v.name for v in gm.variants(family, instances=True)]
     kernels = {path.stem for path in (KERNELS / family).glob("*.cu")}
-    assert kernels == {name for macro, name in macros if macro in ("VARIANT", "HELPER")}
+    with_kernel = ("VARIANT", "MULTI_VARIANT", "HELPER")
+    assert kernels == {name for macro, name in macros if macro in with_kernel}
     # What "auto" is may be a file of its own, and so may what rows take, and a plan.
     hosts = {path.stem for path in (KERNELS / family).glob("*.c")} - {family, "choose", "takes"}
     hosts = {name for name in hosts if not name.startswith("plan_")}
@@ -66,7 +72,7 @@ def test_each_kernel_file_has_one_row_and_each_row_its_file(family):
         assert (KERNELS / family / file).is_file()
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("variant", ROWS, ids=str)
 def test_the_file_of_a_row_is_where_the_row_says(variant):
     path = KERNELS.parent.parent / variant.source
     assert path.is_file() and path.parent == KERNELS / variant.family
@@ -74,17 +80,36 @@ def test_the_file_of_a_row_is_where_the_row_says(variant):
     assert re.match(rf"/\*\s*\*?\s*{variant.family} / {variant.name}: ", text)
     if path.suffix == ".cu":
         kernels = re.findall(r"GM_KERNEL(?:_BOUNDED)?\(\s*(\w+)", text)
-        assert kernels == [f"{variant.family}_{variant.name}"]
+        names = [v.name.replace(":", "_") for v in variant.instances or (variant,)]
+        assert kernels == [f"{variant.family}_{name}" for name in names]
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+@pytest.mark.parametrize("variant", ROWS, ids=str)
+def test_instances_share_the_work_of_their_row(variant):
+    for one in variant.instances:
+        assert one.row is variant and not one.instances
+        assert one.name.startswith(f"{variant.name}:") and one.source == variant.source
+        assert set(one.itemsizes) <= set(variant.itemsizes)
+        assert (one.layout, one.memory, one.kinds) == (
+            variant.layout,
+            variant.memory,
+            variant.kinds,
+        )
+    if variant.instances:
+        taken = {size for one in variant.instances for size in one.itemsizes}
+        assert taken == set(variant.itemsizes) and len(variant.instances) > 1
+        former = [one.formerly for one in variant.instances if one.formerly]
+        assert len(former) == len(set(former)) and not {*former} & {v.name for v in VARIANTS}
+
+
+@pytest.mark.parametrize("variant", [*ROWS, *(v for v in VARIANTS if v.row)], ids=str)
 def test_a_row_is_complete(variant):
     names = [v.name for v in gm.variants(variant.family)]
     if variant.follows is not None:
-        assert variant.follows in names[: names.index(variant.name)]
+        assert variant.follows in names[: names.index(variant.name.partition(":")[0])]
     assert variant.doc == variant.doc.strip() and 10 <= len(variant.doc) <= 80
     assert "\n" not in variant.doc and not variant.doc.endswith(".")
-    assert re.fullmatch("[a-z][a-z0-9_]*", variant.name) and variant.name != "auto"
+    assert re.fullmatch("[a-z][a-z0-9_]*(:[a-z0-9_]+)?", variant.name) and variant.name != "auto"
     if variant.source.endswith(".cu"):
         threads = int(np.prod(variant.block))
         assert 1 <= threads <= 1024 and threads % 32 == 0

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from support import exhaustive, here
 
 import gpumem as gm
+from gpumem import _core
 from gpumem.families import oracle
 
-TRANSPOSE = gm.variants("transpose")
+TRANSPOSE = gm.variants("transpose", instances=True)
 KERNELS = [v for v in TRANSPOSE if v.source.endswith(".cu")]
 FREE_BLOCK = [v for v in TRANSPOSE if v.name.startswith(("copy", "naive", "unroll", "diagonal"))]
 TILED = [v for v in KERNELS if v not in FREE_BLOCK and not v.name.startswith("narrow")]
@@ -96,26 +97,71 @@ def test_auto_at_every_shape(dtype, backend, rng):
         ("u1", (4101, 33), "narrow_words"),  # lanes would meet in banks
         ("u1", (3, 4099), "narrow_words"),
         ("u1", (100, 4099), "narrow_vectors"),
-        ("u1", (385, 4099), "shifted_bytes"),
-        ("u1", (1024, 1024), "tile_vec16"),
-        ("u2", (4096, 40), "tile_vec8"),
+        ("u1", (385, 4099), "shifted:b8"),
+        ("u1", (1024, 1024), "tile_vector:b8"),
+        ("u2", (4096, 40), "tile_vector:b16"),
         ("u2", (4099, 100), "narrow_vectors"),
         ("u2", (65, 4096), "narrow_vectors"),
-        ("u2", (1025, 1025), "shifted_halves"),
+        ("u2", (1025, 1025), "shifted:b16"),
         ("f4", (4096, 7), "narrow"),
-        ("f4", (1000, 1000), "tile_vec4"),
-        ("f4", (100, 4099), "shifted_words"),
+        ("f4", (1000, 1000), "tile_vector:b32"),
+        ("f4", (100, 4099), "shifted:b32"),
         ("f4", (4099, 40), "narrow"),
-        ("f4", (4099, 80), "shifted_strips"),
-        ("f4", (4099, 100), "shifted_words"),
-        ("f8", (100, 100), "tile_vec2"),
-        ("c16", (100, 100), "tile_vec1"),
+        ("f4", (4099, 80), "shifted:b32_tall"),
+        ("f4", (4099, 100), "shifted:b32"),
+        ("f8", (100, 100), "tile_vector:b64"),
+        ("c16", (100, 100), "tile_vector:b128"),
         ("V3", (100, 100), "strided"),
     ],
     ids=str,
 )
 def test_what_auto_takes(dtype, shape, wanted):
     assert gm.traffic("transpose", gm.DeviceArray(shape, dtype, backend="sim")).variant == wanted
+
+
+@pytest.mark.parametrize(
+    ("row", "dtype", "shape", "wanted"),
+    [
+        ("tile_vector", "u1", (64, 48), "tile_vector:b8"),
+        ("tile_vector", "u2", (64, 48), "tile_vector:b16"),
+        ("tile_vector", "f4", (64, 48), "tile_vector:b32"),
+        ("tile_vector", "f4", (4099, 4099), "tile_vector:b32_wide"),
+        ("tile_vector", "f8", (64, 48), "tile_vector:b64"),
+        ("tile_vector", "c16", (64, 48), "tile_vector:b128"),
+        ("shifted", "u1", (225, 125), "shifted:b8_wide"),
+        ("shifted", "u1", (224, 124), "shifted:b8"),
+        ("shifted", "u2", (65, 49), "shifted:b16"),
+        ("shifted", "f4", (4099, 100), "shifted:b32"),
+        ("shifted", "f4", (4099, 48), "shifted:b32_tall"),
+    ],
+    ids=str,
+)
+def test_a_row_picks_its_instance(row, dtype, shape, wanted):
+    a = gm.DeviceArray(shape, dtype, backend="sim")
+    out = gm.DeviceArray(shape[::-1], dtype, backend="sim")
+    assert _core.prepare("transpose", row, (a,), out, None, (0, 0)).variant == wanted
+    (variant,) = (v for v in gm.variants("transpose") if v.name == row)
+    assert wanted in [one.name for one in variant.instances]
+
+
+@pytest.mark.parametrize("variant", [v for v in TRANSPOSE if v.formerly], ids=str)
+def test_former_names_are_aliases(variant, backend, rng):
+    here(variant, backend)
+    (a,) = oracle.claimed_arguments(variant, 2**14)
+    with pytest.warns(DeprecationWarning, match=f'{variant.formerly}".*"{variant.name}"') as said:
+        got = gm.transpose(a, variant=variant.formerly, backend=backend)
+    assert [one.filename for one in said] == [__file__]
+    oracle.check("transpose", got, a)
+    with pytest.warns(DeprecationWarning, match=variant.name) as said:
+        assert gm.traffic("transpose", a, variant=variant.formerly).variant == variant.name
+    assert [one.filename for one in said] == [__file__]
+
+
+def test_a_row_with_instances_has_no_attributes_of_its_own(backend):
+    for row in gm.variants("transpose"):
+        if row.instances:
+            with pytest.raises(ValueError, match=row.instances[0].name):
+                row.attributes(backend)
 
 
 @pytest.mark.parametrize("shape", [*exhaustive((8320, 8200), (8223, 8196)), (8196, 8223)], ids=str)
@@ -434,7 +480,7 @@ COUNTS_TILES = [
     for v in KERNELS
     if v in FREE_BLOCK
     or v.name.startswith("narrow")
-    or v.name in ("tile", "tile_vec4", "shifted_words", "shifted_bytes", "tma")
+    or v.name in ("tile", "tile_vector:b32", "shifted:b32", "shifted:b8", "tma")
 ]
 
 
@@ -608,12 +654,18 @@ def test_geam_takes_numbers_only(backend):
 def test_the_ladder_of_bank_ways():
     ways = {
         name: gm.traffic("transpose", variant=name, shape=(128, 128)).shared.bank_ways
-        for name in ("tile", "tile_padded", "tile_swizzled", "tile_vec4", "tma")
+        for name in ("tile", "tile_padded", "tile_swizzled", "tile_vector:b32", "tma")
     }
     assert gm.traffic("transpose", variant="tile", shape=(64, 64)).shared_bytes == 32 * 32 * 4
     assert gm.traffic("transpose", variant="tile_padded", shape=(64, 64)).shared_bytes == 4220
     assert gm.traffic("transpose", variant="naive_row", shape=(64, 64)).shared_bytes == 0
-    assert ways == {"tile": 32, "tile_padded": 1, "tile_swizzled": 1, "tile_vec4": 1, "tma": 1}
+    assert ways == {
+        "tile": 32,
+        "tile_padded": 1,
+        "tile_swizzled": 1,
+        "tile_vector:b32": 1,
+        "tma": 1,
+    }
 
 
 @pytest.mark.parametrize("variant", KERNELS, ids=str)

@@ -38,6 +38,7 @@ import gpumem as gm
 from gpumem.base import files
 from gpumem.base.sizes import format_table, parse_sizes
 from gpumem.families import oracle
+from gpumem.families.table import find
 from gpumem.machine import devices
 
 SCHEMA = 2
@@ -245,12 +246,13 @@ def calls(variant: gm.Variant, nbytes: int) -> Iterator[Call]:
 
 def checked(families: Sequence[str]) -> list[gm.Variant]:
     """Return the variants that have a kernel of their own."""
-    return [v for name in families for v in gm.variants(name) if v.source.endswith(".cu")]
+    everything = [v for name in families for v in gm.variants(name, instances=True)]
+    return [v for v in everything if v.source.endswith(".cu")]
 
 
 def kernel(family: str, variant: str) -> str:
     """Return the C symbol of a variant's kernel."""
-    return f"{family}_{variant}"
+    return f"{family}_{variant}".replace(":", "_")
 
 
 def run(families: Sequence[str], sizes: Sequence[int], told: Path, backend: str = "cuda") -> None:
@@ -531,7 +533,7 @@ def records(told: dict[str, Any], text: str) -> list[dict[str, Any]]:
         seen[row["kernel"]].append(row)
     found = []
     for launch in told["launches"]:
-        variant = next(v for v in gm.variants(launch["family"]) if v.name == launch["variant"])
+        variant = find(launch["family"], launch["variant"])
         call = next(c for c in calls(variant, launch["bytes"]) if c.case == launch["case"])
         record = {name: launch[name] for name in ("family", "variant", "bytes", "case")}
         shapes = [f"{a.dtype} {list(a.shape)}" for a in call.arrays()]

@@ -29,8 +29,21 @@ ALL = re.compile(r"(?<=\n__all__ = \[\n).*?(?=\]\n)", re.DOTALL)
 
 def variant_list(family: str) -> str:
     """Return the variants of a family as the docstring of its function lists them."""
-    rows = [f"\n    ``{v.name}``\n        {v.doc}" for v in gm.variants(family)]
-    return "".join(rows) + "\n"
+
+    def listed(serves: bool) -> str:
+        return "".join(
+            f"\n    ``{one.name}``\n        {one.doc}"
+            for row in gm.variants(family)
+            if row.serves == serves
+            for one in (row, *row.instances)
+        )
+
+    lessons, serving = listed(False), listed(True)
+    return (
+        f"{lessons}\n\n    Kernels that only serve ``auto``:\n{serving}\n"
+        if serving
+        else f"{lessons}\n"
+    )
 
 
 def with_variants(family: str, text: str) -> str:

@@ -34,7 +34,21 @@ def rows_to_markdown(header: list[str], rows: list[list[str]]) -> str:
 
 
 def ladder(family: str) -> str:
-    variants = gm.variants(family)
+    """The lessons, then the kernels that only serve auto."""
+    lessons = [one for one in gm.variants(family) if not one.serves]
+    others = [one for one in gm.variants(family) if one.serves]
+    text = rungs(lessons)
+    if others:
+        text += f"\nKernels that only serve `auto`:\n\n{rungs(others)}"
+    return text
+
+
+def idea(variant: gm.Variant) -> str:
+    names = ", ".join(f"`{one.name.partition(':')[2]}`" for one in variant.instances)
+    return f"{variant.doc}; instances {names}" if names else variant.doc
+
+
+def rungs(variants: list[gm.Variant]) -> str:
     shared = any(variant.claims["bank_ways"] for variant in variants)
     header = ["variant", "idea", "bits", "sectors, load / store", "bank ways", "needs"]
     rows = []
@@ -46,7 +60,7 @@ def ladder(family: str) -> str:
         name = f"[`{variant.name}`]({variant.source})"
         width = f"{claims['width']}" if claims["width"] else "–"
         ways = f"{claims['bank_ways']:g}" if claims["bank_ways"] else "–"
-        rows.append([name, variant.doc, width, sectors, ways, variant.requires or "–"])
+        rows.append([name, idea(variant), width, sectors, ways, variant.requires or "–"])
     if not shared:
         header, *rows = [[*row[:4], row[5]] for row in (header, *rows)]
     return rows_to_markdown(header, rows)

@@ -74,7 +74,7 @@ class Outcome(NamedTuple):
 
 def run(family: str, names: Sequence[str], backend: str) -> int:
     """Make every call of these variants; return the exit status."""
-    chosen = [v for v in gm.variants(family) if v.name in names]
+    chosen = [v for v in gm.variants(family, instances=True) if v.name in names]
     reports = list(verify(chosen, backend, ["device"]))
     failed = [r for r in reports if r["status"] == "FAILED"]
     for report in failed:
@@ -93,7 +93,7 @@ def jobs(families: Iterable[str], tools: Sequence[str]) -> list[Job]:
     """Return the processes, those with most to do first."""
     found = []
     for family in families:
-        names = [v.name for v in gm.variants(family)]
+        names = [v.name for v in gm.variants(family, instances=True)]
         parts = -(-len(names) // TOGETHER)
         found += [Job(t, family, tuple(names[i::parts])) for t in tools for i in range(parts)]
     return sorted(found, key=lambda job: -job.work())
@@ -171,7 +171,7 @@ def sanitized(sanitizer: str, job: Job, seconds: float) -> Outcome:
 def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return what the processes of one tool and family found, as JSON holds it."""
     job = outcomes[0].job
-    order = [v.name for v in gm.variants(job.family)]
+    order = [v.name for v in gm.variants(job.family, instances=True)]
     ran = {name for one in outcomes for name in one.told.get("variants", ())}
     counts = [one.findings for one in outcomes]
     worst = max((one.status for one in outcomes), key=lambda status: (status != 0, status != FOUND))

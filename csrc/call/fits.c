@@ -126,7 +126,17 @@ gm_status gm_variant_takes(const gm_variant *variant, const gm_call *call)
     if (status == GM_OK) {
         status = fits_array(variant, call, "out", &call->out);
     }
-    return status == GM_OK && variant->takes ? variant->takes(variant, call) : status;
+    if (status == GM_OK && variant->takes) {
+        status = variant->takes(variant, call);
+    }
+    /* A row that takes the dtype has an instance for it. */
+    return status == GM_OK && variant->pick ? gm_variant_takes(gm_instance(variant, call), call)
+                                            : status;
+}
+
+const gm_variant *gm_instance(const gm_variant *variant, const gm_call *call)
+{
+    return variant->pick ? gm_row(call, variant->pick(call)) : variant;
 }
 
 gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)

@@ -11,6 +11,7 @@ gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *p
     if (status != GM_OK) {
         return status;
     }
+    *variant = gm_instance(*variant, call);
     plan->block = (*variant)->block;
     plan->grid = (gm_dim){0, 1, 1};
     plan->shared_bytes = (size_t)(*variant)->shared_bytes;

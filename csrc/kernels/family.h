@@ -5,6 +5,10 @@
  *
  * A row of the ladder is VARIANT(name, .field = value, ...) for a kernel in name.cu, or
  * HOST_VARIANT(...) for one in name.c that has no kernel of its own but a launch hook.
+ * MULTI_VARIANT(name, .pick = ..., ...) is a row for several kernels of name.cu that differ by
+ * element size or geometry; an INSTANCE(name, which, ...) for each follows it, whose kernel is
+ * family_name_which and whose name is "name:which". The row's hook `pick` finds the instance for a
+ * call.
  * HELPER(...) is a kernel in name.cu that serves the family and is no variant of it: afterwards
  * there is a row `helper_name`. SYMBOL(name, bytes) is a variable of the device that a kernel file
  * defines as family_name: afterwards there is a gm_symbol `symbol_name`.
@@ -42,42 +46,55 @@
     extern void GM_KERNEL_OF(gm_traced, name)(const void *, const gm_lane_state *);
 #endif
 #define HOST_VARIANT(name, ...)
+#define MULTI_VARIANT(name, ...)
+#define INSTANCE(row_name, name, ...) VARIANT(GM_PASTE(row_name, name), )
 #define HELPER VARIANT
 #include GM_LADDER
 #undef VARIANT
 #undef HOST_VARIANT
+#undef MULTI_VARIANT
+#undef INSTANCE
 #undef HELPER
 #undef SYMBOL
 
+/* The names of a row, whose file ends in `suffix_`; of one with a kernel also that. */
+#define GM_NAMES(name_, symbol_, file_, suffix_)                                                   \
+    .name = name_, .symbol = GM_STRING(GM_PASTE(GM_FAMILY, symbol_)),                              \
+    .source = GM_STRING(GM_FAMILY) "/" #file_ suffix_
+#define GM_KERNELS(symbol_)                                                                        \
+    GM_CUDA_KERNEL(symbol_).plain = GM_KERNEL_OF(gm_plain, symbol_),                               \
+    .traced = GM_KERNEL_OF(gm_traced, symbol_)
 #define GM_ROW(name_, ...)                                                                         \
     {                                                                                              \
-        .name = #name_, .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                           \
-        .source = GM_STRING(GM_FAMILY) "/" #name_ ".cu",                                           \
-        GM_CUDA_KERNEL(name_).plain = GM_KERNEL_OF(gm_plain, name_),                               \
-        .traced = GM_KERNEL_OF(gm_traced, name_), __VA_ARGS__                                      \
+        GM_NAMES(#name_, name_, name_, ".cu"), GM_KERNELS(name_), __VA_ARGS__                      \
     }
 
 #define VARIANT(name_, ...) GM_ROW(name_, __VA_ARGS__),
 #define HELPER(...)
 #define SYMBOL(...)
-#define HOST_VARIANT(name_, ...)                                                                   \
-    {.name = #name_,                                                                               \
-     .symbol = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                              \
-     .source = GM_STRING(GM_FAMILY) "/" #name_ ".c",                                               \
-     __VA_ARGS__},
+#define HOST_VARIANT(name_, ...) {GM_NAMES(#name_, name_, name_, ".c"), __VA_ARGS__},
+#define MULTI_VARIANT(name_, ...) {GM_NAMES(#name_, name_, name_, ".cu"), __VA_ARGS__},
+#define INSTANCE(row_, name_, ...)                                                                 \
+    {GM_NAMES(#row_ ":" #name_, GM_PASTE(row_, name_), row_, ".cu"),                               \
+     GM_KERNELS(GM_PASTE(row_, name_)), .row = &variants[GM_ROW_NAME(row_)], __VA_ARGS__},
 
-static const gm_variant variants[] = {
+static const gm_variant variants[GM_ROW_COUNT]; /* whose instances name their rows */
+static const gm_variant variants[GM_ROW_COUNT] = {
 #include GM_LADDER
 };
 enum { variant_count = GM_ROW_COUNT };
 
 #undef VARIANT
 #undef HOST_VARIANT
+#undef MULTI_VARIANT
+#undef INSTANCE
 #undef HELPER
 #undef SYMBOL
 
 #define VARIANT(...)
 #define HOST_VARIANT(...)
+#define MULTI_VARIANT(...)
+#define INSTANCE(...)
 #define HELPER(name_, ...) static const gm_variant helper_##name_ = GM_ROW(name_, __VA_ARGS__);
 #define SYMBOL(name_, bytes_)                                                                      \
     GM_TURN(turn_##name_);                                                                         \
@@ -91,5 +108,7 @@ enum { variant_count = GM_ROW_COUNT };
 #include GM_LADDER
 #undef VARIANT
 #undef HOST_VARIANT
+#undef MULTI_VARIANT
+#undef INSTANCE
 #undef HELPER
 #undef SYMBOL

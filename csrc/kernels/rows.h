@@ -3,7 +3,8 @@
  *     GM_FAMILY  transpose
  *     GM_LADDER  "transpose/ladder.def"
  * and includes this; afterwards transpose_row_tile is the index of row `tile` in the family's
- * variants. A row that is renamed no longer compiles where it is named.
+ * variants, and transpose_row_shifted_b16 that of the instance "shifted:b16". A row that is renamed
+ * no longer compiles where it is named.
  */
 #ifndef GPUMEM_ROWS_H
 #define GPUMEM_ROWS_H
@@ -16,6 +17,8 @@
 
 #define VARIANT(name, ...) GM_ROW_NAME(name),
 #define HOST_VARIANT VARIANT
+#define MULTI_VARIANT VARIANT
+#define INSTANCE(row_name, name, ...) GM_ROW_NAME(GM_PASTE(row_name, name)),
 #define HELPER(...)
 #define SYMBOL(...)
 enum {
@@ -24,6 +27,8 @@ enum {
 };
 #undef VARIANT
 #undef HOST_VARIANT
+#undef MULTI_VARIANT
+#undef INSTANCE
 #undef HELPER
 #undef SYMBOL
 

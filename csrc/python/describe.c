@@ -35,18 +35,20 @@ static PyObject *variant_dict(const gm_variant *v)
         [GM_ANYWHERE] = NULL, [GM_IN_HOST] = "mapped", [GM_IN_MANAGED] = "managed"};
     char source[256];
     snprintf(source, sizeof source, "csrc/kernels/%s", v->source);
-    return Py_BuildValue("{s:s, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:N, s:s, s:N, s:i, s:N, "
-                         "s:{s:N, s:N, s:N, s:N}}",
-                         "name", v->name, "doc", v->doc, "follows", text_or_none(v->follows),
-                         "source", source, "block", v->block.x, v->block.y, v->block.z, "elements",
-                         v->elements, "alignment", v->alignment, "itemsizes",
-                         itemsizes_tuple(v->itemsizes), "kinds", text_or_none(v->kinds), "layout",
-                         layouts[v->layout], "memory", text_or_none(memory[v->place]), "capability",
-                         v->capability, "library", text_or_none(v->library), "claims",
-                         "load_sectors", positive_or_none(v->claims.load_sectors), "store_sectors",
-                         positive_or_none(v->claims.store_sectors), "bank_ways",
-                         positive_or_none(v->claims.bank_ways), "width",
-                         v->claims.width ? PyLong_FromLong(v->claims.width) : Py_NewRef(Py_None));
+    return Py_BuildValue(
+        "{s:s, s:N, s:N, s:O, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:N, s:s, s:N, "
+        "s:i, s:N, s:{s:N, s:N, s:N, s:N}}",
+        "name", v->name, "row", text_or_none(v->row ? v->row->name : NULL), "formerly",
+        text_or_none(v->formerly), "serves", v->serves ? Py_True : Py_False, "doc", v->doc,
+        "follows", text_or_none(v->follows), "source", source, "block", v->block.x, v->block.y,
+        v->block.z, "elements", v->elements, "alignment", v->alignment, "itemsizes",
+        itemsizes_tuple(v->itemsizes), "kinds", text_or_none(v->kinds), "layout",
+        layouts[v->layout], "memory", text_or_none(memory[v->place]), "capability", v->capability,
+        "library", text_or_none(v->library), "claims", "load_sectors",
+        positive_or_none(v->claims.load_sectors), "store_sectors",
+        positive_or_none(v->claims.store_sectors), "bank_ways",
+        positive_or_none(v->claims.bank_ways), "width",
+        v->claims.width ? PyLong_FromLong(v->claims.width) : Py_NewRef(Py_None));
 }
 
 static PyObject *family_dict(const gm_family *family)
@@ -156,6 +158,11 @@ PyObject *gm_core_attributes(PyObject *module, PyObject *args, PyObject *keyword
     (void)module;
     if (parse_variant_call(args, keywords, "OO|O:attributes", &variant, &backend, &figures) < 0) {
         return NULL;
+    }
+    if (variant->pick) {
+        return PyErr_Format(PyExc_ValueError,
+                            "variant %s has several kernels; name one, such as \"%s\"",
+                            variant->name, variant[1].name);
     }
     gm_plan plan = {.block = variant->block, .shared_bytes = (size_t)variant->shared_bytes};
     gm_status status = gm_variant_available(variant, backend, figures);

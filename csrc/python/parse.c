@@ -32,6 +32,10 @@ int gm_parse_variant(const gm_family *family, PyObject *name, const gm_variant *
     if (strcmp(text, "auto") == 0 || (*variant = gm_find_variant(family, text))) {
         return 0;
     }
+    if ((*variant = gm_find_former(family, text))) {
+        return PyErr_WarnFormat(PyExc_DeprecationWarning, 2, "variant \"%s\" of %s is now \"%s\"",
+                                text, family->name, (*variant)->name);
+    }
     PyObject *known = PyList_New(0);
     gm_append_name(&known, "auto");
     for (int i = 0; known && i < family->count; i++) {

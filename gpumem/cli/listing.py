@@ -19,18 +19,24 @@ _INDENT = 8  # of ideas below their rows
 
 def _row(variant: Variant, backend: str) -> dict[str, Any]:
     reason = variant.reason_on(backend)
-    names = ("family", "name", "doc", "source", "follows", "requires")
+    names = ("family", "name", "doc", "source", "follows", "serves", "requires")
     row = {name: getattr(variant, name) for name in names}
+    row["row"] = variant.row and variant.row.name
     return row | {"backend": backend, "available": reason is None, "reason": reason}
 
 
-def _ladder(members: Sequence[dict[str, Any]], backend: str, width: int) -> str:
-    """Return the table of a family; if names leave no room for ideas, these go below their rows."""
-    cells = [
-        (f"{one['family']}-{one['name']}", "no" if one["reason"] else "yes", one["follows"] or "")
-        for one in members
-    ]
-    head, *rows = format_table(("variant", backend, "follows"), cells, 3, width=1000).splitlines()
+def _names(one: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the cells before the idea: name, availability, and the rung below."""
+    available = "no" if one["reason"] else "yes"
+    if one["row"]:
+        return f"  :{one['name'].partition(':')[2]}", available, ""
+    return f"{one['family']}-{one['name']}", available, one["follows"] or ""
+
+
+def _ladder(title: str, members: Sequence[dict[str, Any]], backend: str, width: int) -> str:
+    """Return a table of variants; if names leave no room for ideas, these go below their rows."""
+    cells = [_names(one) for one in members]
+    head, *rows = format_table((title, backend, "follows"), cells, 3, width=1000).splitlines()
     column = max(map(len, (head, *rows))) + 2
     beside = width - column >= _LEAST
     indent = column if beside else _INDENT
@@ -49,14 +55,23 @@ def _ladder(members: Sequence[dict[str, Any]], backend: str, width: int) -> str:
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
     backend = _core.backend(options.backend)
-    chosen = [v for family in chosen_families(options.family) for v in variants(family)]
-    rows = [_row(variant, backend) for variant in chosen]
+    rows = [
+        _row(one, backend)
+        for family in chosen_families(options.family)
+        for variant in variants(family)
+        for one in (variant, *variant.instances)
+    ]
     if options.json:
         print_json(rows)
         return 0
     width = text_width()
-    families = itertools.groupby(rows, lambda one: one["family"])
-    print("\n\n".join(_ladder(list(members), backend, width) for _, members in families))
+    tables = []
+    for _, members in itertools.groupby(rows, lambda one: one["family"]):
+        family = list(members)
+        for title, serves in (("variant", False), ("serves auto", True)):
+            chosen = [one for one in family if one["serves"] == serves]
+            tables += [_ladder(title, chosen, backend, width)] if chosen else []
+    print("\n\n".join(tables))
     notes = [f"{one['family']}-{one['name']}: {one['reason']}" for one in rows if one["reason"]]
     if notes:
         print("", *map(note, notes), sep="\n")

@@ -135,7 +135,7 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
     family : str
         Such as "copy".
     variant : str or Variant
-        Such as "vec4".
+        Such as "vec4". Of a row with instances, the first one.
     arch : str, optional
         An architecture that gpumem was built for, as "90a" or "sm_90a"; by default, all.
 
@@ -170,7 +170,8 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
         raise _core.UnavailableError("gpumem was built without nvcc: there is no machine code")
     if not row.source.endswith(".cu"):
         raise _core.UnavailableError(f"{row} has no kernel of its own")
-    kernel = f"{row.family}_{row.name}"
+    row = row.instances[0] if row.instances else row
+    kernel = f"{row.family}_{row.name}".replace(":", "_")
     code = parse(disassemble(kernel), kernel)
     if arch is not None:
         name = arch.removeprefix("sm_")

@@ -90,10 +90,13 @@ def copy(
         long runs are prefetched to the L2, well ahead
     ``bulk``
         Hopper's copy engine: no registers on the way
-    ``strided``
-        any layout in, contiguous out: a division per dimension and element
     ``memcpy``
         the driver's own copy, as the reference
+
+    Kernels that only serve ``auto``:
+
+    ``strided``
+        any layout in, contiguous out: a division per dimension and element
 
     References
     ----------

@@ -96,8 +96,11 @@ def gather(
         four independent loads per thread in flight
     ``unroll8``
         eight independent loads per thread in flight
+
+    Kernels that only serve ``auto``:
+
     ``any``
-        any layout and element, split into power-of-two accesses
+        any layout and element, piece by piece
 
     References
     ----------

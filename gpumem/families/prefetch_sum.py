@@ -137,8 +137,11 @@ def prefetch_sum(
         prefetches to the L2, `distance` steps ahead
     ``bulk``
         Hopper's copy engine fills a ring of `distance` stages per warp
+
+    Kernels that only serve ``auto``:
+
     ``any``
-        any layout and alignment, with the plain loop
+        any layout and alignment, by the loop as it stands
 
     References
     ----------

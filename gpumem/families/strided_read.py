@@ -88,8 +88,11 @@ def strided_read(
         four independent loads per thread in flight
     ``unroll8``
         eight independent loads per thread in flight
+
+    Kernels that only serve ``auto``:
+
     ``strided``
-        any layout and element: the view is copied
+        any layout and element, as a copy of the view
 
     References
     ----------

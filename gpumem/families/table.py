@@ -6,6 +6,7 @@ that is where its ``FAMILY`` is found; there is no other list.
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -21,15 +22,28 @@ FAMILIES: dict[str, Family] = {
 
 
 class Variant:
-    """One way of doing a family's job: one kernel in one file.
+    """One way of doing a family's job: a row of the table, whose kernel is in a file of its own.
 
-    There is one object for each row of the table, and :func:`variants` returns it; copies and
-    pickles of it are the same object. ``str(v)`` is ``"family-name"``.
+    A row may have several kernels, which differ by element size or geometry: its *instances*. The
+    row chooses the best one for a call. Each instance is a Variant of its own, named
+    ``"row:instance"``.
+
+    There is one object for each row and each instance of the table, and :func:`variants` returns
+    it; copies and pickles of it are the same object. ``str(v)`` is ``"family-name"``.
 
     Attributes
     ----------
     family, name : str
-        "copy", "vec4".
+        "copy", "vec4"; of an instance, "tile_vector:b32".
+    instances : tuple of Variant
+        The kernels of a row that has several; empty for all others.
+    row : Variant or None
+        The row that an instance belongs to.
+    serves : bool
+        Whether the variant only serves ``"auto"`` and is no lesson of the ladder.
+    formerly : str or None
+        The earlier name of an instance that was a row of its own. Calls still take it, with a
+        DeprecationWarning; results measured under it keep it.
     doc : str
         The idea, in one line.
     source : str
@@ -39,7 +53,8 @@ class Variant:
     requires : str
         What the device or the machine must have, in words; "" if nothing special.
     block : tuple of int
-        Threads per block in x, y and z.
+        Threads per block in x, y and z. For a row with instances, `block`, `elements` and `claims`
+        are those of the first instance.
     elements : int
         Elements per thread and step.
     alignment : int
@@ -81,13 +96,17 @@ class Variant:
         "elements",
         "family",
         "follows",
+        "formerly",
         "in_place",
+        "instances",
         "itemsizes",
         "kinds",
         "layout",
         "memory",
         "name",
         "requires",
+        "row",
+        "serves",
         "source",
     )
 
@@ -95,6 +114,10 @@ class Variant:
         self.family: str = family["name"]
         self.in_place: bool = family["in_place"]
         self.name: str = row["name"]
+        self.row: Variant | None = None
+        self.instances: tuple[Variant, ...] = ()
+        self.formerly: str | None = row["formerly"]
+        self.serves: bool = row["serves"]
         self.doc: str = row["doc"]
         self.source: str = row["source"]
         self.follows: str | None = row["follows"]
@@ -112,6 +135,26 @@ class Variant:
         if row["library"]:
             needs.append({"cublas": "cuBLAS"}[row["library"]])
         self.requires: str = ", ".join(needs)
+
+    def _add(self, instance: Variant) -> None:
+        if not self.instances:
+            self.block, self.elements = instance.block, instance.elements
+            self.claims = instance.claims
+        self.instances += (instance,)
+        instance.row, instance.follows, instance.serves = self, self.follows, self.serves
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names that results may have for it: its own, the earlier one, its instances'.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> gm.variants("copy")[0].names
+        ('scalar',)
+        """
+        own = (self.name, self.formerly) if self.formerly else (self.name,)
+        return own + tuple(name for one in self.instances for name in one.names)
 
     @property
     def available(self) -> bool:
@@ -184,6 +227,8 @@ class Variant:
         ------
         UnavailableError
             On the simulator, and for variants without a kernel.
+        ValueError
+            For a row with instances; the message names one.
 
         Examples
         --------
@@ -203,9 +248,19 @@ class Variant:
         return find, (self.family, self.name)
 
 
-_VARIANTS: dict[str, tuple[Variant, ...]] = {
-    row["name"]: tuple(Variant(row, variant) for variant in row["variants"]) for row in _TABLE
-}
+def _rows(family: dict[str, Any]) -> tuple[Variant, ...]:
+    """Return the rows of a family; the table lists the instances of each after it."""
+    rows: dict[str, Variant] = {}
+    for row in family["variants"]:
+        variant = Variant(family, row)
+        if row["row"] is None:
+            rows[variant.name] = variant
+        else:
+            rows[row["row"]]._add(variant)
+    return tuple(rows.values())
+
+
+_VARIANTS: dict[str, tuple[Variant, ...]] = {row["name"]: _rows(row) for row in _TABLE}
 
 
 def families() -> tuple[str, ...]:
@@ -222,13 +277,15 @@ def families() -> tuple[str, ...]:
     return tuple(_VARIANTS)
 
 
-def variants(family: str | None = None) -> list[Variant]:
+def variants(family: str | None = None, *, instances: bool = False) -> list[Variant]:
     """Return the variants of a family in ladder order.
 
     Parameters
     ----------
     family : str, optional
         By default, the variants of all families.
+    instances : bool
+        Whether to list the instances of a row in place of the row.
 
     Returns
     -------
@@ -246,19 +303,32 @@ def variants(family: str | None = None) -> list[Variant]:
     ['scalar', 'vec2', 'vec4']
     """
     if family is None:
-        return [variant for rungs in _VARIANTS.values() for variant in rungs]
-    if not isinstance(family, str) or family not in _VARIANTS:
+        rows = [variant for rungs in _VARIANTS.values() for variant in rungs]
+    elif not isinstance(family, str) or family not in _VARIANTS:
         raise ValueError(unknown("there is no family", family, _VARIANTS, "; the families are"))
-    return list(_VARIANTS[family])
+    else:
+        rows = list(_VARIANTS[family])
+    return [one for row in rows for one in row.instances or (row,)] if instances else rows
+
+
+def ladder_names(family: str) -> list[str]:
+    """Return all names that results may have for the variants of a family, in ladder order."""
+    return [name for row in variants(family) for name in row.names]
 
 
 def find(family: str, name: str) -> Variant:
-    """Return a variant by its name; ValueError lists the names if there is no such variant."""
-    rungs = variants(family)
-    for variant in rungs:
-        if variant.name == name:
+    """Return a row or an instance by its name or its earlier name.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists the names.
+    """
+    everything = [one for row in variants(family) for one in (row, *row.instances)]
+    for variant in everything:
+        if name in (variant.name, variant.formerly):
             return variant
-    known = [variant.name for variant in rungs]
+    known = [variant.name for variant in everything]
     raise ValueError(unknown(f"{family} has no variant", name, known, "; it has"))
 
 
@@ -271,7 +341,11 @@ def resolve(family: str, variant: str | Variant) -> str:
     if variant == "auto":
         variants(family)
         return variant
-    return find(family, variant).name
+    found = find(family, variant)
+    if found.name != variant:
+        text = f'variant "{variant}" of {family} is now "{found.name}"'
+        warnings.warn(text, DeprecationWarning, stacklevel=3)
+    return found.name
 
 
 def parameters(family: str, keywords: dict[str, Any]) -> tuple[float, ...]:

@@ -112,40 +112,47 @@ def transpose(
         one spare column: no bank conflicts
     ``tile_swizzled``
         the words of a row change places: no conflicts, no spare bytes
-    ``tile_vec4``
-        128-bit accesses: 4 x 4 turned in registers, 64 x 64 in shared memory
-    ``tile_vec4_wide``
-        tile_vec4 in longer runs, for matrices that are much larger than the L2
-    ``tile_vec2``
-        tile_vec4 for elements of 8 bytes
-    ``tile_vec1``
-        tile_vec4 for elements of 16 bytes
-    ``tile_vec8``
-        tile_vec4 for elements of 2 bytes, rows of whole vectors
-    ``tile_vec16``
-        tile_vec4 for elements of 1 byte, rows of whole vectors
-    ``shifted_words``
+    ``tile_vector``
+        128-bit accesses: squares transposed in registers, tiles in shared memory
+    ``tile_vector:b32``
+        elements of 4 bytes: 4 x 4 in registers, 64 x 64 in shared memory
+    ``tile_vector:b32_wide``
+        b32 in longer runs, for matrices that are much larger than the L2
+    ``tile_vector:b64``
+        elements of 8 bytes
+    ``tile_vector:b128``
+        elements of 16 bytes
+    ``tile_vector:b16``
+        elements of 2 bytes, rows of whole vectors
+    ``tile_vector:b8``
+        elements of 1 byte, rows of whole vectors
+    ``tma``
+        Hopper's tensor copy engine in and out
+    ``geam``
+        cuBLAS, as the reference: it moves numbers, not bits
+
+    Kernels that only serve ``auto``:
+
+    ``shifted``
         tiles shifted row by row, so that misaligned rows are written in whole sectors
-    ``shifted_strips``
-        shifted_words for matrices that are narrower than its tiles
-    ``shifted_halves``
-        shifted tiles for elements of 2 bytes
-    ``shifted_bytes``
-        shifted tiles for elements of 1 byte
-    ``shifted_spans``
-        shifted_bytes in longer runs, for matrices that are much larger than the L2
+    ``shifted:b32``
+        elements of 4 bytes
+    ``shifted:b32_tall``
+        b32 for matrices that are narrower than its tiles
+    ``shifted:b16``
+        elements of 2 bytes
+    ``shifted:b8``
+        elements of 1 byte
+    ``shifted:b8_wide``
+        b8 in longer runs, for matrices that are much larger than the L2
     ``narrow``
         few columns, or few rows: whole runs of them, in the order of memory
     ``narrow_words``
         narrow for elements of 1 or 2 bytes, joined to words in registers
     ``narrow_vectors``
         narrow for elements of 1 or 2 bytes, gathered to vectors from shared memory
-    ``tma``
-        Hopper's tensor copy engine in and out
     ``strided``
         any layout and element, as a copy of the turned view
-    ``geam``
-        cuBLAS, as the reference: it moves numbers, not bits
 
     References
     ----------

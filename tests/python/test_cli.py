@@ -55,12 +55,20 @@ def test_list(run, words):
     assert (status, err) == (0, "")
     listed = gm.variants(*words[1:])
     for variant in listed:
-        assert any(line.startswith(f"{variant} ") for line in out.splitlines())
+        lines = out.splitlines()
+        (at,) = (i for i, line in enumerate(lines) if line.startswith(f"{variant} "))
+        heads = [line for line in lines[:at] if line.startswith(("variant ", "serves auto "))]
+        assert heads[-1].startswith("serves auto ") == variant.serves
         assert variant.doc in " ".join(out.split())
+        for one in variant.instances:
+            assert any(line.startswith(f"  :{one.name.partition(':')[2]} ") for line in lines[at:])
     assert fits(out)
     status, out, _ = run(*words, "--json")
     rows = json.loads(out)
-    assert [f"{row['family']}-{row['name']}" for row in rows] == [str(v) for v in listed]
+    everything = [one for variant in listed for one in (variant, *variant.instances)]
+    assert [f"{row['family']}-{row['name']}" for row in rows] == [str(v) for v in everything]
+    assert [row["serves"] for row in rows] == [v.serves for v in everything]
+    assert [row["row"] for row in rows] == [v.row and v.row.name for v in everything]
     assert all(row["available"] == (row["reason"] is None) for row in rows)
 
 

@@ -516,3 +516,14 @@ def test_the_command_line_draws(tmp_path, kind):
     picture = tmp_path / "r.png"
     assert cli.main(["plot", "copy-h200", "--kind", kind, "-o", str(picture)]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_former_names_keep_their_place_on_the_ladder():
+    """Results that were measured before a variant was renamed are drawn like those of today."""
+    shipped = gm.results.load("transpose-h200").filter(variant=["tile", "tile_vec4", "tma", "auto"])
+    assert {one["variant"] for one in shipped.records} == {"tile", "tile_vec4", "tma", "auto"}
+    figure = shipped.plot("ladder", shape=(4096, 4096))
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()][:4] in (
+        ["tile", "tile_vec4", "tma", "auto"],
+        ["auto", "tma", "tile_vec4", "tile"],
+    )

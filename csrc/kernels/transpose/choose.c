@@ -19,23 +19,74 @@ static double covered(const gm_call *call, int row)
     return (double)across * (double)down;
 }
 
+/* Do all rows of the output begin at 16 bytes? */
+static bool writes_whole(const gm_call *call)
+{
+    const gm_array *in = &call->in[0];
+    return ((uintptr_t)call->out.data | (uintptr_t)(in->shape[0] * in->itemsize)) % 16 == 0;
+}
+
 enum { MUCH = 64 << 20 /* bytes: more than stays in the L2 */ };
 
-/* Tiles that are shifted, for elements of 1 or 2 bytes. Of those for bytes large matrices like the
- * ones with long runs, small ones need many; rows that are not many all like the former. */
-static int choose_shifted(const gm_call *call)
+/* ---- instances of a row -------------------------------------------------------------------- */
+
+/* b32_wide reads longer runs, if there are enough tiles. Where rows do not begin with lines of the
+ * L2, that is worth the elements that the tiles have beside the matrix. */
+static int pick_vector_b32(const gm_call *call)
 {
-    enum { LARGE = 88 << 20, SMALL = 4 << 20, NOT_MANY = 1024 };
     const gm_array *in = &call->in[0];
-    if (in->itemsize == 2) {
-        return transpose_row_shifted_halves;
+    int64_t cols = in->shape[1];
+    bool lines = in->strides[0] % 128 == 0 || cols < 80 || (cols > 128 && cols < 168);
+    int64_t large = (int64_t)(lines ? 256 : 48) << 20; /* bytes */
+    double missed = lines ? 1.02 : 1.34;
+    bool wide = in->bytes > large && in->shape[0] >= 96 &&
+                covered(call, transpose_row_tile_vector_b32_wide) <=
+                    missed * covered(call, transpose_row_tile_vector_b32);
+    return wide ? transpose_row_tile_vector_b32_wide : transpose_row_tile_vector_b32;
+}
+
+int transpose_pick_vector(const gm_call *call)
+{
+    switch (call->in[0].itemsize) {
+    case 1: return transpose_row_tile_vector_b8;
+    case 2: return transpose_row_tile_vector_b16;
+    case 4: return pick_vector_b32(call);
+    case 8: return transpose_row_tile_vector_b64;
+    default: return transpose_row_tile_vector_b128;
     }
+}
+
+/* Large matrices like b8_wide, which has longer runs; small ones need many tiles. */
+static int pick_shifted_b8(const gm_call *call)
+{
+    enum { LARGE = 88 << 20, SMALL = 4 << 20, NOT_MANY = 1024 /* rows */ };
+    const gm_array *in = &call->in[0];
     double dearer = in->bytes >= LARGE ? 0.98 : 1.08;
     bool flat = in->shape[1] > in->shape[0] && in->shape[0] <= NOT_MANY && in->bytes >= SMALL;
-    bool long_runs = covered(call, transpose_row_shifted_spans) * dearer <
-                     covered(call, transpose_row_shifted_bytes);
-    return flat || long_runs ? transpose_row_shifted_spans : transpose_row_shifted_bytes;
+    bool long_runs = covered(call, transpose_row_shifted_b8_wide) * dearer <
+                     covered(call, transpose_row_shifted_b8);
+    return flat || long_runs ? transpose_row_shifted_b8_wide : transpose_row_shifted_b8;
 }
+
+/* Most of b32's tiles would be beside a matrix with so few columns. */
+static int pick_shifted_b32(const gm_call *call)
+{
+    int64_t cols = call->in[0].shape[1];
+    bool tall = cols <= 48 || (cols > 64 && cols <= 68) ||
+                (cols <= 192 && (cols - 1) % 64 < 32 && cols % 16 == 0 && !writes_whole(call));
+    return tall ? transpose_row_shifted_b32_tall : transpose_row_shifted_b32;
+}
+
+int transpose_pick_shifted(const gm_call *call)
+{
+    switch (call->in[0].itemsize) {
+    case 1: return pick_shifted_b8(call);
+    case 2: return transpose_row_shifted_b16;
+    default: return pick_shifted_b32(call);
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
 
 /* Few rows of elements of 1 or 2 bytes: do vectors that are gathered beat words that are turned, or
  * tiles? Words like rows in fours, and little to do; tiles of bytes have no row twice, and are 128
@@ -62,10 +113,9 @@ static bool gathers_columns(const gm_call *call)
     const gm_array *in = &call->in[0];
     int64_t cols = in->shape[1], size = in->itemsize, pitch = in->strides[0];
     uintptr_t bits = (uintptr_t)call->out.data | (uintptr_t)(in->shape[0] * size);
-    if (in->bytes < MUCH
-            ? pitch > 160 * size
-            : size == 2 && cols > 64 &&
-                  (double)in->size > 0.8 * covered(call, transpose_row_shifted_halves)) {
+    if (in->bytes < MUCH ? pitch > 160 * size
+                         : size == 2 && cols > 64 &&
+                               (double)in->size > 0.8 * covered(call, transpose_row_shifted_b16)) {
         return false;
     }
     if (bits % GM_SECTOR == 0) {
@@ -83,7 +133,7 @@ static int choose_small(const gm_call *call)
     int64_t columns = bytes ? (much ? 79 : 63) : (much ? 63 : 39);
     int64_t rows = bytes ? 64 : (much ? 63 : 47);
     if (transpose_is_whole(call) && !is_narrow(in, columns, rows)) {
-        return bytes ? transpose_row_tile_vec16 : transpose_row_tile_vec8;
+        return transpose_row_tile_vector;
     }
     if (gm_variant_can(gm_row(call, transpose_row_narrow_vectors), call) &&
         (in->shape[1] > in->shape[0] ? gathers_rows(call) : gathers_columns(call))) {
@@ -91,31 +141,7 @@ static int choose_small(const gm_call *call)
     }
     bool words =
         is_narrow(in, bytes ? 96 : 64, transpose_rows_follow(in) ? 128 : NARROW_WORDS_MOST);
-    return words ? transpose_row_narrow_words : choose_shifted(call);
-}
-
-/* Elements of 4 bytes in tiles: the wider one reads longer runs, if there are enough of them. Where
- * rows do not begin with lines of the L2, this is worth the elements that it misses. */
-static int choose_words(const gm_call *call)
-{
-    const gm_array *in = &call->in[0];
-    int64_t cols = in->shape[1];
-    bool lines = in->strides[0] % 128 == 0 || cols < 80 || (cols > 128 && cols < 168);
-    int64_t large = (int64_t)(lines ? 256 : 48) << 20; /* bytes */
-    double missed = lines ? 1.02 : 1.34;
-    bool wide = in->bytes > large && in->shape[0] >= 96 &&
-                covered(call, transpose_row_tile_vec4_wide) <=
-                    missed * covered(call, transpose_row_tile_vec4);
-    return wide ? transpose_row_tile_vec4_wide : transpose_row_tile_vec4;
-}
-
-/* The same where the output's rows do not all begin at 16 bytes, in tiles that are shifted. */
-static int choose_shifted_words(const gm_array *in)
-{
-    int64_t cols = in->shape[1];
-    bool strips = cols <= 48 || (cols > 64 && cols <= 68) ||
-                  (cols <= 192 && (cols - 1) % 64 < 32 && cols % 16 == 0);
-    return strips ? transpose_row_shifted_strips : transpose_row_shifted_words;
+    return words ? transpose_row_narrow_words : transpose_row_shifted;
 }
 
 /* Rows of the output that do not begin at 16 bytes are written best from tiles that are shifted so
@@ -124,7 +150,7 @@ static int choose_tiles(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
     int64_t rows = in->shape[0], cols = in->shape[1];
-    bool out_whole = ((uintptr_t)call->out.data | (uintptr_t)(rows * in->itemsize)) % 16 == 0;
+    bool out_whole = writes_whole(call);
 
     switch (in->itemsize) {
     case 1:
@@ -136,11 +162,11 @@ static int choose_tiles(const gm_call *call)
         }
         if (out_whole ? cols >= 32 : rows <= 72) {
             bool halves = rows % 8 != 0 && rows >= 96 && rows <= 1024 && cols > rows; /* sectors */
-            return halves ? transpose_row_shifted_words : choose_words(call);
+            return halves ? transpose_row_shifted : transpose_row_tile_vector;
         }
-        return choose_shifted_words(in);
-    case 8: return is_narrow(in, 32, 32) ? transpose_row_narrow : transpose_row_tile_vec2;
-    default: return is_narrow(in, 16, 16) ? transpose_row_narrow : transpose_row_tile_vec1;
+        return transpose_row_shifted;
+    case 8: return is_narrow(in, 32, 32) ? transpose_row_narrow : transpose_row_tile_vector;
+    default: return is_narrow(in, 16, 16) ? transpose_row_narrow : transpose_row_tile_vector;
     }
 }
 
@@ -155,7 +181,7 @@ const gm_variant *transpose_choose(const gm_call *call)
     if (best != transpose_row_narrow_words) {
         return gm_first_that_fits(call, GM_ROWS(best, transpose_row_strided));
     }
-    int shifted = in->itemsize == 1 ? transpose_row_shifted_bytes : transpose_row_shifted_halves;
+    int shifted = in->itemsize == 1 ? transpose_row_shifted_b8 : transpose_row_shifted_b16;
     return gm_first_that_fits(call,
                               GM_ROWS(best, transpose_row_narrow, shifted, transpose_row_strided));
 }

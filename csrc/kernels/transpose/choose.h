@@ -58,6 +58,16 @@ gm_status transpose_takes_narrow(const gm_variant *variant, const gm_call *call)
 gm_status transpose_takes_narrow_words(const gm_variant *variant, const gm_call *call);
 gm_status transpose_takes_narrow_vectors(const gm_variant *variant, const gm_call *call);
 
+/* choose.c: the instance of a row that is best for a call. */
+int transpose_pick_vector(const gm_call *call);
+int transpose_pick_shifted(const gm_call *call);
+
 const gm_variant *transpose_choose(const gm_call *call);
+
+/* What a row of the ladder and its instances have in common. */
+#define TILE_VECTOR .grid = GRID_STREAMS, .layout = GM_ROWS, .early = true
+#define VECTOR_CLAIMS .claims = {16, 16, 1, 128}
+#define SHIFTED                                                                                    \
+    .grid = GRID_SHIFTED, .layout = GM_ROWS, .early = true, .takes = transpose_takes_shifted
 
 #endif

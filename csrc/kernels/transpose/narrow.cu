@@ -11,7 +11,7 @@
  * Banks    one side steps through shared memory in strides of the narrow extent. Where that is
  *          even, a spare element in every 128 bytes gives nearly every lane a bank of its own.
  */
-#include "flat.h"
+#include "linear_tile.h"
 
 enum { NARROW_WARPS = FLAT_THREADS / 32 };
 

@@ -12,8 +12,8 @@
  *          For 2, 6, 10, ... columns lanes meet in pairs, which costs less than to avoid it.
  * Build    plain -O1
  */
-#include "runs_load.h"
-#include "runs_store.h"
+#include "strips_load.h"
+#include "strips_store.h"
 
 /* The order of a piece whose rows, `apart` words from one lane's to the next one's, begin REST
  * bytes beyond words. */

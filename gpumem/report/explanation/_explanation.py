@@ -180,7 +180,7 @@ def _no_time(variant: Variant, shape: Shape | None, result: BenchResult | None) 
     if result is None:
         return "gpumem ships no time for it, and none was measured now."
     at = f" at {'x'.join(map(str, shape))}" if shape is not None else ""
-    reasons = [row.reason for row in result.filter(variant=variant.name).rows if row.reason]
+    reasons = [row.reason for row in result.filter(variant=list(variant.names)).rows if row.reason]
     why = f": {reasons[0]}" if reasons else ""
     return f"The results have no time for it{at}{why}."
 

@@ -72,7 +72,7 @@ def _timed(result: BenchResult, variant: Variant) -> list[Record]:
     return [
         row
         for row in result.rows
-        if (row.family, row.variant) == (variant.family, variant.name) and row.median_ms
+        if row.family == variant.family and row.variant in variant.names and row.median_ms
     ]
 
 

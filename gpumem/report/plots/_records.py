@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...base.messages import quoted
 from ...base.record import Record
 from ...families import oracle
-from ...families.table import variants
+from ...families.table import ladder_names
 from ..records import varied_parameters
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def reference_name(family: str) -> str:
 
 def in_order(names: list[str], family: str) -> list[str]:
     """Order names as the table does; then "auto", then other libraries."""
-    known = [variant.name for variant in variants(family)]
+    known = ladder_names(family)
     return sorted(names, key=lambda n: known.index(n) if n in known else 99 + (n != "auto"))
 
 

@@ -2,10 +2,10 @@
  * From the piece of a narrow matrix to the runs of its few columns: N rows by N columns are turned
  * in registers, lanes have rows one after the other. See flat.h for the piece, runs.h for words.
  */
-#ifndef GPUMEM_TRANSPOSE_RUNS_STORE_H
-#define GPUMEM_TRANSPOSE_RUNS_STORE_H
+#ifndef GPUMEM_TRANSPOSE_STRIPS_STORE_H
+#define GPUMEM_TRANSPOSE_STRIPS_STORE_H
 
-#include "runs.h"
+#include "strips.h"
 
 /* N rows of one word, whose first begins at byte `at` of the piece. */
 template <typename unit, int REST, typename place>

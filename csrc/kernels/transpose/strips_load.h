@@ -2,10 +2,10 @@
  * From the runs of a narrow matrix's few rows to its piece: in squares of N by N, or element by
  * element. See flat.h for the piece, runs.h for words.
  */
-#ifndef GPUMEM_TRANSPOSE_RUNS_LOAD_H
-#define GPUMEM_TRANSPOSE_RUNS_LOAD_H
+#ifndef GPUMEM_TRANSPOSE_STRIPS_LOAD_H
+#define GPUMEM_TRANSPOSE_STRIPS_LOAD_H
 
-#include "runs.h"
+#include "strips.h"
 
 /* A word of a run whose elements all are, or some of which may not be (CARE), in the input. */
 template <typename unit, bool CARE> GM_DEVICE uint32_t runs_word(const char *from, runs_part part)

@@ -2,8 +2,8 @@
  * The side of a narrow matrix that is one piece of memory: a run of its rows with all of their few
  * columns, or the other way round. It is moved in the order of addresses.
  */
-#ifndef GPUMEM_TRANSPOSE_FLAT_H
-#define GPUMEM_TRANSPOSE_FLAT_H
+#ifndef GPUMEM_TRANSPOSE_LINEAR_TILE_H
+#define GPUMEM_TRANSPOSE_LINEAR_TILE_H
 
 #include "transpose.h"
 

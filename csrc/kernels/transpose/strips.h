@@ -2,11 +2,11 @@
  * The other side of a narrow matrix of elements of 1 or 2 bytes: runs of its columns, or rows, in
  * words of N elements. Words are aligned; those at the ends of a run may have elements of others.
  */
-#ifndef GPUMEM_TRANSPOSE_RUNS_H
-#define GPUMEM_TRANSPOSE_RUNS_H
+#ifndef GPUMEM_TRANSPOSE_STRIPS_H
+#define GPUMEM_TRANSPOSE_STRIPS_H
 
-#include "flat.h"
-#include "turn.h"
+#include "linear_tile.h"
+#include "register_tile.h"
 
 enum { RUNS_WARPS = FLAT_THREADS / 32 };
 
