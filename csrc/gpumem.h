@@ -291,7 +291,7 @@ bool gm_variant_can(const gm_variant *variant, const gm_call *call);
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan);
 /* Are the values of the inputs, on the device by now, what a kernel can bear? */
 gm_status gm_check(const gm_call *call);
-gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+gm_status gm_launch(const gm_variant *variant, const gm_call *call, const gm_plan *plan);
 /* For a row of the ladder without a kernel, whose work is a copy, for which there is a family:
  * `from`, of any layout, to `to`, which has no gaps. */
 gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,

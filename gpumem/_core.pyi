@@ -192,12 +192,16 @@ def call(
     stream: AnyStream | None,
     backend: str | None,
     parameters: tuple[int | float, ...],
+    chunk: int = 0,
     /,
 ) -> Any:
     """Run one call.
 
     Host arrays give an ndarray; DeviceArrays, and other libraries' arrays on the device, give a
     DeviceArray. If `out` is given, it is what is returned.
+
+    `chunk` is the number of bytes of a host array that move at a time. With 0 it depends on the
+    size, and the simulator never splits a call. For tests and measurements.
     """
 
 def prepare(
@@ -317,11 +321,12 @@ def transfer(
     driver: bool,
     pieces: int = 1,
     stream: Stream | None = None,
+    chunk: int = 0,
 ) -> None:
     """Copy the same bytes `count` times between contiguous arrays, each time in `pieces` pieces.
 
-    With `driver`, pageable memory is copied by the driver rather than in gpumem's own chunks. All
-    copies are complete on return. For measurements.
+    With `driver`, pageable memory is copied by the driver rather than in gpumem's own chunks of
+    `chunk` bytes, as in :func:`call`. All copies are complete on return. For measurements.
     """
 
 def can_reach(device: int, other: int, backend: str | None = None) -> bool:
@@ -345,10 +350,4 @@ def send(source: DeviceArray, target: DeviceArray, count: int, pieces: int = 1) 
 
 def pool_info(*, backend: str | None = None) -> dict[str, Any]: ...
 def pool_trim(*, backend: str | None = None) -> int: ...
-def set_chunk(bytes: int, /) -> int:
-    """Set the chunk size in bytes for calls on host arrays, and return the previous one.
-
-    0 is the default, with which the simulator never splits a call. For tests and experiments.
-    """
-
 def synchronize(backend: str | None = None, *, device: int | None = None) -> None: ...

@@ -686,8 +686,8 @@ def test_the_device_by_its_number(backend):
     ("number", "error", "words"),
     [
         (99, ValueError, "device is 99, "),
-        (-1, ValueError, "device is -1, there is no such device"),
-        (2**40, ValueError, "device is 1099511627776, there is no such device"),
+        (-1, ValueError, "device is -1: there is no such device"),
+        (2**40, ValueError, "device is 1099511627776: there is no such device"),
         (2**80, ValueError, "there is no such device"),
         (True, TypeError, "device must be an int or None, not bool"),
         ("0", TypeError, "device must be an int or None, not str"),

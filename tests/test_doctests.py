@@ -20,26 +20,30 @@ SKIPPED = (
 )
 
 
+def methods(prefix, cls):
+    """(name, function) of the public methods of a class."""
+    for name, member in vars(cls).items():
+        member = getattr(member, "__func__", member)  # of a classmethod
+        if not name.startswith("_") and (
+            inspect.isfunction(member) or inspect.ismethoddescriptor(member)
+        ):
+            yield f"{prefix}.{name}", member
+
+
 def public_callables():
     """(name, object) of what users can call: functions, classes, their public methods.
 
     Exceptions are not called by users.
     """
-    modules = {"": gpumem, "results.": gpumem.results}
-    for prefix, module in modules.items():
-        for name in module.__all__:
-            one = getattr(module, name)
-            if isinstance(one, type) and issubclass(one, BaseException):
-                continue
-            if isinstance(one, type):
-                for inner, member in vars(one).items():
-                    member = getattr(member, "__func__", member)  # of a classmethod
-                    if not inner.startswith("_") and (
-                        inspect.isfunction(member) or inspect.ismethoddescriptor(member)
-                    ):
-                        yield f"{prefix}{name}.{inner}", member
-            if callable(one):
-                yield f"{prefix}{name}", one
+    yield from methods("results", type(gpumem.results))
+    for name in gpumem.__all__:
+        one = getattr(gpumem, name)
+        if isinstance(one, type) and issubclass(one, BaseException):
+            continue
+        if isinstance(one, type):
+            yield from methods(name, one)
+        if callable(one):
+            yield name, one
 
 
 @pytest.mark.parametrize("one", [pytest.param(one, id=name) for name, one in public_callables()])

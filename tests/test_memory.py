@@ -1,6 +1,7 @@
 """Host memory of the five kinds: arrays, views, pools, and calls that use them."""
 
 import concurrent.futures
+import functools
 import gc
 import itertools
 import resource
@@ -12,7 +13,7 @@ from processes import python
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.families import oracle
+from gpumem.families import oracle, table
 
 KINDS = ("pageable", "pinned", "write_combined", "mapped", "managed")
 STAY = ("mapped", "managed")  # used where they are
@@ -35,11 +36,15 @@ def on(kind, a, backend):
     return there
 
 
-@pytest.fixture(params=[0, 2**15, 2**17], ids=["whole", "cut-small", "cut"])
+@pytest.fixture(params=[0, 2**15, 2**17], ids=["whole", "small-pieces", "pieces"])
 def chunk(request):
-    before = _core.set_chunk(request.param)
-    yield request.param
-    _core.set_chunk(before)
+    return request.param
+
+
+def call(family, *arrays, chunk, variant="auto", out=None, backend=None, **parameters):
+    """What the family's function does, moving this many bytes at a time."""
+    values = table.parameters(family, parameters)
+    return _core.call(family, variant, arrays, out, None, backend, values, chunk)
 
 
 # ---- arrays -----------------------------------------------------------------------------------
@@ -170,7 +175,7 @@ def calls(family):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_on_arrays_of_a_kind(family, kind, backend, chunk):
     """From each kind into a new array, and into one of each kind."""
-    function = getattr(gm, family)
+    function = functools.partial(call, family, chunk=chunk)
     for shape, parameters in calls(family):
         arrays = oracle.arguments(family, shape, seed=1, **parameters)
         wanted = oracle.expected(family, *arrays, **parameters)
@@ -200,18 +205,21 @@ REREAD = ("gather", "sample", "sgemm")  # whose first input the kernels read aga
 def test_strided_and_misaligned_views_of_a_kind(kind, backend, chunk, rng):
     base = on(kind, rng.random((301, 407)), backend)
     for view in (base[::2], base[:, 3:-2], base.T, base[::-1, ::-3], base[1:].reshape(-1)[1:]):
-        assert np.array_equal(gm.copy(view, backend=backend), view)
-        assert np.array_equal(gm.add(view, view, backend=backend), view + view)
+        assert np.array_equal(call("copy", view, chunk=chunk, backend=backend), view)
+        total = call("add", view, view, chunk=chunk, backend=backend)
+        assert np.array_equal(total, view + view)
     raw = base.view("u1").reshape(-1)
     for offset in (1, 4, 15):
-        assert np.array_equal(gm.copy(raw[offset:], backend=backend), raw[offset:])
+        got = call("copy", raw[offset:], chunk=chunk, backend=backend)
+        assert np.array_equal(got, raw[offset:])
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_strided_out_of_a_kind_and_nothing_beside_it(kind, backend, chunk, rng):
     a = rng.random((300, 200))
     out = on(kind, np.full((300, 403), 7.0), backend)
-    assert gm.copy(a, out=out[:, 1:401:2], backend=backend).base is not None
+    got = call("copy", a, chunk=chunk, out=out[:, 1:401:2], backend=backend)
+    assert got.base is not None
     assert np.array_equal(out[:, 1:401:2], a)
     out[:, 1:401:2] = 7.0
     assert (out == 7.0).all()
@@ -265,9 +273,8 @@ def test_a_call_is_cut_and_the_pieces_are_calls(monkeypatch):
 
         a = np.ones(32 * 2**20, np.uint8)
         out = np.zeros_like(a)
-        _core.set_chunk({chunk})
         before = peak()
-        gm.copy(a, out=out)
+        _core.call("copy", "auto", (a,), out, None, None, (0,), {chunk})
         print(peak() - before)
         assert (out == a).all()
     """
@@ -278,13 +285,14 @@ def test_a_call_is_cut_and_the_pieces_are_calls(monkeypatch):
     assert grown[2**20] < 20 * 2**20
 
 
-def test_a_named_variant_is_refused_as_when_it_is_not_cut(chunk):
+def test_a_named_variant_is_refused_as_when_the_call_is_whole(chunk):
     a = np.ones((1001, 513), "u1")
     with pytest.raises(ValueError, match="variant tile_vector:b8"):
-        gm.transpose(a, variant="tile_vector:b8", backend="sim")
+        call("transpose", a, chunk=chunk, variant="tile_vector:b8", backend="sim")
     for name in ("tile", "tile_padded", "naive_row"):
         b = np.arange(300 * 1100, dtype="f4").reshape(300, 1100)
-        assert np.array_equal(gm.transpose(b, variant=name, backend="sim"), b.T)
+        got = call("transpose", b, chunk=chunk, variant=name, backend="sim")
+        assert np.array_equal(got, b.T)
 
 
 def test_an_index_out_of_range_writes_nothing(chunk, backend):
@@ -292,7 +300,7 @@ def test_an_index_out_of_range_writes_nothing(chunk, backend):
     index[-1] = 50_000
     out = np.full(200_000, 7.0)
     with pytest.raises(IndexError):
-        gm.gather(a, index, out=out, backend=backend)
+        call("gather", a, index, chunk=chunk, out=out, backend=backend)
     assert (out == 7.0).all()
 
 
@@ -300,15 +308,18 @@ def test_c_may_be_out_in_pieces(chunk, backend, rng):
     a, b = (rng.integers(-9, 9, s).astype("f4") for s in ((4500, 20), (20, 40)))
     c = rng.integers(-9, 9, (4500, 40)).astype("f4")
     wanted = a @ b + 2 * c
-    assert gm.sgemm(a, b, c, beta=2.0, out=c, backend=backend) is c
+    assert call("sgemm", a, b, c, chunk=chunk, beta=2.0, out=c, backend=backend) is c
     assert np.array_equal(c, wanted)
 
 
 def test_the_chunk_is_checked():
-    with pytest.raises(ValueError, match="bytes is -1"):
-        _core.set_chunk(-1)
+    a = np.ones(3)
+    with pytest.raises(ValueError, match="chunk is -1"):
+        call("copy", a, chunk=-1)
     with pytest.raises(TypeError):
-        _core.set_chunk("1M")
+        call("copy", a, chunk="1M")
+    with pytest.raises(TypeError, match="call takes 7 or 8 arguments"):
+        _core.call("copy", "auto", (a,), None, None, None, (0,), 0, 0)
 
 
 # ---- threads, forks, exits --------------------------------------------------------------------
@@ -342,20 +353,16 @@ def test_five_hundred_threads(backend):
     gc.collect()
 
 
-def test_threads_cut_at_once(backend):
-    before = _core.set_chunk(2**15)
-    try:
+def test_threads_in_pieces_at_once(backend):
+    def work(number):
+        a = np.random.default_rng(number).random((300, 411))
+        in_pieces = functools.partial(call, chunk=2**15, backend=backend)
+        return all(
+            np.array_equal(in_pieces("transpose", a), a.T) for _ in range(5)
+        ) and np.array_equal(in_pieces("copy", a), a)
 
-        def work(number):
-            a = np.random.default_rng(number).random((300, 411))
-            return all(
-                np.array_equal(gm.transpose(a, backend=backend), a.T) for _ in range(5)
-            ) and np.array_equal(gm.copy(a, backend=backend), a)
-
-        with concurrent.futures.ThreadPoolExecutor(16) as pool:
-            assert all(pool.map(work, range(32)))
-    finally:
-        _core.set_chunk(before)
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(work, range(32)))
 
 
 USE_ALL = """
@@ -365,10 +372,11 @@ USE_ALL = """
     live = [gm.empty(10_000, kind=kind) for kind in KINDS]
     for a in live:
         a[:] = 1
-    _core.set_chunk(2**15)
     big = np.ones((400, 411), "f4")
     live += [gm.add(a, a) for a in live] + [gm.to_device(a) for a in live]
     live += [gm.transpose(big), gm.copy(big)]
+    for family, values in (("transpose", (0, 0)), ("copy", (0,))):  # in pieces
+        live.append(_core.call(family, "auto", (big,), None, None, None, values, 2**15))
 """
 
 

@@ -59,7 +59,7 @@ def test_a_host_array_as_one_of_the_device(kind, backend):
 
 
 def test_what_the_device_cannot_reach(backend):
-    with pytest.raises(ValueError, match=r"a lies in memory that backend .* cannot reach"):
+    with pytest.raises(ValueError, match=r"a is in memory that backend .* cannot reach"):
         _core.over(np.ones(3), backend)
     with pytest.raises(ValueError, match="cannot reach"):
         _core.over(gm.empty(3, backend=backend), backend)
@@ -97,16 +97,12 @@ def test_a_count_of_nothing_moves_nothing(backend):
 
 def test_pageable_memory_goes_by_chunks_or_as_the_driver_does_it(backend):
     a = np.random.default_rng(0).integers(256, size=300_007, dtype="u1")
-    before = _core.set_chunk(2**14)
-    try:
-        for driver in (False, True):
-            device = _core.DeviceArray(a.shape, "u1", backend=backend)
-            back = np.zeros_like(a)
-            _core.transfer(device, a, True, 1, driver)
-            _core.transfer(device, back, False, 1, driver)
-            assert np.array_equal(a, back)
-    finally:
-        _core.set_chunk(before)
+    for driver in (False, True):
+        device = _core.DeviceArray(a.shape, "u1", backend=backend)
+        back = np.zeros_like(a)
+        _core.transfer(device, a, True, 1, driver, chunk=2**14)
+        _core.transfer(device, back, False, 1, driver, chunk=2**14)
+        assert np.array_equal(a, back)
 
 
 @pytest.mark.parametrize(
@@ -120,6 +116,8 @@ def test_pageable_memory_goes_by_chunks_or_as_the_driver_does_it(backend):
         ({"count": -1}, ValueError, "count is -1"),
         ({"count": 2**64}, OverflowError, "too (big|large)"),
         ({"pieces": 0}, ValueError, "pieces is 0"),
+        ({"chunk": -1}, ValueError, "chunk is -1"),
+        ({"chunk": "1M"}, TypeError, "int"),
         ({"stream": object()}, TypeError, "stream must be"),
     ],
 )
@@ -524,18 +522,13 @@ def test_the_table_of_transfers(clock):
     assert "size    pieces  pinned" in pieces
 
 
-def test_an_interrupt_ends_it_and_restores_the_chunk(clock, monkeypatch):
-    before = _core.set_chunk(2**15)
-
+def test_an_interrupt_ends_it(clock, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setitem(callers.CALLERS, "one_piece", interrupted)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            clock.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
-    finally:
-        assert _core.set_chunk(before) == 2**15
+    with pytest.raises(KeyboardInterrupt):
+        clock.bench("roundtrip", "copy", "64K", with_peers=(), **QUICK)
 
 
 # ---- round trips --------------------------------------------------------------------------------
@@ -614,29 +607,21 @@ def test_how_numpy_is_asked(job, pinned, rng):
     assert not any(np.shares_memory(got, a) for a in inputs)
 
 
-def test_gpumem_is_asked_for_pieces_and_for_one(clock, monkeypatch):
-    """By the chunk that holds during each call."""
-    chunks = {}
-    real = callers.call_gpumem
+@pytest.mark.parametrize("job", roundtrips.JOBS)
+def test_one_piece_is_a_chunk_that_divides_nothing(monkeypatch, job):
+    chunks = []
 
-    def asked(by):
-        def ask(*arguments):
-            held = _core.set_chunk(0)
-            _core.set_chunk(held)
-            chunks.setdefault(by, set()).add(held)
-            return real(*arguments)
+    class Core:
+        @staticmethod
+        def call(*arguments):
+            chunks.append(arguments[7])
+            return _core.call(*arguments)
 
-        return ask
-
-    before = _core.set_chunk(2**14)
-    try:
-        for by in ("gpumem", "one_piece"):
-            monkeypatch.setitem(callers.CALLERS, by, asked(by))
-        result = clock.bench("roundtrip", ["copy", "transpose"], "1M", with_peers=(), **QUICK)
-    finally:
-        assert _core.set_chunk(before) == 2**14
-    assert chunks == {"gpumem": {2**14}, "one_piece": {2**62}}
-    assert all(r["reason"] is None for r in result.records)
+    monkeypatch.setattr(callers, "_core", Core)
+    inputs = roundtrips.random_inputs(job, (40, 40))
+    got = callers.CALLERS["one_piece"](job, "sim", inputs, None)
+    roundtrips.check_result(job, got, inputs)
+    assert chunks == [2**62]
 
 
 def test_peers_that_are_not_installed(clock, monkeypatch):

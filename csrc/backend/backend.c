@@ -66,3 +66,11 @@ gm_status gm_backend_get(const char *name, const gm_backend **backend)
     }
     return (*backend)->open();
 }
+
+void gm_backend_go_back(const gm_backend *backend, int device)
+{
+    int previous;
+    gm_error before = *gm_last_error();
+    backend->use_device(device, &previous);
+    *gm_last_error() = before;
+}

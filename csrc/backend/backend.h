@@ -115,7 +115,7 @@ struct gm_backend {
     gm_status (*stream_create)(gm_stream *stream);
     void (*stream_destroy)(gm_stream stream);
     /* Do stream and default stream not wait for each other? */
-    gm_status (*stream_apart)(gm_stream stream, bool *apart);
+    gm_status (*stream_is_nonblocking)(gm_stream stream, bool *nonblocking);
     /* What comes on `later` from now on waits for what is on `earlier` by now. */
     gm_status (*stream_join)(gm_stream later, gm_stream earlier);
     gm_status (*event_create)(gm_event *event);
@@ -164,5 +164,8 @@ const gm_backend *gm_backend_named(const char *name);
 const gm_backend *gm_backend_with_memory(bool of_host);
 /* The backend that runs kernels under observation. */
 const gm_backend *gm_backend_with_traces(void);
+
+/* Makes a device the current one again; the error record stays what it was. */
+void gm_backend_go_back(const gm_backend *backend, int device);
 
 #endif

@@ -316,14 +316,14 @@ static void gm_cuda_stream_destroy(gm_stream stream)
 }
 
 /* The default streams and those made without cudaStreamNonBlocking take turns with each other. */
-static gm_status gm_cuda_stream_apart(gm_stream stream, bool *apart)
+static gm_status gm_cuda_stream_is_nonblocking(gm_stream stream, bool *nonblocking)
 {
     unsigned flags = 0;
     TRY(gm_cuda_open());
-    *apart = false;
+    *nonblocking = false;
     if (stream != NULL && stream != cudaStreamLegacy && stream != cudaStreamPerThread) {
         CHECK(cudaStreamGetFlags(stream, &flags));
-        *apart = (flags & cudaStreamNonBlocking) != 0;
+        *nonblocking = (flags & cudaStreamNonBlocking) != 0;
     }
     return GM_OK;
 }
@@ -346,7 +346,7 @@ static gm_status join_by_event(cudaStream_t later, cudaStream_t earlier)
 
 static gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier)
 {
-    bool apart = true;
+    bool nonblocking = true;
     later = later == cudaStreamLegacy ? NULL : later;
     earlier = earlier == cudaStreamLegacy ? NULL : earlier;
     TRY(gm_cuda_open());
@@ -354,9 +354,9 @@ static gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier)
         return GM_OK;
     }
     if (later == NULL) { /* waits by itself, when its next work comes */
-        TRY(gm_cuda_stream_apart(earlier, &apart));
+        TRY(gm_cuda_stream_is_nonblocking(earlier, &nonblocking));
     }
-    return apart ? join_by_event(later, earlier) : GM_OK;
+    return nonblocking ? join_by_event(later, earlier) : GM_OK;
 }
 
 static gm_status gm_cuda_event_create(gm_event *event)
@@ -428,7 +428,7 @@ const gm_backend gm_cuda = {
     .wait_all = gm_cuda_wait_all,
     .stream_create = gm_cuda_stream_create,
     .stream_destroy = gm_cuda_stream_destroy,
-    .stream_apart = gm_cuda_stream_apart,
+    .stream_is_nonblocking = gm_cuda_stream_is_nonblocking,
     .stream_join = gm_cuda_stream_join,
     .event_create = gm_cuda_event_create,
     .event_destroy = gm_cuda_event_destroy,

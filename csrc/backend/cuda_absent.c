@@ -153,9 +153,9 @@ static gm_status create(void **handle)
     return refuse();
 }
 
-static gm_status stream_apart(gm_stream stream, bool *apart)
+static gm_status stream_is_nonblocking(gm_stream stream, bool *nonblocking)
 {
-    (void)stream, (void)apart;
+    (void)stream, (void)nonblocking;
     return refuse();
 }
 
@@ -270,7 +270,7 @@ const gm_backend gm_cuda = {
     .wait_all = refuse,
     .stream_create = create,
     .stream_destroy = ignore,
-    .stream_apart = stream_apart,
+    .stream_is_nonblocking = stream_is_nonblocking,
     .stream_join = stream_join,
     .event_create = create,
     .event_destroy = ignore,

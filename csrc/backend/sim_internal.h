@@ -45,7 +45,7 @@ gm_status gm_sim_wait(gm_stream stream);
 gm_status gm_sim_wait_all(void);
 gm_status gm_sim_stream_create(gm_stream *stream);
 void gm_sim_stream_destroy(gm_stream stream);
-gm_status gm_sim_stream_apart(gm_stream stream, bool *apart);
+gm_status gm_sim_stream_is_nonblocking(gm_stream stream, bool *apart);
 gm_status gm_sim_stream_join(gm_stream later, gm_stream earlier);
 gm_status gm_sim_event_create(gm_event *event);
 void gm_sim_event_destroy(gm_event event);

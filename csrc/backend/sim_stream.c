@@ -29,7 +29,7 @@ void gm_sim_stream_destroy(gm_stream stream)
     free(stream);
 }
 
-gm_status gm_sim_stream_apart(gm_stream stream, bool *apart)
+gm_status gm_sim_stream_is_nonblocking(gm_stream stream, bool *apart)
 {
     (void)stream;
     *apart = false;

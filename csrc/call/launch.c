@@ -26,15 +26,20 @@ gm_status gm_check(const gm_call *call)
     return call->family->check ? call->family->check(call) : GM_OK;
 }
 
-gm_status gm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+/* A hook may write into its plan. */
+static gm_status launch_by_hook(const gm_variant *variant, const gm_call *call, const gm_plan *plan)
+{
+    gm_plan own = *plan;
+    return variant->launch(variant, call, &own);
+}
+
+gm_status gm_launch(const gm_variant *variant, const gm_call *call, const gm_plan *plan)
 {
     if (plan->grid.x == 0 || plan->grid.y == 0 || plan->grid.z == 0) {
         return GM_OK; /* nothing to do */
     }
-    if (variant->launch) {
-        return variant->launch(variant, call, plan);
-    }
-    return call->backend->launch(variant, plan, call->stream);
+    return variant->launch ? launch_by_hook(variant, call, plan)
+                           : call->backend->launch(variant, plan, call->stream);
 }
 
 gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,
@@ -44,7 +49,7 @@ gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_arr
     gm_call copy = *call;
     copy.family = gm_find_family("copy");
     copy.variant = NULL;
-    copy.parameters[0].integer = 0; /* as many blocks as it likes */
+    copy.parameters[0].integer = 0; /* no limit of blocks */
     copy.in[0] = *from;
     copy.out = *to;
     gm_status status = gm_prepare(&chosen, &copy, plan);

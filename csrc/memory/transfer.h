@@ -1,38 +1,40 @@
 /*
- * Between arrays of the host and the device.
+ * Transfers between arrays of the host and of the device.
  *
- * The copy engines read and write page-locked memory alone. What is pageable goes through a ring
- * of page-locked chunks: host threads fill one while earlier ones are on the bus.
+ * The copy engines access page-locked memory only. Pageable memory goes through a ring of
+ * page-locked chunks: host threads fill one chunk while earlier ones are on the bus.
  */
 #ifndef GPUMEM_TRANSFER_H
 #define GPUMEM_TRANSFER_H
 
 #include "backend/backend.h"
 
-/* Contiguous bytes, there when it returns; `kind` is that of the host's side. */
-gm_status gm_transfer(const gm_backend *backend, void *to, const void *from, int64_t bytes,
-                      gm_memory_kind kind, gm_direction direction, gm_stream stream);
+/* How bytes move between host and device. */
+typedef struct gm_route {
+    const gm_backend *backend;
+    gm_stream stream;    /* they move after what is on this stream */
+    gm_memory_kind kind; /* of the memory on the host */
+    int64_t chunk;       /* bytes that move at a time; 0: depends on the size, see gm_chunk_bytes */
+} gm_route;
 
-/* Of memory of the device that nobody else has yet. On the simulator it is the host's, which may
- * have to look for it when it is first touched, for as long as a second for a few hundred MiB: the
- * poll hook may stop both half way. */
-/* As gm_transfer, to the device. */
-gm_status gm_transfer_new(const gm_backend *backend, void *to, const void *from, int64_t bytes,
-                          gm_memory_kind kind, gm_stream stream);
-/* Leaves its bytes as they are. */
+/* Moves contiguous bytes; returns when they have arrived. */
+gm_status gm_transfer(const gm_route *route, void *to, const void *from, int64_t bytes,
+                      gm_direction direction);
+
+/* The next two are for device memory that was just allocated and that nobody else uses. On the
+ * simulator it is host memory whose pages the system maps at the first access: that can take a
+ * second for a few hundred MiB, so these functions call the poll hook meanwhile. */
+/* As gm_transfer to the device. */
+gm_status gm_transfer_new(const gm_route *route, void *to, const void *from, int64_t bytes);
+/* Maps the pages; does not change their contents. */
 gm_status gm_touch_new(const gm_backend *backend, void *memory, int64_t bytes);
 
-/*
- * A call on contiguous arrays of the host, `memory` saying of which kind each is. Cut into pieces,
- * so that one is on its way to the device, one with a kernel, and one on its way back.
- */
-/* Is it one that can be cut, and large enough? If so, every piece fits the variant. */
-bool gm_can_cut(const gm_variant *variant, const gm_call *call);
-/* Runs it; the result is there when it returns. */
-gm_status gm_run_cut(const gm_variant *variant, const gm_call *call);
+/* How many of `bytes` bytes move at a time: the chunk asked for, or, if that is 0, a default, which
+ * is INT64_MAX on the simulator. Staged chunks go through the host's threads; waking these for a
+ * small chunk costs more than it gains. */
+int64_t gm_chunk_bytes(const gm_backend *backend, int64_t asked, int64_t bytes, bool staged);
 
-/* How many bytes travel at a time; 0 is the default: on the simulator nothing is cut then. Returns
- * what it was. */
-int64_t gm_set_chunk(int64_t bytes);
+/* Waits for the stream, after an error too; the first error is returned. */
+gm_status gm_finish(const gm_backend *backend, gm_stream stream, gm_status status);
 
 #endif

@@ -1,126 +1,21 @@
-/* What is accepted as an array, a stream or a backend, and how it is described to C. */
+/* Works on ndarrays; knows nothing of where they came from. */
+#include "python/arrays.h"
+
 #include <string.h>
 
-#include "python/dlpack_device.h"
-#include "python/python.h"
+static PyObject *shares_memory; /* numpy.shares_memory */
 
-const char *gm_c_string(PyObject *text, const char *name)
+int gm_arrays_init(void)
 {
-    Py_ssize_t length;
-    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
-    if (bytes && strlen(bytes) != (size_t)length) {
-        PyErr_Format(PyExc_ValueError, "%s is %.80R, which holds a null character", name, text);
-        return NULL;
-    }
-    return bytes;
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    shares_memory = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
+    Py_XDECREF(numpy);
+    return shares_memory ? 0 : -1;
 }
 
-int gm_dtype_converter(PyObject *object, void *dtype)
-{
-    if (PyArray_DescrConverter(object, dtype)) {
-        return 1;
-    }
-    if (PyUnicode_Check(object) && PyUnicode_GET_LENGTH(object) > 80 &&
-        PyErr_ExceptionMatches(PyExc_TypeError)) { /* NumPy's message has all of it */
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "data type %.80R not understood", object);
-    }
-    return 0;
-}
+/* ---- checks ------------------------------------------------------------------------------- */
 
-int gm_parse_backend(PyObject *object, const gm_backend **backend)
-{
-    const char *name = NULL;
-    if (object && object != Py_None) {
-        if (!PyUnicode_Check(object)) {
-            PyErr_Format(PyExc_TypeError, "backend must be a str or None, not %.100s",
-                         Py_TYPE(object)->tp_name);
-            return -1;
-        }
-        name = gm_c_string(object, "backend");
-        if (!name) {
-            return -1;
-        }
-    }
-    gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = gm_backend_get(name, backend);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
-        gm_raise(status);
-        return -1;
-    }
-    return 0;
-}
-
-int gm_parse_only_backend(PyObject *args, PyObject *keywords, const char *format,
-                          const gm_backend **backend)
-{
-    static char *names[] = {"backend", NULL};
-    PyObject *name = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &name)) {
-        return -1;
-    }
-    return gm_parse_backend(name, backend);
-}
-
-int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
-{
-    if (object == Py_None) { /* NumPy before 2.4 takes it for () */
-        PyErr_SetString(PyExc_TypeError, "shape must be an int or a sequence of ints, not None");
-        return -1;
-    }
-    return PyArray_IntpConverter(object, shape) ? 0 : -1;
-}
-
-int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_t *bytes)
-{
-    /* Of elements without bytes, too, the number has to fit. */
-    *bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 1;
-    for (int d = 0; d < ndim; d++) {
-        if (shape[d] < 0) {
-            PyErr_Format(PyExc_ValueError, "shape has the negative dimension %zd", shape[d]);
-            return -1;
-        }
-        if (!gm_multiply(*bytes, shape[d], bytes)) {
-            PyErr_SetString(PyExc_ValueError,
-                            "shape is too large: its byte count does not fit in 63 bits");
-            return -1;
-        }
-    }
-    return 0;
-}
-
-bool gm_is_integer(PyObject *object)
-{
-    /* A device array has __index__ for the sake of its message alone. */
-    return PyIndex_Check(object) && !PyBool_Check(object) && !gm_is_device_array(object);
-}
-
-int gm_optional_attribute(PyObject *object, const char *name, PyObject **value)
-{
-    *value = PyObject_GetAttrString(object, name);
-    if (*value) {
-        return 0;
-    }
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        return -1;
-    }
-    PyErr_Clear();
-    return 0;
-}
-
-int gm_has_attribute(PyObject *object, const char *name)
-{
-    PyObject *value;
-    if (gm_optional_attribute(object, name, &value) < 0) {
-        return -1;
-    }
-    Py_XDECREF(value);
-    return value != NULL;
-}
-
-/* Bytes that mean the same elsewhere: no references, no variable-width strings. */
+/* No references and no variable-width strings: bytes that mean the same in other memory. */
 static bool holds_plain_bytes(PyArray_Descr *dtype)
 {
     if (PyDataType_REFCHK(dtype)) {
@@ -136,8 +31,8 @@ int gm_check_sized(PyArray_Descr *dtype, const char *name)
         return 0;
     }
     PyErr_Format(PyExc_TypeError,
-                 "%s has dtype %R, strings without room for a character, of which NumPy makes "
-                 "others with room for one; accepted are sizes from 1",
+                 "%s has dtype %R, strings of length 0, which NumPy turns into strings of "
+                 "length 1; accepted are lengths from 1",
                  name, dtype);
     return -1;
 }
@@ -175,24 +70,13 @@ int gm_check_dtype(PyArray_Descr *dtype, const char *name)
     return 0;
 }
 
-static PyObject *shares_memory, *from_dlpack; /* of NumPy */
-
-int gm_arrays_init(void)
-{
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    shares_memory = numpy ? PyObject_GetAttrString(numpy, "shares_memory") : NULL;
-    from_dlpack = shares_memory ? PyObject_GetAttrString(numpy, "from_dlpack") : NULL;
-    Py_XDECREF(numpy);
-    return from_dlpack ? 0 : -1;
-}
-
 /* 1 for a numpy.ma.MaskedArray, 0 for all else, -1 with an exception. */
 static int is_masked(PyObject *object)
 {
     if (!PyArray_Check(object) || PyArray_CheckExact(object)) {
         return 0;
     }
-    /* NumPy imports it late; who has a masked array has had it imported. */
+    /* NumPy imports this module late; whoever made a masked array has imported it. */
     PyObject *name = PyUnicode_FromString("numpy.ma");
     PyObject *module = name ? PyImport_GetModule(name) : NULL;
     PyObject *type = module ? PyObject_GetAttrString(module, "MaskedArray") : NULL;
@@ -209,57 +93,123 @@ int gm_check_unmasked(PyObject *object, const char *name)
     if (masked > 0) {
         PyErr_Format(PyExc_TypeError,
                      "%s is a masked array, accepted are arrays without a mask: %s.data is the "
-                     "array under it, %s.filled(value) a copy with a value where it masks",
+                     "array under it, %s.filled(value) a copy with the masked elements replaced",
                      name, name, name);
     }
     return masked ? -1 : 0;
 }
 
-/* Of a library whose arrays have no buffer protocol, on the host. */
-static PyArrayObject *from_producer(PyObject *object, const char *name)
+static PyObject *shape_tuple(int ndim, const int64_t *shape)
 {
-    int type, device, found = gm_dlpack_find(object, &type, &device);
-    if (found < 0) {
-        return NULL;
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int d = 0; tuple && d < ndim; d++) {
+        PyObject *length = PyLong_FromLongLong(shape[d]);
+        if (!length) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, d, length);
     }
-    if (found > 0 && gm_dlpack_backend(type) && gm_dlpack_backend(type)->host_memory) {
-        return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
-    }
-    int elsewhere = found > 0 ? 1 : gm_has_attribute(object, "__cuda_array_interface__");
-    if (elsewhere > 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s is %.100s in %s memory, here an array on the host is expected (inputs are "
-                     "either all on the host or all on the device)",
-                     name, Py_TYPE(object)->tp_name, found > 0 ? gm_dlpack_name(type) : "CUDA");
-    } else if (elsewhere == 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s must be a NumPy array, an object with the buffer protocol or DLPack, "
-                     "another library's CUDA array or a gpumem.DeviceArray, not %.100s",
-                     name, Py_TYPE(object)->tp_name);
-    }
-    return NULL;
+    return tuple;
 }
 
-PyArrayObject *gm_host_array(PyObject *object, const char *name)
+int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape)
 {
-    PyArrayObject *array = NULL;
-    if (gm_check_unmasked(object, name) < 0) {
-        return NULL;
+    if (PyArray_DESCR(out) != dtype && !PyArray_EquivTypes(PyArray_DESCR(out), dtype)) {
+        PyErr_Format(PyExc_TypeError, "out has dtype %.200R, expected %.200R", PyArray_DESCR(out),
+                     dtype);
+        return -1;
     }
-    if (PyArray_Check(object)) {
-        array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
-    } else if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
-        array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
-    } else {
-        array = from_producer(object, name);
+    bool same = PyArray_NDIM(out) == ndim;
+    for (int d = 0; same && d < ndim; d++) {
+        same = PyArray_DIM(out, d) == shape[d];
     }
-    if (array && gm_check_dtype(PyArray_DESCR(array), name) < 0) {
-        Py_CLEAR(array);
+    if (!same) {
+        PyObject *expected = shape_tuple(ndim, shape);
+        PyObject *given = PyObject_GetAttrString((PyObject *)out, "shape");
+        if (expected && given) {
+            PyErr_Format(PyExc_ValueError, "out has shape %.200R, expected %.200R", given,
+                         expected);
+        }
+        Py_XDECREF(expected);
+        Py_XDECREF(given);
+        return -1;
     }
-    return array;
+    return 0;
 }
 
-/* The same elements as so many bytes: NumPy, moving structures, leaves out what pads them. */
+int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_t *bytes)
+{
+    /* The number of elements has to fit, too, even if they have no bytes. */
+    *bytes = PyDataType_ELSIZE(dtype) > 0 ? PyDataType_ELSIZE(dtype) : 1;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] < 0) {
+            PyErr_Format(PyExc_ValueError, "shape has the negative dimension %zd", shape[d]);
+            return -1;
+        }
+        if (!gm_multiply(*bytes, shape[d], bytes)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "shape is too large: its byte count does not fit in 63 bits");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The first byte and one past the last; false for an array without elements. */
+static bool extent(PyArrayObject *array, uintptr_t *begin, uintptr_t *end)
+{
+    *begin = (uintptr_t)PyArray_BYTES(array);
+    *end = *begin + (uintptr_t)PyArray_ITEMSIZE(array);
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp count = PyArray_DIM(array, d);
+        if (count == 0) {
+            return false;
+        }
+        npy_intp reach = (count - 1) * PyArray_STRIDE(array, d);
+        if (reach < 0) {
+            *begin += (uintptr_t)reach;
+        } else {
+            *end += (uintptr_t)reach;
+        }
+    }
+    return PyArray_ITEMSIZE(array) > 0;
+}
+
+int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
+{
+    uintptr_t a_begin, a_end, b_begin, b_end;
+    if (!extent(a, &a_begin, &a_end) || !extent(b, &b_begin, &b_end) || a_end <= b_begin ||
+        b_end <= a_begin) {
+        return 0;
+    }
+    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b)) {
+        return 1;
+    }
+    /* Interleaved views need not share a byte, but that can be hard to decide: after some work the
+     * answer is that they do. */
+    PyObject *arrays =
+        Py_BuildValue("(NN)", PyArray_View(a, NULL, &PyArray_Type), /* no subclass: */
+                      PyArray_View(b, NULL, &PyArray_Type));        /* it may answer otherwise */
+    PyObject *limit = Py_BuildValue("{s:i}", "max_work", 100000);
+    PyObject *shared = arrays && limit ? PyObject_Call(shares_memory, arrays, limit) : NULL;
+    Py_XDECREF(arrays);
+    Py_XDECREF(limit);
+    if (!shared) {
+        if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* TooHardError is one */
+            return -1;
+        }
+        PyErr_Clear();
+        return 1;
+    }
+    int answer = PyObject_IsTrue(shared);
+    Py_DECREF(shared);
+    return answer;
+}
+
+/* ---- copies and descriptions -------------------------------------------------------------- */
+
+/* The array with elements of opaque bytes: NumPy does not copy the padding of structures. */
 static PyArrayObject *opaque(PyArrayObject *array)
 {
     if (!PyDataType_HASFIELDS(PyArray_DESCR(array))) {
@@ -273,20 +223,19 @@ static PyArrayObject *opaque(PyArrayObject *array)
     return (PyArrayObject *)PyArray_View(array, bytes, NULL);
 }
 
-/* The part of a view of an array, whose dtype it has, from `first` on along its first axis; a
- * reference to the array, or NULL with an exception. Without `count` it is one index, and the axis
- * is gone. */
+/* A view of `count` indices of the first axis from `first` on. With a count of 0 it is the one
+ * index, without that axis. */
 static PyArrayObject *part_of(PyArrayObject *array, npy_intp first, npy_intp count)
 {
-    int gone = count == 0, ndim = PyArray_NDIM(array) - gone;
+    int dropped = count == 0, ndim = PyArray_NDIM(array) - dropped;
     npy_intp shape[GM_MAX_DIMS];
-    memcpy(shape, PyArray_DIMS(array) + gone, (size_t)ndim * sizeof *shape);
-    if (!gone) {
+    memcpy(shape, PyArray_DIMS(array) + dropped, (size_t)ndim * sizeof *shape);
+    if (!dropped) {
         shape[0] = count;
     }
     Py_INCREF(PyArray_DESCR(array));
     PyObject *part = PyArray_NewFromDescr(
-        &PyArray_Type, PyArray_DESCR(array), ndim, shape, PyArray_STRIDES(array) + gone,
+        &PyArray_Type, PyArray_DESCR(array), ndim, shape, PyArray_STRIDES(array) + dropped,
         PyArray_BYTES(array) + first * PyArray_STRIDE(array, 0), NPY_ARRAY_WRITEABLE, NULL);
     if (part && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef(array)) < 0) { /* steals */
         Py_CLEAR(part);
@@ -294,10 +243,9 @@ static PyArrayObject *part_of(PyArrayObject *array, npy_intp first, npy_intp cou
     return (PyArrayObject *)part;
 }
 
-/* What is copied between two looks at signals. */
-enum { STRETCH = 4 * 1024 * 1024 };
+enum { STRETCH = 4 * 1024 * 1024 }; /* bytes copied between two checks for signals */
 
-/* to[...] = from, stretch by stretch along the first axis, or within each of its indices. */
+/* to[...] = from in stretches along the first axis, or within each of its indices. */
 static int copy_in_stretches(PyArrayObject *to, PyArrayObject *from)
 {
     if (PyArray_NBYTES(to) <= STRETCH || PyArray_NDIM(to) == 0) {
@@ -348,7 +296,7 @@ int gm_copy_into(PyArrayObject *to, PyArrayObject *from)
     return failed;
 }
 
-void gm_describe(PyArrayObject *array, gm_array *described)
+void gm_describe(PyArrayObject *array, gm_memory_kind memory, gm_array *described)
 {
     described->data = PyArray_BYTES(array);
     described->itemsize = PyArray_ITEMSIZE(array);
@@ -357,100 +305,10 @@ void gm_describe(PyArrayObject *array, gm_array *described)
     described->ndim = PyArray_NDIM(array);
     described->contiguous = PyArray_IS_C_CONTIGUOUS(array);
     described->absent = false;
-    described->memory = GM_DEVICE;
+    described->memory = memory;
     described->kind = PyArray_DESCR(array)->kind;
     for (int d = 0; d < described->ndim; d++) {
         described->shape[d] = PyArray_DIM(array, d);
         described->strides[d] = PyArray_STRIDE(array, d);
     }
-}
-
-static PyObject *shape_tuple(int ndim, const int64_t *shape)
-{
-    PyObject *tuple = PyTuple_New(ndim);
-    for (int d = 0; tuple && d < ndim; d++) {
-        PyObject *length = PyLong_FromLongLong(shape[d]);
-        if (!length) {
-            Py_CLEAR(tuple);
-            break;
-        }
-        PyTuple_SET_ITEM(tuple, d, length);
-    }
-    return tuple;
-}
-
-int gm_check_out(PyArrayObject *out, PyArray_Descr *dtype, int ndim, const int64_t *shape)
-{
-    if (PyArray_DESCR(out) != dtype && !PyArray_EquivTypes(PyArray_DESCR(out), dtype)) {
-        PyErr_Format(PyExc_TypeError, "out has dtype %.200R, expected %.200R", PyArray_DESCR(out),
-                     dtype);
-        return -1;
-    }
-    bool same = PyArray_NDIM(out) == ndim;
-    for (int d = 0; same && d < ndim; d++) {
-        same = PyArray_DIM(out, d) == shape[d];
-    }
-    if (!same) {
-        PyObject *expected = shape_tuple(ndim, shape);
-        PyObject *given = PyObject_GetAttrString((PyObject *)out, "shape");
-        if (expected && given) {
-            PyErr_Format(PyExc_ValueError, "out has shape %.200R, expected %.200R", given,
-                         expected);
-        }
-        Py_XDECREF(expected);
-        Py_XDECREF(given);
-        return -1;
-    }
-    return 0;
-}
-
-/* First and one past the last byte; false for an array without elements. */
-static bool extent(PyArrayObject *array, uintptr_t *begin, uintptr_t *end)
-{
-    *begin = (uintptr_t)PyArray_BYTES(array);
-    *end = *begin + (uintptr_t)PyArray_ITEMSIZE(array);
-    for (int d = 0; d < PyArray_NDIM(array); d++) {
-        npy_intp count = PyArray_DIM(array, d);
-        if (count == 0) {
-            return false;
-        }
-        npy_intp reach = (count - 1) * PyArray_STRIDE(array, d);
-        if (reach < 0) {
-            *begin += (uintptr_t)reach;
-        } else {
-            *end += (uintptr_t)reach;
-        }
-    }
-    return PyArray_ITEMSIZE(array) > 0;
-}
-
-int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
-{
-    uintptr_t a_begin, a_end, b_begin, b_end;
-    if (!extent(a, &a_begin, &a_end) || !extent(b, &b_begin, &b_end) || a_end <= b_begin ||
-        b_end <= a_begin) {
-        return 0;
-    }
-    if (PyArray_IS_C_CONTIGUOUS(a) && PyArray_IS_C_CONTIGUOUS(b)) {
-        return 1;
-    }
-    /* Interleaved views meet without sharing a byte. Deciding that can be hard: give up, and
-     * say that they overlap, after some work. */
-    PyObject *arrays =
-        Py_BuildValue("(NN)", PyArray_View(a, NULL, &PyArray_Type), /* not of a class of its own, */
-                      PyArray_View(b, NULL, &PyArray_Type));        /* which may say otherwise */
-    PyObject *limit = Py_BuildValue("{s:i}", "max_work", 100000);
-    PyObject *shared = arrays && limit ? PyObject_Call(shares_memory, arrays, limit) : NULL;
-    Py_XDECREF(arrays);
-    Py_XDECREF(limit);
-    if (!shared) {
-        if (!PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* TooHardError is one */
-            return -1;
-        }
-        PyErr_Clear();
-        return 1;
-    }
-    int answer = PyObject_IsTrue(shared);
-    Py_DECREF(shared);
-    return answer;
 }

@@ -1,10 +1,22 @@
-/* Host arrays in, ndarray out: there, done, and back, or worked on where they are. */
-#include "memory/transfer.h"
-#include "python/bind.h"
+/* Host arrays in, ndarray out. */
+#include "python/call_host.h"
 
-/* The inputs as ndarrays of plain bytes, any layout, NULL for those left out; 0, or -1 with an
- * exception. */
-static int parse_host_inputs(const gm_family *family, PyObject *inputs, PyArrayObject **arrays)
+#include "call/place.h"
+#include "python/arrays.h"
+#include "python/call_arguments.h"
+#include "python/errors.h"
+#include "python/host_array.h"
+#include "python/streams.h"
+#include "python/values.h"
+
+/* The arrays of a call; references, NULL for absent inputs. */
+typedef struct host_arrays {
+    PyArrayObject *in[GM_MAX_OPERANDS];
+    PyArrayObject *out; /* where the result is written, which may not be the caller's out */
+} host_arrays;
+
+/* The inputs as ndarrays of plain bytes, of any layout. */
+static int parse_inputs(const gm_family *family, PyObject *inputs, PyArrayObject **arrays)
 {
     for (int i = 0; i < family->input_count; i++) {
         PyObject *object = gm_given(family, inputs, i);
@@ -29,10 +41,10 @@ static int parse_host_inputs(const gm_family *family, PyObject *inputs, PyArrayO
             return -1;
         }
     }
-    return family->in_place ? gm_check_apart(family, arrays) : 0;
+    return family->in_place ? gm_check_in_place(family, arrays) : 0;
 }
 
-static int check_host_out(const gm_call *call, PyObject *out, PyArrayObject *const *arrays)
+static int check_out(const gm_call *call, PyObject *out, PyArrayObject *const *arrays)
 {
     if (!PyArray_Check(out)) {
         PyErr_Format(PyExc_TypeError,
@@ -47,256 +59,131 @@ static int check_host_out(const gm_call *call, PyObject *out, PyArrayObject *con
     return PyArray_FailUnlessWriteable((PyArrayObject *)out, "out");
 }
 
-/* ---- where host arrays are worked on --------------------------------------------------------- */
-
-/* Is this array of the host used where it is? A view that is out of line travels, like all that is
- * out of the device's reach. */
-static bool stays(const gm_bound *b, const gm_operand *operand, gm_memory_kind kind,
-                  PyArrayObject *array)
+/* Describes the inputs, those that need a transfer after making them contiguous. */
+static int place_inputs(gm_run *run, host_arrays *arrays)
 {
-    if (b->call.trace) {
-        return false;
-    }
-    if (b->variant && b->variant->place != GM_ANYWHERE) {
-        return true; /* if it is not where it has to be, the variant says so */
-    }
-    return (kind == GM_MANAGED || (kind == GM_MAPPED && !(operand && operand->reread))) &&
-           PyArray_IS_C_CONTIGUOUS(array) && (uintptr_t)PyArray_DATA(array) % 16 == 0;
-}
-
-/* A new result: like inputs that stay; else such as comes over the bus best. */
-static PyArrayObject *make_result(const gm_bound *b, PyArray_Descr *dtype, const npy_intp *shape)
-{
-    const gm_call *call = &b->call;
-    const gm_place place = call->trace || !b->variant ? GM_ANYWHERE : b->variant->place;
-    gm_memory_kind kind = b->in[0] ? call->in[0].memory : GM_PAGEABLE;
-    if (place != GM_ANYWHERE) {
-        kind = place == GM_IN_HOST ? GM_MAPPED : GM_MANAGED;
-    }
-    return kind == GM_MAPPED || kind == GM_MANAGED
-               ? gm_host_array_new(call->backend, kind, dtype, call->out.ndim, shape)
-               : gm_host_result_new(call->backend, dtype, call->out.ndim, shape);
-}
-
-/* A call on arrays of the host: those that stay are in `in` and `out` already. */
-typedef struct host_call {
-    PyArrayObject *in[GM_MAX_OPERANDS];
-    PyArrayObject *out;
-    gm_memory_kind kind[GM_MAX_OPERANDS], out_kind;
-} host_call;
-
-/* Contiguous inputs, described as what they are on the host, and those that stay bound. */
-static int place_inputs(gm_bound *b, host_call *h)
-{
-    gm_call *call = &b->call;
+    gm_call *call = &run->call;
     for (int i = 0; i < call->family->input_count; i++) {
-        if (!h->in[i]) {
+        PyArrayObject *given = arrays->in[i];
+        if (!given) {
             continue;
         }
-        h->kind[i] = gm_find_kind(h->in[i], call->backend);
-        if (stays(b, &call->family->inputs[i], h->kind[i], h->in[i])) {
-            b->in[i] = gm_device_array_over(call->backend, h->in[i]);
-            if (!b->in[i]) {
-                return -1;
-            }
-        } else {
-            PyArrayObject *given = h->in[i];
-            h->in[i] = gm_contiguous(given);
-            if (h->in[i] != given) {
-                h->kind[i] = GM_PAGEABLE;
-            }
-            Py_DECREF(given);
-            if (!h->in[i]) {
-                return -1;
-            }
+        gm_describe(given, gm_find_kind(given, call->backend), &call->in[i]);
+        if (gm_is_used_in_place(call, &call->family->inputs[i], &call->in[i])) {
+            continue;
         }
-        gm_describe(h->in[i], &call->in[i]);
-        call->in[i].memory = h->kind[i];
+        run->at[i].needs_transfer = true;
+        arrays->in[i] = gm_contiguous(given);
+        if (arrays->in[i] && arrays->in[i] != given) {
+            gm_describe(arrays->in[i], GM_PAGEABLE, &call->in[i]);
+        }
+        Py_DECREF(given);
+        if (!arrays->in[i]) {
+            return -1;
+        }
     }
     return 0;
 }
 
-/* The array that the result is written to: out itself, where it can be. */
-static int place_result(gm_bound *b, host_call *h, PyObject *out)
+static PyArrayObject *new_result(const gm_run *run, PyArray_Descr *dtype)
 {
-    gm_call *call = &b->call;
-    if (call->family->in_place && out != Py_None) {
-        h->out = (PyArrayObject *)Py_NewRef(
-            PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out) ? out : (PyObject *)h->in[0]);
-    } else if (out != Py_None && (PyArray_IS_C_CONTIGUOUS((PyArrayObject *)out) ||
-                                  stays(b, NULL, GM_PAGEABLE, (PyArrayObject *)out))) {
-        h->out = (PyArrayObject *)Py_NewRef(out);
+    const gm_call *call = &run->call;
+    npy_intp shape[GM_MAX_DIMS];
+    for (int d = 0; d < call->out.ndim; d++) {
+        shape[d] = (npy_intp)call->out.shape[d];
+    }
+    gm_memory_kind kind = gm_kind_of_result(call, !run->at[0].needs_transfer);
+    return kind == GM_PAGEABLE
+               ? gm_host_result_new(call->backend, dtype, call->out.ndim, shape)
+               : gm_host_array_new(call->backend, kind, dtype, call->out.ndim, shape);
+}
+
+/* The array that the result is written to: out itself if it is contiguous, or used in place. */
+static int place_result(gm_run *run, host_arrays *arrays, PyObject *out)
+{
+    gm_call *call = &run->call;
+    PyArrayObject *given = out != Py_None ? (PyArrayObject *)out : NULL;
+    bool contiguous = given && PyArray_IS_C_CONTIGUOUS(given);
+    if (contiguous || (given && call->variant && call->variant->place != GM_ANYWHERE)) {
+        arrays->out = (PyArrayObject *)Py_NewRef(out);
+    } else if (given && call->family->in_place) {
+        arrays->out = (PyArrayObject *)Py_NewRef((PyObject *)arrays->in[0]);
     } else {
-        npy_intp shape[GM_MAX_DIMS];
-        for (int d = 0; d < call->out.ndim; d++) {
-            shape[d] = (npy_intp)call->out.shape[d];
-        }
-        h->out = make_result(b, PyArray_DESCR(h->in[0]), shape);
-        if (!h->out) {
-            return -1;
-        }
+        arrays->out = new_result(run, PyArray_DESCR(arrays->in[0]));
     }
-    h->out_kind = gm_find_kind(h->out, call->backend);
-    gm_describe(h->out, &call->out);
-    call->out.memory = h->out_kind;
-    if (call->family->in_place) {
-        b->out = (gm_device_array *)Py_XNewRef((PyObject *)b->in[0]); /* NULL: not there yet */
-    } else if (stays(b, NULL, h->out_kind, h->out)) {
-        b->out = gm_device_array_over(call->backend, h->out);
-        return b->out ? 0 : -1;
+    if (!arrays->out) {
+        return -1;
     }
+    gm_describe(arrays->out, gm_find_kind(arrays->out, call->backend), &call->out);
+    run->at[GM_OUT].needs_transfer = call->family->in_place
+                                         ? run->at[0].needs_transfer
+                                         : !gm_is_used_in_place(call, NULL, &call->out);
     return 0;
 }
 
-static bool anything_stays(const gm_bound *b)
+/* Binds everything but the result; *out becomes the caller's array for it, or None. */
+static int bind_inputs(gm_bound *b, host_arrays *arrays, PyObject *inputs, PyObject **out)
 {
-    bool any = b->out != NULL;
-    for (int i = 0; i < b->call.family->input_count; i++) {
-        any |= b->in[i] != NULL;
+    gm_call *call = &b->run.call;
+    const gm_family *family = call->family;
+    if (parse_inputs(family, inputs, arrays->in) < 0) {
+        return -1;
     }
-    return any;
+    for (int i = 0; i < family->input_count; i++) {
+        call->in[i].absent = !arrays->in[i];
+        if (arrays->in[i]) {
+            gm_describe(arrays->in[i], GM_PAGEABLE, &call->in[i]);
+        }
+    }
+    if (gm_bound_find_result(b) < 0) {
+        return -1;
+    }
+    if (!family->in_place) {
+        return *out != Py_None ? check_out(call, *out, arrays->in) : 0;
+    }
+    /* Under observation the caller's array does not change. */
+    *out = call->trace ? Py_None : PyTuple_GET_ITEM(inputs, 0);
+    return *out == Py_None
+               ? 0
+               : PyArray_FailUnlessWriteable((PyArrayObject *)*out, family->inputs[0].name);
 }
 
-/* Device memory for what has to travel; the call is described as the kernel will see it. */
-static int make_room(gm_bound *b, const host_call *h)
+/* Runs the bound call, and returns the caller's out or the new result. */
+static PyObject *run_bound(gm_bound *b, const host_arrays *arrays, PyObject *out)
 {
-    gm_call *call = &b->call;
-    for (int i = 0; i < call->family->input_count; i++) {
-        if (!h->in[i] || b->in[i]) {
-            continue;
-        }
-        b->in[i] = gm_device_array_new(call->backend, PyArray_DESCR(h->in[i]),
-                                       PyArray_NDIM(h->in[i]), PyArray_DIMS(h->in[i]));
-        if (!b->in[i]) {
-            return -1;
-        }
-        gm_describe(b->in[i]->layout, &call->in[i]);
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_run_call(&b->run);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        return gm_raise(status);
     }
-    if (!b->out) {
-        b->out = call->family->in_place
-                     ? (gm_device_array *)Py_NewRef((PyObject *)b->in[0])
-                     : gm_device_array_new(call->backend, PyArray_DESCR(h->out),
-                                           PyArray_NDIM(h->out), PyArray_DIMS(h->out));
-        if (!b->out) {
-            return -1;
-        }
-        gm_describe(b->out->layout, &call->out);
+    if (out == Py_None || (PyObject *)arrays->out == out) {
+        return Py_NewRef((PyObject *)arrays->out);
     }
-    return gm_bound_prepare(b);
-}
-
-static bool travels(const gm_array *array)
-{
-    return !array->absent && array->memory == GM_DEVICE;
-}
-
-/* There, done, and back. */
-static gm_status send_and_run(gm_bound *b, const host_call *h)
-{
-    gm_call *call = &b->call;
-    const gm_backend *backend = call->backend;
-    gm_status status = GM_OK;
-    for (int i = 0; status == GM_OK && i < call->family->input_count; i++) {
-        if (travels(&call->in[i])) {
-            status = gm_transfer_new(backend, call->in[i].data, PyArray_DATA(h->in[i]),
-                                     call->in[i].bytes, h->kind[i], call->stream);
-        }
-    }
-    if (status == GM_OK && travels(&call->out)) {
-        status = gm_touch_new(backend, call->out.data, call->out.bytes);
-    }
-    if (status == GM_OK) {
-        status = gm_check(call);
-    }
-    if (status == GM_OK) {
-        status = gm_launch(b->variant, call, &b->plan);
-    }
-    if (status == GM_OK) {
-        status = backend->wait(call->stream);
-    }
-    if (status == GM_OK && travels(&call->out)) {
-        status = gm_transfer(backend, PyArray_DATA(h->out), call->out.data, call->out.bytes,
-                             h->out_kind, GM_TO_HOST, call->stream);
-    }
-    return status;
+    return gm_copy_into((PyArrayObject *)out, arrays->out) < 0 ? NULL : Py_NewRef(out);
 }
 
 PyObject *gm_call_on_host(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
                           PyObject *backend_name)
 {
-    gm_call *call = &b->call;
-    const gm_family *family = call->family;
-    host_call h = {.out = NULL};
+    gm_call *call = &b->run.call;
+    host_arrays arrays = {.out = NULL};
     PyObject *answer = NULL;
-    gm_status status;
+    int device;
 
-    if ((!call->backend && gm_parse_backend(backend_name, &call->backend) < 0) ||
-        gm_choose_device(call) < 0 || gm_parse_stream(stream, call->backend, &call->stream) < 0 ||
-        parse_host_inputs(family, inputs, h.in) < 0) {
-        goto done;
+    /* A nonblocking stream does not wait for the default stream, in whose order memory is
+     * allocated. The caller waits for the result anyway. */
+    if ((call->backend || gm_parse_backend(backend_name, &call->backend) == 0) &&
+        gm_bound_find_device(b, &device) == 0 &&
+        gm_parse_waited_stream(stream, call->backend, &call->stream) == 0 &&
+        bind_inputs(b, &arrays, inputs, &out) == 0 && place_inputs(&b->run, &arrays) == 0 &&
+        place_result(&b->run, &arrays, out) == 0) {
+        answer = run_bound(b, &arrays, out);
     }
-    for (int i = 0; i < family->input_count; i++) {
-        call->in[i].absent = !h.in[i];
-        if (h.in[i]) {
-            gm_describe(h.in[i], &call->in[i]);
-        }
-    }
-    if (gm_find_result(call) < 0) {
-        goto done;
-    }
-    if (family->in_place) {
-        /* Under observation the caller's array stays as it is. */
-        out = call->trace ? Py_None : PyTuple_GET_ITEM(inputs, 0);
-        if (out != Py_None &&
-            PyArray_FailUnlessWriteable((PyArrayObject *)out, family->inputs[0].name) < 0) {
-            goto done;
-        }
-    } else if (out != Py_None && check_host_out(call, out, h.in) < 0) {
-        goto done;
-    }
-    if (place_inputs(b, &h) < 0 || place_result(b, &h, out) < 0) {
-        goto done;
-    }
-    if (!anything_stays(b) && gm_can_cut(b->variant, call)) {
-        Py_BEGIN_ALLOW_THREADS
-        status = gm_run_cut(b->variant, call);
-        Py_END_ALLOW_THREADS
-    } else {
-        if (make_room(b, &h) < 0) {
-            goto done;
-        }
-        Py_BEGIN_ALLOW_THREADS
-        status = send_and_run(b, &h);
-        Py_END_ALLOW_THREADS
-    }
-    if (status != GM_OK) {
-        gm_raise(status);
-    } else if (out != Py_None && (PyObject *)h.out != out) {
-        if (gm_copy_into((PyArrayObject *)out, h.out) == 0) {
-            answer = Py_NewRef(out);
-        }
-    } else {
-        answer = Py_NewRef((PyObject *)h.out);
-    }
-done:
-    Py_XDECREF(h.out);
+    Py_XDECREF(arrays.out);
     for (int i = 0; i < GM_MAX_OPERANDS; i++) {
-        Py_XDECREF(h.in[i]);
+        Py_XDECREF(arrays.in[i]);
     }
-    gm_bound_clear(b);
     return answer;
-}
-
-PyObject *gm_call_on_host_after(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
-                                PyObject *backend_name)
-{
-    gm_stream handle;
-    if (stream != Py_None && !PyObject_TypeCheck(stream, &gm_stream_type)) {
-        if (gm_parse_backend(backend_name, &b->call.backend) < 0 ||
-            gm_parse_waited_stream(stream, b->call.backend, &handle) < 0) {
-            return NULL;
-        }
-        stream = handle ? stream : Py_None;
-    }
-    return gm_call_on_host(b, inputs, out, stream, backend_name);
 }

@@ -1,7 +1,11 @@
 /* The table, the devices and the build, as Python dicts. */
+#include "python/describe.h"
+
 #include <stdio.h>
 
-#include "python/python.h"
+#include "python/call_arguments.h"
+#include "python/errors.h"
+#include "python/values.h"
 
 static PyObject *text_or_none(const char *text)
 {

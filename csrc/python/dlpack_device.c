@@ -1,6 +1,9 @@
 /* DLPack's codes of devices: which backend uses them, and what a producer says about itself. */
 #include "python/dlpack_device.h"
 
+#include "python/errors.h"
+#include "python/values.h"
+
 const char *gm_dlpack_name(int type)
 {
     static const char *const names[] = {

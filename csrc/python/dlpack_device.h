@@ -2,6 +2,7 @@
 #ifndef GPUMEM_DLPACK_DEVICE_H
 #define GPUMEM_DLPACK_DEVICE_H
 
+#include "memory/device.h"
 #include "python/python.h"
 #include "third_party/dlpack/dlpack.h"
 

@@ -9,7 +9,12 @@
 
 #include <stdlib.h>
 
+#include "python/borrow.h"
+#include "python/device_array.h"
+#include "python/devices.h"
 #include "python/dlpack_device.h"
+#include "python/errors.h"
+#include "python/streams.h"
 
 static const char LEGACY[] = "dltensor", VERSIONED[] = "dltensor_versioned";
 
@@ -196,7 +201,7 @@ static PyObject *lend_in_order(gm_device_array *array, PyObject *stream_object, 
 /* A copy on the host, lent by NumPy. */
 static PyObject *lend_from_host(gm_device_array *array, PyObject *max_version)
 {
-    PyObject *host = gm_device_array_to_host(array), *capsule = NULL;
+    PyObject *host = gm_device_array_to_host(array, NULL, NULL), *capsule = NULL;
     PyObject *method = host ? PyObject_GetAttrString(host, "__dlpack__") : NULL;
     PyObject *none = PyTuple_New(0), *keywords = PyDict_New();
     if (method && none && keywords &&

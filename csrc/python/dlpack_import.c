@@ -1,6 +1,7 @@
 /* Borrows arrays of other libraries by DLPack. */
 #include "python/dlpack_import.h"
 
+#include "python/borrow.h"
 #include "python/dlpack_device.h"
 
 static const char LEGACY[] = "dltensor", VERSIONED[] = "dltensor_versioned";
@@ -79,7 +80,7 @@ static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
 }
 
 /* An array over the tensor's memory, without an owner yet. */
-static gm_device_array *describe_borrowed(const DLTensor *tensor, bool writable,
+static gm_device_array *describe_borrowed(const DLTensor *tensor, bool writeable,
                                           const gm_backend *backend, const char *name)
 {
     int64_t strides[GM_MAX_DIMS];
@@ -110,7 +111,7 @@ static gm_device_array *describe_borrowed(const DLTensor *tensor, bool writable,
     }
     char *data = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
     gm_device_array *array = gm_borrow(backend, name, dtype, tensor->ndim, tensor->shape,
-                                       tensor->strides ? strides : NULL, data, writable);
+                                       tensor->strides ? strides : NULL, data, writeable);
     Py_DECREF(dtype);
     if (array) {
         array->memory->managed = tensor->device.device_type == kDLCUDAManaged;

@@ -1,7 +1,5 @@
-/* From the error record to Python exceptions. */
-#include <string.h>
-
-#include "python/python.h"
+/* The exceptions, and how they are raised. */
+#include "python/errors.h"
 
 static PyObject *cuda_error, *cuda_memory_error, *simulation_error, *unavailable_error;
 
@@ -20,8 +18,9 @@ int gm_errors_init(PyObject *module)
         "Attributes: ``kernel``, ``file``, ``line``, ``block``, ``thread``; None where unknown.",
         PyExc_RuntimeError, NULL);
     unavailable_error = PyErr_NewExceptionWithDoc(
-        "gpumem.UnavailableError", "A backend or a variant is not here; the message says why.",
-        PyExc_RuntimeError, NULL);
+        "gpumem.UnavailableError",
+        "A backend or a variant cannot be used here; the message says why.", PyExc_RuntimeError,
+        NULL);
     if (!cuda_error || !simulation_error || !unavailable_error) {
         return -1;
     }
@@ -44,41 +43,13 @@ int gm_errors_init(PyObject *module)
     return 0;
 }
 
-bool gm_python_poll(void)
-{
-    PyGILState_STATE state = PyGILState_Ensure();
-    bool stop = PyErr_CheckSignals() != 0;
-    PyGILState_Release(state);
-    return stop;
-}
-
-void gm_python_library_paths(const char *name, char *paths, size_t room)
-{
-    PyGILState_STATE state = PyGILState_Ensure();
-    size_t used = 0;
-    PyObject *module = PyImport_ImportModule("gpumem.machine.libraries");
-    PyObject *list = module ? PyObject_CallMethod(module, "paths", "s", name) : NULL;
-    for (Py_ssize_t i = 0; list && i < PyList_GET_SIZE(list); i++) {
-        const char *path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
-        size_t length = path ? strlen(path) : 0;
-        if (path && used + length + 2 <= room) {
-            memcpy(paths + used, path, length);
-            memcpy(paths + used + length, "\n", 2);
-            used += length + 1;
-        }
-    }
-    PyErr_Clear(); /* a library that is not found is no error here */
-    Py_XDECREF(list);
-    Py_XDECREF(module);
-    PyGILState_Release(state);
-}
-
 bool gm_forgive_value(void)
 {
-    PyObject *meant[] = {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError, PyExc_SyntaxError};
+    PyObject *about_values[] = {PyExc_TypeError, PyExc_ValueError, PyExc_OverflowError,
+                                PyExc_SyntaxError};
     bool forgiven = !PyErr_Occurred();
-    for (size_t i = 0; !forgiven && i < sizeof meant / sizeof *meant; i++) {
-        forgiven = PyErr_ExceptionMatches(meant[i]);
+    for (size_t i = 0; !forgiven && i < sizeof about_values / sizeof *about_values; i++) {
+        forgiven = PyErr_ExceptionMatches(about_values[i]);
     }
     if (forgiven) {
         PyErr_Clear();
@@ -108,7 +79,7 @@ void gm_raise_unknown(const char *says, PyObject *name, PyObject *known, const c
     Py_XDECREF(known);
 }
 
-/* Takes the reference to value; false when the exception has changed. */
+/* Takes the reference to value; false if it fails, with another exception. */
 static bool set(PyObject *exception, const char *name, PyObject *value)
 {
     bool done = value && PyObject_SetAttrString(exception, name, value) == 0;

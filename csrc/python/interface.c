@@ -1,12 +1,16 @@
-/* __cuda_array_interface__, version 3, both ways. */
+/* The dict of __cuda_array_interface__: written for our arrays, read from others. */
+#include "python/interface.h"
+
 #include <stdint.h>
 
-#include "python/python.h"
+#include "python/arrays.h"
+#include "python/borrow.h"
+#include "python/devices.h"
+#include "python/errors.h"
 
-/* ---- ours, for others -------------------------------------------------------------------------
- */
+/* ---- lending -------------------------------------------------------------------------------- */
 
-/* None for C order, as NumPy has it. */
+/* None for C order, as in NumPy's interface. */
 static PyObject *lent_strides(PyArrayObject *layout)
 {
     npy_intp strides[GM_MAX_DIMS];
@@ -18,8 +22,7 @@ static PyObject *lent_strides(PyArrayObject *layout)
                : PyArray_IntTupleFromIntp(PyArray_NDIM(layout), strides);
 }
 
-/* Of NumPy's own interface, which the layout has: where the data is differs, and what is said of
- * order. */
+/* The layout's __array_interface__ with another address, strides and stream. */
 static PyObject *describe(PyArrayObject *layout)
 {
     void *address = PyArray_SIZE(layout) > 0 ? PyArray_DATA(layout) : NULL;
@@ -52,9 +55,8 @@ PyObject *gm_interface_export(PyObject *object, void *unused)
         Py_XDECREF(interface);
         return NULL;
     }
-    /* Not every consumer waits for the stream that it could be told: PyTorch's as_tensor reads on
-     * its own at once. So the host waits, and no stream has to. DLPack is told the consumer's
-     * stream, and goes without. */
+    /* Not every consumer waits for the stream in the dict: PyTorch's as_tensor reads on its own
+     * stream at once. So the host waits here. DLPack passes the consumer's stream, and need not. */
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
     status = gm_device_memory_finish(self->memory);
@@ -67,10 +69,9 @@ PyObject *gm_interface_export(PyObject *object, void *unused)
     return interface;
 }
 
-/* ---- others', for us --------------------------------------------------------------------------
- */
+/* ---- borrowing ------------------------------------------------------------------------------ */
 
-/* A borrowed entry, NULL where there is none or it is None. */
+/* A borrowed reference; NULL if the entry is absent or None. */
 static PyObject *entry(PyObject *interface, const char *name)
 {
     PyObject *value = PyDict_GetItemString(interface, name);
@@ -107,7 +108,7 @@ static int parse_numbers(PyObject *tuple, const char *name, const char *what, in
     return (int)PyTuple_GET_SIZE(tuple);
 }
 
-/* Of structures the typestr tells the size alone; descr may tell the fields. */
+/* The typestr of a structure has its size only; descr may have its fields. */
 static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
 {
     PyObject *typestr = entry(interface, "typestr"), *descr = entry(interface, "descr");
@@ -141,7 +142,7 @@ static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
     return dtype;
 }
 
-static int parse_data(PyObject *interface, const char *name, void **address, bool *writable)
+static int parse_data(PyObject *interface, const char *name, void **address, bool *writeable)
 {
     PyObject *data = entry(interface, "data");
     if (!data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2) {
@@ -155,11 +156,11 @@ static int parse_data(PyObject *interface, const char *name, void **address, boo
         return gm_forgive_value() ? refuse(name, "data", data) : -1;
     }
     *address = (void *)(uintptr_t)value;
-    *writable = !read_only;
+    *writeable = !read_only;
     return 0;
 }
 
-/* None or no entry: there is nothing to wait for. */
+/* None or no entry: nothing to wait for. */
 static int parse_producer(PyObject *interface, const char *name, bool *given, gm_stream *stream)
 {
     PyObject *number = entry(interface, "stream");
@@ -168,7 +169,7 @@ static int parse_producer(PyObject *interface, const char *name, bool *given, gm
         return 0;
     }
     unsigned long long value = PyLong_Check(number) ? PyLong_AsUnsignedLongLong(number) : 0;
-    if (PyErr_Occurred() || value == 0 || value > UINTPTR_MAX) { /* 0 would mean two things */
+    if (PyErr_Occurred() || value == 0 || value > UINTPTR_MAX) { /* 0 is ambiguous */
         PyErr_Clear();
         return refuse(name, "stream", number);
     }
@@ -181,8 +182,8 @@ static void drop_object(void *owner)
     Py_DECREF((PyObject *)owner);
 }
 
-/* Whoever drops the last share may be any thread. When the interpreter has gone, or is about to,
- * what it owns goes with it. */
+/* Runs on any thread, whichever drops the last reference. After the interpreter has ended, its
+ * objects are gone already. */
 static void forget_object(void *owner)
 {
     if (!Py_IsInitialized()) {
@@ -193,7 +194,7 @@ static void forget_object(void *owner)
     PyGILState_Release(state);
 }
 
-/* Now the stream comes after the producer's. */
+/* Makes the stream wait for the producer's. */
 static int follow(gm_device_array *array, bool given, gm_stream producer, gm_stream stream)
 {
     int previous;
@@ -220,14 +221,14 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
     int64_t shape[GM_MAX_DIMS], strides[GM_MAX_DIMS];
     gm_stream producer = NULL;
     void *address;
-    bool writable, given;
+    bool writeable, given;
     if (entry(interface, "mask")) {
         PyErr_Format(PyExc_ValueError, "%s has a mask; accepted are arrays without one", name);
         return NULL;
     }
     PyObject *steps = entry(interface, "strides");
     int ndim = parse_numbers(entry(interface, "shape"), name, "shape", shape);
-    if (ndim < 0 || parse_data(interface, name, &address, &writable) < 0 ||
+    if (ndim < 0 || parse_data(interface, name, &address, &writeable) < 0 ||
         parse_producer(interface, name, &given, &producer) < 0) {
         return NULL;
     }
@@ -242,7 +243,7 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
         return NULL;
     }
     gm_device_array *array = gm_borrow(gm_backend_with_memory(false), name, dtype, ndim, shape,
-                                       steps ? strides : NULL, address, writable);
+                                       steps ? strides : NULL, address, writeable);
     Py_DECREF(dtype);
     if (array) {
         array->memory->forget = forget_object;
@@ -263,7 +264,7 @@ gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const 
                      Py_TYPE(interface)->tp_name);
         return NULL;
     }
-    PyObject *own = PyDict_Copy(interface); /* nobody changes it while it is read */
+    PyObject *own = PyDict_Copy(interface); /* so that nobody changes it while it is read */
     gm_device_array *array = own ? adopt(own, owner, name, stream) : NULL;
     Py_XDECREF(own);
     return array;

@@ -1,7 +1,21 @@
 /* The module gpumem._core. */
 #define GM_IMPORTS_NUMPY
-#include "memory/transfer.h"
-#include "python/python.h"
+#include "python/adopt.h"
+#include "python/arrays.h"
+#include "python/call.h"
+#include "python/describe.h"
+#include "python/device_type.h"
+#include "python/devices.h"
+#include "python/errors.h"
+#include "python/events.h"
+#include "python/hooks.h"
+#include "python/host_array.h"
+#include "python/host_memory.h"
+#include "python/prepared.h"
+#include "python/streams.h"
+#include "python/takes.h"
+#include "python/transfers.h"
+#include "python/values.h"
 
 static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keywords)
 {
@@ -26,43 +40,32 @@ static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keyword
     Py_RETURN_NONE;
 }
 
-static PyObject *set_chunk(PyObject *module, PyObject *bytes)
-{
-    (void)module;
-    long long wish = PyLong_AsLongLong(bytes);
-    if (wish < 0) {
-        if (!PyErr_Occurred()) {
-            PyErr_Format(PyExc_ValueError, "bytes is %lld, expected at least 0", wish);
-        }
-        return NULL;
-    }
-    return PyLong_FromLongLong(gm_set_chunk(wish));
-}
-
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
 #define KEYWORDS(function) (PyCFunction)(void (*)(void)) function, METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef functions[] = {
     {"call", FAST(gm_core_call),
-     "call(family, variant, inputs, out, stream, backend, parameters, /)\n--\n\n"
+     "call(family, variant, inputs, out, stream, backend, parameters, chunk=0, /)\n--\n\n"
      "Run one call of a family; see _core.pyi."},
     {"prepare", FAST(gm_core_prepare),
      "prepare(family, variant, inputs, out, stream, parameters, /)\n--\n\n"
      "Check, plan and bind a call on device arrays."},
     {"launch_all", FAST(gm_core_launch_all),
-     "launch_all(prepared, count, /)\n--\n\nLaunch count times, taking the calls in turn."},
+     "launch_all(prepared, count, /)\n--\n\nLaunch count times, cycling through the calls."},
     {"traffic", FAST(gm_core_traffic),
      "traffic(family, variant, inputs, parameters, /)\n--\n\n"
      "Run one call on the simulator under observation."},
     {"families", gm_core_families, METH_NOARGS, "families()\n--\n\nThe table, as dicts."},
     {"available", KEYWORDS(gm_core_available),
-     "available(family, variant, backend=None)\n--\n\nNone, or the reason why not."},
+     "available(family, variant, backend=None)\n--\n\n"
+     "None if the variant can run, else the reason why not."},
     {"takes", KEYWORDS(gm_core_takes),
      "takes(family, variant, inputs, parameters, backend=None)\n--\n\n"
-     "None if the variant takes C-contiguous arrays of these (shape, dtype), or the reason why "
+     "None if the variant takes C-contiguous arrays of these (shape, dtype), else the reason why "
      "not."},
     {"attributes", KEYWORDS(gm_core_attributes),
-     "attributes(family, variant, backend=None)\n--\n\nWhat a kernel needs of a CUDA device."},
+     "attributes(family, variant, backend=None)\n--\n\n"
+     "Registers, memory and occupancy of a kernel on a CUDA device."},
     {"backend", gm_core_backend, METH_VARARGS,
      "backend(name=None, /)\n--\n\nThe backend that a call with this name would use."
      "\n\nExamples\n--------\n"
@@ -78,45 +81,45 @@ static PyMethodDef functions[] = {
      "a : ndarray or object with the buffer protocol\n"
      "    Any shape and layout, any dtype of plain bytes in native order.\n"
      "device : int, optional\n"
-     "    The number of the device; by default, the current one of the thread.\n"
+     "    The number of the device; by default, the thread's current one.\n"
      "stream : Stream or another library's, optional\n"
      "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
      "Returns\n-------\nDeviceArray\n    C-contiguous, same shape and dtype.\n\n"
      "Raises\n------\n"
-     "TypeError\n    The dtype refers to Python's memory, or is byte-swapped; or the array is "
-     "masked.\n"
-     "MemoryError\n    There is not enough free memory; says how much was asked for.\n"
-     "UnavailableError\n    The backend is not here."
+     "TypeError\n    If the dtype refers to Python's memory or is byte-swapped, or the array is\n"
+     "    masked.\n"
+     "MemoryError\n    If there is too little free memory; the message has the size asked for.\n"
+     "UnavailableError\n    If the backend cannot be used here."
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
      ">>> gm.to_device(np.arange(3), backend='sim')\n"
      "DeviceArray(shape=(3,), dtype='int64', backend='sim')"},
     {"adopt_all", FAST(gm_core_adopt_all),
      "adopt_all(family, inputs, out, stream, /)\n--\n\n"
-     "The arrays of a call as they are worked on, known to be apart; see _core.pyi."},
+     "The arrays of a call, those of other libraries adopted and checked for overlap; see\n"
+     "_core.pyi."},
     {"from_dlpack", KEYWORDS(gm_from_dlpack),
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
-     "Use an array of another library where it is.\n\n"
+     "Use an array of another library in place.\n\n"
      "Parameters\n----------\n"
      "x : object with DLPack or `__cuda_array_interface__`\n"
-     "    An array in the memory of a CUDA device; on backend 'sim' one on the host. No strides\n"
-     "    are negative, and its dtype is one that NumPy knows.\n"
+     "    An array in the memory of a CUDA device; for backend 'sim', on the host. Its strides "
+     "are\n"
+     "    not negative, and NumPy has its dtype.\n"
      "device : int, optional\n"
-     "    The number of the device that it is on. Nothing moves from one to another.\n"
+     "    The number of the device that it has to be on; it does not move to another.\n"
      "copy : bool, optional\n"
-     "    True makes a copy. Else both share the memory, which has to be writable then.\n\n"
+     "    True makes a copy; otherwise both share the memory, which has to be writeable.\n\n"
      "Returns\n-------\nDeviceArray\n"
-     "    It keeps the memory, whatever becomes of `x`.\n\n"
+     "    It keeps the memory alive, also when `x` is gone.\n\n"
      "Raises\n------\n"
-     "TypeError\n    `x` has neither protocol, or a dtype that NumPy does not know (bfloat16).\n"
-     "ValueError\n    It is on another kind of device, read-only, or laid out in a way that is "
-     "not\n"
-     "    taken.\n"
-     "UnavailableError\n    There is no CUDA device here.\n\n"
+     "TypeError\n    If `x` has neither protocol, or a dtype that NumPy lacks (bfloat16).\n"
+     "ValueError\n    If `x` is on another kind of device, is read-only, or has negative strides.\n"
+     "UnavailableError\n    If there is no CUDA device.\n\n"
      "Notes\n-----\n"
-     "Work comes after what the other library has put on its stream. The other way round, its\n"
-     "non-blocking streams (such as torch.cuda.Stream) know nothing of work here: give them to\n"
-     "calls as `stream`, or synchronise before they touch the memory again."
+     "gpumem's work waits for the work on the other library's stream. The other library's\n"
+     "nonblocking streams (such as torch.cuda.Stream) do not wait for gpumem's work: pass them\n"
+     "to calls as `stream`, or synchronize before they access the memory again."
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
      ">>> a = np.arange(3)\n"
@@ -130,21 +133,23 @@ static PyMethodDef functions[] = {
      "Parameters\n----------\n"
      "shape : int or tuple of ints\n"
      "dtype : data-type, optional\n"
-     "    Any dtype of plain bytes in native order; float32 unless given.\n"
+     "    Any dtype of plain bytes in native order; by default, float32.\n"
      "kind : {'pageable', 'pinned', 'write_combined', 'mapped', 'managed'}, optional\n"
-     "    'pageable' is NumPy's own. 'pinned' is page-locked: it goes over the bus directly, at\n"
-     "    full speed. 'write_combined' is pinned past the host's caches: good to fill in order,\n"
-     "    very slow to read. 'mapped' is pinned, and kernels use it where it is, over the bus.\n"
-     "    'managed' is one memory for both sides, whose pages move to whoever touches them; the\n"
-     "    host must not touch it while a kernel does.\n"
+     "    'pageable' is NumPy's own. 'pinned' is page-locked: transfers access it directly, at "
+     "the\n"
+     "    bus's full speed. 'write_combined' is pinned and bypasses the host's caches: fast to\n"
+     "    write in order, very slow to read. 'mapped' is pinned, and kernels use it in place, "
+     "over\n"
+     "    the bus. 'managed' is one memory for host and device, whose pages migrate to the side\n"
+     "    that accesses them; the host must not access it while a kernel runs.\n"
      "backend : {'cuda', 'sim', 'auto'}, optional\n"
-     "    On 'sim' all kinds are plain memory that its kernels can reach.\n\n"
+     "    On 'sim' all kinds are ordinary memory that its kernels can access.\n\n"
      "Returns\n-------\nndarray\n"
-     "    C-contiguous. The memory is given back, pinned memory to a pool, with its last view.\n\n"
+     "    C-contiguous. The memory is freed with the last view; pinned memory goes to a pool.\n\n"
      "Raises\n------\n"
-     "ValueError\n    The shape or the kind is none.\n"
-     "MemoryError\n    There is not enough memory; says how much was asked for.\n"
-     "UnavailableError\n    The backend is not here, or has no such memory."
+     "ValueError\n    If shape or kind is invalid.\n"
+     "MemoryError\n    If there is too little memory; the message has the size asked for.\n"
+     "UnavailableError\n    If the backend cannot be used here, or lacks this kind of memory."
      "\n\nExamples\n--------\n"
      ">>> import gpumem as gm\n"
      ">>> a = gm.empty((2, 3), kind='pinned', backend='sim')\n"
@@ -152,10 +157,10 @@ static PyMethodDef functions[] = {
      "((2, 3), 'pinned')"},
     {"memory_kind", gm_core_memory_kind, METH_O,
      "memory_kind(a, /)\n--\n\n"
-     "Return what kind of memory an array lies in: one of those of `empty`, or 'device'.\n\n"
+     "Return the kind of an array's memory: one of the kinds of `empty`, or 'device'.\n\n"
      "Parameters\n----------\n"
      "a : ndarray, object with the buffer protocol, or DeviceArray\n"
-     "    A view is of the kind of its memory. What another library has pinned is 'pinned'.\n\n"
+     "    A view has the kind of its memory. Memory that another library pinned is 'pinned'.\n\n"
      "Returns\n-------\nstr"
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
@@ -164,42 +169,39 @@ static PyMethodDef functions[] = {
     {"over", KEYWORDS(gm_core_over),
      "over(a, backend=None)\n--\n\nA host array as one of the device; see _core.pyi."},
     {"transfer", KEYWORDS(gm_core_transfer),
-     "transfer(device, host, to_device, count, driver, pieces=1, stream=None)\n--\n\n"
+     "transfer(device, host, to_device, count, driver, pieces=1, stream=None, chunk=0)\n--\n\n"
      "Move the same bytes count times; see _core.pyi."},
     {"send", KEYWORDS(gm_core_send),
      "send(source, target, count, pieces=1)\n--\n\n"
      "Move the same bytes count times from one device to another; see _core.pyi."},
     {"can_reach", KEYWORDS(gm_core_can_reach),
      "can_reach(device, other, backend=None)\n--\n\n"
-     "Can a device be let reach the memory of another? See _core.pyi."},
+     "Can a device access the memory of another, if it is allowed to? See _core.pyi."},
     {"let_reach", KEYWORDS(gm_core_let_reach),
      "let_reach(device, other, on, backend=None)\n--\n\n"
-     "Let it, or no more; returns whether it was. See _core.pyi."},
+     "Allow or forbid that access; returns whether it was allowed. See _core.pyi."},
     {"reach", gm_core_reach, METH_VARARGS,
      "reach(array, device, /)\n--\n\n"
-     "An array of another device as one of this device; see _core.pyi."},
+     "An array of another device, for use by this one; see _core.pyi."},
     {"pool_info", KEYWORDS(gm_core_pool_info),
      "pool_info(*, backend=None)\n--\n\n"
-     "Return what the pools of device and of pinned memory hold, in bytes.\n\n"
+     "Return the sizes of the pools of device and of pinned memory, in bytes.\n\n"
      "Returns\n-------\ndict\n"
-     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' is held, in use or "
-     "kept\n"
-     "    for the next array, 'used' is in use, and what is not goes back beyond 'limit'."
+     "    'backend', and for 'device' and 'pinned' each a dict: 'reserved' bytes belong to the\n"
+     "    pool, of which 'used' are in use. Free memory beyond 'limit' goes back to the system."
      "\n\nExamples\n--------\n"
      ">>> import gpumem as gm\n"
      ">>> sorted(gm.pool_info(backend='sim'))\n"
      "['backend', 'device', 'pinned']"},
     {"pool_trim", KEYWORDS(gm_core_pool_trim),
      "pool_trim(*, backend=None)\n--\n\n"
-     "Give memory that the pools hold and nobody uses back to the system.\n\n"
-     "Returns\n-------\nint\n    So many bytes."
+     "Return the pools' free memory to the system.\n\n"
+     "Returns\n-------\nint\n    The number of bytes returned."
      "\n\nExamples\n--------\n"
      ">>> import gpumem as gm\n"
      ">>> freed = gm.pool_trim(backend='sim')\n"
      ">>> freed >= 0\n"
      "True"},
-    {"set_chunk", set_chunk, METH_O,
-     "set_chunk(bytes, /)\n--\n\nHow much travels at a time; 0 is the default. See _core.pyi."},
     {"synchronize", KEYWORDS(synchronize),
      "synchronize(backend=None, *, device=None)\n--\n\n"
      "Wait for all work on a device.\n\n"
@@ -234,9 +236,8 @@ PyMODINIT_FUNC PyInit__core(void)
         return NULL;
     }
     PyObject *facts = gm_build_facts();
-    if (gm_errors_init(module) < 0 || gm_arrays_init() < 0 ||
-        PyType_Ready(&gm_host_block_type) < 0 ||
-        add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
+    if (gm_errors_init(module) < 0 || gm_arrays_init() < 0 || gm_host_arrays_init() < 0 ||
+        gm_device_type_init() < 0 || add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||
         add_type(module, &gm_prepared_type, "Prepared") < 0 || !facts ||
@@ -247,7 +248,7 @@ PyMODINIT_FUNC PyInit__core(void)
     }
     Py_DECREF(facts);
 #ifdef Py_GIL_DISABLED
-    /* What is shared is made before this, never changes, or has a lock. */
+    /* Shared data is made before this and does not change, or has a lock. */
     PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
 #endif
     gm_poll = gm_python_poll;

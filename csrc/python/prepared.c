@@ -1,30 +1,54 @@
-/* Calls that are bound once and launched many times. */
+/* The type Prepared. */
+#include "python/prepared.h"
+
 #include <string.h>
 
-#include "python/bind.h"
+#include "python/call_device.h"
+#include "python/devices.h"
+#include "python/errors.h"
 
 typedef struct gm_prepared {
     PyObject_HEAD gm_bound bound;
-    PyObject *stream; /* kept alive */
+    PyObject *stream; /* a reference keeps it alive */
 } gm_prepared;
 
-/* Once more. A launch hook may write into the plan: then each launch has its own. */
-static gm_status relaunch(gm_prepared *self)
+static gm_status relaunch(const gm_prepared *self)
 {
-    gm_bound *b = &self->bound;
-    gm_plan own;
-    const gm_device_memory *memory = b->out->memory;
+    const gm_device_memory *memory = self->bound.out->memory;
     int previous;
-    gm_status status = b->call.backend->use_device(memory->device, &previous);
+    gm_status status = memory->backend->use_device(memory->device, &previous);
     if (status != GM_OK) {
         return status;
     }
-    if (b->variant->launch) {
-        own = b->plan;
-    }
-    status = gm_bound_launch_in_order(b, b->variant->launch ? &own : &b->plan, false);
+    status = gm_run_launch(&self->bound.run);
     gm_leave_device(memory, previous);
     return status;
+}
+
+/* Binds and plans on the arrays' device; 0, or -1 with an exception. */
+static int bind_and_plan(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream)
+{
+    const gm_device_memory *memory = ((gm_device_array *)PyTuple_GET_ITEM(inputs, 0))->memory;
+    gm_status status = GM_OK;
+    int previous;
+    if (gm_enter_device(memory, &previous) < 0) {
+        return -1;
+    }
+    int failed = gm_bind_device(b, inputs, out, stream, Py_None);
+    if (!failed) {
+        Py_BEGIN_ALLOW_THREADS
+        status = gm_run_plan(&b->run);
+        if (status == GM_OK) {
+            status = gm_run_check(&b->run);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    if (status != GM_OK) {
+        gm_raise(status);
+        failed = -1;
+    }
+    gm_leave_device(memory, previous);
+    return failed;
 }
 
 PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -46,31 +70,11 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
         goto fail;
     }
     if (!gm_is_device_array(PyTuple_GET_ITEM(args[2], 0)) ||
-        (!self->bound.call.family->in_place && !gm_is_device_array(args[3]))) {
+        (!self->bound.run.call.family->in_place && !gm_is_device_array(args[3]))) {
         PyErr_SetString(PyExc_TypeError, "prepare takes gpumem.DeviceArray inputs and out");
         goto fail;
     }
-    const gm_device_memory *memory = ((gm_device_array *)PyTuple_GET_ITEM(args[2], 0))->memory;
-    int previous;
-    if (gm_enter_device(memory, &previous) < 0) {
-        goto fail;
-    }
-    int failed = gm_bind_device(&self->bound, args[2], args[3], args[4], Py_None);
-    if (!failed) {
-        gm_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = gm_bound_order(&self->bound);
-        if (status == GM_OK) {
-            status = gm_check(&self->bound.call);
-        }
-        Py_END_ALLOW_THREADS
-        if (status != GM_OK) {
-            gm_raise(status);
-            failed = -1;
-        }
-    }
-    gm_leave_device(memory, previous);
-    if (failed) {
+    if (bind_and_plan(&self->bound, args[2], args[3], args[4]) < 0) {
         goto fail;
     }
     self->stream = Py_NewRef(args[4]);
@@ -104,7 +108,7 @@ static PyObject *prepared_launch(PyObject *object, PyObject *unused)
 static PyObject *prepared_variant(PyObject *object, void *unused)
 {
     (void)unused;
-    return PyUnicode_FromString(((gm_prepared *)object)->bound.variant->name);
+    return PyUnicode_FromString(((gm_prepared *)object)->bound.run.variant->name);
 }
 
 static PyGetSetDef prepared_attributes[] = {
@@ -138,7 +142,7 @@ PyObject *gm_core_launch_all(PyObject *module, PyObject *const *args, Py_ssize_t
     if (launches == -1 && PyErr_Occurred()) {
         return NULL;
     }
-    /* A tuple of its own: the caller's list may change while the GIL is released. */
+    /* A copy: the caller's list may change while the GIL is released. */
     PyObject *all = PySequence_Tuple(args[0]);
     if (!all) {
         return NULL;

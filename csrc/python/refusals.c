@@ -1,11 +1,13 @@
 /*
- * What a DeviceArray refuses because it would need the elements on the host: comparing, converting
- * to a Python number, iterating, NumPy's functions.
+ * What a DeviceArray refuses because the elements would have to be on the host: comparing,
+ * converting to a Python number, iterating, NumPy's functions.
  *
- * Left to Python's and NumPy's defaults some of these answer without an error, and wrongly:
- * numpy.array_equal says False, bool() says True. All raise the same TypeError instead.
+ * By Python's and NumPy's defaults some of these would give a wrong answer without an error:
+ * numpy.array_equal False, bool() True. All of them raise the same TypeError instead.
  */
 #include "python/refusals.h"
+
+#include "python/values.h"
 
 static PyObject *refuse(PyObject *what)
 {

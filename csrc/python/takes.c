@@ -1,5 +1,11 @@
 /* Does a variant take arrays like these? Asked of descriptions: there need be no memory yet. */
-#include "python/bind.h"
+#include "python/takes.h"
+
+#include "call/run.h"
+#include "python/arrays.h"
+#include "python/call_arguments.h"
+#include "python/errors.h"
+#include "python/values.h"
 
 enum { STAND_IN = 1 << 16 /* an address that is a multiple of every alignment */ };
 
@@ -27,10 +33,11 @@ static int describe(const gm_variant *variant, PyObject *pair, gm_array *describ
     if (!array) {
         return -1;
     }
-    gm_describe(array, described);
-    described->memory = variant->place == GM_IN_HOST      ? GM_MAPPED
-                        : variant->place == GM_IN_MANAGED ? GM_MANAGED
-                                                          : GM_DEVICE;
+    gm_describe(array,
+                variant->place == GM_IN_HOST      ? GM_MAPPED
+                : variant->place == GM_IN_MANAGED ? GM_MANAGED
+                                                  : GM_DEVICE,
+                described);
     Py_DECREF(array);
     return 0;
 }
@@ -41,7 +48,14 @@ static int describe_call(gm_call *call, PyObject *family, PyObject *variant, PyO
     call->family = gm_parse_family(family);
     if (!call->family || gm_parse_variant(call->family, variant, &call->variant) < 0 ||
         gm_parse_parameters(call->family, parameters, call->parameters) < 0 ||
-        gm_parse_backend(backend, &call->backend) < 0 || gm_choose_device(call) < 0) {
+        gm_check_input_count(call->family, inputs) < 0 ||
+        gm_parse_backend(backend, &call->backend) < 0) {
+        return -1;
+    }
+    int device;
+    gm_status status = gm_call_find_device(call, &device);
+    if (status != GM_OK) {
+        gm_raise(status);
         return -1;
     }
     if (!call->variant) {
@@ -49,11 +63,6 @@ static int describe_call(gm_call *call, PyObject *family, PyObject *variant, PyO
         return -1;
     }
     const int count = (int)PyTuple_GET_SIZE(inputs), most = call->family->input_count;
-    if (count < gm_count_required(call->family) || count > most) {
-        PyErr_Format(PyExc_TypeError, "%s takes %d arrays, not %d", call->family->name, most,
-                     count);
-        return -1;
-    }
     for (int i = 0; i < most; i++) {
         call->in[i].absent = i >= count;
         if (i < count && describe(call->variant, PyTuple_GET_ITEM(inputs, i), &call->in[i]) < 0) {

@@ -1,5 +1,6 @@
 /* What a trace came to, as a Python dict. */
-#include "python/python.h"
+#include "python/describe.h"
+#include "python/errors.h"
 #include "sim/report.h"
 
 /* A tuple of one integer per lane: its number, its bytes or its address. */

@@ -6,8 +6,7 @@ everything on to the extension module; a test hands in one of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,8 +17,6 @@ from .._core import DeviceArray, Prepared, Stream
 __all__ = ["BackendDevice", "Device", "Event", "open_device"]
 
 HostArray = np.ndarray[Any, Any]
-
-_WHOLE = 2**62  # bytes: a chunk that no array fills
 
 
 class Event(Protocol):
@@ -112,9 +109,6 @@ class Device(Protocol):
     def reach(self, array: DeviceArray, device: int) -> DeviceArray:
         """Return an array of another device for use by this one."""
 
-    def unchunked(self) -> AbstractContextManager[None]:
-        """Return a context in which calls on host arrays move them whole."""
-
 
 class BackendDevice:
     """The device of a backend of the extension module."""
@@ -190,14 +184,6 @@ class BackendDevice:
 
     def reach(self, array: DeviceArray, device: int) -> DeviceArray:
         return _core.reach(array, device)
-
-    @contextmanager
-    def unchunked(self) -> Iterator[None]:
-        before = _core.set_chunk(_WHOLE)
-        try:
-            yield
-        finally:
-            _core.set_chunk(before)
 
 
 def open_device(backend: str | None = None) -> Device:

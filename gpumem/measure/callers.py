@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+from ..families import table
 from ..families.table import FAMILIES
 
 __all__ = ["CALLERS", "absent"]
+
+_ONE_PIECE = 2**62  # bytes: a chunk so large that no call is divided
 
 # Takes a job, a backend, the inputs, and None or where the result is to go.
 _Call = Callable[[str, str, Sequence[Any], Any], Any]
@@ -22,6 +26,11 @@ _OPERATORS: dict[str, Callable[..., Any]] = {"add": operator.add, "sgemm": opera
 def call_gpumem(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     """Do a job by gpumem."""
     return FAMILIES[job].function(*inputs, out=out, backend=backend)
+
+
+def _call_in_one_piece(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+    values = table.parameters(job, {})
+    return _core.call(job, "auto", tuple(inputs), out, None, backend, values, _ONE_PIECE)
 
 
 def call_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
@@ -63,7 +72,7 @@ def _call_torch(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
 # By the `by` of a record; "one_piece" is gpumem without overlap.
 CALLERS: dict[str, _Call] = {
     "gpumem": call_gpumem,
-    "one_piece": call_gpumem,
+    "one_piece": _call_in_one_piece,
     "numpy": call_numpy,
     "cupy": _call_cupy,
     "torch": _call_torch,

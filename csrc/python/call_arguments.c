@@ -1,8 +1,14 @@
-/* Which family and variant, with which numbers and arrays. */
+/* Parses and checks the arguments of a call. */
+#include "python/call_arguments.h"
+
 #include <stdio.h>
 #include <string.h>
 
-#include "python/bind.h"
+#include "python/arrays.h"
+#include "python/errors.h"
+#include "python/values.h"
+
+/* ---- names and numbers ---------------------------------------------------------------------- */
 
 const gm_family *gm_parse_family(PyObject *name)
 {
@@ -100,9 +106,10 @@ int gm_parse_parameters(const gm_family *family, PyObject *values, gm_value *par
     return 0;
 }
 
-/* ---- inputs ------------------------------------------------------------------------------- */
+/* ---- arrays --------------------------------------------------------------------------------- */
 
-int gm_count_required(const gm_family *family)
+/* Optional inputs come last. */
+static int count_required(const gm_family *family)
 {
     int count = family->input_count;
     while (count > 0 && family->inputs[count - 1].optional) {
@@ -111,8 +118,99 @@ int gm_count_required(const gm_family *family)
     return count;
 }
 
+int gm_check_input_count(const gm_family *family, PyObject *inputs)
+{
+    int least = count_required(family), most = family->input_count;
+    if (PyTuple_Check(inputs) && PyTuple_GET_SIZE(inputs) >= least &&
+        PyTuple_GET_SIZE(inputs) <= most) {
+        return 0;
+    }
+    PyErr_Format(PyExc_TypeError, least < most ? "%s takes %d to %d arrays" : "%s takes %d arrays",
+                 family->name, least, most);
+    return -1;
+}
+
 PyObject *gm_given(const gm_family *family, PyObject *inputs, int i)
 {
     PyObject *object = i < PyTuple_GET_SIZE(inputs) ? PyTuple_GET_ITEM(inputs, i) : Py_None;
     return object == Py_None && family->inputs[i].optional ? NULL : object;
+}
+
+int gm_check_input(const gm_operand *operand, PyArrayObject *array)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    if (gm_check_sized(dtype, operand->name) < 0) {
+        return -1;
+    }
+    uint64_t sizes = operand->itemsizes;
+    int64_t size = PyArray_ITEMSIZE(array);
+    if ((operand->kinds && !strchr(operand->kinds, dtype->kind)) ||
+        (sizes && (size > 63 || !(sizes >> size & 1)))) {
+        PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, accepted is %s", operand->name, dtype,
+                     operand->dtypes);
+        return -1;
+    }
+    return 0;
+}
+
+int gm_check_in_place(const gm_family *family, PyArrayObject *const *inputs)
+{
+    for (int i = 1; i < family->input_count; i++) {
+        if (!inputs[i]) {
+            continue;
+        }
+        if (!PyArray_EquivTypes(PyArray_DESCR(inputs[0]), PyArray_DESCR(inputs[i]))) {
+            PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, expected that of %s, %.200R",
+                         family->inputs[i].name, PyArray_DESCR(inputs[i]), family->inputs[0].name,
+                         PyArray_DESCR(inputs[0]));
+            return -1;
+        }
+        int overlaps = gm_overlaps(inputs[0], inputs[i]);
+        if (overlaps > 0) {
+            PyErr_Format(PyExc_ValueError, "%s overlaps %s in memory", family->inputs[0].name,
+                         family->inputs[i].name);
+        }
+        if (overlaps != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Do both have the same elements at the same indices? */
+static bool is_same(PyArrayObject *a, PyArrayObject *b)
+{
+    bool same = PyArray_DATA(a) == PyArray_DATA(b) && PyArray_NDIM(a) == PyArray_NDIM(b);
+    for (int d = 0; same && d < PyArray_NDIM(a); d++) {
+        same = PyArray_DIM(a, d) == PyArray_DIM(b, d) &&
+               (PyArray_DIM(a, d) <= 1 || PyArray_STRIDE(a, d) == PyArray_STRIDE(b, d));
+    }
+    return same;
+}
+
+int gm_check_overlap(const gm_family *family, PyArrayObject *out, PyArrayObject *const *inputs)
+{
+    for (int i = 0; i < family->input_count; i++) {
+        const gm_operand *operand = &family->inputs[i];
+        if (!inputs[i] || (operand->may_be_out && is_same(inputs[i], out))) {
+            continue;
+        }
+        int overlaps = gm_overlaps(out, inputs[i]);
+        if (overlaps > 0) {
+            PyErr_Format(PyExc_ValueError, "out overlaps %s in memory%s", operand->name,
+                         operand->may_be_out ? " without being the same array" : "");
+        }
+        if (overlaps != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
+                      PyArrayObject *const *inputs)
+{
+    return gm_check_out(out, dtype, call->out.ndim, call->out.shape) < 0
+               ? -1
+               : gm_check_overlap(call->family, out, inputs);
 }

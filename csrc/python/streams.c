@@ -1,12 +1,14 @@
-/* gpumem.Stream, what else is taken as a stream, and the timing events behind gpumem.bench. */
+/* Streams of gpumem, and handles from other libraries' streams. */
+#include "python/streams.h"
+
 #include <stdint.h>
 
-#include "python/python.h"
+#include "python/errors.h"
+#include "python/values.h"
 
-/* ---- what is taken as a stream ----------------------------------------------------------------
- */
+/* ---- what is accepted ----------------------------------------------------------------------- */
 
-/* As the CUDA runtime counts: 0 and 1 are the legacy default stream, 2 the one of this thread. */
+/* The CUDA runtime's numbers: 0 and 1 are the legacy default stream, 2 the thread's. */
 static int parse_handle(PyObject *object, gm_stream *stream)
 {
     PyObject *index = PyNumber_Index(object);
@@ -18,12 +20,12 @@ static int parse_handle(PyObject *object, gm_stream *stream)
     }
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "stream is %.80S, which is no cudaStream_t", object);
+        PyErr_Format(PyExc_ValueError, "stream is %.80S, which is not a cudaStream_t", object);
     }
     return -1;
 }
 
-/* The pair of __cuda_stream__, which some libraries have as a method, some as an attribute. */
+/* The pair of __cuda_stream__, a method in some libraries and an attribute in others. */
 static int parse_protocol(PyObject *protocol, gm_stream *stream)
 {
     PyObject *pair =
@@ -47,7 +49,7 @@ static int parse_protocol(PyObject *protocol, gm_stream *stream)
     return parsed;
 }
 
-/* Numba's handle is one of ctypes, whose value is None for 0, or can be made an int. */
+/* Numba's handle is a ctypes object, whose value is None for 0, or converts to an int. */
 static int parse_wrapped(PyObject *wrapped, gm_stream *stream)
 {
     PyObject *value;
@@ -67,10 +69,10 @@ static int parse_wrapped(PyObject *wrapped, gm_stream *stream)
     return parsed;
 }
 
-/* 1 when it is a stream of another library, 0 when not, -1 with an exception. */
+/* 1 if it is a stream of another library, 0 if not, -1 with an exception. */
 static int parse_foreign(PyObject *object, gm_stream *stream)
 {
-    /* PyTorch's, CuPy's, Numba's: names that other objects may have as well. */
+    /* Of PyTorch, CuPy and Numba. Other objects may have such attributes too. */
     static const char *const names[] = {"cuda_stream", "ptr", "handle"};
     PyObject *value;
     if (gm_is_integer(object)) {
@@ -80,7 +82,7 @@ static int parse_foreign(PyObject *object, gm_stream *stream)
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
             return -1;
         }
-        PyErr_Clear(); /* such as an array of more than one number */
+        PyErr_Clear(); /* such as an array of several numbers */
         return 0;
     }
     if (gm_optional_attribute(object, "__cuda_stream__", &value) < 0) {
@@ -108,10 +110,11 @@ static int parse_foreign(PyObject *object, gm_stream *stream)
     return 0;
 }
 
-int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream, bool *apart)
+int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream,
+                   bool *nonblocking)
 {
     *stream = NULL;
-    *apart = false;
+    *nonblocking = false;
     if (!object || object == Py_None) {
         return 0;
     }
@@ -133,10 +136,10 @@ int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *strea
                      "another library or None, not %.100s",
                      Py_TYPE(object)->tp_name);
     } else if (found > 0 && backend->host_memory) {
-        PyErr_Format(PyExc_ValueError, "stream is one of CUDA, the call runs on \"%s\"",
+        PyErr_Format(PyExc_ValueError, "stream is a CUDA stream, the call runs on \"%s\"",
                      backend->name);
     } else if (found > 0) {
-        gm_status status = backend->stream_apart(*stream, apart);
+        gm_status status = backend->stream_is_nonblocking(*stream, nonblocking);
         if (status == GM_OK) {
             return 0;
         }
@@ -147,17 +150,17 @@ int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *strea
 
 int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
 {
-    bool apart;
-    return gm_parse_queue(object, backend, stream, &apart);
+    bool nonblocking;
+    return gm_parse_queue(object, backend, stream, &nonblocking);
 }
 
 int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
 {
-    bool apart;
-    if (gm_parse_queue(object, backend, stream, &apart) < 0) {
+    bool nonblocking;
+    if (gm_parse_queue(object, backend, stream, &nonblocking) < 0) {
         return -1;
     }
-    if (apart) {
+    if (nonblocking) {
         gm_status status = backend->stream_join(NULL, *stream);
         if (status != GM_OK) {
             gm_raise(status);
@@ -168,13 +171,7 @@ int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_strea
     return 0;
 }
 
-/* ---- streams ----------------------------------------------------------------------------------
- */
-
-typedef struct gm_event_object {
-    PyObject_HEAD const gm_backend *backend;
-    gm_event handle;
-} gm_event_object;
+/* ---- the type ------------------------------------------------------------------------------- */
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
@@ -238,8 +235,8 @@ static PyObject *stream_protocol(PyObject *object, PyObject *unused)
     (void)unused;
     const gm_stream_object *self = (const gm_stream_object *)object;
     if (self->backend->host_memory) {
-        return gm_raise(gm_fail(GM_ERROR_UNAVAILABLE,
-                                "a stream of the simulator is no stream to other libraries"));
+        return gm_raise(
+            gm_fail(GM_ERROR_UNAVAILABLE, "other libraries cannot use a stream of the simulator"));
     }
     return Py_BuildValue("iN", 0, PyLong_FromVoidPtr(self->handle));
 }
@@ -252,7 +249,7 @@ static PyGetSetDef stream_attributes[] = {
 
 static PyMethodDef stream_methods[] = {
     {"synchronize", stream_synchronize, METH_NOARGS,
-     "synchronize($self, /)\n--\n\nWait for all work put on this stream."
+     "synchronize($self, /)\n--\n\nWait for all work on this stream."
      "\n\nExamples\n--------\n"
      ">>> import gpumem as gm\n"
      ">>> stream = gm.Stream(backend='sim')\n"
@@ -268,7 +265,7 @@ PyTypeObject gm_stream_type = {
     .tp_basicsize = sizeof(gm_stream_object),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_doc = "Stream(*, backend=None)\n--\n\n"
-              "A queue of work on a backend: what is put on one stream runs in order."
+              "A queue of work on a backend: work on one stream runs in order."
               "\n\nExamples\n--------\n"
               ">>> import numpy as np, gpumem as gm\n"
               ">>> stream = gm.Stream(backend='sim')\n"
@@ -281,90 +278,4 @@ PyTypeObject gm_stream_type = {
     .tp_dealloc = stream_dealloc,
     .tp_getset = stream_attributes,
     .tp_methods = stream_methods,
-};
-
-/* ---- events -----------------------------------------------------------------------------------
- */
-
-static PyObject *event_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
-{
-    const gm_backend *backend;
-    if (gm_parse_only_backend(args, keywords, "|$O:Event", &backend) < 0) {
-        return NULL;
-    }
-    gm_event_object *self = (gm_event_object *)type->tp_alloc(type, 0);
-    if (!self) {
-        return NULL;
-    }
-    gm_status status = backend->event_create(&self->handle);
-    if (status != GM_OK) {
-        Py_DECREF(self);
-        return gm_raise(status);
-    }
-    self->backend = backend;
-    return (PyObject *)self;
-}
-
-static void event_dealloc(PyObject *object)
-{
-    gm_event_object *self = (gm_event_object *)object;
-    if (self->backend) {
-        self->backend->event_destroy(self->handle);
-    }
-    Py_TYPE(object)->tp_free(object);
-}
-
-static PyObject *event_record(PyObject *object, PyObject *args)
-{
-    gm_event_object *self = (gm_event_object *)object;
-    PyObject *stream_object = NULL;
-    gm_stream stream;
-    if (!PyArg_ParseTuple(args, "|O:record", &stream_object) ||
-        gm_parse_stream(stream_object, self->backend, &stream) < 0) {
-        return NULL;
-    }
-    gm_status status = self->backend->event_record(self->handle, stream);
-    if (status != GM_OK) {
-        return gm_raise(status);
-    }
-    Py_RETURN_NONE;
-}
-
-static PyObject *event_elapsed(PyObject *object, PyObject *later)
-{
-    gm_event_object *self = (gm_event_object *)object;
-    if (!PyObject_TypeCheck(later, &gm_event_type) ||
-        ((gm_event_object *)later)->backend != self->backend) {
-        PyErr_SetString(PyExc_TypeError, "later must be an Event of the same backend");
-        return NULL;
-    }
-    float milliseconds = 0;
-    gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = self->backend->event_elapsed(self->handle, ((gm_event_object *)later)->handle,
-                                          &milliseconds);
-    Py_END_ALLOW_THREADS
-    if (status != GM_OK) {
-        return gm_raise(status);
-    }
-    return PyFloat_FromDouble(milliseconds);
-}
-
-static PyMethodDef event_methods[] = {
-    {"record", event_record, METH_VARARGS,
-     "record($self, stream=None)\n--\n\nMark this moment on a stream."},
-    {"elapsed", event_elapsed, METH_O,
-     "elapsed($self, later, /)\n--\n\nMilliseconds from this event to a later one; waits for that "
-     "one."},
-    {NULL, NULL, 0, NULL},
-};
-
-PyTypeObject gm_event_type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem._core.Event",
-    .tp_basicsize = sizeof(gm_event_object),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_doc = "Event(*, backend=None)\n--\n\nA moment on a stream; the simulator has none.",
-    .tp_new = event_new,
-    .tp_dealloc = event_dealloc,
-    .tp_methods = event_methods,
 };

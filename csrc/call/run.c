@@ -1,0 +1,146 @@
+/* Runs calls: in stream order, on the device; arrays that need a transfer are for pipeline.c. */
+#include "call/run.h"
+
+#include <string.h>
+
+#include "call/chunks.h"
+#include "call/pipeline.h"
+#include "memory/transfer.h"
+
+gm_array *gm_run_operand(gm_run *run, int i)
+{
+    gm_call *call = &run->call;
+    if (i == GM_OUT) {
+        return &call->out;
+    }
+    return i < call->family->input_count && !call->in[i].absent ? &call->in[i] : NULL;
+}
+
+/* ---- before planning ------------------------------------------------------------------------ */
+
+gm_status gm_call_find_device(gm_call *call, int *device)
+{
+    gm_status status = call->backend->current_device(device);
+    return status == GM_OK ? call->backend->figures(*device, &call->device) : status;
+}
+
+gm_status gm_call_find_result(gm_call *call)
+{
+    call->out.itemsize = call->in[0].itemsize;
+    call->out.kind = call->in[0].kind;
+    if (call->family->in_place) {
+        call->out.ndim = call->in[0].ndim;
+        memcpy(call->out.shape, call->in[0].shape, sizeof call->out.shape);
+    }
+    return call->family->result(call);
+}
+
+/* ---- order among streams: see memory/device.h ----------------------------------------------- */
+
+static gm_status order_before(const gm_run *run)
+{
+    if (run->nonblocking) { /* the default stream may still have work on recycled memory */
+        return run->call.backend->stream_join(run->call.stream, NULL);
+    }
+    gm_status status = GM_OK;
+    for (int i = 0; status == GM_OK && i < GM_OPERANDS; i++) {
+        status = run->at[i].memory ? gm_device_memory_settle(run->at[i].memory) : GM_OK;
+    }
+    return status;
+}
+
+static gm_status order_after(const gm_run *run)
+{
+    gm_status status = GM_OK;
+    for (int i = 0; status == GM_OK && i < GM_OPERANDS; i++) {
+        gm_device_memory *memory = run->at[i].memory;
+        if (!memory) {
+            continue;
+        }
+        status = run->nonblocking ? gm_device_memory_used(memory, run->call.stream) : GM_OK;
+        if (status == GM_OK && memory->has_producer) {
+            status = run->call.backend->stream_join(memory->producer, run->call.stream);
+        }
+    }
+    return status;
+}
+
+/* ---- running -------------------------------------------------------------------------------- */
+
+gm_status gm_run_plan(gm_run *run)
+{
+    run->variant = run->call.variant;
+    return gm_prepare(&run->variant, &run->call, &run->plan);
+}
+
+gm_status gm_run_check(const gm_run *run)
+{
+    gm_status status = order_before(run);
+    return status == GM_OK ? gm_check(&run->call) : status;
+}
+
+static gm_status launch_in_order(const gm_run *run)
+{
+    gm_status status = gm_launch(run->variant, &run->call, &run->plan);
+    if (status == GM_OK) {
+        return order_after(run);
+    }
+    /* One of several kernels may be running, and nothing remembers it. */
+    return run->nonblocking ? gm_finish(run->call.backend, run->call.stream, status) : status;
+}
+
+gm_status gm_run_launch(const gm_run *run)
+{
+    gm_status status = order_before(run);
+    return status == GM_OK ? launch_in_order(run) : status;
+}
+
+static bool needs_transfer(const gm_run *run)
+{
+    bool any = false;
+    for (int i = 0; i < GM_OPERANDS; i++) {
+        any |= run->at[i].needs_transfer;
+    }
+    return any;
+}
+
+gm_status gm_run_call(gm_run *run)
+{
+    if (needs_transfer(run)) {
+        gm_chunks chunks;
+        gm_chunks_choose(run, &chunks);
+        if (!gm_chunks_suit_one_kernel(run, &chunks)) {
+            return gm_pipeline_run(run, &chunks);
+        }
+    }
+    gm_status status = gm_run_plan(run);
+    if (status == GM_OK) {
+        status = gm_run_check(run);
+    }
+    if (status == GM_OK) {
+        status = launch_in_order(run);
+    }
+    bool on_host = !run->at[GM_OUT].memory;
+    return on_host ? gm_finish(run->call.backend, run->call.stream, status) : status;
+}
+
+gm_status gm_run_begin_copy(gm_run *run, gm_device_memory *from, gm_device_memory *to)
+{
+    gm_call *call = &run->call;
+    memset(run->at, 0, sizeof run->at);
+    run->at[0].memory = from;
+    run->at[GM_OUT].memory = to;
+    run->nonblocking = false;
+    run->chunk = 0;
+    call->family = gm_find_family("copy");
+    if (!call->family) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "the array is not C-contiguous, and there is no copy family");
+    }
+    call->variant = NULL;
+    call->backend = from->backend;
+    call->stream = NULL;
+    call->trace = NULL;
+    call->parameters[0].integer = 0;
+    return call->backend->figures(from->device, &call->device);
+}

@@ -1,0 +1,15 @@
+/* Arrays of other libraries, used where they are. */
+#ifndef GPUMEM_PYTHON_ADOPT_H
+#define GPUMEM_PYTHON_ADOPT_H
+
+#include "python/device_object.h"
+
+/* May gm_adopt find an array in this object? */
+bool gm_is_adoptable(PyObject *object);
+/* Another library's array in the memory of a CUDA device, ready for work on the stream; NULL
+ * without an exception if the object is none. */
+gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream);
+/* gpumem.from_dlpack */
+PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
+
+#endif

@@ -1,0 +1,131 @@
+/* Borrowed memory, and the strides of lent memory. */
+#include "python/borrow.h"
+
+#include "python/arrays.h"
+#include "python/errors.h"
+
+/* Bytes from the first element's first to the last element's last; -1 on overflow. */
+static int64_t find_extent(int64_t itemsize, int ndim, const int64_t *shape, const int64_t *strides)
+{
+    int64_t extent = itemsize, reach;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] == 0) {
+            return 0;
+        }
+    }
+    for (int d = 0; d < ndim; d++) {
+        if (!gm_multiply(shape[d] - 1, strides[d], &reach) || !gm_add(extent, reach, &extent)) {
+            return -1;
+        }
+    }
+    return extent;
+}
+
+static int check_layout(const char *name, int ndim, const int64_t *shape, const int64_t *strides)
+{
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] < 0) {
+            PyErr_Format(PyExc_ValueError, "%s has the negative length %lld in dimension %d", name,
+                         (long long)shape[d], d);
+            return -1;
+        }
+        if (strides && strides[d] < 0 && shape[d] > 1) {
+            PyErr_Format(PyExc_ValueError,
+                         "%s has a negative stride in dimension %d; accepted are strides from 0 (a "
+                         "copy has them)",
+                         name, d);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
+                           int ndim, const int64_t *shape, const int64_t *strides, void *data,
+                           bool writeable)
+{
+    static char nowhere[16]; /* NumPy would allocate memory for NULL */
+    npy_intp lengths[GM_MAX_DIMS] = {0}, steps[GM_MAX_DIMS];
+    int64_t bytes, extent;
+    if (check_layout(name, ndim, shape, strides) < 0) {
+        return NULL;
+    }
+    if (PyDataType_ELSIZE(dtype) == 0) {
+        PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, whose elements have no bytes", name,
+                     dtype);
+        return NULL;
+    }
+    for (int d = 0; d < ndim; d++) {
+        lengths[d] = (npy_intp)shape[d];
+    }
+    if (gm_count_bytes(dtype, ndim, lengths, &bytes) < 0) {
+        return NULL;
+    }
+    int64_t step = PyDataType_ELSIZE(dtype);
+    for (int d = ndim - 1; d >= 0; d--) {
+        steps[d] = (npy_intp)(strides && shape[d] > 1 ? strides[d] : step);
+        if (!gm_multiply(step, shape[d] > 0 ? shape[d] : 1, &step)) {
+            PyErr_Format(PyExc_ValueError, "%s is too large", name);
+            return NULL;
+        }
+    }
+    extent = bytes > 0 ? find_extent(PyDataType_ELSIZE(dtype), ndim, shape, steps) : 0;
+    if (extent < 0 || extent > INT64_MAX - (int64_t)((uintptr_t)data & INT64_MAX)) {
+        PyErr_Format(PyExc_ValueError, "%s reaches beyond the end of memory", name);
+        return NULL;
+    }
+    if (!data && extent > 0) {
+        PyErr_Format(PyExc_ValueError, "%s has elements and the null pointer for its data", name);
+        return NULL;
+    }
+    gm_device_memory *memory;
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->open();
+    if (status == GM_OK) {
+        status = gm_device_memory_borrow(backend, data, extent, &memory);
+    }
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        gm_raise(status);
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    PyObject *layout = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, lengths, steps,
+                                            extent > 0 ? data : nowhere,
+                                            writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    return gm_device_array_wrap(memory, (PyArrayObject *)layout);
+}
+
+int gm_lent_strides(PyArrayObject *layout, npy_intp *strides)
+{
+    npy_intp itemsize = PyArray_ITEMSIZE(layout);
+    for (int d = 0; d < PyArray_NDIM(layout); d++) {
+        npy_intp stride = PyArray_STRIDE(layout, d);
+        /* The stride of a single element has no meaning. */
+        bool counts = PyArray_SIZE(layout) > 0 && PyArray_DIM(layout, d) > 1;
+        if (counts && (stride < 0 || (itemsize > 0 && stride % itemsize != 0))) {
+            /* PyTorch ends the process if a stride is negative. */
+            PyErr_Format(
+                PyExc_BufferError,
+                "dimension %d has strides of %zd bytes; other libraries take only positive "
+                "multiples of the element size (gpumem.copy(d) makes a contiguous array)",
+                d, stride);
+            return -1;
+        }
+        strides[d] = counts ? stride : itemsize;
+    }
+    return 0;
+}
+
+void gm_run_aside(void (*function)(void *), void *argument)
+{
+    PyObject *type, *value, *traceback;
+    if (!Py_IsInitialized() || !PyGILState_Check()) {
+        function(argument);
+        return;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    function(argument);
+    PyErr_Restore(type, value, traceback);
+}

@@ -1,0 +1,23 @@
+/* A call that Python objects are bound to: the C call, and the arrays that it keeps alive. */
+#ifndef GPUMEM_PYTHON_BOUND_H
+#define GPUMEM_PYTHON_BOUND_H
+
+#include "call/run.h"
+#include "python/device_object.h"
+
+typedef struct gm_bound {
+    gm_run run;
+    gm_device_array *in[GM_MAX_OPERANDS], *out; /* references; NULL for arrays of the host */
+} gm_bound;
+
+/* Both functions return 0, or -1 with an exception. The first sets the fields that do not depend on
+ * where the arrays are. */
+int gm_bound_begin(gm_bound *b, PyObject *family, PyObject *variant, PyObject *inputs,
+                   PyObject *out, PyObject *parameters);
+/* Sets the device and its figures. */
+int gm_bound_find_device(gm_bound *b, int *device);
+/* Sets the result's shape and dtype. */
+int gm_bound_find_result(gm_bound *b);
+void gm_bound_clear(gm_bound *b);
+
+#endif

@@ -1,0 +1,43 @@
+/* Making and freeing device array objects. */
+#include "python/device_object.h"
+
+static void array_dealloc(PyObject *self)
+{
+    gm_device_array *array = (gm_device_array *)self;
+    Py_DECREF(array->layout);
+    gm_device_memory_drop(array->memory);
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* Completed by gm_device_type_init. */
+PyTypeObject gm_device_array_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpumem.DeviceArray",
+    .tp_basicsize = sizeof(gm_device_array),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = array_dealloc,
+};
+
+gm_device_array *gm_device_array_wrap(gm_device_memory *memory, PyArrayObject *layout)
+{
+    gm_device_array *array = NULL;
+    if (memory && layout) {
+        array = PyObject_New(gm_device_array, &gm_device_array_type);
+    }
+    if (!array) {
+        gm_device_memory_drop(memory);
+        Py_XDECREF(layout);
+        return NULL;
+    }
+    array->memory = memory;
+    array->layout = layout;
+    return array;
+}
+
+PyObject *gm_device_array_view(gm_device_array *array, PyObject *layout)
+{
+    if (!layout) {
+        return NULL;
+    }
+    return (PyObject *)gm_device_array_wrap(gm_device_memory_keep(array->memory),
+                                            (PyArrayObject *)layout);
+}

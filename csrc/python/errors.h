@@ -1,0 +1,19 @@
+/* From a gm_status and its error record to Python exceptions. */
+#ifndef GPUMEM_PYTHON_ERRORS_H
+#define GPUMEM_PYTHON_ERRORS_H
+
+#include "python/python.h"
+
+/* Creates gpumem's exceptions and adds them to the module. */
+int gm_errors_init(PyObject *module);
+/* Raises the exception for a status and the error record; returns NULL. */
+PyObject *gm_raise(gm_status status);
+/* Clears an exception about a wrong value, so that the caller can raise one with a better message;
+ * false for any other exception, such as MemoryError, which stays. */
+bool gm_forgive_value(void);
+/* Raises ValueError for a name that is not in a list of known ones; takes the list's reference. */
+void gm_raise_unknown(const char *says, PyObject *name, PyObject *known, const char *are);
+/* Appends to a list, which becomes NULL if there is no memory for it. */
+void gm_append_name(PyObject **names, const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/* __cuda_array_interface__, version 3, both ways. */
+#ifndef GPUMEM_PYTHON_INTERFACE_H
+#define GPUMEM_PYTHON_INTERFACE_H
+
+#include "python/device_object.h"
+
+/* The getter of DeviceArray.__cuda_array_interface__. */
+PyObject *gm_interface_export(PyObject *array, void *unused);
+/* An array from the dict of another library's array, ready for work on the stream. */
+gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const char *name,
+                                    gm_stream stream);
+/* Does the dict name the stream that the array is used on? */
+bool gm_interface_has_stream(PyObject *interface);
+
+#endif

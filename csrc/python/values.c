@@ -1,0 +1,114 @@
+/* Parses arguments that are not arrays. */
+#include "python/values.h"
+
+#include <string.h>
+
+#include "python/device_object.h"
+#include "python/errors.h"
+
+const char *gm_c_string(PyObject *text, const char *name)
+{
+    Py_ssize_t length;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes && strlen(bytes) != (size_t)length) {
+        PyErr_Format(PyExc_ValueError, "%s is %.80R, which holds a null character", name, text);
+        return NULL;
+    }
+    return bytes;
+}
+
+int gm_optional_attribute(PyObject *object, const char *name, PyObject **value)
+{
+    *value = PyObject_GetAttrString(object, name);
+    if (*value) {
+        return 0;
+    }
+    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        return -1;
+    }
+    PyErr_Clear();
+    return 0;
+}
+
+int gm_has_attribute(PyObject *object, const char *name)
+{
+    PyObject *value;
+    if (gm_optional_attribute(object, name, &value) < 0) {
+        return -1;
+    }
+    Py_XDECREF(value);
+    return value != NULL;
+}
+
+bool gm_is_integer(PyObject *object)
+{
+    /* A device array has __index__, which raises an exception with advice. */
+    return PyIndex_Check(object) && !PyBool_Check(object) && !gm_is_device_array(object);
+}
+
+int gm_dtype_converter(PyObject *object, void *dtype)
+{
+    if (PyArray_DescrConverter(object, dtype)) {
+        return 1;
+    }
+    if (PyUnicode_Check(object) && PyUnicode_GET_LENGTH(object) > 80 &&
+        PyErr_ExceptionMatches(PyExc_TypeError)) { /* NumPy's message quotes all of it */
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "data type %.80R not understood", object);
+    }
+    return 0;
+}
+
+int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
+{
+    if (object == Py_None) { /* NumPy before 2.4 takes it for () */
+        PyErr_SetString(PyExc_TypeError, "shape must be an int or a sequence of ints, not None");
+        return -1;
+    }
+    return PyArray_IntpConverter(object, shape) ? 0 : -1;
+}
+
+int gm_parse_chunk(PyObject *object, int64_t *chunk)
+{
+    *chunk = object ? PyLong_AsLongLong(object) : 0;
+    if (*chunk < 0 && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_ValueError, "chunk is %lld, expected at least 0", (long long)*chunk);
+    }
+    return *chunk < 0 ? -1 : 0;
+}
+
+int gm_parse_backend(PyObject *object, const gm_backend **backend)
+{
+    const char *name = NULL;
+    if (object && object != Py_None) {
+        if (!PyUnicode_Check(object)) {
+            PyErr_Format(PyExc_TypeError, "backend must be a str or None, not %.100s",
+                         Py_TYPE(object)->tp_name);
+            return -1;
+        }
+        name = gm_c_string(object, "backend");
+        if (!name) {
+            return -1;
+        }
+    }
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_backend_get(name, backend);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
+}
+
+int gm_parse_only_backend(PyObject *args, PyObject *keywords, const char *format,
+                          const gm_backend **backend)
+{
+    static char *names[] = {"backend", NULL};
+    PyObject *name = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, format, names, &name)) {
+        return -1;
+    }
+    return gm_parse_backend(name, backend);
+}
