@@ -735,7 +735,7 @@ def test_streams_of_others_are_of_cuda(name):
         lambda: there.fill_bytes(1, stream=stream),
         lambda: gm.to_device(SIX, stream=stream, backend="sim"),
     ):
-        with pytest.raises(ValueError, match='stream is one of CUDA, the call runs on "sim"'):
+        with pytest.raises(ValueError, match='stream is a CUDA stream, the call runs on "sim"'):
             call()
     assert np.array_equal(there.to_host(), SIX)
 

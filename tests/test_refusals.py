@@ -251,7 +251,7 @@ REFUSALS = {
         ValueError, "out overlaps a", shared_on_device(lambda b: (b[0:64:8], b[16:24]))
     ),
     "device-a-is-host-object": Refusal(
-        TypeError, "gpumem.DeviceArray already.*copy", lambda b: (gm.to_device, (device(b),), {})
+        TypeError, "already a gpumem.DeviceArray.*copy", lambda b: (gm.to_device, (device(b),), {})
     ),
     # ---- too much
     "shape-of-128-bits": Refusal(
@@ -335,7 +335,9 @@ REFUSALS = {
         "family is 3.*copy",
         lambda b: (_core.call, (3, "auto", (floats(),), None, None, b, (0,)), {}),
     ),
-    "core-count": Refusal(TypeError, "7 arguments", lambda b: (_core.call, ("copy", "auto"), {})),
+    "core-count": Refusal(
+        TypeError, "call takes 7 or 8", lambda b: (_core.call, ("copy", "auto"), {})
+    ),
     "core-inputs": Refusal(
         TypeError,
         "copy takes 1 array",
@@ -417,7 +419,7 @@ KEYWORDS = {
     "backend-int": (TypeError, "backend must be a str.*not int", "backend", 0),
     "backend-bool": (TypeError, "backend must be a str.*not bool", "backend", True),
     "backend-float": (TypeError, "backend must be a str.*not float", "backend", 1.5),
-    "stream-negative": (ValueError, "stream is -1, which is no cudaStream_t", "stream", -1),
+    "stream-negative": (ValueError, "stream is -1, which is not a cudaStream_t", "stream", -1),
     "stream-65-bits": (ValueError, f"stream is {2**64}, which is no", "stream", 2**64),
     "stream-class": (TypeError, "stream must be a gpumem.Stream.*not type", "stream", gm.Stream),
     "stream-bool": (TypeError, "stream must be a gpumem.Stream.*not bool", "stream", False),

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-gm_library_hook gm_library_paths;
-const char *gm_build_archs;
-
 const gm_backend *const gm_backends[] = {&gm_cuda, &gm_sim};
 const int gm_backend_count = sizeof gm_backends / sizeof *gm_backends;
 

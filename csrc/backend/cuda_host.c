@@ -31,7 +31,7 @@ gm_status gm_cuda_host_allocate(gm_memory_kind kind, int64_t bytes, void **addre
     *address = NULL;
     TRY(gm_cuda_here(&device));
     if (kind == GM_MANAGED) {
-        TRY(gm_cuda.figures(device->index, &figures));
+        TRY(gm_cuda_figures(device->index, &figures));
         if (!figures->managed) {
             return gm_fail(GM_ERROR_UNAVAILABLE,
                            "managed memory that host and device may touch at any time is not what "

@@ -53,17 +53,35 @@ typedef struct gm_cuda_device {
     gm_cuda_opt_in opt_ins[GM_CUDA_OPT_INS];
 } gm_cuda_device;
 
-/* cuda.c. Every entry point but the clean-up ones opens CUDA first, or fails as that does. */
+/* cuda_device.c. Every function of the table opens CUDA first and fails if that fails, except those
+ * that release something: these do nothing. */
 gm_status gm_cuda_open(void);
+gm_status gm_cuda_current_device(int *device);
+gm_status gm_cuda_use_device(int device, int *previous);
+gm_status gm_cuda_figures(int device, const gm_figures **figures);
+void gm_cuda_versions(char runtime[32], char driver[32]);
 bool gm_cuda_is_open(void); /* false in a forked child */
 int gm_cuda_device_count(void);
 gm_cuda_device *gm_cuda_device_at(int index);
-gm_status gm_cuda_here(gm_cuda_device **device); /* current device of this thread */
+gm_status gm_cuda_here(gm_cuda_device **device); /* the thread's current device */
 /* Does learn(device) once; only one thread at a time is in any learn function. */
 gm_status gm_cuda_prepare(gm_cuda_device *device, atomic_bool *done,
                           gm_status (*learn)(gm_cuda_device *device));
 void gm_cuda_lock(void);
 void gm_cuda_unlock(void);
+
+/* cuda_stream.c */
+gm_status gm_cuda_wait(gm_stream stream);
+gm_status gm_cuda_wait_all(void);
+gm_status gm_cuda_stream_create(gm_stream *stream);
+void gm_cuda_stream_destroy(gm_stream stream);
+gm_status gm_cuda_stream_is_nonblocking(gm_stream stream, bool *nonblocking);
+gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier);
+gm_status gm_cuda_event_create(gm_event *event);
+void gm_cuda_event_destroy(gm_event event);
+gm_status gm_cuda_event_record(gm_event event, gm_stream stream);
+gm_status gm_cuda_stream_follow(gm_stream stream, gm_event event);
+gm_status gm_cuda_event_elapsed(gm_event from, gm_event to, float *milliseconds);
 
 /* cuda_memory.c */
 gm_status gm_cuda_memory(int64_t *free_bytes, int64_t *total_bytes);

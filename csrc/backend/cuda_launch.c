@@ -65,7 +65,7 @@ static gm_status allow_shared(const gm_variant *variant, size_t bytes)
     if (has_opted_in(find_opt_in(device, kernel), kernel, bytes)) {
         return GM_OK;
     }
-    TRY(gm_cuda.figures(device->index, &figures));
+    TRY(gm_cuda_figures(device->index, &figures));
     gm_cuda_lock();
     gm_cuda_opt_in *slot = find_opt_in(device, kernel);
     gm_status status =
@@ -125,7 +125,7 @@ static bool can_launch_early(void)
 {
     gm_cuda_device *device;
     const gm_figures *figures;
-    return gm_cuda_here(&device) == GM_OK && gm_cuda.figures(device->index, &figures) == GM_OK &&
+    return gm_cuda_here(&device) == GM_OK && gm_cuda_figures(device->index, &figures) == GM_OK &&
            figures->capability >= 90;
 }
 
@@ -169,7 +169,7 @@ gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
     if (kernel == NULL) {
         return no_kernel(variant);
     }
-    TRY(gm_cuda.figures(device->index, &figures));
+    TRY(gm_cuda_figures(device->index, &figures));
     if (plan->shared_bytes > 0) {
         TRY(allow_shared(variant, plan->shared_bytes)); /* or no block would fit */
     }

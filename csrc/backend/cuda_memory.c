@@ -91,7 +91,7 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
     *address = NULL;
     TRY(gm_cuda_here(&device));
     TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
-    TRY(gm_cuda.figures(device->index, &figures));
+    TRY(gm_cuda_figures(device->index, &figures));
     if (bytes < 0) {
         return gm_fail(GM_ERROR_VALUE, "cannot allocate %lld bytes", (long long)bytes);
     }
@@ -187,10 +187,10 @@ gm_status gm_cuda_pool(gm_pool_figures *figures)
 gm_status gm_cuda_find_pool(int device, cudaMemPool_t *pool)
 {
     int previous, same;
-    TRY(gm_cuda.use_device(device, &previous));
+    TRY(gm_cuda_use_device(device, &previous));
     gm_cuda_device *owner = gm_cuda_device_at(device);
     gm_status status = gm_cuda_prepare(owner, &owner->has_pool, learn_pool);
-    gm_status back = gm_cuda.use_device(previous, &same);
+    gm_status back = gm_cuda_use_device(previous, &same);
     *pool = status == GM_OK ? owner->pool : NULL;
     return status == GM_OK ? back : status;
 }

@@ -8,7 +8,7 @@
 #ifndef GPUMEM_CHUNKS_H
 #define GPUMEM_CHUNKS_H
 
-#include "call/run.h"
+#include "call/resolve.h"
 
 /* How one operand is divided: into strips of `rows` rows, `unit` bytes wide per step of length. */
 typedef struct gm_strips {
