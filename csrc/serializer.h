@@ -1,40 +1,37 @@
 /*
- * Taking turns at something that there is one of, such as a variable of the device: what a call
- * puts on its stream runs after what the calls before it have put on theirs.
+ * Serializes the use of something that each device has one of, such as a variable: what a call puts
+ * on its stream runs after what earlier calls have put on theirs.
  */
-#ifndef GPUMEM_TURN_H
-#define GPUMEM_TURN_H
+#ifndef GPUMEM_SERIALIZER_H
+#define GPUMEM_SERIALIZER_H
 
 #include <pthread.h>
 
 #include "fork_lock.h"
 #include "gpumem.h"
 
-enum { GM_TURN_DEVICES = 64 };
+enum { GM_SERIALIZER_DEVICES = 64 };
 
-typedef struct gm_turn {
+typedef struct gm_serializer {
     pthread_mutex_t lock;
-    void *last[GM_TURN_DEVICES]; /* per device: the event after the call before; NULL: none yet */
-} gm_turn;
+    void *last[GM_SERIALIZER_DEVICES]; /* per device: the event after the latest call; NULL: none */
+} gm_serializer;
 
-/* Defines the turn `name` of a file. Whoever has it writes anew what there is one of. */
-#define GM_TURN(name)                                                                              \
-    static gm_turn name;                                                                           \
+/* Defines the serializer `name` of a file. Whoever enters writes anew what is serialized, so that a
+ * forked child may begin with a new lock. */
+#define GM_SERIALIZER(name)                                                                        \
+    static gm_serializer name;                                                                     \
     static void renew_##name(void)                                                                 \
     {                                                                                              \
-        gm_turn_renew(&name);                                                                      \
+        gm_serializer_renew(&name);                                                                \
     }                                                                                              \
-    static __attribute__((constructor)) void begin_##name(void)                                    \
-    {                                                                                              \
-        gm_turn_renew(&name);                                                                      \
-    }                                                                                              \
-    GM_IN_CHILD(renew_##name)
+    GM_AT_START_AND_IN_CHILD(renew_##name)
 
-void gm_turn_renew(gm_turn *turn);
-/* Between the two other host threads wait. After a failure to take there is nothing to leave: a
- * signal handler cannot wait for the call that it interrupted. */
-gm_status gm_turn_take(gm_turn *turn, const gm_call *call);
-/* Returns the status that it is given, or why the next call could not be told to wait. */
-gm_status gm_turn_leave(gm_turn *turn, const gm_call *call, gm_status status);
+void gm_serializer_renew(gm_serializer *serializer);
+/* Until gm_serializer_leave other host threads wait here. Fails in a signal handler that interrupts
+ * a call between the two on its own thread; after a failure there is nothing to leave. */
+gm_status gm_serializer_enter(gm_serializer *serializer, const gm_call *call);
+/* Returns the given status, or why the next call cannot be made to wait for this one. */
+gm_status gm_serializer_leave(gm_serializer *serializer, const gm_call *call, gm_status status);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct kept_texture {
     int width, height;
 } kept_texture;
 
-static kept_texture kept[GM_TURN_DEVICES]; /* callers take turns */
+static kept_texture kept[GM_SERIALIZER_DEVICES]; /* callers take turns */
 
 static gm_status forget(kept_texture *texture, gm_stream stream)
 {
@@ -50,9 +50,9 @@ gm_status gm_cuda_texture(gm_texture *wanted, gm_stream stream)
 {
     gm_cuda_device *device;
     TRY(gm_cuda_here(&device));
-    if (device->index >= GM_TURN_DEVICES) {
+    if (device->index >= GM_SERIALIZER_DEVICES) {
         return gm_fail(GM_ERROR_UNAVAILABLE, "device %d is beyond the %d that can have a texture",
-                       device->index, GM_TURN_DEVICES);
+                       device->index, GM_SERIALIZER_DEVICES);
     }
     kept_texture *texture = &kept[device->index];
     if (texture->object == 0 || texture->width != wanted->width ||

@@ -102,7 +102,7 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
 static gm_status launch_from(const gm_symbol *symbol, const void *coefficients, int64_t bytes,
                              const gm_variant *variant, const gm_call *call, const gm_plan *plan)
 {
-    gm_status status = gm_turn_take(symbol->turn, call);
+    gm_status status = gm_serializer_enter(symbol->serializer, call);
     if (status != GM_OK) {
         return status;
     }
@@ -113,7 +113,7 @@ static gm_status launch_from(const gm_symbol *symbol, const void *coefficients, 
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }
-    return gm_turn_leave(symbol->turn, call, status);
+    return gm_serializer_leave(symbol->serializer, call, status);
 }
 
 static gm_status launch_with_table(const gm_variant *variant, const gm_call *call, gm_plan *plan)

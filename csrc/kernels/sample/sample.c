@@ -80,12 +80,12 @@ static gm_status sample_plan(const gm_variant *variant, const gm_call *call, gm_
     return GM_OK;
 }
 
-GM_TURN(turn);
+GM_SERIALIZER(texture_use);
 
 static gm_status launch_with_texture(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     sample_args *args = (sample_args *)plan->args;
-    gm_status status = gm_turn_take(&turn, call);
+    gm_status status = gm_serializer_enter(&texture_use, call);
     if (status != GM_OK) {
         return status;
     }
@@ -99,7 +99,7 @@ static gm_status launch_with_texture(const gm_variant *variant, const gm_call *c
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }
-    return gm_turn_leave(&turn, call, status);
+    return gm_serializer_leave(&texture_use, call, status);
 }
 
 static int sample_split(const gm_call *call, int input)

@@ -63,9 +63,9 @@ static gm_status add_by_symbol(const gm_variant *variant, const gm_call *call, c
 
 static gm_status launch_by_symbol(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    gm_status status = gm_turn_take(symbol_by_name.turn, call);
+    gm_status status = gm_serializer_enter(symbol_by_name.serializer, call);
     return status == GM_OK
-               ? gm_turn_leave(symbol_by_name.turn, call, add_by_symbol(variant, call, plan))
+               ? gm_serializer_leave(symbol_by_name.serializer, call, add_by_symbol(variant, call, plan))
                : status;
 }
 
@@ -88,9 +88,9 @@ static gm_status add_by_address(const gm_variant *variant, const gm_call *call, 
 
 static gm_status launch_by_address(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    gm_status status = gm_turn_take(symbol_by_address.turn, call);
+    gm_status status = gm_serializer_enter(symbol_by_address.serializer, call);
     return status == GM_OK
-               ? gm_turn_leave(symbol_by_address.turn, call, add_by_address(variant, call, plan))
+               ? gm_serializer_leave(symbol_by_address.serializer, call, add_by_address(variant, call, plan))
                : status;
 }
 
@@ -128,9 +128,9 @@ static gm_status add_managed(const gm_variant *variant, const gm_call *call, con
 
 static gm_status launch_managed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    gm_status status = gm_turn_take(symbol_of_both.turn, call);
+    gm_status status = gm_serializer_enter(symbol_of_both.serializer, call);
     return status == GM_OK
-               ? gm_turn_leave(symbol_of_both.turn, call, add_managed(variant, call, plan))
+               ? gm_serializer_leave(symbol_of_both.serializer, call, add_managed(variant, call, plan))
                : status;
 }
 
