@@ -50,7 +50,7 @@
     {                                                                                              \
         pthread_mutex_unlock(&name);                                                               \
     }                                                                                              \
-    static __attribute__((constructor)) void name##_handles_forks(void)                              \
+    static __attribute__((constructor)) void name##_handles_forks(void)                            \
     {                                                                                              \
         pthread_atfork(name##_before_fork, name##_after_fork, name##_after_fork);                  \
     }                                                                                              \

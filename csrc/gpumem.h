@@ -105,7 +105,7 @@ typedef struct gm_family gm_family;
 typedef struct gm_variant gm_variant;
 typedef struct gm_backend gm_backend;
 typedef struct gm_trace gm_trace;
-typedef struct gm_figures gm_figures;
+typedef struct gm_device_properties gm_device_properties;
 typedef void *gm_stream; /* NULL is the default stream */
 
 /* The value of a keyword parameter: which of the two, its gm_parameter says. */
@@ -119,7 +119,7 @@ typedef struct gm_call {
     const gm_family *family;
     const gm_variant *variant; /* the one asked for; NULL for "auto" */
     const gm_backend *backend;
-    const gm_figures *device; /* figures of the device that runs it */
+    const gm_device_properties *device; /* properties of the device that runs it */
     gm_stream stream;
     gm_trace *trace; /* sim only: run under observation */
     gm_array in[GM_MAX_OPERANDS];
@@ -277,7 +277,7 @@ extern const char *gm_build_archs;
 
 /* Can this backend's device run the variant at all? If not, the error says why. */
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
-                               const gm_figures *device);
+                               const gm_device_properties *device);
 /* Does the variant take arrays like these, on a device that can run it? If not, the error says
  * why. */
 gm_status gm_variant_takes(const gm_variant *variant, const gm_call *call);

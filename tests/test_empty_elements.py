@@ -68,7 +68,7 @@ def test_refused_by_name(name, dtype, where, backend):
 @pytest.mark.parametrize("family", MOVED)
 def test_strings_without_characters_are_refused(family, dtype, backend):
     keywords = small_calls.keywords_of(family)
-    refused = pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are sizes from 1")
+    refused = pytest.raises(TypeError, match=r"^(a|out) has dtype .*accepted are lengths from 1")
     with refused:
         getattr(gm, family)(*arrays_of(family, EMPTY[dtype]), **keywords, backend=backend)
 
@@ -85,7 +85,7 @@ def test_arrays_of_strings_without_characters_are_refused(dtype, backend):
     there = gm.to_device(np.zeros(6, STRINGS), backend=backend)[dtype]
     here = EMPTY[dtype](6)
     for make in (there.to_host, lambda: gm.empty(3, dtype), lambda: gm.to_device(here)):
-        with pytest.raises(TypeError, match="accepted are sizes from 1"):
+        with pytest.raises(TypeError, match="accepted are lengths from 1"):
             make()
 
 

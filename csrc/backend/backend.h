@@ -1,8 +1,8 @@
 /*
- * A backend runs plans: cuda on a real device, sim on the simulator.
+ * A backend runs plans: cuda on a GPU, sim on the simulator.
  *
- * Both are one table of functions. Everything that can fail returns a gm_status and fills
- * the error record; nothing here knows arrays, families or Python.
+ * Each is a table of functions. A function that can fail returns a gm_status and fills in the error
+ * record. Backends know nothing of arrays, families or Python.
  */
 #ifndef GPUMEM_BACKEND_H
 #define GPUMEM_BACKEND_H
@@ -17,15 +17,15 @@ typedef enum gm_direction {
     GM_WITHIN,
 } gm_direction;
 
-/* Of memory that is kept to be used again. */
-typedef struct gm_pool_figures {
+/* Of a pool, which keeps released memory for the next allocation. */
+typedef struct gm_pool_sizes {
     int64_t reserved_bytes; /* held, in use or not */
     int64_t used_bytes;
-    int64_t limit_bytes; /* what is not in use is given back beyond this */
-} gm_pool_figures;
+    int64_t limit_bytes; /* free memory beyond this goes back to the system */
+} gm_pool_sizes;
 
-/* What a device is. A figure that the backend does not have is 0. */
-struct gm_figures {
+/* A property that the backend does not have is 0. */
+struct gm_device_properties {
     char name[256];
     int capability; /* compute capability times ten: 90 */
     int multiprocessors;
@@ -43,10 +43,10 @@ struct gm_figures {
     int memory_bus_bits;
     int fp32_lanes; /* per multiprocessor */
     int pci_domain, pci_bus, pci_device;
-    bool managed; /* has memory that host and device may touch at any time */
+    bool managed; /* concurrent managed access: host and device may both access managed memory */
 };
 
-/* What a kernel needs, as compiled for the current device. */
+/* What a kernel uses, as compiled for the current device. */
 typedef struct gm_attributes {
     int registers;        /* per thread */
     int64_t local_bytes;  /* per thread: spills and indexed private arrays */
@@ -55,7 +55,7 @@ typedef struct gm_attributes {
     int max_threads;    /* per block */
     int blocks;         /* resident per multiprocessor at the variant's block size */
     double occupancy;   /* resident threads / the most possible, 0..1 */
-    int binary_version; /* sm of the machine code times ten, PTX compiled at load included */
+    int binary_version; /* capability times ten of the machine code, also of PTX compiled at load */
 } gm_attributes;
 
 typedef void *gm_event;
@@ -66,46 +66,46 @@ struct gm_backend {
     bool host_memory; /* its memory is the host's: lent to others as such, on no stream of theirs */
     bool traces;      /* runs kernels under observation: see gm_call.trace */
 
-    /* Makes the backend ready; cheap when it already is. GM_ERROR_UNAVAILABLE says why not. */
+    /* Makes the backend ready; cheap if it is. With GM_ERROR_UNAVAILABLE the error says why not. */
     gm_status (*open)(void);
     int (*device_count)(void);
     gm_status (*current_device)(int *device);
-    /* Makes a device the current one of this thread, and says which one was. */
+    /* Makes a device the thread's current one; *previous is the one before. */
     gm_status (*use_device)(int device, int *previous);
-    /* Figures of a device; the pointer stays valid. */
-    gm_status (*figures)(int device, const gm_figures **figures);
+    /* The pointer stays valid. */
+    gm_status (*properties)(int device, const gm_device_properties **properties);
     gm_status (*memory)(int64_t *free_bytes, int64_t *total_bytes);
-    /* Can a device with these figures run the variant at all? If not, the error says why. */
-    gm_status (*supports)(const gm_variant *variant, const gm_figures *device);
+    /* Can a device with these properties run the variant at all? If not, the error says why. */
+    gm_status (*supports)(const gm_variant *variant, const gm_device_properties *device);
 
     /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
     gm_status (*allocate)(int64_t bytes, void **address);
     void (*release)(void *address);
-    /* Memory that another library allocated, used where it is: says which device it is on, or
-     * that no device can reach it. Given back with disown. */
+    /* Registers memory of another library for use in place, until disown. Says which device it is
+     * on; fails if no device can reach it. */
     gm_status (*adopt)(void *address, int64_t bytes, int *device);
     void (*disown)(void *address, int64_t bytes);
-    /* Memory released by those who used it, and kept; pool_trim gives it back. */
-    gm_status (*pool)(gm_pool_figures *figures);
+    /* The pool of released device memory; pool_trim returns it to the system. */
+    gm_status (*pool)(gm_pool_sizes *sizes);
     gm_status (*pool_trim)(void);
     /* Host memory of any kind but GM_PAGEABLE, aligned to 4096 bytes; see memory/memory.h. */
     gm_status (*host_allocate)(gm_memory_kind kind, int64_t bytes, void **address);
     void (*host_release)(gm_memory_kind kind, void *address);
-    /* The kind of memory that others allocated; GM_PAGEABLE when the device does not know it. */
+    /* The kind of memory that others allocated; GM_PAGEABLE if the device cannot access it. */
     gm_memory_kind (*host_kind)(const void *address);
-    /* Asks for managed memory to be on the device, or on the host, once the stream is there. */
+    /* Migrates managed memory to the device or to the host, in the order of the stream. */
     gm_status (*migrate)(void *address, int64_t bytes, bool to_device, gm_stream stream);
-    /* Asynchronous on stream where the memory allows it; call wait before touching host memory. */
+    /* Asynchronous if the memory allows it: wait for the stream before accessing host memory. */
     gm_status (*copy)(void *to, const void *from, int64_t bytes, gm_direction direction,
                       gm_stream stream);
-    /* The same for rows of `width` bytes that lie apart. */
+    /* The same for rows of `width` bytes at a pitch. */
     gm_status (*copy_rows)(void *to, int64_t to_pitch, const void *from, int64_t from_pitch,
                            int64_t width, int64_t rows, gm_direction direction, gm_stream stream);
-    /* Can kernels and copies of a device be let reach the memory of another? */
+    /* Can kernels and copies of a device access the memory of another, if let_reach allows it? */
     gm_status (*can_reach)(int device, int other, bool *can);
-    /* Lets them, or no more; says whether they were. */
+    /* Allows or forbids that; *before says whether it was allowed. */
     gm_status (*let_reach)(int device, int other, bool on, bool *before);
-    /* From the current device to another: directly if it is let reach it, else through the host. */
+    /* From the current device to another: directly if that is allowed, else through the host. */
     gm_status (*send)(void *to, int device, const void *from, int64_t bytes, gm_stream stream);
     gm_status (*fill)(void *to, int byte, int64_t bytes, gm_stream stream);
     gm_status (*launch)(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
@@ -114,29 +114,29 @@ struct gm_backend {
 
     gm_status (*stream_create)(gm_stream *stream);
     void (*stream_destroy)(gm_stream stream);
-    /* Do stream and default stream not wait for each other? */
+    /* Do the stream and the default stream not wait for each other? */
     gm_status (*stream_is_nonblocking)(gm_stream stream, bool *nonblocking);
-    /* What comes on `later` from now on waits for what is on `earlier` by now. */
+    /* Further work on `later` waits for the work that is on `earlier` now. */
     gm_status (*stream_join)(gm_stream later, gm_stream earlier);
     gm_status (*event_create)(gm_event *event);
     void (*event_destroy)(gm_event event);
     gm_status (*event_record)(gm_event event, gm_stream stream);
-    /* What comes on the stream from now on waits for a recorded event. */
+    /* Further work on the stream waits for a recorded event. */
     gm_status (*stream_follow)(gm_stream stream, gm_event event);
     /* Milliseconds between two recorded events; waits for the second. */
     gm_status (*event_elapsed)(gm_event from, gm_event to, float *milliseconds);
 
     gm_status (*attributes)(const gm_variant *variant, const gm_plan *plan,
                             gm_attributes *attributes);
-    /* Where a variable of the current device is; traced: that of the traced kernels. */
+    /* The address of a variable on the current device; traced: the traced kernels' variable. */
     gm_status (*symbol_address)(const gm_symbol *symbol, bool traced, void **address);
-    /* Between a variable and device memory, `into` the variable or out of it. */
+    /* Copies between a variable and device memory, `into` the variable or out of it. */
     gm_status (*symbol_copy)(const gm_symbol *symbol, bool traced, bool into, void *memory,
                              int64_t bytes, gm_stream stream);
     /* Encodes a matrix for the tensor copy engine. */
     gm_status (*tensor_map)(const gm_tensor *tensor, gm_tensor_map *map);
-    /* Makes a texture of the matrix that *texture describes, once what is on the stream is done.
-     * There is one per device: callers take turns. */
+    /* Makes a texture of the matrix that *texture describes, after the work on the stream. Each
+     * device has one: callers serialize its use. */
     gm_status (*texture)(gm_texture *texture, gm_stream stream);
     /* Opens a library ("cublas"); GM_ERROR_UNAVAILABLE says why it cannot be used. */
     gm_status (*library)(const char *name);

@@ -1,5 +1,5 @@
 /*
- * The cuda backend of a build without nvcc: it is there, and says why it cannot be used.
+ * The cuda backend of a build without nvcc: every call fails and says why.
  */
 #include "backend/backend.h"
 #include "backend/cublas.h"
@@ -26,9 +26,9 @@ static gm_status use_device(int device, int *previous)
     return refuse();
 }
 
-static gm_status figures(int device, const gm_figures **figures)
+static gm_status properties(int device, const gm_device_properties **properties)
 {
-    (void)device, (void)figures;
+    (void)device, (void)properties;
     return refuse();
 }
 
@@ -38,7 +38,7 @@ static gm_status memory(int64_t *free_bytes, int64_t *total_bytes)
     return refuse();
 }
 
-static gm_status supports(const gm_variant *variant, const gm_figures *device)
+static gm_status supports(const gm_variant *variant, const gm_device_properties *device)
 {
     (void)variant, (void)device;
     return refuse();
@@ -66,9 +66,9 @@ static void disown(void *address, int64_t bytes)
     (void)address, (void)bytes;
 }
 
-static gm_status pool(gm_pool_figures *figures)
+static gm_status pool(gm_pool_sizes *sizes)
 {
-    (void)figures;
+    (void)sizes;
     return refuse();
 }
 
@@ -246,7 +246,7 @@ const gm_backend gm_cuda = {
     .device_count = device_count,
     .current_device = current_device,
     .use_device = use_device,
-    .figures = figures,
+    .properties = properties,
     .memory = memory,
     .supports = supports,
     .allocate = allocate,

@@ -1,5 +1,5 @@
 /*
- * cuBLAS, opened at run time: gpumem neither links it nor needs it. One handle per device.
+ * cuBLAS, opened at run time: gpumem does not link it and works without it. One handle per device.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 #include "cuda_internal.h"
 #include "fork_lock.h"
 
-/* As cublas_v2.h declares them; its header need not be there to build. */
+/* As in cublas_v2.h, which need not be installed to build gpumem. */
 typedef void *cublas_handle;
 typedef int cublas_status;
 enum { CUBLAS_NO_TRANSPOSE = 0, CUBLAS_TRANSPOSE = 1 };
@@ -41,7 +41,7 @@ static struct {
 enum { MAX_DEVICES = 64 };
 static cublas_handle handles[MAX_DEVICES];
 
-/* By what the loader knows, then by these paths. */
+/* Tries the loader's search path, then these paths. */
 static void *open_library(char *paths)
 {
     static const char *const names[] = {"libcublas.so.13", "libcublas.so.12"};
@@ -88,7 +88,7 @@ static gm_status open_cublas(char *paths)
 gm_status gm_cuda_library(const char *name)
 {
     if (strcmp(name, "cublas") != 0) {
-        return gm_fail(GM_ERROR_UNAVAILABLE, "the library %s is not known", name);
+        return gm_fail(GM_ERROR_UNAVAILABLE, "the library %s is unknown", name);
     }
     pthread_mutex_lock(&lock);
     bool is_open = cublas.library != NULL;
@@ -111,7 +111,7 @@ static gm_status check(cublas_status status, const char *call)
     if (status == 0) {
         return GM_OK;
     }
-    cudaGetLastError(); /* of the calls that it made, if any */
+    cudaGetLastError(); /* CUDA calls that cuBLAS made */
     gm_fail(GM_ERROR_CUDA, "%s: %s", call, cublas.status_name(status));
     gm_error *error = gm_last_error();
     error->code = status;
@@ -151,7 +151,7 @@ gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const
     pthread_mutex_lock(&lock);
     gm_status status = take_handle(stream, &handle);
     if (status == GM_OK) {
-        /* What is row-major to us is the transpose to cuBLAS, which is column-major. */
+        /* cuBLAS is column-major: our row-major matrices are transposes to it. */
         bool is_double = itemsize == 8;
         geam_function geam = is_double ? cublas.dgeam : cublas.sgeam;
         const void *alpha = is_double ? (const void *)&one_double : &one;
@@ -164,7 +164,7 @@ gm_status gm_cublas_transpose(int itemsize, int64_t rows, int64_t columns, const
     return status;
 }
 
-/* out = factor * c. It counts c a second time, by 0: what out held is never looked at. */
+/* out = factor * c + 0 * c: never reads out. */
 static gm_status scale_c(cublas_handle handle, const gm_cublas_product *p, float factor)
 {
     static const float zero = 0;
@@ -180,8 +180,7 @@ static bool is_in_place(const gm_cublas_product *p)
 }
 
 /* out = beta * c, bit by bit where beta is 1; out has no gaps. */
-static gm_status leave_out_product(cublas_handle handle, const gm_cublas_product *p,
-                                   gm_stream stream)
+static gm_status scale_only(cublas_handle handle, const gm_cublas_product *p, gm_stream stream)
 {
     const int64_t width = p->columns * (int64_t)sizeof *p->out;
     if (p->beta == 0) {
@@ -203,13 +202,13 @@ static gm_status leave_out_product(cublas_handle handle, const gm_cublas_product
 static gm_status multiply(cublas_handle handle, const gm_cublas_product *p, gm_stream stream)
 {
     if (p->depth == 0) {
-        return leave_out_product(handle, p, stream);
+        return scale_only(handle, p, stream);
     }
-    /* cuBLAS adds to what is in the result's place. */
+    /* cuBLAS adds to out. */
     if (p->beta != 0 && !is_in_place(p)) {
         TRY(scale_c(handle, p, 1));
     }
-    /* What is row-major to us is the transpose to cuBLAS, and C' = op(B)' op(A)'. */
+    /* cuBLAS is column-major and sees transposes: C' = op(B)' op(A)'. */
     return check(cublas.sgemm(handle, p->b.transposed, p->a.transposed, p->columns, p->rows,
                               p->depth, &p->alpha, p->b.data, p->b.pitch, p->a.data, p->a.pitch,
                               &p->beta, p->out, p->out_pitch),

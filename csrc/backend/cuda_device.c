@@ -11,15 +11,15 @@
 #include "cuda_internal.h"
 #include "fork_lock.h"
 
-/* FORKED is a child of a process that had CUDA open: the driver does not survive fork. */
+/* FORKED: in a child of a process that had CUDA open, see fork_lock.h. */
 enum { CLOSED, OPENING, OPEN, REFUSED, FORKED };
 
 static atomic_int state = CLOSED;
-GM_CHILD_LOCK(lock); /* open, and what is done once */
+GM_CHILD_LOCK(lock); /* guards opening and learning */
 static gm_cuda_device *devices;
 static int device_count;
 
-/* Why open() failed; it is not tried again. */
+/* Why open() failed; it does not try again. */
 static struct {
     cudaError_t error;
     char reason[512];
@@ -32,7 +32,7 @@ static void print_version(char *text, size_t size, int version)
     snprintf(text, size, "%d.%d", version / 1000, version % 1000 / 10);
 }
 
-/* Turns what the runtime answered at the start into a reason for people. */
+/* Turns the runtime's first error into a sentence. */
 static void explain(cudaError_t error, char *reason, size_t size)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -70,7 +70,7 @@ static void explain(cudaError_t error, char *reason, size_t size)
     }
 }
 
-/* A refusal stays valid, and a process that never called CUDA may still begin to. */
+/* A refusal stays valid. If the parent never called CUDA, the child may open it. */
 static void close_in_child(void)
 {
     int was = atomic_load(&state);
@@ -109,7 +109,7 @@ bool gm_cuda_is_open(void)
     return atomic_load_explicit(&state, memory_order_acquire) == OPEN;
 }
 
-/* Counts the devices; their contexts are made when something is first done on them. */
+/* Counts the devices; a device's context is created at its first use. */
 gm_status gm_cuda_open(void)
 {
     /* The common case, at the head of every call. */
@@ -157,7 +157,7 @@ gm_status gm_cuda_current_device(int *device)
     return GM_OK;
 }
 
-/* Does nothing where there is one device: asking the runtime would take longer than most calls. */
+/* With one device it asks nothing: that would take longer than most calls. */
 gm_status gm_cuda_use_device(int device, int *previous)
 {
     TRY(gm_cuda_current_device(previous));
@@ -209,7 +209,7 @@ gm_status gm_cuda_prepare(gm_cuda_device *device, atomic_bool *done,
     return status;
 }
 
-/* No attribute tells; from the tables of the CUDA programming guide. */
+/* Not an attribute of CUDA; from the tables of the CUDA programming guide. */
 static int fp32_lanes(int major, int minor)
 {
     switch (major) {
@@ -225,46 +225,46 @@ static int fp32_lanes(int major, int minor)
     }
 }
 
-static gm_status learn_figures(gm_cuda_device *device)
+static gm_status learn_properties(gm_cuda_device *device)
 {
-    struct cudaDeviceProp properties;
-    gm_figures *figures = &device->figures;
+    struct cudaDeviceProp found;
+    gm_device_properties *properties = &device->properties;
 
-    CHECK(cudaGetDeviceProperties(&properties, device->index));
-    snprintf(figures->name, sizeof figures->name, "%.255s", properties.name);
-    figures->capability = 10 * properties.major + properties.minor;
-    figures->multiprocessors = properties.multiProcessorCount;
-    figures->warp_size = properties.warpSize;
-    figures->threads_per_multiprocessor = properties.maxThreadsPerMultiProcessor;
-    figures->blocks_per_multiprocessor = properties.maxBlocksPerMultiProcessor;
-    figures->l2_bytes = properties.l2CacheSize;
-    figures->shared_per_block = (int64_t)properties.sharedMemPerBlockOptin;
-    figures->shared_per_multiprocessor = (int64_t)properties.sharedMemPerMultiprocessor;
-    figures->constant_bytes = (int64_t)properties.totalConstMem;
-    figures->memory_bytes = (int64_t)properties.totalGlobalMem;
-    figures->max_grid_x = properties.maxGridSize[0];
-    figures->memory_bus_bits = properties.memoryBusWidth;
-    figures->fp32_lanes = fp32_lanes(properties.major, properties.minor);
-    figures->pci_domain = properties.pciDomainID;
-    figures->pci_bus = properties.pciBusID;
-    figures->pci_device = properties.pciDeviceID;
-    figures->managed = properties.managedMemory && properties.concurrentManagedAccess;
-    /* CUDA 13 took the clocks out of the properties. */
-    CHECK(cudaDeviceGetAttribute(&figures->clock_khz, cudaDevAttrClockRate, device->index));
-    CHECK(cudaDeviceGetAttribute(&figures->memory_clock_khz, cudaDevAttrMemoryClockRate,
+    CHECK(cudaGetDeviceProperties(&found, device->index));
+    snprintf(properties->name, sizeof properties->name, "%.255s", found.name);
+    properties->capability = 10 * found.major + found.minor;
+    properties->multiprocessors = found.multiProcessorCount;
+    properties->warp_size = found.warpSize;
+    properties->threads_per_multiprocessor = found.maxThreadsPerMultiProcessor;
+    properties->blocks_per_multiprocessor = found.maxBlocksPerMultiProcessor;
+    properties->l2_bytes = found.l2CacheSize;
+    properties->shared_per_block = (int64_t)found.sharedMemPerBlockOptin;
+    properties->shared_per_multiprocessor = (int64_t)found.sharedMemPerMultiprocessor;
+    properties->constant_bytes = (int64_t)found.totalConstMem;
+    properties->memory_bytes = (int64_t)found.totalGlobalMem;
+    properties->max_grid_x = found.maxGridSize[0];
+    properties->memory_bus_bits = found.memoryBusWidth;
+    properties->fp32_lanes = fp32_lanes(found.major, found.minor);
+    properties->pci_domain = found.pciDomainID;
+    properties->pci_bus = found.pciBusID;
+    properties->pci_device = found.pciDeviceID;
+    properties->managed = found.managedMemory && found.concurrentManagedAccess;
+    /* CUDA 13 took the clocks out of the found. */
+    CHECK(cudaDeviceGetAttribute(&properties->clock_khz, cudaDevAttrClockRate, device->index));
+    CHECK(cudaDeviceGetAttribute(&properties->memory_clock_khz, cudaDevAttrMemoryClockRate,
                                  device->index));
     return GM_OK;
 }
 
-gm_status gm_cuda_figures(int device, const gm_figures **figures)
+gm_status gm_cuda_properties(int device, const gm_device_properties **properties)
 {
     TRY(gm_cuda_open());
     if (device < 0 || device >= device_count) {
         return gm_fail(GM_ERROR_VALUE, "device is %d, it must be from 0 to %d", device,
                        device_count - 1);
     }
-    TRY(gm_cuda_prepare(&devices[device], &devices[device].has_figures, learn_figures));
-    *figures = &devices[device].figures;
+    TRY(gm_cuda_prepare(&devices[device], &devices[device].has_properties, learn_properties));
+    *properties = &devices[device].properties;
     return GM_OK;
 }
 

@@ -1,5 +1,5 @@
 /*
- * Errors of the CUDA runtime, turned into the error record.
+ * From errors of the CUDA runtime to the error record.
  */
 #include <stdio.h>
 #include <string.h>

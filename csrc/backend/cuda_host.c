@@ -19,26 +19,26 @@ static gm_status out_of_memory(const char *what, int64_t asked, cudaError_t erro
 
 gm_status gm_cuda_host_allocate(gm_memory_kind kind, int64_t bytes, void **address)
 {
-    /* Portable: page-locked for every device, not for the current one alone. */
+    /* Portable: page-locked for every device, not only the current one. */
     static const unsigned flags[GM_MEMORY_KINDS] = {
         [GM_PINNED] = cudaHostAllocPortable,
         [GM_WRITE_COMBINED] = cudaHostAllocPortable | cudaHostAllocWriteCombined,
         [GM_MAPPED] = cudaHostAllocPortable | cudaHostAllocMapped,
     };
     gm_cuda_device *device;
-    const gm_figures *figures;
+    const gm_device_properties *properties;
 
     *address = NULL;
     TRY(gm_cuda_here(&device));
     if (kind == GM_MANAGED) {
-        TRY(gm_cuda_figures(device->index, &figures));
-        if (!figures->managed) {
-            return gm_fail(GM_ERROR_UNAVAILABLE,
-                           "managed memory that host and device may touch at any time is not what "
-                           "this device (%s) has",
-                           figures->name);
+        TRY(gm_cuda_properties(device->index, &properties));
+        if (!properties->managed) {
+            return gm_fail(GM_ERROR_UNAVAILABLE, "this device (%s) lacks concurrent managed access",
+                           properties->name);
         }
-        if (bytes > figures->memory_bytes) { /* it could hold more, but never all at once */
+        if (bytes >
+            properties
+                ->memory_bytes) { /* more could be allocated, but would never be resident at once */
             return out_of_memory("managed", bytes, cudaErrorMemoryAllocation,
                                  "cudaMallocManaged(address, bytes, cudaMemAttachGlobal)");
         }
@@ -50,7 +50,7 @@ gm_status gm_cuda_host_allocate(gm_memory_kind kind, int64_t bytes, void **addre
         CHECK(error);
         return GM_OK;
     }
-    /* Page-locking more than there is can take the machine with it. */
+    /* Page-locking more memory than the machine has can crash it. */
     int64_t available = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
     cudaError_t error = bytes > available ? cudaErrorMemoryAllocation
                                           : cudaHostAlloc(address, (size_t)bytes, flags[kind]);
@@ -61,7 +61,7 @@ gm_status gm_cuda_host_allocate(gm_memory_kind kind, int64_t bytes, void **addre
     return GM_OK;
 }
 
-/* As silent as the release of device memory. */
+/* Ignores errors, as gm_cuda_release does. */
 void gm_cuda_host_release(gm_memory_kind kind, void *address)
 {
     if (address == NULL || !gm_cuda_is_open()) {

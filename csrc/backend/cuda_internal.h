@@ -1,5 +1,5 @@
 /*
- * What the files of the cuda backend share; launch hooks use CHECK from here too.
+ * What the files of the cuda backend share.
  */
 #ifndef GPUMEM_CUDA_INTERNAL_H
 #define GPUMEM_CUDA_INTERNAL_H
@@ -28,27 +28,27 @@
 
 /* context: what failed ("The launch of tile"), or NULL for the name of the function. */
 gm_status gm_cuda_failure(cudaError_t error, const char *call, const char *context);
-/* Of a call whose failure is dealt with, or matters to nobody: did it succeed? Its error is taken
- * away, which the runtime would otherwise tell whoever asks next, such as the check of a launch. */
+/* For a call whose failure the caller handles or ignores: did it succeed? Clears the runtime's
+ * error, which would otherwise be reported by the next check, such as that of a launch. */
 bool gm_cuda_succeeded(cudaError_t error);
-/* Adds to the record what gm_fail does not know; returns status. */
+/* Adds CUDA's part to the error record that gm_fail filled in; returns status. */
 gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, const char *call);
 
 enum {
     GM_CUDA_OPT_INS = 1024, /* kernels with dynamic shared memory remembered per device */
 };
 
-/* A kernel and the dynamic shared memory it may be launched with. */
+/* A kernel, and how much dynamic shared memory it may be launched with. */
 typedef struct gm_cuda_opt_in {
     _Atomic(const void *) kernel;
     atomic_size_t bytes;
 } gm_cuda_opt_in;
 
-/* What is learnt about a device, each part when it is first asked for. */
+/* Facts about a device, each read at its first use. */
 typedef struct gm_cuda_device {
     int index;
-    atomic_bool has_figures, has_pool;
-    gm_figures figures;
+    atomic_bool has_properties, has_pool;
+    gm_device_properties properties;
     cudaMemPool_t pool; /* NULL: the device has no stream-ordered allocator */
     gm_cuda_opt_in opt_ins[GM_CUDA_OPT_INS];
 } gm_cuda_device;
@@ -58,13 +58,13 @@ typedef struct gm_cuda_device {
 gm_status gm_cuda_open(void);
 gm_status gm_cuda_current_device(int *device);
 gm_status gm_cuda_use_device(int device, int *previous);
-gm_status gm_cuda_figures(int device, const gm_figures **figures);
+gm_status gm_cuda_properties(int device, const gm_device_properties **properties);
 void gm_cuda_versions(char runtime[32], char driver[32]);
 bool gm_cuda_is_open(void); /* false in a forked child */
 int gm_cuda_device_count(void);
 gm_cuda_device *gm_cuda_device_at(int index);
 gm_status gm_cuda_here(gm_cuda_device **device); /* the thread's current device */
-/* Does learn(device) once; only one thread at a time is in any learn function. */
+/* Calls learn(device) once; one thread at a time is in any learn function. */
 gm_status gm_cuda_prepare(gm_cuda_device *device, atomic_bool *done,
                           gm_status (*learn)(gm_cuda_device *device));
 void gm_cuda_lock(void);
@@ -89,9 +89,9 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address);
 void gm_cuda_release(void *address);
 gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device);
 void gm_cuda_disown(void *address, int64_t bytes);
-gm_status gm_cuda_pool(gm_pool_figures *figures);
+gm_status gm_cuda_pool(gm_pool_sizes *sizes);
 gm_status gm_cuda_pool_trim(void);
-/* The pool of any device; NULL where it has none. */
+/* The pool of a device; NULL if it has none. */
 gm_status gm_cuda_find_pool(int device, cudaMemPool_t *pool);
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,
                        gm_stream stream);
@@ -111,7 +111,7 @@ gm_status gm_cuda_let_reach(int device, int other, bool on, bool *before);
 gm_status gm_cuda_send(void *to, int device, const void *from, int64_t bytes, gm_stream stream);
 
 /* cuda_supports.c */
-gm_status gm_cuda_supports(const gm_variant *variant, const gm_figures *device);
+gm_status gm_cuda_supports(const gm_variant *variant, const gm_device_properties *device);
 
 /* cuda_launch.c */
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);

@@ -1,11 +1,11 @@
 /*
- * Launching kernels, and what the runtime knows about them.
+ * Launches kernels, and reads their attributes.
  */
 #include <stdio.h>
 
 #include "cuda_internal.h"
 
-/* The slot of a kernel, or the free one that it may have; NULL when all are of others. */
+/* The kernel's slot, or a free one; NULL if other kernels have all slots. */
 static gm_cuda_opt_in *find_opt_in(gm_cuda_device *device, const void *kernel)
 {
     uint64_t hash = (uint64_t)(uintptr_t)kernel * UINT64_C(0x9E3779B97F4A7C15) >> 32;
@@ -26,14 +26,14 @@ static bool has_opted_in(gm_cuda_opt_in *slot, const void *kernel, size_t bytes)
 }
 
 static gm_status opt_in(gm_cuda_opt_in *slot, const gm_variant *variant, size_t bytes,
-                        const gm_figures *figures)
+                        const gm_device_properties *properties)
 {
     const void *kernel = variant->cuda_kernel;
     struct cudaFuncAttributes limits;
 
     CHECK(cudaFuncGetAttributes(&limits, kernel));
     size_t allowed = (size_t)limits.maxDynamicSharedSizeBytes;
-    size_t device = (size_t)figures->shared_per_block;
+    size_t device = (size_t)properties->shared_per_block;
     if (bytes > device || limits.sharedSizeBytes > device - bytes) {
         return gm_fail(GM_ERROR_VALUE,
                        "%s would need %zu bytes of shared memory per block, the device has %zu",
@@ -53,23 +53,23 @@ static gm_status opt_in(gm_cuda_opt_in *slot, const gm_variant *variant, size_t 
 
 /*
  * A kernel must ask for more than 48 KiB of shared memory, static and dynamic together.
- * Asking is slow, so it is done when a kernel is new or wants more than ever before.
+ * Asking is slow, so it is done only if a kernel is new or needs more than before.
  */
 static gm_status allow_shared(const gm_variant *variant, size_t bytes)
 {
     const void *kernel = variant->cuda_kernel;
-    const gm_figures *figures;
+    const gm_device_properties *properties;
     gm_cuda_device *device;
 
     TRY(gm_cuda_here(&device));
     if (has_opted_in(find_opt_in(device, kernel), kernel, bytes)) {
         return GM_OK;
     }
-    TRY(gm_cuda_figures(device->index, &figures));
+    TRY(gm_cuda_properties(device->index, &properties));
     gm_cuda_lock();
     gm_cuda_opt_in *slot = find_opt_in(device, kernel);
     gm_status status =
-        has_opted_in(slot, kernel, bytes) ? GM_OK : opt_in(slot, variant, bytes, figures);
+        has_opted_in(slot, kernel, bytes) ? GM_OK : opt_in(slot, variant, bytes, properties);
     gm_cuda_unlock();
     return status;
 }
@@ -94,11 +94,11 @@ static gm_status launch_failure(cudaError_t error, const gm_variant *variant, co
 }
 
 /*
- * early: lets the kernel's blocks start while the kernel before it on the stream ends, where the
- * device can: that hides most of what a launch costs. The kernel itself waits for what it needs.
+ * programmatic_launch: the kernel's blocks may start while the kernel before it on the stream ends,
+ * which hides most of the cost of a launch. The kernel itself waits for the results it needs.
  */
-static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *plan, bool early,
-                                          void **args, gm_stream stream)
+static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *plan,
+                                          bool programmatic_launch, void **args, gm_stream stream)
 {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = {
@@ -108,7 +108,7 @@ static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *pla
         .stream = stream,
         .attrs = attributes,
     };
-    if (early) {
+    if (programmatic_launch) {
         cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
         attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attribute->val.programmaticStreamSerializationAllowed = 1;
@@ -121,12 +121,12 @@ static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *pla
     return cudaLaunchKernelExC(&config, kernel, args);
 }
 
-static bool can_launch_early(void)
+static bool supports_programmatic_launch(void)
 {
     gm_cuda_device *device;
-    const gm_figures *figures;
-    return gm_cuda_here(&device) == GM_OK && gm_cuda_figures(device->index, &figures) == GM_OK &&
-           figures->capability >= 90;
+    const gm_device_properties *properties;
+    return gm_cuda_here(&device) == GM_OK &&
+           gm_cuda_properties(device->index, &properties) == GM_OK && properties->capability >= 90;
 }
 
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
@@ -141,15 +141,15 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
         return no_kernel(variant);
     }
     if (grid.x == 0 || grid.y == 0 || grid.z == 0) {
-        return GM_OK; /* no blocks, no work; CUDA would call it an error */
+        return GM_OK; /* for CUDA an error */
     }
     if (plan->shared_bytes > 0) {
         TRY(allow_shared(variant, plan->shared_bytes));
     }
-    bool early = variant->early && can_launch_early();
+    bool programmatic_launch = variant->early && supports_programmatic_launch();
     cudaError_t error =
-        early || plan->has_carveout
-            ? launch_with_attributes(kernel, plan, early, args, stream)
+        programmatic_launch || plan->has_carveout
+            ? launch_with_attributes(kernel, plan, programmatic_launch, args, stream)
             : cudaLaunchKernel(kernel, grid, block, args, plan->shared_bytes, stream);
     if (error == cudaSuccess) {
         error = cudaPeekAtLastError();
@@ -162,16 +162,16 @@ gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
 {
     const void *kernel = variant->cuda_kernel;
     gm_cuda_device *device;
-    const gm_figures *figures;
+    const gm_device_properties *properties;
     struct cudaFuncAttributes compiled;
 
     TRY(gm_cuda_here(&device));
     if (kernel == NULL) {
         return no_kernel(variant);
     }
-    TRY(gm_cuda_figures(device->index, &figures));
+    TRY(gm_cuda_properties(device->index, &properties));
     if (plan->shared_bytes > 0) {
-        TRY(allow_shared(variant, plan->shared_bytes)); /* or no block would fit */
+        TRY(allow_shared(variant, plan->shared_bytes)); /* else no block would fit */
     }
     CHECK(cudaFuncGetAttributes(&compiled, kernel));
     int threads = (int)(plan->block.x * plan->block.y * plan->block.z);
@@ -184,7 +184,7 @@ gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
     attributes->constant_bytes = (int64_t)compiled.constSizeBytes;
     attributes->max_threads = compiled.maxThreadsPerBlock;
     attributes->blocks = blocks;
-    attributes->occupancy = (double)blocks * threads / figures->threads_per_multiprocessor;
+    attributes->occupancy = (double)blocks * threads / properties->threads_per_multiprocessor;
     attributes->binary_version = compiled.binaryVersion;
     return GM_OK;
 }

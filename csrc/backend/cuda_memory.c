@@ -13,7 +13,7 @@ static gm_status learn_pool(gm_cuda_device *device)
         /* Freed memory stays in the pool: giving it back to the driver costs milliseconds. */
         size_t available, total;
         CHECK(cudaMemGetInfo(&available, &total));
-        uint64_t keep = total / 2; /* so much at most: others use the device as well */
+        uint64_t keep = total / 2; /* at most: others use the device too */
         cudaMemPool_t pool;
         CHECK(cudaDeviceGetDefaultMemPool(&pool, device->index));
         CHECK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
@@ -22,7 +22,7 @@ static gm_status learn_pool(gm_cuda_device *device)
     return GM_OK;
 }
 
-/* What the pool holds and nobody uses is free as well. */
+/* Unused memory of the pool counts as free. */
 static cudaError_t measure(const gm_cuda_device *device, int64_t *free_bytes, int64_t *total_bytes)
 {
     size_t available, total;
@@ -72,8 +72,8 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
 /*
  * Allocations and releases are ordered on the legacy default stream. It waits for, and holds
  * back, every stream that is not made with cudaStreamNonBlocking, so memory released while a
- * kernel still uses it is not handed out before that kernel has ended. For the other streams,
- * which only other libraries make, memory/device.c sees to the order.
+ * kernel still uses it is not allocated again before that kernel has ended. Nonblocking streams,
+ * which only other libraries make, are ordered by memory/device.c.
  */
 static cudaError_t take(const gm_cuda_device *device, size_t bytes, void **address)
 {
@@ -86,12 +86,12 @@ static cudaError_t take(const gm_cuda_device *device, size_t bytes, void **addre
 gm_status gm_cuda_allocate(int64_t bytes, void **address)
 {
     gm_cuda_device *device;
-    const gm_figures *figures;
+    const gm_device_properties *properties;
 
     *address = NULL;
     TRY(gm_cuda_here(&device));
     TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
-    TRY(gm_cuda_figures(device->index, &figures));
+    TRY(gm_cuda_properties(device->index, &properties));
     if (bytes < 0) {
         return gm_fail(GM_ERROR_VALUE, "cannot allocate %lld bytes", (long long)bytes);
     }
@@ -99,12 +99,12 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
     const char *call = device->pool ? "cudaMallocAsync(address, bytes, cudaStreamLegacy)"
                                     : "cudaMalloc(address, bytes)";
 
-    if (bytes > figures->memory_bytes) { /* CUDA calls some of these an invalid value */
+    if (bytes > properties->memory_bytes) { /* for some sizes CUDA would report an invalid value */
         return out_of_memory(device, asked, call);
     }
     cudaError_t error = take(device, asked, address);
     if (error == cudaErrorMemoryAllocation && device->pool != NULL) {
-        /* The pool may be in the way: let pending releases finish, empty it, try again. */
+        /* The pool may hold the memory: let pending releases finish, empty it, try again. */
         cudaGetLastError();
         (void)gm_cuda_succeeded(cudaStreamSynchronize(cudaStreamLegacy));
         (void)gm_cuda_succeeded(cudaMemPoolTrimTo(device->pool, 0));
@@ -118,7 +118,7 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
                                               : gm_cuda_failure(error, call, NULL);
 }
 
-/* The device that owns the memory, as far as it can be told, and the current one. */
+/* The device that owns the memory, or the current one if that is unknown; and the current one. */
 static void find_home(const void *address, int *home, int *current)
 {
     struct cudaPointerAttributes owner;
@@ -129,7 +129,7 @@ static void find_home(const void *address, int *home, int *current)
     }
 }
 
-/* Never fails aloud: it runs in clean-up paths, at exit and after lost contexts. */
+/* Ignores errors: it runs in clean-up paths, at exit and after the context was lost. */
 void gm_cuda_release(void *address)
 {
     int current, home;
@@ -148,7 +148,7 @@ void gm_cuda_release(void *address)
     }
 }
 
-/* A pointer that is none of the device's would end its context at the first access. */
+/* An access through a pointer that is not the device's would end the context. */
 gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device)
 {
     struct cudaPointerAttributes found;
@@ -167,19 +167,19 @@ void gm_cuda_disown(void *address, int64_t bytes)
     (void)address, (void)bytes;
 }
 
-gm_status gm_cuda_pool(gm_pool_figures *figures)
+gm_status gm_cuda_pool(gm_pool_sizes *sizes)
 {
     gm_cuda_device *device;
     uint64_t reserved, used, limit;
 
-    *figures = (gm_pool_figures){0};
+    *sizes = (gm_pool_sizes){0};
     TRY(gm_cuda_here(&device));
     TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
     if (device->pool != NULL) {
         CHECK(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
         CHECK(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrUsedMemCurrent, &used));
         CHECK(cudaMemPoolGetAttribute(device->pool, cudaMemPoolAttrReleaseThreshold, &limit));
-        *figures = (gm_pool_figures){(int64_t)reserved, (int64_t)used, (int64_t)limit};
+        *sizes = (gm_pool_sizes){(int64_t)reserved, (int64_t)used, (int64_t)limit};
     }
     return GM_OK;
 }
@@ -201,7 +201,7 @@ gm_status gm_cuda_pool_trim(void)
     TRY(gm_cuda_here(&device));
     TRY(gm_cuda_prepare(device, &device->has_pool, learn_pool));
     if (device->pool != NULL) {
-        CHECK(cudaStreamSynchronize(cudaStreamLegacy)); /* what is released there, is by then */
+        CHECK(cudaStreamSynchronize(cudaStreamLegacy)); /* completes the releases on it */
         CHECK(cudaMemPoolTrimTo(device->pool, 0));
     }
     return GM_OK;
@@ -210,7 +210,7 @@ gm_status gm_cuda_pool_trim(void)
 static const enum cudaMemcpyKind copy_kinds[] = {
     [GM_TO_DEVICE] = cudaMemcpyHostToDevice,
     [GM_TO_HOST] = cudaMemcpyDeviceToHost,
-    [GM_WITHIN] = cudaMemcpyDefault, /* among it what is the host's, and used where it is */
+    [GM_WITHIN] = cudaMemcpyDefault, /* includes host memory used in place */
 };
 
 gm_status gm_cuda_copy(void *to, const void *from, int64_t bytes, gm_direction direction,

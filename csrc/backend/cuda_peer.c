@@ -1,6 +1,6 @@
 /*
- * The memory of other devices. What is in a pool is reached by the devices that the pool lets;
- * cudaDeviceEnablePeerAccess says nothing of it.
+ * The memory of other devices. Which devices can access the memory of a pool is set on the pool;
+ * cudaDeviceEnablePeerAccess does not apply to it.
  */
 #include "cuda_internal.h"
 
@@ -9,7 +9,7 @@ gm_status gm_cuda_can_reach(int device, int other, bool *can)
     int able = 0;
     cudaMemPool_t pool;
 
-    TRY(gm_cuda_find_pool(device, &pool)); /* for the error, where there is no such device */
+    TRY(gm_cuda_find_pool(device, &pool)); /* fails if there is no such device */
     TRY(gm_cuda_find_pool(other, &pool));
     if (device != other && pool != NULL) {
         CHECK(cudaDeviceCanAccessPeer(&able, device, other));
@@ -46,7 +46,7 @@ gm_status gm_cuda_let_reach(int device, int other, bool on, bool *before)
     return GM_OK;
 }
 
-/* Not cudaMemcpyAsync: that takes memory of a pool for the current device's to reach. */
+/* Not cudaMemcpyAsync, which assumes that the current device can access a pool's memory. */
 gm_status gm_cuda_send(void *to, int device, const void *from, int64_t bytes, gm_stream stream)
 {
     gm_cuda_device *here;

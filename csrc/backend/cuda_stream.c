@@ -25,7 +25,7 @@ gm_status gm_cuda_stream_create(gm_stream *stream)
     return GM_OK;
 }
 
-/* Like release, destroying is silent: at exit the runtime may already be gone. */
+/* Ignores errors, as release does: at exit the runtime may be gone already. */
 void gm_cuda_stream_destroy(gm_stream stream)
 {
     if (stream != NULL && gm_cuda_is_open()) {
@@ -33,7 +33,7 @@ void gm_cuda_stream_destroy(gm_stream stream)
     }
 }
 
-/* The default streams and those made without cudaStreamNonBlocking take turns with each other. */
+/* The default streams and those made without cudaStreamNonBlocking wait for each other. */
 gm_status gm_cuda_stream_is_nonblocking(gm_stream stream, bool *nonblocking)
 {
     unsigned flags = 0;
@@ -51,14 +51,14 @@ static gm_status join_by_event(cudaStream_t later, cudaStream_t earlier)
     cudaEvent_t event;
     const char *call = "cudaEventRecord(event, earlier)";
     CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-    /* On the default stream the event also comes after the work of all that take turns with it. */
+    /* On the default stream the event also waits for all streams that are not nonblocking. */
     cudaError_t error = cudaEventRecord(event, earlier);
     if (error == cudaSuccess) {
         call = "cudaStreamWaitEvent(later, event, 0)";
         error = cudaStreamWaitEvent(later, event, 0);
     }
     gm_status status = error == cudaSuccess ? GM_OK : gm_cuda_failure(error, call, NULL);
-    (void)gm_cuda_succeeded(cudaEventDestroy(event)); /* once it has come to pass */
+    (void)gm_cuda_succeeded(cudaEventDestroy(event)); /* takes effect after the event */
     return status;
 }
 
@@ -71,7 +71,7 @@ gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier)
     if (later == earlier) {
         return GM_OK;
     }
-    if (later == NULL) { /* waits by itself, when its next work comes */
+    if (later == NULL) { /* its next work waits by itself, unless earlier is nonblocking */
         TRY(gm_cuda_stream_is_nonblocking(earlier, &nonblocking));
     }
     return nonblocking ? join_by_event(later, earlier) : GM_OK;

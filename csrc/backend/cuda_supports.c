@@ -5,7 +5,7 @@
 #include "cuda_internal.h"
 
 /* Some instructions exist in one compute capability only, and only in code compiled for it. */
-static gm_status has_arch(const gm_variant *variant, const gm_figures *device)
+static gm_status has_arch(const gm_variant *variant, const gm_device_properties *device)
 {
     size_t length = strlen(variant->arch);
     if (device->capability != variant->capability) {
@@ -25,7 +25,7 @@ static gm_status has_arch(const gm_variant *variant, const gm_figures *device)
 
 /* A device also runs code compiled for a lower capability, but that code lacks the kernel's newer
  * instructions. */
-static gm_status has_target(const gm_variant *variant, const gm_figures *device)
+static gm_status has_target(const gm_variant *variant, const gm_device_properties *device)
 {
     for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
         char *end;
@@ -43,7 +43,7 @@ static gm_status has_target(const gm_variant *variant, const gm_figures *device)
                    gm_build_archs ? gm_build_archs : "empty");
 }
 
-gm_status gm_cuda_supports(const gm_variant *variant, const gm_figures *device)
+gm_status gm_cuda_supports(const gm_variant *variant, const gm_device_properties *device)
 {
     if (variant->capability > device->capability) {
         return gm_fail(GM_ERROR_UNAVAILABLE,

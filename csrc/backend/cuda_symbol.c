@@ -1,4 +1,4 @@
-/* Variables of the device, by what the runtime knows them by. */
+/* Variables of the device, by the runtime's handles. */
 #include "cuda_internal.h"
 
 gm_status gm_cuda_symbol_address(const gm_symbol *symbol, bool traced, void **address)

@@ -1,6 +1,6 @@
 /*
- * Tensor maps: what Hopper's copy engine is told of a matrix. The driver encodes them; its
- * function is asked for at run time, so that the module loads where there is no driver.
+ * Tensor maps: descriptions of matrices for Hopper's copy engine. The driver encodes them; its
+ * function is looked up at run time, so that the module loads without a driver.
  */
 #include <cuda.h>
 
@@ -26,7 +26,7 @@ static gm_status find_encode(void)
     CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
                                            cudaEnableDefault, &found));
     if (found != cudaDriverEntryPointSuccess || function == NULL) {
-        return gm_fail(GM_ERROR_UNAVAILABLE, "this driver knows no tensor maps");
+        return gm_fail(GM_ERROR_UNAVAILABLE, "this driver does not support tensor maps");
     }
     encode = (encode_tiled)function;
     return GM_OK;

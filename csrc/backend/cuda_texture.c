@@ -1,7 +1,7 @@
 /*
- * Textures. The matrix is copied into an array, whose elements lie in squares rather than in rows:
- * neighbours in both directions are near each other. Making an array takes longer than most
- * copies, so that each device keeps its last one.
+ * Textures. The matrix is copied into a CUDA array, which is stored in tiles instead of rows, so
+ * that neighbours in both directions are near each other in memory. Making an array takes longer
+ * than most copies, so each device keeps its last one.
  */
 #include "cuda_internal.h"
 
@@ -11,7 +11,7 @@ typedef struct kept_texture {
     int width, height;
 } kept_texture;
 
-static kept_texture kept[GM_SERIALIZER_DEVICES]; /* callers take turns */
+static kept_texture kept[GM_SERIALIZER_DEVICES]; /* callers serialize their use */
 
 static gm_status forget(kept_texture *texture, gm_stream stream)
 {

@@ -9,12 +9,12 @@
 
 static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
 {
-    const gm_figures *figures;
+    const gm_device_properties *properties;
     (void)stream;
-    gm_sim_figures(0, &figures);
+    gm_sim_properties(0, &properties);
     int64_t threads = (int64_t)plan->block.x * plan->block.y * plan->block.z;
     if (threads < 1 || threads > 1024 || plan->grid.y > 65535 || plan->grid.z > 65535 ||
-        plan->grid.x > INT32_MAX || (int64_t)plan->shared_bytes > figures->shared_per_block) {
+        plan->grid.x > INT32_MAX || (int64_t)plan->shared_bytes > properties->shared_per_block) {
         return gm_fail(GM_ERROR_SIMULATION,
                        "kernel %s: a grid of (%u, %u, %u) blocks of (%u, %u, %u) threads with %zu "
                        "bytes of dynamic shared memory is more than a device takes",
@@ -75,7 +75,7 @@ static void sim_versions(char runtime[32], char driver[32])
 }
 
 /* Any compute capability: kernels run as C. */
-static gm_status sim_supports(const gm_variant *variant, const gm_figures *device)
+static gm_status sim_supports(const gm_variant *variant, const gm_device_properties *device)
 {
     (void)device;
     return variant->cuda_only
@@ -92,8 +92,8 @@ const gm_backend gm_sim = {
     .device_count = gm_sim_device_count,
     .current_device = gm_sim_current_device,
     .use_device = gm_sim_use_device,
-    .figures = gm_sim_figures,
-    .memory = gm_memory_figures,
+    .properties = gm_sim_properties,
+    .memory = gm_memory_sizes,
     .supports = sim_supports,
     .allocate = gm_memory_allocate,
     .release = gm_sim_release,

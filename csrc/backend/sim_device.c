@@ -13,7 +13,7 @@
 
 enum { MAX_MULTIPROCESSORS = 1024 };
 
-static gm_figures figures;
+static gm_device_properties properties;
 static int host_threads;
 static atomic_bool is_open;
 GM_FORK_LOCK(opening);
@@ -60,19 +60,19 @@ static gm_status read_environment(void)
 {
     int usable = usable_processors();
     host_threads = usable < GM_MAX_HOST_THREADS ? usable : GM_MAX_HOST_THREADS;
-    figures.multiprocessors = 16;
+    properties.multiprocessors = 16;
     gm_status status = read_number("GPUMEM_SIM_THREADS", GM_MAX_HOST_THREADS, &host_threads);
     return status == GM_OK ? read_number("GPUMEM_SIM_MULTIPROCESSORS", MAX_MULTIPROCESSORS,
-                                         &figures.multiprocessors)
+                                         &properties.multiprocessors)
                            : status;
 }
 
 /* With the limits of compute capability 9.0, so that whatever runs here also fits a GPU. */
 static void describe(void)
 {
-    figures = (gm_figures){
+    properties = (gm_device_properties){
         .name = "gpumem simulator",
-        .multiprocessors = figures.multiprocessors,
+        .multiprocessors = properties.multiprocessors,
         .warp_size = GM_WARP,
         .threads_per_multiprocessor = 2048,
         .blocks_per_multiprocessor = 32,
@@ -83,7 +83,7 @@ static void describe(void)
         .managed = true,
     };
     int64_t free_bytes;
-    gm_memory_figures(&free_bytes, &figures.memory_bytes);
+    gm_memory_sizes(&free_bytes, &properties.memory_bytes);
 }
 
 gm_status gm_sim_open(void)
@@ -142,9 +142,9 @@ gm_status gm_sim_let_reach(int device, int other, bool on, bool *before)
                : gm_fail(GM_ERROR_VALUE, "device 0 always reaches the memory of device 0");
 }
 
-gm_status gm_sim_figures(int device, const gm_figures **result)
+gm_status gm_sim_properties(int device, const gm_device_properties **result)
 {
     (void)device;
-    *result = &figures;
+    *result = &properties;
     return GM_OK;
 }

@@ -15,14 +15,14 @@ gm_status gm_sim_use_device(int device, int *previous);
 gm_status gm_sim_check_device(int device);
 gm_status gm_sim_can_reach(int device, int other, bool *can);
 gm_status gm_sim_let_reach(int device, int other, bool on, bool *before);
-gm_status gm_sim_figures(int device, const gm_figures **result);
+gm_status gm_sim_properties(int device, const gm_device_properties **result);
 
 /* ---- sim_memory.c: memory and copies ----------------------------------------------------------
  */
 
 void gm_sim_release(void *address);
 gm_status gm_sim_adopt(void *address, int64_t bytes, int *device);
-gm_status gm_sim_pool(gm_pool_figures *pool);
+gm_status gm_sim_pool(gm_pool_sizes *pool);
 gm_status gm_sim_pool_trim(void);
 gm_status gm_sim_host_allocate(gm_memory_kind kind, int64_t bytes, void **address);
 void gm_sim_host_release(gm_memory_kind kind, void *address);

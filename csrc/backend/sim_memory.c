@@ -20,10 +20,10 @@ gm_status gm_sim_adopt(void *address, int64_t bytes, int *device)
 }
 
 /* No memory is kept for reuse: malloc does that. */
-gm_status gm_sim_pool(gm_pool_figures *pool)
+gm_status gm_sim_pool(gm_pool_sizes *pool)
 {
     int64_t used_bytes = gm_memory_used() - atomic_load(&host_bytes);
-    *pool = (gm_pool_figures){.reserved_bytes = used_bytes, .used_bytes = used_bytes};
+    *pool = (gm_pool_sizes){.reserved_bytes = used_bytes, .used_bytes = used_bytes};
     return GM_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "memory/memory.h"
 
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
-                               const gm_figures *device)
+                               const gm_device_properties *device)
 {
     gm_status status = backend->supports(variant, device);
     if (status != GM_OK) {

@@ -15,7 +15,7 @@ gm_array *gm_run_operand(gm_run *run, int i)
 gm_status gm_call_find_device(gm_call *call, int *device)
 {
     gm_status status = call->backend->current_device(device);
-    return status == GM_OK ? call->backend->figures(*device, &call->device) : status;
+    return status == GM_OK ? call->backend->properties(*device, &call->device) : status;
 }
 
 gm_status gm_call_find_result(gm_call *call)
@@ -53,5 +53,5 @@ gm_status gm_run_begin_copy(gm_run *run, gm_device_memory *from, gm_device_memor
     call->stream = NULL;
     call->trace = NULL;
     call->parameters[0].integer = 0;
-    return call->backend->figures(from->device, &call->device);
+    return call->backend->properties(from->device, &call->device);
 }

@@ -97,13 +97,13 @@ enum { variant_count = GM_ROW_COUNT };
 #define INSTANCE(...)
 #define HELPER(name_, ...) static const gm_variant helper_##name_ = GM_ROW(name_, __VA_ARGS__);
 #define SYMBOL(name_, bytes_)                                                                      \
-    GM_SERIALIZER(serializer_##name_);                                                                         \
+    GM_SERIALIZER(serializer_##name_);                                                             \
     static const gm_symbol symbol_##name_ = {                                                      \
         .name = GM_STRING(GM_PASTE(GM_FAMILY, name_)),                                             \
         .bytes = bytes_,                                                                           \
         GM_CUDA_SYMBOL(name_).plain = GM_PASTE(gm_plain, GM_SYMBOL_OF(name_)),                     \
         .traced = GM_PASTE(gm_traced, GM_SYMBOL_OF(name_)),                                        \
-        .serializer = &serializer_##name_,                                                                     \
+        .serializer = &serializer_##name_,                                                         \
     };
 #include GM_LADDER
 #undef VARIANT

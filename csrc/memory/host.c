@@ -86,13 +86,13 @@ static int64_t limit(void)
 
 /* ---- the pool: under the lock ------------------------------------------------------------ */
 
-static void count(const gm_backend *backend, gm_pool_figures *figures)
+static void count(const gm_backend *backend, gm_pool_sizes *sizes)
 {
-    *figures = (gm_pool_figures){.limit_bytes = limit()};
+    *sizes = (gm_pool_sizes){.limit_bytes = limit()};
     for (int i = 0; i < block_count; i++) {
         if (blocks[i].backend == backend && is_pooled(blocks[i].kind)) {
-            figures->reserved_bytes += blocks[i].bytes;
-            figures->used_bytes += blocks[i].used ? blocks[i].bytes : 0;
+            sizes->reserved_bytes += blocks[i].bytes;
+            sizes->used_bytes += blocks[i].used ? blocks[i].bytes : 0;
         }
     }
 }
@@ -219,12 +219,12 @@ void gm_host_release(void *address)
         return;
     }
     for (;;) { /* page-locked memory is taken from everyone else on the machine */
-        gm_pool_figures figures;
+        gm_pool_sizes sizes;
         void *extra = NULL;
         int64_t bytes;
         pthread_mutex_lock(&lock);
-        count(backend, &figures);
-        if (figures.reserved_bytes > figures.limit_bytes) {
+        count(backend, &sizes);
+        if (sizes.reserved_bytes > sizes.limit_bytes) {
             extra = take_oldest(backend, &kind, &bytes);
         }
         pthread_mutex_unlock(&lock);
@@ -245,10 +245,10 @@ gm_memory_kind gm_host_kind(const void *address, const gm_backend **backend)
     return kind;
 }
 
-void gm_host_pool_figures(const gm_backend *backend, gm_pool_figures *figures)
+void gm_host_pool_sizes(const gm_backend *backend, gm_pool_sizes *sizes)
 {
     pthread_mutex_lock(&lock);
-    count(backend, figures);
+    count(backend, sizes);
     pthread_mutex_unlock(&lock);
 }
 

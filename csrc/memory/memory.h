@@ -22,7 +22,7 @@ void gm_host_release(void *address);
 gm_memory_kind gm_host_kind(const void *address, const gm_backend **backend);
 
 /* Of the page-locked blocks of a backend: held in all, in use, and the most that is kept. */
-void gm_host_pool_figures(const gm_backend *backend, gm_pool_figures *figures);
+void gm_host_pool_sizes(const gm_backend *backend, gm_pool_sizes *sizes);
 /* Gives back what nobody uses; GM_OK always, with the bytes. */
 int64_t gm_host_pool_trim(const gm_backend *backend);
 

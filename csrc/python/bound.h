@@ -14,7 +14,7 @@ typedef struct gm_bound {
  * where the arrays are. */
 int gm_bound_begin(gm_bound *b, PyObject *family, PyObject *variant, PyObject *inputs,
                    PyObject *out, PyObject *parameters);
-/* Sets the device and its figures. */
+/* Sets the device and its properties. */
 int gm_bound_find_device(gm_bound *b, int *device);
 /* Sets the result's shape and dtype. */
 int gm_bound_find_result(gm_bound *b);

@@ -107,7 +107,7 @@ PyObject *gm_core_families(PyObject *module, PyObject *unused)
 /* Family, variant and optional backend; the variant may not be "auto". */
 static int parse_variant_call(PyObject *args, PyObject *keywords, const char *format,
                               const gm_variant **variant, const gm_backend **backend,
-                              const gm_figures **figures)
+                              const gm_device_properties **properties)
 {
     static char *names[] = {"family", "variant", "backend", NULL};
     PyObject *family_name, *variant_name, *backend_name = NULL;
@@ -129,7 +129,7 @@ static int parse_variant_call(PyObject *args, PyObject *keywords, const char *fo
     int device;
     gm_status status = (*backend)->current_device(&device);
     if (status == GM_OK) {
-        status = (*backend)->figures(device, figures);
+        status = (*backend)->properties(device, properties);
     }
     if (status != GM_OK) {
         gm_raise(status);
@@ -142,12 +142,12 @@ PyObject *gm_core_available(PyObject *module, PyObject *args, PyObject *keywords
 {
     const gm_variant *variant;
     const gm_backend *backend;
-    const gm_figures *figures;
+    const gm_device_properties *properties;
     (void)module;
-    if (parse_variant_call(args, keywords, "OO|O:available", &variant, &backend, &figures) < 0) {
+    if (parse_variant_call(args, keywords, "OO|O:available", &variant, &backend, &properties) < 0) {
         return NULL;
     }
-    if (gm_variant_available(variant, backend, figures) == GM_OK) {
+    if (gm_variant_available(variant, backend, properties) == GM_OK) {
         Py_RETURN_NONE;
     }
     return PyUnicode_FromString(gm_last_error()->message);
@@ -157,10 +157,11 @@ PyObject *gm_core_attributes(PyObject *module, PyObject *args, PyObject *keyword
 {
     const gm_variant *variant;
     const gm_backend *backend;
-    const gm_figures *figures;
+    const gm_device_properties *properties;
     gm_attributes a;
     (void)module;
-    if (parse_variant_call(args, keywords, "OO|O:attributes", &variant, &backend, &figures) < 0) {
+    if (parse_variant_call(args, keywords, "OO|O:attributes", &variant, &backend, &properties) <
+        0) {
         return NULL;
     }
     if (variant->pick) {
@@ -169,7 +170,7 @@ PyObject *gm_core_attributes(PyObject *module, PyObject *args, PyObject *keyword
                             variant->name, variant[1].name);
     }
     gm_plan plan = {.block = variant->block, .shared_bytes = (size_t)variant->shared_bytes};
-    gm_status status = gm_variant_available(variant, backend, figures);
+    gm_status status = gm_variant_available(variant, backend, properties);
     if (status == GM_OK) {
         status = backend->attributes(variant, &plan, &a);
     }
@@ -196,7 +197,7 @@ PyObject *gm_core_backend(PyObject *module, PyObject *args)
     return PyUnicode_FromString(backend->name);
 }
 
-static PyObject *device_dict(const gm_figures *f, int64_t free_bytes)
+static PyObject *device_dict(const gm_device_properties *f, int64_t free_bytes)
 {
     char capability[16] = "", pci[32] = "";
     if (f->capability) {
@@ -251,12 +252,12 @@ PyObject *gm_core_backend_info(PyObject *module, PyObject *name)
         (void)backend->current_device(&current);
     }
     for (int i = 0; status == GM_OK && i < backend->device_count(); i++) {
-        const gm_figures *figures;
-        if (backend->figures(i, &figures) != GM_OK) {
+        const gm_device_properties *properties;
+        if (backend->properties(i, &properties) != GM_OK) {
             continue;
         }
         /* What is free is known of the current device only. */
-        PyObject *device = device_dict(figures, i == current ? free_bytes : 0);
+        PyObject *device = device_dict(properties, i == current ? free_bytes : 0);
         if (!device || PyList_Append(devices, device) < 0) {
             Py_XDECREF(device);
             Py_DECREF(devices);

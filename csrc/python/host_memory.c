@@ -87,16 +87,16 @@ PyObject *gm_core_memory_kind(PyObject *module, PyObject *object)
 
 /* ---- pools ---------------------------------------------------------------------------------- */
 
-static PyObject *pool_dict(const gm_pool_figures *figures)
+static PyObject *pool_dict(const gm_pool_sizes *sizes)
 {
-    return Py_BuildValue("{s:L,s:L,s:L}", "reserved", (long long)figures->reserved_bytes, "used",
-                         (long long)figures->used_bytes, "limit", (long long)figures->limit_bytes);
+    return Py_BuildValue("{s:L,s:L,s:L}", "reserved", (long long)sizes->reserved_bytes, "used",
+                         (long long)sizes->used_bytes, "limit", (long long)sizes->limit_bytes);
 }
 
 PyObject *gm_core_pool_info(PyObject *module, PyObject *args, PyObject *keywords)
 {
     const gm_backend *backend;
-    gm_pool_figures device, pinned;
+    gm_pool_sizes device, pinned;
     (void)module;
     if (gm_parse_only_backend(args, keywords, "|$O:pool_info", &backend) < 0) {
         return NULL;
@@ -104,7 +104,7 @@ PyObject *gm_core_pool_info(PyObject *module, PyObject *args, PyObject *keywords
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
     status = backend->pool(&device);
-    gm_host_pool_figures(backend, &pinned);
+    gm_host_pool_sizes(backend, &pinned);
     Py_END_ALLOW_THREADS
     if (status != GM_OK) {
         return gm_raise(status);
@@ -122,7 +122,7 @@ PyObject *gm_core_pool_info(PyObject *module, PyObject *args, PyObject *keywords
 PyObject *gm_core_pool_trim(PyObject *module, PyObject *args, PyObject *keywords)
 {
     const gm_backend *backend;
-    gm_pool_figures before = {0}, after = {0};
+    gm_pool_sizes before = {0}, after = {0};
     int64_t pinned = 0;
     (void)module;
     if (gm_parse_only_backend(args, keywords, "|$O:pool_trim", &backend) < 0) {

@@ -44,7 +44,7 @@ static int lower_bound(uintptr_t address)
     return low;
 }
 
-gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes)
+gm_status gm_memory_sizes(int64_t *free_bytes, int64_t *total_bytes)
 {
     int64_t page = sysconf(_SC_PAGESIZE);
     *total_bytes = sysconf(_SC_PHYS_PAGES) * page;
@@ -102,7 +102,7 @@ gm_status gm_memory_allocate(int64_t bytes, void **address)
     int64_t free_bytes, total_bytes, padded;
     /* malloc may succeed for memory that the host does not have: check large sizes first. */
     if (!gm_add(bytes, 3 * ALIGNMENT, &padded) || padded >= LARGE) {
-        gm_memory_figures(&free_bytes, &total_bytes);
+        gm_memory_sizes(&free_bytes, &total_bytes);
         if (bytes > free_bytes - LARGE) {
             return gm_fail(GM_ERROR_MEMORY,
                            "out of simulated device memory: asked for %lld bytes, %lld are free",
@@ -111,7 +111,7 @@ gm_status gm_memory_allocate(int64_t bytes, void **address)
     }
     char *block = malloc((size_t)padded);
     if (!block) {
-        gm_memory_figures(&free_bytes, &total_bytes);
+        gm_memory_sizes(&free_bytes, &total_bytes);
         return gm_fail(GM_ERROR_MEMORY,
                        "out of simulated device memory: asked for %lld bytes, %lld are free",
                        (long long)bytes, (long long)free_bytes);

@@ -14,7 +14,7 @@ gm_status gm_memory_adopt(void *address, int64_t bytes);
 void gm_memory_disown(void *address, int64_t bytes);
 /* Bytes allocated here, without adopted memory. */
 int64_t gm_memory_used(void);
-gm_status gm_memory_figures(int64_t *free_bytes, int64_t *total_bytes);
+gm_status gm_memory_sizes(int64_t *free_bytes, int64_t *total_bytes);
 
 /* The regions that kernels may use, in ascending order, overlapping ones merged, with room for one
  * more. The caller frees the list; NULL when memory ran out. */

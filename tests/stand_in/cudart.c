@@ -142,12 +142,12 @@ static void allocate_on_the_host(void)
 static void look_at_memory(void)
 {
     char runtime[32], driver[32];
-    gm_pool_figures pool;
-    const gm_figures *figures;
+    gm_pool_sizes pool;
+    const gm_device_properties *properties;
     int64_t available, total;
     int device;
     gm_cuda.versions(runtime, driver);
-    (void)gm_cuda.figures(1, &figures);
+    (void)gm_cuda.properties(1, &properties);
     (void)gm_cuda.memory(&available, &total);
     (void)gm_cuda.pool(&pool);
     (void)gm_cuda.pool_trim();

@@ -31,7 +31,7 @@ static gm_status copy_result(gm_call *call)
  */
 static const gm_variant *copy_choose(const gm_call *call)
 {
-    const gm_figures *device = call->device;
+    const gm_device_properties *device = call->device;
     int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
     if (!call->in[0].contiguous) {
         return gm_row(call, copy_row_strided);

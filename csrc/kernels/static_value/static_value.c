@@ -64,9 +64,9 @@ static gm_status add_by_symbol(const gm_variant *variant, const gm_call *call, c
 static gm_status launch_by_symbol(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     gm_status status = gm_serializer_enter(symbol_by_name.serializer, call);
-    return status == GM_OK
-               ? gm_serializer_leave(symbol_by_name.serializer, call, add_by_symbol(variant, call, plan))
-               : status;
+    return status == GM_OK ? gm_serializer_leave(symbol_by_name.serializer, call,
+                                                 add_by_symbol(variant, call, plan))
+                           : status;
 }
 
 static gm_status add_by_address(const gm_variant *variant, const gm_call *call, const gm_plan *plan)
@@ -89,9 +89,9 @@ static gm_status add_by_address(const gm_variant *variant, const gm_call *call, 
 static gm_status launch_by_address(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     gm_status status = gm_serializer_enter(symbol_by_address.serializer, call);
-    return status == GM_OK
-               ? gm_serializer_leave(symbol_by_address.serializer, call, add_by_address(variant, call, plan))
-               : status;
+    return status == GM_OK ? gm_serializer_leave(symbol_by_address.serializer, call,
+                                                 add_by_address(variant, call, plan))
+                           : status;
 }
 
 /* From one side's memory to the other's, and until it is there. */
@@ -129,9 +129,9 @@ static gm_status add_managed(const gm_variant *variant, const gm_call *call, con
 static gm_status launch_managed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     gm_status status = gm_serializer_enter(symbol_of_both.serializer, call);
-    return status == GM_OK
-               ? gm_serializer_leave(symbol_of_both.serializer, call, add_managed(variant, call, plan))
-               : status;
+    return status == GM_OK ? gm_serializer_leave(symbol_of_both.serializer, call,
+                                                 add_managed(variant, call, plan))
+                           : status;
 }
 
 static const gm_operand inputs[] = {
