@@ -1,4 +1,4 @@
-/* a[offset::stride]: negative numbers count from the end, what is past the ends is cut off. */
+/* a[offset::stride]: negative offsets count from the end; offsets beyond the ends are clamped. */
 #include "slice.h"
 
 gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *slice)
@@ -7,10 +7,10 @@ gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *
         return gm_fail(GM_ERROR_VALUE, "stride is 0, expected any other integer");
     }
     if (stride == INT64_MIN) {
-        stride = -INT64_MAX; /* can be negated, and is as good for any array */
+        stride = -INT64_MAX; /* equivalent for every array, and can be negated */
     }
     if (offset < 0) {
-        offset += length; /* of different signs: no overflow */
+        offset += length; /* of opposite signs: no overflow */
     }
     int64_t before = stride > 0 ? 0 : -1, after = stride > 0 ? length : length - 1;
     offset = offset < before ? before : offset > after ? after : offset;
@@ -20,13 +20,13 @@ gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *
     slice->step = stride;
     slice->count = reach > 0 ? (reach - 1) / step + 1 : 0;
     if (slice->count <= 1) {
-        slice->step = 1; /* never taken: keep products small */
+        slice->step = 1; /* unused: keeps products small */
     }
     return GM_OK;
 }
 
-/* Measured on an H200. A copy has wider accesses; for addresses that are not multiples of 16 bytes
- * it is the driver's, which needs many of them. */
+/* Measured on an H200. A copy makes wider accesses. For addresses that are not multiples of 16
+ * bytes it is the driver's copy, which pays only for many bytes. */
 bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array, const gm_array *other)
 {
     const int64_t many = 48 << 20; /* bytes */

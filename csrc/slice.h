@@ -1,4 +1,4 @@
-/* a[offset::stride] as NumPy means it. */
+/* a[offset::stride], with NumPy's meaning. */
 #ifndef GPUMEM_SLICE_H
 #define GPUMEM_SLICE_H
 
@@ -8,14 +8,13 @@ typedef struct gm_slice {
     int64_t start, step, count; /* element k is at start + k * step */
 } gm_slice;
 
-/* Of an array of so many elements. Any offset and stride but stride 0, which is an error. */
+/* Of an array of `length` elements. A stride of 0 is an error. */
 gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *slice);
 
-/* Is a slice of `array`, to or from the bytes of `other`, which has no gaps, best moved by a copy?
- */
+/* Is a copy the fastest way to move a slice of `array` to or from `other`, which is contiguous? */
 bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array, const gm_array *other);
 
-/* Bytes from one element of a slice of `array` to the next, without their sign. */
+/* Bytes from one element of a slice of `array` to the next, as a positive number. */
 int64_t gm_slice_stride(const gm_slice *slice, const gm_array *array);
 
 #endif

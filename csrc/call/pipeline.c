@@ -12,7 +12,7 @@
 #include "memory/transfer.h"
 #include "memory/workers.h"
 
-enum { MOST_PITCH = INT32_MAX }; /* bytes: the engines copy rows that are at most so far apart */
+enum { MOST_PITCH = INT32_MAX }; /* bytes: the largest pitch that the copy engines take */
 
 /* An operand on the host. */
 typedef struct host_side {

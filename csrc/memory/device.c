@@ -5,7 +5,7 @@
 
 #include "fork_lock.h"
 
-/* Of all lists of uses: they are short, and seldom there at all. */
+/* Guards all lists of uses, which are short and rare. */
 GM_CHILD_LOCK(lock);
 
 gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory)
@@ -62,9 +62,8 @@ gm_device_memory *gm_device_memory_keep(gm_device_memory *memory)
 }
 
 /*
- * Are there any uses? The lock guards the list; whether it is empty may be asked without, as every
- * call does: work that a call has to wait for was noted before the call began, and who empties the
- * list says so after it has waited.
+ * Are there any uses? Every call asks, so this takes no lock: uses that a call has to wait for were
+ * recorded before the call began, and whoever empties the list sets the count after waiting.
  */
 static bool is_used(const gm_device_memory *memory)
 {
@@ -76,7 +75,7 @@ static void set_use_count(gm_device_memory *memory, int count)
     atomic_store_explicit(&memory->use_count, count, memory_order_release);
 }
 
-/* Waits on the host where the device cannot be told to wait. */
+/* Falls back to waiting on the host. */
 static gm_status wait_for(const gm_backend *backend, const gm_use *use)
 {
     gm_status status = backend->stream_follow(NULL, use->done);
@@ -117,8 +116,8 @@ gm_status gm_device_memory_finish(gm_device_memory *memory)
     if (status != GM_OK) {
         return status;
     }
-    /* An event on the default stream comes after the work of all streams that take turns with it,
-     * and waiting for that stream is waiting for the event. */
+    /* An event on the default stream comes after the work of all streams that are not nonblocking,
+     * and waiting for the default stream waits for the event. */
     status = backend->event_record(now, NULL);
     if (status == GM_OK) {
         status = backend->wait(NULL);
@@ -132,7 +131,7 @@ void gm_device_memory_drop(gm_device_memory *memory)
     if (!memory || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) > 1) {
         return;
     }
-    /* What is released in silence may not change the record of a failure on its way up. */
+    /* An earlier failure may not have been raised yet: its error record stays. */
     if (is_used(memory)) {
         gm_error before = *gm_last_error();
         int previous;
@@ -170,7 +169,7 @@ static gm_status record(gm_device_memory *memory, gm_stream stream)
     const gm_backend *backend = memory->backend;
     gm_use *use = find_use(memory, stream);
     if (use) {
-        /* Another stream may have the handle of one that is gone: it follows that one's work. */
+        /* The handle may belong to a new stream by now, which then follows the old one's work. */
         gm_status status = backend->stream_follow(stream, use->done);
         return status == GM_OK ? backend->event_record(use->done, stream) : status;
     }
@@ -201,7 +200,7 @@ gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream)
     pthread_mutex_unlock(&lock);
     if (status != GM_OK) {
         gm_error before = *gm_last_error();
-        memory->backend->wait(stream); /* then there is nothing to remember */
+        memory->backend->wait(stream); /* then there is nothing to record */
         *gm_last_error() = before;
     }
     return status;

@@ -1,10 +1,10 @@
 /*
- * Device memory, kept as long as somebody counts on it: arrays here, or another library that was
- * lent it. No Python in here, so that the last of them may let go on any thread, at any time.
+ * Device memory with a reference count: arrays refer to it, and other libraries that borrowed it.
+ * No Python here, so that the last reference may be dropped on any thread at any time.
  *
- * Memory is allocated and released in the order of the default stream. Streams that the default
- * stream does not wait for, such as other libraries make, are watched here: memory remembers what
- * they do with it.
+ * Memory is allocated and released in the order of the default stream. Nonblocking streams, which
+ * the default stream does not wait for and which other libraries make, are tracked here: memory
+ * remembers its uses on them.
  */
 #ifndef GPUMEM_DEVICE_H
 #define GPUMEM_DEVICE_H
@@ -13,7 +13,7 @@
 
 #include "backend/backend.h"
 
-/* The last work of one stream on some memory. */
+/* The latest work of one nonblocking stream on some memory. */
 typedef struct gm_use {
     gm_stream stream;
     gm_event done;
@@ -23,35 +23,34 @@ typedef struct gm_device_memory {
     atomic_llong references;
     const gm_backend *backend;
     int device;
-    bool managed; /* its pages move between host and device */
+    bool managed; /* its pages migrate between host and device */
     void *address;
-    bool allocated;   /* here */
-    int64_t borrowed; /* bytes of another library's */
-    void *owner;      /* of what is borrowed; NULL when nobody needs to be told */
+    bool allocated;   /* by gm_device_memory_new */
+    int64_t borrowed; /* bytes of another library */
+    void *owner;      /* of borrowed memory; released by forget. NULL: none */
     void (*forget)(void *owner);
-    bool
-        has_producer; /* a stream that works on it as well, and has to wait for what is done here */
+    bool has_producer; /* another library's stream uses it too, and has to wait for our work */
     gm_stream producer;
-    gm_use *uses; /* by streams that the default stream does not wait for; under device.c's lock */
-    atomic_int use_count; /* changed under the lock alone */
+    gm_use *uses;         /* on nonblocking streams; guarded by device.c's lock */
+    atomic_int use_count; /* written under the lock only */
 } gm_device_memory;
 
-/* All return memory with one reference, or a failure. On the current device: */
+/* The next three functions return memory with one reference. On the current device: */
 gm_status gm_device_memory_new(const gm_backend *backend, int64_t bytes, gm_device_memory **memory);
-/* The bytes at an address of another library's. Nobody is told of the end until owner is set. */
+/* Memory of another library, at its address. The caller sets owner and forget. */
 gm_status gm_device_memory_borrow(const gm_backend *backend, void *address, int64_t bytes,
                                   gm_device_memory **memory);
-/* Nothing by itself: for an array of the host that is used where it is, and kept elsewhere. */
+/* No memory of its own: for an array of the host that is used in place and kept alive elsewhere. */
 gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory);
 
 gm_device_memory *gm_device_memory_keep(gm_device_memory *memory);
 void gm_device_memory_drop(gm_device_memory *memory);
 
-/* The stream, apart from the default one, was just given work on it. */
+/* Records that a nonblocking stream was just given work on the memory. */
 gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream);
-/* The default stream waits for all such work. */
+/* Makes the default stream wait for all such work. */
 gm_status gm_device_memory_settle(gm_device_memory *memory);
-/* The host waits for all work of gpumem that may still use it. On its device, without the GIL. */
+/* Makes the host wait for all of gpumem's work on it. Its device is the current one. */
 gm_status gm_device_memory_finish(gm_device_memory *memory);
 
 #endif

@@ -1,4 +1,4 @@
-/* Blocks of host memory: where they are, and those that wait to be used again. */
+/* Blocks of host memory: the list of all, and the pool of free ones. */
 #include "memory/memory.h"
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@ enum { PAGE = 4096 };
 
 typedef struct block {
     uintptr_t begin;
-    int64_t bytes; /* its size class, of which all is there */
+    int64_t bytes; /* of its size class, all allocated */
     const gm_backend *backend;
     gm_memory_kind kind;
     bool used;
-    uint64_t freed; /* when it was given back: a count of such events */
+    uint64_t freed; /* number of the release that freed it */
 } block;
 
 GM_FORK_LOCK(lock);
@@ -57,7 +57,7 @@ static void forget(block *gone)
     memmove(gone, gone + 1, (size_t)(block_count - at) * sizeof *gone);
 }
 
-/* Eight classes to the octave: an eighth is wasted at most, and blocks fit again. */
+/* Eight size classes per power of two: at most an eighth is wasted, and blocks are reusable. */
 static bool round_up(int64_t bytes, int64_t *rounded)
 {
     int64_t step = PAGE;
@@ -73,7 +73,7 @@ static bool round_up(int64_t bytes, int64_t *rounded)
     return true;
 }
 
-/* Managed memory is not page-locked, and its pages may be anywhere: it is made anew. */
+/* Managed memory is not page-locked, and its pages may be on either side: it is not pooled. */
 static bool is_pooled(gm_memory_kind kind)
 {
     return kind != GM_MANAGED;
@@ -84,7 +84,7 @@ static int64_t limit(void)
     return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
 }
 
-/* ---- the pool: under the lock ------------------------------------------------------------ */
+/* ---- the pool: callers hold the lock ----------------------------------------------------- */
 
 static void count(const gm_backend *backend, gm_pool_sizes *sizes)
 {
@@ -97,7 +97,7 @@ static void count(const gm_backend *backend, gm_pool_sizes *sizes)
     }
 }
 
-/* Takes the block that waits longest out of the list; NULL when none waits. */
+/* Takes the block that has been free longest out of the list; NULL if none is free. */
 static void *take_oldest(const gm_backend *backend, gm_memory_kind *kind, int64_t *bytes)
 {
     block *oldest = NULL;
@@ -119,7 +119,7 @@ static void *take_oldest(const gm_backend *backend, gm_memory_kind *kind, int64_
 
 static void *reuse(const gm_backend *backend, gm_memory_kind kind, int64_t bytes)
 {
-    block *latest = NULL; /* the one that caches may still know */
+    block *latest = NULL; /* the one most likely still in the caches */
     for (int i = 0; i < block_count; i++) {
         block *it = &blocks[i];
         if (!it->used && it->backend == backend && it->kind == kind && it->bytes == bytes &&
@@ -153,7 +153,7 @@ static gm_status remember(const gm_backend *backend, gm_memory_kind kind, int64_
     return GM_OK;
 }
 
-/* ---- from outside ------------------------------------------------------------------------ */
+/* ---- the interface ----------------------------------------------------------------------- */
 
 gm_status gm_host_allocate(const gm_backend *backend, gm_memory_kind kind, int64_t bytes,
                            void **address)
@@ -163,7 +163,7 @@ gm_status gm_host_allocate(const gm_backend *backend, gm_memory_kind kind, int64
     if (bytes < 0 || !round_up(bytes, &rounded)) {
         return gm_fail(GM_ERROR_VALUE, "cannot allocate %lld bytes", (long long)bytes);
     }
-    gm_status status = backend->open(); /* also says that a forked child cannot */
+    gm_status status = backend->open(); /* fails in a forked child of a process that uses CUDA */
     if (status != GM_OK) {
         return status;
     }
@@ -218,7 +218,7 @@ void gm_host_release(void *address)
         backend->host_release(kind, address);
         return;
     }
-    for (;;) { /* page-locked memory is taken from everyone else on the machine */
+    for (;;) { /* page-locked memory is unavailable to everything else on the machine */
         gm_pool_sizes sizes;
         void *extra = NULL;
         int64_t bytes;

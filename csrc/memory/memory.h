@@ -1,9 +1,8 @@
 /*
  * Host memory of the five kinds, and the pool it comes from.
  *
- * A block belongs to a backend and is known by its addresses, so that a view of it, however
- * small, tells its kind. Page-locked blocks are slow to make: those given back are kept for the
- * next that asks, up to a limit.
+ * A block belongs to a backend and is found by any address in it, so the kind of a view's memory is
+ * known too. Page-locked blocks are slow to allocate: released ones stay in a pool, up to a limit.
  */
 #ifndef GPUMEM_MEMORY_H
 #define GPUMEM_MEMORY_H
@@ -17,13 +16,13 @@ gm_status gm_host_allocate(const gm_backend *backend, gm_memory_kind kind, int64
                            void **address);
 void gm_host_release(void *address);
 
-/* The kind of the bytes at an address, and whose they are. Memory that is of no block here is
+/* The kind of memory at an address, and the backend of its block. Outside of all blocks it is
  * GM_PAGEABLE, and *backend is NULL. */
 gm_memory_kind gm_host_kind(const void *address, const gm_backend **backend);
 
-/* Of the page-locked blocks of a backend: held in all, in use, and the most that is kept. */
+/* Sizes of the pool of a backend's page-locked blocks. */
 void gm_host_pool_sizes(const gm_backend *backend, gm_pool_sizes *sizes);
-/* Gives back what nobody uses; GM_OK always, with the bytes. */
+/* Returns free blocks to the system; the result is their size in bytes. */
 int64_t gm_host_pool_trim(const gm_backend *backend);
 
 #endif

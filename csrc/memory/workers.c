@@ -1,8 +1,8 @@
 /*
- * A few threads wait for a job, which is cut into pieces that whoever is free takes.
+ * A few threads wait for a job, whose pieces any free thread takes.
  *
- * One job runs at a time. A caller who finds the threads busy copies by itself: the others are
- * then the threads of its neighbours.
+ * One job runs at a time. A caller that finds the threads busy copies alone: other callers keep the
+ * machine busy then.
  */
 #define _GNU_SOURCE
 #include "memory/workers.h"
@@ -25,18 +25,18 @@ typedef struct job {
     int64_t to_pitch, from_pitch, width, rows;
     int64_t rows_per_piece, pieces;
     _Atomic int64_t next;
-    int busy; /* threads that may still touch it; under the lock */
+    int busy; /* threads that may still use it; guarded by the lock */
 } job;
 
-GM_CHILD_LOCK(turn); /* held by whose job it is */
+GM_CHILD_LOCK(job_slot); /* held by the caller whose job runs */
 GM_CHILD_LOCK(lock);
 static pthread_cond_t there_is_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t work_is_done = PTHREAD_COND_INITIALIZER;
 static job *current;
-static unsigned jobs; /* so far */
+static unsigned jobs; /* started so far */
 static int threads = -1;
 
-/* The threads of a parent are not in its child. */
+/* A child has none of its parent's threads. */
 static void forget_threads(void)
 {
     pthread_cond_init(&there_is_work, NULL);
@@ -82,7 +82,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Under the lock. Fewer threads than wished for are fewer threads. */
+/* The caller holds the lock. If a thread cannot be created, there are fewer. */
 static void start(void)
 {
     cpu_set_t set;
@@ -110,7 +110,8 @@ void gm_copy_rows_together(char *to, int64_t to_pitch, const char *from, int64_t
     if (width == 0 || rows == 0) {
         return;
     }
-    if (rows == 1 || (width == to_pitch && width == from_pitch)) { /* any cut will do */
+    if (rows == 1 ||
+        (width == to_pitch && width == from_pitch)) { /* contiguous: pieces of any length will do */
         int64_t bytes = width * rows;
         int64_t whole = bytes / PIECE * PIECE;
         memcpy(to + whole, from + whole, (size_t)(bytes - whole));
@@ -128,7 +129,7 @@ void gm_copy_rows_together(char *to, int64_t to_pitch, const char *from, int64_t
         .rows_per_piece = rows_per_piece,
         .pieces = (rows + rows_per_piece - 1) / rows_per_piece,
     };
-    if (mine.pieces < 2 || pthread_mutex_trylock(&turn) != 0) {
+    if (mine.pieces < 2 || pthread_mutex_trylock(&job_slot) != 0) {
         work(&mine);
         return;
     }
@@ -142,10 +143,10 @@ void gm_copy_rows_together(char *to, int64_t to_pitch, const char *from, int64_t
     pthread_mutex_unlock(&lock);
     work(&mine);
     pthread_mutex_lock(&lock);
-    current = NULL; /* nobody begins any more */
+    current = NULL; /* no thread begins on it any more */
     while (mine.busy > 0) {
         pthread_cond_wait(&work_is_done, &lock);
     }
     pthread_mutex_unlock(&lock);
-    pthread_mutex_unlock(&turn);
+    pthread_mutex_unlock(&job_slot);
 }
