@@ -7,8 +7,8 @@
 #ifndef GPUMEM_BACKEND_H
 #define GPUMEM_BACKEND_H
 
+#include "backend/symbol.h"
 #include "gpumem.h"
-#include "symbol.h"
 #include "texture_object.h"
 
 typedef enum gm_direction {

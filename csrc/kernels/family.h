@@ -13,10 +13,10 @@
  * there is a row `helper_name`. SYMBOL(name, bytes) is a variable of the device that a kernel file
  * defines as family_name: afterwards there is a gm_symbol `symbol_name`.
  */
+#include "backend/symbol.h"
 #include "gpumem.h"
 #include "rows.h"
 #include "sim/lane.h"
-#include "symbol.h"
 
 #define GM_STRING2(a) #a
 #define GM_STRING(a) GM_STRING2(a)

@@ -6,7 +6,7 @@
 #ifndef GPUMEM_SYMBOL_H
 #define GPUMEM_SYMBOL_H
 
-#include "serializer.h"
+#include "backend/serializer.h"
 
 typedef struct gm_symbol {
     const char *name;

@@ -1,6 +1,6 @@
 /* A lock on the host, and on the device an event that the next call waits for. */
 #define _GNU_SOURCE
-#include "serializer.h"
+#include "backend/serializer.h"
 
 #include <errno.h>
 
