@@ -34,7 +34,7 @@ int gm_barrier_check(const gm_strand *strands, int threads, int done)
             gm_index first = strands[0].index;
             gm_fail(GM_ERROR_SIMULATION,
                     "a barrier that not all threads of the block reach: thread (%u, %u, %u) waits "
-                    "at another, %s:%d",
+                    "at another barrier, %s:%d",
                     first.x, first.y, first.z, strands[0].file, strands[0].line);
             return t;
         }

@@ -62,7 +62,7 @@ static gm_status fail_at_mbarrier(gm_block *block)
         thread++;
     }
     const gm_strand *strand = &block->strands[thread];
-    gm_fail(GM_ERROR_SIMULATION, "waits on an mbarrier whose bytes never come");
+    gm_fail(GM_ERROR_SIMULATION, "waits on an mbarrier whose phase never completes");
     return gm_thread_locate(block, thread, strand->file, strand->line);
 }
 

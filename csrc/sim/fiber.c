@@ -1,9 +1,9 @@
 /*
  * Fibers: the stacks, and the switch between them.
  *
- * A switch saves what the calling convention says a function must preserve, and nothing
- * else: no signal mask, no system call. A few nanoseconds, and the simulator does four of
- * them per thread and barrier.
+ * A switch saves the registers that the calling convention says a function must preserve, and
+ * nothing else: no signal mask, no system call. It takes a few nanoseconds, and the simulator makes
+ * four per thread and barrier.
  */
 #define _GNU_SOURCE
 #include "sim/fiber.h"
@@ -143,7 +143,7 @@ static void *prepare(char *top, start *s)
 
 #else
 
-/* Anywhere else: slower, but standard. A context is a ucontext_t on the fiber's own stack. */
+/* Other processors: slower, but standard. A context is a ucontext_t on the fiber's own stack. */
 #include <ucontext.h>
 
 void gm_fiber_switch(void **from, void *to)
@@ -183,7 +183,7 @@ static gm_fiber_slab *slab_create(void)
     }
     for (int i = 0; i < FIBERS_PER_SLAB; i++) {
         char *guard = slab->base + (size_t)i * pitch;
-        (void)mprotect(guard, page, PROT_NONE); /* without it only the diagnosis is lost */
+        (void)mprotect(guard, page, PROT_NONE); /* without it an overflow is not diagnosed */
         slab->fibers[i].stack = guard + page;
         slab->fibers[i].stack_bytes = STACK_BYTES;
     }
@@ -209,7 +209,7 @@ gm_fiber *gm_fiber_take(gm_fiber_pool *pool, gm_fiber_entry entry, void *argumen
     int index = slab->used++;
     fiber = &slab->fibers[index];
 
-    /* Tops at the same offset in every stack would all meet in a few sets of the cache. */
+    /* Tops at the same offset in every stack would share a few sets of the cache. */
     size_t colour = (size_t)(index % 32) * 192;
     char *top = fiber->stack + fiber->stack_bytes - colour - sizeof(start);
     start *s = (start *)((uintptr_t)top & ~(uintptr_t)63);
@@ -224,14 +224,14 @@ void gm_fiber_give(gm_fiber_pool *pool, gm_fiber *fiber)
     pool->idle = fiber;
 }
 
-int gm_fiber_owns(const gm_fiber_pool *pool, uintptr_t address)
+bool gm_fiber_owns(const gm_fiber_pool *pool, uintptr_t address)
 {
     for (const gm_fiber_slab *slab = pool->slabs; slab; slab = slab->next) {
         if (address - (uintptr_t)slab->base < slab->bytes) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 void gm_fiber_pool_free(gm_fiber_pool *pool)

@@ -240,7 +240,7 @@ static gm_status run_nested(const gm_grid *grid)
     nested_run nested = {.grid = grid};
     pthread_t thread;
     if (pthread_create(&thread, NULL, nested_main, &nested) != 0) {
-        return gm_fail(GM_ERROR_MEMORY, "no host thread for a kernel within a kernel");
+        return gm_fail(GM_ERROR_MEMORY, "cannot start a host thread for a nested kernel");
     }
     pthread_join(thread, NULL);
     if (nested.status != GM_OK) {

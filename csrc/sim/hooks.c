@@ -1,7 +1,7 @@
 /*
- * The functions that the compiler's thread-sanitizer instrumentation calls before each access
- * of a traced kernel. libtsan itself is never linked: these are ours, and they feed the
- * access stream. Hidden, so that a process that does run under libtsan is not disturbed.
+ * The functions that the compiler's thread-sanitizer instrumentation calls before each access of a
+ * traced kernel. libtsan itself is never linked: these functions report to the trace instead. They
+ * are hidden, so as not to disturb a process that does run under libtsan.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ WIDTHS(__tsan_unaligned_volatile_write, GM_STORE)
 RANGE(__tsan_read_range, GM_LOAD)
 RANGE(__tsan_write_range, GM_STORE)
 
-/* Clang calls these where GCC moves structures itself. */
+/* Clang calls these where GCC copies structures inline. */
 HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes);
 HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
- * What one simulated thread knows of itself, and the calls a kernel makes into the simulator.
- * Read by C (the simulator) and by C++ (the kernels, through simt.h).
+ * The indices of the running thread, and the functions of the simulator that kernels call. Both C
+ * (the simulator) and C++ (the kernels, through simt.h) include this.
  */
 #ifndef GPUMEM_LANE_H
 #define GPUMEM_LANE_H
@@ -9,7 +9,7 @@
 
 #define GM_HIDDEN __attribute__((visibility("hidden")))
 
-/* Not thread_local: C++ would ask for an initialiser that C never writes. */
+/* Not thread_local: C++ would call an initialiser that C does not define. */
 #define GM_THREAD_LOCAL __thread
 
 #ifdef __cplusplus
@@ -25,26 +25,26 @@ typedef struct gm_lane_state {
     void *dynamic_shared;
 } gm_lane_state;
 
-/* The thread that runs now on this host thread. Kernels get it as a parameter of the same
- * name, which hides this one and saves the thread-local look-up. */
+/* The thread that is running on this host thread. Kernels get it as a parameter of the same name,
+ * which hides this variable and saves the thread-local access. */
 extern GM_HIDDEN GM_THREAD_LOCAL gm_lane_state gm_lane;
 
 /* file and line are those of the call in the kernel. */
 GM_HIDDEN void gm_sim_barrier(const char *file, int line);
 
-/* Rendezvous of the lanes in mask: each brings a value, afterwards all can be read. */
+/* All lanes in mask meet. Each gives a value, and all values can be read afterwards. */
 GM_HIDDEN void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line);
 GM_HIDDEN uint64_t gm_sim_exchanged(unsigned lane);
 GM_HIDDEN unsigned gm_sim_lane(void);
 
-/* Other threads run until the phase of this parity is complete; a fault if it never is. */
+/* Returns once the phase of this parity is complete; a fault if it never completes. */
 GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file,
                                      int line);
 
-/* The L2 is asked for the sector of an address: it must be in bounds, and moves nothing. */
+/* A prefetch into the L2: the address has to be in bounds, and nothing is moved. */
 GM_HIDDEN void gm_sim_prefetch(const void *address, const char *file, int line);
 
-/* A traced thread has run to its end. */
+/* A traced thread has ended. */
 GM_HIDDEN void gm_sim_thread_end(void);
 
 /* Stops the kernel with an error at this place. */

@@ -10,14 +10,15 @@ void gm_sim_pipeline_copy(void *shared, const void *global, size_t size, size_t 
 {
     const void *code = __builtin_return_address(0);
     if (size != 4 && size != 8 && size != 16) {
-        gm_sim_fault(file, line, "an asynchronous copy of other than 4, 8 or 16 bytes");
+        gm_sim_fault(file, line, "an asynchronous copy of a size other than 4, 8 or 16 bytes");
     }
     if (zfill > size) {
-        gm_sim_fault(file, line, "an asynchronous copy that fills up with more than its size");
+        gm_sim_fault(file, line,
+                     "an asynchronous copy that fills more bytes with zero than its size");
     }
     if (((uintptr_t)shared | (uintptr_t)global) % size != 0) {
         gm_sim_fault(file, line,
-                     "an asynchronous copy whose addresses are no multiples of its size");
+                     "an asynchronous copy whose addresses are not multiples of its size");
     }
     if (zfill < size) {
         gm_sim_pipeline_access(code, (uintptr_t)global, (uint32_t)(size - zfill), GM_LOAD, file,

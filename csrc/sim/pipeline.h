@@ -1,4 +1,4 @@
-/* __pipeline_memcpy_async and what belongs to it, as simt.h uses them on the simulator. */
+/* __pipeline_memcpy_async, its commit and its wait on the simulator, as simt.h uses them. */
 #ifndef GPUMEM_SIM_PIPELINE_H
 #define GPUMEM_SIM_PIPELINE_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Copies at once; the last zfill bytes become zero and are not read. */
+/* Copies at once. The last zfill bytes become zero and are not read. */
 GM_HIDDEN void gm_sim_pipeline_copy(void *shared, const void *global, size_t size, size_t zfill,
                                     const char *file, int line);
 GM_HIDDEN void gm_sim_pipeline_commit(const char *file, int line);

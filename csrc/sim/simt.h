@@ -1,6 +1,6 @@
 /*
- * What a kernel sees when the host compiler compiles it: enough of CUDA C, with CUDA's names,
- * for unmodified kernel sources to run as threads of the simulator.
+ * CUDA C for the host compiler: enough of it, under CUDA's names, that unmodified kernel sources
+ * run as threads of the simulator.
  */
 #ifndef GPUMEM_SIMT_H
 #define GPUMEM_SIMT_H
@@ -17,7 +17,7 @@
 #ifdef GM_BUILD_TRACED
 #define GM_SYMBOL(name) gm_traced_##name
 #define GM_UNTRACED __attribute__((no_sanitize_thread))
-/* Hides a value from the optimiser, which would else read only the members that are used. */
+/* Hides a value from the optimiser, which would otherwise load only the members that are used. */
 #define GM_WHOLE(value) __asm__("" : "+m"(value))
 #define GM_THREAD_END() gm_sim_thread_end()
 #else
@@ -27,7 +27,7 @@
 #define GM_THREAD_END() ((void)0)
 #endif
 
-/* The body takes its arguments by value, as on the device: they are private, never traced. */
+/* The body takes its arguments by value, as on a device: they are private and never traced. */
 #define GM_KERNEL(name, args_type)                                                                 \
     static void name(const args_type a, const gm_lane_state &gm_lane);                             \
     extern "C" GM_UNTRACED __attribute__((visibility("hidden"))) void GM_SYMBOL(name)(             \
@@ -40,7 +40,7 @@
 
 #define GM_KERNEL_BOUNDED(name, args_type, threads, blocks) GM_KERNEL(name, args_type)
 
-/* Sections, so that the trace knows an address in them. */
+/* In sections, so that the trace can tell their addresses from others. */
 #define GM_DEFINE_SYMBOL(kind, type, name, count)                                                  \
     static type name[count] __attribute__((section(kind), used));                                  \
     extern "C" GM_HIDDEN void *GM_SYMBOL(name##_symbol)(void)                                      \
@@ -61,7 +61,7 @@
 #define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
-/* One copy per host thread: a host thread runs one block at a time. */
+/* A copy per host thread, since a host thread runs one block at a time. */
 #define __shared__ static thread_local
 #ifndef __restrict__
 #define __restrict__ __restrict
@@ -94,8 +94,8 @@ struct __attribute__((aligned(sizeof(type) * count))) gm_vector : gm_members<typ
     typedef type whole_type __attribute__((vector_size(sizeof(type) * count),
                                            aligned(sizeof(type) * count), may_alias));
 
-    /* Constant, so that __shared__ arrays need no code to initialise them: GCC would keep a flag
-     * among them that says whether it has run. */
+    /* constexpr, so that __shared__ arrays need no code to initialise them: GCC would keep a flag
+     * beside them that says whether the code has run. */
     constexpr gm_vector() : gm_members<type, count>()
     {
     }
@@ -184,14 +184,14 @@ GM_STORE(__stwt)
 
 #define __syncthreads() gm_sim_barrier(__FILE__, __LINE__)
 
-/* Defaults of an argument stand where the call does. */
+/* Default arguments are evaluated at the call, and so name its line. */
 static inline void __syncwarp(unsigned mask = 0xffffffffu, const char *file = __builtin_FILE(),
                               int line = __builtin_LINE())
 {
     gm_sim_exchange(mask, 0, file, line);
 }
 
-/* Any type of up to 8 bytes travels as 64 bits. */
+/* Any type of up to 8 bytes is exchanged as 64 bits. */
 template <typename type>
 static inline type gm_shuffle(unsigned mask, type value, unsigned source, bool valid,
                               const char *file, int line)
@@ -266,7 +266,7 @@ static inline unsigned gm_ballot(const char *file, int line, unsigned mask, int 
 
 /* ---- bits ------------------------------------------------------------------------------- */
 
-/* Four of the eight bytes of b:a, picked by the digits of the selector. */
+/* Four of the eight bytes of b:a, selected by the hexadecimal digits of the selector. */
 static __forceinline__ unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
 {
     uint64_t bytes = (uint64_t)b << 32 | a;

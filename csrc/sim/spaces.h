@@ -46,8 +46,7 @@ static inline gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address)
 /* "global" */
 const char *gm_space_name(gm_space space);
 
-/* Shared memory numbered as one array of bytes, the dynamic part first. Keeps addresses modulo 16.
- */
+/* Shared memory as one array of bytes, the dynamic part first. Keeps addresses modulo 16. */
 static inline uintptr_t gm_shared_offset(const gm_spaces *spaces, uintptr_t address)
 {
     uintptr_t dynamic = spaces->shared_dynamic.end - spaces->shared_dynamic.begin;

@@ -1,19 +1,19 @@
 /*
- * The tensor copy engine on the simulator. A map holds its matrix as it was described; a copy
- * moves the box row by row, and is complete when the call returns.
+ * The tensor copy engine on the simulator. A map holds the description of its matrix. A copy moves
+ * the box row by row and is complete when the call returns.
  */
 #include "sim/tensor.h"
 
 #include <string.h>
 
-#include "sim/bulk.h"
 #include "sim/hooks.h"
+#include "sim/mbarrier.h"
 
 _Static_assert(sizeof(gm_tensor) <= sizeof(gm_tensor_map), "a map holds its matrix");
 
 enum {
-    PIECE = 16,       /* bytes that stay together when a box is swizzled */
-    SWIZZLE_ROW = 128 /* bytes within which the pieces change places */
+    PIECE = 16,       /* bytes that stay together in a swizzled box */
+    SWIZZLE_ROW = 128 /* bytes within which the pieces are permuted */
 };
 
 gm_status gm_sim_tensor_map(const gm_tensor *tensor, gm_tensor_map *map)
@@ -23,16 +23,16 @@ gm_status gm_sim_tensor_map(const gm_tensor *tensor, gm_tensor_map *map)
         tensor->box_width > 256 || tensor->box_height > 256 || tensor->width < 1 ||
         tensor->height < 1 || tensor->width > UINT32_MAX || tensor->height > UINT32_MAX ||
         (tensor->swizzled && box_bytes > SWIZZLE_ROW)) {
-        return gm_fail(GM_ERROR_VALUE, "a matrix that the tensor copy engine does not take");
+        return gm_fail(GM_ERROR_VALUE, "the tensor copy engine does not support this matrix");
     }
     memset(map, 0, sizeof *map);
     memcpy(map->opaque, tensor, sizeof *tensor);
     return GM_OK;
 }
 
-/* A row of a box: its bytes inside the matrix, none where begin equals end. */
+/* A row of a box: which of its bytes are inside the matrix, none where begin equals end. */
 typedef struct row {
-    char *global; /* of the row's first byte, in the matrix or not */
+    char *global; /* of the row's first byte, inside the matrix or not */
     int64_t begin, end;
 } row;
 
@@ -49,7 +49,7 @@ static row find_row(const gm_tensor *t, int64_t x, int64_t y)
     return r;
 }
 
-/* Where byte `at` of row `number` lies: bits 4 to 6 of the address, xor bits 7 to 9. */
+/* The address of byte `at` of row `number`; swizzled, bits 4 to 6 of it are xored with 7 to 9. */
 static char *place(const gm_tensor *t, void *shared, int64_t number, int64_t at)
 {
     uintptr_t address = (uintptr_t)shared +
@@ -62,7 +62,7 @@ static gm_tensor open_map(const gm_tensor_map *map, const void *shared, const ch
     gm_tensor tensor;
     memcpy(&tensor, map->opaque, sizeof tensor);
     if ((uintptr_t)shared % SWIZZLE_ROW != 0) {
-        gm_sim_fault(file, line, "a tensor copy whose shared address is no multiple of 128");
+        gm_sim_fault(file, line, "a tensor copy whose shared address is not a multiple of 128");
     }
     return tensor;
 }

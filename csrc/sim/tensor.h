@@ -15,8 +15,8 @@ extern "C" {
 gm_status gm_sim_tensor_map(const gm_tensor *tensor, gm_tensor_map *map);
 #endif
 
-/* The box whose first element is (x, y); parts outside of the matrix are read as zero bytes and
- * not written. */
+/* The box whose first element is (x, y). Its parts outside the matrix are read as zero and not
+ * written. */
 GM_HIDDEN void gm_sim_tensor_load(void *shared, const gm_tensor_map *map, int x, int y,
                                   uint64_t *barrier, const char *file, int line);
 GM_HIDDEN void gm_sim_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared,

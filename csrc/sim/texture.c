@@ -1,6 +1,6 @@
 /*
- * The texture unit: clamped coordinates, and weights that have 8 bits behind the point, as the
- * hardware's have.
+ * The texture unit: clamped coordinates, and weights with 8 fractional bits, as the hardware's
+ * have.
  */
 #include "sim/texture.h"
 
@@ -9,13 +9,13 @@
 enum { STEPS = 256 };
 
 typedef struct axis {
-    int64_t low, high; /* the elements on both sides, clamped */
-    float share;       /* of the high one */
+    int64_t low, high; /* the elements on either side, clamped */
+    float share;       /* weight of the high one */
 } axis;
 
 static axis find(float at, int size)
 {
-    /* Far outside it makes no difference where; NaN is somewhere. */
+    /* Coordinates far outside all clamp to the edge; where NaN goes does not matter. */
     float clamped = at > -1 ? (at < (float)size ? at : (float)size) : -1;
     float steps = floorf(clamped * STEPS + 0.5f);
     int64_t low = (int64_t)floorf(steps / STEPS), last = size - 1;

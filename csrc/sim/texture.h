@@ -9,8 +9,8 @@
 extern "C" {
 #endif
 
-/* The texture, filtered, at these coordinates; its elements have whole ones. Not counted as
- * traffic: where elements lie in a texture, and what its cache holds, is not known. */
+/* The filtered texture at these coordinates; whole coordinates are those of its elements. Not
+ * counted as traffic: the layout of a texture and the contents of its cache are not known. */
 GM_HIDDEN float gm_sim_texture_fetch(const gm_texture *texture, float x, float y);
 
 #ifdef __cplusplus

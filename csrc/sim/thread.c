@@ -139,7 +139,7 @@ void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
     gm_block *block = current;
     unsigned lane = (unsigned)block->running % GM_WARP;
     if (!(mask >> lane & 1)) {
-        gm_sim_fault(file, line, "the mask of a warp operation leaves out the calling lane");
+        gm_sim_fault(file, line, "the mask of a warp operation does not include the calling lane");
     }
     block->deposit[lane] = value;
     block->strands[block->running].mask = mask;

@@ -127,7 +127,7 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
     }
     trace->clock = gm_clock_create(trace->block_threads);
     if (!trace->clock) {
-        return gm_fail(GM_ERROR_MEMORY, "out of memory for the order of a block's threads");
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the vector clock of a block");
     }
     for (int i = 0; i < GM_OBSERVERS && status == GM_OK; i++) {
         status = subscribe(trace, gm_observers[i]);
@@ -276,7 +276,7 @@ static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const g
     return gm_fail(GM_ERROR_SIMULATION, call->actor == GM_BY_PIPELINE
                                             ? "an asynchronous copy that is not from global to "
                                               "shared memory"
-                                            : "a copy into a thread's own variables");
+                                            : "a copy to a thread's local variables");
 }
 
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)

@@ -161,7 +161,7 @@ static mbarrier_clock *find_or_make(gm_vector_clock *clock, const void *mbarrier
 
 static gm_status out_of_memory(void)
 {
-    return gm_fail(GM_ERROR_MEMORY, "out of memory for the order of a block's threads");
+    return gm_fail(GM_ERROR_MEMORY, "out of memory for the vector clock of a block");
 }
 
 gm_status gm_clock_arrive(gm_vector_clock *clock, int thread, const void *mbarrier)

@@ -4,7 +4,7 @@
  */
 #include "sim/warp.h"
 
-#include "sim/bulk.h"
+#include "sim/mbarrier.h"
 #include "sim/thread.h"
 #include "sim/trace.h"
 
@@ -45,7 +45,7 @@ static gm_status fail_waiting(gm_block *block, int thread)
 {
     const gm_strand *strand = &block->strands[thread];
     gm_fail(GM_ERROR_SIMULATION,
-            "a warp operation waits for lanes that do not come to it (mask 0x%08x)", strand->mask);
+            "a warp operation waits for lanes that never reach it (mask 0x%08x)", strand->mask);
     return gm_thread_locate(block, thread, strand->file, strand->line);
 }
 

@@ -1,4 +1,4 @@
-"""Faulty probes: what the error has to say, and where."""
+"""Checks of faulty probes: what the error says, and at which place."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def names(probes, family):
 
 
 def line_of(family, variant, text):
-    """Number of the one line of a probe that holds the text; text#2: of the second that does."""
+    """Return the number of the line of a probe that holds the text; for text#2, of the second."""
     text, _, nth = text.partition("#")
     lines = (PROBES / family / f"{variant}.cu").read_text().splitlines()
     found = [i for i, line in enumerate(lines, 1) if text in line]
@@ -28,22 +28,33 @@ def line_of(family, variant, text):
 
 
 def faults(
-    probes, family, variant, where, thread, said, *, block=(0, 0, 0), n=256, stride=4, plain=False
+    probes,
+    family,
+    variant,
+    where,
+    thread,
+    message,
+    *,
+    block=(0, 0, 0),
+    n=256,
+    offset=0,
+    stride=4,
+    plain=False,
 ):
-    """Run it, and hold the error to kernel, line, block and thread.
+    """Run a probe, and check the error's kernel, line, block, thread and message.
 
-    In `said`, ``<text>`` stands for the file and the number of the line that holds the text.
+    In `message`, ``<text>`` stands for the file and the number of the line that holds the text.
     """
 
     def place(match):
         return re.escape(f"{family}/{variant}.cu:{line_of(family, variant, match[1])}") + r"\b"
 
     a = np.ones(n, np.float32)
-    with pytest.raises(probes.SimulationError, match=re.sub("<(.*?)>", place, said)) as caught:
+    with pytest.raises(probes.SimulationError, match=re.sub("<(.*?)>", place, message)) as caught:
         if plain:
-            probes.call(family, variant, (a,), None, None, None, (0, stride))
+            probes.call(family, variant, (a,), None, None, None, (offset, stride))
         else:
-            probes.traffic(family, variant, (a,), (0, stride))
+            probes.traffic(family, variant, (a,), (offset, stride))
     error = caught.value
     assert error.kernel == f"{family}_{variant}"
     assert error.file == f"tests/probes/{family}/{variant}.cu"

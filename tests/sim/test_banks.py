@@ -1,4 +1,4 @@
-"""Passes through the banks of shared memory, against the hardware's rules and known patterns."""
+"""Passes through the banks of shared memory, compared with a model and with known patterns."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from expected import CORRECT, FAULTY, names
+from expected import CORRECT, FAULTY
 
-LANES = np.arange(32)
+
+def lanes(mask):
+    """Return the offset argument, 64 bits with a sign, that lets only these lanes take part."""
+    return (mask << 32) - (mask >> 31 << 64)
 
 
 def shared_load(probes, variant, offset=0, stride=1, space="shared", kind="load"):
-    """The probe's own access: all the stores before it fill the array, without conflicts."""
+    """The site that the probe is about; other sites only fill the array."""
     a = np.ones(32, np.float32)
     sites = probes.traffic("bank", variant, (a,), (offset, stride))["sites"]
     (site,) = [s for s in sites if (s["space"], s["kind"]) == (space, kind)]
@@ -25,7 +28,7 @@ def passes(probes, *args):
 
 
 def model(addresses, width):
-    """Passes and fewest passes of one request, straight from the rules."""
+    """Passes and fewest passes of one request, by the definition of a bank conflict."""
     group = {1: 32, 2: 32, 4: 32, 8: 16, 16: 8}[width]
     total = fewest = 0
     for first in range(0, 32, group):
@@ -54,7 +57,7 @@ def test_where_a_pattern_begins_does_not_matter(probes, offset):
 
 
 @pytest.mark.parametrize("variant", ["words", "bytes", "shorts"])
-def test_one_word_for_all_is_one_pass(probes, variant):
+def test_one_word_for_all_lanes_is_one_pass(probes, variant):
     assert passes(probes, variant, 5, 0) == (1, 1)
 
 
@@ -105,24 +108,23 @@ def test_parts_of_words(probes):
     "mask", [0x1, 0x3, 0xFFFF, 0xFFFF0000, 0x01010101, 0x00FFFF00, 0x00000FF0, 0x7FFFFFFF]
 )
 def test_few_lanes_are_no_conflict(probes, mask):
-    lanes = [lane for lane in range(32) if mask >> lane & 1]
-    assert passes(probes, "some_lanes", mask, 1) == (1, 1)
-    for variant, group in (("some_lanes2", 16), ("some_lanes4", 8)):
-        groups = len({lane // group for lane in lanes})
-        assert passes(probes, variant, mask, 1) == (groups, groups)
+    active = [lane for lane in range(32) if mask >> lane & 1]
+    for variant, group in (("words", 32), ("words2", 16), ("words4", 8)):
+        groups = len({lane // group for lane in active})
+        assert passes(probes, variant, lanes(mask), 1) == (groups, groups)
 
 
 def test_few_lanes_with_conflicts(probes):
-    assert passes(probes, "some_lanes", 0x000000FF, 32) == (8, 1)
-    assert passes(probes, "some_lanes", 0x80000001, 32) == (2, 1)
-    assert passes(probes, "some_lanes4", 0x01010101, 8) == (4, 4)  # each in a group of its own
-    assert passes(probes, "some_lanes4", 0x0000000F, 8) == (4, 1)
+    assert passes(probes, "words", lanes(0x000000FF), 32) == (8, 1)
+    assert passes(probes, "words", lanes(0x80000001), 32) == (2, 1)
+    assert passes(probes, "words4", lanes(0x01010101), 8) == (4, 4)  # each in a group of its own
+    assert passes(probes, "words4", lanes(0x0000000F), 8) == (4, 1)
 
 
 def test_columns_of_a_tile(probes):
     for column in (0, 1, 17, 31):
-        assert passes(probes, "column", column, 1) == (32, 1)
-        assert passes(probes, "padded", column, 1) == (1, 1)
+        assert passes(probes, "words", column, 32) == (32, 1)
+        assert passes(probes, "words", column, 33) == (1, 1)  # with one spare column
         assert passes(probes, "swizzle", column, 1) == (1, 1)
 
 
@@ -130,15 +132,16 @@ def test_stores_conflict_like_loads(probes):
     a = np.ones(32, np.float32)
     for stride in (1, 2, 8, 32):
         sites = probes.traffic("bank", "stored", (a,), (0, stride))["sites"]
-        store = max(
-            (s for s in sites if (s["space"], s["kind"]) == ("shared", "store")),
-            key=lambda s: s["line"],
-        )
+        (store,) = [
+            s
+            for s in sites
+            if (s["space"], s["kind"]) == ("shared", "store") and s["file"].endswith("stored.cu")
+        ]
         assert (store["passes"], store["fewest_passes"]) == (math.gcd(stride, 32), 1)
 
 
 @pytest.mark.parametrize(("variant", "width"), [("words", 4), ("words2", 8), ("words4", 16)])
-def test_random_strides_against_the_rules(probes, rng, variant, width):
+def test_random_strides_against_the_model(probes, rng, variant, width):
     for _ in range(20):
         offset, stride = int(rng.integers(0, 1024)), int(rng.integers(0, 4096))
         addresses = {
@@ -167,13 +170,13 @@ def test_samples_of_shared_memory(probes):
 
 
 def test_samples_of_some_lanes(probes):
-    (sample,) = shared_load(probes, "some_lanes4", 0x80000101, 2)["samples"]
+    (sample,) = shared_load(probes, "words4", lanes(0x80000101), 2)["samples"]
     assert sample["lanes"] == (0, 8, 31)
     assert sample["addresses"] == (0, 256, 992)
     assert sample["bytes"] == (16,) * 3
 
 
-def test_samples_of_lanes_that_go_their_own_ways(probes):
+def test_samples_of_lanes_that_diverge(probes):
     """Lane k loads k + 1 times: the n-th request has the lanes from n on."""
     report = probes.traffic("pattern", "triangle", (np.ones(32, np.float32),), (0, 1))
     (load,) = [s for s in report["sites"] if s["kind"] == "load"]
@@ -198,7 +201,7 @@ def test_samples_of_dynamic_shared_memory_begin_at_its_start(probes):
     assert store["samples"][1]["addresses"] == tuple(range(128, 256, 4))
 
 
-def test_two_sites_on_a_line_take_turns(probes):
+def test_samples_of_two_sites_on_a_line_alternate(probes):
     report = probes.traffic("pattern", "two_on_a_line", (np.ones(4096, np.float32),), (0, 1))
     (load,) = [s for s in report["sites"] if s["kind"] == "load"]
     assert [s["warp"] for s in load["samples"][:6]] == [0, 0, 1, 1, 2, 2]
@@ -207,7 +210,5 @@ def test_two_sites_on_a_line_take_turns(probes):
 # ---- the probes themselves --------------------------------------------------------------------
 
 
-def test_there_are_probes_enough(probes):
-    assert sum(len(names(probes, family)) for family in FAULTY) >= 30
-    assert sum(len(names(probes, family)) for family in CORRECT) >= 30
+def test_every_family_of_probes_is_listed(probes):
     assert {f["name"] for f in probes.families()} == {*FAULTY, *CORRECT}

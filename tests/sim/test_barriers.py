@@ -1,4 +1,4 @@
-"""Barriers of the block that not all its threads reach, or not the same one."""
+"""Barriers of the block that not all of its threads reach, or at which they do not all meet."""
 
 from __future__ import annotations
 
@@ -6,36 +6,50 @@ import numpy as np
 import pytest
 from expected import faults, names
 
-# variant, what stands on the line, block, thread, what is said
+UNREACHED = "a barrier that not all threads of the block reach: "
+# variant, text on the line, block, thread, message
 MEETING = [
-    ("two_places", "__syncthreads#2", 0, 32, r"\(0, 0, 0\) waits at another, .*<__syncthreads#1>"),
-    ("more_rounds", "__syncthreads#2", 0, 32, r"\(0, 0, 0\) waits at another, .*<__syncthreads#1>"),
-    ("odd_lanes", "__syncthreads#1", 0, 1, r"\(0, 0, 0\) waits at another, .*<__syncthreads#2>"),
+    ("more_rounds", "__syncthreads#2", 0, 32, r".* waits at another barrier, .*<__syncthreads#1>"),
     ("rounds_by_thread", "__syncthreads", 0, 32, r"thread \(0, 0, 0\) has ended"),
     ("second_block", "__syncthreads", 1, 1, r"thread \(0, 0, 0\) has ended"),
 ]
+plain_and_traced = pytest.mark.parametrize("plain", [False, True], ids=["traced", "plain"])
 
 
-@pytest.mark.parametrize("plain", [False, True], ids=["traced", "plain"])
+@plain_and_traced
 @pytest.mark.parametrize(
-    ("variant", "where", "block", "thread", "said"), MEETING, ids=lambda v: str(v)
+    ("variant", "where", "block", "thread", "message"), MEETING, ids=lambda v: str(v)
 )
-def test_threads_that_do_not_meet(probes, variant, where, block, thread, said, plain):
-    said = "a barrier that not all threads of the block reach: .*" + said
+def test_threads_that_do_not_meet(probes, variant, where, block, thread, message, plain):
     faults(
         probes,
         "meeting",
         variant,
         where,
         (thread, 0, 0),
-        said,
+        UNREACHED + message,
         block=(block, 0, 0),
         plain=plain,
     )
 
 
+@plain_and_traced
+@pytest.mark.parametrize("bit", [0, 5], ids=["within a warp", "between warps"])
+def test_threads_that_meet_at_different_barriers(probes, bit, plain):
+    faults(
+        probes,
+        "meeting",
+        "two_barriers",
+        "__syncthreads#1",
+        (1 << bit, 0, 0),
+        UNREACHED + r"thread \(0, 0, 0\) waits at another barrier, .*<__syncthreads#2>",
+        offset=bit,
+        plain=plain,
+    )
+
+
 def test_every_meeting_is_here(probes):
-    assert {row[0] for row in MEETING} == set(names(probes, "meeting"))
+    assert {row[0] for row in MEETING} | {"two_barriers"} == set(names(probes, "meeting"))
 
 
 @pytest.mark.parametrize("n", [1, 64, 65, 500])

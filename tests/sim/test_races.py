@@ -67,7 +67,7 @@ ENGINE = [
         1,
         r"writes over .*<bulk_store> reads, with no barrier after",
     ),
-    ("bulk_store_unwaited", "bulk_store(", 0, r"the thread ends without waiting until"),
+    ("bulk_store_unwaited", "bulk_store(", 0, r"whose thread ends without waiting until"),
     (
         "bulk_store_too_early",
         "bulk_store(",
@@ -75,7 +75,7 @@ ENGINE = [
         r"engine read what thread \(1, 0, 0\) wrote .*<chunk[t] =>",
     ),
     ("bulk_refilled", "a.out", 1, r"reads what the copy of thread \(0, 0, 0\) at .*<bulk_load>"),
-    ("bulk_never_waited", "bulk_load", 0, r"for which nobody waits before the block ends"),
+    ("bulk_never_waited", "bulk_load", 0, r"no thread waits for before the block"),
     ("bulk_wrong_parity", "a.out", 0, r"reads .*<load(chunk, a> writes, without waiting"),
     ("bulk_another_waits", "chunk[1]", 1, r"writes over .*<bulk_store> reads, without waiting"),
     ("mbarrier_unmade", "expect", 0, r"an mbarrier that nothing in the block has initialised"),

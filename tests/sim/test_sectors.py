@@ -90,7 +90,6 @@ def test_what_is_put_together_by_guess_is_told(probes, a):
 @pytest.mark.parametrize(
     ("variant", "width", "sectors", "lines", "requests"),
     [
-        ("same", 32, 1, 1, WARPS),
         ("permuted", 32, 4, 1, WARPS),
         ("vector2", 64, 8, 2, WARPS // 2),
         ("vector4", 128, 16, 4, WARPS // 4),
@@ -127,7 +126,8 @@ def test_bytes_asked_are_those_of_the_active_lanes(probes, a):
 
 
 def test_a_broadcast_asks_for_its_bytes_once(probes, a):
-    load = only(probes.traffic("pattern", "same", (a,), (3, 1)), "load")
+    load = only(affine(probes, a, 3, 0), "load")
+    assert (load["requests"], load["sectors"], load["lines"]) == (WARPS, WARPS, WARPS)
     assert load["lanes"] == N
     assert load["bytes"] == 4 * WARPS
     assert load["bytes"] / (32 * load["sectors"]) == 0.125

@@ -1,7 +1,7 @@
-/* Observer: accesses that are not wholly inside one allocation. */
+/* Observer: accesses that do not lie inside one allocation. */
 #include "sim/observer.h"
 
-enum { GM_PAGE = 4096 }; /* how near counts as near */
+enum { NEAR = 4096 }; /* bytes: an address this near to a region belongs to it by mistake */
 
 /* The allocation whose edge is nearest to the address; -1 when there is none. */
 static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance, bool *before)
@@ -31,7 +31,7 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
 
     if (site->space == GM_SPACE_UNKNOWN) {
         gm_region shared = trace->spaces.shared_dynamic;
-        if (shared.end > shared.begin && access->address - shared.end < GM_PAGE) {
+        if (shared.end > shared.begin && access->address - shared.end < NEAR) {
             return gm_fail(GM_ERROR_SIMULATION,
                            "%s of %u bytes out of bounds, %llu bytes past the end of %llu bytes of "
                            "dynamic shared memory",
@@ -39,12 +39,12 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
                            (unsigned long long)(shared.end - shared.begin));
         }
         int at = nearest(trace, access->address, &distance, &before);
-        if (access->address < GM_PAGE) {
+        if (access->address < NEAR) {
             return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes at address %llu, a null pointer",
                            what, access->bytes, (unsigned long long)access->address);
         }
         if (at < 0 || distance > INT64_MAX) {
-            return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes in no allocation", what,
+            return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes outside every allocation", what,
                            access->bytes);
         }
         return gm_fail(

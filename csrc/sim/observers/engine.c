@@ -1,43 +1,37 @@
 /*
- * Observer: copies by an engine (bulk, tensor) that are under way in shared memory.
+ * Observer: pending copies of an engine (bulk, tensor) to and from shared memory.
  *
- * What the engine writes may be touched by who has waited for the mbarrier's phase, or is ordered
- * after one who has. What it reads may be written over once the thread that asked has waited for
- * the reading. The simulator copies at once; the rules are held to nevertheless.
+ * A thread may touch what the engine writes once it has waited for the mbarrier's phase, or is
+ * ordered after a thread that has. What the engine reads may be written over once the thread that
+ * asked for the copy has waited until it is read. The simulator copies at once, and checks these
+ * rules nevertheless.
  */
 #include <stdlib.h>
 
 #include "sim/observer.h"
 
-/* One piece of a copy. */
-typedef struct flight {
+/* One contiguous piece of a copy. */
+typedef struct pending_copy {
     uintptr_t begin, end; /* offsets in shared memory */
     bool writes;
-    bool complete; /* the phase of the mbarrier is */
+    bool complete; /* the phase of its mbarrier is complete */
     const void *mbarrier;
     uint32_t site, group;
-    int thread;         /* that asked for it */
-    gm_moment *waiters; /* who has waited for it, in this interval */
+    int thread;         /* the one that asked for it */
+    gm_moment *waiters; /* the threads that have waited for it in this interval */
     int waiter_count, waiter_room;
     uint32_t waited[GM_WARP]; /* the same, a bit per thread */
-} flight;
-
-typedef struct mbarrier {
-    const void *address;
-    gm_moment made;
-} mbarrier;
+} pending_copy;
 
 typedef struct engine {
-    flight *flights;
+    pending_copy *copies;
     int count, room;
-    mbarrier *mbarriers;
-    int mbarrier_count, mbarrier_room;
     uint32_t *committed; /* groups per thread */
 } engine;
 
 static gm_status out_of_memory(void)
 {
-    return gm_fail(GM_ERROR_MEMORY, "out of memory for copies that are under way");
+    return gm_fail(GM_ERROR_MEMORY, "out of memory for pending copies");
 }
 
 static gm_status begin(void *state, gm_trace *trace)
@@ -49,8 +43,8 @@ static gm_status begin(void *state, gm_trace *trace)
 
 static void drop(engine *e, int index)
 {
-    free(e->flights[index].waiters);
-    e->flights[index] = e->flights[--e->count];
+    free(e->copies[index].waiters);
+    e->copies[index] = e->copies[--e->count];
 }
 
 static void end(void *state, gm_trace *trace)
@@ -60,8 +54,7 @@ static void end(void *state, gm_trace *trace)
     while (e->count > 0) {
         drop(e, 0);
     }
-    free(e->flights);
-    free(e->mbarriers);
+    free(e->copies);
     free(e->committed);
 }
 
@@ -71,20 +64,19 @@ static gm_status block_begins(void *state, gm_trace *trace)
     while (e->count > 0) {
         drop(e, 0);
     }
-    e->mbarrier_count = 0;
     for (int i = 0; i < trace->block_threads; i++) {
         e->committed[i] = 0;
     }
     return GM_OK;
 }
 
-/* All threads have met, so they are ordered after every wait. */
+/* All threads have met, and so are ordered after every wait. */
 static gm_status barrier(void *state, gm_trace *trace)
 {
     engine *e = state;
     (void)trace;
     for (int i = e->count; i-- > 0;) {
-        if (e->flights[i].waiter_count > 0) {
+        if (e->copies[i].waiter_count > 0) {
             drop(e, i);
         }
     }
@@ -93,87 +85,42 @@ static gm_status barrier(void *state, gm_trace *trace)
 
 /* ---- waiting ------------------------------------------------------------------------------ */
 
-static bool has_waited(const flight *f, int thread)
+static bool has_waited(const pending_copy *c, int thread)
 {
-    return f->waited[thread / 32] >> thread % 32 & 1;
+    return c->waited[thread / 32] >> thread % 32 & 1;
 }
 
-static gm_status add_waiter(flight *f, const gm_trace *trace)
+static gm_status add_waiter(pending_copy *c, const gm_trace *trace)
 {
-    if (has_waited(f, trace->thread)) {
+    if (has_waited(c, trace->thread)) {
         return GM_OK;
     }
-    if (f->waiter_count == f->waiter_room) {
-        int room = f->waiter_room ? 2 * f->waiter_room : 4;
-        gm_moment *waiters = realloc(f->waiters, (size_t)room * sizeof *waiters);
+    if (c->waiter_count == c->waiter_room) {
+        int room = c->waiter_room ? 2 * c->waiter_room : 4;
+        gm_moment *waiters = realloc(c->waiters, (size_t)room * sizeof *waiters);
         if (!waiters) {
             return out_of_memory();
         }
-        f->waiters = waiters;
-        f->waiter_room = room;
+        c->waiters = waiters;
+        c->waiter_room = room;
     }
-    f->waiters[f->waiter_count++] = gm_clock_now(trace->clock, trace->thread);
-    f->waited[trace->thread / 32] |= 1u << trace->thread % 32;
+    c->waiters[c->waiter_count++] = gm_clock_now(trace->clock, trace->thread);
+    c->waited[trace->thread / 32] |= 1u << trace->thread % 32;
     return GM_OK;
 }
 
-/* Is the flight over, as far as the running thread can know? */
-static bool is_over(const flight *f, const gm_trace *trace)
+/* Is the end of the copy ordered before the running thread? */
+static bool is_over(const pending_copy *c, const gm_trace *trace)
 {
-    if (has_waited(f, trace->thread)) {
+    if (has_waited(c, trace->thread)) {
         return true;
     }
-    for (int i = 0; i < f->waiter_count; i++) {
-        if (gm_clock_before(trace->clock, f->waiters[i], trace->thread)) {
+    for (int i = 0; i < c->waiter_count; i++) {
+        if (gm_clock_before(trace->clock, c->waiters[i], trace->thread)) {
             return true;
         }
     }
     return false;
-}
-
-static mbarrier *find_mbarrier(engine *e, const void *address)
-{
-    for (int i = 0; i < e->mbarrier_count; i++) {
-        if (e->mbarriers[i].address == address) {
-            return &e->mbarriers[i];
-        }
-    }
-    return NULL;
-}
-
-static gm_status make_mbarrier(engine *e, const gm_trace *trace, const gm_sync *sync)
-{
-    mbarrier *m = find_mbarrier(e, sync->mbarrier);
-    if (!m && e->mbarrier_count == e->mbarrier_room) {
-        int room = e->mbarrier_room ? 2 * e->mbarrier_room : 8;
-        mbarrier *mbarriers = realloc(e->mbarriers, (size_t)room * sizeof *mbarriers);
-        if (!mbarriers) {
-            return out_of_memory();
-        }
-        e->mbarriers = mbarriers;
-        e->mbarrier_room = room;
-    }
-    m = m ? m : &e->mbarriers[e->mbarrier_count++];
-    *m = (mbarrier){.address = sync->mbarrier, .made = gm_clock_now(trace->clock, trace->thread)};
-    return GM_OK;
-}
-
-/* May the running thread use the mbarrier? */
-static gm_status check_mbarrier(engine *e, const gm_trace *trace, const void *address)
-{
-    const mbarrier *m = find_mbarrier(e, address);
-    if (!m) {
-        return gm_fail(GM_ERROR_SIMULATION,
-                       "uses an mbarrier that nothing in the block has initialised");
-    }
-    if (!gm_clock_before(trace->clock, m->made, trace->thread)) {
-        gm_dim other = gm_trace_thread(trace, m->made.thread);
-        return gm_fail(GM_ERROR_SIMULATION,
-                       "a race: uses an mbarrier that thread (%u, %u, %u) initialised, with no "
-                       "barrier between",
-                       other.x, other.y, other.z);
-    }
-    return GM_OK;
 }
 
 static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
@@ -181,25 +128,19 @@ static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
     engine *e = state;
     gm_status status = GM_OK;
     uint32_t *committed = &e->committed[trace->thread];
-    if (sync->kind == GM_MBARRIER_INIT) {
-        return make_mbarrier(e, trace, sync);
-    }
     if (sync->kind == GM_ENGINE_COMMIT) {
         ++*committed;
         return GM_OK;
     }
-    if (sync->kind == GM_MBARRIER_ARRIVE || sync->kind == GM_MBARRIER_WAIT) {
-        status = check_mbarrier(e, trace, sync->mbarrier);
-    }
     for (int i = 0; i < e->count && status == GM_OK; i++) {
-        flight *f = &e->flights[i];
-        if (sync->kind == GM_MBARRIER_PHASE && f->mbarrier == sync->mbarrier && f->writes) {
-            f->complete = true;
-        } else if (sync->kind == GM_MBARRIER_WAIT && f->mbarrier == sync->mbarrier && f->complete) {
-            status = add_waiter(f, trace);
-        } else if (sync->kind == GM_ENGINE_WAIT_READ && !f->writes && f->thread == trace->thread &&
-                   f->group + sync->pending < *committed) {
-            status = add_waiter(f, trace);
+        pending_copy *c = &e->copies[i];
+        if (sync->kind == GM_MBARRIER_PHASE && c->mbarrier == sync->mbarrier && c->writes) {
+            c->complete = true;
+        } else if (sync->kind == GM_MBARRIER_WAIT && c->mbarrier == sync->mbarrier && c->complete) {
+            status = add_waiter(c, trace);
+        } else if (sync->kind == GM_ENGINE_WAIT_READ && !c->writes && c->thread == trace->thread &&
+                   c->group + sync->pending < *committed) {
+            status = add_waiter(c, trace);
         }
     }
     return status;
@@ -207,55 +148,51 @@ static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 
 /* ---- accesses ----------------------------------------------------------------------------- */
 
-static gm_status clash(const gm_trace *trace, const flight *f, bool write)
+static gm_status clash(const gm_trace *trace, const pending_copy *c, bool write)
 {
-    const gm_site *site = &trace->sites.list[f->site];
-    gm_dim mine = gm_trace_thread(trace, trace->thread), other = gm_trace_thread(trace, f->thread);
+    const gm_site *site = &trace->sites.list[c->site];
+    gm_dim mine = gm_trace_thread(trace, trace->thread), other = gm_trace_thread(trace, c->thread);
     const char *does = write ? "writes over" : "reads";
-    const char *missing = f->writes ? "waiting for its mbarrier" : "waiting until it has been read";
+    const char *missing = c->writes ? "waiting for its mbarrier" : "waiting until it has been read";
     if (trace->call->actor == GM_BY_ENGINE) {
         does = write ? "has the copy engine write over" : "has the copy engine read";
     }
-    if (f->waiter_count > 0) {
-        gm_dim who = gm_trace_thread(trace, f->waiters[0].thread);
+    if (c->waiter_count > 0) {
+        gm_dim who = gm_trace_thread(trace, c->waiters[0].thread);
         return gm_fail(GM_ERROR_SIMULATION,
                        "a race: thread (%u, %u, %u) %s what the copy of thread (%u, %u, %u) at "
                        "%s:%d %s, with no barrier after thread (%u, %u, %u) has waited for it",
                        mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file,
-                       site->line, f->writes ? "writes" : "reads", who.x, who.y, who.z);
+                       site->line, c->writes ? "writes" : "reads", who.x, who.y, who.z);
     }
     return gm_fail(GM_ERROR_SIMULATION,
                    "a race: thread (%u, %u, %u) %s what the copy of thread (%u, %u, %u) at %s:%d "
                    "%s, without %s",
                    mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file, site->line,
-                   f->writes ? "writes" : "reads", missing);
+                   c->writes ? "writes" : "reads", missing);
 }
 
-static gm_status take_off(engine *e, const gm_trace *trace, flight made)
+static gm_status add_copy(engine *e, const gm_trace *trace, pending_copy made)
 {
     if (e->count == e->room) {
         int room = e->room ? 2 * e->room : 16;
-        flight *flights = realloc(e->flights, (size_t)room * sizeof *flights);
-        if (!flights) {
+        pending_copy *copies = realloc(e->copies, (size_t)room * sizeof *copies);
+        if (!copies) {
             return out_of_memory();
         }
-        e->flights = flights;
+        e->copies = copies;
         e->room = room;
     }
-    /* Whoever is ordered after the end of this copy is so after the end of those that it
+    /* A thread ordered after the end of this copy is also ordered after the end of those that it
      * replaces. */
     for (int i = e->count; made.writes && i-- > 0;) {
-        if (made.begin <= e->flights[i].begin && e->flights[i].end <= made.end) {
+        if (made.begin <= e->copies[i].begin && e->copies[i].end <= made.end) {
             drop(e, i);
         }
     }
-    e->flights[e->count++] = made;
-    if (!made.writes) {
-        return GM_OK;
-    }
-    gm_status status = check_mbarrier(e, trace, made.mbarrier);
-    /* The end of the copy comes after all that the thread did before it asked. */
-    return status == GM_OK ? gm_clock_arrive(trace->clock, trace->thread, made.mbarrier) : status;
+    e->copies[e->count++] = made;
+    /* The end of the copy comes after all that the thread did before it asked for it. */
+    return made.writes ? gm_clock_arrive(trace->clock, trace->thread, made.mbarrier) : GM_OK;
 }
 
 static gm_status access(void *state, gm_trace *trace, const gm_access *access)
@@ -268,44 +205,43 @@ static gm_status access(void *state, gm_trace *trace, const gm_access *access)
     }
     uintptr_t from = gm_shared_offset(&trace->spaces, access->address), to = from + access->bytes;
     for (int i = 0; i < e->count; i++) {
-        const flight *f = &e->flights[i];
-        if (f->begin < to && from < f->end && (f->writes || write) && !is_over(f, trace)) {
-            return clash(trace, f, write);
+        const pending_copy *c = &e->copies[i];
+        if (c->begin < to && from < c->end && (c->writes || write) && !is_over(c, trace)) {
+            return clash(trace, c, write);
         }
     }
     if (site->actor != GM_BY_ENGINE) {
         return GM_OK;
     }
-    return take_off(e, trace,
-                    (flight){.begin = from,
-                             .end = to,
-                             .writes = write,
-                             .mbarrier = trace->call->mbarrier,
-                             .site = access->site,
-                             .group = e->committed[trace->thread],
-                             .thread = trace->thread});
+    return add_copy(e, trace,
+                    (pending_copy){.begin = from,
+                                   .end = to,
+                                   .writes = write,
+                                   .mbarrier = trace->call->mbarrier,
+                                   .site = access->site,
+                                   .group = e->committed[trace->thread],
+                                   .thread = trace->thread});
 }
 
 /* ---- the end ------------------------------------------------------------------------------ */
 
-static gm_status never_waited(gm_trace *trace, const flight *f, const char *what)
+static gm_status never_waited(gm_trace *trace, const pending_copy *c, const char *what)
 {
-    const gm_site *site = &trace->sites.list[f->site];
-    gm_trace_place(trace, site->file, site->line, f->thread);
+    const gm_site *site = &trace->sites.list[c->site];
+    gm_trace_place(trace, site->file, site->line, c->thread);
     return gm_fail(GM_ERROR_SIMULATION, "%s", what);
 }
 
-/* Nobody else can wait for what a thread has the engine read. */
+/* Only the thread that asked can wait until the engine has read. */
 static gm_status thread_end(void *state, gm_trace *trace)
 {
     const engine *e = state;
     for (int i = 0; i < e->count; i++) {
-        const flight *f = &e->flights[i];
-        if (!f->writes && f->thread == trace->thread && f->waiter_count == 0) {
-            return never_waited(trace, f,
-                                "a copy out of shared memory, which is the block's only while it "
-                                "lives, and the thread ends without waiting until it has been "
-                                "read");
+        const pending_copy *c = &e->copies[i];
+        if (!c->writes && c->thread == trace->thread && c->waiter_count == 0) {
+            return never_waited(trace, c,
+                                "a copy out of shared memory, whose thread ends without waiting "
+                                "until the engine has read it");
         }
     }
     return GM_OK;
@@ -315,9 +251,10 @@ static gm_status block_end(void *state, gm_trace *trace)
 {
     const engine *e = state;
     for (int i = 0; i < e->count; i++) {
-        if (e->flights[i].writes && e->flights[i].waiter_count == 0) {
-            return never_waited(trace, &e->flights[i],
-                                "a copy into shared memory for which nobody waits before the "
+        const pending_copy *c = &e->copies[i];
+        if (c->writes && c->waiter_count == 0) {
+            return never_waited(trace, c,
+                                "a copy into shared memory that no thread waits for before the "
                                 "block ends");
         }
     }

@@ -1,12 +1,12 @@
 /*
- * Observer: two blocks of a launch at one byte of global memory, one of them writing. Nothing
- * orders blocks.
+ * Observer: two blocks of a launch access one byte of global memory, and one of them writes.
+ * Nothing orders blocks.
  *
- * Blocks are traced one after another, and for each byte it is enough to know which block wrote
- * there and which one read there first. A page keeps that for each word of four bytes until
- * something narrower comes to it, then for each byte.
+ * Blocks are traced one after another, so that for each byte it is enough to know which block wrote
+ * it and which one read it first. A page keeps this for each word of four bytes until a narrower
+ * access comes, and then for each byte.
  *
- * When simt.h gets atomics: theirs is a kind of its own, and atomic against atomic no conflict.
+ * When simt.h gets atomics, they need a kind of their own: two atomics do not conflict.
  */
 #include <stdlib.h>
 
@@ -14,8 +14,8 @@
 
 enum { PAGE_BITS = 14, PAGE_BYTES = 1 << PAGE_BITS };
 
-/* A visit is a source line in a block. Numbers ascend, so all of the present block's are at
- * least the first of them; 0 is none. */
+/* A visit is one block at one source line. Visits are numbered in ascending order, so that those of
+ * the present block are at least its first; 0: none. */
 typedef struct cell {
     uint32_t written, read;
 } cell;
@@ -42,7 +42,7 @@ typedef struct global_races {
 static gm_status out_of_memory(void)
 {
     return gm_fail(GM_ERROR_MEMORY,
-                   "out of memory for who was in global memory; trace a smaller shape");
+                   "out of memory for the accesses to global memory; trace a smaller shape");
 }
 
 static gm_status begin(void *state, gm_trace *trace)
@@ -115,7 +115,7 @@ static page *make_page(bool fine)
     return made;
 }
 
-/* The page, ready for accesses that begin and end so. */
+/* The page of an offset, with a cell per byte if `fine`. */
 static page *find_page(global_races *g, const gm_trace *trace, uintptr_t offset, bool fine)
 {
     int region = trace->spaces.last_global;

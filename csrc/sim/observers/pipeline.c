@@ -14,7 +14,7 @@
 typedef struct copy {
     uint32_t site, group;
     uint32_t words; /* of shared memory that still point here; 0: free */
-    uint32_t next;  /* of the thread's copies that are not waited for, or of the free ones */
+    uint32_t next;  /* in the list of its thread's unwaited copies, or of free ones */
     int thread;
     bool waited;
     gm_moment wait;
@@ -22,7 +22,7 @@ typedef struct copy {
 
 typedef struct asker {
     uint32_t committed;   /* groups */
-    uint32_t first, last; /* copies that are not waited for; 0: none */
+    uint32_t first, last; /* list of unwaited copies; 0: none */
 } asker;
 
 typedef struct pipeline {
@@ -58,7 +58,7 @@ static gm_status block_begins(void *state, gm_trace *trace)
 {
     pipeline *p = state;
     if (p->count == 0) {
-        return GM_OK; /* the usual case: a kernel without such copies */
+        return GM_OK; /* the usual case: the kernel makes no such copies */
     }
     memset(p->askers, 0, (size_t)trace->block_threads * sizeof *p->askers);
     memset(&p->words[p->low], 0, (p->high - p->low) * sizeof *p->words);
@@ -86,7 +86,7 @@ static uint32_t take(pipeline *p)
     return ++p->count;
 }
 
-/* Something ordered after the copy stands in this word now. */
+/* The word holds a value ordered after the copy now. */
 static void forget(pipeline *p, uintptr_t word)
 {
     uint32_t index = p->words[word];
@@ -111,7 +111,7 @@ static gm_status early(const gm_trace *trace, const pipeline *p, const copy *c, 
     }
     const char *why = c->group < p->askers[c->thread].committed
                           ? "no wait of that thread covers the copy's group"
-                          : "the copy is not even committed";
+                          : "the copy is not committed";
     return gm_fail(GM_ERROR_SIMULATION,
                    "thread (%u, %u, %u) %s what the asynchronous copy of thread (%u, %u, %u) at "
                    "%s:%d writes, and %s",

@@ -1,10 +1,11 @@
 /*
- * Observer: two threads of a block at one byte of shared memory, one of them writing, with no
- * order between.
+ * Observer: two threads of a block access one byte of shared memory, one of them writes, and
+ * nothing orders the two.
  *
- * Each word of shared memory keeps who was there since the block last met: records of lanes of one
- * warp that did the same at the same tick. A record that is ordered before an access which
- * covers it is of no further use: whoever comes later without order races with that access too.
+ * Each word of shared memory keeps the accesses since the last barrier of the block, one record for
+ * the lanes of a warp that did the same at the same tick. A record that is ordered before an access
+ * which covers it can be dropped: a later access that is not ordered after the record is not
+ * ordered after that access either.
  */
 #include <stdlib.h>
 
@@ -19,13 +20,13 @@ typedef struct record {
 } record;
 
 typedef struct word {
-    uint32_t interval; /* older than the present one: nobody was here */
+    uint32_t interval; /* of its records; in a later interval there are none */
     uint32_t first;
 } word;
 
 typedef struct races {
     word *words;
-    record *records; /* from 1; all are dropped when the block meets */
+    record *records; /* from 1; all are dropped at a barrier of the block */
     uint32_t count, room, idle;
     uint32_t interval;
 } races;
@@ -68,7 +69,7 @@ static uint32_t take(races *r)
 
 static gm_status visit(races *r, gm_trace *trace, word *at, record mine)
 {
-    bool merged = trace->call->actor == GM_BY_ENGINE; /* its order is another observer's */
+    bool merged = trace->call->actor == GM_BY_ENGINE; /* another observer checks its order */
     if (at->interval != r->interval) {
         *at = (word){.interval = r->interval};
     }
@@ -98,7 +99,7 @@ static gm_status visit(races *r, gm_trace *trace, word *at, record mine)
     if (!merged) {
         uint32_t index = take(r);
         if (!index) {
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for who was in shared memory");
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the accesses to shared memory");
         }
         mine.next = at->first;
         r->records[index] = mine;
@@ -117,7 +118,7 @@ static gm_status shared_access(void *state, gm_trace *trace, const gm_access *ac
     if (!r->words) {
         r->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *r->words);
         if (!r->words) {
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for who was in shared memory");
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the accesses to shared memory");
         }
     }
     if (r->interval != now.interval) {

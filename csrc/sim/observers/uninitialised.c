@@ -1,8 +1,9 @@
 /*
  * Observer: reads of shared memory that nothing in the block has written.
  *
- * Threads run one after another, so the write may only be late: then two threads race, and that
- * is what has to be said. So the first such read is kept in mind until the block meets.
+ * Threads run one after another, so that another thread may yet write those bytes. Then the two
+ * threads race, and the race is the fault to report. So the first such read is held back until the
+ * next barrier of the block.
  */
 #include <stdlib.h>
 
@@ -11,7 +12,7 @@
 typedef struct uninitialised {
     uint32_t *words;  /* number of the block that wrote there last << 4 | which of the four bytes */
     uint32_t block;   /* 28 bits */
-    uint32_t missing; /* bytes of the read that is kept in mind; 0: none */
+    uint32_t missing; /* bytes of the read that is held back; 0: there is none */
     gm_access read;
     int thread;
 } uninitialised;
@@ -24,7 +25,7 @@ static gm_status block_begins(void *state, gm_trace *trace)
     return GM_OK;
 }
 
-static gm_status look_back(void *state, gm_trace *trace)
+static gm_status report_held_back(void *state, gm_trace *trace)
 {
     const uninitialised *u = state;
     if (!u->missing) {
@@ -48,7 +49,7 @@ static gm_status shared_access(void *state, gm_trace *trace, const gm_access *ac
     if (!u->words) {
         u->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *u->words);
         if (!u->words) {
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for what is written in shared memory");
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the bytes written in shared memory");
         }
     }
     for (uintptr_t word = begin / 4; 4 * word < end; word++) {
@@ -80,9 +81,9 @@ const gm_observer gm_observer_uninitialised = {
     .state_bytes = sizeof(uninitialised),
     .accesses = GM_SEES(GM_SPACE_SHARED),
     .block = block_begins,
-    .block_end = look_back,
-    .barrier = look_back,
+    .block_end = report_held_back,
+    .barrier = report_held_back,
     .access = shared_access,
-    .stopped = look_back,
+    .stopped = report_held_back,
     .end = end,
 };

@@ -1,13 +1,12 @@
-/* the same with one byte */
-#include "../probe.h"
+/* each lane loads one byte at offset + t * stride */
+#include "bank.h"
 
 GM_KERNEL(bank_bytes, probe_args)
 {
+    __shared__ __align__(16) unsigned char held[BANK_BYTES / sizeof(unsigned char)];
     int t = threadIdx.x;
-    __shared__ float held[4096];
-    for (int k = t; k < 4096; k += 32) {
-        ((float *)held)[k] = (float)k;
+    bank_fill(held, t);
+    if (bank_takes_part(a, t)) {
+        a.out[t] = held[bank_index<unsigned char>(a, t)];
     }
-    __syncthreads();
-    a.out[t] = ((const unsigned char *)held)[(a.offset + t * a.stride) & 16383];
 }

@@ -1,13 +1,12 @@
-/* the same with two bytes */
-#include "../probe.h"
+/* each lane loads two bytes at offset + t * stride */
+#include "bank.h"
 
 GM_KERNEL(bank_shorts, probe_args)
 {
+    __shared__ __align__(16) unsigned short held[BANK_BYTES / sizeof(unsigned short)];
     int t = threadIdx.x;
-    __shared__ float held[4096];
-    for (int k = t; k < 4096; k += 32) {
-        ((float *)held)[k] = (float)k;
+    bank_fill(held, t);
+    if (bank_takes_part(a, t)) {
+        a.out[t] = held[bank_index<unsigned short>(a, t)];
     }
-    __syncthreads();
-    a.out[t] = ((const unsigned short *)held)[(a.offset + t * a.stride) & 8191];
 }

@@ -1,15 +1,12 @@
-/* lane t stores the 4-byte word at t * stride */
-#include "../probe.h"
+/* each lane stores 4 bytes at offset + t * stride */
+#include "bank.h"
 
 GM_KERNEL(bank_stored, probe_args)
 {
+    __shared__ float held[BANK_BYTES / 4];
     int t = threadIdx.x;
-    __shared__ float held[4096];
-    for (int k = t; k < 4096; k += 32) {
-        ((float *)held)[k] = (float)k;
-    }
-    __syncthreads();
-    held[(t * a.stride) & 4095] = 1;
+    bank_fill(held, t);
+    held[bank_index<float>(a, t)] = 1;
     __syncthreads();
     a.out[t] = held[t];
 }

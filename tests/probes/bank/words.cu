@@ -1,13 +1,12 @@
-/* lane t loads the 4-byte word at offset + t * stride */
-#include "../probe.h"
+/* each lane loads 4 bytes at offset + t * stride */
+#include "bank.h"
 
 GM_KERNEL(bank_words, probe_args)
 {
+    __shared__ __align__(16) float held[BANK_BYTES / sizeof(float)];
     int t = threadIdx.x;
-    __shared__ float held[4096];
-    for (int k = t; k < 4096; k += 32) {
-        ((float *)held)[k] = (float)k;
+    bank_fill(held, t);
+    if (bank_takes_part(a, t)) {
+        a.out[t] = held[bank_index<float>(a, t)];
     }
-    __syncthreads();
-    a.out[t] = held[(a.offset + t * a.stride) & 4095];
 }

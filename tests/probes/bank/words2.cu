@@ -1,14 +1,13 @@
-/* the same with 8 bytes */
-#include "../probe.h"
+/* each lane loads 8 bytes at offset + t * stride */
+#include "bank.h"
 
 GM_KERNEL(bank_words2, probe_args)
 {
+    __shared__ __align__(16) float2 held[BANK_BYTES / sizeof(float2)];
     int t = threadIdx.x;
-    __shared__ float2 held[2048];
-    for (int k = t; k < 4096; k += 32) {
-        ((float *)held)[k] = (float)k;
+    bank_fill(held, t);
+    if (bank_takes_part(a, t)) {
+        float2 whole = held[bank_index<float2>(a, t)];
+        a.out[t] = whole.x;
     }
-    __syncthreads();
-    float2 whole = held[(a.offset + t * a.stride) & 2047];
-    a.out[t] = whole.x + whole.y;
 }

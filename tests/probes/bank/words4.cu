@@ -1,14 +1,13 @@
-/* the same with 16 bytes */
-#include "../probe.h"
+/* each lane loads 16 bytes at offset + t * stride */
+#include "bank.h"
 
 GM_KERNEL(bank_words4, probe_args)
 {
+    __shared__ __align__(16) float4 held[BANK_BYTES / sizeof(float4)];
     int t = threadIdx.x;
-    __shared__ float4 held[1024];
-    for (int k = t; k < 4096; k += 32) {
-        ((float *)held)[k] = (float)k;
+    bank_fill(held, t);
+    if (bank_takes_part(a, t)) {
+        float4 whole = held[bank_index<float4>(a, t)];
+        a.out[t] = whole.x;
     }
-    __syncthreads();
-    float4 whole = held[(a.offset + t * a.stride) & 1023];
-    a.out[t] = whole.x + whole.y + whole.z + whole.w;
 }

@@ -1,4 +1,4 @@
-/* the same in dynamic shared memory */
+/* reverses each block through dynamic shared memory */
 #include "../probe.h"
 
 GM_KERNEL(barrier_dynamic, probe_args)

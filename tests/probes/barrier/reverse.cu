@@ -1,4 +1,4 @@
-/* each block reversed through shared memory */
+/* reverses each block through shared memory */
 #include "../probe.h"
 
 GM_KERNEL(barrier_reverse, probe_args)

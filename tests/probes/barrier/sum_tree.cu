@@ -1,4 +1,4 @@
-/* each thread gets its block's sum: a tree with a barrier per level */
+/* sums each block by a tree with a barrier per level */
 #include "../probe.h"
 
 GM_KERNEL(barrier_sum_tree, probe_args)

@@ -1,4 +1,4 @@
-/* how many lanes of the warp hold a positive number, negative when it is all */
+/* counts the lanes of the warp with a positive number; negative if all have one */
 #include "../probe.h"
 
 GM_KERNEL(barrier_votes, probe_args)

@@ -1,4 +1,4 @@
-/* the two halves of a warp shift apart from each other */
+/* the two halves of a warp shift independently */
 #include "../probe.h"
 
 GM_KERNEL(barrier_warp_halves, probe_args)

@@ -1,4 +1,4 @@
-/* each warp reversed through shared memory, with a barrier of the warp alone */
+/* reverses each warp through shared memory, with a barrier of the warp */
 #include "../probe.h"
 
 GM_KERNEL(barrier_warp_reverse, probe_args)

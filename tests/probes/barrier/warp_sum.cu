@@ -1,4 +1,4 @@
-/* each thread gets its warp's sum by shuffles */
+/* sums each warp by shuffles */
 #include "../probe.h"
 
 GM_KERNEL(barrier_warp_sum, probe_args)

@@ -1,4 +1,4 @@
-/* lane t loads the 8 bytes at offset + t * stride */
+/* each lane loads 8 bytes at offset + t * stride */
 #include "../probe.h"
 
 GM_CONSTANT(double, words2_table, 4096)

@@ -1,4 +1,4 @@
-/* a bulk copy from an address that is no multiple of 16 */
+/* a bulk copy from an address that is not a multiple of 16 */
 #include "../probe.h"
 
 #include "bulk.h"

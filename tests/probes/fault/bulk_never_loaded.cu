@@ -1,4 +1,4 @@
-/* bytes are expected, but nothing brings them */
+/* an mbarrier expects bytes, but no copy brings them */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a store to constant memory, by a pointer that hides it */
+/* a store to constant memory through a pointer */
 #include "../probe.h"
 
 GM_CONSTANT(float, written_table, 16)

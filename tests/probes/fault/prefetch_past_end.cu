@@ -1,4 +1,4 @@
-/* the L2 is asked for bytes after the array */
+/* a prefetch of bytes past the end of the array */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* the first thread loads one before the start */
+/* the first thread loads the element before the start */
 #include "../probe.h"
 
 GM_KERNEL(fault_read_before_start, probe_args)

@@ -1,4 +1,4 @@
-/* the last thread loads one past the end */
+/* the last thread loads the element past the end */
 #include "../probe.h"
 
 GM_KERNEL(fault_read_past_end, probe_args)

@@ -1,4 +1,4 @@
-/* 8 bytes of shared memory from an address that is a multiple of 4 */
+/* loads 8 bytes of shared memory from an address that is only a multiple of 4 */
 #include "../probe.h"
 
 GM_KERNEL(fault_shared_misaligned, probe_args)

@@ -1,4 +1,4 @@
-/* half of the warp waits for lanes that do not come */
+/* half of the warp shuffles with lanes that never reach the shuffle */
 #include "../probe.h"
 
 GM_KERNEL(fault_shuffle_alone, probe_args)

@@ -1,4 +1,4 @@
-/* 16 bytes from an address that is a multiple of 4 */
+/* loads 16 bytes from an address that is only a multiple of 4 */
 #include "../probe.h"
 
 GM_KERNEL(fault_vector_misaligned, probe_args)

@@ -1,4 +1,4 @@
-/* one thread too many stores */
+/* the thread after the last one stores, too */
 #include "../probe.h"
 
 GM_KERNEL(fault_write_past_end, probe_args)

@@ -1,4 +1,4 @@
-/* one warp goes round once more, and meets the others at the next barrier */
+/* one warp passes a barrier once more and meets the others at the next one */
 #include "../probe.h"
 
 GM_KERNEL(meeting_more_rounds, probe_args)

@@ -1,4 +1,4 @@
-/* only the second block goes wrong */
+/* in the second block one thread skips the barrier */
 #include "../probe.h"
 
 GM_KERNEL(meeting_second_block, probe_args)

@@ -1,4 +1,4 @@
-/* who arrives hands on what its warp has told it */
+/* an arrival also covers what the arriving thread has learnt from its warp */
 #include "../probe.h"
 
 #include "bulk.h"

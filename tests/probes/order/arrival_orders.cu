@@ -1,4 +1,4 @@
-/* what a thread wrote before it arrived may be read by who has waited */
+/* a thread that has waited may read what another wrote before it arrived */
 #include "../probe.h"
 
 #include "bulk.h"

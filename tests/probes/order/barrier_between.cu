@@ -1,4 +1,4 @@
-/* a neighbour's element after a barrier */
+/* reads a neighbour's element after a barrier */
 #include "../probe.h"
 
 GM_KERNEL(order_barrier_between, probe_args)

@@ -1,4 +1,4 @@
-/* four blocks at four neighbouring bytes */
+/* four blocks write four neighbouring bytes */
 #include "../probe.h"
 
 GM_KERNEL(order_blocks_own_bytes, probe_args)

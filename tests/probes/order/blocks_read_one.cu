@@ -1,4 +1,4 @@
-/* all blocks read the same input, each stores its own part */
+/* all blocks read the same input, and each stores its own part */
 #include "../probe.h"
 
 GM_KERNEL(order_blocks_read_one, probe_args)

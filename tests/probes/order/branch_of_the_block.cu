@@ -1,4 +1,4 @@
-/* barriers in branches that a whole block takes */
+/* each block as a whole takes one of two branches with a barrier */
 #include "../probe.h"
 
 GM_KERNEL(order_branch_of_the_block, probe_args)

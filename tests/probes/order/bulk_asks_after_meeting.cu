@@ -1,4 +1,4 @@
-/* what was written before a copy was asked for is over before the copy is */
+/* the engine's store comes after what the warp wrote before the copy was asked for */
 #include "../probe.h"
 
 #include "bulk.h"

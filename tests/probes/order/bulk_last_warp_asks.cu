@@ -1,4 +1,4 @@
-/* the last thread asks for the bulk copy that all wait for */
+/* the last thread asks for the bulk copy that all threads wait for */
 #include "../probe.h"
 
 #include "bulk.h"

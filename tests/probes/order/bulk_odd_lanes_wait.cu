@@ -1,4 +1,4 @@
-/* half of a warp waits for a copy that the other half has asked for, then all meet */
+/* even lanes wait for a copy that lane 31 has asked for, then a barrier of the warp */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* one lane waits for the bulk copy, then its warp meets */
+/* one lane waits for the bulk copy, then a barrier of its warp */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* one thread waits for the bulk copy, then all meet */
+/* one thread waits for the bulk copy, then a barrier of the block */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* two stages, refilled after all have read them */
+/* two stages, each refilled after a barrier */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* what a bulk store is reading may be read by others */
+/* threads may read what a bulk store is reading */
 #include "../probe.h"
 
 #include "bulk.h"

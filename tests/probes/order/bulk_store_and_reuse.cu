@@ -1,4 +1,4 @@
-/* a bulk store is waited for before its source is written again */
+/* the source of a bulk store is written again after a wait */
 #include "../probe.h"
 
 #include "bulk.h"

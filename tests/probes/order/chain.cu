@@ -1,4 +1,4 @@
-/* what a lane has learnt at one meeting it hands on at the next */
+/* lanes 0 and 1 meet, then lanes 1 and 2: lane 2 may read what lane 0 wrote */
 #include "../probe.h"
 
 GM_KERNEL(order_chain, probe_args)

@@ -1,4 +1,4 @@
-/* from one warp to the next and the one after that */
+/* warp 0 arrives for warp 1, which arrives for warp 2 */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a tree whose last levels meet as a warp */
+/* a tree whose last levels use barriers of the warp */
 #include "../probe.h"
 
 GM_KERNEL(order_last_warp, probe_args)

@@ -1,4 +1,4 @@
-/* threads leave after the last barrier, at different places */
+/* threads return at different places after the last barrier */
 #include "../probe.h"
 
 GM_KERNEL(order_leaves_after, probe_args)

@@ -1,4 +1,4 @@
-/* neighbouring bytes, each thread's own */
+/* each thread writes and reads a byte of its own, beside its neighbours' */
 #include "../probe.h"
 
 GM_KERNEL(order_own_bytes, probe_args)

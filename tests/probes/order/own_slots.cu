@@ -1,4 +1,4 @@
-/* a thread alone with its elements needs no barrier */
+/* a thread that uses only its own elements needs no barrier */
 #include "../probe.h"
 
 GM_KERNEL(order_own_slots, probe_args)

@@ -1,4 +1,4 @@
-/* a scan from one array to another and back */
+/* a scan that alternates between two arrays */
 #include "../probe.h"
 
 GM_KERNEL(order_scan_two_arrays, probe_args)

@@ -1,4 +1,4 @@
-/* a padded tile transposed, a barrier between */
+/* a padded tile is transposed, with a barrier between */
 #include "../probe.h"
 
 GM_KERNEL(order_tile, probe_args)

@@ -1,4 +1,4 @@
-/* an array that is used again, with a barrier on both sides */
+/* reuses an array, with a barrier before and after */
 #include "../probe.h"
 
 GM_KERNEL(order_two_barriers, probe_args)

@@ -1,4 +1,4 @@
-/* two arrays in turn need one barrier per round */
+/* two alternating arrays need one barrier per round */
 #include "../probe.h"
 
 GM_KERNEL(order_two_buffers, probe_args)

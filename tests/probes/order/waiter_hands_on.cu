@@ -1,4 +1,4 @@
-/* who has waited hands on to its warp what it has learnt */
+/* a lane waits, then a barrier of the warp: all lanes may read */
 #include "../probe.h"
 
 #include "bulk.h"

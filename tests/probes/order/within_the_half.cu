@@ -1,4 +1,4 @@
-/* half a warp meets, and reads its own half's elements */
+/* a barrier of half a warp is enough to exchange elements within it */
 #include "../probe.h"
 
 GM_KERNEL(order_within_the_half, probe_args)

@@ -1,4 +1,4 @@
-/* a barrier of the warp is enough for its own elements */
+/* a barrier of the warp is enough to exchange elements within it */
 #include "../probe.h"
 
 GM_KERNEL(order_within_the_warp, probe_args)

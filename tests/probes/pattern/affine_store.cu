@@ -1,4 +1,4 @@
-/* one float per thread, stored at offset + i * stride, as far as it fits */
+/* one float per thread, stored at offset + i * stride if that is in bounds */
 #include "../probe.h"
 
 GM_KERNEL(pattern_affine_store, probe_args)

@@ -1,4 +1,4 @@
-/* the four bytes of a float, one after the other */
+/* moves a float as four bytes, one after another */
 #include "../probe.h"
 
 GM_KERNEL(pattern_bytes, probe_args)

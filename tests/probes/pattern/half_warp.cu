@@ -1,4 +1,4 @@
-/* only even lanes */
+/* only even lanes load and store */
 #include "../probe.h"
 
 GM_KERNEL(pattern_half_warp, probe_args)

@@ -1,4 +1,4 @@
-/* twice all lanes load once, and then even or odd lanes once and the others twice */
+/* in each of two rounds all lanes load once, then some lanes once and the others twice */
 #include "../probe.h"
 
 GM_KERNEL(pattern_loop_meets, probe_args)

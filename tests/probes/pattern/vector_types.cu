@@ -1,4 +1,4 @@
-/* every width of vector: loaded whole, taken apart, put together, stored whole */
+/* every width of vector: loaded whole, taken apart, put together and stored whole */
 #include "../probe.h"
 
 GM_KERNEL(pattern_vector_types, probe_args)

@@ -1,4 +1,4 @@
-/* even lanes load once and, past a meeting of the warp, twice; odd lanes the other way round */
+/* even lanes load once, then twice after a barrier of the warp; odd lanes twice, then once */
 #include "../probe.h"
 
 GM_KERNEL(pattern_warp_meets, probe_args)

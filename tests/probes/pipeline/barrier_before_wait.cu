@@ -1,4 +1,4 @@
-/* the barrier stands before the wait */
+/* the barrier comes before the wait */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_barrier_before_wait, probe_args)

@@ -1,4 +1,4 @@
-/* a rolling pipeline that stops to commit with the last copy */
+/* a rolling pipeline that commits only in rounds that still copy */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_commit_in_branch, probe_args)

@@ -1,4 +1,4 @@
-/* two copies to one place, no wait between */
+/* two copies to one place, without a wait between */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_copied_twice, probe_args)

@@ -1,4 +1,4 @@
-/* a copy for which its thread never waits */
+/* a copy that its thread never waits for */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_never_waited, probe_args)

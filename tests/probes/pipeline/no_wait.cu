@@ -1,4 +1,4 @@
-/* an own copy is read before any wait */
+/* a thread reads its own copy without a wait */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_no_wait, probe_args)

@@ -1,4 +1,4 @@
-/* a wait does not cover what was not committed */
+/* a wait does not cover a copy that was not committed */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_not_committed, probe_args)

@@ -1,4 +1,4 @@
-/* a thread's wait covers its own copies alone */
+/* a thread's wait covers only its own copies */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_one_waits_for_all, probe_args)

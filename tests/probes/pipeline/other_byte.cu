@@ -1,4 +1,4 @@
-/* a byte beside is written in order, the copied ones are read without */
+/* a thread overwrites one byte of its copy; another reads the other bytes without a barrier */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_other_byte, probe_args)

@@ -1,4 +1,4 @@
-/* another thread's copy, waited for, is read with no barrier after the wait */
+/* reads another thread's copy after that thread's wait, without a barrier */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_other_no_barrier, probe_args)

@@ -1,4 +1,4 @@
-/* a store to where a copy is going */
+/* a store to the destination of a pending copy */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_overwritten, probe_args)

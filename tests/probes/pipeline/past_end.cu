@@ -1,4 +1,4 @@
-/* an asynchronous copy of what lies past the end */
+/* an asynchronous copy of elements past the end */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_past_end, probe_args)

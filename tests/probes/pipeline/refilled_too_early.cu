@@ -1,4 +1,4 @@
-/* a copy over an element that the neighbour reads, no barrier between */
+/* a copy over an element that the neighbour reads, without a barrier between */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_refilled_too_early, probe_args)

@@ -1,4 +1,4 @@
-/* the newer of two groups is read after a wait for the older */
+/* waits for the older of two groups and reads the newer */
 #include "../probe.h"
 
 GM_KERNEL(pipeline_waits_for_too_few, probe_args)

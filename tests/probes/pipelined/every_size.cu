@@ -1,4 +1,4 @@
-/* 4, 8 and 16 bytes */
+/* copies of 4, 8 and 16 bytes */
 #include "../probe.h"
 
 GM_KERNEL(pipelined_every_size, probe_args)

@@ -1,4 +1,4 @@
-/* of two groups the older is read while the newer is under way */
+/* reads the older of two groups while the newer is pending */
 #include "../probe.h"
 
 GM_KERNEL(pipelined_older_group, probe_args)

@@ -1,4 +1,4 @@
-/* a byte beside those of a copy that is under way */
+/* stores beside the destination of a pending copy */
 #include "../probe.h"
 
 GM_KERNEL(pipelined_other_bytes, probe_args)

@@ -1,4 +1,4 @@
-/* blocks that copy to different places */
+/* alternating blocks copy to different places */
 #include "../probe.h"
 
 GM_KERNEL(pipelined_other_slots, probe_args)

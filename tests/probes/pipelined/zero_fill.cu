@@ -1,4 +1,4 @@
-/* what lies past the end becomes zero and is not read */
+/* elements past the end become zero and are not read */
 #include "../probe.h"
 
 GM_KERNEL(pipelined_zero_fill, probe_args)

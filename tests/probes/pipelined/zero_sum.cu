@@ -1,4 +1,4 @@
-/* zeros beyond the end count in a sum */
+/* zeros from past the end count in a sum */
 #include "../probe.h"
 
 GM_KERNEL(pipelined_zero_sum, probe_args)

@@ -1,4 +1,4 @@
-/* each half of a warp meets, and reads the other half's elements */
+/* each half of a warp meets, and then reads the other half's elements */
 #include "../probe.h"
 
 GM_KERNEL(race_across_halves, probe_args)

@@ -1,4 +1,4 @@
-/* a barrier of the warp is none for the other warp */
+/* a barrier of the warp does not order the other warp */
 #include "../probe.h"
 
 GM_KERNEL(race_across_warps, probe_args)

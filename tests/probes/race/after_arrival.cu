@@ -1,4 +1,4 @@
-/* what a thread writes after it has arrived is not handed over */
+/* an arrival does not cover what the thread writes after it */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a block that has read writes what another has read too */
+/* two blocks read an element, and then one of them writes it */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_both_read, probe_args)

@@ -1,4 +1,4 @@
-/* a block stores words, the next a byte of one */
+/* a block stores words, and the next block one byte of a word */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_bytes_after_words, probe_args)

@@ -1,4 +1,4 @@
-/* an array is shifted in place, over the edges of blocks */
+/* shifts an array in place, across the edges of blocks */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_in_place, probe_args)

@@ -1,4 +1,4 @@
-/* a block reads what the block before it wrote */
+/* a block reads an element that the block before it wrote */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_neighbour, probe_args)

@@ -1,4 +1,4 @@
-/* every block stores its total to one place */
+/* every block stores its total at one place */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_one_total, probe_args)

@@ -1,4 +1,4 @@
-/* each block stores one element too many, the next block's first */
+/* each block stores one element too many: the next block's first */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_overlap, probe_args)

@@ -1,4 +1,4 @@
-/* blocks store bytes, the last of one being the first of the next */
+/* blocks store bytes, and the last byte of one is the first of the next */
 #include "../probe.h"
 
 GM_KERNEL(race_blocks_share_a_byte, probe_args)

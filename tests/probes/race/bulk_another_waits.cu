@@ -1,4 +1,4 @@
-/* only the thread that asked for a bulk store can wait for it */
+/* a thread other than the one that asked for a bulk store waits for it */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* all meet, but nobody has waited for the bulk copy */
+/* a barrier of the block, but no wait, before a bulk copy is read */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* nobody waits for a bulk copy before the block ends */
+/* no thread waits for a bulk copy before the block ends */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* the asker waits for the reading, another thread writes with no barrier between */
+/* one thread waits for its bulk store, another writes without a barrier */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* bytes of a bulk copy are read before it is waited for */
+/* reads the bytes of a bulk copy without a wait */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a chunk is filled again while other threads still read it */
+/* a chunk is refilled while other threads still read it */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a bulk store of what other threads write, with no barrier between */
+/* a bulk store of elements that other threads write, without a barrier */
 #include "../probe.h"
 
 #include "bulk.h"

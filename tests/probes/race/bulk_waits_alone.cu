@@ -1,4 +1,4 @@
-/* one thread waits for a bulk copy, another reads with no barrier between */
+/* one thread waits for a bulk copy, another reads it without a barrier */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a wait for the phase before the one that the copy belongs to */
+/* waits for the phase before the one that the copy belongs to */
 #include "../probe.h"
 
 #include "bulk.h"

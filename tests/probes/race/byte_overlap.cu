@@ -1,4 +1,4 @@
-/* two bytes each, one of them the neighbour's */
+/* each thread writes two bytes, one of them its neighbour's */
 #include "../probe.h"
 
 GM_KERNEL(race_byte_overlap, probe_args)

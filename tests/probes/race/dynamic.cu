@@ -1,4 +1,4 @@
-/* the same in dynamic shared memory: no barrier before the neighbour's element */
+/* reads another thread's element of dynamic shared memory without a barrier */
 #include "../probe.h"
 
 GM_KERNEL(race_dynamic, probe_args)

@@ -1,4 +1,4 @@
-/* one half of a warp meets, then writes what the other half has read */
+/* one half of a warp meets, and then writes what the other half has read */
 #include "../probe.h"
 
 GM_KERNEL(race_half_has_met, probe_args)

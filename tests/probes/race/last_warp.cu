@@ -1,4 +1,4 @@
-/* a tree whose last levels trust that a warp is in step */
+/* a tree whose last levels assume that a warp runs in lockstep */
 #include "../probe.h"
 
 GM_KERNEL(race_last_warp, probe_args)

@@ -1,4 +1,4 @@
-/* a thread arrives at an mbarrier that nobody has initialised */
+/* a thread arrives at an mbarrier that is not initialised */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* a thread waits on an mbarrier that another makes, with no barrier between */
+/* a thread waits on an mbarrier that another initialises, without a barrier */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* the barrier of the warp stands before the write */
+/* the barrier of the warp comes before the write */
 #include "../probe.h"
 
 GM_KERNEL(race_meets_too_early, probe_args)

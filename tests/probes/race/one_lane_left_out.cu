@@ -1,4 +1,4 @@
-/* a barrier of the warp without its last lane, whose element is read */
+/* a barrier of the warp without its last lane, whose element is then read */
 #include "../probe.h"
 
 GM_KERNEL(race_one_lane_left_out, probe_args)

@@ -1,4 +1,4 @@
-/* a thread reads its neighbour's element with no barrier between */
+/* a thread reads its neighbour's element without a barrier */
 #include "../probe.h"
 
 GM_KERNEL(race_read_after, probe_args)

@@ -1,4 +1,4 @@
-/* a thread reads what its neighbour has yet to write */
+/* a thread reads an element that its neighbour writes later */
 #include "../probe.h"
 
 GM_KERNEL(race_read_before, probe_args)

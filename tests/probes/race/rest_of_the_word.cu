@@ -1,4 +1,4 @@
-/* a byte is written in order, the bytes beside it are read without */
+/* a byte is written in order; another thread reads the bytes beside it without a barrier */
 #include "../probe.h"
 
 GM_KERNEL(race_rest_of_the_word, probe_args)

@@ -1,4 +1,4 @@
-/* a barrier after the writes, none before they are made anew */
+/* a barrier after the writes, but none before the next round's */
 #include "../probe.h"
 
 GM_KERNEL(race_reuse, probe_args)

@@ -1,4 +1,4 @@
-/* all threads write one flag, even if the same value */
+/* all threads write the same value to one flag */
 #include "../probe.h"
 
 GM_KERNEL(race_same_byte, probe_args)

@@ -1,4 +1,4 @@
-/* a vector of four written over the neighbour's element */
+/* a vector of four overlaps the neighbour's element */
 #include "../probe.h"
 
 GM_KERNEL(race_vector_overlap, probe_args)

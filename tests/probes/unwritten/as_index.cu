@@ -1,4 +1,4 @@
-/* an index that nobody wrote leads out of bounds */
+/* an index that no thread wrote leads out of bounds */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_as_index, probe_args)

@@ -1,4 +1,4 @@
-/* a read of what nobody wrote, and a race later */
+/* reads an element that no thread wrote; a race follows */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_before_a_race, probe_args)

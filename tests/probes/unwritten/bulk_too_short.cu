@@ -1,4 +1,4 @@
-/* the bulk copy brings less than is read */
+/* reads more than the bulk copy brought */
 #include "../probe.h"
 
 #include "bulk.h"

@@ -1,4 +1,4 @@
-/* dynamic shared memory, read one past what was written */
+/* reads one element past those written in dynamic shared memory */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_dynamic, probe_args)

@@ -1,4 +1,4 @@
-/* two floats are read, of which one was written */
+/* reads two floats, of which one was written */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_half_a_vector, probe_args)

@@ -1,4 +1,4 @@
-/* the tail of the array is read by a thread that did not fill it up */
+/* reads elements that lie past the end of the array and were not filled */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_last_element, probe_args)

@@ -1,4 +1,4 @@
-/* shared memory that nothing writes */
+/* reads shared memory that no thread writes */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_never, probe_args)

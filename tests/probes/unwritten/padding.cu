@@ -1,4 +1,4 @@
-/* the spare column of a tile is read */
+/* reads the spare column of a tile */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_padding, probe_args)

@@ -1,4 +1,4 @@
-/* a word is read of which three bytes were written */
+/* reads a word, of which three bytes were written */
 #include "../probe.h"
 
 GM_KERNEL(unwritten_three_bytes, probe_args)

@@ -1,4 +1,4 @@
-/* a vector is read whose parts two threads wrote */
+/* reads a vector whose parts two threads wrote */
 #include "../probe.h"
 
 GM_KERNEL(written_by_two_threads, probe_args)

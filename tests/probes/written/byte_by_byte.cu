@@ -1,4 +1,4 @@
-/* a word is read whose bytes were written one by one */
+/* reads a word whose bytes were written one by one */
 #include "../probe.h"
 
 GM_KERNEL(written_byte_by_byte, probe_args)

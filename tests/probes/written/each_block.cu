@@ -1,4 +1,4 @@
-/* every block writes its own */
+/* every block writes the elements that it reads */
 #include "../probe.h"
 
 GM_KERNEL(written_each_block, probe_args)

@@ -1,4 +1,4 @@
-/* the tail is read only where it was filled */
+/* reads only those elements that were filled */
 #include "../probe.h"
 
 GM_KERNEL(written_guarded, probe_args)

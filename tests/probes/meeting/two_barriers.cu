@@ -1,12 +1,11 @@
-/* lanes of one warp meet at different barriers */
+/* threads whose number has the bit `offset` wait at another barrier than the others */
 #include "../probe.h"
 
-GM_KERNEL(meeting_odd_lanes, probe_args)
+GM_KERNEL(meeting_two_barriers, probe_args)
 {
-    int t = threadIdx.x;
     int64_t i = probe_index();
 
-    if (t % 2) {
+    if (threadIdx.x >> a.offset & 1) {
         __syncthreads();
     } else {
         __syncthreads();

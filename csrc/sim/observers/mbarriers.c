@@ -1,0 +1,103 @@
+/* Observer: threads and engines use an mbarrier only once it is initialised. */
+#include <stdlib.h>
+
+#include "sim/observer.h"
+
+typedef struct mbarrier {
+    const void *address;
+    gm_moment made;
+} mbarrier;
+
+typedef struct mbarriers {
+    mbarrier *list;
+    int count, room;
+} mbarriers;
+
+static void end(void *state, gm_trace *trace)
+{
+    mbarriers *b = state;
+    (void)trace;
+    free(b->list);
+}
+
+static gm_status block_begins(void *state, gm_trace *trace)
+{
+    mbarriers *b = state;
+    (void)trace;
+    b->count = 0;
+    return GM_OK;
+}
+
+static mbarrier *find(mbarriers *b, const void *address)
+{
+    for (int i = 0; i < b->count; i++) {
+        if (b->list[i].address == address) {
+            return &b->list[i];
+        }
+    }
+    return NULL;
+}
+
+static gm_status initialise(mbarriers *b, const gm_trace *trace, const void *address)
+{
+    mbarrier *m = find(b, address);
+    if (!m && b->count == b->room) {
+        int room = b->room ? 2 * b->room : 8;
+        mbarrier *list = realloc(b->list, (size_t)room * sizeof *list);
+        if (!list) {
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the mbarriers of a block");
+        }
+        b->list = list;
+        b->room = room;
+    }
+    m = m ? m : &b->list[b->count++];
+    *m = (mbarrier){.address = address, .made = gm_clock_now(trace->clock, trace->thread)};
+    return GM_OK;
+}
+
+/* May the running thread use the mbarrier? */
+static gm_status check(mbarriers *b, const gm_trace *trace, const void *address)
+{
+    const mbarrier *m = find(b, address);
+    if (!m) {
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "uses an mbarrier that nothing in the block has initialised");
+    }
+    if (!gm_clock_before(trace->clock, m->made, trace->thread)) {
+        gm_dim other = gm_trace_thread(trace, m->made.thread);
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "a race: uses an mbarrier that thread (%u, %u, %u) initialised, with no "
+                       "barrier between",
+                       other.x, other.y, other.z);
+    }
+    return GM_OK;
+}
+
+static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
+{
+    switch (sync->kind) {
+    case GM_MBARRIER_INIT: return initialise(state, trace, sync->mbarrier);
+    case GM_MBARRIER_ARRIVE:
+    case GM_MBARRIER_WAIT: return check(state, trace, sync->mbarrier);
+    default: return GM_OK;
+    }
+}
+
+/* An engine's store reports to its mbarrier. */
+static gm_status access(void *state, gm_trace *trace, const gm_access *access)
+{
+    const gm_site *site = &trace->sites.list[access->site];
+    bool reports = site->actor == GM_BY_ENGINE && site->kind == GM_STORE;
+    return reports ? check(state, trace, trace->call->mbarrier) : GM_OK;
+}
+
+const gm_observer gm_observer_mbarriers = {
+    .name = "mbarriers",
+    .state_bytes = sizeof(mbarriers),
+    .accesses = GM_SEES(GM_SPACE_SHARED),
+    .about_order = true,
+    .end = end,
+    .block = block_begins,
+    .sync = sync,
+    .access = access,
+};
