@@ -31,11 +31,11 @@ typedef struct gm_block {
     int running;               /* number of the thread that runs now */
     int next_fresh, end_fresh; /* threads of the warp that have yet to start */
     int done, at_warp, at_mbarrier;
+    gm_interrupt interrupt;
     int64_t barriers, warps; /* so far in this launch */
     char *dynamic_shared;
     uint64_t deposit[GM_WARP], exchanged[GM_WARP];
     bool failed; /* a thread has stopped in mid-kernel; the error record says why */
-    gm_interrupt interrupt;
 } gm_block;
 
 /* Gets the threads and the shared memory ready for the blocks of a grid. */

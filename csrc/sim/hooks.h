@@ -17,6 +17,7 @@ typedef enum gm_actor {
     GM_BY_THREAD,
     GM_BY_ENGINE,   /* a bulk or tensor copy: not a request of a warp to the banks */
     GM_BY_PIPELINE, /* __pipeline_memcpy_async */
+    GM_ACTORS,
 } gm_actor;
 
 /* One access as the kernel makes it. */

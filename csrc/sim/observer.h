@@ -26,6 +26,7 @@ struct gm_observer {
     size_t counter_bytes;   /* per source line, zeroed at its first access, kept for all launches */
     gm_counter counters[4]; /* ends at the first without a name */
     unsigned accesses;      /* spaces whose accesses it sees: bits GM_SEES, GM_SEES_PREFETCHES */
+    unsigned actors;        /* whose accesses it sees: bits GM_SEES(actor); 0: everyone's */
     unsigned requests;      /* spaces whose requests it sees */
     bool about_order;       /* its faults are about missing order between threads */
 
@@ -49,7 +50,7 @@ struct gm_observer {
     gm_status (*stopped)(void *state, gm_trace *trace);
 };
 
-#define GM_SEES(space) (1u << (space))
+#define GM_SEES(space_or_actor) (1u << (space_or_actor))
 enum {
     GM_SEES_PREFETCHES = 1 << 8,
     GM_SEES_REQUESTS = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED) |

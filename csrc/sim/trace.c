@@ -90,8 +90,11 @@ static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
     }
     add_subscriber(&trace->all, subscriber);
     for (int space = 0; space < GM_SPACES; space++) {
-        if (observer->accesses & GM_SEES(space)) {
-            add_subscriber(&trace->on_access[space], subscriber);
+        for (int actor = 0; actor < GM_ACTORS; actor++) {
+            bool sees = !observer->actors || observer->actors & GM_SEES(actor);
+            if (sees && observer->accesses & GM_SEES(space)) {
+                add_subscriber(&trace->on_access[space][actor], subscriber);
+            }
         }
         if (observer->requests & GM_SEES(space)) {
             add_subscriber(&trace->on_request[space], subscriber);
@@ -165,7 +168,10 @@ void gm_trace_end(gm_trace *trace)
     }
     trace->all.count = trace->on_thread_end.count = 0;
     for (int space = 0; space < GM_SPACES; space++) {
-        trace->on_access[space].count = trace->on_request[space].count = 0;
+        trace->on_request[space].count = 0;
+        for (int actor = 0; actor < GM_ACTORS; actor++) {
+            trace->on_access[space][actor].count = 0;
+        }
     }
     gm_clock_destroy(trace->clock);
     gm_spaces_close(&trace->spaces);
@@ -307,7 +313,7 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     trace->thread = thread;
     trace->call = call;
     bool prefetch = call->kind == GM_PREFETCH;
-    const gm_subscribers *subscribers = &trace->on_access[space];
+    const gm_subscribers *subscribers = &trace->on_access[space][call->actor];
     for (int i = 0; i < subscribers->count; i++) {
         const gm_subscriber *to = &subscribers->list[i];
         if (prefetch && !(to->observer->accesses & GM_SEES_PREFETCHES)) {

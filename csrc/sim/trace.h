@@ -77,7 +77,8 @@ struct gm_trace {
     /* The trace's own. */
     gm_warp_stream stream;
     gm_subscribers all;
-    gm_subscribers on_access[GM_SPACES], on_request[GM_SPACES], on_thread_end; /* the frequent */
+    /* Those of the frequent events. */
+    gm_subscribers on_access[GM_SPACES][GM_ACTORS], on_request[GM_SPACES], on_thread_end;
 };
 
 gm_trace *gm_trace_create(void);

@@ -9,7 +9,7 @@ static gm_status check(void *state, gm_trace *trace, const gm_access *access)
     (void)state;
     const gm_site *site = &trace->sites.list[access->site];
     bool is_width = access->bytes <= 16 && (access->bytes & (access->bytes - 1)) == 0;
-    if (site->actor == GM_BY_THREAD && is_width && access->address % access->bytes != 0) {
+    if (is_width && access->address % access->bytes != 0) {
         return gm_fail(GM_ERROR_SIMULATION,
                        "%s of %u bytes at an address that is %u past a multiple of %u: misaligned",
                        gm_kind_name(site->kind), access->bytes,
@@ -21,5 +21,6 @@ static gm_status check(void *state, gm_trace *trace, const gm_access *access)
 const gm_observer gm_observer_alignment = {
     .name = "alignment",
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED),
+    .actors = GM_SEES(GM_BY_THREAD),
     .access = check,
 };
