@@ -1,8 +1,8 @@
-"""What the notebooks share: whose figures they show, and which records they are.
+"""What the notebooks share: which results they show, and which records of these.
 
-With a GPU the figures are measured while the notebook runs, without one they are those that
-gpumem ships. GPUMEM_NOTEBOOK_QUICK=1 has a GPU measure less, for a run of all notebooks. Figures
-are drawn by gpumem itself: ``BenchResult.plot`` and ``Traffic.draw``.
+With a GPU, the notebook measures while it runs; without one, it shows shipped results. With
+GPUMEM_NOTEBOOK_QUICK=1 it measures less, for a run of all notebooks. gpumem itself draws the
+figures: ``BenchResult.plot`` and ``Traffic.draw``.
 """
 
 from __future__ import annotations
@@ -40,37 +40,38 @@ Record = dict[str, Any]
 
 
 def say(text: str) -> None:
-    """Show a sentence with figures in it, as text."""
+    """Show Markdown text."""
     display(Markdown(text))
 
 
 def source(what: gm.Variant | str) -> Code:
-    """Return the source of a variant, or of a file named from the root of the repository."""
+    """Return the source of a variant, or of a file given by its path in the repository."""
     return Code(filename=str(ROOT / (what if isinstance(what, str) else what.source)))
 
 
 def variant(family: str, name: str) -> gm.Variant:
+    """Return a variant by its name."""
     return next(one for one in gm.variants(family) if one.name == name)
 
 
 def origin(result: gm.BenchResult) -> str:
-    """Which device was measured, when, and with which code."""
+    """Return which device was measured, when, and with which code."""
     return provenance.origin(result.provenance)
 
 
 def measured(
     shipped: str, family: str, quick: dict[str, Any] | None = None, **arguments: Any
 ) -> gm.BenchResult:
-    """Figures of this machine's GPU, else those that are shipped; a banner says which.
+    """Return results of this machine's GPU, or shipped ones; a banner says which.
 
     Parameters
     ----------
     shipped : str
         The name of the result in ``gm.results``.
     family : str
-        What ``gm.bench`` measures.
+        The family that ``gm.bench`` measures.
     quick : dict, optional
-        Arguments that make a short run of it, where one is asked for.
+        Arguments for a short run.
     **arguments
         Of ``gm.bench``.
     """
@@ -100,7 +101,7 @@ def records(result: gm.BenchResult, variants: Iterable[str] = (), **where: Any) 
 
 
 def timed(result: gm.BenchResult, variants: Iterable[str], **where: Any) -> list[str]:
-    """Those of these variants that have a time, under the names that the result has for them."""
+    """Return those of these variants that have a time, by the names that the result has."""
     there = {one["variant"] for one in records(result, **where)}
     families = dict.fromkeys(one["family"] for one in result.records)
     names = {row.name: row.names for family in families for row in gm.variants(family)}

@@ -161,7 +161,7 @@ def test_each_section_of_access_has_its_own_family():
     """The code that measures a family stands under the heading whose text is about it."""
     found = sections(FOLDER / "02-access.ipynb")
     wanted = {
-        "Any addresses at all": "gather",
+        "Arbitrary addresses": "gather",
         "Writing": "strided_write",
         "Fields of structures": "shift_points",
     }

@@ -1,9 +1,9 @@
-"""What one call costs before the device does anything: gpumem, CuPy and PyTorch in one run.
+"""Measure the overhead of a call on the host: gpumem, CuPy and PyTorch in one run.
 
     python tools/benchmark_overhead.py [--json] [--batches 200]
 
-Each contender copies 1 KiB from one device array to another; 200 calls make a batch, and the
-device is waited for between batches, outside the time. Contenders take turns by batches.
+Each contender copies 1 KiB from one device array to another. 200 calls are a batch; the wait for
+the device between batches is not timed. Batches of the contenders are interleaved.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 import gpumem as gm
 
 ELEMENTS = 256  # float32: 1 KiB
-CALLS = 200  # per batch: fewer than the driver queues before a launch has to wait
+CALLS = 200  # per batch: fewer than the driver queues before a launch blocks
 
 
 class Contender:
-    """A copy, a way to wait for it, and the nanoseconds per call of its batches."""
+    """A copy, how to wait for it, and the nanoseconds per call of its batches."""
 
     def __init__(
         self, name: str, version: str, copy: Callable[[], Any], wait: Callable[[], Any]
@@ -65,7 +65,7 @@ def ours(a: np.ndarray[Any, Any], backend: str) -> list[Contender]:
 
 
 def peers(a: np.ndarray[Any, Any]) -> tuple[list[Contender], list[str]]:
-    """CuPy and PyTorch, and why one is missing."""
+    """Return CuPy and PyTorch, and why one is missing."""
     found, missing = [], []
     try:
         import cupy
@@ -80,7 +80,7 @@ def peers(a: np.ndarray[Any, Any]) -> tuple[list[Contender], list[str]]:
                 cupy.cuda.Device().synchronize,
             )
         )
-    except Exception as error:  # not installed, or its own CUDA does not load
+    except Exception as error:  # not installed, or its CUDA libraries do not load
         missing.append(f"CuPy: {error}")
     try:
         import torch
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--batches", type=int, default=200)
     parser.add_argument(
-        "--backend", choices=("cuda", "sim"), default="cuda", help="sim: to try the script"
+        "--backend", choices=("cuda", "sim"), default="cuda", help="sim only tries the script"
     )
     options = parser.parse_args()
 

@@ -1,10 +1,10 @@
-"""How fast the simulator is, on one core, and against Numba's CUDA simulator.
+"""Measure the speed of the simulator on one core, and of Numba's CUDA simulator.
 
     python tools/benchmark_sim.py [--json] [--probes FILE] [--without-numba]
 
-Measured: copying 64 MiB with 128-bit accesses; a kernel with one barrier, plain and traced;
-and the copy on Numba's simulator, at a size that it can bear, per element. The kernel with the
-barrier is one of the tests' probes: their module is built first, unless --probes names it.
+It times a copy of 64 MiB with 128-bit accesses; a kernel with one barrier, plain and traced; and a
+copy on Numba's simulator, of a smaller size, per element. The kernel with the barrier is one of the
+tests' probes: their module is built first, unless --probes names it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def load(path: pathlib.Path, name: str) -> ModuleType:
 
 
 def build_probes() -> pathlib.Path:
-    """The extension module with the kernels of tests/probes for a table."""
+    """Return the extension module with the kernels of tests/probes as its table."""
     builder = load(ROOT / "csrc" / "build.py", "gpumem_build")
     path = ROOT / "build" / "probes" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     builder.build_module(
@@ -94,7 +94,7 @@ def build_probes() -> pathlib.Path:
 
 
 def seconds_of(call: Callable[[], Any], repeats: int = 5) -> float:
-    """Median seconds of a call, after one to warm up."""
+    """Return the median seconds of a call, after one to warm up."""
     call()
     seconds = []
     for _ in range(repeats):
@@ -105,7 +105,7 @@ def seconds_of(call: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def measure_numba() -> tuple[str, float] | str:
-    """Numba's version and seconds for NUMBA_ELEMENTS, or why there are none."""
+    """Return Numba's version and seconds for NUMBA_ELEMENTS, or why there are none."""
     done = subprocess.run(
         [sys.executable, "-c", NUMBA, str(NUMBA_ELEMENTS)],
         capture_output=True,

@@ -1,9 +1,9 @@
-"""Holds every sgemm to BLAS' rule that with a beta of 0 nothing of C, or of `out`, counts.
+"""Check every sgemm for BLAS' rule that with a beta of 0 neither C nor `out` is read.
 
     python tools/check_beta.py [VARIANT ...]
 
-Every shape, transposition, sign of beta, sort of number in C and place of the result, on the GPU if
-there is one; prints the calls that are wrong, and ends with 1 if there are any.
+Tries every shape, transposition, sign of beta, kind of number in C and place of the result, on the
+GPU if there is one; prints the calls that are wrong, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def shapes():
 
 
 def wrong_calls(shape, names, random):
-    """The variants and settings with wrong results; small integers have exact sums."""
+    """Yield the variants and settings with wrong results; small integers have exact sums."""
     m, n, k = shape
     for left, right in TURNS:
         a = random.integers(-4, 5, (k, m) if left else (m, k)).astype("f4")

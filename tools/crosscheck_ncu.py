@@ -1,16 +1,16 @@
-"""Holds the simulator's counts to the hardware's counters, which Nsight Compute reads.
+"""Compare the simulator's counts with the hardware's counters, which Nsight Compute reads.
 
     python tools/crosscheck_ncu.py -o FILE [--families copy,transpose] [--sizes 4M,3M]
     python tools/crosscheck_ncu.py -o FILE --from-csv FILE.csv
 
-Every variant with a kernel of its own runs once per case and size, all in one process under ncu;
-the simulator then counts the same calls, with as many multiprocessors as the device has, so that
-both run kernels by the same plan. FILE is JSON with a record per variant, size and case; FILE.csv
-beside it is what ncu printed, from which ``--from-csv`` makes FILE again without a device;
-``--csv-only`` writes no more than that.
+Every variant with a kernel of its own runs once per case and size, all in one process under ncu.
+Then the simulator counts the same calls, with as many multiprocessors as the device, so that both
+launch the same grids. FILE is JSON with a record per variant, size and case; FILE.csv beside it is
+the output of ncu, from which ``--from-csv`` makes FILE again without a device. ``--csv-only``
+writes only that.
 
-The counters are those of the load and store units. What Hopper's copy engines move (bulk and
-tensor copies) does not pass through these, so such figures are not compared.
+The counters are those of the load and store units. Data moved by Hopper's copy engines (bulk and
+tensor copies) do not pass through these, so such figures are not compared.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from gpumem.machine import devices
 
 SCHEMA = 2
 FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")
-SIZES = "4M,3M,1000003"  # bytes of a call's first array: of whole tiles, of part of a wave, odd
+SIZES = "4M,3M,1000003"  # bytes of a call's first array: whole tiles, a partial wave, odd
 MULTIPROCESSORS = "GPUMEM_SIM_MULTIPROCESSORS"
 
 METRICS = (
@@ -63,7 +63,7 @@ METRICS = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 )
 
-# Asked for where the first is not known: counted by patching the machine code, which is slow.
+# Used if the first is unknown: these patch the machine code, which is slow.
 INSTEAD = {
     "smsp__inst_executed_op_shared_ld.sum": "smsp__sass_inst_executed_op_shared_ld.sum",
     "smsp__inst_executed_op_shared_st.sum": "smsp__sass_inst_executed_op_shared_st.sum",
@@ -79,7 +79,7 @@ Figures = dict[str, Any]
 
 
 class Sides(NamedTuple):
-    """One kind of access of a call, as both sides count it, and the figure in question."""
+    """One kind of access of a call, as simulator and hardware count it, and the figure to judge."""
 
     figure: str
     group: str
@@ -97,12 +97,12 @@ class Sides(NamedTuple):
         return a * c, b * d
 
     def uncertain(self) -> int:
-        """Return how many accesses the simulator may have put together otherwise."""
+        """Return how many accesses the hardware may group differently."""
         return int(self.simulated[f"{self.group}_uncertain"])
 
 
 class Rule(NamedTuple):
-    """A known difference: in which calls and figures (patterns), when, and why."""
+    """A known difference: its calls and figures (patterns), the condition, and the reason."""
 
     calls: str  # "family-variant, case"
     figures: str
@@ -117,7 +117,7 @@ def _masked(sides: Sides) -> bool:
 
 
 def _met_otherwise(sides: Sides) -> bool:
-    """Each access in doubt makes at most one request and one sector, or one pass, more or less."""
+    """Whether uncertain accesses explain it: each changes one request and sector, or one pass."""
     names = ("requests", "sectors") if sides.group in ("load", "store") else ("requests",)
     apart = [abs(b - a) for a, b in map(sides.both, names)]
     if not names[1:]:
@@ -147,30 +147,30 @@ RULES = (
         ".*",
         "shared_.*_conflicts",
         _a_few_passes_more,
-        "the conflict counter reads some passes more than the addresses ask for, in kernels "
-        "without conflicts too; it seems to count other waits for the banks as well, and misses "
-        "one in ten thousand at most",
+        "the conflict counter reads some passes more than the addresses need, also in kernels "
+        "without conflicts; it seems to count other waits for the banks too, and misses one in "
+        "ten thousand at most",
     ),
     Rule(
         ".*",
         "shared_.*_(requests|passes_per_request)",
         _masked,
-        "the hardware counts an instruction of which all lanes are masked off, the simulator sees "
-        "lanes that access; the passes are the same",
+        "the hardware counts instructions without active lanes, the simulator only lanes that "
+        "access memory; the passes are the same",
     ),
     Rule(
         ".*",
         ".*",
         _met_otherwise,
-        "lanes came to a place unequally often, by different ways: which of their accesses go "
-        "together is not certain, and the sides are no further apart than these are many",
+        "lanes reached a line on different paths and not equally often: how their accesses are "
+        "grouped is uncertain, and the difference is no larger than their number",
     ),
     Rule(
         "copy-bulk, ragged",
         "(load|store)_(requests|sectors)",
         lambda sides: all(b == a + 1 for a, b in (sides.both("requests"), sides.both("sectors"))),
-        "the first thread of a block comes to the last bytes by way of a loop that the others do "
-        "not take, and copies its byte on its own",
+        "the first thread of a block reaches the last bytes through a loop that the others skip, "
+        "and copies its byte in a request of its own",
     ),
 )
 
@@ -179,7 +179,7 @@ RULES = (
 
 
 class Call(NamedTuple):
-    """The arrays and keywords of one call, by a name that tells them apart."""
+    """The arrays and keyword arguments of one call, and a name for them."""
 
     case: str
     arrays: Callable[[], tuple[Any, ...]]
@@ -227,7 +227,7 @@ def _plain_cases(variant: gm.Variant, nbytes: int) -> Iterator[Call]:
     plain = functools.partial(oracle.claimed_arguments, variant, nbytes)
     yield Call("plain", plain, parameters)
 
-    # A few elements less on each side: rows that are not aligned, warps that are not full.
+    # A few elements less on each side: unaligned rows and partial warps.
     (a,) = plain()
     shape = tuple(side - 3 - 2 * axis for axis, side in enumerate(a.shape))
     if variant.family != "shift_points" and oracle.takes(variant, shape, a.dtype):
@@ -236,7 +236,7 @@ def _plain_cases(variant: gm.Variant, nbytes: int) -> Iterator[Call]:
 
 
 def calls(variant: gm.Variant, nbytes: int) -> Iterator[Call]:
-    """Yield the calls on which a variant is checked: full, aligned tiles, and harder cases."""
+    """Yield the calls on which a variant is checked: full, aligned tiles and harder cases."""
     if variant.family == "gather":
         return _gather_cases(nbytes)
     if variant.family in ("strided_read", "strided_write"):
@@ -256,7 +256,7 @@ def kernel(family: str, variant: str) -> str:
 
 
 def run(families: Sequence[str], sizes: Sequence[int], told: Path, backend: str = "cuda") -> None:
-    """Launch everything once, in order, on the device; tell what was launched."""
+    """Launch everything once, in order, on the device; write down what was launched."""
     launches: list[dict[str, Any]] = []
     for variant, nbytes in itertools.product(checked(families), sizes):
         for call in calls(variant, nbytes):
@@ -277,12 +277,12 @@ def run(families: Sequence[str], sizes: Sequence[int], told: Path, backend: str 
 
 
 def find_ncu() -> str:
-    """Return the path of ncu; SystemExit where there is none."""
+    """Return the path of ncu, or exit if there is none."""
     places = sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu"), reverse=True)
     for place in (os.environ.get("NCU"), shutil.which("ncu"), "/usr/local/cuda/bin/ncu", *places):
         if place and os.access(place, os.X_OK):
             return place
-    raise SystemExit("crosscheck_ncu: ncu is not found; NCU= may name it")
+    raise SystemExit("crosscheck_ncu: ncu not found; set NCU to its path")
 
 
 class Profiler:
@@ -300,7 +300,7 @@ class Profiler:
         return found[1] if found else done.stdout.strip()
 
     def profile(self, metrics: Sequence[str], *more: str) -> tuple[int, str, str]:
-        """Return the exit status, the CSV and everything else that was said."""
+        """Return the exit status, the CSV and all other output."""
         log, told = self.folder / "ncu.csv", self.folder / "launches.json"
         log.unlink(missing_ok=True)
         told.unlink(missing_ok=True)
@@ -349,7 +349,7 @@ class Profiler:
                     return text, dropped + refused
             else:
                 refused = refused_metrics(said, metrics)
-            if not refused:  # nothing that it names: try one after the other
+            if not refused:  # it names none: try them one by one
                 refused = [m for m in metrics if not read_csv(self.profile([m], "-c", "1")[1])]
             if not refused:
                 break
@@ -357,7 +357,7 @@ class Profiler:
             dropped += refused
             metrics = [m for m in metrics if m not in refused]
             metrics += [INSTEAD[m] for m in refused if m in INSTEAD]
-        raise SystemExit("crosscheck_ncu: ncu measured nothing; what it said is above")
+        raise SystemExit("crosscheck_ncu: ncu measured nothing; its output is above")
 
 
 def refused_metrics(said: str, metrics: Sequence[str]) -> list[str]:
@@ -413,7 +413,7 @@ def _per(part: float | None, whole: float | None) -> float | None:
 
 
 def hardware_figures(metrics: dict[str, float | None]) -> Figures:
-    """Return the figures that the counters tell; None for those that were not read."""
+    """Return the figures from the counters; None for those that were not read."""
     get = metrics.get
     figures: Figures = {}
     for kind, op in (("load", "ld"), ("store", "st")):
@@ -437,12 +437,12 @@ def hardware_figures(metrics: dict[str, float | None]) -> Figures:
 
 
 def _is_counted(site: dict[str, Any]) -> bool:
-    """Whether an access passes the counters: an engine's do not, nor what a copy stores."""
+    """Whether the counters see an access: not of engines, nor stores of asynchronous copies."""
     return site["by"] == "thread" or (site["by"] == "pipeline" and site["kind"] == "load")
 
 
 def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
-    """Return the figures of the load and store units, and where copies moved data beside."""
+    """Return the figures of the load and store units, and the groups that engines share."""
     figures: Figures = {}
     beside = []
     for group in GROUPS:
@@ -467,14 +467,14 @@ def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
 
 
 def use_multiprocessors(provenance: dict[str, Any]) -> None:
-    """Have the simulator plan for a device with as many; SystemExit if it has begun with others."""
+    """Give the simulator as many multiprocessors as the device, or exit if it has started."""
     count = provenance["device"]["multiprocessors"]
     os.environ[MULTIPROCESSORS] = str(count)  # read when the simulator starts
     (device,) = gm.info()["backends"]["sim"]["devices"]
     if device["multiprocessors"] != count:
         raise SystemExit(
-            f"crosscheck_ncu: the simulator has begun with {device['multiprocessors']} "
-            f"multiprocessors, the device has {count}; {MULTIPROCESSORS}={count} says so earlier"
+            f"crosscheck_ncu: the simulator started with {device['multiprocessors']} "
+            f"multiprocessors, the device has {count}: set {MULTIPROCESSORS}={count} first"
         )
 
 
@@ -484,7 +484,7 @@ def simulate(variant: gm.Variant, call: Call) -> gm.Traffic:
 
 
 def _reason(call: str, sides: Sides) -> str | None:
-    """Return the first reason that is known and holds."""
+    """Return the reason of the first rule that holds."""
     for rule in RULES:
         if (
             re.fullmatch(rule.calls, call)
@@ -500,8 +500,8 @@ def judge(
 ) -> dict[str, Any]:
     """Return ``{"agrees": {figure: True | False | None}, "why": {figure: text}}`` of a call.
 
-    Where neither side had requests there is nothing to say. None is a figure that cannot be
-    compared, for the reason given. Where threads move data beside an engine, theirs is compared.
+    Figures without requests on either side are left out. None is a figure that cannot be compared,
+    for the reason given. If threads and an engine move data, only what threads move is compared.
     """
     agrees: dict[str, bool | None] = {}
     why: dict[str, str] = {}
@@ -527,7 +527,7 @@ def judge(
 
 
 def records(told: dict[str, Any], text: str) -> list[dict[str, Any]]:
-    """Match what was launched with what ncu saw, kernel by kernel in order, and compare."""
+    """Match launches with what ncu saw, kernel by kernel in order, and compare."""
     seen = collections.defaultdict(collections.deque)
     for row in read_csv(text):
         seen[row["kernel"]].append(row)
@@ -561,7 +561,7 @@ def records(told: dict[str, Any], text: str) -> list[dict[str, Any]]:
             record |= judge(name, record["simulator"], record["hardware"], record["engines"])
     for name, rows in seen.items():
         if rows and name in {kernel(r["family"], r["variant"]) for r in found}:
-            print(f"{len(rows)} launches of {name} more than were made", file=sys.stderr)
+            print(f"{len(rows)} unexpected launches of {name}", file=sys.stderr)
     return found
 
 
@@ -578,7 +578,7 @@ def unexplained(record: dict[str, Any]) -> list[str]:
 
 
 def counts(found: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Return how many calls there were, and how many of their figures agree or not, and why."""
+    """Count the calls, and the figures that agree, differ, or are not compared."""
     verdicts = collections.Counter(same for record in found for same in record["agrees"].values())
     return {
         "calls": len(found),
@@ -596,7 +596,7 @@ def by_size(found: Sequence[dict[str, Any]]) -> dict[int, dict[str, int]]:
 
 
 def differences(found: Sequence[dict[str, Any]]) -> str:
-    """Return a table per reason of the figures that differ for it."""
+    """Return a table of the figures that differ, for each reason."""
     rows: dict[str, list[tuple[str, ...]]] = {}
     for record in found:
         for figure, same in record["agrees"].items():
@@ -617,7 +617,7 @@ def _label(record: dict[str, Any]) -> str:
 
 
 def summary(found: list[dict[str, Any]]) -> str:
-    """Return the differences by their reasons, and a line per size that counts."""
+    """Return the differences by reason, and a line of counts per size."""
     missing = [
         f"{_label(record)}: no figures of the {side}: {record['why'][side]}\n"
         for record in found
@@ -644,13 +644,13 @@ def write_json(path: Path, told: dict[str, Any], found: list[dict[str, Any]]) ->
 def _head_of(text: str) -> dict[str, Any]:
     first = text.partition("\n")[0]
     if not first.startswith("# {"):
-        raise SystemExit("crosscheck_ncu: this CSV does not begin with what was launched")
+        raise SystemExit("crosscheck_ncu: this CSV does not begin with the list of launches")
     return json.loads(first[2:])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("-o", "--output", type=Path, help="JSON; what ncu printed goes beside it")
+    parser.add_argument("-o", "--output", type=Path, help="JSON; the output of ncu goes beside it")
     parser.add_argument("--families", metavar="F,F", help=f"default: {','.join(FAMILIES)}")
     parser.add_argument("--sizes", default=SIZES, help=f"of a call's first array: {SIZES}")
     parser.add_argument("--from-csv", type=Path, metavar="FILE", help="instead of running ncu")
@@ -658,7 +658,7 @@ def main() -> int:
         "--csv-only", action="store_true", help="leave the simulation to a later --from-csv"
     )
     parser.add_argument("--timeout", type=float, default=480, help="seconds for one run of ncu")
-    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # what ncu profiles
+    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # run by ncu
     options = parser.parse_args()
 
     families = [name for name in FAMILIES if name in gm.families()]
@@ -669,14 +669,14 @@ def main() -> int:
         run(families, sizes, options.run, os.environ.get("GPUMEM_BACKEND", "cuda"))
         return 0
     if options.output is None:
-        parser.error("-o says where the result goes")
+        parser.error("-o FILE is needed")
     if options.from_csv:
         text = options.from_csv.read_text(encoding="utf-8")
         told = _head_of(text)
         use_multiprocessors(told["provenance"])
     else:
         told = {"provenance": devices.provenance(gm.backend())}
-        use_multiprocessors(told["provenance"])  # before there is anything to lose
+        use_multiprocessors(told["provenance"])  # before anything is measured
         with tempfile.TemporaryDirectory() as folder:
             profiler = Profiler(families, sizes, Path(folder), options.timeout)
             text, dropped = profiler.collect()

@@ -1,8 +1,8 @@
-"""Keeps notebooks/ as it is committed: no outputs, no counts, no marks of whoever opened it.
+"""Strip notebooks/ of outputs, execution counts and the marks of editors, as it is committed.
 
     python tools/notebooks.py [--check] [FILE...]
 
-Cells keep their ids; one without an id, or with that of another cell, gets one from its place.
+Cells keep their ids; a cell without an id, or with a duplicate one, gets one from its position.
 Needs nbformat (``pip install gpumem[notebooks]``).
 """
 
@@ -39,7 +39,7 @@ def _normal_cell(cell: Any, place: int, taken: set[str]) -> dict[str, Any]:
 
 
 def normal(text: str) -> str:
-    """Return a notebook's text as it is committed.
+    """Return the text of a notebook as it is committed.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def normal(text: str) -> str:
     """
     given = json.loads(text)  # nbformat would give new ids at random
     if not isinstance(given, dict) or given.get("nbformat") != 4:
-        raise ValueError("it is no notebook of version 4")
+        raise ValueError("it is not a notebook of version 4")
     taken: set[str] = set()
     cells = [
         _normal_cell(cell, i, taken) for i, cell in enumerate(given["cells"]) if cell["source"]
@@ -63,7 +63,9 @@ def normal(text: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE")
-    parser.add_argument("--check", action="store_true", help="change nothing, fail if it would")
+    parser.add_argument(
+        "--check", action="store_true", help="change nothing; fail if a file would change"
+    )
     options = parser.parse_args()
     changed = 0
     for file in options.files or sorted(FOLDER.glob("*.ipynb")):
@@ -72,7 +74,7 @@ def main() -> int:
         if wanted != text:
             changed += 1
             if options.check:
-                print(f"{file} is not as it should be committed: run tools/notebooks.py")
+                print(f"{file} has outputs or other marks: run tools/notebooks.py")
             else:
                 file.write_text(wanted, encoding="utf-8")
                 print(f"{file} written")

@@ -1,4 +1,4 @@
-"""Draws the pictures of README.md into docs/.
+"""Draw the pictures of README.md into docs/.
 
 python tools/pictures.py [FOLDER]
 """
@@ -25,7 +25,7 @@ def _save(figure: Figure, file: Path) -> None:
 
 
 def bank_conflicts(file: Path) -> None:
-    """One column of a tile, read by a warp: without and with a spare column."""
+    """Draw a warp's read of a tile's column, without and with a spare column."""
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     for ax, variant in zip(axes, ("tile", "tile_padded"), strict=True):
         gm.traffic("transpose", variant=variant, shape=(64, 64)).draw(ax=ax)
@@ -33,25 +33,25 @@ def bank_conflicts(file: Path) -> None:
 
 
 def copy_size(file: Path) -> None:
-    """Bandwidth of every copy against size, on an H200."""
+    """Draw the bandwidth of every copy by size, on an H200."""
     figure = gm.results.for_family("copy").plot("size")
     _save(figure, file)
 
 
 def transpose_ladder(file: Path) -> None:
-    """Every transpose of a large matrix, and the driver's copy, on an H200."""
+    """Draw every transpose of a large matrix beside the driver's copy, on an H200."""
     figure = gm.results.for_family("transpose").plot("ladder", shape=(16384, 16384))
     _save(figure, file)
 
 
 def prefetch_map(file: Path) -> None:
-    """Where prefetching pays on an H200, and by which variant."""
+    """Draw where prefetching pays on an H200, and with which variant."""
     figure = gm.results.for_family("prefetch_sum").plot("map")
     _save(figure, file)
 
 
 def prefetch_distance(file: Path) -> None:
-    """Speed-up against distance: one warp per scheduler, and eight."""
+    """Draw speed-up by distance, with one warp per scheduler and with eight."""
     variants = [
         "scalar_batch",
         "scalar_rolling",

@@ -1,11 +1,11 @@
-"""Writes the tables of README.md that come from elsewhere: the ladders, and the H200's figures.
+"""Write the generated tables of README.md: the ladders, and measurements on an H200.
 
     python tools/readme_tables.py [--check]
 
-A table stands between ``<!-- NAME -->`` and ``<!-- end -->``; NAME is ``ladder: FAMILY``, from the
-table of variants; ``figures: FAMILY FILE [VARIANT,...]``, from a benchmark in gpumem/results;
-``round trips: FILE``, likewise; ``conflicts: prefetch_sum``, from the simulator; or
-``map: FILE``, the best of a sweep.
+A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladder: FAMILY``, from
+the table of variants; ``figures: FAMILY FILE [VARIANT,...]`` and ``round trips: FILE``, from a
+benchmark in gpumem/results; ``conflicts: prefetch_sum``, from the simulator; and ``map: FILE``, the
+best of a sweep.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def rungs(variants: list[gm.Variant]) -> str:
 
 
 def conflicts(family: str) -> str:
-    """Bank ways by distance, of the variants that keep elements in shared memory."""
+    """Return bank ways by distance, of the variants that keep elements in shared memory."""
     distances = range(1, 17)
     rows = []
     for variant in ("smem_batch", "smem_rolling", "smem_rolling_async"):
@@ -85,7 +85,7 @@ def conflicts(family: str) -> str:
 
 
 def best_of_map(file: str) -> str:
-    """Per amount of work and warps per multiprocessor: how much is gained, and by what."""
+    """Return the best speed-up and its variant by work and by warps per multiprocessor."""
     result = gm.results.load(file)
     found = prefetch_points.points(result)
     warps = sorted({point.warps for point in found})
@@ -106,7 +106,7 @@ def source(result: gm.BenchResult) -> str:
 
 
 def figures(family: str, file: str, chosen: str | None = None) -> str:
-    """GB/s, or TFLOP/s, against size, columns by variant; the last is auto over the reference."""
+    """Return GB/s or TFLOP/s by size, a column per variant; the last is auto over the reference."""
     result = gm.results.load(file)
     reference = "-".join(oracle.reference(family))
     records: dict[str, dict[str, dict]] = {}
@@ -137,7 +137,7 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
 
 
 def round_trips(file: str) -> str:
-    """Milliseconds from ndarray to ndarray, of each job at its largest size."""
+    """Return milliseconds from ndarray to ndarray, for each job at its largest size."""
     result = gm.results.load(file)
     names = ("gpumem", "numpy", "cupy", "torch", "bus")
     largest: dict[str, int] = {}
@@ -181,7 +181,9 @@ def rewrite(text: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="say whether README.md is up to date")
+    parser.add_argument(
+        "--check", action="store_true", help="only check that README.md is up to date"
+    )
     options = parser.parse_args()
     text = README.read_text(encoding="utf-8")
     new = rewrite(text)

@@ -1,16 +1,16 @@
-"""Runs the kernels under compute-sanitizer, on the awkward cases that ``verify`` knows.
+"""Run the kernels under compute-sanitizer, on the awkward cases that ``verify`` knows.
 
     python tools/sanitize.py [FAMILY...] [--tools memcheck,racecheck] [--jobs 16] [--logs FOLDER]
     python tools/sanitize.py --record docs/sanitize-h200.json
 
-A tool and a few variants of a family are a process of its own, as many at once as there are
-processors. Every call has its arrays on the device, and its output is filled before: initcheck does
-not see what Hopper's copy engines write, and would take what they wrote for memory that nobody did.
-An output that a kernel leaves out is found all the same: every result is compared with NumPy's.
+Each process runs a few variants of a family under one tool; there are as many processes at once as
+processors. All arrays are on the device, and outputs are filled first: initcheck does not see what
+Hopper's copy engines write, and would report their output as uninitialised. A part of the output
+that a kernel does not write is found nevertheless, since every result is compared with NumPy's.
 
-``--record`` keeps what was found as JSON, a record per tool and family. Records that the file has
-of other tools and families stay, if they are of the same commit, device and versions: where time is
-short, the work can be done in parts.
+``--record`` writes the findings as JSON, a record per tool and family. Records of other tools and
+families in the file are kept if they are of the same commit, device and versions, so that the work
+can be done in parts.
 """
 
 from __future__ import annotations
@@ -38,27 +38,27 @@ from gpumem.machine import devices
 
 SCHEMA = 1
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
-TOGETHER = 5  # variants in a process: starting one takes some seconds
-FOUND = 86  # the exit status that stands for what the sanitizer reports
+TOGETHER = 5  # variants per process, since starting one takes some seconds
+FOUND = 86  # the exit status for findings of the sanitizer
 LATE = 124
-WORDS = {0: "clean", FOUND: "REPORTED", LATE: "TOO LATE"}  # of any other status: FAILED
-TOLD = "sanitize: "  # before what a process tells of itself
+WORDS = {0: "clean", FOUND: "REPORTED", LATE: "TOO LATE"}  # any other status: FAILED
+TOLD = "sanitize: "  # begins the line in which a process describes itself
 
 
 class Job(NamedTuple):
-    """What one process does."""
+    """The work of one process."""
 
     tool: str
     family: str
     variants: tuple[str, ...]
 
     def work(self) -> int:
-        """Calls at most: what takes long should begin early."""
+        """The most calls that it makes: long jobs should start first."""
         return len(self.variants) * sum(1 for _ in oracle.cases(self.family))
 
 
 class Outcome(NamedTuple):
-    """Of one process: its exit status, its own words, and what the sanitizer found and said."""
+    """What one process returned: its exit status, its output, and the findings of the sanitizer."""
 
     job: Job
     status: int
@@ -90,7 +90,7 @@ def run(family: str, names: Sequence[str], backend: str) -> int:
 
 
 def jobs(families: Iterable[str], tools: Sequence[str]) -> list[Job]:
-    """Return the processes, those with most to do first."""
+    """Return the processes, the longest first."""
     found = []
     for family in families:
         names = [v.name for v in gm.variants(family, instances=True)]
@@ -103,23 +103,23 @@ def jobs(families: Iterable[str], tools: Sequence[str]) -> list[Job]:
 
 
 def find_sanitizer() -> str:
-    """Return the path of compute-sanitizer; SystemExit where there is none."""
+    """Return the path of compute-sanitizer, or exit if there is none."""
     places = sorted(glob.glob("/usr/local/cuda*/bin/compute-sanitizer"))
     for place in (os.environ.get("SANITIZER"), shutil.which("compute-sanitizer"), *places):
         if place and os.access(place, os.X_OK):
             return place
-    raise SystemExit("sanitize: compute-sanitizer is not found; SANITIZER= may name it")
+    raise SystemExit("sanitize: compute-sanitizer not found; set SANITIZER to its path")
 
 
 def version(sanitizer: str) -> str:
-    """Return what it says of itself."""
+    """Return its version."""
     said = subprocess.run([sanitizer, "--version"], capture_output=True, text=True).stdout
     found = re.search(r"^Version\s+(\S+)", said, re.M)
     return found[1] if found else said.strip()
 
 
 def findings(log: str) -> int | None:
-    """Return how many the sanitizer's summaries count; None if it has not come to one."""
+    """Return the number of findings in the sanitizer's summaries; None without a summary."""
     counts = re.findall(r"SUMMARY: (\d+)", log)
     return sum(map(int, counts)) if counts else None
 
@@ -131,7 +131,7 @@ KINDS = (
 
 
 def kinds(log: str) -> dict[str, int]:
-    """Return what was found and in which kernel, with how often that was printed."""
+    """Return the findings by kernel, with how often each was printed."""
     found = [one for pattern in KINDS for one in re.findall(pattern, log, re.M)]
     return dict(collections.Counter(f"{what}, in {kernel}" for what, kernel in found))
 
@@ -141,7 +141,10 @@ def sanitized(sanitizer: str, job: Job, seconds: float) -> Outcome:
     command = [sanitizer, "--tool", job.tool, "--error-exitcode", str(FOUND)]
     command += [sys.executable, os.path.abspath(__file__), "--run", ",".join(job.variants)]
     environment = {"GPUMEM_BACKEND": "cuda", **os.environ, "LC_ALL": "C"}
-    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # NumPy, in each of many
+    environment |= {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }  # of NumPy, since there are many processes
     begin = time.monotonic()
     try:
         done = subprocess.run(
@@ -159,7 +162,7 @@ def sanitized(sanitizer: str, job: Job, seconds: float) -> Outcome:
     words = re.findall(rf"^{TOLD}(.*)$", log, re.M)
     summary = "; ".join(re.findall(r"SUMMARY: (.*)$", log, re.M))
     if status == 0 and not (words and summary):
-        status = 1  # neither may be missing where all is well
+        status = 1  # a clean run has both
     told = json.loads(words[-1]) if words else {}
     took = time.monotonic() - begin
     return Outcome(job, status, told, findings(log), summary, took, log)
@@ -169,7 +172,7 @@ def sanitized(sanitizer: str, job: Job, seconds: float) -> Outcome:
 
 
 def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Return what the processes of one tool and family found, as JSON holds it."""
+    """Return the findings of one tool for one family as a record for JSON."""
     job = outcomes[0].job
     order = [v.name for v in gm.variants(job.family, instances=True)]
     ran = {name for one in outcomes for name in one.told.get("variants", ())}
@@ -232,7 +235,7 @@ def table(found: Sequence[dict[str, Any]]) -> str:
 
 
 def write(path: Path, sanitizer: str, found: Sequence[dict[str, Any]]) -> None:
-    """Keep the records, beside those of the same commit, device and versions that are there."""
+    """Write the records, and keep those of the same commit, device and versions in the file."""
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "sanitizer": version(sanitizer),
@@ -245,14 +248,14 @@ def write(path: Path, sanitizer: str, found: Sequence[dict[str, Any]]) -> None:
         if same_origin(before, head):
             kept = [r for r in before["records"] if (r["family"], r["tool"]) not in told]
         else:
-            print(f"{path} is of another commit, device or version: it begins anew")
+            print(f"{path} is of another commit, device or version: it is replaced")
     lines = json.dumps(head, indent=1)[:-2] + ',\n "records": [\n  '
     lines += ",\n  ".join(json.dumps(one) for one in in_order([*kept, *found]))
     path.write_text(lines + "\n ]\n}\n", encoding="utf-8")
 
 
 def same_origin(before: dict[str, Any], now: dict[str, Any]) -> bool:
-    """Whether records of both may stand in one file."""
+    """Whether the records of both may be in one file."""
 
     def origin(head: dict[str, Any]) -> tuple[Any, ...]:
         where = head["provenance"]
@@ -264,7 +267,7 @@ def same_origin(before: dict[str, Any], now: dict[str, Any]) -> bool:
 
 
 def keep_logs(folder: Path, outcomes: Iterable[Outcome]) -> None:
-    """What was said, a file per tool and family."""
+    """Write the output of the processes, a file per tool and family."""
     folder.mkdir(parents=True, exist_ok=True)
     logs: dict[str, str] = {}
     for one in outcomes:
@@ -280,9 +283,9 @@ def main() -> int:
     parser.add_argument("--tools", default=",".join(TOOLS), metavar="T,T", help="default: all four")
     parser.add_argument("--jobs", type=int, help="processes at once (default: one per processor)")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one (default: 600)")
-    parser.add_argument("--logs", type=Path, metavar="FOLDER", help="where what was said goes")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="keep what was found, as JSON")
-    parser.add_argument("--run", metavar="V,V", help=argparse.SUPPRESS)  # what is looked at
+    parser.add_argument("--logs", type=Path, metavar="FOLDER", help="where to write the output")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the findings as JSON")
+    parser.add_argument("--run", metavar="V,V", help=argparse.SUPPRESS)  # run by compute-sanitizer
     options = parser.parse_args()
     if options.run:
         return run(options.families[0], options.run.split(","), gm.backend())

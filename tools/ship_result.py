@@ -1,9 +1,9 @@
-"""Packs what ``gpumem bench --all --json FILE`` measured into gpumem/results, where it is shipped.
+"""Pack the output of ``gpumem bench --all --json FILE`` into gpumem/results, to be shipped.
 
     python tools/ship_result.py FILE MACHINE
 
-Each family is a file of its own, such as copy-h200.json for the machine h200. A result of one
-family is taken likewise.
+Each family becomes a file, such as copy-h200.json for the machine h200. FILE may also hold the
+result of one family.
 """
 
 from __future__ import annotations
