@@ -316,7 +316,8 @@ def test_masked_instructions_explain_no_other_passes():
             "shared_store_requests": requests,
             "shared_store_passes_per_request": passes,
         }
-        assert ("without active lanes" in reason("shared_store_requests", ours, theirs)) == explained
+        why = reason("shared_store_requests", ours, theirs)
+        assert ("without active lanes" in why) == explained
 
 
 def test_a_tail_of_its_own_is_a_single_byte():

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import __version__, _core
+from .. import _core
 from ..base.messages import quoted
+from ..base.version import __version__
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..families.table import variants
 from . import bench, compare, explain, info, listing, plot, sass, traffic, verify

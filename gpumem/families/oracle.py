@@ -117,7 +117,7 @@ def told_dtype(variant: Variant) -> str:
     dtype = dtype_for(variant.family)
     if variant.itemsizes and dtype.itemsize not in variant.itemsizes:
         return {1: "uint8", 2: "uint16", 8: "float64", 16: "complex128"}[variant.itemsizes[0]]
-    return dtype.name
+    return str(dtype.name)
 
 
 def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:
