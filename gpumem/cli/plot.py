@@ -12,10 +12,10 @@ from .common import Commands, completed, keywords, picture_target, print_json, s
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
     picture_target("plot", options.output)
-    result, told = RESULTS.load(options.result), keywords(options.set)
-    figure = result.plot(options.kind, **told)
+    result, given = RESULTS.load(options.result), keywords(options.set)
+    figure = result.plot(options.kind, **given)
     write_picture(figure, options.output, dpi=120)
-    for line in left_out(result, options.kind, figure, **told):
+    for line in left_out(result, options.kind, figure, **given):
         say(f"gpumem: plot: left out: {line}")
     if options.json:
         print_json({"file": options.output, "kind": options.kind, "result": options.result})

@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Measured:
-    """The record that an explanation tells, and what it compares it with."""
+    """The record that an explanation shows, and what it is compared with."""
 
     record: Record
     origin: str  # device, date and commit

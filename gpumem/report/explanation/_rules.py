@@ -60,7 +60,7 @@ def _limits(report: Traffic, counted: Counted, measured: Measured) -> Iterator[s
 
 
 def limit(counted: Counted, measured: Measured) -> str | None:
-    """Say what probably keeps a kernel from the peak, as far as counts can tell."""
+    """Say what probably keeps a kernel from the peak, as far as counts show it."""
     record, report = measured.record, counted.traffic
     shares = [record.fraction_of_peak or 0.0, measured.bandwidth or 0.0]
     if not any(shares) or record.is_launch:

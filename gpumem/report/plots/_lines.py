@@ -1,4 +1,4 @@
-"""Lines that can be told apart: coinciding ones are drawn once, others mark different points."""
+"""Distinct lines: those that coincide are drawn once, others have markers at different points."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Line = dict[Any, float]
 Name = TypeVar("Name")
 
-_CLOSE = 0.015  # of the height of the axis: no eye tells such lines apart
+_CLOSE = 0.015  # of the height of the axis: such lines look like one
 
 
 def coincident(

@@ -21,7 +21,7 @@ class Unit(NamedTuple):
 
     field: str
     words: str
-    ceiling: str  # the device's peak of it, as a provenance names it; "" if there is none
+    ceiling: str  # the key of its peak in a provenance's device; "" if there is none
 
     @property
     def short(self) -> str:

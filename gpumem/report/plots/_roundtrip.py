@@ -68,11 +68,11 @@ def draw_roundtrip(
     made = [one.parameters for one in timed if one.parameters["by"] != BUS]
     jobs = listed("variants", variants, list(dict.fromkeys(one.variant for one in timed)))
     kinds = listed("memory", memory, list(dict.fromkeys(one["kind"] for one in made)))
-    whom = listed("by", by, list(dict.fromkeys(one["by"] for one in made)))
+    makers = listed("by", by, list(dict.fromkeys(one["by"] for one in made)))
     figure, axes = pyplot.subplots(
         len(jobs),
         len(kinds),
-        figsize=(max(4.2 * len(kinds) + 1.6, 7), (0.22 * len(whom) + 0.62) * len(jobs) + 1.4),
+        figsize=(max(4.2 * len(kinds) + 1.6, 7), (0.22 * len(makers) + 0.62) * len(jobs) + 1.4),
         sharex="row",
         squeeze=False,
         layout="constrained",
@@ -90,13 +90,13 @@ def draw_roundtrip(
             }
             most = max(one.median_ms or 0.0 for one in mine)
             there = {one.parameters["by"] for one in mine}
-            _draw_bars(ax, {name: times.get(name) for name in whom if name in there}, floor, most)
+            _draw_bars(ax, {name: times.get(name) for name in makers if name in there}, floor, most)
             ax.set_title(f"{job}, {mine[0].size}, {kind}", fontsize="medium")
     for ax in axes[:, 1:].flat:
         ax.tick_params(axis="y", labelleft=False)  # the names are those at the left
     for ax in axes[-1]:
         ax.set_xlabel("ms, log scale" + ("; dashed: the transfers alone" if floor else ""))
-    meanings = [_MEANINGS.get(name, "another library") for name in whom]
+    meanings = [_MEANINGS.get(name, "another library") for name in makers]
     explain_bars(figure, {meaning: _EXPLAINED[meaning] for meaning in meanings})
     title(figure, "round trips from ndarray to ndarray, by the wall clock", result)
     return figure
