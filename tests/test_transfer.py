@@ -38,7 +38,7 @@ def on(kind, nbytes, backend, value=None):
     return a
 
 
-def told(result):
+def by_way(result):
     return {(r["variant"], r["parameters"]["kind"], r["parameters"]["pieces"]): r for r in result}
 
 
@@ -280,8 +280,8 @@ def test_progress_and_settings():
     chosen = gm.bench(
         "transfer", "both", 4096, pieces=range(1, 3), kind="mapped", backend="sim", **QUICK
     )
-    told = chosen.provenance["settings"]["parameters"]
-    assert told == {"kind": ["mapped"], "pieces": [1, 2]}
+    asked = chosen.provenance["settings"]["parameters"]
+    assert asked == {"kind": ["mapped"], "pieces": [1, 2]}
     json.loads(chosen.to_json())
 
 
@@ -291,7 +291,7 @@ def test_progress_and_settings():
 def test_records_of_transfers(clock):
     result = clock.bench("transfer", sizes="64K,1M", pieces=[1, 4], **QUICK)
     for nbytes in (2**16, 2**20):
-        records = told(r for r in result.records if r["shape"] == [nbytes])
+        records = by_way(r for r in result.records if r["shape"] == [nbytes])
         assert len(records) == 2 * (3 * len(KINDS) + 2)
         for (name, kind, pieces), r in records.items():
             absent = name == "to_peer" or (kind == "managed" and (pieces > 1 or name == "both"))
@@ -314,7 +314,7 @@ def test_why_there_is_no_transfer(clock, monkeypatch):
     monkeypatch.setattr(transfers, "MOST_MANAGED", 2**17)
     kinds = {"kind": ["managed", "pinned"]}
     result = clock.bench("transfer", sizes="128K,256K", **kinds, **QUICK)
-    small, large = (told(r for r in result.records if r["shape"] == [n]) for n in (2**17, 2**18))
+    small, large = (by_way(r for r in result.records if r["shape"] == [n]) for n in (2**17, 2**18))
     assert small["to_device", "managed", 1]["reason"] is None
     assert large["to_device", "managed", 1]["reason"] == "managed memory is measured up to 128 KiB"
     assert "one direction" in small["both", "managed", 1]["reason"]
@@ -385,7 +385,7 @@ class TwoDevices(ClockedSimulator):
 def test_from_one_device_to_another(clock):
     pair = TwoDevices()
     result = pair.bench("transfer", "to_peer", "64K", pieces=[1, 3], **QUICK)
-    records = told(result.records)
+    records = by_way(result.records)
     assert list(records) == [("to_peer", way, n) for way in transfers.PEER_WAYS for n in (1, 3)]
     access = records["to_peer", "access", 1]["gbps"]
     for r in records.values():
@@ -401,7 +401,7 @@ def test_from_one_device_to_another(clock):
 
 def test_devices_that_cannot_reach_each_other(clock):
     pair = TwoDevices(able=False)
-    records = told(pair.bench("transfer", "to_peer", 4096, **QUICK).records)
+    records = by_way(pair.bench("transfer", "to_peer", 4096, **QUICK).records)
     reasons = {kind: r["reason"] for (_, kind, _), r in records.items()}
     assert reasons.pop("no_access") is None
     assert set(reasons) == {"access", "kernel"}
@@ -426,7 +426,7 @@ def test_what_does_not_arrive_at_the_other_device(clock, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["to_device", "to_host", "both"])
-def test_what_does_not_arrive_has_no_figure(clock, monkeypatch, name):
+def test_what_does_not_arrive_has_no_time(clock, monkeypatch, name):
     """Neither by the bus, nor by a kernel."""
     monkeypatch.setattr(clock, "transfer", lambda *_: None)
     result = clock.bench("transfer", name, "64K", **QUICK)
@@ -451,7 +451,7 @@ def test_one_byte_that_is_wrong_is_found(clock, monkeypatch):
             host[-1] ^= 1
 
     monkeypatch.setattr(clock, "transfer", damaging)
-    records = told(
+    records = by_way(
         clock.bench("transfer", ["to_device", "to_host"], "3M", kind="pinned", **QUICK).records
     )
     assert records["to_device", "pinned", 1]["reason"] is None
@@ -476,7 +476,7 @@ def test_a_kind_that_cannot_be_had_leaves_the_others(clock, monkeypatch):
         return real(shape, dtype, kind)
 
     monkeypatch.setattr(clock, "host_array", host_array)
-    records = told(clock.bench("transfer", "to_host", "64K", **QUICK).records)
+    records = by_way(clock.bench("transfer", "to_host", "64K", **QUICK).records)
     assert records["to_host", "write_combined", 1]["reason"] == "asked for 64 KiB of it"
     assert all(
         r["gbps"] for (_, kind, _), r in records.items() if kind not in ("write_combined", "device")
@@ -561,7 +561,7 @@ def test_records_of_round_trips(clock):
 
 @pytest.mark.parametrize("kind", ["pageable", "pinned"])
 @pytest.mark.parametrize("job", roundtrips.JOBS)
-def test_a_wrong_result_has_no_figure(clock, monkeypatch, job, kind):
+def test_a_wrong_result_has_no_time(clock, monkeypatch, job, kind):
     """One that keeps what the last one left, and one that is wrong in the last element."""
 
     def idle(job, backend, inputs, out):
@@ -698,7 +698,7 @@ def test_transfers_of_a_gpu():
         )
         assert (r["reason"] is None) != absent, r
         assert absent or (r["gbps"] > 0 and r["samples"] >= 3)
-    large = told(r for r in result.records if r["shape"] == [2**20])
+    large = by_way(r for r in result.records if r["shape"] == [2**20])
     # Not more than memory: nobody measures the call alone.
     for name in ("to_device", "to_host"):
         assert 1 < large[name, "pinned", 1]["gbps"] < 1000

@@ -1,4 +1,4 @@
-"""Writing files whole: a reader finds the old content or the new one, never a part of it."""
+"""Atomic writes: a reader finds the old content of a file or the new one, never a part."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NO_RENAME = (errno.EBUSY, errno.EXDEV)  # a file that is a mount point cannot b
 
 
 def write(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Write a file: all of it, or nothing.
+    """Write a file atomically.
 
-    The data go to a new file in the same folder, which takes the old one's place once they are on
-    the disk. It keeps the old one's permissions; a symbolic link keeps pointing to it. What is no
+    The data go to a new file in the same folder, which replaces the old one once they are on the
+    disk. It keeps the old one's permissions; a symbolic link still points to it. Anything but a
     regular file, such as a pipe or /dev/stdout, is written to directly.
 
     Parameters
@@ -30,7 +30,7 @@ def write(path: str | os.PathLike[str], data: bytes | str) -> None:
     Raises
     ------
     OSError
-        If it cannot be written: the exception names the file, which is as it was.
+        If it cannot be written; the exception names the file, which is unchanged.
     """
     name = os.fsdecode(path)
     content = data.encode("utf-8") if isinstance(data, str) else data
@@ -41,14 +41,14 @@ def write(path: str | os.PathLike[str], data: bytes | str) -> None:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Raise OSError if a file cannot be there: to be called before the work whose result it holds.
+    """Raise OSError if a file cannot be written, before the work whose result it will hold.
 
     Raises
     ------
     FileNotFoundError, NotADirectoryError, IsADirectoryError
-        If its folder is missing or no folder, or the path is one itself.
+        If its folder is missing or not a folder, or the path itself is a folder.
     PermissionError
-        If the file, or its folder where there is no such file, may not be written to.
+        If the file is read-only; for a new file, if its folder is.
     """
     name = os.fsdecode(path)
     folder = os.path.dirname(os.path.abspath(name))
@@ -79,7 +79,7 @@ def _write(name: str, content: bytes) -> None:
     try:
         _replace(target, content, old)
     except PermissionError:
-        if old is None:  # else the folder takes no new file, and the old one may be written to
+        if old is None:  # otherwise only the folder is read-only, and the file can be written
             raise
         _write_directly(target, content)
     except OSError as error:
@@ -114,7 +114,7 @@ def _write_directly(name: str, content: bytes) -> None:
 
 
 def _write_open_file(match: re.Match[str], content: bytes) -> None:
-    """Continue where the process's own output is: a second opening would begin at its start."""
+    """Append to the process's own output; opening it again would start over at its beginning."""
     number = match[2] or match[3] or {"stdin": 0, "stdout": 1, "stderr": 2}[match[1]]
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:

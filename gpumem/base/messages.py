@@ -9,7 +9,7 @@ MOST = 80  # characters of a quoted value
 
 
 def shortened(text: str, most: int = MOST) -> str:
-    """Return a text of at most so many characters, the last an ellipsis if it was longer."""
+    """Return a text cut to `most` characters, the last of them an ellipsis if it was longer."""
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -21,7 +21,7 @@ def quoted(value: Any) -> str:
 
 
 def nearest(name: Any, known: Iterable[str]) -> str | None:
-    """Return the known name that is most like this one, None if none is."""
+    """Return the known name that is most like this one, None if none is similar."""
     import difflib
 
     if not isinstance(name, str):
@@ -29,24 +29,26 @@ def nearest(name: Any, known: Iterable[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name[:MOST], list(known), 1)), None)
 
 
-def unknown(says: str, name: Any, known: Iterable[str], are: str = ", expected one of") -> str:
-    """Return the message for a name that is not among those known.
+def unknown(
+    before: str, name: Any, known: Iterable[str], between: str = ", expected one of"
+) -> str:
+    """Return the error message for an unknown name, with the accepted ones.
 
     The extension module calls it as well.
 
     Parameters
     ----------
-    says : str
-        What stands before the name, such as "kind is".
+    before : str
+        The words before the name, such as "kind is".
     name : object
         What was given.
     known : iterable of str
         What would have been accepted.
-    are : str
-        What stands between the name and those.
+    between : str
+        The words between the name and the accepted ones.
     """
     known = list(known)
     near = nearest(name, known)
     listed = ", ".join(known) or "none"
-    told = f"{says} {quoted(name)}{are}: {listed}"
-    return told if near is None else f"{told}. Did you mean {near!r}?"
+    message = f"{before} {quoted(name)}{between}: {listed}"
+    return message if near is None else f"{message}. Did you mean {near!r}?"

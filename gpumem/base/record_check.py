@@ -1,21 +1,26 @@
-"""What a record and a provenance have to be, whoever wrote the file that they come from."""
+"""Checks of records and provenances that are read from a file."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
 from .messages import quoted
-from .record import FIELDS
+from .record import FIELDS, Record
 
-_MOST_DEEP = 8  # lists and dicts in each other, in a provenance
-_TEXTS = ("family", "variant", "dtype")
-_OPTIONAL_TEXTS = ("ran", "backend", "cache", "reason", "source")
-_OF_DEVICE = ("multiprocessors", "_gbps", "_tflops", "_bytes", "_khz", "_bits")  # ends of names
-_NUMBERS = tuple(
-    "bytes flops median_ms min_ms p20_ms p80_ms samples gbps tflops fraction_of_peak "
-    "fraction_of_reference clock_mhz power_w temperature_c".split()
-)
+_MOST_DEEP = 8  # nested lists and dicts of a provenance
+_DEVICE_NUMBERS = ("multiprocessors", "_gbps", "_tflops", "_bytes", "_khz", "_bits")  # suffixes
+
+
+def _fields_of(*types: str) -> tuple[str, ...]:
+    """Return the fields of a record with these annotations."""
+    return tuple(one.name for one in fields(Record) if one.type in types)
+
+
+_TEXTS = _fields_of("str")
+_OPTIONAL_TEXTS = _fields_of("str | None")
+_NUMBERS = _fields_of("int | None", "float | None")
 
 
 def _is_number(value: Any) -> bool:
@@ -28,7 +33,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_simple(value: Any) -> bool:
-    """Whether it is what a parameter may be: None, a number, a word, or a few of these."""
+    """Return whether a parameter may be this: None, a number, a word, or a list of these."""
     listed = value if isinstance(value, list) else [value]
     return all(one is None or isinstance(one, bool | str) or _is_number(one) for one in listed)
 
@@ -51,9 +56,12 @@ def _check_fields(record: dict[str, Any]) -> None:
 
 
 def whole_record(record: Any) -> dict[str, Any]:
-    """Return a record with all of its fields, None where it says nothing; ValueError if it is none.
+    """Return a record with all of its fields; those that it lacks are None.
 
-    The message names the field, what it is, and what it should be.
+    Raises
+    ------
+    ValueError
+        If it is not a record; the message names the field, what it is, and what it should be.
     """
     if not isinstance(record, dict) or not isinstance(record.get("shape"), list):
         raise ValueError(f"{quoted(record)} is not a record")
@@ -68,7 +76,7 @@ def whole_record(record: Any) -> dict[str, Any]:
 
 
 def _depth(value: Any) -> int:
-    """How many lists and dicts are in each other; told of no more than what is too many."""
+    """Return how deeply lists and dicts are nested, counted up to one more than is allowed."""
     level, depth = [value], 0
     while level and depth <= _MOST_DEEP:
         inner = [one for one in level if isinstance(one, list | dict)]
@@ -79,24 +87,30 @@ def _depth(value: Any) -> int:
     return depth
 
 
-def _check_figures(what: str, part: dict[str, Any], numbers: tuple[str, ...]) -> None:
+def _check_numbers(what: str, part: dict[str, Any], suffixes: tuple[str, ...]) -> None:
     for key, value in part.items():
-        if value is not None and key.endswith(numbers) and not _is_number(value):
+        if value is not None and key.endswith(suffixes) and not _is_number(value):
             raise ValueError(f"{key} of {what} is {quoted(value)}, expected a number or null")
 
 
-def whole_provenance(told: Any) -> dict[str, Any]:
-    """Return a provenance; ValueError, which names the part, if it is none."""
-    if not isinstance(told, dict):
-        raise ValueError(f"provenance is {quoted(told)}, expected names with values")
-    if _depth(told) > _MOST_DEEP:
+def whole_provenance(provenance: Any) -> dict[str, Any]:
+    """Return a provenance.
+
+    Raises
+    ------
+    ValueError
+        If it is not a provenance; the message names the part.
+    """
+    if not isinstance(provenance, dict):
+        raise ValueError(f"provenance is {quoted(provenance)}, expected names with values")
+    if _depth(provenance) > _MOST_DEEP:
         raise ValueError("provenance is nested too deeply")
     for key in ("device", "settings", "sources"):
-        part = told.get(key)
+        part = provenance.get(key)
         if part is not None and not isinstance(part, dict):
             raise ValueError(f"{key} is {quoted(part)}, expected names with values or null")
-    _check_figures("device", told.get("device") or {}, _OF_DEVICE)
-    _check_figures("settings", told.get("settings") or {}, ("within",))
-    for source in (told.get("sources") or {}).values():
+    _check_numbers("device", provenance.get("device") or {}, _DEVICE_NUMBERS)
+    _check_numbers("settings", provenance.get("settings") or {}, ("within",))
+    for source in (provenance.get("sources") or {}).values():
         whole_provenance(source)
-    return dict(told)
+    return dict(provenance)

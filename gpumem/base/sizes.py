@@ -46,7 +46,7 @@ def _range(text: str) -> list[int]:
 
 
 def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
-    """Return sizes in bytes, in the order given.
+    """Return sizes in bytes, in the given order and without repetitions.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
     Raises
     ------
     ValueError
-        If the text is not understood, or a size is not positive; the message quotes it.
+        If the text cannot be parsed, or a size is not positive; the message quotes it.
     TypeError
         If a size is neither text nor an integer.
     """
@@ -93,7 +93,7 @@ def check_shape(shape: Any, itemsize: int) -> tuple[int, ...]:
     Raises
     ------
     ValueError
-        If it is no shape, has a negative side, or too many bytes; the message names it.
+        If it is not a shape, has a negative side, or too many bytes; the message names it.
     """
     try:
         sides = tuple(shape) if isinstance(shape, Iterable) else (shape,)
@@ -109,14 +109,14 @@ def check_shape(shape: Any, itemsize: int) -> tuple[int, ...]:
     for side in sides:
         if side < 0:
             raise ValueError(f"shape must not be negative: {quoted(shape)}")
-    # NumPy multiplies the sides that are not 0, also where another is.
+    # An empty array counts too: NumPy multiplies the sides that are not 0.
     if math.prod(side for side in sides if side) * max(itemsize, 1) > _MOST:
         raise ValueError(f"shape is too large: {quoted(shape)} with {itemsize} bytes per element")
     return sides
 
 
 def host_memory() -> int:
-    """Return about how many bytes of host memory can still be used."""
+    """Return approximately how many bytes of host memory are available."""
     try:
         with open("/proc/meminfo", "rb") as file:
             for line in file:
@@ -131,7 +131,7 @@ def host_memory() -> int:
 
 
 def format_bytes(size: int) -> str:
-    """Return a size for people: "512 B", "4 KiB", "1.5 GiB"."""
+    """Return a size as people read it: "512 B", "4 KiB", "1.5 GiB"."""
     for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size >= unit:
             return f"{size / unit:.4g} {name}"
@@ -152,10 +152,7 @@ def format_shape(shape: Sequence[int], dtype: str) -> str:
 
 
 def text_width(piped: int = 80) -> int:
-    """Return how many columns text may have.
-
-    Those that COLUMNS says or the terminal has; `piped` where the output is no terminal.
-    """
+    """Return the width of the terminal or of COLUMNS; `piped` if the output is not a terminal."""
     import shutil  # not needed to import gpumem, and slow to load
 
     return max(40, shutil.get_terminal_size((piped, 24)).columns)
@@ -178,12 +175,12 @@ def format_table(
     rows : iterable of sequences of str
         One text per column.
     left : int
-        How many columns, from the first, are aligned to the left; figures go to the right.
+        How many columns, from the first, are aligned to the left; the others go to the right.
     keys : int, optional
-        How many columns, from the first, say what a row is of; by default, `left`. Where a table
-        is too wide it becomes several, one below the other, each with these.
+        How many columns, from the first, identify a row; by default, `left`. A table that is too
+        wide is split into several, one below the other, and each of them begins with these.
     width : int, optional
-        How wide it may be: by default the terminal, or 100 columns where there is none.
+        The most columns of text: by default the terminal's, or 100 without a terminal.
     """
     lines = [list(head), *(list(row) for row in rows)]
     widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]

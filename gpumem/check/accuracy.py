@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import _core
 from ..base.messages import unknown
+from ..base.progress import Progress
 from ..base.sizes import format_table
 from ..families.sgemm import matmul
 from ..families.table import variants
@@ -26,8 +27,6 @@ DEPTHS = (16, 64, 256, 1024, 4096, 16384, 65536)
 _DEEPEST = {"sim": 4096}  # longer sums take long there
 _SIDES = {"sim": 32, "cuda": 512}
 _SPREAD = 32  # "wide" numbers range over this many powers of two up and down
-
-_Progress = Callable[[int, int, str], None]
 
 
 def _wide(random: np.random.Generator, shape: tuple[int, int]) -> np.ndarray[Any, Any]:
@@ -74,7 +73,7 @@ def accuracy(
     *,
     backend: str | None = None,
     seed: int = 1,
-    progress: _Progress | None = None,
+    progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """Measure the largest error of each available variant of ``sgemm`` against float64.
 

@@ -14,10 +14,10 @@ from typing import Any, NoReturn, TextIO
 
 from ..base.files import check_target, write
 from ..base.messages import quoted, shortened, unknown
+from ..base.progress import Progress
 from ..base.sizes import parse_shape, text_width
 from ..families.table import families, variants
 
-Progress = Callable[[int, int, str], None]
 Run = Callable[[argparse.Namespace], int]
 
 _SECONDS = 5.0  # between two lines of progress

@@ -1,4 +1,4 @@
-"""Where NVIDIA's libraries and programs may be, beside where the system looks."""
+"""Where to look for NVIDIA's libraries and programs, in addition to the system's own paths."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _folders(name: str) -> Iterator[Path]:
 
 
 def paths(name: str) -> list[str]:
-    """Return the files that may be a library, the most likely first.
+    """Return candidates for the file of a library, the most likely first.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def paths(name: str) -> list[str]:
         from cuda.pathfinder import load_nvidia_dynamic_lib
 
         found.append(str(load_nvidia_dynamic_lib(name).abs_path))
-    except Exception:  # not installed, or it does not find the library: look ourselves
+    except Exception:  # not installed, or it does not find the library
         pass
     for folder in _folders(name):
         found += [str(path) for path in sorted(folder.glob(f"lib{name}.so.*"), reverse=True)]
@@ -39,7 +39,7 @@ def paths(name: str) -> list[str]:
 
 
 def program(name: str) -> str | None:
-    """Return the path of a program of the CUDA toolkit, None where there is none.
+    """Return the path of a program of the CUDA toolkit, None if it is not found.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def program(name: str) -> str | None:
     homes = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH")]
     folders = [Path(home, "bin") for home in (*homes, "/usr/local/cuda") if home]
     for entry in sys.path:
-        # Of the toolkit's packages, the newest first, and of Triton's.
+        # Packages of the toolkit, the newest first, then Triton's.
         wheels = Path(entry or ".", "nvidia")
         folders += sorted(wheels.glob("cu[0-9]*/bin"), reverse=True)
         folders += [wheels / f"cuda_{name}" / "bin", wheels / "cuda_nvcc" / "bin"]

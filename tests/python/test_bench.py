@@ -18,6 +18,8 @@ from gpumem.base.sizes import format_bytes, parse_shape, parse_sizes
 from gpumem.families import peers
 from gpumem.machine.nvml import Watch
 from gpumem.measure import spot_check, stopwatch
+from gpumem.measure.contender import Contender
+from gpumem.measure.recording import record_of
 from gpumem.measure.sampling import Limits, interleave, relative_spread
 
 KEYS = set(
@@ -95,6 +97,18 @@ def test_bytes_for_people():
 
 
 # ---- statistics ---------------------------------------------------------------------------
+
+
+def test_quantiles_are_numpys():
+    random = np.random.default_rng(0)
+    for n in (1, 2, 7, 50):
+        one = Contender("copy", "vec4", {}, samples=list(random.random(n)))
+        work = (8, None)
+        row = record_of(one, backend="cuda", shape=(1,), dtype="u1", cache="cold", work=work)
+        found = (row.min_ms, row.p20_ms, row.median_ms, row.p80_ms)
+        assert found == pytest.approx(np.quantile(one.samples, (0, 0.2, 0.5, 0.8)))
+        assert row.samples == n and row.gbps == pytest.approx(8e-6 / row.median_ms)
+        assert row.spread == pytest.approx(relative_spread(one.samples))
 
 
 def test_spread_is_a_share_of_the_median():
@@ -190,11 +204,11 @@ def test_the_reference_is_always_measured_beside():
     ]
 
 
-def test_progress_is_told():
-    told = []
-    gm.bench("copy", sizes="4K:16K:x2", backend="sim", progress=lambda *step: told.append(step))
-    assert [step[:2] for step in told] == [(0, 3), (1, 3), (2, 3), (3, 3)]
-    assert "copy 8 KiB cold" in told[1][2]
+def test_progress_is_reported():
+    steps = []
+    gm.bench("copy", sizes="4K:16K:x2", backend="sim", progress=lambda *step: steps.append(step))
+    assert [step[:2] for step in steps] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert "copy 8 KiB cold" in steps[1][2]
 
 
 @pytest.mark.parametrize(
@@ -300,7 +314,7 @@ def test_warm_buffers_are_the_same_ones(device):
 
 
 @pytest.mark.parametrize("fault", ["idle", "damaging"])
-def test_a_wrong_variant_has_no_figure(device, fault):
+def test_a_wrong_variant_has_no_time(device, fault):
     setattr(device, fault, "scalar")
     records = by_variant(device.bench("copy", ["vec2", "scalar"], sizes="64K"))
     assert "wrong result" in records["scalar"]["reason"]
@@ -334,6 +348,12 @@ def test_what_does_not_fit_says_so(device):
     assert "device memory" in large["reason"] and "128 MiB" in large["reason"]
     assert large["gbps"] is None and large["bytes"] == 2**27
     assert small["shape"] == [2**14]
+
+
+def test_nothing_to_move_takes_the_time_of_a_launch(device):
+    records = by_variant(device.bench("copy", ["scalar"], shapes=[0]))
+    assert records["scalar"]["reason"] is None and records["scalar"]["gbps"] == 0
+    assert records["scalar"]["median_ms"] == pytest.approx(OVERHEAD_MS)
 
 
 def test_the_table_of_a_device(device):
@@ -373,7 +393,7 @@ def test_provenance_of_the_simulator():
     json.dumps(p, allow_nan=False)
 
 
-def test_the_commit_can_be_told(monkeypatch):
+def test_the_environment_can_name_the_commit(monkeypatch):
     monkeypatch.setenv("GPUMEM_COMMIT", "abc123")
     assert gm.bench("copy", sizes="4K", backend="sim").provenance["commit"] == "abc123"
 
@@ -399,7 +419,7 @@ def test_results_that_are_shipped():
         results.load("no-such")
 
 
-def test_flops_are_told_in_tflops():
+def test_flops_are_shown_as_tflops():
     zero = dict.fromkeys(KEYS) | {"family": "product", "shape": [64, 64], "dtype": "float32"}
     zero |= {"cache": "cold", "median_ms": 1.0, "gbps": 2.0, "tflops": 12.34, "variant": "best"}
     text = str(BenchResult([zero], {}))
@@ -526,10 +546,7 @@ def test_what_there_is_no_time_for_says_so(device):
 
 
 def test_an_interrupt_keeps_what_was_measured(device):
-    told = []
-
     def progress(done, total, text):
-        told.append(text)
         if done == 2:
             raise KeyboardInterrupt
 
@@ -582,7 +599,7 @@ class MadeUpNvml:
         return "1.2"
 
 
-def test_clocks_are_watched_and_throttling_is_told(device, monkeypatch):
+def test_clocks_are_watched_and_throttling_is_reported(device, monkeypatch):
     nvml = MadeUpNvml()
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     monkeypatch.setattr(Watch, "_EVERY", 0)
@@ -607,7 +624,7 @@ def test_without_nvml_nothing_is_said(device, monkeypatch):
     assert r["throttled"] is r["clock_mhz"] is r["power_w"] is None
 
 
-def test_noise_is_told(device):
+def test_noise_is_reported(device):
     text = str(device.bench("copy", ["scalar"], sizes="16M", spread=1e-6))
     assert "2 of 2 did not settle within 0.0%" in text and "the noisiest is copy-" in text
 
@@ -625,9 +642,9 @@ def test_a_sweep_measures_each_variant_with_what_means_something_to_it(device):
         padding=["auto", 0],
         threads=64,
     )
-    told = [(r["variant"], r["parameters"]) for r in result.records]
+    measured = [(r["variant"], r["parameters"]) for r in result.records]
     common = [{"work": work, "threads": 64} for work in (1, 2)]
-    assert told == [
+    assert measured == [
         one
         for base in common
         for one in [

@@ -142,7 +142,7 @@ def test_nothing_in_common_is_no_good_news(tmp_path, capsys):
         assert cli.main(["compare", *words]) == 2
         out, err = capsys.readouterr()
         assert out == "" and "nothing to compare" in err and len(err.splitlines()) == 1
-    assert "is of copy" in err and "is of gather" in err
+    assert "has copy" in err and "has gather" in err
     none = tmp_path / "none.json"
     gm.bench("copy", "scalar", "4K", backend="sim").to_json(none)
     assert cli.main(["compare", str(none), "copy-h200"]) == 2

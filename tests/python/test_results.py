@@ -38,8 +38,8 @@ def record(variant, ms, family="copy", shape=(1024,), noise=0.01, reference=None
 
 
 def result(*records, **provenance):
-    told = {"device": DEVICE, "date": "2030-01-02T03:04", "commit": "0123456789abcdef"}
-    return BenchResult(list(records), told | provenance)
+    common = {"device": DEVICE, "date": "2030-01-02T03:04", "commit": "0123456789abcdef"}
+    return BenchResult(list(records), common | provenance)
 
 
 # ---- JSON ---------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ def test_what_is_shipped_is_small_and_whole():
     assert sum(file.stat().st_size for file in files) < 400_000, "tools/ship_result.py packs"
     for file in files:
         loaded = results.load(file.stem)
-        told = loaded.provenance
-        assert told["device"]["bandwidth_gbps"] and told["commit"] and told["date"]
-        assert "dirty" not in told["commit"]
+        source = loaded.provenance
+        assert source["device"]["bandwidth_gbps"] and source["commit"] and source["date"]
+        assert "dirty" not in source["commit"]
         for one in loaded.records:
             assert set(FIELDS) <= set(one) and one["backend"] == "cuda"
             assert (one["median_ms"] is None) == (one["reason"] is not None)
@@ -287,9 +287,9 @@ def test_verdicts():
     found = before.compare(after)
     assert [row.variant for row in found.regressions] == ["vec2"]
     assert found.regressions[0].ratio == pytest.approx(1.1)
-    told = found.to_dict()
-    assert json.loads(found.to_json()) == told
-    assert told["counts"]["slower"] == told["regressions"] == 1
+    whole = found.to_dict()
+    assert json.loads(found.to_json()) == whole
+    assert whole["counts"]["slower"] == whole["regressions"] == 1
     text = str(found)
     assert "a device, 2030-01-02, commit 0123456789" in text and "copy-vec2" in text
     assert "1.100" in text and "only before:\n  copy-strided (4 KiB float32 cold)" in text
@@ -307,7 +307,7 @@ def test_a_time_that_is_gone_has_its_reason():
     assert not result(gone).compare(before).regressions
 
 
-def test_drift_is_told_from_a_regression():
+def test_drift_differs_from_a_regression():
     """All 10 % slower with the reference: the clocks. 10 % slower beside a steady one: the code."""
     before = result(record("vec4", 1.0, reference=2.0), record("memcpy", 2.0, reference=2.0))
     drifted = result(record("vec4", 1.1, reference=2.2), record("memcpy", 2.2, reference=2.2))
@@ -344,8 +344,8 @@ def test_transfers_and_round_trips_are_compared():
 
     found = gm.compare(run(1.0), run(2.0))
     assert {row.verdict for row in found.rows} == {"slower"}
-    told = [row.where for row in found.regressions]
-    assert told == [
+    where = [row.where for row in found.regressions]
+    assert where == [
         "4 KiB float32 kind=pageable pieces=1",
         "4 KiB float32 kind=kernel pieces=1",
         "4 KiB float32 by=gpumem kind=pinned",

@@ -45,14 +45,14 @@ def device(monkeypatch):
 
 
 def test_all_families(device):
-    told = []
-    result = device.bench_all(**QUICK, progress=lambda *step: told.append(step))
+    steps = []
+    result = device.bench_all(**QUICK, progress=lambda *step: steps.append(step))
     assert list(dict.fromkeys(r["source"] for r in result.records)) == list(ALL)
     assert sum(1 for r in result.records if r["median_ms"]) > 40
     assert result.provenance["device"]["name"] == "made-up device"
     assert result.provenance["settings"] == {"timeout": 600}
-    assert told[0][:2] == (0, 100 * len(ALL)) and told[-1] == (100 * len(ALL),) * 2 + ("done",)
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert steps[0][:2] == (0, 100 * len(ALL)) and steps[-1] == (100 * len(ALL),) * 2 + ("done",)
+    assert [done for done, _, _ in steps] == sorted(done for done, _, _ in steps)
     text = str(result)
     for family in ("copy", "transpose", "shift_points"):
         assert text.count(f"\n{family}, cold L2, ") == 1
@@ -90,8 +90,8 @@ def test_what_is_asked_of_the_parts(device, monkeypatch):
         "transfer": real["transfer"]._replace(asked={"sizes": "2M"}, seconds=5),
         "roundtrip": real["roundtrip"]._replace(asked={"sizes": "4M"}, seconds=5),
     }
-    told = device.bench_all().provenance
-    assert (told["date"], told["device"]) == ("copy", {"free_bytes": 1})  # of the first
+    whole = device.bench_all().provenance
+    assert (whole["date"], whole["device"]) == ("copy", {"free_bytes": 1})  # of the first
     assert asked["copy"]["samples"] == (3, 4) and asked["copy"]["with_peers"] == ("torch",)
     assert asked["copy"]["timeout"] == 360  # three parts of five
     assert asked["transfer"]["timeout"] == 250  # half of what is left
@@ -160,10 +160,10 @@ def test_what_is_shipped_is_one_run_in_parts(device, tmp_path, monkeypatch, caps
         name for name, part in result.split().items() if any(r["median_ms"] for r in part.records)
     }
     assert {path.stem for path in tmp_path.glob("*.json")} == {f"{one}-h200" for one in measured}
-    told = capsys.readouterr().out
-    assert f"gather-h200.json: {(tmp_path / 'gather-h200.json').stat().st_size} bytes" in told
+    printed = capsys.readouterr().out
+    assert f"gather-h200.json: {(tmp_path / 'gather-h200.json').stat().st_size} bytes" in printed
     assert "sample" not in measured
-    assert set(ALL) - measured == {one for one in ALL if f"{one}: nothing measured" in told}
+    assert set(ALL) - measured == {one for one in ALL if f"{one}: nothing measured" in printed}
     shipped = BenchResult.from_json(tmp_path / "gather-h200.json")
     assert shipped.records == result.split()["gather"].records
     assert json.loads((tmp_path / "gather-h200.json").read_text())["schema"] == 2
