@@ -36,7 +36,8 @@ import numpy as np
 
 import gpumem as gm
 from gpumem.base import files
-from gpumem.base.sizes import format_table, parse_sizes
+from gpumem.base.sizes import parse_sizes
+from gpumem.base.tables import format_table
 from gpumem.families import oracle
 from gpumem.families.table import find
 from gpumem.machine import devices

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gpumem as gm
-from gpumem.base.sizes import format_table
+from gpumem.base.tables import format_table
 from gpumem.check.verification import verify
 from gpumem.families import oracle
 from gpumem.machine import devices

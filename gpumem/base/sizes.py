@@ -1,10 +1,9 @@
-"""Sizes, shapes and tables as people write and read them."""
+"""Sizes and shapes as people write and read them."""
 
 from __future__ import annotations
 
 import math
 import operator
-import os
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -115,21 +114,6 @@ def check_shape(shape: Any, itemsize: int) -> tuple[int, ...]:
     return sides
 
 
-def host_memory() -> int:
-    """Return approximately how many bytes of host memory are available."""
-    try:
-        with open("/proc/meminfo", "rb") as file:
-            for line in file:
-                if line.startswith(b"MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (ValueError, OSError, AttributeError):
-        return 2**33
-
-
 def format_bytes(size: int) -> str:
     """Return a size as people read it: "512 B", "4 KiB", "1.5 GiB"."""
     for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
@@ -149,66 +133,3 @@ def format_shape(shape: Sequence[int], dtype: str) -> str:
         except (TypeError, ValueError, SyntaxError):  # a dtype that NumPy does not know
             pass
     return "x".join(map(str, shape))
-
-
-def text_width(piped: int = 80) -> int:
-    """Return the width of the terminal or of COLUMNS; `piped` if the output is not a terminal."""
-    import shutil  # not needed to import gpumem, and slow to load
-
-    return max(40, shutil.get_terminal_size((piped, 24)).columns)
-
-
-def format_table(
-    head: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    left: int = 1,
-    *,
-    keys: int | None = None,
-    width: int | None = None,
-) -> str:
-    """Return rows of text as aligned columns.
-
-    Parameters
-    ----------
-    head : sequence of str
-        The names of the columns.
-    rows : iterable of sequences of str
-        One text per column.
-    left : int
-        How many columns, from the first, are aligned to the left; the others go to the right.
-    keys : int, optional
-        How many columns, from the first, identify a row; by default, `left`. A table that is too
-        wide is split into several, one below the other, and each of them begins with these.
-    width : int, optional
-        The most columns of text: by default the terminal's, or 100 without a terminal.
-    """
-    lines = [list(head), *(list(row) for row in rows)]
-    widths = [max(len(cell) for cell in column) for column in zip(*lines, strict=True)]
-    keys = left if keys is None else keys
-    width = text_width(100) if width is None else width
-    parts = [list(range(len(head)))]
-    if sum(widths) + 2 * (len(widths) - 1) > width:
-        parts = _parts(widths, keys, width)
-    return "\n\n".join(
-        "\n".join(
-            "  ".join(
-                line[i].ljust(widths[i]) if i < left else line[i].rjust(widths[i]) for i in part
-            ).rstrip()
-            for line in lines
-        )
-        for part in parts
-    )
-
-
-def _parts(widths: Sequence[int], keys: int, width: int) -> list[list[int]]:
-    """Split the columns of a table that is too wide into several tables."""
-    first = sum(widths[:keys]) + 2 * (keys - 1)
-    parts: list[list[int]] = []
-    room = 0
-    for i in range(keys, len(widths)):
-        if not parts or room < widths[i] + 2:
-            parts.append(list(range(keys)))
-            room = width - first
-        parts[-1].append(i)
-        room -= widths[i] + 2
-    return parts or [list(range(len(widths)))]

@@ -17,7 +17,7 @@ import numpy as np
 from .. import _core
 from ..base.messages import unknown
 from ..base.progress import Progress
-from ..base.sizes import format_table
+from ..base.tables import format_table
 from ..families.sgemm import matmul
 from ..families.table import variants
 

@@ -15,7 +15,8 @@ from typing import Any, NoReturn, TextIO
 from ..base.files import check_target, write
 from ..base.messages import quoted, shortened, unknown
 from ..base.progress import Progress
-from ..base.sizes import parse_shape, text_width
+from ..base.sizes import parse_shape
+from ..base.tables import text_width
 from ..families.table import families, variants
 
 Run = Callable[[argparse.Namespace], int]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from ..base.sizes import format_table, text_width
+from ..base.tables import format_table, text_width
 from ..families.table import Variant, variants
 from .common import Commands, chosen_families, complete_families, completed, note, print_json
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import _core
 from ..base.messages import quoted
-from ..base.sizes import format_table
+from ..base.tables import format_table
 from ..families.table import Variant, find, resolve
 from .disassembly import MEMORY, Instruction, disassemble, parse, rank
 

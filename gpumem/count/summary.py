@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from ..base.sizes import format_table, text_width
+from ..base.tables import format_table, text_width
 from .access import RATIOS, ratios
 from .traffic import Traffic
 

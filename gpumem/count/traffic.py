@@ -9,8 +9,10 @@ from .. import _core
 from ..base import sizes
 from ..base.messages import quoted
 from ..base.presentation import Presentation
+from ..base.tables import format_table, text_width
 from ..families import oracle, table
 from ..families.table import Variant, resolve
+from ..machine.host import host_memory
 from .access import (
     RATIOS,
     SECTOR,
@@ -275,13 +277,13 @@ class Traffic:
                 )
                 for site in self.sites
             ]
-            lines += [sizes.format_table(head, rows, left=3), ""]
+            lines += [format_table(head, rows, left=3), ""]
         sums = (
             f"{self.bytes_asked} bytes of global memory asked for, {self.bytes_moved} moved; "
             f"{self.requests} memory instructions of warps, {self.barriers} barriers, "
             f"{self.shared_bytes} bytes of shared memory per block."
         )
-        return "\n".join([*lines, *textwrap.wrap(sums, sizes.text_width()), NO_TIMES])
+        return "\n".join([*lines, *textwrap.wrap(sums, text_width()), NO_TIMES])
 
 
 def traffic(
@@ -343,7 +345,7 @@ def traffic(
         itemsize = oracle.dtype_for(family, dtype).itemsize
         nbytes, _ = oracle.work(family, shape, dtype, **parameters)
         # Once as NumPy arrays, once in simulated memory.
-        if 2 * nbytes > sizes.host_memory():
+        if 2 * nbytes > host_memory():
             raise ValueError(
                 f"shape is too large: {quoted(shape)} with {itemsize} bytes per element needs "
                 f"{sizes.format_bytes(2 * nbytes)} of memory here"

@@ -13,10 +13,11 @@ import numpy as np
 
 from .. import _core
 from .._core import DeviceArray
-from ..base.sizes import format_bytes, host_memory
+from ..base.sizes import format_bytes
 from ..families import oracle, peers, table
 from ..families.table import variants as variants_of
 from ..machine.device import Device
+from ..machine.host import host_memory
 from . import spot_check
 from .contender import Contender
 from .stopwatch import FOOTPRINT, Launch

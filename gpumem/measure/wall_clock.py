@@ -18,9 +18,10 @@ from .. import _core
 from ..base.messages import quoted, unknown
 from ..base.record import NO_TIMES, Record
 from ..base.result import BenchResult
-from ..base.sizes import format_bytes, format_shape, host_memory, parse_sizes
+from ..base.sizes import format_bytes, format_shape, parse_sizes
 from ..base.wall_clock import FAMILIES
 from ..machine.device import Device
+from ..machine.host import host_memory
 from .contender import Contender, out_of_memory, take_turns
 from .recording import Recording, Run, record_of
 from .sampling import Deadline

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from ..base.result import BenchResult
-from ..base.sizes import format_table
+from ..base.tables import format_table
 from .prefetch_points import Point, points
 
 __all__ = ["prefetch_advice", "prefetch_table"]

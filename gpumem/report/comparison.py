@@ -10,7 +10,7 @@ from typing import Any
 from ..base.messages import quoted
 from ..base.provenance import origin
 from ..base.result import BenchResult
-from ..base.sizes import format_table
+from ..base.tables import format_table
 from .verdicts import Row, matched, row_of, wall_clock_limits
 
 __all__ = ["Comparison", "Row", "compare"]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from ..base import wall_clock
 from ..base.record import NO_TIMES, Record
 from ..base.result import BenchResult
-from ..base.sizes import format_table
+from ..base.tables import format_table
 from .records import provenance_of, reference_of, varied_parameters
 
 __all__ = ["text"]

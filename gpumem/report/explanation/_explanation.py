@@ -7,7 +7,8 @@ from typing import Any
 
 from ... import _core
 from ...base.result import BenchResult
-from ...base.sizes import check_shape, format_bytes, format_table, text_width
+from ...base.sizes import check_shape, format_bytes
+from ...base.tables import format_table, text_width
 from ...count.access import Access
 from ...families import oracle
 from ...families.table import Variant, find, resolve
