@@ -1,10 +1,7 @@
-"""Benchmarks: sizes, statistics, the whole path against a made-up clock, and a real GPU."""
+"""Benchmarks of kernels: on the simulator, against a made-up clock, and on a real GPU."""
 
-import itertools
 import json
-import math
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,13 +11,9 @@ import gpumem as gm
 from gpumem import results
 from gpumem.base.record import NO_TIMES
 from gpumem.base.result import BenchResult
-from gpumem.base.sizes import format_bytes, parse_shape, parse_sizes
+from gpumem.base.sizes import parse_sizes
 from gpumem.families import peers
-from gpumem.machine.nvml import Watch
 from gpumem.measure import spot_check, stopwatch
-from gpumem.measure.contender import Contender
-from gpumem.measure.recording import record_of
-from gpumem.measure.sampling import Limits, interleave, relative_spread
 
 KEYS = set(
     "family variant backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
@@ -28,150 +21,6 @@ KEYS = set(
     "power_w temperature_c throttled".split()
 )
 COPY = [v.name for v in gm.variants("copy")]
-
-
-# ---- sizes --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "sizes"),
-    [
-        ("4096", [4096]),
-        (4096, [4096]),
-        (np.int64(7), [7]),
-        ("1k", [1024]),
-        ("1 KiB", [1024]),
-        ("2G", [2**31]),
-        ("1M,16M", [2**20, 2**24]),
-        ("1M, 16M", [2**20, 2**24]),
-        ("4K:32K:x2", [4096, 8192, 16384, 32768]),
-        ("4K:33K:x2", [4096, 8192, 16384, 32768]),
-        ("4K:32K", [4096, 8192, 16384, 32768]),
-        ("1:100:x10", [1, 10, 100]),
-        ("1M,1K:4K:x4,7", [2**20, 1024, 4096, 7]),
-        (["1K", 2048, "1M"], [1024, 2048, 2**20]),
-        ((5,), [5]),
-        ("1K,1024,1K", [1024]),
-    ],
-)
-def test_sizes(text, sizes):
-    assert parse_sizes(text) == sizes
-
-
-def test_the_default_sizes():
-    found = parse_sizes("4K:1G:x2")
-    assert found[0] == 4096 and found[-1] == 2**30 and len(found) == 19
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *["", "4Q", "1.5M", "-4", "4K:", ":4K", "4K:8K:2", "4K:8K:x1", "4K:8K:x0", "a:b:x2"],
-        *["1M,,2M", "8K:4K:x2", "0", "0:4K:x2", "1:2:x2:3", "9" * 30, "99999999999G", "٤"],
-        *[[], ["4Q"], 0, -5, 2**63],
-    ],
-)
-def test_sizes_that_make_no_sense_are_quoted(text):
-    with pytest.raises(ValueError, match="sizes"):
-        parse_sizes(text)
-
-
-@pytest.mark.parametrize("value", [1.5, None, True, [2.0], [None]])
-def test_sizes_of_a_wrong_type(value):
-    with pytest.raises(TypeError, match="sizes"):
-        parse_sizes(value)
-
-
-def test_shapes():
-    assert parse_shape("1048576") == (1048576,)
-    assert parse_shape("1024x7X3") == (1024, 7, 3)
-    for text in ("", "x", "4x", "-4", "4,4", "1e3", "4x-4", "9" * 21):
-        with pytest.raises(ValueError, match="shape"):
-            parse_shape(text)
-
-
-def test_bytes_for_people():
-    for size, text in [(0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB")]:
-        assert format_bytes(size) == text
-    assert format_bytes(60 * 2**20) == "60 MiB" and format_bytes(2**42) == "4 TiB"
-
-
-# ---- statistics ---------------------------------------------------------------------------
-
-
-def test_quantiles_are_numpys():
-    random = np.random.default_rng(0)
-    for n in (1, 2, 7, 50):
-        one = Contender("copy", "vec4", {}, samples=list(random.random(n)))
-        work = (8, None)
-        row = record_of(one, backend="cuda", shape=(1,), dtype="u1", cache="cold", work=work)
-        found = (row.min_ms, row.p20_ms, row.median_ms, row.p80_ms)
-        assert found == pytest.approx(np.quantile(one.samples, (0, 0.2, 0.5, 0.8)))
-        assert row.samples == n and row.gbps == pytest.approx(8e-6 / row.median_ms)
-        assert row.spread == pytest.approx(relative_spread(one.samples))
-
-
-def test_spread_is_a_share_of_the_median():
-    assert relative_spread([2.0] * 9) == 0
-    assert relative_spread([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) == pytest.approx(6 / 5)
-    assert relative_spread([0.0, 0.0]) == math.inf
-
-
-def ticking(seconds):
-    """A clock that advances at every look."""
-    ticks = itertools.count()
-    return lambda: next(ticks) * seconds
-
-
-LIMITS = Limits(least=7, most=50, within=0.02, budget=1e9)
-
-
-def test_a_steady_contender_settles_with_the_least_samples():
-    (samples,) = interleave([lambda: 1.0], LIMITS)
-    assert samples == [1.0] * 7
-
-
-def test_a_noisy_contender_takes_the_most():
-    noise = itertools.cycle([1.0, 2.0, 3.0])
-    (samples,) = interleave([lambda: next(noise)], LIMITS)
-    assert len(samples) == 50
-
-
-def test_a_noisy_start_settles_later():
-    values = itertools.chain([5.0, 3.0, 5.0, 3.0], itertools.repeat(1.0))
-    (samples,) = interleave([lambda: next(values)], LIMITS)
-    assert 7 < len(samples) < 50 and relative_spread(samples) < 0.02
-
-
-def test_the_budget_ends_a_noisy_contender():
-    noise = itertools.cycle([1.0, 2.0, 3.0])
-    limits = replace(LIMITS, budget=10.5)
-    (samples,) = interleave([lambda: next(noise)], limits, clock=ticking(1))
-    assert len(samples) == 11
-    (samples,) = interleave([lambda: next(noise)], replace(LIMITS, budget=0), clock=ticking(1))
-    assert len(samples) == 7
-
-
-def test_contenders_take_turns_and_change_neighbours():
-    order = []
-    noise = itertools.cycle([1.0, 2.0])
-
-    def contender(name, value):
-        def sample():
-            order.append(name)
-            return value() if callable(value) else value
-
-        return sample
-
-    named = [contender("a", 1.0), contender("b", lambda: next(noise)), contender("c", 1.0)]
-    a, b, c = interleave(named, LIMITS)
-    assert (len(a), len(b), len(c)) == (7, 50, 7)
-    assert order[:9] == list("abcbcacab")
-    assert order[21:] == ["b"] * 43
-
-
-def test_nobody_to_measure():
-    assert interleave([], LIMITS) == []
 
 
 # ---- on the simulator ---------------------------------------------------------------------
@@ -518,21 +367,6 @@ def test_peers_on_a_gpu():
 # ---- limits, Ctrl-C, and what the device was like ------------------------------------------
 
 
-def test_a_deadline_ends_with_the_least_samples():
-    noise = itertools.cycle([1.0, 2.0, 3.0])
-    turns = []
-    (samples,) = interleave(
-        [lambda: next(noise)],
-        LIMITS,
-        clock=ticking(1),
-        deadline=30,
-        between=lambda: turns.append(1),
-    )
-    assert 7 < len(samples) < 20 and len(turns) == len(samples)
-    (samples,) = interleave([lambda: next(noise)], LIMITS, clock=ticking(1), deadline=0)
-    assert len(samples) == 7
-
-
 def test_what_there_is_no_time_for_says_so(device):
     result = device.bench("copy", ["scalar"], sizes="64K,1M", timeout=0)
     assert {r["reason"] for r in result.records} == {"not measured: the 0 s were over"}
@@ -557,76 +391,6 @@ def test_an_interrupt_keeps_what_was_measured(device):
     assert all(r["median_ms"] for r in result.records)
     assert result.provenance["interrupted"] and "was interrupted" in str(result)
     assert BenchResult.from_json(result.to_json()).records == result.records
-
-
-class MadeUpNvml:
-    """nvidia-ml-py, as far as it is asked."""
-
-    NVML_CLOCK_SM, NVML_CLOCK_MEM, NVML_TEMPERATURE_GPU = 1, 2, 0
-
-    class NVMLError(Exception):
-        pass
-
-    def __init__(self, bits=0x1 | 0x4):
-        self.open = 0
-        self.bits = bits
-        self.watts = itertools.count(200)
-
-    def nvmlInit(self):
-        self.open += 1
-
-    def nvmlShutdown(self):
-        self.open -= 1
-
-    def nvmlDeviceGetHandleByPciBusId(self, pci):
-        assert self.open
-        return pci
-
-    def nvmlDeviceGetClockInfo(self, handle, kind):
-        assert self.open
-        return {1: 1500, 2: 3000}[kind]
-
-    def nvmlDeviceGetPowerUsage(self, handle):
-        return 1000 * next(self.watts)
-
-    def nvmlDeviceGetTemperature(self, handle, sensor):
-        raise self.NVMLError
-
-    def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle):
-        return self.bits
-
-    def nvmlSystemGetDriverVersion(self):
-        return "1.2"
-
-
-def test_clocks_are_watched_and_throttling_is_reported(device, monkeypatch):
-    nvml = MadeUpNvml()
-    monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(Watch, "_EVERY", 0)
-    result = device.bench("copy", ["scalar", "vec2"], sizes="64K,1M")
-    for r in result.records:
-        assert r["median_ms"] and r["clock_mhz"] == 1500 and r["temperature_c"] is None
-        assert r["throttled"] == ["power cap"] and r["power_w"] > 200
-    assert result.records[0]["power_w"] < result.records[-1]["power_w"]
-    assert "held down in 6 of 6, down to 1500 MHz: power cap." in str(result)
-    assert nvml.open == 0 and result.provenance["clocks"]["after"]["memory"] == 3000
-    again = BenchResult.from_json(result.to_json(packed=True))
-    assert again.records == result.records
-    assert "held down in 6 of the records before" in again.compare(again).warnings[0]
-    monkeypatch.setitem(sys.modules, "pynvml", MadeUpNvml(bits=0x1))
-    result = device.bench("copy", ["scalar"], sizes="64K")
-    assert result.records[0]["throttled"] == [] and "held down" not in str(result)
-
-
-def test_without_nvml_nothing_is_said(device, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pynvml", None)
-    (r, _) = device.bench("copy", ["scalar"], sizes="64K").records
-    assert r["throttled"] is r["clock_mhz"] is r["power_w"] is None
-
-
-def test_noise_is_reported(device):
-    text = str(device.bench("copy", ["scalar"], sizes="16M", spread=1e-6))
-    assert "2 of 2 did not settle within 0.0%" in text and "the noisiest is copy-" in text
 
 
 # ---- sweeps -------------------------------------------------------------------------------
