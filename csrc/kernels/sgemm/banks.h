@@ -1,18 +1,23 @@
 /*
- * The order of a thread's products in which hardly one of them waits for its registers.
+ * The order of a thread's products in which hardly any of them waits for its registers.
  *
- * Registers have two banks, the even and the odd ones, and each gives one per cycle. A product
- * reads three: the number of A is kept from the product before, so that the sum and the number of B
- * have to be of different banks. Numbers of B come four at a time, and so lie in order. The sums of
- * two neighbours change places: sum n is of column n ^ 1.
+ * Registers have two banks, the even and the odd ones, and each delivers one register per cycle. A
+ * product needs three: a number of A, one of B, and the sum. One of them is reused from the product
+ * before, so that the other two have to be in different banks:
+ *
+ *     row 0, forward     a0 b0 s1   a0 b1 s0   a0 b2 s3   a0 b3 s2      a0 is reused
+ *     row 1, backward    a1 b3 s2   a1 b2 s3   a1 b1 s0   a1 b0 s1      b3 is reused once, then a1
+ *
+ * b and s are register quads, so that b0 and s0 are in the even bank: neighbouring sums change
+ * places, and sum n belongs to column n ^ 1.
  */
 #ifndef GPUMEM_SGEMM_BANKS_H
 #define GPUMEM_SGEMM_BANKS_H
 
 #include "device.h"
 
-/* Sums move to shared memory and back four at a time as well: that holds the compiler to their
- * order. */
+/* Sums are loaded from shared memory and stored to it in quads, which makes the compiler keep them
+ * in consecutive registers. */
 GM_DEVICE void banks_take_quad(float *sum, const float4 *from)
 {
 #ifdef __CUDACC__
@@ -37,7 +42,7 @@ GM_DEVICE void banks_leave_quad(const float *sum, float4 *to)
 #endif
 }
 
-/* Four sums in the order of their columns, by way of a place of the thread's own. */
+/* Four sums in the order of their columns, through shared memory that only this thread uses. */
 GM_DEVICE void banks_in_order(float (&in_order)[4], const float *sum, float4 *own)
 {
     banks_leave_quad(sum, own);
@@ -46,10 +51,10 @@ GM_DEVICE void banks_in_order(float (&in_order)[4], const float *sum, float4 *ow
 }
 
 /*
- * Which sum comes n-th in a step's row: they are walked to and fro, so that where a row ends the
- * next begins with the same number of B, kept from the product before. What is read then is a
- * number of A and a sum, which has to be of the other bank: the last two sums change places where
- * that asks for it. even, odd: the bank of the numbers of A in even and in odd rows.
+ * The index of the n-th sum in a row of a step. Rows run forward and backward in turn: the next row
+ * begins with the number of B that the last one ended with, which is reused. The new number of A
+ * and the sum then have to be in different banks: where they are not, the last two sums of the row
+ * change places. even, odd: the bank of the numbers of A in even and in odd rows.
  */
 template <int columns> GM_DEVICE int banks_nth(int row, int n, int even, int odd)
 {

@@ -1,22 +1,35 @@
 /*
- * What the tiles of warp_tile and warp_tile_tma have in common: a warp's 32 threads, 4 high and 8
- * wide, and what a thread reads and computes in a step. Its columns are vectors of four, and so are
- * its rows, or they are single ones; between them are those of the warp's other threads.
+ * What warp_tile and warp_tile_tma share: the tile of a warp, who holds what of it, and what a
+ * thread reads and computes in a step of the sum.
+ *
+ * The 32 lanes of a warp, as a grid of 4 x 8, with the number of each lane:
+ *
+ *            x = 0   1   2   3   4   5   6   7
+ *     y = 0      0   2   4   6   8  10  12  14      The two lanes of a pair share their columns,
+ *     y = 1      1   3   5   7   9  11  13  15      the 16 of a half warp two rows of lanes: the
+ *     y = 2     16  18  20  22  24  26  28  30      halves of a request for 16 bytes per lane
+ *     y = 3     17  19  21  23  25  27  29  31      are each served in one pass.
+ *
+ * A thread's columns are vectors of four, 32 columns apart; between them are those of the other
+ * seven x. Its rows are single ones, 4 apart, where A is `kept`, and vectors of four rows, 16
+ * apart, where it is not:
+ *
+ *     columns       0-3  4-7  ...  28-31   32-35 ...         rows, kept     rows, not kept
+ *     lane's x       0    1   ...    7       0   ...         0 1 2 3 0 1    0 0 0 0 1 1 1 1 2 ...
+ *
+ * In shared memory the numbers of B for one step are side by side. Those of A are too, unless A is
+ * kept as it is in global memory, where its depth is contiguous: then the eight steps of a row are
+ * side by side, a thread reads four steps of a row at once, and the four rows that a warp requests
+ * at a time fill the 32 banks.
  */
 #ifndef GPUMEM_SGEMM_WARP_H
 #define GPUMEM_SGEMM_WARP_H
 
 #include "banks.h"
+#include "sgemm.h"
 
-/*
- * In shared memory a step's lines of B are side by side. Of A it is so, or the steps of a line are,
- * eight of them, `kept` along the depth: a thread then reads four steps of a row at once, and the
- * four rows of a warp's request fill the 32 banks.
- */
 enum { WARP_LANES_Y = 4, WARP_LANES_X = 8, WARP_STEPS = 8 };
 
-/* Neighbours share their columns if one is even, and their rows in runs of a row of lanes: the
- * halves of a warp's request for 16 bytes each are then served at once. */
 GM_DEVICE int warp_lane_x(void)
 {
     return threadIdx.x % 32 / 2 % 8;
@@ -33,7 +46,7 @@ GM_DEVICE void warp_read4(float *held, const float *from)
     held[0] = four.x, held[1] = four.y, held[2] = four.z, held[3] = four.w;
 }
 
-/* Lines of a thread in one step: vectors, `lanes` vectors apart. */
+/* A thread's rows or columns in one step: vectors, `lanes` vectors apart. */
 template <int count, int lanes> GM_DEVICE void warp_read(float *held, const float *from)
 {
 #pragma unroll
@@ -49,8 +62,9 @@ GM_DEVICE void warp_read_steps(float *held, const float *from, int i)
 }
 
 /*
- * Step k of eight. of_a: four steps of each row, or the rows of even and of odd steps. Where steps
- * are kept, the next four are read, row by row, into the registers that have just been used.
+ * The products of step k of eight. of_a holds four steps of each row where A is kept, else the rows
+ * of an even and of an odd step. Where A is kept, the fourth step reads the next four of each row
+ * into the registers that it has just used.
  */
 template <bool kept, int rows, int columns>
 GM_DEVICE void warp_multiply(float (&sum)[rows][columns], float *of_a, const float (&of_b)[columns],
@@ -70,13 +84,33 @@ GM_DEVICE void warp_multiply(float (&sum)[rows][columns], float *of_a, const flo
     }
 }
 
-/* The thread's sums begin as zeros, which are in shared memory. */
+/* Sums start at zero, loaded from shared memory: see banks_take_quad. */
 template <int rows, int columns>
 GM_DEVICE void warp_begin(float (&sum)[rows][columns], const float4 *zeros)
 {
 #pragma unroll
     for (int i = 0; i < rows * columns; i += 4) {
         banks_take_quad(&sum[i / columns][i % columns], zeros);
+    }
+}
+
+/*
+ * Writes a thread's sums to C, from its first row and column on. own: a place in shared memory that
+ * no other thread uses.
+ */
+template <int rows, int columns>
+GM_DEVICE void warp_store(const sgemm_args &a, int64_t row, int64_t column, bool kept,
+                          const float (&sum)[rows][columns], float4 *own)
+{
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+        const int down = kept ? i * WARP_LANES_Y : i / 4 * (WARP_LANES_Y * 4) + i % 4;
+#pragma unroll
+        for (int j = 0; j < columns; j += 4) {
+            float in_order[4];
+            banks_in_order(in_order, &sum[i][j], own);
+            sgemm_store4(a, row + down, column + j * WARP_LANES_X, in_order);
+        }
     }
 }
 

@@ -22,5 +22,5 @@ GM_KERNEL_BOUNDED(sgemm_warp_tile, sgemm_args, 128, 2)
 {
     GM_DYNAMIC_SHARED(float, shared);
     gm_wait_for_previous();
-    warp_tile_product<128, 128, 4, 8, 16>(a, shared);
+    warp_tile_product<warp_tile<128, 128, 4, 8, 16>>(a, shared);
 }

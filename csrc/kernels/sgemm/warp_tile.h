@@ -1,5 +1,17 @@
 /*
- * A product by tiles of warps: the body of warp_tile, for any sizes of its tiles.
+ * A product by tiles of warps: the body of warp_tile, for any size of its tiles.
+ *
+ *     block     128 x 128 of C, by four warps below one another
+ *     warp      32 x 128 of C, by 4 x 8 lanes: see warp.h
+ *     thread    8 x 16 sums; 8 rows of A and 16 columns of B, of this step and of the next
+ *     stage     8 steps of the block's 128 rows of A and 128 columns of B, in shared memory
+ *
+ * There is a ring of four stages. Asynchronous copies bypass the registers and run three tiles
+ * ahead. The last tile is computed first: it alone may lack steps, and the loop need not check.
+ *
+ *     compute   | last, slot 0  | 0, slot 1     | 1, slot 2     | 2, slot 3     | 3, slot 0 ...
+ *     copy      | 2 to slot 3   | 3 to slot 0   | 4 to slot 1   | 5 to slot 2   | 6 to slot 3
+ *               ^ barrier: all have read the slot that is now copied to
  */
 #ifndef GPUMEM_WARP_TILE_H
 #define GPUMEM_WARP_TILE_H
@@ -7,20 +19,41 @@
 #include "sgemm.h"
 #include "warp.h"
 
+/* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. */
+template <int height_, int width_, int stages_, int rows_, int columns_> struct warp_tile {
+    static constexpr int height = height_, width = width_, stages = stages_;
+    static constexpr int rows = rows_, columns = columns_;
+    static constexpr int warp_rows = rows * WARP_LANES_Y, warp_columns = columns * WARP_LANES_X;
+    static constexpr int warps_x = width / warp_columns;
+    static constexpr int threads = warps_x * (height / warp_rows) * 32;
+    /*
+     * Floats from step to step where the lines of a step are side by side. Where the depth of B is
+     * contiguous the copies transpose it: eight lanes take eight steps of a line, a whole sector,
+     * and a warp four lines. With four floats of padding, steps are 4 banks apart and lines one:
+     * they fill the 32 banks.
+     */
+    static constexpr int pitch_a = height + 4, pitch_b = width + 4;
+    static constexpr int floats_a = WARP_STEPS * pitch_a; /* of a stage, followed by B */
+    static constexpr int floats = floats_a + WARP_STEPS * pitch_b, bytes = floats * 4;
+    static_assert(width % warp_columns == 0 && height % warp_rows == 0, "whole tiles of warps");
+};
+
+/* ---- load ------------------------------------------------------------------------------------ */
+
 /* How a factor gets from global to shared memory. */
-enum {
-    BY_VECTORS, /* the lines run on in memory: four lines at a time */
+enum warp_tile_way {
+    BY_VECTORS, /* the lines are contiguous: four lines at a time */
     BY_LINES,   /* the same, one by one: the vectors are not aligned, or not whole */
-    BY_STEPS,   /* the depth runs on: four steps at a time */
+    BY_STEPS,   /* the depth is contiguous: four steps at a time */
     BY_DEPTH,   /* the same, one by one */
 };
 
-/*
- * Where the depth of B runs on, it is turned on its way: eight lanes take eight steps of a line, a
- * whole sector, and a warp four lines. With four floats of padding, that is 4 banks from step to
- * step and one from line to line: they fill the 32 banks. A lies as it does in global memory.
- */
-enum { WARP_TILE_PADDING = 4 };
+/* The elements of one copy, and how many threads share a line, or a step. */
+template <int way, int lines> struct warp_tile_share {
+    static constexpr bool along_depth = way == BY_STEPS || way == BY_DEPTH;
+    static constexpr int wide = way == BY_VECTORS || way == BY_STEPS ? 4 : 1;
+    static constexpr int threads = (along_depth ? WARP_STEPS : lines) / wide;
+};
 
 /* What a thread copies of a factor. */
 typedef struct warp_tile_source {
@@ -28,170 +61,174 @@ typedef struct warp_tile_source {
     int64_t apart;   /* elements from one of its copies to the next */
     int64_t advance; /* and from tile to tile */
     int line, step;  /* of its first element in the tile */
-    int lines;       /* of the tile that are there */
+    int lines;       /* that the tile has: fewer at the edge of the matrix */
 } warp_tile_source;
-
-/* The numbers of one copy, and the threads that take a line or a step together. */
-template <int way, int lines> struct warp_tile_way {
-    enum {
-        along_depth = way == BY_STEPS || way == BY_DEPTH,
-        wide = way == BY_VECTORS || way == BY_STEPS ? 4 : 1,
-        together = (along_depth ? WARP_STEPS : lines) / wide,
-    };
-};
 
 template <int way, int lines, int threads>
 GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_line)
 {
-    typedef warp_tile_way<way, lines> copy;
-    const int along = threadIdx.x % copy::together * copy::wide;
-    const int across = threadIdx.x / copy::together;
+    typedef warp_tile_share<way, lines> share;
+    const int along = threadIdx.x % share::threads * share::wide;
+    const int across = threadIdx.x / share::threads;
     warp_tile_source source;
-    source.line = copy::along_depth ? across : along;
-    source.step = copy::along_depth ? along : across;
-    const int64_t stride = copy::along_depth ? x.line_stride : x.depth_stride;
-    source.apart = threads / copy::together * stride;
-    source.advance = WARP_STEPS * (copy::along_depth ? 1 : stride);
-    source.at = x.data + (copy::along_depth ? (first_line + source.line) * stride + source.step
-                                            : first_line + source.line + source.step * stride);
+    source.line = share::along_depth ? across : along;
+    source.step = share::along_depth ? along : across;
+    const int64_t stride = share::along_depth ? x.line_stride : x.depth_stride;
+    source.apart = threads / share::threads * stride;
+    source.advance = WARP_STEPS * (share::along_depth ? 1 : stride);
+    source.at = x.data + (share::along_depth ? (first_line + source.line) * stride + source.step
+                                             : first_line + source.line + source.step * stride);
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
     return source;
 }
 
 /*
- * The thread's copies of a tile of which the first `left` steps are there. In the loop all are,
- * and the compiler knows it: left is then a constant.
+ * Starts the thread's copies of a tile, `offset` elements after the next one, of which the first
+ * `left` steps exist: zeros for the rest. In the loop all do, and left is a constant. `kept` leaves
+ * the steps of a line side by side; otherwise lines are, with `pitch` floats from step to step.
  */
-template <int way, bool kept, int lines, int threads>
+template <int way, bool kept, int lines, int threads, int pitch>
 GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int64_t offset,
                               int left)
 {
-    typedef warp_tile_way<way, lines> copy;
-    enum {
-        line = kept ? WARP_STEPS : 1, /* floats from line to line, and from step to step */
-        step = kept ? 1 : lines + WARP_TILE_PADDING,
-        at_once = threads / copy::together,
-        count = (copy::along_depth ? lines : WARP_STEPS) / at_once,
-    };
-    static_assert(way != BY_STEPS || kept, "vectors cannot be turned");
-    static_assert(threads % copy::together == 0 &&
-                      (copy::along_depth ? lines : WARP_STEPS) % at_once == 0,
+    typedef warp_tile_share<way, lines> share;
+    constexpr int line = kept ? WARP_STEPS : 1, step = kept ? 1 : pitch;
+    constexpr int at_once = threads / share::threads;
+    constexpr int count = (share::along_depth ? lines : WARP_STEPS) / at_once;
+    static_assert(way != BY_STEPS || kept, "vectors cannot be transposed");
+    static_assert(threads % share::threads == 0 &&
+                      (share::along_depth ? lines : WARP_STEPS) % at_once == 0,
                   "whole copies");
     float *to = stage + source.line * line + source.step * step;
     const float *from = source.at + offset;
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int across = i * at_once;
-        const bool there = copy::along_depth
-                               ? source.line + across < source.lines && source.step < left
-                               : source.line < source.lines && source.step + across < left;
-        gm_copy_async<copy::wide * 4>(to + across * (copy::along_depth ? line : step), from,
-                                      there ? copy::wide * 4 : 0);
+        const bool exists = share::along_depth
+                                ? source.line + across < source.lines && source.step < left
+                                : source.line < source.lines && source.step + across < left;
+        gm_copy_async<share::wide * 4>(to + across * (share::along_depth ? line : step), from,
+                                       exists ? share::wide * 4 : 0);
         from += source.apart;
     }
 }
 
-/*
- * height, width   of a block's tile, and so many stages of eight steps
- * rows, columns   of a thread
- */
-template <int height, int width, int stages, int rows, int columns> struct warp_tile {
-    enum {
-        warp_rows = rows * WARP_LANES_Y,
-        warp_columns = columns * WARP_LANES_X,
-        warps_x = width / warp_columns,
-        threads = warps_x * (height / warp_rows) * 32,
-        pitch_a = height + WARP_TILE_PADDING,
-        pitch_b = width + WARP_TILE_PADDING,
-        floats_a = WARP_STEPS * pitch_a,
-        stage = floats_a + WARP_STEPS * pitch_b, /* floats */
-        stage_bytes = stage * 4,
-    };
-    static_assert(width % warp_columns == 0 && height % warp_rows == 0, "whole tiles of warps");
-};
-
-/* The warp's tile begins at first_row of the block's. The thread's own first row is lane_y rows
- * further down where A is kept, lane_y vectors otherwise; its first column is x. */
-template <int way_a, int way_b, int height, int width, int stages, int rows, int columns>
-GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const sgemm_args &a,
-                             int64_t row, int64_t column, int first_row, int lane_y, int x)
+/* Both factors' copies: a stage. */
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tile_load(float *stage, const warp_tile_source &from_a,
+                              const warp_tile_source &from_b, int64_t tiles_ahead, int left)
 {
-    typedef warp_tile<height, width, stages, rows, columns> tile;
-    enum { kept = warp_tile_way<way_a, height>::along_depth, steps = WARP_STEPS };
-    warp_tile_source from_a = warp_tile_begin<way_a, height, tile::threads>(a.a, row);
-    warp_tile_source from_b = warp_tile_begin<way_b, width, tile::threads>(a.b, column);
-    const int64_t tiles = (a.depth + steps - 1) / steps;
-    /* Of A, four steps of each row, or the rows of a step, and of the next; of B the same. */
-    float of_a[kept ? 4 * rows : 2 * rows], of_b[2][columns];
+    constexpr bool kept = warp_tile_share<way_a, tile::height>::along_depth;
+    warp_tile_copy<way_a, kept, tile::height, tile::threads, tile::pitch_a>(
+        stage, from_a, tiles_ahead * from_a.advance, left);
+    warp_tile_copy<way_b, false, tile::width, tile::threads, tile::pitch_b>(
+        stage + tile::floats_a, from_b, tiles_ahead * from_b.advance, left);
+}
 
-    /* The last tile goes first: it alone may lack steps, and the loop need not ask for them. */
+/* Starts the copies of the first stages, the last tile's first, and waits for that one. */
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tile_fill(float *shared, warp_tile_source &from_a, warp_tile_source &from_b,
+                              int64_t depth, int64_t tiles)
+{
     if (tiles > 0) {
-        const int left = (int)(a.depth - (tiles - 1) * steps);
-        warp_tile_copy<way_a, kept, height, tile::threads>(shared, from_a,
-                                                           (tiles - 1) * from_a.advance, left);
-        warp_tile_copy<way_b, false, width, tile::threads>(shared + tile::floats_a, from_b,
-                                                           (tiles - 1) * from_b.advance, left);
+        warp_tile_load<tile, way_a, way_b>(shared, from_a, from_b, tiles - 1,
+                                           (int)(depth - (tiles - 1) * WARP_STEPS));
     }
     __pipeline_commit();
 #pragma unroll
-    for (int i = 1; i < stages - 1; i++) {
+    for (int i = 1; i < tile::stages - 1; i++) {
         if (i < tiles) {
-            float *to = shared + i * tile::stage;
-            warp_tile_copy<way_a, kept, height, tile::threads>(to, from_a, 0, steps);
-            warp_tile_copy<way_b, false, width, tile::threads>(to + tile::floats_a, from_b, 0,
-                                                               steps);
+            warp_tile_load<tile, way_a, way_b>(shared + i * tile::floats, from_a, from_b, 0,
+                                               WARP_STEPS);
             from_a.at += from_a.advance;
             from_b.at += from_b.advance;
         }
         __pipeline_commit();
     }
-    gm_pipeline_wait_prior<stages - 2>();
+    gm_pipeline_wait_prior<tile::stages - 2>();
     __syncthreads();
+}
 
-    int now = 0, next = (stages - 1) * tile::stage_bytes; /* is computed, is copied to */
-    const float *at_a = shared + (kept ? (first_row + lane_y) * steps : first_row + lane_y * 4);
-    const float *at_b = shared + tile::floats_a + x;
+/* ---- compute --------------------------------------------------------------------------------- */
+
+/* Where the thread is in the block's tile: its warp's first row, its row of lanes, its column. */
+typedef struct warp_tile_place {
+    int warp_row, y, x;
+} warp_tile_place;
+
+template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
+{
+    const int warp = threadIdx.x / 32;
+    warp_tile_place place;
+    place.y = warp_lane_y();
+    place.x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
+    place.warp_row = warp / tile::warps_x * tile::warp_rows;
+    return place;
+}
+
+/* The thread's numbers of A: four steps of each row where it is kept, else the rows of an even and
+ * of an odd step. of_a is where it finds them in a stage. */
+template <typename tile, bool kept> GM_DEVICE void warp_tile_first_a(float *held, const float *of_a)
+{
+    if (kept) {
+#pragma unroll
+        for (int i = 0; i < tile::rows; i++) {
+            warp_read_steps(held, of_a, i);
+        }
+    } else {
+        warp_read<tile::rows, WARP_LANES_Y>(held, of_a);
+    }
+}
+
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *shared,
+                             const sgemm_args &a, int64_t row, int64_t column,
+                             const warp_tile_place &place)
+{
+    constexpr bool kept = warp_tile_share<way_a, tile::height>::along_depth;
+    warp_tile_source from_a = warp_tile_begin<way_a, tile::height, tile::threads>(a.a, row);
+    warp_tile_source from_b = warp_tile_begin<way_b, tile::width, tile::threads>(a.b, column);
+    const int64_t tiles = (a.depth + WARP_STEPS - 1) / WARP_STEPS;
+    float of_a[kept ? 4 * tile::rows : 2 * tile::rows], of_b[2][tile::columns];
+
+    warp_tile_fill<tile, way_a, way_b>(shared, from_a, from_b, a.depth, tiles);
+    int now = 0, next = (tile::stages - 1) * tile::bytes; /* is computed, is copied to */
+    const float *at_a =
+        shared + (kept ? (place.warp_row + place.y) * WARP_STEPS : place.warp_row + place.y * 4);
+    const float *at_b = shared + tile::floats_a + place.x;
     const float *step_a = at_a, *step_b = at_b;
     if (tiles > 0) {
-        if (kept) {
-#pragma unroll
-            for (int i = 0; i < rows; i++) {
-                warp_read_steps(of_a, step_a, i);
-            }
-        } else {
-            warp_read<rows, WARP_LANES_Y>(of_a, step_a);
-        }
-        warp_read<columns, WARP_LANES_X>(of_b[0], step_b);
+        warp_tile_first_a<tile, kept>(of_a, step_a);
+        warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
 #pragma unroll
-        for (int k = 0; k < steps; k++) {
-            const int then = (k + 1) % steps;
+        for (int k = 0; k < WARP_STEPS; k++) {
+            const int then = (k + 1) % WARP_STEPS;
             if (k == 1) {
                 from_a.at += from_a.advance;
                 from_b.at += from_b.advance;
             }
             if (then == 0) {
-                gm_pipeline_wait_prior<stages - 2>();
+                gm_pipeline_wait_prior<tile::stages - 2>();
                 __syncthreads();
                 if (left > 1) { /* else the same is read once more, for nothing */
-                    now += tile::stage_bytes;
-                    now = now == stages * tile::stage_bytes ? 0 : now;
+                    now += tile::bytes;
+                    now = now == tile::stages * tile::bytes ? 0 : now;
                 }
                 step_a = (const float *)((const char *)at_a + now);
                 step_b = (const float *)((const char *)at_b + now);
             }
-            warp_read<columns, WARP_LANES_X>(of_b[(k + 1) % 2], step_b + then * tile::pitch_b);
+            warp_read<tile::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
+                                                   step_b + then * tile::pitch_b);
             if (!kept) {
-                warp_read<rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * rows],
-                                              step_a + then * tile::pitch_a);
+                warp_read<tile::rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
+                                                    step_a + then * tile::pitch_a);
             }
             if (k == 0) {
-                if (left > stages - 1) {
-                    float *to = (float *)((char *)shared + next);
-                    warp_tile_copy<way_a, kept, height, tile::threads>(to, from_a, 0, steps);
-                    warp_tile_copy<way_b, false, width, tile::threads>(to + tile::floats_a, from_b,
-                                                                       0, steps);
+                if (left > tile::stages - 1) {
+                    warp_tile_load<tile, way_a, way_b>((float *)((char *)shared + next), from_a,
+                                                       from_b, 0, WARP_STEPS);
                 }
                 __pipeline_commit();
                 next = now; /* all will have read it when the next tile begins */
@@ -201,73 +238,54 @@ GM_DEVICE void warp_tile_sum(float (&sum)[rows][columns], float *shared, const s
     }
 }
 
-/* Whole vectors alone: of a part of one, memory checkers see all 16 bytes read. */
+/* ---- the whole product, by the layouts of its factors -----------------------------------------
+ */
+
+/* Whole vectors only: memory checkers see all 16 bytes of a vector read. */
 GM_DEVICE bool warp_tile_vectors(const sgemm_factor &x, int64_t depth, int64_t first, int lines)
 {
     const bool whole = x.lines - first >= lines || x.lines % 4 == 0;
     return x.vectors && (x.along_depth ? depth % 4 == 0 : whole);
 }
 
-template <int way_a, int height, int width, int stages, int rows, int columns>
-GM_DEVICE void warp_tile_by_way(float (&sum)[rows][columns], float *shared, const sgemm_args &a,
-                                int64_t row, int64_t column, int first_row, int lane_y, int x)
+template <typename tile, int way_a>
+GM_DEVICE void warp_tile_by_way(float (&sum)[tile::rows][tile::columns], float *shared,
+                                const sgemm_args &a, int64_t row, int64_t column,
+                                const warp_tile_place &place)
 {
     if (a.b.along_depth) {
-        warp_tile_sum<way_a, BY_DEPTH, height, width, stages>(sum, shared, a, row, column,
-                                                              first_row, lane_y, x);
-    } else if (warp_tile_vectors(a.b, a.depth, column, width)) {
-        warp_tile_sum<way_a, BY_VECTORS, height, width, stages>(sum, shared, a, row, column,
-                                                                first_row, lane_y, x);
+        warp_tile_sum<tile, way_a, BY_DEPTH>(sum, shared, a, row, column, place);
+    } else if (warp_tile_vectors(a.b, a.depth, column, tile::width)) {
+        warp_tile_sum<tile, way_a, BY_VECTORS>(sum, shared, a, row, column, place);
     } else {
-        warp_tile_sum<way_a, BY_LINES, height, width, stages>(sum, shared, a, row, column,
-                                                              first_row, lane_y, x);
+        warp_tile_sum<tile, way_a, BY_LINES>(sum, shared, a, row, column, place);
     }
 }
 
-template <int height, int width, int stages, int rows, int columns>
-GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
+template <typename tile> GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
 {
-    typedef warp_tile<height, width, stages, rows, columns> tile;
+    float4 *own = (float4 *)(shared + tile::stages * tile::floats) + threadIdx.x;
+    const warp_tile_place place = warp_tile_find_place<tile>();
+    float sum[tile::rows][tile::columns];
     int64_t row, column;
-    float sum[rows][columns];
-    float4 *own = (float4 *)(shared + stages * tile::stage) + threadIdx.x;
 
-    const int warp = threadIdx.x / 32, lane_x = warp_lane_x(), lane_y = warp_lane_y();
-    const int x = warp % tile::warps_x * tile::warp_columns + lane_x * 4;
-    const int first_row = warp / tile::warps_x * tile::warp_rows;
-
-    sgemm_find_tile(a, height, width, &row, &column);
+    sgemm_find_tile(a, tile::height, tile::width, &row, &column);
     *own = make_float4(0, 0, 0, 0);
     warp_begin(sum, own);
-    const bool vectors = warp_tile_vectors(a.a, a.depth, row, height);
+    const bool vectors = warp_tile_vectors(a.a, a.depth, row, tile::height);
     if (a.a.along_depth) {
         if (vectors) {
-            warp_tile_by_way<BY_STEPS, height, width, stages>(sum, shared, a, row, column,
-                                                              first_row, lane_y, x);
+            warp_tile_by_way<tile, BY_STEPS>(sum, shared, a, row, column, place);
         } else {
-            warp_tile_by_way<BY_DEPTH, height, width, stages>(sum, shared, a, row, column,
-                                                              first_row, lane_y, x);
+            warp_tile_by_way<tile, BY_DEPTH>(sum, shared, a, row, column, place);
         }
     } else if (vectors) {
-        warp_tile_by_way<BY_VECTORS, height, width, stages>(sum, shared, a, row, column, first_row,
-                                                            lane_y, x);
+        warp_tile_by_way<tile, BY_VECTORS>(sum, shared, a, row, column, place);
     } else {
-        warp_tile_by_way<BY_LINES, height, width, stages>(sum, shared, a, row, column, first_row,
-                                                          lane_y, x);
+        warp_tile_by_way<tile, BY_LINES>(sum, shared, a, row, column, place);
     }
-
-    row += first_row + (a.a.along_depth ? lane_y : lane_y * 4);
-    column += x;
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-        const int down = a.a.along_depth ? i * WARP_LANES_Y : i / 4 * (WARP_LANES_Y * 4) + i % 4;
-#pragma unroll
-        for (int j = 0; j < columns; j += 4) {
-            float in_order[4];
-            banks_in_order(in_order, &sum[i][j], own);
-            sgemm_store4(a, row + down, column + j * WARP_LANES_X, in_order);
-        }
-    }
+    row += place.warp_row + (a.a.along_depth ? place.y : place.y * 4);
+    warp_store(a, row, column + place.x, a.a.along_depth, sum, own);
 }
 
 #endif

@@ -1,6 +1,20 @@
 /*
- * A product by tiles that the tensor copy engine brings: its sizes, and its body for any size of a
- * block's tile.
+ * A product by tiles that the tensor copy engine brings: its sizes, and its body.
+ *
+ *     block     128 x 128 of C, by four warps below one another, 32 rows each
+ *     thread    8 x 16 sums: every fourth row of its warp, four columns of every 32, see warp.h
+ *     stage     32 steps of A in four boxes of 128 rows x 8 steps, and of B in one box of 32 steps
+ * x 128 columns; A's depth is contiguous in a box, B's columns are
+ *
+ * There is a ring of three stages, each with a barrier that says when its bytes have arrived.
+ * Thread 0 requests stages; the engine writes zeros for what is outside the matrices.
+ *
+ *     thread 0   | 0, 1, 2 |                 | 3 to slot 0     | 4 to slot 1     | ...
+ *     engine       0 1 2 ...                   3                 4
+ *     block                | wait 0, compute | wait 1, compute | wait 2, compute | ...
+ *                                            ^ __syncthreads(): all have read slot 0
+ *
+ * Where there are too few tiles for the multiprocessors, several blocks share one: see engine.h.
  */
 #ifndef GPUMEM_SGEMM_WARP_TILE_TMA_H
 #define GPUMEM_SGEMM_WARP_TILE_TMA_H
@@ -22,67 +36,62 @@ enum {
 #include "tensor.h"
 #include "warp.h"
 
-/*
- * A warp has 32 rows and 128 columns, a thread every fourth row and four columns of every 32. A
- * lies along the depth, in boxes of eight steps: as many as fill the banks, see warp.h.
- */
-enum {
-    TMA_ROWS = 8,
-    TMA_COLUMNS = 16,
-    TMA_WARP_ROWS = TMA_ROWS * WARP_LANES_Y,
-    TMA_WARP_COLUMNS = TMA_COLUMNS * WARP_LANES_X,
-};
-static_assert((int)WARP_TILE_TMA_BOX == (int)WARP_STEPS, "a box is what a thread walks through");
+static_assert((int)WARP_TILE_TMA_BOX == (int)WARP_STEPS, "a box has as many steps as a loop turn");
 
-template <int height, int width, int stages> struct tma_tile {
-    enum {
-        depth = WARP_TILE_TMA_DEPTH,
-        boxes = depth / WARP_STEPS,
-        box = height * WARP_STEPS, /* floats, of A and of as many steps of B */
-        floats_a = height * depth,
-        floats_b = width * depth,
-        stage = floats_a + floats_b,
-        warps_x = width / TMA_WARP_COLUMNS,
-        threads = warps_x * (height / TMA_WARP_ROWS) * 32,
-    };
+/* The geometry of a kernel: a block's tile, its stages, and what each thread has of it. */
+template <int height_, int width_, int stages_> struct tma_tile {
+    static constexpr int height = height_, width = width_, stages = stages_;
+    static constexpr int rows = 8, columns = 16; /* of a thread */
+    static constexpr int warp_rows = rows * WARP_LANES_Y, warp_columns = columns * WARP_LANES_X;
+    static constexpr int warps_x = width / warp_columns;
+    static constexpr int threads = warps_x * (height / warp_rows) * 32;
+    static constexpr int depth = WARP_TILE_TMA_DEPTH, boxes = depth / WARP_STEPS;
+    static constexpr int box = height * WARP_STEPS; /* floats: of A, and of as many steps of B */
+    static constexpr int floats_a = height * depth, floats = floats_a + width * depth;
+    static_assert(height == width, "boxes of one size");
 };
 
-template <int height, int width, int stages>
-GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *full, int64_t row,
-                        int64_t column, int number, int slot)
+/* What a block computes: its tile of C, and its share of the stages. */
+typedef struct tma_work {
+    int64_t row, column;
+    int first, count; /* stages; the engine counts in 32 bits */
+} tma_work;
+
+/* One thread: requests stage `number` of the depth. */
+template <typename tile>
+GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *full,
+                        const tma_work &work, int number, int slot)
 {
-    typedef tma_tile<height, width, stages> tile;
-    float *to = shared + slot * tile::stage;
+    float *to = shared + slot * tile::floats;
     const int depth = number * tile::depth;
-    gm_mbarrier_expect(&full[slot], tile::stage * 4);
+    gm_mbarrier_expect(&full[slot], tile::floats * 4);
 #pragma unroll
     for (int box = 0; box < tile::boxes; box++) {
-        gm_tensor_load(to + box * tile::box, &a.a, depth + box * WARP_STEPS, (int)row, &full[slot]);
+        gm_tensor_load(to + box * tile::box, &a.a, depth + box * WARP_STEPS, (int)work.row,
+                       &full[slot]);
     }
-    gm_tensor_load(to + tile::floats_a, &a.b, (int)column, depth, &full[slot]);
+    gm_tensor_load(to + tile::floats_a, &a.b, (int)work.column, depth, &full[slot]);
 }
 
-template <int height, int width, int stages>
-GM_DEVICE void tma_sum(float (&sum)[TMA_ROWS][TMA_COLUMNS], const sgemm_engine_args &a,
-                       float *shared, gm_mbarrier *full, int64_t row, int64_t column, int first,
-                       int count, int at_a, int at_b)
+/* The sums of a thread, whose numbers begin at at_a and at_b of a stage. */
+template <typename tile>
+GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engine_args &a,
+                       float *shared, gm_mbarrier *full, const tma_work &work, int at_a, int at_b)
 {
-    typedef tma_tile<height, width, stages> tile;
-    float of_a[4 * TMA_ROWS], of_b[2][TMA_COLUMNS];
+    float of_a[4 * tile::rows], of_b[2][tile::columns];
     const float *step_a = shared + at_a, *step_b = shared + at_b;
     int slot = 0, now = 0; /* bytes from the first box to the one in use, of A as of B */
     uint32_t parity = 0;
-    static_assert(height == width, "boxes of one size");
 
     gm_mbarrier_wait(&full[0], 0);
 #pragma unroll
-    for (int i = 0; i < TMA_ROWS; i++) {
+    for (int i = 0; i < tile::rows; i++) {
         warp_read_steps(of_a, step_a, i);
     }
-    warp_read<TMA_COLUMNS, WARP_LANES_X>(of_b[0], step_b);
+    warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
 
-    for (int t = 0; t < count; t++) {
-        const int next = slot + 1 == stages ? 0 : slot + 1;
+    for (int t = 0; t < work.count; t++) {
+        const int next = slot + 1 == tile::stages ? 0 : slot + 1;
         const uint32_t next_parity = next == 0 ? parity ^ 1 : parity;
 #pragma unroll 1
         for (int box = tile::boxes; box > 0; box--) {
@@ -92,73 +101,61 @@ GM_DEVICE void tma_sum(float (&sum)[TMA_ROWS][TMA_COLUMNS], const sgemm_engine_a
                 if (then == 0) {
                     if (box > 1) {
                         now += tile::box * 4;
-                    } else if (t + 1 < count) { /* else the last is read again, for nothing */
+                    } else if (t + 1 < work.count) { /* else the last is read again, for nothing */
                         gm_mbarrier_wait(&full[next], next_parity);
-                        now = next * tile::stage * 4;
+                        now = next * tile::floats * 4;
                     }
                     step_a = (const float *)((const char *)(shared + at_a) + now);
                     step_b = (const float *)((const char *)(shared + at_b) + now);
                 }
-                warp_read<TMA_COLUMNS, WARP_LANES_X>(of_b[(k + 1) % 2], step_b + then * width);
+                warp_read<tile::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
+                                                       step_b + then * tile::width);
                 warp_multiply<true>(sum, of_a, of_b[k % 2], k, step_a + then);
             }
         }
         __syncthreads(); /* all have read the stage: it may be filled again */
-        if (threadIdx.x == 0 && t + stages < count) {
-            tma_load<height, width, stages>(a, shared, full, row, column, first + t + stages, slot);
+        if (threadIdx.x == 0 && t + tile::stages < work.count) {
+            tma_load<tile>(a, shared, full, work, work.first + t + tile::stages, slot);
         }
         slot = next;
         parity = next_parity;
     }
 }
 
-template <int height, int width, int stages>
+template <typename tile>
 GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrier *full)
 {
-    typedef tma_tile<height, width, stages> tile;
     const int warp = threadIdx.x / 32;
-    const int y = warp / tile::warps_x * TMA_WARP_ROWS + warp_lane_y();
-    const int x = warp % tile::warps_x * TMA_WARP_COLUMNS + warp_lane_x() * 4;
+    const int y = warp / tile::warps_x * tile::warp_rows + warp_lane_y();
+    const int x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
     const engine_share share = engine_find_share(a, tile::depth);
-    const int first = (int)share.first, count = (int)share.count; /* the engine counts in 32 bits */
-    float sum[TMA_ROWS][TMA_COLUMNS];
+    tma_work work = {0, 0, (int)share.first, (int)share.count};
+    float sum[tile::rows][tile::columns];
     float4 *own = (float4 *)shared + threadIdx.x; /* after the last stage */
     __shared__ float4 zeros;
-    int64_t row, column;
 
-    sgemm_find_tile(a.product, height, width, &row, &column);
+    sgemm_find_tile(a.product, tile::height, tile::width, &work.row, &work.column);
     if (threadIdx.x == 0) {
-        for (int slot = 0; slot < stages; slot++) {
+        for (int slot = 0; slot < tile::stages; slot++) {
             gm_mbarrier_init(&full[slot]);
         }
     }
     gm_wait_for_previous();
     if (threadIdx.x == 0) {
-        for (int slot = 0; slot < stages && slot < count; slot++) {
-            tma_load<height, width, stages>(a, shared, full, row, column, first + slot, slot);
+        for (int slot = 0; slot < tile::stages && slot < work.count; slot++) {
+            tma_load<tile>(a, shared, full, work, work.first + slot, slot);
         }
     }
     if (threadIdx.x == 32) {
         zeros = make_float4(0, 0, 0, 0);
     }
-    __syncthreads(); /* the barriers and the zeros are there */
+    __syncthreads(); /* the barriers and the zeros are initialised */
     warp_begin(sum, &zeros);
-    if (count > 0) {
-        tma_sum<height, width, stages>(sum, a, shared, full, row, column, first, count,
-                                       y * WARP_STEPS, tile::floats_a + x);
+    if (work.count > 0) {
+        tma_sum<tile>(sum, a, shared, full, work, y * WARP_STEPS, tile::floats_a + x);
     }
     const sgemm_args product = engine_product(a, share, tile::depth);
-    row += y;
-    column += x;
-#pragma unroll
-    for (int i = 0; i < TMA_ROWS; i++) {
-#pragma unroll
-        for (int j = 0; j < TMA_COLUMNS; j += 4) {
-            float in_order[4];
-            banks_in_order(in_order, &sum[i][j], own);
-            sgemm_store4(product, row + i * WARP_LANES_Y, column + j * WARP_LANES_X, in_order);
-        }
-    }
+    warp_store(product, work.row + y, work.column + x, true, sum, own);
 }
 #endif
 
