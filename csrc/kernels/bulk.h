@@ -1,7 +1,7 @@
 /*
- * Hopper's bulk copy engine, in thin wrappers: one thread asks, the engine moves, an mbarrier
- * in shared memory tells when the bytes have arrived. Needs compute capability 9.0; on the
- * simulator a copy is done at once. Addresses and sizes are multiples of 16 bytes.
+ * Hopper's bulk copy engine, in thin wrappers: one thread requests a copy, the engine moves the
+ * bytes, and an mbarrier in shared memory completes when they have arrived. Needs compute
+ * capability 9.0; the simulator copies at once. Addresses and sizes are multiples of 16 bytes.
  */
 #ifndef GPUMEM_BULK_H
 #define GPUMEM_BULK_H
@@ -12,7 +12,7 @@ typedef uint64_t gm_mbarrier;
 
 #ifdef __CUDACC__
 
-/* For one arriving thread; visible to the copy engine afterwards. */
+/* For one arrival per phase; visible to the copy engine afterwards. */
 GM_DEVICE void gm_mbarrier_init(gm_mbarrier *barrier)
 {
 #if __CUDA_ARCH__ >= 900
@@ -22,7 +22,7 @@ GM_DEVICE void gm_mbarrier_init(gm_mbarrier *barrier)
 #endif
 }
 
-/* Arrive, and expect so many bytes before the phase completes. */
+/* Arrives, and adds to the bytes that have to arrive before the phase completes. */
 GM_DEVICE void gm_mbarrier_expect(gm_mbarrier *barrier, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900
@@ -33,7 +33,7 @@ GM_DEVICE void gm_mbarrier_expect(gm_mbarrier *barrier, uint32_t bytes)
 #endif
 }
 
-/* Wait for the phase of this parity; phases count from 0. */
+/* Waits until the phase of this parity is complete; phases count from 0. */
 GM_DEVICE void gm_mbarrier_wait(gm_mbarrier *barrier, uint32_t parity)
 {
 #if __CUDA_ARCH__ >= 900
@@ -48,7 +48,7 @@ GM_DEVICE void gm_mbarrier_wait(gm_mbarrier *barrier, uint32_t parity)
 #endif
 }
 
-/* In the L2, lines of data that is used once should be the first to go. */
+/* A cache policy for data that is used once: the L2 evicts its lines first. */
 GM_DEVICE uint64_t gm_evict_first(void)
 {
     uint64_t policy = 0;
@@ -69,7 +69,7 @@ GM_DEVICE void gm_bulk_load(void *shared, const void *global, uint32_t bytes, gm
 #endif
 }
 
-/* A group of its own for gm_bulk_wait_read. */
+/* Each store is a group of its own for gm_bulk_wait_read. */
 GM_DEVICE void gm_bulk_store(void *global, const void *shared, uint32_t bytes, uint64_t policy)
 {
 #if __CUDA_ARCH__ >= 900
@@ -80,7 +80,7 @@ GM_DEVICE void gm_bulk_store(void *global, const void *shared, uint32_t bytes, u
 #endif
 }
 
-/* Until shared memory that this thread's stores read from may be written again. */
+/* Waits until the shared memory that this thread's stores read may be written again. */
 GM_DEVICE void gm_bulk_wait_read(void)
 {
 #if __CUDA_ARCH__ >= 900
@@ -88,7 +88,7 @@ GM_DEVICE void gm_bulk_wait_read(void)
 #endif
 }
 
-/* Ask the L2 for bytes that will be read soon. */
+/* Prefetches bytes to the L2. */
 GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 {
 #if __CUDA_ARCH__ >= 900

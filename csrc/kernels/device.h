@@ -1,8 +1,9 @@
 /*
- * The only seam between CUDA and the simulator.
+ * The only place where CUDA and the simulator differ.
  *
- * A kernel file includes this (through its family's header) and is then plain CUDA C. nvcc
- * sees CUDA; the host compiler sees sim/simt.h, once for plain speed and once traced.
+ * A kernel file includes this header, through its family's, and is plain CUDA C otherwise. nvcc
+ * compiles it with CUDA's own definitions; the host compiler uses sim/simt.h instead, twice: once
+ * for speed and once with every access traced.
  */
 #ifndef GPUMEM_DEVICE_H
 #define GPUMEM_DEVICE_H
@@ -15,12 +16,12 @@
 
 #include <cuda_pipeline.h>
 
-/* One struct by value is every kernel's argument list, so that one launch path serves all. */
+/* Every kernel has one argument, a struct by value, so that one launch path serves all. */
 #define GM_KERNEL(name, args_type)                                                                 \
     extern "C" __global__ void name(const __grid_constant__ args_type a)
 
-/* The same for blocks of so many threads, that many of which share a multiprocessor: the compiler
- * is held to the registers that they have. */
+/* The same with launch bounds: at most `threads` per block, and at least `blocks` resident on a
+ * multiprocessor, which limits the registers of a thread. */
 #define GM_KERNEL_BOUNDED(name, args_type, threads, blocks)                                        \
     extern "C" __global__ void __launch_bounds__(threads, blocks)                                  \
         name(const __grid_constant__ args_type a)
@@ -30,8 +31,8 @@
     extern __shared__ __align__(1024) unsigned char gm_dynamic_shared[];                           \
     type *const name = reinterpret_cast<type *>(gm_dynamic_shared)
 
-/* A variable of the device: it has a definition here and a line SYMBOL in the ladder. Its function
- * says what the runtime knows it by; a managed one is known to the host by its own address. */
+/* A device variable: its definition in a kernel file, and a line SYMBOL in the ladder. The function
+ * returns what the runtime identifies it by; for a managed one that is its address. */
 #define GM_DEFINE_SYMBOL(qualifiers, type, name, count)                                            \
     static qualifiers type name[count];                                                            \
     extern "C" void *name##_symbol(void)                                                           \
@@ -48,8 +49,8 @@
 
 #define GM_DEVICE static __device__ __forceinline__
 
-/* First element of this thread, and the step to its next, in a grid-stride loop over one
- * dimension. 64 bits: a grid of 2^31 blocks times its threads does not fit in 32. */
+/* First index and step of this thread in a grid-stride loop over one dimension. In 64 bits: 2^31
+ * blocks of threads do not fit in 32. */
 GM_DEVICE int64_t gm_grid_index(void)
 {
     return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -60,8 +61,8 @@ GM_DEVICE int64_t gm_grid_stride(void)
     return (int64_t)gridDim.x * blockDim.x;
 }
 
-/* Until all but the last `pending` groups of this thread's asynchronous copies are there. The
- * toolkit's __pipeline_wait_prior knows no more than 8, and waits for all others. */
+/* Waits until all but the last `pending` groups of this thread's asynchronous copies are complete.
+ * The toolkit's __pipeline_wait_prior handles up to 8 pending groups, and waits for all beyond. */
 template <int pending> GM_DEVICE void gm_pipeline_wait_prior(void)
 {
 #ifndef __CUDACC__
@@ -72,21 +73,22 @@ template <int pending> GM_DEVICE void gm_pipeline_wait_prior(void)
 }
 
 #ifdef __CUDACC__
-/* As PTX knows a place in shared memory. */
+/* An address in the shared window, which PTX instructions take. */
 GM_DEVICE uint32_t gm_shared_address(const void *pointer)
 {
     return (uint32_t)__cvta_generic_to_shared(pointer);
 }
 #endif
 
-/* An asynchronous copy of 4 or 16 bytes to shared memory, of which so many are there; zeros for the
- * rest. The toolkit's __pipeline_memcpy_async needs to know at compile time how many are. */
+/* An asynchronous copy of 4 or 16 bytes to shared memory, of which the first `there` are read and
+ * the rest become zeros. The toolkit's __pipeline_memcpy_async needs that number at compile time.
+ */
 #ifdef __CUDACC__
 template <int bytes> GM_DEVICE void gm_copy_async(void *shared, const void *global, int there)
 {
 #if __CUDA_ARCH__ >= 800
     const uint64_t from = __cvta_generic_to_global(global);
-    if (bytes == 16) { /* past the L1 */
+    if (bytes == 16) { /* .cg: bypasses the L1 */
         asm volatile(
             "cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(gm_shared_address(shared)),
             "l"(from), "r"(there)
@@ -108,8 +110,8 @@ GM_DEVICE void gm_copy_async(void *shared, const void *global, int there,
 }
 #endif
 
-/* What the L2 does with lines that are read: it gives them up last. Measured on an H200, it is
- * worth 1 to 3 % of a kernel that moves more than the L2 holds. */
+/* A cache policy: the L2 evicts the lines last. On an H200 it gains 1 to 3 % in a kernel that moves
+ * more than the L2 holds. */
 GM_DEVICE uint64_t gm_evict_last(void)
 {
     uint64_t policy = 0;
@@ -119,7 +121,8 @@ GM_DEVICE uint64_t gm_evict_last(void)
     return policy;
 }
 
-/* A load of 4, 8 or 16 bytes of such lines, and one of 4 bytes that has the L2 fetch all 128. */
+/* A load of 4, 8 or 16 bytes with this policy, and one of 4 bytes that makes the L2 fetch the whole
+ * line of 128. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 template <typename type> GM_DEVICE type gm_load_kept(const type *from)
 {
@@ -157,9 +160,9 @@ GM_DEVICE uint32_t gm_load_kept_line(const uint32_t *from)
 #define gm_load_kept_line(from) (*(from))
 #endif
 
-/* All 16 bytes of gm_copy_async, of such lines. Where the place in shared memory is a sum with a
- * uniform register, the ptxas of CUDA 13.0 forgets the policy: an illegal instruction. So the sum
- * is not to be seen: no block here is more than one deep. */
+/* gm_copy_async of 16 bytes with this policy. Where the shared address is a sum with a uniform
+ * register, the ptxas of CUDA 13.0 drops the policy, which makes an illegal instruction. The xor
+ * hides the sum from it: blockDim.z is 1 in every kernel here. */
 #ifdef __CUDACC__
 GM_DEVICE void gm_copy_async_kept(void *shared, const void *global)
 {
@@ -178,7 +181,7 @@ GM_DEVICE void gm_copy_async_kept(void *shared, const void *global,
 }
 #endif
 
-/* Ask the L2 for the sector of an address. */
+/* Prefetches the sector of an address to the L2. */
 #ifdef __CUDACC__
 GM_DEVICE void gm_prefetch_l2(const void *global)
 {
@@ -188,8 +191,8 @@ GM_DEVICE void gm_prefetch_l2(const void *global)
 #define gm_prefetch_l2(global) gm_sim_prefetch(global, __FILE__, __LINE__)
 #endif
 
-/* The texture, filtered, at these coordinates, which are whole at its elements: the hardware's are
- * so at their corners. */
+/* The filtered texture at these coordinates, whose integers are the centres of texels; the
+ * hardware's integers are their corners. */
 #ifdef __CUDACC__
 GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
 {
@@ -199,8 +202,9 @@ GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
 #define gm_texture_fetch(texture, x, y) gm_sim_texture_fetch(&(texture), x, y)
 #endif
 
-/* First act of a kernel whose row says `early`: its blocks may be there before the kernel
- * ahead of it in the stream has ended, and must not touch memory before that. */
+/* First statement of a kernel whose row says `early` (programmatic dependent launch): its blocks
+ * may start before the previous kernel of the stream has ended, and must not touch memory before
+ * that. */
 GM_DEVICE void gm_wait_for_previous(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

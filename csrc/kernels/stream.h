@@ -1,7 +1,7 @@
 /*
- * What the fastest kernels of one read and one write per number share: 16 bytes per thread, in
- * blocks that are handed out in the order of addresses, so that the chip works on a narrow window
- * of memory, and an L2 that is asked for long runs, well ahead.
+ * What the fastest kernels with one load and one store per number share: 16 bytes per thread,
+ * blocks that start in the order of addresses, so that the chip works on a narrow window of memory,
+ * and prefetches of long runs to the L2, well ahead.
  */
 #ifndef GPUMEM_STREAM_H
 #define GPUMEM_STREAM_H
@@ -9,20 +9,21 @@
 #include "bulk.h"
 
 enum {
-    STREAM_RUN = 32 * 1024,    /* bytes asked for at a time */
-    STREAM_AHEAD = 256 * 1024, /* before the blocks that read them */
+    STREAM_RUN = 32 * 1024,    /* bytes of a prefetch */
+    STREAM_AHEAD = 256 * 1024, /* bytes from the block that makes it to where it begins */
 };
 
-/* For a block that is about to read from byte `at` on, less than a run and a divisor of it: where a
- * run begins, one thread asks for the run that is so far ahead, if there is one before the end. */
-GM_DEVICE void stream_ask_ahead(const char *in, int64_t at, int64_t end)
+/* Called by a block before it reads from byte `at` on; what it reads is a divisor of STREAM_RUN.
+ * Where a run begins, one thread prefetches the run STREAM_AHEAD bytes on, if it ends before `end`.
+ */
+GM_DEVICE void stream_prefetch(const char *in, int64_t at, int64_t end)
 {
     if (threadIdx.x == 0 && at % STREAM_RUN == 0 && at + STREAM_AHEAD + STREAM_RUN <= end) {
         gm_bulk_prefetch(in + at + STREAM_AHEAD, STREAM_RUN);
     }
 }
 
-/* The 16 bytes of an access as numbers, and back. */
+/* The numbers in the 16 bytes of an access. */
 template <typename real> struct stream_vector;
 template <> struct stream_vector<float> {
     typedef float4 type;

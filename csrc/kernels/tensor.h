@@ -1,8 +1,8 @@
 /*
- * Hopper's tensor copy engine, in thin wrappers: it moves boxes of a matrix between global
- * memory, where their rows are far apart, and shared memory, where they are packed. What hangs
- * over the edge of the matrix arrives as zeros and is not written. Waiting is as in bulk.h;
- * boxes lie at multiples of 128 bytes, of 1024 when swizzled.
+ * Hopper's tensor copy engine, in thin wrappers: it moves boxes of a matrix between global memory,
+ * where their rows are far apart, and shared memory, where they are packed. Outside the matrix it
+ * reads zeros and writes nothing. Waiting is as in bulk.h; boxes are at multiples of 128 bytes in
+ * shared memory, of 1024 if swizzled.
  */
 #ifndef GPUMEM_TENSOR_H
 #define GPUMEM_TENSOR_H
@@ -12,7 +12,8 @@
 
 #ifdef __CUDACC__
 
-/* The box whose first element is column x, row y. The whole box counts as arrived bytes. */
+/* Loads the box that begins at column x, row y. The barrier has to expect the bytes of a whole box.
+ */
 GM_DEVICE void gm_tensor_load(void *shared, const gm_tensor_map *map, int x, int y,
                               gm_mbarrier *barrier)
 {
@@ -24,7 +25,7 @@ GM_DEVICE void gm_tensor_load(void *shared, const gm_tensor_map *map, int x, int
 #endif
 }
 
-/* A group of its own for gm_bulk_wait_read. */
+/* Each store is a group of its own for gm_bulk_wait_read. */
 GM_DEVICE void gm_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared)
 {
 #if __CUDA_ARCH__ >= 900
@@ -35,8 +36,8 @@ GM_DEVICE void gm_tensor_store(const gm_tensor_map *map, int x, int y, const voi
 #endif
 }
 
-/* By every thread that wrote shared memory, before the barrier that lets one of them store it:
- * the engine sees what was written. */
+/* Makes the thread's writes to shared memory visible to the engine: every thread that wrote calls
+ * it before the barrier after which one of them stores. */
 GM_DEVICE void gm_tensor_fence(void)
 {
 #if __CUDA_ARCH__ >= 900

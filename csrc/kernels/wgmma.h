@@ -1,7 +1,7 @@
 /*
- * Hopper's products of warp groups, in thin wrappers: 128 threads multiply 64 x 8 numbers of their
- * registers by 8 x 128 of shared memory, and go on while the tensor cores work. Compute capability
- * 9.0 alone has them. The barriers here count several arrivals.
+ * Hopper's warp group products, in thin wrappers: 128 threads multiply 64 x 8 numbers in registers
+ * by 8 x 128 in shared memory, and continue while the tensor cores work. Only compute
+ * capability 9.0 has them. The barriers here count several arrivals.
  */
 #ifndef GPUMEM_WGMMA_H
 #define GPUMEM_WGMMA_H
@@ -16,7 +16,7 @@
 #define GM_HAS_WGMMA 0
 #endif
 
-/* An mbarrier whose phase is complete after so many arrivals, and the bytes that one expects. */
+/* An mbarrier whose phase completes after `count` arrivals and the expected bytes. */
 GM_DEVICE void gm_mbarrier_init_count(gm_mbarrier *barrier, uint32_t count)
 {
 #if GM_HAS_WGMMA
@@ -35,7 +35,7 @@ GM_DEVICE void gm_mbarrier_arrive(gm_mbarrier *barrier)
 #endif
 }
 
-/* Registers go from warp groups that need few to those that need many. */
+/* Warp groups that need few registers give some to those that need many. */
 template <int count> GM_DEVICE void gm_fewer_registers(void)
 {
 #if GM_HAS_WGMMA
@@ -50,7 +50,7 @@ template <int count> GM_DEVICE void gm_more_registers(void)
 #endif
 }
 
-/* Where the tensor cores find 8-step rows of 128 bytes, swizzled, 8 of which lie together. */
+/* Describes an operand in shared memory: rows of 128 bytes, swizzled, in groups of eight. */
 GM_DEVICE uint64_t gm_wgmma_describe(const void *shared)
 {
 #if GM_HAS_WGMMA
@@ -61,7 +61,7 @@ GM_DEVICE uint64_t gm_wgmma_describe(const void *shared)
 #endif
 }
 
-/* Before the first product of a row of them: what registers hold is what they will read. */
+/* Before the first product of a sequence: orders earlier register writes before its reads. */
 GM_DEVICE void gm_wgmma_fence(void)
 {
 #if GM_HAS_WGMMA
@@ -76,7 +76,7 @@ GM_DEVICE void gm_wgmma_commit(void)
 #endif
 }
 
-/* Until all products are done but those of the last `pending` commits. */
+/* Waits until all products but those of the last `pending` commits are complete. */
 template <int pending> GM_DEVICE void gm_wgmma_wait(void)
 {
 #if GM_HAS_WGMMA
@@ -84,7 +84,7 @@ template <int pending> GM_DEVICE void gm_wgmma_wait(void)
 #endif
 }
 
-/* The compiler keeps these registers as they are, here and up to here. */
+/* Makes the compiler keep these registers up to here, and not move their uses across. */
 template <int count> GM_DEVICE void gm_wgmma_hold(float (&value)[count])
 {
 #pragma unroll
@@ -94,7 +94,7 @@ template <int count> GM_DEVICE void gm_wgmma_hold(float (&value)[count])
 }
 
 /* d (64 x 128) = or += a (64 x 8, in registers) times b (8 x 128, in shared memory), in TF32: the
- * low 13 bits of each number do not count. */
+ * low 13 bits of each number are ignored. */
 GM_DEVICE void gm_wgmma_tf32(float (&d)[64], const float (&a)[4], uint64_t b, int accumulate)
 {
 #if GM_HAS_WGMMA
@@ -130,7 +130,7 @@ GM_DEVICE void gm_wgmma_tf32(float (&d)[64], const float (&a)[4], uint64_t b, in
 
 #else
 
-#define GM_HAS_WGMMA 0 /* the simulator has none */
+#define GM_HAS_WGMMA 0 /* the simulator has no tensor cores */
 
 #endif
 

@@ -178,7 +178,7 @@ def test_what_computes_is_held_against_what_its_requests_move():
 def test_kernels_that_help_do_not_count_as_blocks():
     shared = paragraph("sgemm", "warp_tile_tma")
     assert (
-        "launches sgemm_add_shares (sums of blocks that shared a tile, added up) besides" in shared
+        "launches sgemm_add_shares (adds the sums of blocks that shared a tile) besides" in shared
     )
     assert "keeps 96.02 KiB per block in shared memory, passes 2 barriers per block" in shared
     assert "load in part by a copy engine, up to 512 B at once" in shared

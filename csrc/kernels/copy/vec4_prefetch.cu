@@ -21,7 +21,7 @@ GM_KERNEL(copy_vec4_prefetch, copy_args)
     gm_wait_for_previous();
     for (int64_t base = blockIdx.x * step; base < n; base += gridDim.x * step) {
         int64_t i = base + threadIdx.x;
-        stream_ask_ahead(a.in, base * (int64_t)sizeof(uint4), a.bytes);
+        stream_prefetch(a.in, base * (int64_t)sizeof(uint4), a.bytes);
         if (i < n) {
             out[i] = gm_load_kept(&in[i]);
         }

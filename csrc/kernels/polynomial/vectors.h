@@ -29,7 +29,7 @@ GM_DEVICE void in_vectors(const polynomial_args &a, function evaluate)
 
     for (int64_t base = blockIdx.x * tile; base < n; base += gridDim.x * tile) {
         const int64_t i = base + threadIdx.x;
-        stream_ask_ahead(a.in, base * (int64_t)sizeof(vector), n * (int64_t)sizeof(vector));
+        stream_prefetch(a.in, base * (int64_t)sizeof(vector), n * (int64_t)sizeof(vector));
 #pragma unroll
         for (int v = 0; v < VECTORS; v++) { /* clamped: loads without a branch */
             stream_unpack(gm_load_kept(&in[min(i + v * wide, n - 1)]), &points.x[v * EACH]);

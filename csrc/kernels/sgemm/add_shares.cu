@@ -1,11 +1,10 @@
 /*
- * sgemm / add_shares, a helper: the sums of blocks that shared a tile of C, added up in their
- * order, so that the same product is the same bits each time.
+ * sgemm / add_shares, a helper: adds the sums of the blocks that shared a tile of C, always in the
+ * same order, so that the same product is the same bits each time.
  */
 #include "engine.h"
 
-/* Four sums of a row, of so many of which its last has: what rows are padded with, to a multiple of
- * four, nobody wrote. */
+/* Up to four sums of a row: rows are padded to a multiple of four, and nobody wrote the padding. */
 template <bool whole> GM_DEVICE float4 load_sums(const float *from, int count)
 {
     return whole ? *(const float4 *)from : sgemm_load_some(from, count);

@@ -1,6 +1,13 @@
 /*
- * What the kernels are told whose tiles the tensor copy engine brings, and their helpers: both
- * factors as the engine knows them, the depth running on in memory in A, the lines in B.
+ * The arguments of the kernels whose tiles the tensor copy engine loads, and of their helpers. The
+ * engine needs factors whose depth is contiguous in A and whose lines are in B; `pack` makes others
+ * so.
+ *
+ * Where there are too few tiles, several blocks share one (y of the grid), with a part of the depth
+ * each. Their sums go to memory of their own, and `add_shares` adds them:
+ *
+ *     depth     | stages of share 0 | stages of share 1 | ... |
+ *     blocks      y = 0               y = 1                      -> sums -> add_shares -> C
  */
 #ifndef GPUMEM_SGEMM_ENGINE_H
 #define GPUMEM_SGEMM_ENGINE_H
@@ -11,11 +18,11 @@
 typedef struct sgemm_engine_args {
     gm_tensor_map a, b;
     sgemm_args product;
-    int64_t stages;  /* of the sum, for each of the blocks that share a tile of C: the grid's y */
-    int64_t partial; /* elements from one share's sums to the next; 0 where there is one share */
+    int64_t stages;  /* of each share but the last, which may have fewer */
+    int64_t partial; /* elements from one share's sums to the next; 0 if there is one share */
 } sgemm_engine_args;
 
-/* A factor, written out with rows that the engine takes: lines by depth, or depth by lines. */
+/* For pack: a factor, and rows that the engine takes: lines by depth, or depth by lines. */
 typedef struct sgemm_pack_args {
     sgemm_factor from;
     int64_t depth;
@@ -25,7 +32,7 @@ typedef struct sgemm_pack_args {
     int64_t tiles_x;
 } sgemm_pack_args;
 
-/* The shares of the sum, to be added up in their order. */
+/* For add_shares. */
 typedef struct sgemm_add_shares_args {
     sgemm_args product;
     const float *sums;

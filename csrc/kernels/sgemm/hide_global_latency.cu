@@ -1,18 +1,21 @@
 /*
- * sgemm / hide_global_latency: the next tile is on its way while this one is computed.
+ * sgemm / hide_global_latency: the next tile is loaded while this one is computed.
  *
  * Follows  hide_smem_latency.
- * Idea     the loads of the next tile are issued amid this one's 1024 products per thread, and
- *          stored to shared memory after them: hundreds of cycles later, when they have long been
- *          there. There are two tiles of each matrix, so that nobody has to wait until all have
- *          read before anybody may store: one barrier per tile instead of two.
- * Cost     16 registers for what is on its way, and twice the shared memory.
+ * Idea     the loads of the next tile are issued before this one's 1024 products per thread, and
+ *          stored to shared memory after them, hundreds of cycles later. There are two tiles of
+ *          each matrix, so that one can be stored while the other is read: one barrier per tile
+ *          instead of two.
+ * Cost     16 registers for the loads in flight, and twice the shared memory.
+ *
+ *     tile 0   | load 1 | products of 0 | store 1 | barrier | load 2 | products of 1 | store 2 |
+ * ...
  */
 #include "tiles.h"
 
 typedef float step_lines[PITCH];
 
-/* whole: no tile of the block lacks lines, and the loop has no registers to spare for asking. */
+/* whole: no tile of the block lacks lines. The loop has no registers to spare for the check. */
 template <bool whole>
 GM_DEVICE void multiply_tiles(const sgemm_args &a, step_lines (*tiles_a)[STEPS],
                               step_lines (*tiles_b)[STEPS], tile_source source_a,
@@ -23,7 +26,7 @@ GM_DEVICE void multiply_tiles(const sgemm_args &a, step_lines (*tiles_a)[STEPS],
     int now = 0; /* the tile that is computed */
     const int y = sgemm_thread_y() * 4, x = sgemm_thread_x() * 4;
 
-    /* The last tile goes first: it alone may lack steps, and the loop need not ask for them. */
+    /* The last tile is computed first: it alone may lack steps, and the loop need not check. */
     const int64_t last = a.depth > 0 ? (a.depth - 1) / STEPS * STEPS : 0;
     tile_source last_a = tile_after(source_a, a.a, last), last_b = tile_after(source_b, a.b, last);
     tile_load(held_a, a.a, last_a, a.depth - last);

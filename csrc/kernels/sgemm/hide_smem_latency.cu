@@ -2,10 +2,10 @@
  * sgemm / hide_smem_latency: the next step's numbers are read while this one is computed.
  *
  * Follows  smem_transposed.
- * Idea     a thread has two sets of 8 + 8 registers: it asks shared memory for step k + 1 before
- *          it computes the 64 products of step k, and finds it there when it has.
- * Cost     16 registers more. With two blocks per multiprocessor other warps compute meanwhile
- *          anyway: on an H200 it is no faster yet, and still waits for global memory between tiles.
+ * Idea     a thread has two sets of 8 + 8 registers: it reads step k + 1 from shared memory before
+ *          it computes the 64 products of step k, which hide the latency.
+ * Cost     16 more registers. With two blocks per multiprocessor other warps compute meanwhile
+ *          anyway: on an H200 it is no faster, and still waits for global memory between tiles.
  */
 #include "tiles.h"
 
@@ -25,7 +25,7 @@ GM_KERNEL_BOUNDED(sgemm_hide_smem_latency, sgemm_args, 256, 2)
     for (int64_t first = 0; first < a.depth; first += STEPS) {
         tile_load(held_a, a.a, source_a, a.depth - first);
         tile_load(held_b, a.b, source_b, a.depth - first);
-        __syncthreads(); /* all have read the tiles before */
+        __syncthreads(); /* all have read the previous tiles */
         tile_store(tile_a, held_a, a.a);
         tile_store(tile_b, held_b, a.b);
         __syncthreads();

@@ -1,6 +1,6 @@
 /*
- * sgemm / pack, a helper: a factor, written out with rows that a kernel can take, by way of a
- * padded tile in shared memory where they run in the other direction.
+ * sgemm / pack, a helper: copies a factor to rows that the copy engine can take, through a padded
+ * tile in shared memory where it has to be transposed.
  */
 #include "engine.h"
 
@@ -12,12 +12,12 @@ GM_KERNEL(sgemm_pack, sgemm_pack_args)
     const int64_t lines = a.from.lines, depth = a.depth;
     const int64_t columns = a.along_depth ? depth : lines, rows = a.along_depth ? lines : depth;
     const int64_t x = blockIdx.x % a.tiles_x * SIDE, y = blockIdx.x / a.tiles_x * SIDE;
-    const bool turned = a.from.along_depth != a.along_depth;
+    const bool transposed = a.from.along_depth != a.along_depth;
 
     gm_wait_for_previous();
     for (int i = threadIdx.y; i < SIDE; i += HIGH) {
-        int64_t column = x + (turned ? i : (int)threadIdx.x);
-        int64_t row = y + (turned ? (int)threadIdx.x : i);
+        int64_t column = x + (transposed ? i : (int)threadIdx.x);
+        int64_t row = y + (transposed ? (int)threadIdx.x : i);
         if (row < rows && column < columns) {
             int64_t line = a.along_depth ? row : column, step = a.along_depth ? column : row;
             tile[row - y][column - x] =

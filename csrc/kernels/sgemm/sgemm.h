@@ -1,13 +1,17 @@
 /*
  * sgemm: C = alpha op(A) op(B) + beta C.
  *
- * Both factors are seen alike: `lines`, the rows of op(A) and the columns of op(B), each of them
- * `depth` numbers that are multiplied and summed up. Transposing a factor exchanges its two
- * strides, so that one kernel serves all four products: of the two directions one runs on in
- * memory, and that is the one of vector loads.
+ * Both factors are described alike: `lines`, the rows of op(A) and the columns of op(B), of `depth`
+ * numbers each, which are multiplied and summed. Transposing a factor exchanges its two strides, so
+ * that one kernel computes all four products: one of the two directions is contiguous, and vector
+ * loads go along it.
  *
- * On the host the products of a thread's tile take a quarter of the time once the compiler has
- * unrolled and vectorised them:
+ *                     B    depth x lines           element k of line i of a factor is
+ *                     |                            data[i * line_stride + k * depth_stride]
+ *     A ------------- C    A: lines x depth
+ *
+ * On the host the compiler should unroll and vectorise a thread's products, which makes them four
+ * times as fast:
  * Build    plain -O3
  */
 #ifndef GPUMEM_SGEMM_H
@@ -20,13 +24,13 @@ typedef struct sgemm_factor {
     const float *data;
     int64_t lines;
     int64_t line_stride, depth_stride; /* elements to the next line, to the next step of the sum */
-    bool along_depth;                  /* it is the depth that runs on in memory, not the lines */
-    bool vectors; /* any four that follow in memory, the first a multiple of four, are aligned */
+    bool along_depth;                  /* the depth is contiguous, not the lines */
+    bool vectors; /* each four contiguous numbers, from a multiple of four on, are aligned */
 } sgemm_factor;
 
 typedef struct sgemm_args {
     sgemm_factor a, b;
-    int64_t depth; /* 0 where the product counts for nothing */
+    int64_t depth; /* 0 where alpha is 0: the factors are not read */
     float alpha, beta;
     const float *c; /* read where beta is not 0 */
     float *out;
@@ -34,19 +38,22 @@ typedef struct sgemm_args {
     int64_t out_stride;
     bool out_vectors, c_vectors;
     int64_t tiles_x, tiles_y; /* of the variant's tile, over the result */
-    int group;                /* rows of tiles that are walked together, column by column */
+    int group;                /* rows of tiles in a group, see sgemm_find_tile */
 } sgemm_args;
 
 #ifdef __cplusplus
 #include "device.h"
 
-/* ---- where a block works ----------------------------------------------------------------------
- */
+/* ---- where a block works ------------------------------------------------------------------- */
 
 /*
- * First row and column of the block's tile. Blocks that run at the same time should need few lines
- * of A and of B between them, so that the L2 holds them: they form a group that is about as high
- * as it is wide, where whole rows of tiles would need all of B.
+ * First row and column of the block's tile. Blocks that run at the same time should share lines of
+ * A and of B, so that the L2 holds them. Groups of rows of tiles are walked column by column (here
+ * of two rows): about as many rows as columns of tiles run at a time, where a plain row of tiles
+ * would need all of B.
+ *
+ *     blocks 0 2 4 6 ...
+ *            1 3 5 7 ...
  */
 GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64_t *row,
                                int64_t *column)
@@ -60,8 +67,14 @@ GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64
 }
 
 /*
- * Where thread t of a block sits in a square of 16 x 16: a warp is 8 wide and 4 high. Eight threads
- * side by side, of four columns each, load and store 128 bytes of a row.
+ * Place of a thread in its block's square of 16 x 16. A warp is 8 wide and 4 high, two warps are
+ * side by side: eight threads next to each other load and store four columns each, 128 bytes of a
+ * row.
+ *
+ *     warp 0   warp 1        lanes of a warp    0  1 ...  7
+ *     warp 2   warp 3                           8  9 ... 15
+ *     warp 4   warp 5                          16 17 ... 23
+ *     warp 6   warp 7                          24 25 ... 31
  */
 enum { SGEMM_SIDE = 16 };
 
@@ -75,10 +88,9 @@ GM_DEVICE int sgemm_thread_y(void)
     return threadIdx.x / 64 * 4 + threadIdx.x % 32 / 8;
 }
 
-/* ---- loads ------------------------------------------------------------------------------------
- */
+/* ---- loads --------------------------------------------------------------------------------- */
 
-/* Four numbers that follow in memory, one by one: so many are there, the rest is zeros. */
+/* Up to four contiguous numbers, loaded one by one; zeros from `count` on. */
 GM_DEVICE float4 sgemm_load_some(const float *from, int count)
 {
     float4 four;
@@ -90,8 +102,9 @@ GM_DEVICE float4 sgemm_load_some(const float *from, int count)
 }
 
 /*
- * Four steps of four lines from global memory: piece[k][at + i] is step k of line i. By four vector
- * loads where all of it is there and aligned, else one by one, with zeros for what is not there.
+ * Loads four steps of four lines from global memory: piece[k][at + i] is step k of line i. Four
+ * vector loads where all of them exist and are aligned, else single ones, with zeros outside the
+ * matrix.
  */
 template <int width>
 GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_factor &x,
@@ -129,18 +142,17 @@ GM_DEVICE void sgemm_load_square(float (&piece)[4][width], int at, const sgemm_f
     }
 }
 
-/* ---- the sum ----------------------------------------------------------------------------------
- */
+/* ---- the sum ------------------------------------------------------------------------------- */
 
 /*
- * In which order the sums of a row follow one another. To and fro, a row begins where the last one
- * ended, with the same number of b, which need not be read from its register bank again. On an H200
- * that is worth 2 to 9 % where a step's numbers are columns of shared memory, and costs 1 to 4 %
- * where four steps are loaded at once.
+ * The order of a thread's products. To and fro, a row begins where the last one ended, with the
+ * same number of b, whose register need not be read again. On an H200 that gains 2 to 9 % where the
+ * numbers of one step come from shared memory, and loses 1 to 4 % where four steps are loaded at
+ * once.
  */
 enum sgemm_walk { SGEMM_FORWARD, SGEMM_TO_AND_FRO };
 
-/* One step: each of the lines of a with each of those of b. */
+/* One step of the sum: every row of a times every column of b. */
 template <sgemm_walk walk, int rows, int columns>
 GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows],
                               const float (&b)[columns])
@@ -155,10 +167,9 @@ GM_DEVICE void sgemm_multiply(float (&sum)[rows][columns], const float (&a)[rows
     }
 }
 
-/* ---- the result -------------------------------------------------------------------------------
- */
+/* ---- the result ---------------------------------------------------------------------------- */
 
-/* alpha * sum + beta * c; where beta is 0, c is not read: a NaN in it counts for nothing. */
+/* alpha * sum + beta * c. Where beta is 0, c is not read: a NaN in it has no effect. */
 GM_DEVICE void sgemm_store(const sgemm_args &a, int64_t row, int64_t column, float sum)
 {
     if (row < a.a.lines && column < a.b.lines) {
@@ -170,7 +181,7 @@ GM_DEVICE void sgemm_store(const sgemm_args &a, int64_t row, int64_t column, flo
     }
 }
 
-/* The same for four columns from a multiple of four on. */
+/* The same for four columns, from a multiple of four on. */
 GM_DEVICE void sgemm_store4(const sgemm_args &a, int64_t row, int64_t column, const float *sum)
 {
     bool whole = row < a.a.lines && column + 4 <= a.b.lines;
@@ -193,7 +204,7 @@ GM_DEVICE void sgemm_store4(const sgemm_args &a, int64_t row, int64_t column, co
     }
 }
 
-/* The 8 x 8 of a thread of a tile of 128 x 128: 2 x 2 squares of 4 x 4, 64 apart. */
+/* The 8 x 8 sums of a thread in a tile of 128 x 128: 2 x 2 squares of 4 x 4, 64 apart. */
 GM_DEVICE void sgemm_store_squares(const sgemm_args &a, int64_t first_row, int64_t first_column,
                                    const float (&sum)[8][8])
 {

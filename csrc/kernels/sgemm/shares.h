@@ -1,6 +1,14 @@
 /*
- * Where the tiles of C leave multiprocessors idle, several blocks share one: each has so many
- * stages of the depth, and their sums are added up. How many is best, in numbers alone.
+ * How many blocks should share a tile of C, in numbers only: where the tiles leave multiprocessors
+ * idle, several blocks have a part of the depth each, and their sums are added afterwards.
+ *
+ * Three tiles of 8 stages on four multiprocessors, one block at a time on each:
+ *
+ *     not shared          0 0 0 0 0 0 0 0         shared, 6 stages and a rest of 2
+ *                         1 1 1 1 1 1 1 1             0 0 0 0 0 0 +
+ *                         2 2 2 2 2 2 2 2             1 1 1 1 1 1 +
+ *                         . . . . . . . .             2 2 2 2 2 2 +
+ *                                                     0 0 1 1 2 2 +      + adding the sums
  */
 #ifndef GPUMEM_SGEMM_SHARES_H
 #define GPUMEM_SGEMM_SHARES_H
@@ -8,17 +16,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What takes how long, in the time in which a busy multiprocessor computes a stage of a tile. */
+/* Durations, in units of the time in which a busy multiprocessor computes a stage of a tile. */
 typedef struct sgemm_pace {
-    int blocks;    /* at once on a multiprocessor */
-    double alone;  /* a stage of a block that has one for itself: nobody computes while it waits */
-    double around; /* a block's first stages, and its result */
-    double adding; /* the launch of the kernel that adds up */
-    double bytes;  /* that memory moves in that time */
+    int blocks;    /* resident on a multiprocessor */
+    double alone;  /* a stage of a block that has a multiprocessor to itself */
+    double around; /* the start of a block, until its first stage is there, and its result */
+    double adding; /* the launch of the kernel that adds the sums */
+    double bytes;  /* that memory moves in one unit of time */
 } sgemm_pace;
 
 enum { MOST_SHARES = 32, TRIALS = 16 };
-static const double WORTH = 0.98; /* a gain of less is not sure */
+static const double WORTH = 0.98; /* a smaller gain is within the error of the model */
 
 static int64_t divide_up(int64_t a, int64_t b)
 {
@@ -30,8 +38,8 @@ static int64_t least_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* So many blocks with so many stages each, of which the last round may leave multiprocessors with a
- * single one. */
+/* Time of `blocks` blocks of `stages` stages each. In the last round multiprocessors may have a
+ * single block. */
 static double time_of_rounds(const sgemm_pace *pace, int64_t multiprocessors, int64_t blocks,
                              double stages)
 {
@@ -44,9 +52,9 @@ static double time_of_rounds(const sgemm_pace *pace, int64_t multiprocessors, in
 }
 
 /*
- * Every tile has blocks of `each` stages, and one of `rest`, if that is not 0. The long ones start
- * first, and the short ones go where the last round of these has left places: as many in a row as
- * take no longer than a long one.
+ * Time if every tile has blocks of `each` stages, and one of the rest, if there is one. The long
+ * blocks start first; the short ones fill the slots that the last round of long ones leaves idle,
+ * as many one after the other as take no longer than a long one.
  */
 static double time_to_compute(const sgemm_pace *pace, int64_t multiprocessors, int64_t tiles,
                               int64_t stages, int64_t each)
@@ -60,14 +68,14 @@ static double time_to_compute(const sgemm_pace *pace, int64_t multiprocessors, i
     const double a_short = (double)rest * pace->blocks + pace->around;
     const int64_t beside = last == 0 ? 0 : (slots - last) * (int64_t)(a_long / a_short);
     const int64_t after = tiles - least_of(tiles, beside);
-    /* With short ones beside them, long ones that were alone are not. */
+    /* Beside short blocks, long ones no longer have a multiprocessor to themselves. */
     const bool joined = last != 0 && last + least_of(tiles, slots - last) > multiprocessors;
     const double time = joined ? (double)divide_up(longs, slots) * a_long
                                : time_of_rounds(pace, multiprocessors, longs, (double)each);
     return time + time_of_rounds(pace, multiprocessors, after, (double)rest);
 }
 
-/* Stages of each share but the last, which may have fewer; all of them where sharing is no gain.
+/* Stages of each share but the last, which may have fewer; all stages if sharing gains nothing.
  * bytes: of the result. */
 static int64_t sgemm_stages_per_share(const sgemm_pace *pace, int64_t multiprocessors,
                                       int64_t tiles, int64_t stages, double bytes)
@@ -78,9 +86,9 @@ static int64_t sgemm_stages_per_share(const sgemm_pace *pace, int64_t multiproce
     for (int64_t shares = 2; shares <= MOST_SHARES && shares <= stages; shares++) {
         const double adding = pace->adding + bytes * (double)(2 * shares + 1) / pace->bytes;
         if (evenly + pace->around + adding >= least) {
-            break; /* more shares are no better even where they leave nobody idle */
+            break; /* more shares cannot be faster, even with no multiprocessor idle */
         }
-        /* From all alike to a last one of a single stage. */
+        /* From equal shares to a last one of a single stage. */
         const int64_t alike = divide_up(stages, shares), most = (stages - 1) / (shares - 1);
         const int64_t step = divide_up(most - alike + 1, TRIALS);
         for (int64_t each = alike; each <= most; each += step) {

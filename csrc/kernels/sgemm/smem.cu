@@ -3,20 +3,20 @@
  *
  * Follows  thread_tile.
  * Idea     a block computes 128 x 128 of C. It loads 16 steps of its 128 rows of A and 128 columns
- *          of B once, and its threads read them from shared memory sixteen times: a
- *          sixteenth of the global requests. Both tiles lie as their matrices do, so that moving
- *          them takes vectors on both sides.
- * Cost     along a row of A a vector is four steps of one row: a thread holds four steps of its
- *          eight rows, 32 registers, to use one at a time.
+ *          of B once, and sixteen threads read each number from shared memory: a sixteenth of the
+ *          global requests. Both tiles have the layout of their matrices, so that loads and stores
+ *          are vectors.
+ * Cost     a vector along a row of A is four steps of one row: a thread holds four steps of its
+ *          eight rows, 32 registers, of which it uses one step at a time.
  */
 #include "tiles.h"
 
-/* Floats from row to row of A's tile: the four rows that eight lanes store at a time, two lanes
- * each, begin 24 banks apart. */
+/* Floats from row to row of A's tile: eight lanes store four rows at a time, two lanes each, which
+ * begin 24 banks apart. */
 enum { ROW_PITCH = STEPS + 8 };
 
-/* A's tile, row by row. Where A is transposed its numbers have to be turned, and those that the 32
- * lanes store at a time, of rows that are four apart, are all in one bank. */
+/* Stores A's tile row by row. Where the rows are contiguous the vectors have to be transposed: the
+ * 32 lanes store rows that are four apart, all in one bank. */
 GM_DEVICE void store_rows(float (*rows)[ROW_PITCH], const float4 (&held)[2], const sgemm_factor &x)
 {
     const int thread = threadIdx.x;
@@ -50,7 +50,7 @@ GM_KERNEL_BOUNDED(sgemm_smem, sgemm_args, 256, 1)
     for (int64_t first = 0; first < a.depth; first += STEPS) {
         tile_load(held_a, a.a, source_a, a.depth - first);
         tile_load(held_b, a.b, source_b, a.depth - first);
-        __syncthreads(); /* all have read the tiles before */
+        __syncthreads(); /* all have read the previous tiles */
         store_rows(tile_a, held_a, a.a);
         tile_store(tile_b, held_b, a.b);
         __syncthreads();

@@ -2,11 +2,11 @@
  * sgemm / smem_transposed: A's tile stored column by column.
  *
  * Follows  smem.
- * Idea     with the rows of a step side by side, a thread's eight rows are two vectors, as its
- *          eight columns of B are: it holds 16 numbers of one step instead of 40 of four. The
- *          registers saved make room for a second block on each multiprocessor.
- * Cost     A is turned on its way: four stores of 32 bits instead of one of 128, which a spare
- *          vector per step keeps free of bank conflicts.
+ * Idea     with the rows of a step side by side, a thread's eight rows are two vectors, like its
+ *          eight columns of B: it holds 16 numbers of one step instead of 40 of four. The saved
+ *          registers make room for a second block on each multiprocessor.
+ * Cost     A is transposed on its way: four stores of 32 bits instead of one of 128. A spare vector
+ *          per step keeps them free of bank conflicts.
  */
 #include "tiles.h"
 
@@ -26,7 +26,7 @@ GM_KERNEL_BOUNDED(sgemm_smem_transposed, sgemm_args, 256, 2)
     for (int64_t first = 0; first < a.depth; first += STEPS) {
         tile_load(held_a, a.a, source_a, a.depth - first);
         tile_load(held_b, a.b, source_b, a.depth - first);
-        __syncthreads(); /* all have read the tiles before */
+        __syncthreads(); /* all have read the previous tiles */
         tile_store(tile_a, held_a, a.a);
         tile_store(tile_b, held_b, a.b);
         __syncthreads();

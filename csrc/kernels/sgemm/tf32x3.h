@@ -1,4 +1,4 @@
-/* Sizes of sgemm's tf32x3. */
+/* The sizes of tf32x3, which its launch needs too. */
 #ifndef GPUMEM_SGEMM_TF32X3_H
 #define GPUMEM_SGEMM_TF32X3_H
 

@@ -2,13 +2,13 @@
  * sgemm / thread_tile: 8 x 8 elements of C per thread, as 2 x 2 squares of 4 x 4.
  *
  * Follows  vec4.
- * Idea     eight numbers of A and eight of B make 64 products: a load serves twice as many as with
- *          4 x 4. The squares are 64 rows and columns apart, so that neighbouring threads still
- *          load and store neighbouring vectors: eight columns in a row would put them 32 bytes
- *          apart.
- * Cost     64 sums and 64 loaded numbers per thread: registers for few warps. Three blocks of vec4
- *          hide what one of these waits for: on an H200 it is slower, and waits for loads in more
- *          than half of all samples.
+ * Idea     eight numbers of A and eight of B make 64 products: each load serves twice as many as
+ *          with 4 x 4. The squares are 64 rows and columns apart, so that neighbouring threads
+ *          still load and store neighbouring vectors: with eight columns in a row their vectors
+ *          would be 32 bytes apart.
+ * Cost     64 sums and 64 loaded numbers per thread leave registers for few warps. Of vec4 three
+ *          blocks share a multiprocessor and hide each other's latency; on an H200 this is slower,
+ *          and waits for loads in more than half of all samples.
  */
 #include "sgemm.h"
 

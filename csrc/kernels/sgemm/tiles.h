@@ -1,6 +1,22 @@
 /*
- * What the variants with tiles in shared memory share: 128 lines x 16 steps of a factor on their
- * way from global memory through registers, by a block of 256 threads.
+ * What smem, smem_transposed, hide_smem_latency and hide_global_latency share: tiles of A and B in
+ * shared memory, which 256 threads load from global memory through registers.
+ *
+ *     tile      128 lines x 16 steps of a factor, 8 floats per thread in two vectors of four
+ *     C         128 x 128 per block, 8 x 8 per thread: 2 x 2 squares of 4 x 4, 64 apart
+ *
+ * A thread's two vectors are eight steps apart. Who loads the first one, by the contiguous
+ * direction:
+ *
+ *     lines          step 0    threads  0  1  2 ... 31     a warp takes a step: 512 bytes in a row
+ *                    step 1            32 33 34 ... 63
+ *                    ...
+ *                    step 7           224 225   ... 255
+ *
+ *     depth          line 0    threads 0  1                two lanes take a line: 32 bytes, a whole
+ *                    line 1            2  3                sector of each; a warp 16 lines
+ *                    ...
+ *                    line 127        254 255
  */
 #ifndef GPUMEM_SGEMM_TILES_H
 #define GPUMEM_SGEMM_TILES_H
@@ -10,15 +26,11 @@
 enum {
     TILE = 128,       /* lines of A and of B per block: 128 x 128 elements of C */
     STEPS = 16,       /* of the sum, per tile */
-    PITCH = TILE + 4, /* floats from step to step of a tile; see tile_store */
+    PITCH = TILE + 4, /* floats from step to step in shared memory; see tile_store */
     HALF = STEPS / 2,
 };
 
-/*
- * A thread moves two pieces of four numbers that follow in memory, HALF steps apart. Where the
- * lines run on in memory, a warp takes a step of the tile: 512 bytes in a row. Where the depth
- * does, two lanes take a line and a warp sixteen of them: 32 bytes, a whole sector, of each.
- */
+/* Line and step of a thread's first vector. */
 GM_DEVICE int tile_line(const sgemm_factor &x)
 {
     return x.along_depth ? threadIdx.x / 2 : threadIdx.x % 32 * 4;
@@ -31,9 +43,9 @@ GM_DEVICE int tile_step(const sgemm_factor &x)
 
 /* Where a thread loads from. */
 typedef struct tile_source {
-    const float *at; /* its first piece of the next tile */
-    int lines;       /* of a tile that are there */
-    bool whole;      /* all of them are, and their vectors are aligned */
+    const float *at; /* its first vector of the next tile */
+    int lines;       /* that the tile has: fewer at the edge of the matrix */
+    bool whole;      /* all 128 of them, with aligned vectors */
 } tile_source;
 
 GM_DEVICE tile_source tile_begin(const sgemm_factor &x, int64_t first_line)
@@ -46,14 +58,14 @@ GM_DEVICE tile_source tile_begin(const sgemm_factor &x, int64_t first_line)
     return source;
 }
 
-/* The same, so many steps further on. */
+/* The source, a number of steps further on. */
 GM_DEVICE tile_source tile_after(tile_source source, const sgemm_factor &x, int64_t steps)
 {
     source.at += steps * x.depth_stride;
     return source;
 }
 
-/* The thread's pieces of the next tile, of which so many steps are there; zeros for the rest. */
+/* Loads the thread's vectors of the next tile, of which `steps` steps exist; zeros for the rest. */
 GM_DEVICE void tile_load(float4 (&held)[2], const sgemm_factor &x, tile_source &source,
                          int64_t steps)
 {
@@ -64,7 +76,7 @@ GM_DEVICE void tile_load(float4 (&held)[2], const sgemm_factor &x, tile_source &
         held[1] = *(const float4 *)second;
         return;
     }
-    /* How many of the four are there: they follow along the depth, or along the lines. */
+    /* How many numbers of a vector exist: it lies along the depth, or along the lines. */
     const int lines = source.lines - tile_line(x);
     const int left = (int)min(steps, (int64_t)STEPS) - tile_step(x);
 #pragma unroll
@@ -76,9 +88,9 @@ GM_DEVICE void tile_load(float4 (&held)[2], const sgemm_factor &x, tile_source &
 }
 
 /*
- * Into a tile whose lines are side by side, step by step. Numbers of one line have to be turned,
- * one by one: the two lanes of a line store steps that are four apart, at 4 * PITCH = 16 banks from
- * each other, and the sixteen lines of a warp fill the banks between.
+ * Stores them to a tile in shared memory whose lines are side by side, step by step. Vectors along
+ * the depth are transposed, number by number: the two lanes of a line store steps that are four
+ * apart, which is 4 * PITCH = 16 banks, and the sixteen lines of a warp fill the banks between.
  */
 GM_DEVICE void tile_store(float (*tile)[PITCH], const float4 (&held)[2], const sgemm_factor &x)
 {
@@ -99,7 +111,7 @@ GM_DEVICE void tile_store(float (*tile)[PITCH], const float4 (&held)[2], const s
     }
 }
 
-/* A thread's eight lines of one step: two vectors, 64 lines apart. */
+/* Reads a thread's eight lines of one step: two vectors, 64 lines apart. */
 GM_DEVICE void tile_read(float (&lines)[8], const float *step, int first)
 {
     const float4 low = *(const float4 *)&step[first];

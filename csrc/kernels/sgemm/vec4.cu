@@ -2,9 +2,9 @@
  * sgemm / vec4: 4 x 4 elements of C per thread, 128-bit loads.
  *
  * Follows  naive.
- * Idea     what is in a register is used four times: four numbers of A and four of B make sixteen
- *          products. And they come four at a time: eight loads of 128 bits bring four steps of
- *          four rows of A and of four columns of B, enough for 64 products per thread.
+ * Idea     a number in a register is used four times: four numbers of A and four of B make sixteen
+ *          products. Loads bring four numbers at a time: eight loads of 128 bits are four steps
+ *          of four rows of A and of four columns of B, enough for 64 products.
  * Machine  LDG.E.128
  */
 #include "sgemm.h"

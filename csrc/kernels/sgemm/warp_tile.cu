@@ -3,15 +3,15 @@
  *
  * Follows  hide_global_latency.
  * Idea     8 x 16 per thread: 128 products for the 24 numbers of a step, where 8 x 8 has 64 for 16.
- *          The 32 threads of a warp have a tile of their own, so that their requests to shared
- *          memory meet in few words.
- * Stages   tiles of 8 steps are copied past the registers, three ahead of the one in use: none has
- *          to be held while another is computed, and there is one barrier per tile.
- * A        stays as it lies: where its rows run on, a thread reads four steps of a row at once, and
- *          nothing has to be turned.
- * Banks    of the three registers of a product one is kept from the product before, and the two
- *          others come from two banks: see banks.h. It is the order of the source that makes it so,
- *          which the optimiser of the machine code would change.
+ *          The 32 threads of a warp share a tile, so that their requests to shared memory are for
+ *          few different words.
+ * Stages   asynchronous copies of tiles of 8 steps bypass the registers, three tiles ahead of the
+ *          one in use; there is one barrier per tile.
+ * A        keeps its layout: where its rows are contiguous a thread reads four steps of a row at
+ *          once, and nothing is transposed.
+ * Banks    of the three registers of a product one is reused from the product before, and the two
+ *          others are in different banks: see banks.h. The order of the source makes it so, which
+ *          higher optimisation levels of ptxas would change.
  * Build    nvcc -Xptxas=-O1
  * Cost     246 registers per thread: two blocks of four warps per multiprocessor.
  * Machine  LDGSTS, LDS.128, FFMA

@@ -238,8 +238,7 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
     }
 }
 
-/* ---- the whole product, by the layouts of its factors -----------------------------------------
- */
+/* ---- the product, by the layouts of its factors -------------------------------------------- */
 
 /* Whole vectors only: memory checkers see all 16 bytes of a vector read. */
 GM_DEVICE bool warp_tile_vectors(const sgemm_factor &x, int64_t depth, int64_t first, int lines)

@@ -1,14 +1,14 @@
 /*
- * sgemm / warp_tile_tma: hardly an instruction but products.
+ * sgemm / warp_tile_tma: almost all instructions are products.
  *
  * Follows  warp_tile, where three instructions of a hundred are addresses, copies and conditions.
- * Idea     the tensor copy engine brings whole stages of 32 steps when one thread asks, and leaves
- *          out what is past the edges.
+ * Idea     one thread requests whole stages of 32 steps from the tensor copy engine, which writes
+ *          zeros for what is outside the matrices.
  * Sums     where the tiles would leave multiprocessors idle, several blocks share one, each with a
- *          part of the depth, and a second kernel adds their sums up.
- * Banks    as those of warp_tile.
+ *          part of the depth, and a second kernel adds their sums.
+ * Banks    as in warp_tile.
  * Build    nvcc -Xptxas=-O1
- * Cost     a factor whose rows the engine cannot take is written out first.
+ * Cost     a factor whose rows the engine cannot take is packed first.
  * Machine  UTMALDG.2D, LDS.128, FFMA
  */
 #include "warp_tile_tma.h"

@@ -29,7 +29,7 @@ template <typename real, bool soa> GM_DEVICE void shift(const shift_points_args 
     gm_wait_for_previous();
     for (int64_t base = blockIdx.x * step; base < n; base += gridDim.x * step) {
         const int64_t i = base + threadIdx.x;
-        stream_ask_ahead(a.in, base * (int64_t)sizeof(vector), n * (int64_t)sizeof(vector));
+        stream_prefetch(a.in, base * (int64_t)sizeof(vector), n * (int64_t)sizeof(vector));
         if (i < n) {
             real x[EACH];
             stream_unpack(gm_load_kept(&in[i]), x);
