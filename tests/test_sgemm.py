@@ -782,6 +782,15 @@ def test_no_stray_access_and_no_race(variant, trans_a, trans_b, rng):
 # ---- beyond 32 bits ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", ["naive_col", "naive"])
+def test_more_tiles_than_a_grid_has_in_y(name, backend, rng):
+    """z of the grid counts on where y ends, and its last blocks have nothing to do."""
+    here(SGEMM[NAMES.index(name)], backend)
+    m, n = (3, 65536 * 8 + 13) if name == "naive_col" else (65536 * 8 + 13, 3)
+    a, b = factors(rng, m, n, 2)
+    assert np.array_equal(gm.sgemm(a, b, variant=name, backend=backend), a @ b)
+
+
 @pytest.mark.parametrize(("trans_a", "trans_b"), TURNS)
 @pytest.mark.parametrize("variant", SGEMM, ids=str)
 def test_rows_beyond_32_bits(variant, trans_a, trans_b, backend, rng):
