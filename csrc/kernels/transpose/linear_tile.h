@@ -1,6 +1,22 @@
 /*
- * The side of a narrow matrix that is one piece of memory: a run of its rows with all of their few
- * columns, or the other way round. It is moved in the order of addresses.
+ * A linear tile: a part of a narrow matrix that is one run of memory, kept in shared memory in the
+ * order of its addresses. Of few columns it is a run of rows with all of their columns; of few rows
+ * it is so of the output.
+ *
+ *      rows of 3 elements        the tile: byte 0, 1, 2, ... of the run
+ *      +---+---+---+
+ *      | 0 | 1 | 2 |             | 0 1 2 3 4 5 6 7 8 ...  a line of 128 bytes | spare | ...
+ *      | 3 | 4 | 5 |
+ *      | 6 | 7 | 8 |
+ *
+ * thread  an access of up to 16 bytes, and the one that is as many further as the block has
+ *         threads; LINEAR_BATCH bytes of its loads are in flight together.
+ * warp    neighbouring accesses, whole sectors.
+ * block   the tile. The bytes after the last whole access go one to a thread.
+ *
+ * What reads and writes the tile the other way round steps through it in strides of a row. A layout
+ * keeps such lanes off each other's banks: spare bytes after every line, or words of a line that
+ * change places.
  */
 #ifndef GPUMEM_TRANSPOSE_LINEAR_TILE_H
 #define GPUMEM_TRANSPOSE_LINEAR_TILE_H
@@ -8,47 +24,51 @@
 #include "transpose.h"
 
 enum {
-    FLAT_THREADS = 256,
-    FLAT_BATCH = 64, /* bytes in flight per thread */
-    FLAT_LINE = 128, /* bytes of shared memory from one spare piece to the next */
+    LINEAR_THREADS = 256, /* of a block */
+    LINEAR_BATCH = 64,    /* bytes in flight per thread */
+    LINEAR_LINE = 128,    /* bytes */
 };
 
-/* Where byte `at` of the piece is kept: with SPARE bytes after every line, */
-template <int SPARE> struct flat_spaced {
+/* ---- layouts ------------------------------------------------------------------------------- */
+
+/* SPARE bytes after every line. */
+template <int SPARE> struct linear_padded {
 };
 
-template <int SPARE> GM_DEVICE char *flat_place(char *piece, unsigned at, flat_spaced<SPARE>)
+template <int SPARE> GM_DEVICE char *linear_place(char *tile, unsigned at, linear_padded<SPARE>)
 {
-    return piece + at + at / FLAT_LINE * SPARE;
+    return tile + at + at / LINEAR_LINE * SPARE;
 }
 
-/* or where the words of a line have changed places: `mask` is that many words of it, less one. */
-typedef struct flat_swizzled {
+/* The words of line n change places: word w is at w ^ (n & mask). */
+typedef struct linear_swizzled {
     unsigned mask;
-} flat_swizzled;
+} linear_swizzled;
 
-GM_DEVICE char *flat_place(char *piece, unsigned at, flat_swizzled how)
+GM_DEVICE char *linear_place(char *tile, unsigned at, linear_swizzled layout)
 {
-    return piece + (at ^ (at / (FLAT_LINE / 4) & how.mask * 4));
+    return tile + (at ^ (at / (LINEAR_LINE / 4) & layout.mask * 4));
 }
 
-template <typename flat, typename place>
-GM_DEVICE void flat_put(char *piece, unsigned at, place how, flat held)
+/* ---- accesses of the tile ------------------------------------------------------------------ */
+
+template <typename access, typename type>
+GM_DEVICE void linear_write(char *tile, unsigned at, type layout, access held)
 {
-    *(flat *)flat_place(piece, at, how) = held;
+    *(access *)linear_place(tile, at, layout) = held;
 }
 
-template <typename flat, typename place>
-GM_DEVICE void flat_get(char *piece, unsigned at, place how, flat &held)
+template <typename access, typename type>
+GM_DEVICE void linear_read(char *tile, unsigned at, type layout, access &held)
 {
-    held = *(const flat *)flat_place(piece, at, how);
+    held = *(const access *)linear_place(tile, at, layout);
 }
 
-/* 16 bytes that begin at a multiple of what is spare. */
+/* 16 bytes, in accesses as wide as the spare bytes leave them aligned. */
 template <int SPARE>
-GM_DEVICE void flat_put(char *piece, unsigned at, flat_spaced<SPARE> how, uint4 held)
+GM_DEVICE void linear_write(char *tile, unsigned at, linear_padded<SPARE> layout, uint4 held)
 {
-    char *to = flat_place(piece, at, how);
+    char *to = linear_place(tile, at, layout);
     if constexpr (SPARE % 16 == 0) {
         *(uint4 *)to = held;
     } else if constexpr (SPARE % 8 == 0) {
@@ -63,9 +83,9 @@ GM_DEVICE void flat_put(char *piece, unsigned at, flat_spaced<SPARE> how, uint4 
 }
 
 template <int SPARE>
-GM_DEVICE void flat_get(char *piece, unsigned at, flat_spaced<SPARE> how, uint4 &held)
+GM_DEVICE void linear_read(char *tile, unsigned at, linear_padded<SPARE> layout, uint4 &held)
 {
-    const char *from = flat_place(piece, at, how);
+    const char *from = linear_place(tile, at, layout);
     if constexpr (SPARE % 16 == 0) {
         held = *(const uint4 *)from;
     } else if constexpr (SPARE % 8 == 0) {
@@ -79,74 +99,76 @@ GM_DEVICE void flat_get(char *piece, unsigned at, flat_spaced<SPARE> how, uint4 
     }
 }
 
-/* 16 bytes whose words have changed places. */
-GM_DEVICE void flat_put(char *piece, unsigned at, flat_swizzled how, uint4 held)
+/* 16 bytes whose words are apart. */
+GM_DEVICE void linear_write(char *tile, unsigned at, linear_swizzled layout, uint4 held)
 {
-    *(uint32_t *)flat_place(piece, at, how) = held.x;
-    *(uint32_t *)flat_place(piece, at + 4, how) = held.y;
-    *(uint32_t *)flat_place(piece, at + 8, how) = held.z;
-    *(uint32_t *)flat_place(piece, at + 12, how) = held.w;
+    *(uint32_t *)linear_place(tile, at, layout) = held.x;
+    *(uint32_t *)linear_place(tile, at + 4, layout) = held.y;
+    *(uint32_t *)linear_place(tile, at + 8, layout) = held.z;
+    *(uint32_t *)linear_place(tile, at + 12, layout) = held.w;
 }
 
-GM_DEVICE void flat_get(char *piece, unsigned at, flat_swizzled how, uint4 &held)
+GM_DEVICE void linear_read(char *tile, unsigned at, linear_swizzled layout, uint4 &held)
 {
-    held.x = *(const uint32_t *)flat_place(piece, at, how);
-    held.y = *(const uint32_t *)flat_place(piece, at + 4, how);
-    held.z = *(const uint32_t *)flat_place(piece, at + 8, how);
-    held.w = *(const uint32_t *)flat_place(piece, at + 12, how);
+    held.x = *(const uint32_t *)linear_place(tile, at, layout);
+    held.y = *(const uint32_t *)linear_place(tile, at + 4, layout);
+    held.z = *(const uint32_t *)linear_place(tile, at + 8, layout);
+    held.w = *(const uint32_t *)linear_place(tile, at + 12, layout);
 }
 
-/* One access; the L2 is asked to keep what words are in. */
-template <typename flat> GM_DEVICE flat flat_fetch(const char *from)
+/* ---- from and to global memory ------------------------------------------------------------- */
+
+/* One access; the L2 keeps the lines of words and wider ones. */
+template <typename access> GM_DEVICE access linear_fetch(const char *from)
 {
-    if constexpr (sizeof(flat) < 4) {
-        return *(const flat *)from;
+    if constexpr (sizeof(access) < 4) {
+        return *(const access *)from;
     } else {
-        return gm_load_kept((const flat *)from);
+        return gm_load_kept((const access *)from);
     }
 }
 
-template <typename flat, typename place>
-GM_DEVICE void flat_load(char *piece, place how, const char *in, unsigned bytes)
+template <typename access, typename type>
+GM_DEVICE void linear_load(char *tile, type layout, const char *in, unsigned bytes)
 {
-    const unsigned size = sizeof(flat), whole = bytes - bytes % size;
-    const unsigned batch = FLAT_BATCH / size < 8 ? FLAT_BATCH / size : 8;
-    for (unsigned base = threadIdx.x * size; base < whole; base += batch * FLAT_THREADS * size) {
-        /* Set: else what is not loaded is what a register held the turn before, and all of them are
-         * kept from turn to turn. */
-        flat held[batch] = {};
+    const unsigned size = sizeof(access), whole = bytes - bytes % size;
+    const unsigned batch = LINEAR_BATCH / size < 8 ? LINEAR_BATCH / size : 8;
+    for (unsigned base = threadIdx.x * size; base < whole; base += batch * LINEAR_THREADS * size) {
+        /* Initialised: otherwise registers keep what they held from one turn of the loop to the
+         * next. */
+        access held[batch] = {};
 #pragma unroll
         for (unsigned i = 0; i < batch; i++) {
-            const unsigned at = base + i * FLAT_THREADS * size;
+            const unsigned at = base + i * LINEAR_THREADS * size;
             if (at < whole) {
-                held[i] = flat_fetch<flat>(in + at);
+                held[i] = linear_fetch<access>(in + at);
             }
         }
 #pragma unroll
         for (unsigned i = 0; i < batch; i++) {
-            const unsigned at = base + i * FLAT_THREADS * size;
+            const unsigned at = base + i * LINEAR_THREADS * size;
             if (at < whole) {
-                flat_put(piece, at, how, held[i]);
+                linear_write(tile, at, layout, held[i]);
             }
         }
     }
-    for (unsigned at = whole + threadIdx.x; at < bytes; at += FLAT_THREADS) {
-        *flat_place(piece, at, how) = in[at];
+    for (unsigned at = whole + threadIdx.x; at < bytes; at += LINEAR_THREADS) {
+        *linear_place(tile, at, layout) = in[at];
     }
 }
 
-template <typename flat, typename place>
-GM_DEVICE void flat_store(char *piece, place how, char *out, unsigned bytes)
+template <typename access, typename type>
+GM_DEVICE void linear_store(char *tile, type layout, char *out, unsigned bytes)
 {
-    const unsigned size = sizeof(flat), whole = bytes - bytes % size;
+    const unsigned size = sizeof(access), whole = bytes - bytes % size;
 #pragma unroll 4
-    for (unsigned at = threadIdx.x * size; at < whole; at += FLAT_THREADS * size) {
-        flat held;
-        flat_get(piece, at, how, held);
-        *(flat *)(out + at) = held;
+    for (unsigned at = threadIdx.x * size; at < whole; at += LINEAR_THREADS * size) {
+        access held;
+        linear_read(tile, at, layout, held);
+        *(access *)(out + at) = held;
     }
-    for (unsigned at = whole + threadIdx.x; at < bytes; at += FLAT_THREADS) {
-        out[at] = *flat_place(piece, at, how);
+    for (unsigned at = whole + threadIdx.x; at < bytes; at += LINEAR_THREADS) {
+        out[at] = *linear_place(tile, at, layout);
     }
 }
 

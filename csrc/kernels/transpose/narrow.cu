@@ -3,166 +3,183 @@
  *
  * Follows  tile_padded, most of whose lanes have nothing to do where a matrix is narrower than
  *          a tile.
- * Idea     a block takes a run of rows with all of their columns, which is one piece of memory,
- *          in the order of addresses; and writes a run of each column. With few
- *          rows instead of few columns it is the same the other way round.
- * Sectors  runs of the output begin anywhere. A warp writes whole sectors of them all the same:
- *          what its lanes would have before the run, they have at its end.
- * Banks    one side steps through shared memory in strides of the narrow extent. Where that is
- *          even, a spare element in every 128 bytes gives nearly every lane a bank of its own.
+ * Idea     a block has one linear tile, and on the other side a strip of each column:
+ *
+ *              input, few columns       linear tile              output
+ *              +---+---+---+                                     +---+---+---+---+-- -
+ *              | a | e | i |            a e i b f j c g k ...    | a | b | c | d |       strip 0
+ *              | b | f | j |   --->     (linear_tile.h)   --->   | e | f | g | h |       strip 1
+ *              | c | g | k |                                     | i | j | k | l |       strip 2
+ *              +---+---+---+                                     +---+---+---+---+-- -
+ *
+ *          With few rows it is the same from right to left: strips are loaded, the tile is stored.
+ * thread   on the side of the strips an element of each of COUNT strips at a time.
+ * warp     32 neighbours in each of these strips. Warps take turns over the strips.
+ * Sectors  strips of the output begin anywhere. A warp stores whole sectors all the same: lanes
+ *          whose elements would be before the strip have those at its end.
+ * Banks    lanes on the side of the strips are a row of the tile apart. Where that is an even
+ *          number of elements, a spare element in every 128 bytes gives nearly every lane its own
+ *          bank.
  */
 #include "linear_tile.h"
 
-enum { NARROW_WARPS = FLAT_THREADS / 32 };
+enum { NARROW_WARPS = LINEAR_THREADS / 32 };
 
-/* The side that is runs of elements, as a thread sees it. */
-typedef struct narrow_side {
-    char *memory;  /* where the first run begins */
-    int64_t pitch; /* bytes from a run to the next */
-    unsigned few;  /* how many there are */
-    unsigned run;  /* elements of each */
+/* The strips of a block, and the thread that asks. */
+typedef struct narrow_strips {
+    char *memory;    /* where the first one begins */
+    int64_t pitch;   /* bytes from one to the next */
+    unsigned count;  /* few: as many as the narrow side has */
+    unsigned length; /* elements of each */
     unsigned warp, lane;
-} narrow_side;
+} narrow_strips;
 
-/* A warp's elements, from number `first` on, of COUNT runs, from number c on; STEPS times as many
- * are in flight together. */
-template <typename unit, int COUNT, int STEPS, typename place>
-GM_DEVICE void narrow_load(const narrow_side &side, unsigned c, unsigned first, char *piece,
-                           place how)
+/* ---- strips -------------------------------------------------------------------------------- */
+
+/* To the tile: the elements of a lane, from number `first` on, of COUNT strips, from number c on;
+ * STEPS times as many are in flight together. */
+template <typename unit, int COUNT, int STEPS, typename type>
+GM_DEVICE void narrow_load(const narrow_strips &side, unsigned c, unsigned first, char *tile,
+                           type layout)
 {
     const unsigned size = sizeof(unit);
-    const char *const run = side.memory + c * side.pitch;
+    const char *const strip = side.memory + c * side.pitch;
 
 #pragma unroll 1
-    for (unsigned from = first; from < side.run; from += STEPS * FLAT_THREADS) {
-        unit held[STEPS][COUNT] = {}; /* see flat_load */
+    for (unsigned from = first; from < side.length; from += STEPS * LINEAR_THREADS) {
+        unit held[STEPS][COUNT] = {}; /* see linear_load */
 
 #pragma unroll
         for (unsigned j = 0; j < STEPS; j++) {
-            const unsigned k = from + j * FLAT_THREADS;
-            const char *memory = run + k * size;
-            if (k < side.run) {
+            const unsigned k = from + j * LINEAR_THREADS;
+            const char *memory = strip + k * size;
+            if (k < side.length) {
 #pragma unroll
                 for (unsigned i = 0; i < COUNT; i++) {
-                    held[j][i] = flat_fetch<unit>(memory);
+                    held[j][i] = linear_fetch<unit>(memory);
                     memory += side.pitch;
                 }
             }
         }
 #pragma unroll
         for (unsigned j = 0; j < STEPS; j++) {
-            const unsigned k = from + j * FLAT_THREADS;
-            if (k < side.run) {
+            const unsigned k = from + j * LINEAR_THREADS;
+            if (k < side.length) {
 #pragma unroll
                 for (unsigned i = 0; i < COUNT; i++) {
-                    *(unit *)flat_place(piece, (k * side.few + c + i) * size, how) = held[j][i];
+                    *(unit *)linear_place(tile, (k * side.count + c + i) * size, layout) =
+                        held[j][i];
                 }
             }
         }
     }
 }
 
-/* The same for a count, at most MOST, that is known when it runs. */
-template <typename unit, int MOST, typename place>
-GM_DEVICE void narrow_load_some(const narrow_side &side, unsigned c, unsigned count, unsigned first,
-                                char *piece, place how)
+/* The same for a count that is known at run time, at most MOST. */
+template <typename unit, int MOST, typename type>
+GM_DEVICE void narrow_load_some(const narrow_strips &side, unsigned c, unsigned count,
+                                unsigned first, char *tile, type layout)
 {
-    const int all = FLAT_BATCH / (int)sizeof(unit) / MOST, steps = all < 8 ? all : 8;
+    const int all = LINEAR_BATCH / (int)sizeof(unit) / MOST, steps = all < 8 ? all : 8;
     if (count == MOST) {
-        narrow_load<unit, MOST, steps>(side, c, first, piece, how);
+        narrow_load<unit, MOST, steps>(side, c, first, tile, layout);
     } else if constexpr (MOST > 1) {
-        narrow_load_some<unit, MOST - 1>(side, c, count, first, piece, how);
+        narrow_load_some<unit, MOST - 1>(side, c, count, first, tile, layout);
     }
 }
 
-template <typename unit, typename place>
-GM_DEVICE void narrow_store(const narrow_side &side, unsigned c, unsigned count, unsigned first,
-                            char *piece, place how)
+/* From the tile. */
+template <typename unit, typename type>
+GM_DEVICE void narrow_store(const narrow_strips &side, unsigned c, unsigned count, unsigned first,
+                            char *tile, type layout)
 {
     const unsigned size = sizeof(unit);
-    /* Runs of so few elements may begin and end in one sector. */
-    const unsigned sector = side.run < TRANSPOSE_SECTOR ? 1 : TRANSPOSE_SECTOR;
+    /* Strips of so few elements may begin and end in one sector. */
+    const unsigned sector = side.length < TRANSPOSE_SECTOR ? 1 : TRANSPOSE_SECTOR;
 
 #pragma unroll 1
-    for (unsigned from = first; from < side.run; from += FLAT_THREADS) {
+    for (unsigned from = first; from < side.length; from += LINEAR_THREADS) {
         char *memory = side.memory + c * side.pitch;
 #pragma unroll 4
         for (unsigned i = 0; i < count; i++) {
             const unsigned k = from - ((unsigned)(uintptr_t)memory & (sector - 1)) / size;
-            const unsigned r = min(k, k + side.run); /* less than none is a large number */
+            const unsigned r = min(k, k + side.length); /* k below 0 is a large number */
             *(unit *)(memory + r * size) =
-                *(const unit *)flat_place(piece, (r * side.few + c + i) * size, how);
+                *(const unit *)linear_place(tile, (r * side.count + c + i) * size, layout);
             memory += side.pitch;
         }
     }
 }
 
-/* All runs, in turns of about as many. The warp that begins a turn is the one after the last. */
-template <typename unit, bool LOAD, typename place>
-GM_DEVICE void narrow_runs(const narrow_side &side, char *piece, place how)
+/* All strips, in turns of about as many; a turn begins with the warp after the last one of the turn
+ * before. */
+template <typename unit, bool LOAD, typename type>
+GM_DEVICE void narrow_move_strips(const narrow_strips &side, char *tile, type layout)
 {
     const int MOST = sizeof(unit) < 4 ? 1 : 32 / sizeof(unit);
-    const unsigned warps = (side.run + 31) / 32;
+    const unsigned warps = (side.length + 31) / 32;
     unsigned c = 0, warp = side.warp;
 
-    for (unsigned turns = (side.few + MOST - 1) / MOST; turns > 0; turns--) {
-        const unsigned count = (side.few - c + turns - 1) / turns, first = warp * 32 + side.lane;
+    for (unsigned turns = (side.count + MOST - 1) / MOST; turns > 0; turns--) {
+        const unsigned count = (side.count - c + turns - 1) / turns, first = warp * 32 + side.lane;
         if constexpr (LOAD) {
-            narrow_load_some<unit, MOST>(side, c, count, first, piece, how);
+            narrow_load_some<unit, MOST>(side, c, count, first, tile, layout);
         } else {
-            narrow_store<unit>(side, c, count, first, piece, how);
+            narrow_store<unit>(side, c, count, first, tile, layout);
         }
         warp = (warp - warps) % NARROW_WARPS;
         c += count;
     }
 }
 
-/* `a.run` rows (or columns) are a block's, all of their few elements together at most a piece. The
- * plan says how many. */
-template <typename unit, typename place>
-GM_DEVICE void narrow(const transpose_args &a, char *piece, place how, bool whole)
+/* ---- the tile of a block ------------------------------------------------------------------- */
+
+/* `a.strip` rows, or columns, with all of their few elements; `whole`: the linear side is aligned
+ * to vectors. */
+template <typename unit, typename type>
+GM_DEVICE void narrow(const transpose_args &a, char *tile, type layout, bool whole)
 {
     const unsigned size = sizeof(unit);
     const bool few_columns = a.cols <= a.rows;
-    const int64_t first = blockIdx.x * a.run;
-    narrow_side side;
+    const int64_t first = blockIdx.x * a.strip;
+    narrow_strips side;
 
-    side.few = (unsigned)(few_columns ? a.cols : a.rows);
-    side.run = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.run);
+    side.count = (unsigned)(few_columns ? a.cols : a.rows);
+    side.length = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.strip);
     side.memory = (few_columns ? a.out : (char *)a.in) + first * size;
     side.pitch = few_columns ? a.rows * (int64_t)size : a.pitch;
     side.warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); /* the same in all lanes */
     side.lane = threadIdx.x % 32;
-    const char *in = a.in + first * side.few * size;
-    char *out = a.out + first * side.few * size;
-    const unsigned bytes = side.run * side.few * size;
+    const char *in = a.in + first * side.count * size;
+    char *out = a.out + first * side.count * size;
+    const unsigned bytes = side.length * side.count * size;
 
     if (!few_columns) {
-        narrow_runs<unit, true>(side, piece, how);
+        narrow_move_strips<unit, true>(side, tile, layout);
         __syncthreads();
         if (whole) {
-            flat_store<uint4>(piece, how, out, bytes);
+            linear_store<uint4>(tile, layout, out, bytes);
         } else {
-            flat_store<unit>(piece, how, out, bytes);
+            linear_store<unit>(tile, layout, out, bytes);
         }
         return;
     }
     if (whole) {
-        flat_load<uint4>(piece, how, in, bytes);
+        linear_load<uint4>(tile, layout, in, bytes);
     } else {
-        flat_load<unit>(piece, how, in, bytes);
+        linear_load<unit>(tile, layout, in, bytes);
     }
     __syncthreads();
-    narrow_runs<unit, false>(side, piece, how);
+    narrow_move_strips<unit, false>(side, tile, layout);
 }
 
-/* Rows with gaps between them are no one piece of memory: from column to row, by and by. */
+/* Padded rows: transposed element by element. */
 template <typename unit> GM_DEVICE void narrow_gather(const transpose_args &a)
 {
-    const int64_t first = blockIdx.x * a.run, pitch = a.rows * (int64_t)sizeof(unit);
-    const unsigned few = (unsigned)a.cols, here = (unsigned)min(a.rows - first, a.run);
+    const int64_t first = blockIdx.x * a.strip, pitch = a.rows * (int64_t)sizeof(unit);
+    const unsigned few = (unsigned)a.cols, here = (unsigned)min(a.rows - first, a.strip);
 
-    for (unsigned k = threadIdx.x; k < here; k += FLAT_THREADS) {
+    for (unsigned k = threadIdx.x; k < here; k += LINEAR_THREADS) {
         const unit *in = (const unit *)(a.in + (first + k) * a.pitch);
         char *out = a.out + (first + k) * sizeof(unit);
 #pragma unroll 8
@@ -172,7 +189,7 @@ template <typename unit> GM_DEVICE void narrow_gather(const transpose_args &a)
     }
 }
 
-template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char *piece)
+template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char *tile)
 {
     const int SPARE = sizeof(unit) < 4 ? 4 : sizeof(unit);
     const bool few_columns = a.cols <= a.rows;
@@ -183,21 +200,21 @@ template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char 
     if (few_columns && a.pitch != few * (int64_t)sizeof(unit)) {
         narrow_gather<unit>(a);
     } else if (sizeof(unit) >= 4 && few % 2 == 1) {
-        narrow<unit>(a, piece, flat_spaced<0>{}, whole);
+        narrow<unit>(a, tile, linear_padded<0>{}, whole);
     } else {
-        narrow<unit>(a, piece, flat_spaced<SPARE>{}, whole);
+        narrow<unit>(a, tile, linear_padded<SPARE>{}, whole);
     }
 }
 
-GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, FLAT_THREADS, 6)
+GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, LINEAR_THREADS, 6)
 {
-    enum { BYTES = TRANSPOSE_PIECE / 2 };
-    __shared__ __align__(16) char piece[BYTES + BYTES / FLAT_LINE * sizeof(uint4)];
+    enum { BYTES = LINEAR_BYTES / 2 };
+    __shared__ __align__(16) char tile[BYTES + BYTES / LINEAR_LINE * sizeof(uint4)];
     switch (a.itemsize) {
-    case 1: narrow_of<uint8_t>(a, piece); break;
-    case 2: narrow_of<uint16_t>(a, piece); break;
-    case 4: narrow_of<uint32_t>(a, piece); break;
-    case 8: narrow_of<uint64_t>(a, piece); break;
-    case 16: narrow_of<uint4>(a, piece); break;
+    case 1: narrow_of<uint8_t>(a, tile); break;
+    case 2: narrow_of<uint16_t>(a, tile); break;
+    case 4: narrow_of<uint32_t>(a, tile); break;
+    case 8: narrow_of<uint64_t>(a, tile); break;
+    case 16: narrow_of<uint4>(a, tile); break;
     }
 }

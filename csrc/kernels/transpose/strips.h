@@ -1,6 +1,18 @@
 /*
- * The other side of a narrow matrix of elements of 1 or 2 bytes: runs of its columns, or rows, in
- * words of N elements. Words are aligned; those at the ends of a run may have elements of others.
+ * Strips of a narrow matrix of elements of 1 or 2 bytes, in words of N elements.
+ *
+ *      linear tile (few columns)             strips of the output
+ *      N rows by N columns are a square      word k of strip c: rows k * N to k * N + N - 1
+ *      +----+----+-- -                       +----+----+----+-- -
+ *      | sq | sq |      rows of lane 0       | l0 | l1 | l2 |       strip 0  |
+ *      +----+----+-- -                       +----+----+----+-- -            |  N at a time
+ *      | sq | sq |      rows of lane 1       | l0 | l1 | l2 |       strip 1  |
+ *
+ * thread  a square: N words of N rows, transposed in registers to a word of each of N strips.
+ * warp    32 neighbouring words of N strips: a step. A warp takes steps one after the other.
+ * block   warps share the steps of all strips evenly.
+ *
+ * Words of a strip are aligned in memory; those at its ends may have elements of others.
  */
 #ifndef GPUMEM_TRANSPOSE_STRIPS_H
 #define GPUMEM_TRANSPOSE_STRIPS_H
@@ -8,24 +20,26 @@
 #include "linear_tile.h"
 #include "register_tile.h"
 
-enum { RUNS_WARPS = FLAT_THREADS / 32 };
+enum { STRIPS_WARPS = LINEAR_THREADS / 32 };
 
-/* What of a word is inside of a run: elements `first` to `last` - 1. */
-typedef struct runs_part {
+/* The part of a word inside of a strip: elements `first` to `last` - 1. */
+typedef struct strip_part {
     int first, last;
-} runs_part;
+} strip_part;
 
-/* The word whose first element is number k of a run of `here`. */
-template <typename unit> GM_DEVICE runs_part runs_part_of(int k, unsigned here)
+/* Of the word whose first element is number k of a strip of `length`. */
+template <typename unit> GM_DEVICE strip_part strip_part_of(int k, unsigned length)
 {
     const int N = 4 / sizeof(unit);
-    runs_part part;
+    strip_part part;
     part.first = max(-k, 0);
-    part.last = min((int)here - k, N);
+    part.last = min((int)length - k, N);
     return part;
 }
 
-template <typename unit> GM_DEVICE uint32_t runs_load_word(const char *from, runs_part part)
+/* ---- words, also those at an end of a strip ------------------------------------------------ */
+
+template <typename unit> GM_DEVICE uint32_t strip_load_word(const char *from, strip_part part)
 {
     const int size = sizeof(unit), N = 4 / size;
     uint32_t word = 0;
@@ -41,7 +55,7 @@ template <typename unit> GM_DEVICE uint32_t runs_load_word(const char *from, run
     return word;
 }
 
-template <typename unit> GM_DEVICE void runs_store_word(char *to, runs_part part, uint32_t word)
+template <typename unit> GM_DEVICE void strip_store_word(char *to, strip_part part, uint32_t word)
 {
     const int size = sizeof(unit), N = 4 / size;
     if (part.first == 0 && part.last == N) {
@@ -56,15 +70,17 @@ template <typename unit> GM_DEVICE void runs_store_word(char *to, runs_part part
     }
 }
 
-GM_DEVICE void runs_turn(const uint32_t (&rows)[4], uint32_t (&turned)[4])
+/* ---- squares ------------------------------------------------------------------------------- */
+
+GM_DEVICE void strip_transpose(const uint32_t (&rows)[4], uint32_t (&square)[4])
 {
-    transpose_bytes(rows[0], rows[1], rows[2], rows[3], turned);
+    transpose_bytes(rows[0], rows[1], rows[2], rows[3], square);
 }
 
-GM_DEVICE void runs_turn(const uint32_t (&rows)[2], uint32_t (&turned)[2])
+GM_DEVICE void strip_transpose(const uint32_t (&rows)[2], uint32_t (&square)[2])
 {
-    turned[0] = __byte_perm(rows[0], rows[1], 0x5410);
-    turned[1] = __byte_perm(rows[0], rows[1], 0x7632);
+    square[0] = __byte_perm(rows[0], rows[1], 0x5410);
+    square[1] = __byte_perm(rows[0], rows[1], 0x7632);
 }
 
 #endif

@@ -172,18 +172,18 @@ static gm_status plan_tiles(const gm_variant *variant, const gm_call *call, gm_p
     }
 }
 
-/* For narrow, how many rows a block takes, of so many that have room: as many for each of its
- * threads or, where that would leave too many out, for each lane of a warp. A multiple of 8 begins,
- * with all of its columns, at 16 bytes. */
-static int64_t find_run(const gm_variant *variant, int64_t room)
+/* narrow: elements of a strip, where a tile has room for so many: as many for each thread of a
+ * block or, where that would leave too many out, for each lane of a warp. A multiple of 8 rows
+ * begins, with all of its columns, at 16 bytes. */
+static int64_t find_strip(const gm_variant *variant, int64_t room)
 {
     int64_t threads = variant->block.x, step = room >= 2 * threads ? threads : room >= 32 ? 32 : 8;
     return room / step * step;
 }
 
-/* For narrow_words, how many rows a block takes, of so many that have room: whole steps of its
- * warps, less what these hold back where the output's runs do not all begin with a sector. Pieces
- * begin at multiples of 16 bytes if it is a multiple of 16. */
+/* narrow_words: elements of a strip, where a tile has room for so many: whole steps of its warps,
+ * less what these hold back where strips of the output do not all begin with a sector. A multiple
+ * of 16 rows begins at 16 bytes. */
 static int64_t find_steps(const gm_call *call, const transpose_args *args, int64_t room)
 {
     uintptr_t bits = (uintptr_t)call->out.data | (uintptr_t)(args->rows * args->itemsize);
@@ -199,25 +199,25 @@ static gm_status plan_narrow(const gm_variant *variant, const gm_call *call, gm_
     bool words = variant->grid == GRID_NARROW_WORDS;
     bool columns = args->cols <= args->rows;
     int64_t few = columns ? args->cols : args->rows, many = columns ? args->rows : args->cols;
-    int64_t row = words && columns ? args->pitch : few * args->itemsize; /* of the piece */
-    int64_t piece = words ? TRANSPOSE_PIECE : TRANSPOSE_PIECE / 2;
+    int64_t row = words && columns ? args->pitch : few * args->itemsize; /* of the tile */
+    int64_t bytes = words ? LINEAR_BYTES : LINEAR_BYTES / 2;
     /* Something for everyone, but not too little. */
     int64_t least = words ? 8192 : row > 64 ? 32 * row : 2048;
-    while (piece / 2 >= least && row * many < piece * call->device->multiprocessors) {
-        piece /= 2;
+    while (bytes / 2 >= least && row * many < bytes * call->device->multiprocessors) {
+        bytes /= 2;
     }
-    int64_t room = piece / row;
+    int64_t room = bytes / row;
     if (!words) {
-        args->run = find_run(variant, room);
+        args->strip = find_strip(variant, room);
     } else if (columns) {
-        args->run = find_steps(call, args, room);
+        args->strip = find_steps(call, args, room);
     } else {
-        args->run = 1;
-        while (2 * args->run <= room) {
-            args->run *= 2;
+        args->strip = 1;
+        while (2 * args->strip <= room) {
+            args->strip *= 2;
         }
     }
-    int64_t blocks = transpose_divide_up(many, args->run);
+    int64_t blocks = transpose_divide_up(many, args->strip);
     if (blocks > call->device->max_grid_x) {
         return gm_fail(GM_ERROR_VALUE, "a has too many rows for variant %s", variant->name);
     }

@@ -19,7 +19,7 @@ typedef struct transpose_args {
     int64_t rows, cols; /* of the input */
     int64_t pitch;      /* bytes from a row of the input to the next */
     int64_t tiles_x, tiles_y;
-    int64_t run;                        /* narrow: rows, or columns, of a block */
+    int64_t strip;                      /* narrow: elements of a strip, see narrow.cu */
     uint32_t stream_bits, stream_width; /* see transpose_place_of */
     uint32_t z_width, z_height;
     int itemsize;
@@ -28,8 +28,8 @@ typedef struct transpose_args {
 } transpose_args;
 
 enum {
-    TRANSPOSE_SECTOR = 32,   /* bytes */
-    TRANSPOSE_PIECE = 32768, /* bytes that a block of narrow_words moves; narrow's moves half */
+    TRANSPOSE_SECTOR = 32, /* bytes */
+    LINEAR_BYTES = 32768,  /* of a tile of narrow_words; narrow's has half */
 };
 
 /* For the tensor copy engine: boxes of 32 words by a tile's height, of the input and of the
@@ -39,22 +39,23 @@ typedef struct transpose_tma_args {
     gm_tensor_map in, out;
 } transpose_tma_args;
 
-/* For narrow_vectors. Of few columns a block has `run` rows of all, of few rows `run` columns. */
+/* For narrow_vectors, whose diagram shows these. Of few columns a block has `strip` rows with all
+ * of their columns, of few rows `strip` columns. */
 typedef struct transpose_vectors_args {
     transpose_args walk;
-    int apart;            /* bytes of the piece from a row to the next */
-    int window;           /* vectors of a row; 0: rows are brought as they follow */
-    unsigned window_bits; /* how many threads bring them, as a power of two */
-    int share;            /* columns of a pair of lanes, one after the other */
-    unsigned run_bytes;   /* few rows: bytes of a column */
-    uint64_t magic;       /* few rows: 2^32 over that, rounded up */
-    unsigned steps;       /* sectors of a share, */
-    unsigned groups;      /* and shares that a pair of lanes has, at most */
+    int tile_pitch;        /* bytes from a row to the next in shared memory */
+    int window;            /* vectors of a row; 0: all rows are loaded as one run of memory */
+    unsigned window_bits;  /* log2 of the threads that load a window */
+    int share;             /* columns of a pair of lanes, one after the other */
+    unsigned column_bytes; /* few rows: bytes of a column */
+    uint64_t reciprocal;   /* few rows: 2^32 over that, rounded up */
+    unsigned steps;        /* sectors of a share, */
+    unsigned groups;       /* and shares that a pair of lanes has, at most */
 } transpose_vectors_args;
 
 enum {
     VECTORS_THREADS = 384, /* of a block, at most */
-    VECTORS_SMALL = 36864, /* bytes that it brings */
+    VECTORS_SMALL = 36864, /* bytes of its tile */
     VECTORS_MIDDLE = 49152,
     VECTORS_LARGE = 73216,
 };
