@@ -14,10 +14,10 @@ import numpy as np
 from .. import _core
 from ..base import sizes
 from ..base.messages import quoted, unknown
-from . import table
 from .equality import compare
 from .protocol import Array, Dtype, Oracle, Shape
 from .table import FAMILIES, Variant, find, variants
+from .table import parameters as parameters_of
 
 __all__ = [
     "Case",
@@ -29,6 +29,7 @@ __all__ = [
     "claimed_arguments",
     "compare",
     "dtype_for",
+    "dtype_of",
     "expected",
     "ignores",
     "job",
@@ -36,7 +37,6 @@ __all__ = [
     "reference",
     "shape_for",
     "takes",
-    "told_dtype",
     "traffic_shape",
     "work",
 ]
@@ -112,8 +112,8 @@ def placed(variant: Variant, a: Array, backend: str) -> Array:
     return there
 
 
-def told_dtype(variant: Variant) -> str:
-    """Return the dtype to try a variant with: the family's, or one of a size that it takes."""
+def dtype_of(variant: Variant) -> str:
+    """Return the family's usual dtype, or one of an element size that the variant takes."""
     dtype = dtype_for(variant.family)
     if variant.itemsizes and dtype.itemsize not in variant.itemsizes:
         return {1: "uint8", 2: "uint16", 8: "float64", 16: "complex128"}[variant.itemsizes[0]]
@@ -122,7 +122,7 @@ def told_dtype(variant: Variant) -> str:
 
 def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:
     """Return arguments of about `nbytes` bytes for which the variant's claims hold."""
-    oracle, dtype = _oracle(variant.family), told_dtype(variant)
+    oracle, dtype = _oracle(variant.family), dtype_of(variant)
     shape = shape_for(variant.family, nbytes, dtype, variant.name)
     return oracle.claimed(arguments(variant.family, shape, dtype, seed=3))
 
@@ -181,7 +181,7 @@ def takes(variant: Variant, shape: Any, dtype: Any) -> bool:
     """
     dtype = dtype_for(variant.family, dtype)
     inputs = _oracle(variant.family).inputs(sizes.check_shape(shape, dtype.itemsize), dtype)
-    defaults = table.parameters(variant.family, {})
+    defaults = parameters_of(variant.family, {})
     return _core.takes(variant.family, variant.name, inputs, defaults) is None
 
 

@@ -138,11 +138,11 @@ def sgemm(
     ``hide_smem_latency``
         the next step is read from shared memory while this one is computed
     ``hide_global_latency``
-        the next tile is on its way while this one is computed; one barrier per tile
+        the next tile is loaded while this one is computed; one barrier per tile
     ``warp_tile``
         8 x 16 per thread, tiles of warps, three stages of asynchronous copies ahead
     ``warp_tile_tma``
-        the tensor copy engine brings the tiles: hardly an instruction but products
+        the tensor copy engine loads the tiles: almost all instructions are products
     ``tf32x3``
         FP32 accuracy on the tensor cores: three TF32 products for each
     ``cublas``

@@ -170,6 +170,33 @@ def test_every_point_of_many_is_expected_where_it_is(rng):
     assert np.array_equal(got, image[y, x])
 
 
+# ---- the families' files ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", gm.families())
+def test_the_oracle_names_variants_and_keywords_that_exist(family):
+    entry = table.FAMILIES[family].oracle
+    known = {v.name for v in gm.variants(family)}
+    named = {*entry.bounds, *entry.otherwise, *entry.shapes_of, *entry.coarse, *entry.ignores}
+    assert named <= known
+    ignored = {keyword for keywords in entry.ignores.values() for keyword in keywords}
+    for keywords in (*entry.keywords, dict.fromkeys(ignored, 1)):
+        table.parameters(family, keywords)
+    other, variant = entry.reference
+    assert variant in {v.name for v in gm.variants(other)}
+
+
+@pytest.mark.parametrize("family", gm.families())
+def test_inputs_are_those_that_arguments_makes(family):
+    """The oracle states shapes and dtypes of inputs without making them."""
+    inputs = table.FAMILIES[family].oracle.inputs
+    for shape, dtype, keywords in oracle.cases(family):
+        if table.parameters(family, keywords) == table.parameters(family, {}):
+            made = oracle.arguments(family, shape, dtype)
+            stated = [(tuple(s), np.dtype(d)) for s, d in inputs(shape, dtype)]
+            assert stated == [(a.shape, a.dtype) for a in made]
+
+
 # ---- what variants take -------------------------------------------------------------------
 
 

@@ -161,7 +161,7 @@ def _measure_now(variant: Variant, shape: Shape | None) -> BenchResult:
     if reason:
         raise _core.UnavailableError(f"{variant}: {reason}")
     names = [variant.name, *([variant.follows] if variant.follows else [])]
-    dtype = oracle.told_dtype(variant)
+    dtype = oracle.dtype_of(variant)
     where: dict[str, Any] = {"shapes": [shape]} if shape else {"sizes": "64M"}
     return bench(variant.family, names, dtype=dtype, backend="cuda", **where)
 

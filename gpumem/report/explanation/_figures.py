@@ -148,7 +148,7 @@ def measured(
 
 def counted(variant: Variant, shape: Shape | None, keywords: dict[str, Any]) -> Counted:
     """Count the traffic of a variant at a shape; at the usual one if it is None or too large."""
-    family, dtype = variant.family, oracle.told_dtype(variant)
+    family, dtype = variant.family, oracle.dtype_of(variant)
     if shape is None or oracle.work(family, shape, dtype, **keywords)[0] > _LARGEST:
         shape = oracle.traffic_shape(family, dtype, variant.name)
     work, flops = oracle.work(family, shape, dtype, **keywords)
