@@ -1,4 +1,4 @@
-"""The table: one row for each kernel file, one file for each row, and claims that hold."""
+"""The table: a row per kernel file, a file per row, traffic as claimed, no stray accesses."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ FULL = 2**16  # elements of float32
 
 
 def rows(family):
-    """(macro, name) of each row and instance in the text of a ladder."""
+    """Return (macro, name) of each row and instance in the text of a ladder."""
     text = (KERNELS / family / "ladder.def").read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     row = r"^\s*((?:HOST_|MULTI_)?VARIANT|HELPER)\(\s*(\w+)|^\s*(INSTANCE)\(\s*(\w+),\s*(\w+)"
@@ -31,12 +31,14 @@ def rows(family):
 
 
 def trace(variant, *arrays, **parameters):
+    """Count the traffic of a variant, as the extension module reports it."""
     return _core.traffic(
         variant.family, variant.name, arrays, table.parameters(variant.family, parameters)
     )
 
 
 def total(counted, space, kind, what):
+    """Sum a count over the sites of one memory space and one kind, "load" or "store"."""
     return sum(s[what] for s in counted["sites"] if (s["space"], s["kind"]) == (space, kind))
 
 
@@ -64,7 +66,7 @@ def test_each_kernel_file_has_one_row_and_each_row_its_file(family):
     kernels = {path.stem for path in (KERNELS / family).glob("*.cu")}
     with_kernel = ("VARIANT", "MULTI_VARIANT", "HELPER")
     assert kernels == {name for macro, name in macros if macro in with_kernel}
-    # What "auto" is may be a file of its own, and so may what rows take, and a plan.
+    # The choice for "auto", what rows take, and plans may be in separate files.
     hosts = {path.stem for path in (KERNELS / family).glob("*.c")} - {family, "choose", "takes"}
     hosts = {name for name in hosts if not name.startswith("plan_")}
     assert hosts == {name for macro, name in macros if macro == "HOST_VARIANT"}
@@ -154,6 +156,7 @@ def test_a_stale_list_of_variants_is_seen(monkeypatch):
 
 
 def full_arrays(variant):
+    """Arguments for which the variant's claims hold: aligned, full tiles."""
     return oracle.claimed_arguments(variant, 4 * FULL)
 
 
@@ -179,7 +182,7 @@ def test_traffic_is_as_claimed(variant, claim):
 
 @pytest.mark.parametrize("variant", [v for v in TRACED if v.family == "copy"], ids=str)
 def test_a_copy_stores_each_byte_once(variant):
-    """No byte twice, none left out, whatever the tail. Loads may repeat, but in the tail alone."""
+    """Whatever the length of the tail. Loads may repeat, but only in the tail."""
     for count in (*AWKWARD, 4095, 2**16, 2**16 + 15):
         a = np.arange(count, dtype=np.uint32).astype(np.uint8)
         counted = trace(variant, a)
@@ -190,7 +193,7 @@ def test_a_copy_stores_each_byte_once(variant):
 
 
 def test_wider_copies_take_fewer_instructions():
-    """The lesson of the ladder: a half, and a quarter."""
+    """The lesson of the ladder: 64 bits halve the requests, 128 bits halve them again."""
     variants = {v.name: v for v in gm.variants("copy")}
     requests = {}
     for name in ("scalar", "vec2", "vec4", "struct16", "vec4_unrolled"):
@@ -204,11 +207,11 @@ def test_wider_copies_take_fewer_instructions():
 
 
 @pytest.mark.parametrize("variant", [v for v in TRACED if v.family == "copy"], ids=str)
-def test_the_grid_is_capped_where_asked(variant):
-    """As many blocks as there is work for, and no more than max_blocks."""
+def test_max_blocks_limits_the_grid(variant):
+    """As many blocks as there is work for, but at most max_blocks."""
     a = np.ones(FULL // 4, "f4")
     needed = trace(variant, a, max_blocks=2**31 - 1)["grid"][0]
-    if variant.layout != "strided":  # whose units may be wider than a row can say
+    if variant.layout != "strided":  # its units may be wider than the row's elements
         assert needed == -(-a.size // (int(np.prod(variant.block)) * variant.elements))
     assert needed > 3
     for max_blocks in (1, 2, 3, needed, needed + 1):
@@ -234,7 +237,7 @@ WIDTHS = {
 
 @pytest.mark.parametrize("layout", WIDTHS)
 def test_the_strided_copy_takes_the_widest_units_that_fit(layout):
-    """No wider than every address is a multiple of, and no narrower."""
+    """The widest unit of which every address is a multiple."""
     view, width = WIDTHS[layout]
     there = gm.to_device(np.arange(2**13, dtype="u2").view("u1")[: 2**13], backend="sim")
     counted = _core.traffic("copy", "strided", (view(there),), (0,))
@@ -264,14 +267,14 @@ def test_no_stray_access_in_any_case_of_the_oracle(variant, most):
             continue
         arrays = oracle.arguments(variant.family, case.shape, case.dtype, seed=4, **case.parameters)
         counted = trace(variant, *arrays, **case.parameters)
-        told = {"variant": variant.name, **case.parameters}
-        oracle.check(variant.family, counted["result"], *arrays, **told)
+        keywords = {"variant": variant.name, **case.parameters}
+        oracle.check(variant.family, counted["result"], *arrays, **keywords)
         assert counted["variant"] == variant.name
 
 
 @pytest.mark.parametrize("variant", ON_SIM, ids=str)
 def test_every_site_is_on_a_line_of_a_kernel(variant):
-    """A variant without a kernel has none, or those of the kernel that it hands its work to."""
+    """A variant without a kernel has no sites, or those of the kernel that it calls."""
     arrays = full_arrays(variant)
     counted = trace(variant, *arrays)
     oracle.check(variant.family, counted["result"], *arrays, variant=variant.name)

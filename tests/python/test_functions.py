@@ -1,4 +1,4 @@
-"""The family functions, the table as objects, and what importing costs."""
+"""The family functions, the table as Python objects, and the cost of importing gpumem."""
 
 import copy
 import inspect
@@ -34,7 +34,7 @@ def python(code, **environment):
 # ---- copy ---------------------------------------------------------------------------------
 
 
-def test_copy_returns_an_equal_array_of_its_own():
+def test_copy_returns_a_new_equal_array():
     a = np.arange(12.0).reshape(3, 4)
     b = gm.copy(a, backend="sim")
     assert b.tobytes() == a.tobytes() and b.shape == a.shape and b.dtype == a.dtype
@@ -62,7 +62,7 @@ def test_copy_stays_on_the_device():
 
 
 @pytest.mark.parametrize("max_blocks", [1, 2, np.int64(3), 2**31 - 1])
-def test_copy_with_any_cap_on_the_grid(max_blocks):
+def test_copy_with_any_max_blocks(max_blocks):
     a = np.arange(5000, dtype=np.float32)
     np.testing.assert_array_equal(gm.copy(a, max_blocks=max_blocks, backend="sim"), a)
 
@@ -84,7 +84,7 @@ def test_copy_with_any_cap_on_the_grid(max_blocks):
     ],
     ids=repr,
 )
-def test_a_bad_cap_is_refused_by_name(max_blocks, error):
+def test_a_bad_max_blocks_is_refused_by_name(max_blocks, error):
     with pytest.raises(error, match="max_blocks"):
         gm.copy(np.arange(4), max_blocks=max_blocks, backend="sim")
 
@@ -96,7 +96,7 @@ def test_unknown_keywords_are_named():
         table.parameters("copy", {"max_block": 1})
 
 
-def test_parameters_are_the_integers_of_the_row():
+def test_parameters_are_numbers_for_the_extension_module():
     assert table.parameters("copy", {}) == (0,)
     assert table.parameters("copy", {"max_blocks": 5}) == (5,)
 
@@ -106,21 +106,36 @@ def test_parameters_are_the_integers_of_the_row():
 
 @pytest.mark.parametrize("family", gm.families())
 def test_every_family_is_complete(family):
-    """A row in C needs a function with docs, its parameters, and an oracle."""
-    function = getattr(gm, family)
-    assert callable(function) and family in gm.__all__
-    for variant in gm.variants(family):
-        assert f"``{variant.name}``" in function.__doc__
-        assert variant.doc in function.__doc__
-    assert not re.search(r"\{\w+\}", function.__doc__)
-    lines = inspect.cleandoc(function.__doc__).splitlines()
-    for line in ("stream : Stream, int or stream of another library, optional", "UnavailableError"):
-        assert lines.count(line) == 1, line  # at the margin, where help() and numpydoc look
+    """A row in C needs a function, its parameters, and an oracle."""
+    assert callable(getattr(gm, family)) and family in gm.__all__
+    assert table.FAMILIES[family].function is getattr(gm, family)
     assert isinstance(table.parameters(family, {}), tuple)
     inputs = oracle.arguments(family, next(oracle.cases(family)).shape)
     oracle.check(family, oracle.expected(family, *inputs), *inputs)
-    reference = oracle.reference(family)
-    assert reference[1] in [v.name for v in gm.variants(reference[0])]
+
+
+def sections(function):
+    """The sections of a numpydoc docstring, by heading."""
+    parts = re.split(r"\n\n(\w+)\n-+\n", inspect.cleandoc(function.__doc__))
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("family", [*gm.families(), "matmul"])
+def test_docstrings_are_whole(family):
+    """Every parameter is described, in the order of the signature, and so is every variant."""
+    function = getattr(gm, family)
+    found = sections(function)
+    assert {"Parameters", "Returns", "Raises", "Examples"} <= set(found)
+    heads = re.findall(r"^(\w[\w, ]*) : ", found["Parameters"], re.MULTILINE)
+    assert ", ".join(heads).split(", ") == list(inspect.signature(function).parameters)
+    errors = re.findall(r"^(\w[\w, ]*)$", found["Raises"], re.MULTILINE)
+    errors = ", ".join(errors).split(", ")
+    assert {"TypeError", "ValueError", "UnavailableError", "CudaError"} <= set(errors)
+    assert len(errors) == len(set(errors))
+    if family != "matmul":
+        assert "References" in found
+        for variant in gm.variants(family):
+            assert f"\n``{variant.name}``\n    {variant.doc}\n" in found["Notes"] + "\n"
 
 
 @pytest.mark.parametrize("variant", gm.variants(), ids=str)
@@ -135,21 +150,21 @@ def test_variants_say_what_they_are(variant):
     assert variant.available == (variant.reason is None)
 
 
-def test_variants_are_values():
+def test_copies_and_pickles_of_a_variant_are_the_variant():
     first, second = gm.variants("copy")[:2]
     assert first == pickle.loads(pickle.dumps(first)) == copy.deepcopy(first) != second
     assert len({first, second, pickle.loads(pickle.dumps(first))}) == 2
     assert first != str(first)
 
 
-def test_lists_of_variants_are_the_callers_own():
+def test_changing_a_list_of_variants_changes_nothing_else():
     gm.variants("copy").clear()
     assert [v.name for v in gm.variants("copy")][:3] == ["scalar", "vec2", "vec4"]
     assert gm.variants() == [v for family in gm.families() for v in gm.variants(family)]
 
 
 @pytest.mark.parametrize("family", ["cpy", "", 3, ["copy"]])
-def test_an_unknown_family_is_told_from_the_known(family):
+def test_an_unknown_family_is_refused_with_the_known_ones(family):
     with pytest.raises(ValueError, match="copy"):
         gm.variants(family)
 
@@ -168,7 +183,7 @@ def test_a_variant_passes_its_keywords_on():
         gm.variants("copy")[0](np.arange(4), max_blocks=0)
 
 
-def test_attributes_are_a_devices():
+def test_attributes_need_a_gpu():
     with pytest.raises(gm.UnavailableError):
         gm.variants("copy")[0].attributes(backend="sim")
 
@@ -182,12 +197,12 @@ def test_attributes_on_a_gpu():
 # ---- the package --------------------------------------------------------------------------
 
 
-def test_everything_promised_is_there():
+def test_all_public_names_exist():
     for name in gm.__all__:
         assert getattr(gm, name) is not None
 
 
-def test_functions_keep_their_names_when_the_modules_are_imported():
+def test_functions_are_not_hidden_by_submodules_of_the_same_name():
     code = """
 import gpumem as gm, gpumem.families.table, gpumem.results, gpumem.cli
 from gpumem.base.result import BenchResult
@@ -198,7 +213,7 @@ print([type(f).__name__ for f in (gm.bench, gm.traffic, gm.families)])
 
 
 def test_import_loads_nothing_heavy():
-    """Of others only what NumPy loads, and these."""
+    """Only gpumem's own modules, those that NumPy loads, and a few of the standard library."""
     code = """
 import sys, numpy
 import __future__, concurrent.futures.thread, dataclasses, logging, pathlib, urllib.parse
@@ -212,7 +227,7 @@ print(*sorted(set(sys.modules) - before))
 
 
 def test_import_does_little(tmp_path):
-    """No file is read but modules, no program or thread is started, and few functions are called.
+    """It reads only modules, starts no program and no thread, and calls few functions.
 
     The calls are the measure that is the same on every machine: some 14,000 today, most of them
     of Python's own search for modules.
@@ -243,7 +258,7 @@ print(json.dumps([calls, len(os.listdir("/proc/self/task")) - threads, seen]))
     assert [what for what in seen if not what.endswith((".py", ".pyc", ".so"))] == []
 
 
-def test_info_tells_what_is_here():
+def test_info_describes_the_backends():
     found = gm.info()
     assert found["version"] == gm.__version__
     assert found["backend"] == gm.backend()
@@ -253,8 +268,6 @@ def test_info_tells_what_is_here():
     if found["backend"] == "sim":
         assert found["reason"]
         assert all(device["bandwidth_gbps"] is None for device in found["devices"])
-    import json
-
     json.dumps(found, allow_nan=False)
 
 
@@ -268,7 +281,7 @@ def test_info_never_raises(wish):
         assert backend == "None" and "quantum" in reason
 
 
-def test_peaks_follow_from_the_figures():
+def test_peaks_follow_from_device_properties():
     from gpumem.machine import devices
 
     h200 = {

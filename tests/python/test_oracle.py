@@ -1,4 +1,4 @@
-"""The oracle must itself be right: it has to see a single wrong bit."""
+"""The oracle must be right itself, and find a single wrong bit."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_numbers_have_no_zero_bytes(dtype):
     assert 0 not in a.tobytes()
 
 
-def test_truth_values_are_both_and_valid():
+def test_bools_are_valid_and_of_both_values():
     (a,) = oracle.arguments("copy", 1000, bool)
     assert a[0] and set(a.tobytes()) == {0, 1}
 
@@ -40,14 +40,14 @@ def test_arguments_are_fresh():
     assert oracle.arguments("copy", 100)[0].tobytes() != oracle.arguments("copy", 100)[0].tobytes()
 
 
-def test_no_two_pieces_of_a_large_array_are_alike():
+def test_no_two_tiles_of_a_large_array_are_equal():
     (a,) = oracle.arguments("copy", 2**25 + 5, "u1", seed=0)
     assert len({a[i : i + 4096].tobytes() for i in range(0, a.size - 4096, 4096)}) == 8192
     assert a[: 2**24].tobytes() != a[2**24 : 2**25].tobytes()
 
 
 @pytest.mark.parametrize("dtype", ["O", [("x", "O")]])
-def test_objects_have_no_bytes(dtype):
+def test_python_objects_are_refused(dtype):
     with pytest.raises(TypeError, match="object"):
         oracle.arguments("copy", 3, dtype)
 
@@ -61,7 +61,7 @@ def test_bad_shapes_are_named(shape):
 
 
 @pytest.mark.parametrize("function", [oracle.arguments, oracle.work, oracle.shape_for])
-def test_an_unknown_family_is_told_from_the_known(function):
+def test_an_unknown_family_is_refused_with_the_known_ones(function):
     with pytest.raises(ValueError, match=r"nope.*copy"):
         function("nope", 4, "f4")
 
@@ -69,7 +69,7 @@ def test_an_unknown_family_is_told_from_the_known(function):
 # ---- comparing ----------------------------------------------------------------------------
 
 
-def test_a_move_may_not_touch_a_bit():
+def test_moved_elements_must_be_equal_bit_for_bit():
     quiet, loud = np.array([0x7FC00000, 0x7FC00001], "u4").view("f4")[:, None]
     oracle.compare("copy", quiet, quiet.copy())
     with pytest.raises(AssertionError, match=r"index \(0,\)"):
@@ -109,7 +109,7 @@ def test_shape_dtype_and_type_count():
         oracle.check("copy", [0.0], a)
 
 
-def test_sums_lie_within_a_bound():
+def test_sums_must_lie_within_the_bound():
     wanted = np.array([1.0, np.nan, np.inf, 4.0])
     within = np.full(4, 0.1)
     oracle.compare("sum", np.array([1.05, np.nan, np.inf, 4.0]), wanted, within)
@@ -120,7 +120,7 @@ def test_sums_lie_within_a_bound():
             oracle.compare("sum", got, wanted, within)
 
 
-def test_expected_is_apart_from_the_input_and_contiguous():
+def test_expected_is_a_contiguous_array_of_its_own():
     a = np.arange(24).reshape(4, 6)[::-1, ::2]
     b = oracle.expected("copy", a)
     assert b.flags.c_contiguous and not np.shares_memory(a, b)
@@ -151,19 +151,19 @@ def test_cases_have_edges_element_sizes_and_parameters():
 
 
 def test_a_polynomial_is_rounded_once(rng):
-    """Also beyond the pieces in which it is computed."""
+    """Also if there are more points than the oracle computes at a time."""
     x = rng.uniform(-1.5, 1.5, 70_001).astype("f4")
     coefficients = rng.standard_normal(16).astype("f4")
-    wide, told = x.astype("longdouble"), coefficients.astype("longdouble")
-    exact = np.polynomial.polynomial.polyval(wide, told)
-    terms = np.polynomial.polynomial.polyval(abs(wide), abs(told))
+    wide, exact_coefficients = x.astype("longdouble"), coefficients.astype("longdouble")
+    exact = np.polynomial.polynomial.polyval(wide, exact_coefficients)
+    terms = np.polynomial.polynomial.polyval(abs(wide), abs(exact_coefficients))
     got = oracle.expected("polynomial", x, coefficients)
     assert got.dtype == "f4"
     assert (abs(got - exact) <= 0.5 * np.spacing(abs(exact.astype("f4"))) + 1e-13 * terms).all()
 
 
 def test_every_point_of_many_is_expected_where_it_is(rng):
-    """On pixels, of which there are more than are computed at a time."""
+    """With more points than the oracle computes at a time, all of them on pixels."""
     image = rng.standard_normal((300, 250)).astype("f4")
     y, x = np.divmod(rng.permutation(image.size), image.shape[1])
     got = oracle.expected("sample", image, np.stack([x, y], 1).astype("f4"))
@@ -232,7 +232,7 @@ def test_what_is_taken_need_not_exist():
     assert "at most 64" in reason("transpose", "narrow", ((2**45, 65), "u1"))
     assert reason("polynomial", "register", (5, "f4"), (16, "f4")) is None
     assert "room for 16" in reason("polynomial", "register", (5, "f4"), (17, "f4"))
-    assert reason("add", "zero_copy", (5, "f4"), (5, "f4")) is None  # wherever they are to be
+    assert reason("add", "zero_copy", (5, "f4"), (5, "f4")) is None  # memory is not asked after
     for number in (0, 2):
         with pytest.raises(TypeError, match="takes 1 arrays"):
             reason("copy", "vec4", *[((4,), "u1")] * number)
