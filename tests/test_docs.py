@@ -28,6 +28,17 @@ def test_readme_tables_are_up_to_date():
             assert f"`{variant.name}`" in text
 
 
+def test_a_new_family_gets_a_section_in_the_readme():
+    tool = load_tool("readme_tables")
+    text = tool.README.read_text(encoding="utf-8")
+    without = re.sub(r"<!-- ladder: add -->\n.*?<!-- end -->\n", "", text, flags=re.DOTALL)
+    assert "<!-- ladder: add -->" not in without
+    added = (
+        "\n## add\n\nAdd two arrays, which may be in any kind of memory.\n\n<!-- ladder: add -->\n"
+    )
+    assert added + tool.ladder("add") in tool.rewrite(without)
+
+
 def test_readme_example_runs(monkeypatch):
     """The Python block of the README, word for word but for the benchmark."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@
 A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladder: FAMILY``, from
 the table of variants; ``figures: FAMILY FILE [VARIANT,...]`` and ``round trips: FILE``, from a
 benchmark in gpumem/results; ``conflicts: prefetch_sum``, from the simulator; and ``map: FILE``, the
-best of a sweep.
+best of a sweep. A family without a ladder gets a section.
 """
 
 from __future__ import annotations
@@ -171,12 +171,23 @@ KINDS = {
 }
 
 
+def with_all_ladders(text: str) -> str:
+    """Return the README with a short section for each family that has none, after the others."""
+    for family in gm.families():
+        if f"<!-- ladder: {family} -->" not in text:
+            end = text.index("\n## ", list(BLOCK.finditer(text))[-1].end())
+            idea = getattr(gm, family).__doc__.splitlines()[0]
+            section = f"\n## {family}\n\n{idea}\n\n<!-- ladder: {family} -->\n<!-- end -->\n"
+            text = text[:end] + section + text[end:]
+    return text
+
+
 def rewrite(text: str) -> str:
     def replace(match: re.Match[str]) -> str:
         body = KINDS[match[2]](*match[3].split())
         return f"{match[1]}{body}{match[4]}"
 
-    return BLOCK.sub(replace, text)
+    return BLOCK.sub(replace, with_all_ladders(text))
 
 
 def main() -> int:
