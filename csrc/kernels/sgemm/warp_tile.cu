@@ -20,7 +20,9 @@
 
 GM_KERNEL_BOUNDED(sgemm_warp_tile, sgemm_args, 128, 2)
 {
+    typedef warp_tile<128, 128, 4, 8, 16> tile;
+    static_assert(tile::threads == 128 && tile::shared_bytes == 35840, "as in the ladder");
     GM_DYNAMIC_SHARED(float, shared);
     gm_wait_for_previous();
-    warp_tile_product<warp_tile<128, 128, 4, 8, 16>>(a, shared);
+    warp_tile_product<tile>(a, shared);
 }

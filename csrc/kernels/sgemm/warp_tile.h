@@ -35,6 +35,7 @@ template <int height_, int width_, int stages_, int rows_, int columns_> struct 
     static constexpr int pitch_a = height + 4, pitch_b = width + 4;
     static constexpr int floats_a = WARP_STEPS * pitch_a; /* of a stage, followed by B */
     static constexpr int floats = floats_a + WARP_STEPS * pitch_b, bytes = floats * 4;
+    static constexpr int shared_bytes = stages * bytes + threads * 16; /* and a float4 each */
     static_assert(width % warp_columns == 0 && height % warp_rows == 0, "whole tiles of warps");
 };
 
