@@ -59,7 +59,7 @@ static int check_out(const gm_call *call, PyObject *out, PyArrayObject *const *a
     return PyArray_FailUnlessWriteable((PyArrayObject *)out, "out");
 }
 
-/* Describes the inputs, those that need a transfer after making them contiguous. */
+/* Decides which described inputs need a transfer, and makes those contiguous. */
 static int place_inputs(gm_run *run, host_arrays *arrays)
 {
     gm_call *call = &run->call;
@@ -68,7 +68,7 @@ static int place_inputs(gm_run *run, host_arrays *arrays)
         if (!given) {
             continue;
         }
-        gm_describe(given, gm_find_kind(given, call->backend), &call->in[i]);
+        call->in[i].memory = gm_find_kind(given, call->backend);
         if (gm_is_used_in_place(call, &call->family->inputs[i], &call->in[i])) {
             continue;
         }
