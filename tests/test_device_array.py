@@ -1,4 +1,4 @@
-"""gpumem.DeviceArray: attributes, views, lifetime, the way to the host, and what it is not."""
+"""gpumem.DeviceArray: attributes, views, lifetime, copies to the host, and what it refuses."""
 
 import copy
 import gc
@@ -108,13 +108,13 @@ def test_length(cube, backend):
         len(gm.DeviceArray((), backend=backend))
 
 
-def test_it_is_not_copied_or_pickled_behind_ones_back(cube):
+def test_it_is_not_copied_or_pickled_implicitly(cube):
     for misuse in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError):
             misuse(cube)
 
 
-def test_it_is_no_base_class():
+def test_it_is_not_a_base_class():
     with pytest.raises(TypeError, match="base type"):
         type("Mine", (gm.DeviceArray,), {})
 
@@ -150,7 +150,7 @@ NUMPY = {
 
 
 @pytest.mark.parametrize("misuse", NUMPY)
-def test_numpy_is_told_the_way_to_the_host(misuse, cube):
+def test_numpys_functions_raise_with_advice(misuse, cube):
     with pytest.raises(TypeError, match="to_host"):
         NUMPY[misuse](cube)
 
@@ -183,7 +183,7 @@ PYTHON = {
 
 
 @pytest.mark.parametrize("misuse", PYTHON)
-def test_python_is_told_the_way_to_the_host(misuse, cube):
+def test_pythons_operations_raise_with_advice(misuse, cube):
     with pytest.raises(TypeError, match=r"DeviceArray.*to_host\(\).*torch.from_dlpack\(\)"):
         PYTHON[misuse](cube)
 
@@ -222,7 +222,7 @@ INTEGERS = {
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_it_is_no_number_of_a_keyword(name, cube):
+def test_it_is_not_accepted_as_a_number(name, cube):
     number = cube.view("i4")[0, 0, 0]
     with pytest.raises(TypeError, match=rf"^{name} must be .* not (gpumem.)?DeviceArray"):
         INTEGERS[name](cube, number)
@@ -387,7 +387,7 @@ def test_views_that_are_refused(dtype, error, cube):
     same(cube, CUBE)
 
 
-def test_a_view_may_change_no_shape_it_cannot(cube):
+def test_a_view_needs_a_contiguous_last_axis(cube):
     with pytest.raises(ValueError):
         cube.T.view("u1")
     same(cube[:, :, :2].view("u1"), CUBE[:, :, :2].view("u1"))
@@ -432,7 +432,7 @@ def test_bytes_beside_a_strided_out_stay(cube):
     assert np.all(buffer[:, :, ::2] == -1)
 
 
-def test_padding_travels(points):
+def test_padding_is_transferred(points):
     here, there = points
     aligned = np.dtype([("a", "u1"), ("b", "f8")], align=True)
     here = here.view("u1")[:, : 16 * 4].copy().view(aligned)
@@ -466,7 +466,7 @@ def test_a_wrong_out(out, error, words, cube):
     assert not np.any(np.asarray(out))
 
 
-def test_out_on_the_device_is_no_host(cube):
+def test_out_has_to_be_on_the_host(cube):
     with pytest.raises(TypeError, match=r"out must be a NumPy array, not gpumem\.Dev"):
         cube.to_host(cube)
     for arguments in (((None, None), {}), ((), {"wrong": 1})):
@@ -540,8 +540,8 @@ def test_a_view_outlives_its_owner(backend):
         same(gm.copy(view), np.ascontiguousarray(make(here)))
 
 
-def test_input_and_result_are_apart_in_time(backend):
-    """The input may go, and its memory be used again, while the result is on its way."""
+def test_a_dropped_input_is_not_overwritten_too_soon(backend):
+    """The input is freed, and its memory recycled, while the result is being copied."""
     for step in range(50):
         here = np.full(5000, step, "f4")
         there = gm.copy(gm.copy(gm.to_device(here, backend=backend)))
@@ -694,7 +694,7 @@ def test_the_device_by_its_number(backend):
         (0.0, TypeError, "device must be an int or None, not float"),
     ],
 )
-def test_devices_that_are_none(number, error, words, backend):
+def test_invalid_device_numbers(number, error, words, backend):
     d = gm.to_device(np.ones(3), backend=backend)
     for call in (
         lambda: gm.DeviceArray(3, device=number, backend=backend),

@@ -42,7 +42,7 @@ def used():
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_numpy_takes_ours_where_they_are(name):
+def test_numpy_shares_our_memory(name):
     here = ARRAYS[name]
     there = gm.to_device(here)
     got = np.from_dlpack(there)
@@ -54,7 +54,7 @@ def test_numpy_takes_ours_where_they_are(name):
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_ours_over_numpys(name):
+def test_we_share_numpys_memory(name):
     here = ARRAYS[name].copy("K")
     there = gm.from_dlpack(here)
     assert there.backend == "sim" and there.device == 0
@@ -76,7 +76,7 @@ def test_views_of_ours():
     assert np.array_equal(np.from_dlpack(there.view("u1")), here.view("u1"))
 
 
-def test_what_comes_back_is_the_same_memory():
+def test_memory_lent_and_borrowed_back_is_the_same():
     there = gm.to_device(SIX)
     again = gm.from_dlpack(gm.from_dlpack(there)[1:])
     again.fill_bytes(0)
@@ -94,7 +94,7 @@ def test_results_go_into_numpys_memory():
 
 
 def test_traffic_of_borrowed_memory():
-    """The simulator knows what it may touch, views of one array and their overlaps included."""
+    """The simulator accepts accesses to borrowed memory, also through overlapping views."""
     room = np.zeros(1032, "f4")
     here = room[-room.ctypes.data % 32 // 4 :][:1024]  # from the start of a sector
     whole, part = gm.from_dlpack(here), gm.from_dlpack(here[100:300])
@@ -106,7 +106,7 @@ def test_traffic_of_borrowed_memory():
     assert gm.traffic("copy", part, variant="scalar").loads.requests == 7
 
 
-def test_borrowed_memory_is_no_longer_the_simulators():
+def test_returned_memory_is_unknown_to_the_simulator():
     before = used()
     here = np.zeros(1 << 16, "u1")
     there = [gm.from_dlpack(here) for _ in range(3)]
@@ -127,8 +127,8 @@ def test_from_dlpack_may_copy():
     assert there.device == 0
 
 
-def test_functions_take_what_is_on_the_host():
-    """Arrays without a buffer, such as PyTorch's, go the way of NumPy's."""
+def test_functions_take_other_libraries_host_arrays():
+    """Arrays without a buffer, such as PyTorch's, are used like NumPy's."""
     a = np.random.default_rng(1).random((20, 30), "f4")
     got = gm.transpose(Bare(a), backend="sim")
     assert type(got) is np.ndarray and np.array_equal(got, a.T)
@@ -152,7 +152,7 @@ def test_a_copy_on_the_device(backend):
         there.copy(stream)
 
 
-# ---- what others say --------------------------------------------------------------------------
+# ---- producers --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["versioned", "legacy", "old"])
@@ -184,7 +184,7 @@ def test_a_producer_by_hand(how):
     ],
     ids=str,
 )
-def test_what_a_tensor_may_say(said):
+def test_valid_tensors_of_producers(said):
     producer = Producer(SIX.copy(), **said)
     there = gm.from_dlpack(producer)
     expected = producer.array.ravel()[said.get("byte_offset", 0) // 4 :]
@@ -319,7 +319,7 @@ def test_other_kinds_of_device():
     assert np.array_equal(there.to_host(), SIX)
 
 
-def test_wishes_of_from_dlpack():
+def test_arguments_of_from_dlpack():
     for keywords, error, words in (
         ({"device": 1}, ValueError, "device is 1, x is on device 0"),
         ({"device": "cpu"}, TypeError, "device must be an int"),
@@ -338,7 +338,7 @@ def test_wishes_of_from_dlpack():
         gm.from_dlpack(np.broadcast_to(SIX[0], (2, 3)))
 
 
-# ---- what we say ------------------------------------------------------------------------------
+# ---- our tensors ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -415,7 +415,7 @@ def test_what_we_refuse_to_lend(make, keywords, error, words):
     assert used() == before
 
 
-def test_consumers_may_ask_for_no_order():
+def test_consumers_may_ask_for_no_synchronization():
     assert dlpack.read(gm.to_device(SIX).__dlpack__(stream=-1))
     assert dlpack.read(gm.to_device(SIX).__dlpack__(stream=None))
 
@@ -466,7 +466,7 @@ def test_the_owner_lives_as_long_as_we_need_it():
 
 
 def test_exchanges_leave_nothing_behind():
-    """100 000 of each kind; a structure left behind by each would be 10 MB."""
+    """100 000 of each kind: if each leaked one structure, that would be 10 MB."""
     there, here = gm.to_device(SIX), SIX.copy()
     bad = gm.to_device(SIX)[::-1]
 
@@ -541,7 +541,7 @@ def test_threads_exchange_at_once():
 
 
 class Interface:
-    """An object that has it, and says what it is told to."""
+    """An object with a given __cuda_array_interface__."""
 
     def __init__(self, **said):
         self.__cuda_array_interface__ = {
@@ -603,7 +603,7 @@ def test_an_interface_is_a_dict():
 
 
 def test_an_interface_that_fails():
-    """DLPack is asked instead, where there is one."""
+    """DLPack is used instead, if the object has it."""
 
     class Fails(Bare):
         @property
@@ -622,7 +622,7 @@ def test_an_interface_that_fails():
 
 
 class Fault(Exception):
-    """None that anybody expects."""
+    """An exception that no code handles."""
 
 
 @pytest.mark.parametrize("error", [MemoryError, Fault, KeyboardInterrupt])
@@ -690,7 +690,7 @@ def test_an_interface_needs_a_gpu():
 
 
 class Foreign:
-    """A stream of another library, which says what it is told to."""
+    """A stream of another library with given attributes."""
 
     def __init__(self, **said):
         vars(self).update(said)
@@ -724,7 +724,7 @@ def streams_of_others():
 
 
 @pytest.mark.parametrize("name", streams_of_others())
-def test_streams_of_others_are_of_cuda(name):
+def test_other_libraries_streams_are_cuda_streams(name):
     stream = streams_of_others()[name]
     there = gm.to_device(SIX, backend="sim")
     for call in (
@@ -756,13 +756,13 @@ def test_streams_of_others_are_of_cuda(name):
     ],
     ids=str,
 )
-def test_what_is_no_stream(stream, error, words):
+def test_objects_that_are_not_streams(stream, error, words):
     there = gm.to_device(SIX, backend="sim")
     with pytest.raises(error, match=words):
         gm.copy(there, stream=stream)
 
 
-def test_streams_of_the_simulator_are_not_for_others():
+def test_other_libraries_cannot_use_the_simulators_streams():
     with pytest.raises(gm.UnavailableError, match="stream of the simulator"):
         gm.Stream(backend="sim").__cuda_stream__()
 

@@ -1,4 +1,4 @@
-"""Children of fork: no lock that a thread of the parent held keeps them waiting."""
+"""Children of fork do not wait for locks that threads of the parent held."""
 
 import pytest
 from processes import python
@@ -16,7 +16,7 @@ BUSY = {
 
 
 @pytest.mark.parametrize("work", BUSY)
-def test_a_fork_beside_threads_at_work(work):
+def test_a_fork_while_threads_work(work):
     python(
         f"""
         import os, signal, threading, warnings
@@ -60,7 +60,7 @@ def test_a_fork_beside_threads_at_work(work):
 
 
 def test_traffic_does_not_ask_the_loader():
-    """A child that finds the loader's list locked can observe a kernel all the same."""
+    """A child can observe a kernel although the loader's list is locked."""
     python(
         """
         import ctypes, os, signal, threading, warnings

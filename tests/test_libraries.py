@@ -169,7 +169,7 @@ def test_their_views(library):
 
 
 def test_layouts_that_kernels_do_not_take(library):
-    """With "auto", functions take whatever their meaning allows; here by way of copies."""
+    """With "auto", functions take any layout that makes sense; here they make copies."""
     if isinstance(library, Numba) and not hasattr(np, "row_stack"):
         pytest.skip("the views of this Numba want a NumPy that has row_stack")
     x, points = library.array(A), library.array(A[:, :2].copy())
@@ -264,7 +264,7 @@ def test_the_interface_has_strides_that_others_take():
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_reversed_array_is_an_error_not_the_end(queued):
-    """PyTorch ends the process over a negative stride; it has to be told before."""
+    """PyTorch ends the process if a stride is negative, so the error has to come before."""
     backwards = gm.to_device(A)[::-1]
     for take in (queued.adopt, queued.by_interface):
         with pytest.raises((BufferError, RuntimeError, TypeError, ValueError)):
@@ -387,7 +387,7 @@ def test_our_streams_are_streams_to_others(queued):
 
 
 def test_we_wait_for_their_stream(queued):
-    """What is pending there when an array is given comes first."""
+    """Work that is pending on their stream when an array is passed comes first."""
     for _ in range(3):
         stream, x = queued.stream(), queued.array(A)
         gm.synchronize()
@@ -400,7 +400,7 @@ def test_we_wait_for_their_stream(queued):
 
 
 def test_they_wait_for_ours(queued):
-    """What was called here comes before what they do with the result, on whatever stream."""
+    """Our calls come before their work on the result, on any stream."""
     theirs, other = queued.stream(), queued.stream()
     x = queued.array(A + 1)
     gm.synchronize()
@@ -418,7 +418,7 @@ def test_they_wait_for_ours(queued):
 
 @pytest.mark.parametrize("ours", ["default", "gpumem", "theirs"])
 def test_the_interface_waits_for_ours(ours, queued):
-    """Also for consumers that ask for no stream, and read on one that waits for no other."""
+    """Also for consumers that ignore the stream and read on a nonblocking one."""
     reader = queued.stream()
     x = queued.array(A + 1)
     for _ in range(3):
@@ -439,7 +439,7 @@ def test_the_interface_waits_for_ours(ours, queued):
 
 
 def test_memory_waits_for_their_streams(queued):
-    """Memory dropped while a stream works on it is not given to the next array too soon."""
+    """Memory that is freed while a stream uses it is not recycled too soon."""
     stream = queued.stream()
     for _ in range(5):
         a, out = gm.to_device(A), gm.DeviceArray(A.shape)
@@ -455,7 +455,7 @@ def test_memory_waits_for_their_streams(queued):
 
 
 def test_their_memory_waits_for_us():
-    """CuPy tells its stream, which then waits before it uses the memory again."""
+    """CuPy passes its stream, which then waits before it uses the memory again."""
     cupy = Cupy()
     stream, ours = cupy.stream(), cupy.stream()
     with stream:

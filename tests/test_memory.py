@@ -63,7 +63,7 @@ def test_an_array_of_a_kind_is_an_ndarray(kind, backend):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_view_tells_the_kind(kind, backend):
+def test_every_view_has_the_kind_of_its_memory(kind, backend):
     a = gm.empty((50, 60), kind=kind, backend=backend)
     for view in (a, a[1:], a[::-1, ::3], a.T, a.reshape(-1)[7:], a.view("u1"), a[49:, 59:]):
         assert gm.memory_kind(view) == kind
@@ -73,7 +73,7 @@ def test_every_view_tells_the_kind(kind, backend):
     view[...] = 3
 
 
-def test_what_is_no_block_is_pageable_and_a_device_array_on_the_device(backend):
+def test_other_memory_is_pageable_and_a_device_array_is_on_the_device(backend):
     assert gm.memory_kind(np.ones(3)) == "pageable"
     assert gm.memory_kind(b"bytes") == "pageable"
     assert gm.memory_kind(gm.to_device(np.ones(3), backend=backend)) == "device"
@@ -104,19 +104,19 @@ def test_blocks_do_not_overlap_and_are_aligned(backend):
     ],
 )
 @pytest.mark.parametrize("kind", ["pageable", "pinned", "managed"])
-def test_what_cannot_be_made(arguments, error, words, kind):
+def test_invalid_arguments_of_empty(arguments, error, words, kind):
     with pytest.raises(error, match=words):
         gm.empty(**{"kind": kind} | arguments)
 
 
 @pytest.mark.parametrize("kind", KINDS[1:])
-def test_more_than_there_is_says_how_much(kind, backend):
+def test_a_request_that_is_too_large_names_its_size(kind, backend):
     with pytest.raises(MemoryError, match=r"asked for \d+ bytes.* free"):
         gm.empty(2**50, "u1", kind=kind, backend=backend)
     assert gm.empty(3, kind=kind, backend=backend).size == 3
 
 
-def test_memory_kind_refuses_what_is_no_array():
+def test_memory_kind_refuses_other_objects():
     with pytest.raises(TypeError):
         gm.memory_kind(object())
 
@@ -215,7 +215,7 @@ def test_strided_and_misaligned_views_of_a_kind(kind, backend, chunk, rng):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_strided_out_of_a_kind_and_nothing_beside_it(kind, backend, chunk, rng):
+def test_only_the_elements_of_a_strided_out_change(kind, backend, chunk, rng):
     a = rng.random((300, 200))
     out = on(kind, np.full((300, 403), 7.0), backend)
     got = call("copy", a, chunk=chunk, out=out[:, 1:401:2], backend=backend)
@@ -225,14 +225,14 @@ def test_a_strided_out_of_a_kind_and_nothing_beside_it(kind, backend, chunk, rng
     assert (out == 7.0).all()
 
 
-def test_arrays_of_another_backend_are_plain_memory():
-    """To the simulator; no kernel of another backend reads them where they are."""
+def test_arrays_of_another_backend_are_ordinary_memory():
+    """They are transferred: no kernel uses another backend's memory in place."""
     a = on("managed", np.arange(1000.0), "sim")
     assert np.array_equal(gm.copy(a, backend="sim"), a)
 
 
 @pytest.mark.gpu
-def test_arrays_of_the_simulator_travel_to_a_device():
+def test_arrays_of_the_simulator_are_transferred_to_a_device():
     a = on("managed", np.arange(1000.0), "sim")
     assert np.array_equal(gm.copy(a, backend="cuda"), a)
     b = on("mapped", np.arange(1000.0), "cuda")
@@ -241,7 +241,7 @@ def test_arrays_of_the_simulator_travel_to_a_device():
 
 
 def test_traffic_works_on_copies():
-    """What is observed leaves the caller's array as it was, wherever it is."""
+    """An observed call does not change the caller's array, whatever its memory."""
     for kind in KINDS:
         a = on(kind, np.arange(1024, dtype="f4"), "sim")
         assert gm.traffic("copy", a, variant="scalar").loads.sectors_per_request == 4
@@ -250,8 +250,8 @@ def test_traffic_works_on_copies():
         assert not out.any()
 
 
-def test_mapped_memory_is_used_where_it_is(monkeypatch):
-    """A stray write past the end of a mapped array would be found by the simulator's guards."""
+def test_mapped_memory_is_used_in_place(monkeypatch):
+    """The simulator's guards would find a write past the end of the array."""
     a = on("mapped", np.arange(4096, dtype="f4"), "sim")
     before = gm.pool_info(backend="sim")["device"]["used"]
     b = gm.copy(a, backend="sim")
@@ -262,8 +262,8 @@ def test_mapped_memory_is_used_where_it_is(monkeypatch):
 # ---- in pieces --------------------------------------------------------------------------------
 
 
-def test_a_call_is_cut_and_the_pieces_are_calls(monkeypatch):
-    """With a small chunk the device never holds the arrays as a whole."""
+def test_a_call_in_pieces_needs_little_device_memory(monkeypatch):
+    """With a small chunk the whole arrays are never on the device."""
     code = r"""
         import re, numpy as np, gpumem as gm
         from gpumem import _core
@@ -326,7 +326,7 @@ def test_the_chunk_is_checked():
 
 
 def test_five_hundred_threads(backend):
-    """Each makes, uses, passes on and drops arrays of every kind."""
+    """Each thread makes, uses, hands over and drops arrays of every kind."""
     start = threading.Barrier(500)
     handed: list = []
 
@@ -387,7 +387,7 @@ def test_exit_with_live_arrays_is_clean(last, backend):
 
 
 def test_a_forked_child(backend):
-    """On the simulator it goes on; CUDA says that it cannot, and the parent is well."""
+    """The simulator works in the child; CUDA raises an exception there. The parent goes on."""
     done = """
     import os, warnings
     warnings.simplefilter("ignore")
@@ -420,7 +420,7 @@ def test_a_forked_child(backend):
 
 
 def test_nothing_grows(backend):
-    """Calls of every kind, failing ones included."""
+    """Memory does not grow with the number of calls, failing ones included."""
     small = [on(kind, np.ones(64, "f4"), backend) for kind in KINDS]
     wrong = np.ones(63, "f4")
 

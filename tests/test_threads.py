@@ -1,4 +1,4 @@
-"""Many threads, signals and forks: results stay right, the GIL is free, and Ctrl-C is heard."""
+"""Many threads, signals and forks: results are right, the GIL is released, Ctrl-C works."""
 
 import hashlib
 import json
@@ -59,7 +59,7 @@ def test_threads_share_an_input(backend):
 
 
 def test_threads_trace_at_once():
-    """Each trace counts its own run alone."""
+    """Each trace counts its own run only."""
     a = np.arange(2**14, dtype="f4")
 
     def work(number):
@@ -221,14 +221,14 @@ INTERRUPTED = """
     ],
 )
 def test_ctrl_c_ends_a_long_simulation(where, grid):
-    """Well before it is done, whatever the grid: also where a few warps do all the work."""
+    """Long before it would end, for any grid, also if a few warps do all the work."""
     code = INTERRUPTED.format(arguments=(where, grid), hangs=processes.HANGS)
     early, untouched, right = python(code, GPUMEM_SIM_THREADS="2")
     assert early and untouched and right
 
 
-def test_ctrl_c_ends_a_long_way_to_the_simulator():
-    """Before a kernel begins: while memory for the arrays is found and filled."""
+def test_ctrl_c_ends_a_long_transfer_to_the_simulator():
+    """Before the kernel: while the system maps the arrays' memory."""
     found = python(
         """
         import json, signal, time
@@ -272,8 +272,8 @@ ON_THEIR_WAY = {
 
 
 @pytest.mark.parametrize("what", ON_THEIR_WAY)
-def test_a_signal_ends_what_is_on_its_way(what):
-    """It is sent once some memory of the copy is filled, and heard long before all of it is."""
+def test_a_signal_ends_a_transfer(what):
+    """The signal is sent after the first bytes, and handled long before the last."""
     index, call = ON_THEIR_WAY[what]
     filled = python(
         f"""
@@ -389,7 +389,7 @@ def test_a_handler_that_returns_stops_nothing():
 
 
 def test_a_handler_that_calls_what_it_interrupts():
-    """There is one table of constants: the handler is told so, rather than wait for ever."""
+    """There is one table of constants: the handler gets an exception instead of a deadlock."""
     said, right = python(
         """
         import json, signal
@@ -421,7 +421,7 @@ def test_a_handler_that_calls_what_it_interrupts():
 
 
 def test_only_the_main_thread_hears_signals():
-    """Ctrl-C reaches the main thread at once while another one simulates, which goes on."""
+    """The main thread gets Ctrl-C at once while another thread simulates, which goes on."""
     found = python(
         """
         import json, os, signal, threading, time
@@ -534,7 +534,7 @@ def test_numbers_of_host_threads(wish):
 
 @pytest.mark.parametrize("wish", ["0", "-1", "abc", "257", "999999999999", "9" * 30, "2x", " 2"])
 def test_wrong_numbers_of_host_threads(wish):
-    """The import is not disturbed; each call says what is wrong."""
+    """The import succeeds; each call raises an exception with the reason."""
     first, again = python(COPY, GPUMEM_SIM_THREADS=wish)
     assert first == again
     assert f'GPUMEM_SIM_THREADS is "{wish}", expected an integer from 1 to 256' in first
@@ -548,7 +548,7 @@ def test_a_wrong_number_of_multiprocessors():
 # ---- fork -------------------------------------------------------------------------------------
 
 
-def test_a_forked_child_simulates_on():
+def test_a_forked_child_can_simulate():
     found = python("""
         import json, os, signal
         import numpy as np
@@ -577,7 +577,7 @@ def test_a_forked_child_simulates_on():
 
 
 def test_a_fork_while_other_threads_simulate():
-    """No lock may be left taken in the child by a thread that it does not have."""
+    """No lock may stay locked in the child by a thread that it does not have."""
     found = python("""
         import json, os, signal, threading, warnings
         import numpy as np
