@@ -22,10 +22,10 @@ extern "C" {
 
 /* For one arriving thread. */
 GM_HIDDEN void gm_sim_mbarrier_init(uint64_t *barrier, GM_FILE_HERE, GM_LINE_HERE);
-/* The thread arrives; the phase also waits for so many more bytes. */
+/* The thread arrives, and the phase also waits for these bytes. */
 GM_HIDDEN void gm_sim_mbarrier_expect(uint64_t *barrier, uint32_t bytes, GM_FILE_HERE,
                                       GM_LINE_HERE);
-/* So many bytes of an engine's copy have arrived. */
+/* These bytes of an engine's copy have arrived. */
 GM_HIDDEN void gm_sim_mbarrier_complete(uint64_t *barrier, uint32_t bytes, const char *file,
                                         int line);
 GM_HIDDEN void gm_sim_mbarrier_wait(uint64_t *barrier, uint32_t parity, const char *file, int line);

@@ -1,4 +1,4 @@
-/* What every probe takes: an array in, an array of the same shape out, two numbers. */
+/* The arguments of every probe: an input, an output of its shape, and two integers. */
 #ifndef PROBE_H
 #define PROBE_H
 
@@ -14,7 +14,7 @@ typedef struct probe_args {
 #ifdef __cplusplus
 #include "device.h"
 
-/* This thread's element; one block is 256 threads, and the grid covers n. */
+/* This thread's element; the grid covers n. */
 GM_DEVICE int64_t probe_index(void)
 {
     return gm_grid_index();

@@ -51,7 +51,7 @@ def test_a_stride_of_words(probes, stride):
 
 
 @pytest.mark.parametrize("offset", [1, 7, 31, 33])
-def test_where_a_pattern_begins_does_not_matter(probes, offset):
+def test_the_offset_of_a_pattern_does_not_matter(probes, offset):
     assert passes(probes, "words", offset, 1) == (1, 1)
     assert passes(probes, "words", offset, 2) == (2, 1)
 

@@ -1,4 +1,4 @@
-"""What the simulator counts does not depend on which compiler read the kernels."""
+"""The simulator's counts do not depend on the compiler of the kernels."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from conftest import build_probes
 from expected import CORRECT, names
 
-# The probes once more, with another compiler: two minutes of it. What either compiler makes of an
-# access is looked at in test_build.py too.
+# Builds the probes with another compiler, which takes two minutes. test_build.py also checks how
+# each compiler reports an access.
 pytestmark = pytest.mark.exhaustive
 
 
@@ -34,7 +34,7 @@ def test_clang_counts_what_gcc_counts(probes, rng, monkeypatch):
 
 
 def result(module, family, name, a):
-    """All bytes of the output, those too that the kernel leaves alone."""
+    """Return all bytes of the output, also those that the kernel does not write."""
     out = module.DeviceArray(a.shape, backend="sim")
     out.fill_bytes(0xAA)
     module.call(family, name, (module.to_device(a, backend="sim"),), out, None, None, (0, 7))
@@ -42,13 +42,13 @@ def result(module, family, name, a):
 
 
 def sums(report, space, kind):
-    """What was moved; how often a branch issues it is the compiler's choice."""
+    """Return what was moved; how often a branch issues it is the compiler's choice."""
     sites = [s for s in report["sites"] if s["space"] == space and s["kind"] == kind]
     return [sum(s[what] for s in sites) for what in ("lanes", "bytes", "sectors")]
 
 
 @pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++ here")
-def test_clang_brings_no_false_alarm_and_hides_no_race(monkeypatch):
+def test_clang_causes_no_false_alarm_and_hides_no_race(monkeypatch):
     monkeypatch.setenv("CC", "clang")
     monkeypatch.setenv("CXX", "clang++")
     other = build_probes("probes_clang")

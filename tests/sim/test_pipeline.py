@@ -1,4 +1,4 @@
-"""Waits that do not cover their asynchronous copy."""
+"""Asynchronous copies that no wait covers, and those that a wait does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from expected import faults, names
 
 COPY = "__pipeline_memcpy_async"
 
-# variant, what stands on the line, block, thread, what is said
+# variant, text on the line, block, thread, message
 PIPELINE = [
     ("no_wait", "value =", 0, 0, rf"reads .*\(0, 0, 0\) at .*<{COPY}> writes, and no wait"),
     ("not_committed", "a.out", 0, 0, rf"reads .*<{COPY}> writes, and .* not committed"),
@@ -69,12 +69,12 @@ def test_impossible_copies(probes, element, size, zeros, message, plain):
     )
 
 
-def test_a_commit_in_the_branch_is_caught_in_the_tail_alone(probes):
-    """Rounds 0 to n - 3 are covered; the one before last is not, so no shorter row is wrong."""
+def test_a_commit_in_the_branch_is_caught_only_in_the_tail(probes):
+    """Waits cover rounds 0 to n - 3, but not the last but one: shorter rows are correct."""
     for rounds in (0, 1, 2, 3, 4, 5, 9):
         a = np.ones(64 * max(rounds, 1), np.float32)
         if rounds <= 3:
-            # Every group of the first fill is committed, and there is no more to come.
+            # Every group of the first fill is committed, and no other group follows.
             continue
         faults(
             probes,
@@ -133,7 +133,7 @@ def test_bytes_that_become_zero_are_not_read(probes):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 64, 67])
-def test_what_lies_past_the_end_becomes_zero(probes, n):
+def test_elements_past_the_end_become_zero(probes, n):
     a = np.arange(1, n + 1, dtype=np.float32)
     filled = np.concatenate([a, np.zeros(4 * n - n, np.float32)])
     wanted = filled.reshape(-1, 4).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Two threads at one byte, with no order between: each such kernel is stopped, no other is."""
+"""Kernels in which two threads access one byte without order are stopped, and no others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from expected import faults, names
 
-# variant, what stands on the line, thread, what is said (<text> is the place of another line)
+# variant, text on the line, thread, message (<text>: the place of another line)
 SHARED = [
     (
         "read_before",
@@ -102,37 +102,37 @@ GLOBAL = [
 ]
 
 
-@pytest.mark.parametrize(("variant", "where", "thread", "said"), SHARED, ids=lambda v: str(v))
-def test_threads_of_a_block(probes, variant, where, thread, said):
-    faults(probes, "race", variant, where, (thread, 0, 0), said + ", with no barrier between")
+@pytest.mark.parametrize(("variant", "where", "thread", "message"), SHARED, ids=lambda v: str(v))
+def test_threads_of_a_block(probes, variant, where, thread, message):
+    faults(probes, "race", variant, where, (thread, 0, 0), message + ", with no barrier between")
 
 
 def test_threads_of_a_block_in_two_dimensions(probes):
-    said = r"a race: thread \(0, 1, 0\) writes over what thread \(1, 0, 0\) read at .*<a.out>"
-    faults(probes, "race", "tile", "a.in", (0, 1, 0), said)
+    message = r"a race: thread \(0, 1, 0\) writes over what thread \(1, 0, 0\) read at .*<a.out>"
+    faults(probes, "race", "tile", "a.in", (0, 1, 0), message)
 
 
-@pytest.mark.parametrize(("variant", "where", "thread", "said"), ENGINE, ids=lambda v: str(v))
-def test_copies_by_an_engine(probes, variant, where, thread, said):
+@pytest.mark.parametrize(("variant", "where", "thread", "message"), ENGINE, ids=lambda v: str(v))
+def test_copies_by_an_engine(probes, variant, where, thread, message):
     n = 64 if variant == "mbarrier_unready" else 256
-    faults(probes, "race", variant, where, (thread, 0, 0), said, n=n)
+    faults(probes, "race", variant, where, (thread, 0, 0), message, n=n)
 
 
-@pytest.mark.parametrize(("variant", "where", "thread", "said"), GLOBAL, ids=lambda v: str(v))
-def test_blocks(probes, variant, where, thread, said):
-    faults(probes, "race", variant, where, (thread, 0, 0), said, block=(1, 0, 0))
+@pytest.mark.parametrize(("variant", "where", "thread", "message"), GLOBAL, ids=lambda v: str(v))
+def test_blocks(probes, variant, where, thread, message):
+    faults(probes, "race", variant, where, (thread, 0, 0), message, block=(1, 0, 0))
 
 
 def test_blocks_that_overlap_in_the_second_half_of_a_long_copy(probes):
-    """The halves lie in different pages of the shadow."""
-    said = r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote at .*<bulk_store>"
+    """The two halves are on different pages of the observer's records."""
+    message = r"block \(1, 0, 0\) writes .*\(0, 0, 0\) wrote at .*<bulk_store>"
     faults(
         probes,
         "race",
         "blocks_overlap_in_bulk",
         "bulk_store",
         (0, 0, 0),
-        said,
+        message,
         n=8192,
         block=(1, 0, 0),
     )
@@ -144,7 +144,7 @@ def test_every_race_is_here(probes):
 
 
 def test_a_race_is_found_in_a_later_block(probes):
-    """Only the block with two elements in one bin."""
+    """The block with two elements in one bin."""
     a = np.arange(256, dtype=np.float32)
     a[200] = a[201]
     with pytest.raises(probes.SimulationError, match="a race") as caught:
@@ -161,7 +161,7 @@ PARTIAL = (
     "chain_of_mbarriers",
     "bulk_odd_lanes_wait",
     "bulk_asks_after_meeting",
-)  # they leave elements alone
+)  # these do not write all elements
 
 
 @pytest.mark.parametrize("n", [1, 31, 63, 64, 65, 200, 256, 1000, 4096])
@@ -178,7 +178,7 @@ def test_no_false_alarm(probes, rng, n):
             assert np.array_equal(traced, plain), variant
 
 
-def test_what_waits_brings(probes, rng):
+def test_waits_deliver_the_copied_elements(probes, rng):
     a = rng.standard_normal(256, dtype=np.float32)
     reversed_blocks = a.reshape(-1, 64)[:, ::-1].ravel()
     for variant in ("bulk_all_wait", "bulk_one_waits"):
@@ -188,7 +188,7 @@ def test_what_waits_brings(probes, rng):
     neighbours = a + a.reshape(-1, 2)[:, ::-1].ravel()
     report = probes.traffic("order", "bulk_last_warp_asks", (a,), (0, 1))
     assert np.array_equal(report["result"], neighbours)
-    # Warps that waited for a later one still make whole requests: 4 blocks, 3 rounds, 2 warps.
+    # Warps that waited for a later warp still make whole requests: 4 blocks, 3 rounds, 2 warps.
     assert [s["requests"] for s in report["sites"] if s["lanes"] == 768] == [24] * 2
     got = probes.traffic("order", "arrival_orders", (a,), (0, 1))["result"]
     assert np.array_equal(got, 2 * a)

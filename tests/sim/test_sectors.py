@@ -1,4 +1,4 @@
-"""The simulator's counts, on kernels whose traffic is known from the hardware's rules."""
+"""The simulator's counts for kernels whose traffic follows from the hardware's rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def a(rng):
 
 
 def only(report, kind, space="global"):
-    """The one source line of that kind."""
+    """Return the one source line of this kind."""
     sites = [s for s in report["sites"] if s["kind"] == kind and s["space"] == space]
     assert len(sites) == 1, sites
     return sites[0]
@@ -45,7 +45,7 @@ def test_an_offset_costs_a_fifth_sector(probes, a, offset):
 
 @pytest.mark.parametrize("stride", [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 32])
 def test_a_stride_touches_a_sector_per_lane_at_most(probes, stride):
-    # Each warp walks over the whole array once, from its start.
+    # Each warp walks over the whole array once, beginning at its start.
     a = np.ones(32 * stride, np.float32)
     load = only(affine(probes, a, stride=stride), "load")
     assert load["requests"] == stride
@@ -62,14 +62,14 @@ def test_stores_count_like_loads(probes, a):
         assert store["sectors"] == sectors, (offset, stride)
 
 
-def test_no_request_reaches_over_a_meeting_of_the_warp(probes, a):
-    """Three loads of each lane, but two requests before and two after it."""
+def test_no_request_spans_a_barrier_of_the_warp(probes, a):
+    """Each lane loads three times; there are two requests before the barrier and two after it."""
     load = only(probes.traffic("pattern", "warp_meets", (a,), (0, 1)), "load")
     assert (load["requests"], load["lanes"]) == (4 * WARPS, 3 * 32 * WARPS)
 
 
-def test_no_request_reaches_from_one_turn_of_a_loop_to_the_next(probes, a):
-    """What all lanes do in a turn tells the turns apart."""
+def test_no_request_spans_two_rounds_of_a_loop(probes, a):
+    """The load that all lanes make in each round separates the rounds."""
     report = probes.traffic("pattern", "loop_meets", (a,), (0, 1))
     by_all, by_some = (s for s in report["sites"] if s["kind"] == "load")
     assert by_all["line"] < by_some["line"]
@@ -77,8 +77,8 @@ def test_no_request_reaches_from_one_turn_of_a_loop_to_the_next(probes, a):
     assert (by_some["requests"], by_some["lanes"]) == (4 * WARPS, 3 * 32 * WARPS)
 
 
-def test_what_is_put_together_by_guess_is_told(probes, a):
-    """Lanes that load unequally often, and nothing says which of the loads go together."""
+def test_accesses_whose_requests_are_a_guess_are_counted_as_uncertain(probes, a):
+    """Lanes load unequally often, and nothing says which of the loads go together."""
     for variant, uncertain in [("triangle", WARPS * 32 * 33 // 2), ("half_warp", 0), ("bytes", 0)]:
         load = only(probes.traffic("pattern", variant, (a,), (0, 1)), "load")
         assert (load["uncertain"], load["by"]) == (uncertain, "thread")
@@ -107,7 +107,7 @@ def test_known_patterns(probes, a, variant, width, sectors, lines, requests):
 
 
 def test_vectors_of_every_width(probes, rng):
-    """4, 8 and 16 bytes; the parts are moved one by one, so every member is in its place."""
+    """4, 8 and 16 bytes; members are moved one by one, so that each has to be in its place."""
     a = rng.integers(0, 2**32, N, dtype=np.uint32).view(np.float32)
     report = probes.traffic("pattern", "vector_types", (a,), (0, 7))
     assert report["result"].tobytes() == a.tobytes()
@@ -119,7 +119,7 @@ def test_vectors_of_every_width(probes, rng):
     assert plain.tobytes() == a.tobytes()
 
 
-def test_bytes_asked_are_those_of_the_active_lanes(probes, a):
+def test_only_active_lanes_ask_for_bytes(probes, a):
     load = only(probes.traffic("pattern", "half_warp", (a,), (0, 1)), "load")
     assert load["lanes"] == N // 2
     assert load["bytes"] == N // 2 * 4
@@ -134,7 +134,7 @@ def test_a_broadcast_asks_for_its_bytes_once(probes, a):
     assert load["bytes"] / (128 * load["lines"]) == 0.03125
 
 
-def test_a_strided_device_array_is_observed_as_it_is(probes):
+def test_a_strided_device_array_is_traced_without_a_copy(probes):
     d = probes.DeviceArray((4096,), backend="sim")
     d.fill_bytes(0)
     assert only(probes.traffic("pattern", "affine", (d[:2048],), (0, 1)), "load")["requests"] == 64

@@ -1,4 +1,4 @@
-"""Barriers, shuffles and votes give what they would on a device."""
+"""Barriers, shuffles and votes have the results that they have on a device."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def run(request, probes):
 
 
 def by_group(a, size):
-    """Rows of `size`, the last one filled up with zeros."""
+    """Return rows of `size` elements, the last one filled up with zeros."""
     rows = -(-len(a) // size)
     return np.concatenate([a, np.zeros(rows * size - len(a), a.dtype)]).reshape(rows, size)
 
 
 def whole_numbers(rng, n):
-    """Sums of these are exact in float32."""
+    """Return numbers whose sums are exact in float32."""
     return rng.integers(-50, 50, n).astype(np.float32)
 
 
@@ -67,7 +67,7 @@ def test_warp_reverse(run, rng, n):
 
 
 @pytest.mark.parametrize("n", SIZES)
-def test_halves_of_a_warp_shift_apart(run, rng, n):
+def test_halves_of_a_warp_shift_independently(run, rng, n):
     a = whole_numbers(rng, n)
     expected = by_group(a, 32).copy()
     expected[:, :15] = expected[:, 1:16]  # the last of the sixteen keeps its own
@@ -92,8 +92,8 @@ def test_many_blocks_on_several_host_threads(probes, rng):
     assert np.array_equal(result, expected)
 
 
-def test_stacks_wander_between_host_threads(probes, rng):
-    """A fiber may wake on another host thread than the one that it went to sleep on."""
+def test_fibers_move_between_host_threads(probes, rng):
+    """A fiber may resume on a host thread other than the one on which it waited."""
     a = whole_numbers(rng, 1 << 16)
     expected = by_group(a, 256)[:, ::-1].ravel()
     results = []
@@ -112,7 +112,7 @@ def test_stacks_wander_between_host_threads(probes, rng):
     assert all(np.array_equal(result, expected) for result in results)
 
 
-def test_a_signal_handler_may_run_a_kernel_in_the_midst_of_a_block(probes, rng):
+def test_a_signal_handler_may_run_a_kernel_while_a_block_runs(probes, rng):
     """Both use the same __shared__ variable."""
     large = np.arange(1 << 20, dtype=np.float32) % 50
     out = probes.DeviceArray(large.shape, backend="sim")

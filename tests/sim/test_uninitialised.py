@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from expected import faults, names
 
-# variant, what stands on the line, block, thread, bytes read, bytes missing
+# variant, text on the line, block, thread, bytes read, bytes missing
 UNWRITTEN = [
     ("never", "held[t]", 0, 0, 4, 4),
     ("last_element", "held[63 - t]", 3, 0, 4, 4),
@@ -26,24 +26,24 @@ UNWRITTEN = [
     ("variant", "where", "block", "thread", "width", "missing"), UNWRITTEN, ids=lambda v: str(v)
 )
 def test_unwritten(probes, variant, where, block, thread, width, missing):
-    said = f"load of {width} bytes of shared memory, {missing} of which nothing in the block has"
+    message = f"load of {width} bytes of shared memory, {missing} of which nothing in the block has"
     n = 200 if variant == "last_element" else 256
-    faults(probes, "unwritten", variant, where, (thread, 0, 0), said, block=(block, 0, 0), n=n)
+    faults(probes, "unwritten", variant, where, (thread, 0, 0), message, block=(block, 0, 0), n=n)
 
 
 def test_every_unwritten_probe_is_here(probes):
     assert {row[0] for row in UNWRITTEN} == set(names(probes, "unwritten"))
 
 
-def test_what_a_block_wrote_is_gone_in_the_next(probes):
-    """The first block is right whatever ran before, and the second wrong."""
+def test_a_block_does_not_see_what_the_one_before_wrote(probes):
+    """One block alone is correct, whichever kernel ran before."""
     a = np.ones(64, np.float32)
     probes.traffic("unwritten", "second_block", (a,), (0, 1))
     probes.traffic("unwritten", "last_element", (a,), (0, 1))
 
 
-def test_a_race_is_called_a_race(probes):
-    """The neighbour's element is not there yet: it is the order that is missing."""
+def test_a_race_is_reported_as_a_race(probes):
+    """The neighbour writes the element later: the fault is the missing order."""
     with pytest.raises(probes.SimulationError, match="a race: ") as caught:
         probes.traffic("race", "read_before", (np.ones(64, np.float32),), (0, 1))
     assert "uninitialised" not in str(caught.value)

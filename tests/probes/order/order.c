@@ -1,4 +1,4 @@
-/* The family of the order probes: near misses of the races, all correct. */
+/* The family of the order probes: almost races, all correct. */
 #define GM_FAMILY order
 #define GM_LADDER "order/ladder.def"
 #include "family.h"

@@ -1,4 +1,4 @@
-/* The family of the pattern probes. */
+/* The family of the pattern probes: patterns of access to global memory. */
 #define GM_FAMILY pattern
 #define GM_LADDER "pattern/ladder.def"
 #include "family.h"

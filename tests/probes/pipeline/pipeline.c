@@ -1,5 +1,4 @@
-/* The family of the pipeline probes: waits that do not cover their asynchronous copy, and the like.
- */
+/* The family of the pipeline probes: asynchronous copies that are waited for too late, or wrong. */
 #define GM_FAMILY pipeline
 #define GM_LADDER "pipeline/ladder.def"
 #include "family.h"

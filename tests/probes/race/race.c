@@ -1,4 +1,4 @@
-/* The family of the race probes: two threads at one byte. */
+/* The family of the race probes: two threads access one byte without order. */
 #define GM_FAMILY race
 #define GM_LADDER "race/ladder.def"
 #include "family.h"

@@ -1,4 +1,4 @@
-/* The family of the unwritten probes: reads of what nobody wrote. */
+/* The family of the unwritten probes: reads of elements that no thread wrote. */
 #define GM_FAMILY unwritten
 #define GM_LADDER "unwritten/ladder.def"
 #include "family.h"

@@ -1,4 +1,4 @@
-/* The family of the written probes: near misses of them, all correct. */
+/* The family of the written probes: almost uninitialised reads, all correct. */
 #define GM_FAMILY written
 #define GM_LADDER "written/ladder.def"
 #include "family.h"
