@@ -601,26 +601,24 @@ def test_only_some_rows_of_a_large_product_are_checked(clock, monkeypatch, rng):
 def test_how_numpy_is_asked(job, pinned, rng):
     inputs = roundtrips.random_inputs(job, (40, 40))
     out = np.empty((40, 40), np.float32) if pinned else None
-    got = callers.call_numpy(job, "sim", inputs, out)
+    got = callers.call_numpy(job, None, inputs, out)
     assert got.flags.c_contiguous and (got is out) == pinned
     roundtrips.check_result(job, got, inputs)
     assert not any(np.shares_memory(got, a) for a in inputs)
 
 
 @pytest.mark.parametrize("job", roundtrips.JOBS)
-def test_one_piece_is_a_chunk_that_divides_nothing(monkeypatch, job):
-    chunks = []
+def test_one_piece_is_a_chunk_that_divides_nothing(clock, monkeypatch, job):
+    chunks, real = [], clock.call
 
-    class Core:
-        @staticmethod
-        def call(*arguments):
-            chunks.append(arguments[7])
-            return _core.call(*arguments)
+    def call(family, inputs, out, values, chunk):
+        chunks.append(chunk)
+        return real(family, inputs, out, values, chunk)
 
-    monkeypatch.setattr(callers, "_core", Core)
+    monkeypatch.setattr(clock, "call", call)
     inputs = roundtrips.random_inputs(job, (40, 40))
-    got = callers.CALLERS["one_piece"](job, "sim", inputs, None)
-    roundtrips.check_result(job, got, inputs)
+    for by in ("one_piece", "gpumem"):
+        roundtrips.check_result(job, callers.CALLERS[by](job, clock, inputs, None), inputs)
     assert chunks == [2**62]
 
 

@@ -109,6 +109,16 @@ class Device(Protocol):
     def reach(self, array: DeviceArray, device: int) -> DeviceArray:
         """Return an array of another device for use by this one."""
 
+    def call(
+        self,
+        family: str,
+        inputs: Sequence[HostArray],
+        out: HostArray | None,
+        values: tuple[Any, ...],
+        chunk: int,
+    ) -> HostArray:
+        """Call a family on host arrays, of which `chunk` bytes move at a time."""
+
 
 class BackendDevice:
     """The device of a backend of the extension module."""
@@ -184,6 +194,19 @@ class BackendDevice:
 
     def reach(self, array: DeviceArray, device: int) -> DeviceArray:
         return _core.reach(array, device)
+
+    def call(
+        self,
+        family: str,
+        inputs: Sequence[HostArray],
+        out: HostArray | None,
+        values: tuple[Any, ...],
+        chunk: int,
+    ) -> HostArray:
+        found: HostArray = _core.call(
+            family, "auto", tuple(inputs), out, None, self.backend, values, chunk
+        )
+        return found
 
 
 def open_device(backend: str | None = None) -> Device:

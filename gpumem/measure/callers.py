@@ -9,31 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
-from ..families import table
-from ..families.table import FAMILIES
+from ..families.table import FAMILIES, parameters
+from ..machine.device import Device
 
 __all__ = ["CALLERS", "absent"]
 
 _ONE_PIECE = 2**62  # bytes: a chunk so large that no call is divided
 
-# Takes a job, a backend, the inputs, and None or where the result is to go.
-_Call = Callable[[str, str, Sequence[Any], Any], Any]
+# Takes a job, a device, the inputs, and None or where the result is to go.
+_Call = Callable[[str, Device, Sequence[Any], Any], Any]
 
 _OPERATORS: dict[str, Callable[..., Any]] = {"add": operator.add, "sgemm": operator.matmul}
 
 
-def call_gpumem(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def call_gpumem(job: str, device: Device, inputs: Sequence[Any], out: Any) -> Any:
     """Do a job by gpumem."""
-    return FAMILIES[job].function(*inputs, out=out, backend=backend)
+    return FAMILIES[job].function(*inputs, out=out, backend=device.backend)
 
 
-def _call_in_one_piece(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
-    values = table.parameters(job, {})
-    return _core.call(job, "auto", tuple(inputs), out, None, backend, values, _ONE_PIECE)
+def _call_in_one_piece(job: str, device: Device, inputs: Sequence[Any], out: Any) -> Any:
+    return device.call(job, inputs, out, parameters(job, {}), _ONE_PIECE)
 
 
-def call_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def call_numpy(job: str, device: Device, inputs: Sequence[Any], out: Any) -> Any:
     """Do a job by NumPy."""
     if job in ("add", "sgemm"):
         a, b = inputs
@@ -45,7 +43,7 @@ def call_numpy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     return np.copy(a) if job == "copy" else np.ascontiguousarray(a.T)
 
 
-def _call_cupy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def _call_cupy(job: str, device: Device, inputs: Sequence[Any], out: Any) -> Any:
     import cupy
 
     on_device = _OPERATORS | {
@@ -55,7 +53,7 @@ def _call_cupy(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
     return cupy.asnumpy(on_device[job](*map(cupy.asarray, inputs)), out=out)
 
 
-def _call_torch(job: str, backend: str, inputs: Sequence[Any], out: Any) -> Any:
+def _call_torch(job: str, device: Device, inputs: Sequence[Any], out: Any) -> Any:
     import torch
 
     on_device = _OPERATORS | {

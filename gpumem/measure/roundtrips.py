@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, NamedTuple
@@ -96,13 +95,11 @@ def _round_trip(
     device: Device, job: str, by: str, inputs: Sequence[HostArray], out: HostArray | None
 ) -> Checked:
     """One call of a library, from its inputs to its result."""
-    call = functools.partial(CALLERS[by], job, device.backend, inputs, out)
+    call = functools.partial(CALLERS[by], job, device, inputs, out)
 
-    def run(count: int) -> float:
-        begin = time.perf_counter()
+    def run(count: int) -> None:
         for _ in range(count):
             call()
-        return time.perf_counter() - begin
 
     def check() -> None:
         if out is not None:
@@ -112,7 +109,7 @@ def _round_trip(
         # The next result may get the same memory, and must not find this one in it.
         got.fill(np.nan)
 
-    return run, check
+    return timed(run), check
 
 
 def _bus(device: Device, job: str, shape: tuple[int, ...], pool: ThreadPoolExecutor) -> Checked:
