@@ -119,8 +119,11 @@ static bool choose_piece(gm_run *run, gm_chunks *chunks)
 
 void gm_chunks_choose(gm_run *run, gm_chunks *chunks)
 {
-    if (!ask_family(run, chunks) || !choose_piece(run, chunks)) {
-        gm_chunks_make_whole(chunks);
+    gm_chunks divided;
+    gm_chunks_make_whole(chunks);
+    divided = *chunks;
+    if (ask_family(run, &divided) && choose_piece(run, &divided)) {
+        *chunks = divided;
     }
 }
 

@@ -38,6 +38,7 @@ gm_status gm_call_find_result(gm_call *call);
 
 /* Chooses the variant and plans, for operands that need no transfer. */
 gm_status gm_run_plan(gm_run *run);
+
 /* Begins a call of the copy family on device memory; the caller describes both arrays. */
 gm_status gm_run_begin_copy(gm_run *run, gm_device_memory *from, gm_device_memory *to);
 

@@ -4,6 +4,8 @@
 #include "python/errors.h"
 #include "python/values.h"
 
+const char gm_dlpack_legacy[] = "dltensor", gm_dlpack_versioned[] = "dltensor_versioned";
+
 const char *gm_dlpack_name(int type)
 {
     static const char *const names[] = {

@@ -9,6 +9,10 @@
 /* What is used of DLPack 1 is all in its first minor version. */
 enum { GM_DLPACK_MINOR_VERSION = 0 };
 
+/* Names of capsules that nobody consumed yet: with a DLManagedTensor, and with a
+ * DLManagedTensorVersioned. */
+extern const char gm_dlpack_legacy[], gm_dlpack_versioned[];
+
 /* The name of a DLDeviceType for messages. */
 const char *gm_dlpack_name(int type);
 /* The backend that works on memory of this DLDeviceType; NULL if none does. */

@@ -16,8 +16,6 @@
 #include "python/errors.h"
 #include "python/streams.h"
 
-static const char LEGACY[] = "dltensor", VERSIONED[] = "dltensor_versioned";
-
 /* A tensor of either version, with its shape and strides, and a reference to the memory. */
 typedef struct lent {
     union {
@@ -43,11 +41,11 @@ static void give_back_versioned(DLManagedTensorVersioned *self)
 /* Runs for every capsule: it still has its first name if nobody consumed it. */
 static void capsule_dealloc(PyObject *capsule)
 {
-    if (PyCapsule_IsValid(capsule, LEGACY)) {
-        DLManagedTensor *legacy = PyCapsule_GetPointer(capsule, LEGACY);
+    if (PyCapsule_IsValid(capsule, gm_dlpack_legacy)) {
+        DLManagedTensor *legacy = PyCapsule_GetPointer(capsule, gm_dlpack_legacy);
         legacy->deleter(legacy);
-    } else if (PyCapsule_IsValid(capsule, VERSIONED)) {
-        DLManagedTensorVersioned *versioned = PyCapsule_GetPointer(capsule, VERSIONED);
+    } else if (PyCapsule_IsValid(capsule, gm_dlpack_versioned)) {
+        DLManagedTensorVersioned *versioned = PyCapsule_GetPointer(capsule, gm_dlpack_versioned);
         versioned->deleter(versioned);
     }
 }
@@ -126,7 +124,8 @@ static PyObject *lend(gm_device_array *array, bool versioned, bool copied)
     } else {
         made->as.legacy = (DLManagedTensor){tensor, made, give_back_legacy};
     }
-    PyObject *capsule = PyCapsule_New(&made->as, versioned ? VERSIONED : LEGACY, capsule_dealloc);
+    PyObject *capsule = PyCapsule_New(&made->as, versioned ? gm_dlpack_versioned : gm_dlpack_legacy,
+                                      capsule_dealloc);
     if (!capsule) {
         free(made);
         return NULL;

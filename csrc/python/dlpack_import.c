@@ -4,7 +4,6 @@
 #include "python/borrow.h"
 #include "python/dlpack_device.h"
 
-static const char LEGACY[] = "dltensor", VERSIONED[] = "dltensor_versioned";
 static const char USED_LEGACY[] = "used_dltensor", USED_VERSIONED[] = "used_dltensor_versioned";
 
 /* A versioned capsule if the producer can make one. */
@@ -34,49 +33,46 @@ static PyObject *ask(PyObject *producer, PyObject *stream)
 /* A new reference; NULL and a TypeError if NumPy has no such dtype. */
 static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
 {
-    int bits = tensor->dtype.bits, number = -1;
+    static const struct {
+        int code, bits, number;
+    } known[] = {
+        {kDLInt, 8, NPY_INT8},
+        {kDLInt, 16, NPY_INT16},
+        {kDLInt, 32, NPY_INT32},
+        {kDLInt, 64, NPY_INT64},
+        {kDLUInt, 8, NPY_UINT8},
+        {kDLUInt, 16, NPY_UINT16},
+        {kDLUInt, 32, NPY_UINT32},
+        {kDLUInt, 64, NPY_UINT64},
+        {kDLFloat, 16, NPY_FLOAT16},
+        {kDLFloat, 32, NPY_FLOAT32},
+        {kDLFloat, 64, NPY_FLOAT64},
+        {kDLComplex, 64, NPY_COMPLEX64},
+        {kDLComplex, 128, NPY_COMPLEX128},
+        {kDLBool, 8, NPY_BOOL},
+    };
+    int code = tensor->dtype.code, bits = tensor->dtype.bits;
     if (tensor->dtype.lanes != 1) {
         PyErr_Format(PyExc_TypeError, "%s has elements of %d lanes, accepted is 1", name,
                      (int)tensor->dtype.lanes);
         return NULL;
     }
-    switch (tensor->dtype.code) {
-    case kDLInt:
-        number = bits == 8    ? NPY_INT8
-                 : bits == 16 ? NPY_INT16
-                 : bits == 32 ? NPY_INT32
-                 : bits == 64 ? NPY_INT64
-                              : -1;
-        break;
-    case kDLUInt:
-        number = bits == 8    ? NPY_UINT8
-                 : bits == 16 ? NPY_UINT16
-                 : bits == 32 ? NPY_UINT32
-                 : bits == 64 ? NPY_UINT64
-                              : -1;
-        break;
-    case kDLFloat:
-        number = bits == 16   ? NPY_FLOAT16
-                 : bits == 32 ? NPY_FLOAT32
-                 : bits == 64 ? NPY_FLOAT64
-                              : -1;
-        break;
-    case kDLComplex: number = bits == 64 ? NPY_COMPLEX64 : bits == 128 ? NPY_COMPLEX128 : -1; break;
-    case kDLBool: number = bits == 8 ? NPY_BOOL : -1; break;
-    case kDLBfloat:
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].code == code && known[i].bits == bits) {
+            return PyArray_DescrFromType(known[i].number);
+        }
+    }
+    if (code == kDLBfloat) {
         PyErr_Format(PyExc_TypeError,
                      "%s has dtype bfloat%d, which NumPy does not know; a view of it as integers "
                      "can be moved",
                      name, bits);
-        return NULL;
-    }
-    if (number < 0) {
+    } else {
         PyErr_Format(PyExc_TypeError,
                      "%s has elements of DLPack's code %d with %d bits, which NumPy does not know",
-                     name, (int)tensor->dtype.code, bits);
-        return NULL;
+                     name, code, bits);
     }
-    return PyArray_DescrFromType(number);
+    return NULL;
 }
 
 /* An array over the tensor's memory, without an owner yet. */
@@ -149,8 +145,9 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
 {
     gm_device_array *array;
     void *owner;
-    if (PyCapsule_IsValid(capsule, VERSIONED)) {
-        DLManagedTensorVersioned *versioned = owner = PyCapsule_GetPointer(capsule, VERSIONED);
+    if (PyCapsule_IsValid(capsule, gm_dlpack_versioned)) {
+        DLManagedTensorVersioned *versioned = owner =
+            PyCapsule_GetPointer(capsule, gm_dlpack_versioned);
         if (versioned->version.major != DLPACK_MAJOR_VERSION) { /* its other fields are unknown */
             PyErr_Format(PyExc_ValueError, "%s speaks DLPack %u.%u, known is version %d", name,
                          (unsigned)versioned->version.major, (unsigned)versioned->version.minor,
@@ -160,8 +157,8 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
         array =
             describe_borrowed(&versioned->dl_tensor,
                               !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY), backend, name);
-    } else if (PyCapsule_IsValid(capsule, LEGACY)) {
-        DLManagedTensor *legacy = owner = PyCapsule_GetPointer(capsule, LEGACY);
+    } else if (PyCapsule_IsValid(capsule, gm_dlpack_legacy)) {
+        DLManagedTensor *legacy = owner = PyCapsule_GetPointer(capsule, gm_dlpack_legacy);
         array = describe_borrowed(&legacy->dl_tensor, true, backend, name);
     } else {
         PyErr_Format(PyExc_TypeError,
@@ -169,7 +166,7 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
                      capsule);
         return NULL;
     }
-    bool versioned = PyCapsule_IsValid(capsule, VERSIONED);
+    bool versioned = PyCapsule_IsValid(capsule, gm_dlpack_versioned);
     if (array && PyCapsule_SetName(capsule, versioned ? USED_VERSIONED : USED_LEGACY) < 0) {
         Py_CLEAR(array);
     }
