@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 #include "gpumem.h"
-#include "memory/memory.h"
+#include "memory/host.h"
 
 gm_status gm_variant_available(const gm_variant *variant, const gm_backend *backend,
                                const gm_device_properties *device)

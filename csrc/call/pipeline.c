@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "memory/memory.h"
+#include "memory/host.h"
 #include "memory/stream_pool.h"
 #include "memory/transfer.h"
 #include "memory/workers.h"

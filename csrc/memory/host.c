@@ -1,5 +1,5 @@
 /* Blocks of host memory: the list of all, and the pool of free ones. */
-#include "memory/memory.h"
+#include "memory/host.h"
 
 #include <stdlib.h>
 #include <string.h>

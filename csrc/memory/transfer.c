@@ -1,7 +1,7 @@
 /* Transfers of contiguous bytes, and the size of their chunks. */
 #include "memory/transfer.h"
 
-#include "memory/memory.h"
+#include "memory/host.h"
 #include "memory/stream_pool.h"
 #include "memory/workers.h"
 

@@ -1,7 +1,7 @@
 /* Host arrays, and the memory blocks under those that gpumem allocates. */
 #include "python/host_array.h"
 
-#include "memory/memory.h"
+#include "memory/host.h"
 #include "python/arrays.h"
 #include "python/dlpack_device.h"
 #include "python/errors.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "memory/memory.h"
+#include "memory/host.h"
 #include "python/arrays.h"
 #include "python/device_object.h"
 #include "python/errors.h"

@@ -4,8 +4,8 @@
  * A block belongs to a backend and is found by any address in it, so the kind of a view's memory is
  * known too. Page-locked blocks are slow to allocate: released ones stay in a pool, up to a limit.
  */
-#ifndef GPUMEM_MEMORY_H
-#define GPUMEM_MEMORY_H
+#ifndef GPUMEM_HOST_H
+#define GPUMEM_HOST_H
 
 #include "backend/backend.h"
 
