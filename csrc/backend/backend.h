@@ -88,7 +88,7 @@ struct gm_backend {
     /* The pool of released device memory; pool_trim returns it to the system. */
     gm_status (*pool)(gm_pool_sizes *sizes);
     gm_status (*pool_trim)(void);
-    /* Host memory of any kind but GM_PAGEABLE, aligned to 4096 bytes; see memory/memory.h. */
+    /* Host memory of any kind but GM_PAGEABLE, aligned to 4096 bytes; see memory/host.h. */
     gm_status (*host_allocate)(gm_memory_kind kind, int64_t bytes, void **address);
     void (*host_release)(gm_memory_kind kind, void *address);
     /* The kind of memory that others allocated; GM_PAGEABLE if the device cannot access it. */
