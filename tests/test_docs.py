@@ -1,4 +1,4 @@
-"""The documents agree with the table and with the results that are shipped."""
+"""The documents agree with the table and with the shipped results."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_new_family_gets_a_section_in_the_readme():
 
 
 def test_readme_example_runs(monkeypatch):
-    """The Python block of the README, word for word but for the benchmark."""
+    """The Python block of the README runs as it is, without the benchmark."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     monkeypatch.setattr(gm, "bench", lambda *args, **keywords: None)

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, with figures that are shipped and with live ones."""
+"""Every notebook runs from top to bottom, on shipped results and on live ones."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 HERE = Path(gm.__file__).resolve().parent.parent
 WAYS = [way for way in os.environ.get("PYTHONPATH", "").split(os.pathsep) if way]
 
-SECONDS = 600  # after which a cell hangs
+SECONDS = 600  # a cell that takes longer hangs
 
-# Runs in the kernel before the notebook: a figure without axes, or with axes that show nothing, is
-# told on stderr, which no notebook may write to. So is what a reader of a shown figure would miss.
+# Runs in the kernel before the notebook. It reports on stderr, which no notebook may write to,
+# figures without axes, axes that show nothing, and texts or lines that overlap.
 WATCH = f"""
 import sys
 sys.path.append({str(ROOT / "tests")!r})
@@ -37,7 +37,7 @@ show = FigureCanvasBase.print_figure
 
 def watched(figure, renderer):
     shown = [ax for ax in figure.axes if ax.get_visible() and ax.axison]
-    # Axes in one place are one picture: some have nothing but the figures at its right.
+    # Axes at one place are one plot: some hold only the numbers at its right.
     told = {{ax.get_position().bounds for ax in shown if ax.has_data()}}
     if not shown or not all(ax.get_position().bounds in told for ax in shown):
         print("an empty figure", file=sys.stderr)
@@ -65,7 +65,7 @@ def load_tool():
 
 @pytest.fixture
 def execute(tmp_path, monkeypatch):
-    """Runs a notebook in a kernel of its own; returns it with its outputs."""
+    """Run a notebook in a kernel of its own; return it with its outputs."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient (gpumem[notebooks])")
     pytest.importorskip("ipykernel", reason="notebooks need ipykernel (gpumem[notebooks])")
     pytest.importorskip("matplotlib", reason="notebooks need matplotlib (gpumem[notebooks])")
@@ -84,7 +84,7 @@ def execute(tmp_path, monkeypatch):
             "IPYTHONDIR": str(tmp_path / "ipython"),
             "GPUMEM_BACKEND": backend,
             "GPUMEM_NOTEBOOK_QUICK": "1",
-            # The gpumem that these tests import, and what they find, wherever the kernel starts.
+            # The kernel imports the same gpumem as these tests, wherever it starts.
             "PYTHONPATH": os.pathsep.join(map(os.path.abspath, [HERE, *WAYS])),
         }
         environment.pop("MPLBACKEND", None)
@@ -150,7 +150,7 @@ def sections(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_heading_opens_its_cell(path):
-    """What is put in or moved then stands on one side of it, and no text in the wrong section."""
+    """So that cells that are added or moved stay in their section."""
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
             below = cell.source.partition("\n")[2]
@@ -158,7 +158,7 @@ def test_a_heading_opens_its_cell(path):
 
 
 def test_each_section_of_access_has_its_own_family():
-    """The code that measures a family stands under the heading whose text is about it."""
+    """The code that measures a family is in the section about it."""
     found = sections(FOLDER / "02-access.ipynb")
     wanted = {
         "Arbitrary addresses": "gather",
@@ -173,7 +173,7 @@ def test_each_section_of_access_has_its_own_family():
 
 
 def test_tool_clears_and_keeps_ids():
-    """Outputs, counts, marks of an editor and empty cells go; ids stay, and are made unique."""
+    """Outputs, counts, marks of editors and empty cells go; ids stay and become unique."""
     cells = [
         {"cell_type": "code", "id": "sum", "source": ["1 + 1  \n"], "execution_count": 3}
         | {"metadata": {}, "outputs": [{"output_type": "stream", "name": "stdout", "text": "2"}]},
@@ -200,7 +200,7 @@ def test_tool_refuses_what_is_no_notebook(text):
 
 
 def suggestions(notebook):
-    """The calls that the end of a notebook suggests."""
+    """Return the calls that the end of a notebook suggests."""
     told = [cell.source for cell in notebook.cells if "## Try yourself" in cell.source]
     (text,) = [words.split("## Try yourself")[1] for words in told]
     return re.findall(r"`([a-z_.]+\([^`]*\))`", text)
@@ -211,7 +211,7 @@ def test_runs(path, execute, backend):
     given = nbformat.read(path, as_version=4)
     calls = suggestions(given)
     assert calls
-    if backend == "sim":  # where benchmarks take no time
+    if backend == "sim":  # on which benchmarks have no times
         given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in calls]
     done = execute(given, backend)
     assert not complaints(done)
@@ -225,7 +225,7 @@ def test_runs(path, execute, backend):
 
 
 def printed(notebook, execute, code):
-    """What a cell of code at the end of a notebook of shipped figures prints, as a value."""
+    """Return the value that a last cell of a notebook on shipped results prints."""
     given = nbformat.read(FOLDER / notebook, as_version=4)
     given.cells += [nbformat.v4.new_code_cell(code)]
     done = execute(given, "sim")
@@ -233,7 +233,7 @@ def printed(notebook, execute, code):
 
 
 def test_local_memory_is_drawn_dearer_than_what_all_lanes_share(execute):
-    """Four sectors for each coefficient and request, and not only the two that fill the array."""
+    """Four sectors for each coefficient and request, not only the two that fill the array."""
     code = "print({line.get_label(): [*map(float, line.get_xdata())] for line in ax.lines})"
     drawn = printed("03-memory-spaces.ipynb", execute, code)
     (local,) = next(counts for label, counts in drawn.items() if label.startswith("local"))
@@ -242,7 +242,7 @@ def test_local_memory_is_drawn_dearer_than_what_all_lanes_share(execute):
 
 
 def test_a_bar_for_a_family_says_its_size(execute):
-    """That of the largest input: a small one is in the L2 cache, and twice as fast."""
+    """The size is the largest: a small input is in the L2 cache, and twice as fast."""
     code = (
         "print({t.get_text(): float(bar.get_width()) "
         "for t, bar in zip(ax.get_yticklabels(), ax.patches)})"
@@ -263,11 +263,11 @@ def test_a_bar_for_a_family_says_its_size(execute):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_takes_the_way_of_a_gpu(path, execute):
-    """What runs where there is a GPU runs on one that is made up, of whose figures none count."""
+    """The cells for a GPU run on a fake device, whose numbers mean nothing."""
     given = nbformat.read(path, as_version=4)
     given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in suggestions(given)]
     done = execute(given, "sim", made_up=True)
-    # Host times are this machine's: two ways may well take equally long.
+    # Wall-clock times are of this machine: two variants may take equally long.
     lines = "".join(complaints(done)).splitlines()
     assert not [line for line in lines if not line.endswith("lie on each other")]
     assert pictures(done)
@@ -276,7 +276,7 @@ def test_takes_the_way_of_a_gpu(path, execute):
 
 
 def test_what_is_wrong_is_seen(execute):
-    """The checks of test_runs see an empty figure and a warning, and no more."""
+    """The checks of test_runs find an empty figure and a warning, and nothing else."""
     cases = [
         ("pyplot.subplots();", "an empty figure"),
         ("pyplot.figure();", "an empty figure"),

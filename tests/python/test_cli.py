@@ -1,4 +1,4 @@
-"""The command line: what it prints, where, and how it ends."""
+"""The command line: what it prints, where, and its exit status."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ COPY = [str(v) for v in gm.variants("copy")]
 
 @pytest.fixture
 def run(capsys):
-    """Run a command; returns its exit code, stdout and stderr."""
+    """Run a command; return its exit status, stdout and stderr."""
 
     def call(*words):
         status = cli.main([str(word) for word in words])
@@ -77,7 +77,7 @@ def test_list(run, words):
 
 @pytest.fixture
 def few_cases(monkeypatch):
-    """The small cases only: the large ones are for people."""
+    """Only small cases: the large ones take long."""
     from gpumem.families import oracle
 
     every = oracle.cases
@@ -234,7 +234,7 @@ def test_bench_json_names_a_file_or_prints(run, tmp_path, monkeypatch):
     sizes = ("--sizes", "4K", "--variants", "scalar")
     for words in (("copy", *sizes, "--json", "r.json"), ("--json", "s.json", "copy", *sizes)):
         status, out, _ = run("bench", *words)
-        assert status == 0 and out.endswith("no clock.\n")  # a table for people
+        assert status == 0 and out.endswith("no clock.\n")  # a table, not JSON
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.json", "s.json"]
     assert gm.BenchResult.load("r.json").records == gm.BenchResult.load("s.json").records
     for words in (("--json", "copy", *sizes), ("copy", "--json", *sizes)):
@@ -304,7 +304,7 @@ def test_verify_on_a_gpu(run, monkeypatch):
     assert status == 0 and "passed" in out and "FAILED" not in out
 
 
-# ---- how it ends --------------------------------------------------------------------------
+# ---- exit status --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -419,7 +419,7 @@ def test_keywords_reach_the_kernel(run):
         status, out, _ = run(*words, "--set", f"offset={offset}", "--set", f"stride={stride}")
         report = json.loads(out)
         assert status == 0
-        if (offset, stride) != (1, 1):  # whose last warp is not full
+        if (offset, stride) != (1, 1):  # its last warp is not full
             assert report["loads"]["sectors_per_request"] == sectors
         else:
             assert 4.9 < report["loads"]["sectors_per_request"] <= 5

@@ -1,4 +1,4 @@
-"""What a command says of output that cannot be written, and how wide its output is."""
+"""Output that cannot be written, and the width of output."""
 
 import io
 import json
@@ -23,7 +23,7 @@ def on_the_simulator(monkeypatch):
 
 
 def environment(**changes):
-    """This one, without what changes how output is buffered or how wide it is."""
+    """Return this environment without variables that change buffering or width."""
     kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "PYTHONUNBUFFERED")}
     return kept | changes
 
@@ -34,7 +34,7 @@ def execute(*words, **options):
     return subprocess.run([*COMMAND, *words], text=True, check=False, timeout=120, **options)
 
 
-# ---- where it goes ------------------------------------------------------------------------
+# ---- destination --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("--help",), ("--version",)])
@@ -86,7 +86,7 @@ def test_an_error_that_nobody_can_read_is_one_still(end):
 
 
 def test_results_on_stdout_are_not_mixed_up(tmp_path):
-    """/dev/stdout is a file here: what is printed afterwards must not overwrite it."""
+    """/dev/stdout is a file here: later output must not overwrite it."""
     words = ("bench", "copy", "--variants", "scalar", "--sizes", "4K", "-o", "/dev/stdout")
     with open(tmp_path / "out", "w") as file:
         assert execute(*words, stdout=file).returncode == 0
@@ -102,7 +102,7 @@ def test_a_result_that_does_not_fit_is_an_error(words, capsys):
 
 
 def test_verify_prints_each_variant_at_once(monkeypatch):
-    """Also into a pipe, which is why it has to be flushed."""
+    """Each line appears at once, also in a pipe, so it has to be flushed."""
 
     class Output(io.StringIO):
         flushed = ""
@@ -154,11 +154,11 @@ def test_progress_is_a_bar_on_a_terminal(monkeypatch):
     assert "copy-scalar" in sys.stderr.getvalue()
 
 
-# ---- how wide it is -----------------------------------------------------------------------
+# ---- width --------------------------------------------------------------------------------
 
 
 NARROW = [("list", "copy"), ("explain", "copy", "vec4")]
-WIDER = [  # whose titles take more than 60 columns
+WIDER = [  # their titles need more than 60 columns
     ("traffic", "transpose", "--shape", "64x64"),
     ("traffic", "transpose", "--shape", "64x64", "--variant", "tile"),
     ("compare", "copy-h200", "copy-h200"),
@@ -214,7 +214,7 @@ def test_ideas_are_wrapped_at_80_in_a_pipe():
 
 
 def complete(line):
-    """What argcomplete offers a shell at the end of a line."""
+    """Return what argcomplete offers at the end of a command line."""
     pytest.importorskip("argcomplete")
     reading, writing = os.pipe()
     script = (

@@ -1,4 +1,4 @@
-"""Pictures of requests: what is marked, what is written, what is refused."""
+"""Plots of requests: their marks, their texts, and errors."""
 
 import itertools
 import os
@@ -23,7 +23,7 @@ matplotlib.use("Agg")
 
 
 def sample(addresses, width=4, lanes=None, **changes):
-    """One request of made-up addresses; lanes are counted from 0."""
+    """A report with one request of made-up addresses; lanes are counted from 0."""
     count = len(addresses)
     return {
         "block": (0, 0, 0),
@@ -79,7 +79,7 @@ def artists(ax, gid):
 
 
 def numbers(ax, gid):
-    """The texts of a row from left to right."""
+    """Return the texts of a row from left to right."""
     texts = sorted(artists(ax, gid), key=lambda text: text.get_position())
     return [int(text.get_text()) for text in texts]
 
@@ -143,7 +143,7 @@ def test_the_passes_are_those_that_the_simulator_counts():
 
 
 def test_numbers_stand_out_from_their_cells_in_grey():
-    """Of 32 passes, from pale to dark."""
+    """Cells of 32 passes go from pale to dark."""
     ax = gm.traffic("transpose", variant="tile", shape=(64, 64)).draw()
     (mesh,) = artists(ax, "passes")
     for text in artists(ax, "pass"):
@@ -310,7 +310,7 @@ REQUESTS = [
 @pytest.mark.parametrize("wide", [1, 3], ids=["alone", "three in a row"])
 @pytest.mark.parametrize(("family", "variant", "shape"), REQUESTS, ids=lambda one: str(one))
 def test_texts_of_a_picture_keep_clear(family, variant, shape, wide):
-    """Of each source line: no text on another, none cut off, alone and in a row of narrow ones."""
+    """No text overlaps another or is cut off, in single plots and in a row of narrow ones."""
     t = gm.traffic(family, variant=variant, shape=shape)
     for site, one in enumerate(t.sites):
         if one["space"] in ("shared", "global"):

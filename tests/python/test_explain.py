@@ -1,4 +1,4 @@
-"""Kernels in words: every variant has some, and they follow from the counts and the figures."""
+"""Explanations: every variant has one, and it follows from counts and measurements."""
 
 import functools
 import json
@@ -42,7 +42,7 @@ def result(*records):
 
 @pytest.fixture(autouse=True, scope="module")
 def simulated_once():
-    """A variant is also explained beside those that follow it: the same counts again."""
+    """Cache the counts: explanations of the variants that follow one need them again."""
     real = _figures.traffic
 
     @functools.cache
@@ -63,7 +63,7 @@ def simulated_once():
 
 @pytest.mark.parametrize("variant", gm.variants(), ids=str)
 def test_every_variant_is_explained(variant, monkeypatch):
-    """In words, which need no large shapes."""
+    """The words do not need large shapes."""
     usual = oracle.traffic_shape
 
     def small(*of):
@@ -164,7 +164,7 @@ def of_sgemm(variant, tflops):
 
 
 def test_what_computes_is_held_against_what_its_requests_move():
-    """A kernel that could hardly be faster with its traffic is told so, and no other."""
+    """Traffic is named as the limit only of a kernel that could hardly be faster with it."""
     naive = of_sgemm("naive", 3.0)
     assert "0.398 operations per byte, unless a cache holds it, where 15 would" in naive
     for variant, tflops in (("naive", 0.3), ("thread_tile", 9.0), ("smem", 30.0)):
@@ -187,7 +187,7 @@ def test_kernels_that_help_do_not_count_as_blocks():
 
 
 def test_what_is_not_counted_is_not_compared():
-    """What the texture unit reads are no requests."""
+    """Reads of the texture unit are not requests."""
     texture = paragraph("sample", "texture")
     assert "passes through units whose traffic the simulator does not count" in texture
     assert "as many bytes of global memory" not in texture

@@ -1,4 +1,4 @@
-"""Pictures of benchmarks: what is in them, that it can be read, and that nothing overlaps."""
+"""Plots of benchmarks: what they contain, that it is readable, and that nothing overlaps."""
 
 import functools
 import itertools
@@ -30,7 +30,7 @@ DEVICE = {
 
 @pytest.fixture(autouse=True, scope="module")
 def simulated_once():
-    """Several pictures show the same kernel at the same shape."""
+    """Cache the simulated counts: several plots show the same kernel at the same shape."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intensity_module, "traffic", functools.cache(intensity_module.traffic))
         yield
@@ -133,7 +133,7 @@ PICTURES = {f"{name}-{kind}": (shown, kind, opts) for name, shown, kind, opts in
 
 @pytest.fixture(params=PICTURES, scope="module")
 def picture(request):
-    """A result, the kind of its picture, and that, laid out."""
+    """A result, the kind of a plot, and the plot after its layout."""
     shown, kind, options = PICTURES[request.param]
     figure = shown.plot(kind, **options)
     figure.draw_without_rendering()
@@ -141,7 +141,7 @@ def picture(request):
 
 
 def test_a_reader_can_tell_all_apart(picture):
-    """No text on another or cut off, no line through a text, no lines that look like one."""
+    """No text overlaps another or is cut off, no line crosses a text, and lines are distinct."""
     figure = picture[2]
     assert len(figure_checks.texts(figure)) > 8
     assert not figure_checks.complaints(figure)
@@ -172,7 +172,7 @@ def test_a_banner_says_which_device(picture):
 
 
 def test_styles_differ_in_grey():
-    """Every marker is another one, and neighbours are not equally dark nor equally dashed."""
+    """All markers differ, and neighbours differ in brightness and in dashes."""
     assert len({style["marker"] for style in plots.STYLES}) == len(plots.STYLES) >= 15
     for one, other in itertools.pairwise(plots.STYLES):
         dark, pale = (np.dot(to_rgb(style["color"]), (0.3, 0.59, 0.11)) for style in (one, other))
@@ -181,7 +181,7 @@ def test_styles_differ_in_grey():
 
 
 def test_lines_that_coincide_are_drawn_once():
-    """With both names: drawn over each other, the upper one would hide the lower one."""
+    """One line has both names: of two coinciding lines, one would hide the other."""
     sizes = [2**p for p in range(20, 31)]
     rates = {"vec4": 3000, "struct16": 3010, "scalar": 1000, "auto": 3005, "memcpy": 2995}
     shown = result(*(record("copy", name, r, size) for name, r in rates.items() for size in sizes))
@@ -240,7 +240,7 @@ def test_bandwidth_against_size():
 
 
 def test_a_band_is_of_times_of_one_kind():
-    """Where a fifth of the samples did something else, a band would tell of no spread."""
+    """If a fifth of the samples ran in another mode, a band would not show noise."""
     sizes = [2**20, 2**21, 2**22, 2**23]
     records = [record("copy", "vec4", 1000, size) for size in sizes]
     records[0]["p20_ms"] /= 100
@@ -325,7 +325,7 @@ def test_round_trips():
 
 
 def test_a_round_trip_that_was_not_measured_leaves_its_row_empty():
-    """Rows are those of the panel at the left, whose names they share."""
+    """Panels have the rows of the panel at the left, which has the names."""
     some = [
         t
         for t in trips()
@@ -375,7 +375,7 @@ def test_a_ladder_of_bars():
 
 
 def test_a_ladder_has_those_who_take_another_shape():
-    """The structure of arrays has its axes the other way round."""
+    """A structure of arrays has its axes in the other order."""
     rates = {"aos": ((9, 2), 1000.0), "aos_vec2": ((9, 2), 2000.0), "soa": ((2, 9), 3000.0)}
     shown = [record("shift_points", v, r, 2**20, shape) for v, (shape, r) in rates.items()]
     shown += [record("copy", "memcpy", 4000.0, 2**20, shape) for shape in ((9, 2), (2, 9))]
@@ -388,7 +388,7 @@ def test_a_ladder_has_those_who_take_another_shape():
 
 
 def test_a_family_with_another_reference_is_told_in_its_unit():
-    """A copy has no operations: where it is the reference, bytes are what can be compared."""
+    """A copy has no operations: if it is the reference, bytes per second are compared."""
     flops = record("polynomial", "global", 1000.0, flops=10**9)
     ax, _ = result(flops, record("copy", "memcpy", 2000.0)).plot("ladder").axes
     assert ax.patches[0].get_width() == 1000 and "GB/s" in ax.get_xlabel()
@@ -426,12 +426,12 @@ def test_how_much_a_product_moves_does_not_depend_on_what_is_simulated():
         exact = 2 * n / (8 * n / 128 + 4)
         for variant in ("smem", "warp_tile"):
             assert intensity(variant, (n, n, n)) == (pytest.approx(exact), True)
-    # Enough tiles for all multiprocessors: nobody shares one.
+    # Enough tiles for all multiprocessors: no tile is shared.
     assert intensity("warp_tile_tma", (8192,) * 3)[0] == pytest.approx(exact)
-    # A tile for each second one: blocks share, and write and read their sums.
+    # Tiles for half of them: blocks share tiles, and write and read their sums.
     few, _ = intensity("warp_tile_tma", (1024, 1024, 256))
     assert few < 0.6 * intensity("warp_tile", (1024, 1024, 256))[0]
-    # Factors whose rows are not aligned are written out first, which large sides pay back.
+    # Factors with unaligned rows are packed first, which adds little for large sides.
     odd, _ = intensity("warp_tile_tma", (4095, 4097, 4099))
     assert 0.8 * exact < odd < 0.95 * exact
     assert intensity("smem", (1, 1, 1))[1] and intensity("vec4", (5, 300, 1))[1]
@@ -492,7 +492,7 @@ def test_what_cannot_be_drawn_is_told(shown, kind, options, error, words):
 
 
 def test_every_kind_is_told():
-    """In the docstring, as the table has them."""
+    """The docstring lists the kinds that there are."""
     (told,) = (line for line in BenchResult.plot.__doc__.splitlines() if "kind : {" in line)
     assert re.findall(r'"(\w+)"', told) == list(plots.KINDS)
     for kind in plots.KINDS:

@@ -1,4 +1,4 @@
-"""``gpumem plot`` and ``traffic --draw``: what a picture leaves out, and which memory it is of."""
+"""``gpumem plot`` and ``traffic --draw``: what is left out, and which memory is drawn."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The map of prefetch_sum and the words made from it, from figures whose meaning is known."""
+"""The map of prefetch_sum and the advice made from it, for measurements with known answers."""
 
 import matplotlib
 import pytest
@@ -45,7 +45,7 @@ def result(*records):
 
 
 def few_and_many():
-    """With one block per multiprocessor prefetching pays, with eight it does not."""
+    """Prefetching pays with one block per multiprocessor and not with eight."""
     return result(
         record("baseline", 0.10, work=1),
         record("unroll", 0.099, work=1, distance=4),
@@ -176,7 +176,7 @@ def test_lines_against_distance():
     assert few.get_title() == "work 1, 4 warps per SM"
     assert many.get_title() == "work 1, 32 warps per SM"
     looks = [(line.get_marker(), line.get_linestyle()) for line in few.lines[:3]]
-    assert len(set(looks)) == 3  # told apart without color
+    assert len(set(looks)) == 3  # distinct without colour
     chosen = few_and_many().plot("distance", warps=4, variants=["unroll"])
     assert len(chosen.axes) == 1 and len(chosen.axes[0].lines) == 2  # and the baseline
 

@@ -1,4 +1,4 @@
-"""Machine code: what is read out of a disassembly, and what a build with nvcc holds."""
+"""Machine code: reading a disassembly, and the kernels of a build with nvcc."""
 
 import json
 import os
@@ -59,7 +59,7 @@ arch = sm_90a
 
 @pytest.fixture
 def tools(monkeypatch, tmp_path):
-    """A build with nvcc, and disassemblers that print the text above."""
+    """Pretend a build with nvcc, and disassemblers that print the text above."""
 
     def make(text=TEXT, status=0, error=""):
         (tmp_path / "text").write_text(text)
@@ -88,7 +88,7 @@ def test_the_counts_of_each_architecture(tools):
     newest = {"LDG.E.128": 1, "LDG.E.128.CONSTANT": 1, "STS.64": 1, "LDC": 1}
     newest |= {"LDGSTS.E.BYPASS.128": 1, "UBLKCP.S.G": 1}
     assert code.counts() == code.counts("90a") == newest
-    assert list(code.counts()) == list(newest)  # by what they do
+    assert list(code.counts()) == list(newest)  # ordered by what they do
     assert tools.asked.read_text().split()[:3] == ["-sass", "-fun", "copy_vec4"]
 
 
@@ -213,7 +213,7 @@ def test_the_widths_of_the_copy_ladder(variant, width):
 
 @built
 def test_every_kernel_has_machine_code():
-    """A few of each family: a whole build takes minutes."""
+    """Only a few of each family: a whole build takes minutes."""
     for family in gm.families():
         kernels = [v for v in gm.variants(family) if v.source.endswith(".cu")]
         for row in kernels[:2]:

@@ -1,4 +1,4 @@
-"""Traffic reports: what is counted on known kernels, and how it is told."""
+"""Traffic reports: counts of known kernels, and their text."""
 
 import json
 
@@ -15,7 +15,7 @@ CLAIMING = [v for v in gm.variants() if v.claims["width"] and v.reason_on("sim")
 
 
 def site(**changes):
-    """One source line of made-up counts: a fully coalesced 32-bit load."""
+    """A source line with made-up counts: a fully coalesced 32-bit load."""
     return {
         "file": "csrc/kernels/made/up.cu",
         "line": 7,
@@ -119,7 +119,7 @@ def test_parameters_reach_the_kernel():
 
 
 def test_kernels_that_help_are_told_and_counted():
-    """Where tiles are few, blocks share the depth of one, and another kernel adds up their sums."""
+    """With few tiles, blocks share the depth of a tile, and another kernel adds up their sums."""
     t = gm.traffic("sgemm", variant="warp_tile_tma", shape=(128, 128, 128))
     own, adding = t.kernels
     assert (own["name"], adding["name"]) == ("sgemm_warp_tile_tma", "sgemm_add_shares")
@@ -129,7 +129,7 @@ def test_kernels_that_help_are_told_and_counted():
     assert t.shared_bytes == own["shared_bytes"] > 2**16 and adding["shared_bytes"] == 0
     assert t.threads == own["threads"] + adding["threads"] == 128 * shares + adding["threads"]
     assert t.helpers() == [adding] and f"with sgemm_add_shares: {adding['doc']}" in str(t)
-    # Every share's sums are written once and read once, and then C is written.
+    # The sums of each share are written and read once; then C is written.
     assert t.stores.bytes_asked == 4 * 128 * 128 * (shares + 1)
     (alone,) = gm.traffic("sgemm", variant="warp_tile_tma", shape=(128, 128, 16)).kernels
     assert alone["grid"] == (1, 1, 1)

@@ -1,4 +1,4 @@
-"""Cases are computed once for all variants of a family; reports come in order, as they are done."""
+"""Verification computes cases once per family, and yields reports in order as they are done."""
 
 import threading
 import types
@@ -38,7 +38,7 @@ def test_numpy_computes_each_case_once(monkeypatch):
 
 
 def test_variants_do_not_change_each_others_inputs():
-    """Those that work in place get arrays of their own."""
+    """In-place variants get arrays of their own."""
     rungs = gm.variants("strided_write")
     for report in verification.verify([*rungs, *rungs], "sim"):
         assert report["status"] == "passed", report
@@ -53,7 +53,7 @@ def test_two_by_two_points_are_read_both_ways():
 
 
 def test_reports_come_in_order_as_soon_as_they_are_done(monkeypatch):
-    """The second variant waits for the first report to be taken."""
+    """The second variant waits until the first report is consumed."""
     taken = threading.Event()
     right = gm.copy
 
@@ -72,7 +72,7 @@ def test_reports_come_in_order_as_soon_as_they_are_done(monkeypatch):
 
 
 def test_who_asks_for_no_more_waits_for_one_case_at_most(monkeypatch):
-    """All variants but the first are held up in their first case until they are told to stop."""
+    """All variants but the first block in their first case until they have to stop."""
     stopped = threading.Event()
     started = []
     right = gm.copy
