@@ -2,8 +2,10 @@
 
 import builtins
 import copy
+import importlib
 import json
 import sys
+from collections.abc import Mapping
 
 import pytest
 
@@ -145,6 +147,8 @@ def test_what_is_shipped_is_small_and_whole():
 
 
 def test_results_are_a_mapping():
+    importlib.import_module("gpumem.results")  # leaves the object in its place
+    assert isinstance(gm.results, Mapping) and gm.results.get("nothing") is None
     known = gm.results.names()
     assert list(gm.results) == known and len(gm.results) == len(known)
     assert "copy-h200" in gm.results and "nothing" not in gm.results and 7 not in gm.results
