@@ -92,7 +92,7 @@ def strided_read(
     Kernels that only serve ``auto``:
 
     ``strided``
-        any layout and element: the view is copied
+        any layout and element, as a copy of the view
 
     References
     ----------
