@@ -75,14 +75,14 @@ enum {
     GM_LINE = 128,                                           /* bytes */
 };
 
-/* Where an array lies, and who can reach it. */
+/* Where the memory of an array is, and who can reach it. */
 typedef enum gm_memory_kind {
     GM_PAGEABLE,       /* the host's own: the device cannot reach it */
     GM_PINNED,         /* page-locked: the copy engines read and write it directly, */
     GM_WRITE_COMBINED, /* past the host's caches: fast to write in order, slow to read, */
     GM_MAPPED,         /* and meant for kernels that use it where it is, over the bus */
     GM_MANAGED,        /* its pages move to whoever touches them */
-    GM_MEMORY_KINDS,   /* of the host, so many */
+    GM_MEMORY_KINDS,   /* the number of the host's */
     GM_DEVICE = GM_MEMORY_KINDS,
 } gm_memory_kind;
 
@@ -140,7 +140,7 @@ typedef struct gm_plan {
 
 /* ---- the table ---------------------------------------------------------------------- */
 
-/* What a variant's traffic should be for aligned, full tiles; 0 where it makes no claim. */
+/* What a variant's traffic should be for aligned, full tiles; 0: no claim. */
 typedef struct gm_claims {
     double load_sectors;  /* sectors per global load request */
     double store_sectors; /* sectors per global store request */
@@ -151,7 +151,7 @@ typedef struct gm_claims {
 /* The layouts of its inputs that a kernel takes. */
 typedef enum gm_layout {
     GM_CONTIGUOUS, /* C order without gaps */
-    GM_ROWS,       /* the last dimension runs on in memory, the others are anywhere */
+    GM_ROWS,       /* rows are contiguous, the other dimensions have any strides */
     GM_STRIDED,    /* any */
 } gm_layout;
 
@@ -197,7 +197,7 @@ struct gm_variant {
     int capability;        /* least compute capability times ten (90), or 0 */
     const char *arch;      /* the one target that has its instructions ("90a"), or NULL */
     const char *library;   /* opened at run time ("cublas"), or NULL */
-    bool managed;          /* needs memory that the host may touch while the device works */
+    bool managed;          /* needs concurrent managed access */
     const char *cuda_only; /* why the simulator cannot run it, or NULL */
     gm_claims claims;
     gm_takes_hook takes;  /* NULL: the fields above say it all */
@@ -226,9 +226,9 @@ typedef struct gm_operand {
     uint64_t itemsizes; /* bit s set for s bytes; 0: any */
     const char *dtypes; /* the same, in words, for error messages */
     bool optional;      /* may be left out; only inputs that are optional as well follow */
-    bool may_be_out;    /* out may be this very array: a thread reads an element of it, if at all,
-                           before it writes that element, which no other thread reads */
-    bool reread;        /* many threads read a number of it: not a thing to do over the bus */
+    bool may_be_out;    /* out may be this array: a thread reads an element, if at all, before it
+                           writes it, and no other thread reads it */
+    bool reread;        /* many threads read the same elements: too slow over the bus */
 } gm_operand;
 
 /* How a call is cut into smaller ones, see gm_family.split. */
@@ -250,16 +250,16 @@ struct gm_family {
 
     /* Shape of the result, whose dtype is the first input's; checks shapes and parameters. */
     gm_status (*result)(gm_call *call);
-    /* Values of the inputs that would make a kernel go astray; looked at once they are on the
-     * device, before the launch. NULL where every value will do. */
+    /* Checks the values of the inputs, on the device and before the launch, where some would make a
+     * kernel access memory out of bounds. NULL: every value is valid. */
     gm_status (*check)(const gm_call *call);
-    /* Variant for "auto". Every family has one that takes whatever its meaning allows. */
+    /* The variant for "auto". Every family has one that takes all arrays that result() accepts. */
     const gm_variant *(*choose)(const gm_call *call);
-    /* The axis along which an input is cut, GM_FLAT or GM_UNCUT, so that the result is cut along
-     * its first, or flat if any input is: the call is then the calls on the pieces. NULL: it is
-     * not to be cut. */
+    /* The axis along which an input is cut, GM_FLAT or GM_UNCUT. The calls on the pieces then give
+     * the pieces of the result, cut along its first axis, or flat if an input is. NULL: calls are
+     * never cut. */
     int (*split)(const gm_call *call, int input);
-    int least_piece; /* along the axis; 0: whatever is small enough */
+    int least_piece; /* length along the axis; 0: any */
     /* Grid, block and arguments for one variant, which takes the arrays. */
     gm_status (*plan)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 };
@@ -289,22 +289,22 @@ bool gm_variant_can(const gm_variant *variant, const gm_call *call);
 /* Pick a variant when *variant is NULL, and an instance of a row that has several; check that it
  * fits, and plan. A grid of 0 blocks means that there is nothing to do. */
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan);
-/* Are the values of the inputs, on the device by now, what a kernel can bear? */
+/* Are the values of the inputs, which are on the device, valid for a kernel? */
 gm_status gm_check(const gm_call *call);
 gm_status gm_launch(const gm_variant *variant, const gm_call *call, const gm_plan *plan);
-/* For a row of the ladder without a kernel, whose work is a copy, for which there is a family:
- * `from`, of any layout, to `to`, which has no gaps. */
+/* For a row whose work is a copy: runs the copy family from `from`, of any layout, to `to`, which
+ * is contiguous. */
 gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,
                          gm_plan *plan);
 
 /* "(3, 4)", or as much of it as there is room for. */
 void gm_print_shape(const gm_array *array, char *text, size_t room);
 
-/* Has the last dimension no gaps? */
+/* Are the elements of a row contiguous? */
 bool gm_rows_contiguous(const gm_array *array);
 
-/* Largest power of two up to 16 that divides the value: the widest unit for addresses and sizes
- * that are its bits. */
+/* Largest power of two up to 16 that divides the value. Of addresses and sizes or-ed together it is
+ * the widest unit in which all of them can be accessed. */
 int gm_width_dividing(uintptr_t bits);
 
 /* The variant, or the instance of it that is best for the call. */
@@ -319,8 +319,8 @@ const gm_variant *gm_row(const gm_call *call, int row);
 /* The first of `count` rows that fits; the last one if no other does. */
 const gm_variant *gm_first_that_fits(const gm_call *call, const int *rows, size_t count);
 
-/* Blocks of a one-dimensional grid-stride kernel over so many elements: at least one, at most
- * max_blocks, or the variant's own cap where that is 0. */
+/* Blocks of a one-dimensional grid-stride kernel over a number of elements: at least one, at most
+ * max_blocks or, where that is 0, the variant's own cap. */
 unsigned gm_grid_blocks(const gm_variant *variant, const gm_call *call, int64_t elements,
                         int64_t max_blocks);
 

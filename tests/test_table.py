@@ -1,5 +1,6 @@
 """The table: a row per kernel file, a file per row, traffic as claimed, no stray accesses."""
 
+import pickle
 import re
 from pathlib import Path
 
@@ -90,6 +91,7 @@ def test_the_file_of_a_row_is_where_the_row_says(variant):
 def test_instances_share_the_work_of_their_row(variant):
     for one in variant.instances:
         assert one.row is variant and not one.instances
+        assert pickle.loads(pickle.dumps(one)) is one
         assert one.name.startswith(f"{variant.name}:") and one.source == variant.source
         assert set(one.itemsizes) <= set(variant.itemsizes)
         assert (one.layout, one.memory, one.kinds) == (

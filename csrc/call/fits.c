@@ -14,8 +14,7 @@ gm_status gm_variant_available(const gm_variant *variant, const gm_backend *back
     }
     if (variant->managed && !device->managed) {
         return gm_fail(GM_ERROR_UNAVAILABLE,
-                       "%s needs managed memory that host and device may touch at any time, which "
-                       "this device (%s) has not",
+                       "%s needs concurrent managed access, which this device (%s) lacks",
                        variant->symbol, device->name);
     }
     return variant->library ? backend->library(variant->library) : GM_OK;
@@ -44,7 +43,7 @@ static gm_status fits_layout(const gm_variant *variant, const char *name, const 
     return GM_OK;
 }
 
-/* Kernels made for certain element sizes load elements whole: each must be aligned to its size. */
+/* Kernels for certain element sizes load elements whole: each must be aligned to its size. */
 static gm_status fits_elements(const gm_variant *variant, const char *name, const gm_array *array)
 {
     if (variant->itemsizes == 0 || array->size == 0) {
@@ -111,7 +110,7 @@ static gm_status fits_array(const gm_variant *variant, const gm_call *call, cons
     if (status == GM_OK) {
         status = fits_elements(variant, name, array);
     }
-    /* Under observation all arrays are copies. */
+    /* A traced call works on copies of all arrays. */
     return status == GM_OK && !call->trace ? fits_place(variant, name, array) : status;
 }
 

@@ -100,7 +100,7 @@ def gather(
     Kernels that only serve ``auto``:
 
     ``any``
-        any layout and element, piece by piece
+        any layout and element, split into power-of-two accesses
 
     References
     ----------

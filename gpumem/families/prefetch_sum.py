@@ -141,7 +141,7 @@ def prefetch_sum(
     Kernels that only serve ``auto``:
 
     ``any``
-        any layout and alignment, by the loop as it stands
+        any layout and alignment, with the plain loop
 
     References
     ----------

@@ -92,7 +92,7 @@ def strided_read(
     Kernels that only serve ``auto``:
 
     ``strided``
-        any layout and element, as a copy of the view
+        any layout and element: the view is copied
 
     References
     ----------

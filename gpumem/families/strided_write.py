@@ -90,9 +90,9 @@ def strided_write(
     Kernels that only serve ``auto``:
 
     ``any``
-        any layout and element, piece by piece
+        any layout and element, split into power-of-two accesses
     ``strided``
-        any layout and element, a slice without steps as a copy
+        any layout and element; a slice without steps is a copy
 
     References
     ----------

@@ -152,7 +152,7 @@ def transpose(
     ``narrow_vectors``
         narrow for elements of 1 or 2 bytes, gathered to vectors from shared memory
     ``strided``
-        any layout and element, as a copy of the turned view
+        any layout and element: the transposed view is copied
 
     References
     ----------

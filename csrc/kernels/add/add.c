@@ -36,7 +36,7 @@ static gm_status add_result(gm_call *call)
     return GM_OK;
 }
 
-/* Where the arrays already are says how to reach them. */
+/* The memory that the arrays are in decides how the kernel reaches them. */
 static const gm_variant *add_choose(const gm_call *call)
 {
     return gm_first_that_fits(
@@ -65,7 +65,7 @@ static gm_status add_plan(const gm_variant *variant, const gm_call *call, gm_pla
     return GM_OK;
 }
 
-/* The sum is on its way to the host when the caller looks at it. */
+/* The sum migrates to the host before the caller reads it. */
 static gm_status launch_with_hints(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_backend *backend = call->backend;

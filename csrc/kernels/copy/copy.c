@@ -43,7 +43,7 @@ static const gm_variant *copy_choose(const gm_call *call)
                               GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_memcpy));
 }
 
-/* The input as few dimensions as possible, innermost first, which is a run of bytes. */
+/* The input in as few dimensions as possible, innermost first; that is a run of bytes. */
 static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride)
 {
     int last = 0;
@@ -64,8 +64,8 @@ static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride
     return last + 1;
 }
 
-/* Each dimension that is left has at least two elements: more of them than memory has addresses
- * for, unless elements lie on one another. */
+/* Each merged dimension has at least two elements: memory has no room for more than 32 of them,
+ * unless elements share their addresses. */
 static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call)
 {
     int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
@@ -99,7 +99,7 @@ static int64_t plan_strided(const gm_call *call, gm_plan *plan)
     extent[0] /= args->width;
     stride[0] = args->width;
 
-    /* Outermost first, and without a division by one where a run is one unit. */
+    /* Outermost first; a run that is a single unit needs no dimension. */
     int innermost = extent[0] == 1 && args->ndim > 1;
     args->ndim -= innermost;
     for (int d = 0; d < args->ndim; d++) {

@@ -1,4 +1,4 @@
-/* gather: the family. The index is looked at before anything is written. */
+/* gather: the family. The index is checked before anything is written. */
 #include "gather/gather.h"
 
 #include <string.h>
@@ -22,14 +22,14 @@ static gm_status gather_result(gm_call *call)
     return GM_OK;
 }
 
-/* Measured on an H200: one load per thread keeps as many in flight as four do, and where there is
- * little to do, by more threads. */
+/* Measured on an H200: one load per thread keeps as many in flight as four do, and small calls have
+ * more threads. */
 static const gm_variant *gather_choose(const gm_call *call)
 {
     return gm_first_that_fits(call, GM_ROWS(gather_row_cached, gather_row_any));
 }
 
-/* Bytes from one element of the index to the next, all dimensions in a row. */
+/* Bytes from one element of the index to the next, over all its dimensions. */
 static gm_status find_index_stride(const gm_array *index, int64_t *stride)
 {
     *stride = index->contiguous || index->size <= 1 ? index->itemsize : 0;
@@ -90,7 +90,7 @@ static gm_status read_back(const gm_call *call, void *to, const void *from, int6
     return status == GM_OK ? call->backend->wait(call->stream) : status;
 }
 
-/* The place of the first index that is out of range; the count where there is none. */
+/* The place of the first index that is out of range; the count if there is none. */
 static gm_status find_wrong(const gm_call *call, const gather_index_range_args *args, gm_plan *plan,
                             int64_t *wrong)
 {

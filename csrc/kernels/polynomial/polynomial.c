@@ -1,4 +1,4 @@
-/* polynomial: the family. Constant memory is filled on the stream of the call, in turns. */
+/* polynomial: the family. Constant memory is filled on the stream of the call; calls take turns. */
 #include "polynomial/polynomial.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static gm_status polynomial_result(gm_call *call)
     return GM_OK;
 }
 
-/* How many coefficients a variant has room for. */
+/* Coefficients that a variant has room for. */
 static int64_t most_terms(const gm_variant *variant, const gm_call *call)
 {
     int64_t size = call->in[X].itemsize;
@@ -90,7 +90,7 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
         plan->shared_bytes = (size_t)c->bytes;
     }
     if (args->count > 0) {
-        /* Those with vectors have so many bytes per thread, whatever the points are. */
+        /* Variants with vectors count in 4 bytes, whatever the size of a point. */
         int64_t units = variant->alignment ? x->bytes / 4 : args->count;
         plan->grid.x = gm_grid_blocks(variant, call, units, 0);
     }

@@ -3,7 +3,7 @@
 
 #include "backend/backend.h"
 
-/* Where a block keeps the elements to come: `grid` in the ladder. */
+/* Layout of the ring that holds the elements ahead: `grid` in the ladder. */
 enum { RING_NONE, RING_PADDED, RING_INTERLEAVED, RING_BULK };
 
 static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
@@ -14,7 +14,7 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
 
 enum { WORK, DISTANCE, PADDING, THREADS, SYNC };
 enum { AUTO = -1 };           /* padding */
-enum { STATIC_SHARED = 512 }; /* bytes that a kernel has at most besides its ring */
+enum { STATIC_SHARED = 512 }; /* bytes of a kernel besides its ring, at most */
 
 static gm_status prefetch_sum_result(gm_call *call)
 {
@@ -77,8 +77,8 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
                    (long long)call->device->shared_per_block);
 }
 
-/* Few warps need many loads in flight each; from so many per multiprocessor on, on an H200, the
- * steps that asynchronous copies take are more than the waits that they save. */
+/* Few warps need many loads in flight each. Measured on an H200: from this many per multiprocessor
+ * on, asynchronous copies cost more instructions than they save waits. */
 enum { MANY_WARPS = 24 };
 
 static const gm_variant *prefetch_sum_choose(const gm_call *call)

@@ -1,4 +1,4 @@
-/* sample: the family. A texture is made on the stream of the call, in turns. */
+/* sample: the family. A texture is made on the stream of the call; calls take turns. */
 #include "sample/sample.h"
 
 #include "backend/backend.h"
@@ -54,7 +54,7 @@ static gm_status takes_texture(const gm_variant *variant, const gm_call *call)
     return takes_points(variant, call);
 }
 
-/* Less accurate than its fellow, the texture unit is only taken by name. */
+/* The texture unit is less accurate: it is only taken by name. */
 static const gm_variant *sample_choose(const gm_call *call)
 {
     return gm_row(call, sample_row_global);

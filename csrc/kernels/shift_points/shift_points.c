@@ -101,7 +101,7 @@ static gm_status shift_points_plan(const gm_variant *variant, const gm_call *cal
     };
     plan->args_size = sizeof *args;
     if (args->count > 0) {
-        /* vec4 counts in points of 8 bytes, whatever theirs are; a vec2 is a point either way. */
+        /* vec4 counts in points of 8 bytes, whatever their size; a vec2 is a point. */
         int64_t units = variant->alignment ? in->bytes / 8 : args->count;
         plan->grid.x = gm_grid_blocks(variant, call, units, 0);
     }

@@ -1,4 +1,4 @@
-/* static_value: the family. Each variable is one per device, and calls take turns at it. */
+/* static_value: the family. There is one of each variable per device: calls take turns. */
 #include "static_value/static_value.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ static gm_status launch_by_address(const gm_variant *variant, const gm_call *cal
                            : status;
 }
 
-/* From one side's memory to the other's, and until it is there. */
+/* Copies between host and device, and waits for the copy. */
 static gm_status carry(const gm_call *call, void *to, const void *from, int64_t bytes,
                        gm_direction direction)
 {
@@ -114,7 +114,7 @@ static gm_status add_managed(const gm_variant *variant, const gm_call *call, con
     if (status != GM_OK) {
         return status;
     }
-    memcpy(variable, value, (size_t)args->bytes); /* the host writes it by itself, */
+    memcpy(variable, value, (size_t)args->bytes); /* the host writes the variable, */
     status = call->backend->launch(variant, plan, call->stream);
     if (status == GM_OK) {
         status = call->backend->wait(call->stream);

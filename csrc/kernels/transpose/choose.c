@@ -3,13 +3,13 @@
 
 #include "transpose/plan_vectors.h"
 
-/* Few enough columns, or rows, that tiles would hang over the edge with most of them. */
+/* So few columns, or rows, that most of a tile would be beside the matrix. */
 static bool is_narrow(const gm_array *in, int64_t columns, int64_t rows)
 {
     return in->shape[1] <= columns || in->shape[0] <= rows;
 }
 
-/* Elements that a variant's tiles cover: some hang over the edges. */
+/* Elements of all tiles of a row or instance, those beside the matrix included. */
 static double covered(const gm_call *call, int row)
 {
     const gm_array *in = &call->in[0];
@@ -88,9 +88,9 @@ int transpose_pick_shifted(const gm_call *call)
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* Few rows of elements of 1 or 2 bytes: do vectors that are gathered beat words that are turned, or
- * tiles? Words like rows in fours, and little to do; tiles of bytes have no row twice, and are 128
- * high, where all columns begin with a sector. */
+/* Few rows of elements of 1 or 2 bytes: is narrow_vectors faster than narrow_words, and than tiles?
+ * narrow_words is fast for rows in fours and for small matrices; shifted:b8, where all columns
+ * begin with a sector, reads no row twice and has tiles 128 high. */
 static bool gathers_rows(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
@@ -106,8 +106,8 @@ static bool gathers_rows(const gm_call *call)
     return !(fours && rows <= 64 && bits % 4 == 0);
 }
 
-/* The same of few columns: words like those that all begin with a sector, and tiles are as good
- * where they are full. Vectors need banks that are not much in demand. */
+/* The same for few columns: narrow_words is fast where all columns begin with a sector, tiles where
+ * they are full. narrow_vectors needs few bank conflicts. */
 static bool gathers_columns(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
@@ -125,7 +125,7 @@ static bool gathers_columns(const gm_call *call)
     return cols > 23 && transpose_vectors_passes(call) <= most;
 }
 
-/* Elements of 1 or 2 bytes: tiles of vectors if both sides are made of them, and tiles are full. */
+/* Elements of 1 or 2 bytes: tile_vector if both sides are made of vectors and tiles are full. */
 static int choose_small(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
@@ -144,8 +144,7 @@ static int choose_small(const gm_call *call)
     return words ? transpose_row_narrow_words : transpose_row_shifted;
 }
 
-/* Rows of the output that do not begin at 16 bytes are written best from tiles that are shifted so
- * that each store fills its sectors. */
+/* Where rows of the output do not begin at 16 bytes, shifted tiles write whole sectors. */
 static int choose_tiles(const gm_call *call)
 {
     const gm_array *in = &call->in[0];

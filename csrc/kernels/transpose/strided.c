@@ -1,8 +1,8 @@
 /*
- * transpose / strided: any layout and any element, as a copy of the turned view.
+ * transpose / strided: any layout and any element, as a copy of the transposed view.
  *
- * A transpose that exchanges strides costs nothing; what is left is to copy that view, for which
- * there is a family. A matrix that was turned before is found contiguous again.
+ * Exchanging the strides costs nothing; the copy family copies that view. The view of a matrix that
+ * is itself a transposed view is contiguous.
  */
 #include "transpose/launches.h"
 

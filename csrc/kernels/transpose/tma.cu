@@ -1,13 +1,20 @@
 /*
  * transpose / tma: Hopper's tensor copy engine in and out.
  *
- * Follows  tile_vec4.
+ * Follows  tile_vector.
  * Idea     one thread asks for boxes of 32 columns, and the engine computes addresses, packs
- *          the boxes into shared memory, and leaves out what hangs over the edge. Threads only
- *          turn the tile where it lies, 4 x 4 words at a time; the engine writes it back.
- * Banks    the engine keeps piece p (16 bytes) of row r at place p ^ r % 8. Eight lanes that
- *          took pieces 0 to 7 of one row would write one piece of the rows 0, 4, 8 ... of the
- *          turned box: four to a place. They take squares on a diagonal instead.
+ *          the boxes into shared memory, and leaves out what is over the edge. Threads only
+ *          transpose the tile in place, 4 x 4 words at a time; the engine stores it.
+ *
+ *              input, 64 x 64 words      shared memory: 2 boxes of 32 columns by 64 rows
+ *              +--------+--------+       +----+----+-- - --+----+
+ *              | box 0  | box 1  |       | v0 | v1 |       | v7 |    row r of a box: vector p is at
+ *              |        |        |       +----+----+-- - --+----+    place p ^ r % 8
+ *              +--------+--------+
+ *
+ * thread   4 x 4 words at a time: a vector from each of four rows, the same place transposed.
+ * Banks    eight lanes that took vectors 0 to 7 of one row would write one vector of the rows 0, 4,
+ *          8 ... of the transposed box: four to a place. So they take squares on a diagonal.
  * Limits   rows a multiple of 16 bytes apart on both sides.
  * Machine  UTMALDG.2D, UTMASTG.2D, LDS.128, STS.128
  */
@@ -22,8 +29,8 @@ enum {
     SQUARES = HIGH * WIDE / 16 / THREADS,
 };
 
-/* Piece p of row r in boxes of 8 pieces and `height` rows that follow one another. */
-GM_DEVICE uint4 *piece_at(uint4 *boxes, int height, int p, int r)
+/* Vector p of row r, in boxes of 8 vectors by `height` rows, one after the other. */
+GM_DEVICE uint4 *vector_at(uint4 *boxes, int height, int p, int r)
 {
     return boxes + (p / 8 * height + r) * 8 + ((p ^ r) & 7);
 }
@@ -51,7 +58,7 @@ GM_KERNEL(transpose_tma, transpose_tma_args)
     gm_mbarrier_wait(&full, 0);
 
     uint4 held[SQUARES][4];
-    int p[SQUARES], q[SQUARES]; /* pieces along a row of the input, and of the output */
+    int p[SQUARES], q[SQUARES]; /* vectors along a row of the input, and of the output */
 #pragma unroll
     for (int k = 0; k < SQUARES; k++) {
         const int square = (int)threadIdx.x + k * THREADS;
@@ -60,18 +67,18 @@ GM_KERNEL(transpose_tma, transpose_tma_args)
         q[k] = box / (WIDE / BOX) * 8 + (square % 8 ^ square / 8 % 8);
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-            held[k][i] = *piece_at(tile, HIGH, p[k], q[k] * 4 + i);
+            held[k][i] = *vector_at(tile, HIGH, p[k], q[k] * 4 + i);
         }
     }
-    __syncthreads(); /* read by all before any writes */
+    __syncthreads(); /* all threads have read before any writes */
 #pragma unroll
     for (int k = 0; k < SQUARES; k++) {
         const uint4 *h = held[k];
         const int c = p[k] * 4;
-        *piece_at(tile, WIDE, q[k], c) = make_uint4(h[0].x, h[1].x, h[2].x, h[3].x);
-        *piece_at(tile, WIDE, q[k], c + 1) = make_uint4(h[0].y, h[1].y, h[2].y, h[3].y);
-        *piece_at(tile, WIDE, q[k], c + 2) = make_uint4(h[0].z, h[1].z, h[2].z, h[3].z);
-        *piece_at(tile, WIDE, q[k], c + 3) = make_uint4(h[0].w, h[1].w, h[2].w, h[3].w);
+        *vector_at(tile, WIDE, q[k], c) = make_uint4(h[0].x, h[1].x, h[2].x, h[3].x);
+        *vector_at(tile, WIDE, q[k], c + 1) = make_uint4(h[0].y, h[1].y, h[2].y, h[3].y);
+        *vector_at(tile, WIDE, q[k], c + 2) = make_uint4(h[0].z, h[1].z, h[2].z, h[3].z);
+        *vector_at(tile, WIDE, q[k], c + 3) = make_uint4(h[0].w, h[1].w, h[2].w, h[3].w);
     }
     gm_tensor_fence();
     __syncthreads();

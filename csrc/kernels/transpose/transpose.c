@@ -13,7 +13,7 @@
 enum { BLOCK_X, BLOCK_Y };
 enum { MAX_GRID_Y = 65535, MAX_GRID_Z = 65535 };
 
-/* The bounds of the ladder, whose result is the input. */
+/* The bounds of the ladder, which copy. */
 static bool is_copy(const gm_variant *variant)
 {
     return variant == &variants[transpose_row_copy_row] ||
@@ -52,7 +52,7 @@ static gm_status transpose_result(gm_call *call)
 
 /* ---- grids --------------------------------------------------------------------------------- */
 
-/* Columns and rows of the input that a block covers at a time. */
+/* Columns and rows of the input that a block moves at a time. */
 static void find_tile(const gm_variant *variant, const gm_plan *plan, int64_t *cols, int64_t *rows)
 {
     int64_t along = (int64_t)plan->block.x * variant->elements;
@@ -72,9 +72,9 @@ static void find_tile(const gm_variant *variant, const gm_plan *plan, int64_t *c
 }
 
 /*
- * In how many parts of the width blocks take turns, as a power of two. Rows that are a large power
- * of two apart load memory channels unevenly; parts that are 64 KiB apart even it out. Measured on
- * an H200: 2 to 4 % for pitches from 128 to 512 KiB, a loss for others.
+ * log2 of the parts of the width between which blocks alternate, see transpose_place_of. Rows that
+ * are a large power of two apart load memory channels unevenly; parts that are 64 KiB apart even
+ * that out. Measured on an H200: 2 to 4 % for pitches from 128 to 512 KiB, a loss for others.
  */
 static unsigned find_stream_bits(const transpose_args *args)
 {
@@ -87,8 +87,8 @@ static unsigned find_stream_bits(const transpose_args *args)
     return 0;
 }
 
-/* How many tiles a column of them is high before the next begins: neighbouring columns share
- * sectors, which the L2 has forgotten by the end of a long one. */
+/* Tiles of a band: neighbouring columns share sectors, which the L2 no longer has at the end of a
+ * long column. */
 static int64_t find_band(const gm_variant *variant, const gm_call *call, const transpose_args *args)
 {
     enum { BAND = 128 };
@@ -97,10 +97,10 @@ static int64_t find_band(const gm_variant *variant, const gm_call *call, const t
         return args->tiles_y;
     }
     int64_t bands = transpose_smaller(transpose_divide_up(args->tiles_y, BAND), MAX_GRID_Z);
-    return transpose_divide_up(args->tiles_y, bands); /* about as high as one another */
+    return transpose_divide_up(args->tiles_y, bands); /* of about the same height */
 }
 
-/* For transpose_place_of: a column of tiles after the other. */
+/* The grid of transpose_place_of: one column of tiles after another. */
 static gm_status plan_walk(const gm_variant *variant, const gm_call *call, gm_plan *plan,
                            transpose_args *args)
 {
@@ -130,9 +130,11 @@ static gm_status plan_walk(const gm_variant *variant, const gm_call *call, gm_pl
     return GM_OK;
 }
 
-enum { LINES = 2048 /* bytes of the L2 for a row's lines, and all that comes before the next */ };
+enum {
+    LINES = 2048 /* bytes of the L2 per row: its lines, and all until the next tile reads them */
+};
 
-/* Tiles of bytes of so many rows, and how many of these are the tile's before, too. */
+/* shifted:b8: the halo, and the tiles of so many rows, halo included, down the matrix. */
 static int64_t plan_halo(const gm_call *call, transpose_args *args, int64_t rows)
 {
     uintptr_t bits = (uintptr_t)call->out.data | (uintptr_t)args->rows | GM_SECTOR;
@@ -201,7 +203,7 @@ static gm_status plan_narrow(const gm_variant *variant, const gm_call *call, gm_
     int64_t few = columns ? args->cols : args->rows, many = columns ? args->rows : args->cols;
     int64_t row = words && columns ? args->pitch : few * args->itemsize; /* of the tile */
     int64_t bytes = words ? LINEAR_BYTES : LINEAR_BYTES / 2;
-    /* Something for everyone, but not too little. */
+    /* Work for every multiprocessor, but tiles of a least size. */
     int64_t least = words ? 8192 : row > 64 ? 32 * row : 2048;
     while (bytes / 2 >= least && row * many < bytes * call->device->multiprocessors) {
         bytes /= 2;
@@ -225,7 +227,7 @@ static gm_status plan_narrow(const gm_variant *variant, const gm_call *call, gm_
     return GM_OK;
 }
 
-/* What the engine is told of both matrices. */
+/* Both matrices as the tensor copy engine takes them. */
 static gm_status plan_tensor(const gm_variant *variant, const gm_call *call, gm_plan *plan,
                              const transpose_args *walk)
 {
@@ -306,7 +308,7 @@ static const gm_parameter parameters[] = {
 
 const gm_family gm_family_transpose = {
     .name = "transpose",
-    .doc = "turn a matrix: both sides of a move cannot be rows",
+    .doc = "transpose a matrix: one side of the move is rows, the other is columns",
     .variants = variants,
     .count = variant_count,
     .inputs = inputs,

@@ -23,8 +23,8 @@ typedef struct transpose_args {
     uint32_t stream_bits, stream_width; /* see transpose_place_of */
     uint32_t z_width, z_height;
     int itemsize;
-    unsigned halo; /* shifted tiles of bytes: rows that are the tile's before as well */
-    bool lines;    /* and whether the L2 has room for whole lines of a column of them */
+    unsigned halo; /* shifted:b8: rows that the tile before has as well */
+    bool lines;    /* shifted:b8_wide: the L2 has room for whole lines of a column of tiles */
 } transpose_args;
 
 enum {
@@ -68,20 +68,22 @@ typedef struct transpose_place {
 } transpose_place;
 
 /*
- * Which tile a block takes; it may be none: x >= tiles_x. Blocks start in the order of x, then y,
- * then z of the grid. Neighbours go down the input, which is along the rows of the output, so that
- * what is written at a time is one piece of memory; at the end of a column of tiles they turn
- * round. So x of the grid is down a column, and y is columns. Its z is bands of `z_height` tiles,
- * where columns are cut: two that lie side by side share sectors, which the L2 should not have
- * forgotten by then. Or it is sets of `z_width` columns, where y alone cannot count them.
+ * The tile of a block; none if x >= tiles_x. Blocks start in the order of x, then y, then z of the
+ * grid:
  *
- * What is read at a time is a short run of every row. Where rows are a multiple of a large power
- * of two apart, those runs fall to some memory channels more than to others. Then neighbours take
- * turns in two to the power of `stream_bits` parts of the width, `stream_width` columns each, and
- * the runs of one part make up for those of the other.
+ *     x  down a column of tiles, which is along the rows of the output, so that blocks that run at
+ *        the same time write one run of memory; every other column is walked upwards
+ *     y  columns of tiles
+ *     z  bands of `z_height` tiles, into which long columns are cut: neighbouring columns share
+ *        sectors, which should still be in the L2. Or sets of `z_width` columns, where there are
+ *        more than y can count.
  *
- * The grid says it all, without divisions, which were nearly half of what a thread did before its
- * first load.
+ * Blocks that run at the same time read a short run of every row. Where rows are a large power of
+ * two apart, these runs load some memory channels more than others. Then x alternates between
+ * 2^stream_bits parts of the width, `stream_width` columns each, which even each other out.
+ *
+ * The grid alone says which tile: divisions were nearly half of what a thread did before its first
+ * load.
  */
 GM_DEVICE transpose_place transpose_place_of(const transpose_args &a)
 {
