@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import gc
-import importlib.machinery
-import importlib.util
 import os
 import signal
 import sys
-import sysconfig
 from pathlib import Path
 
 import numpy as np
 import pytest
+from building import build_probes
 
 from gpumem import _core
 
@@ -129,31 +126,6 @@ def rng():
     seed = np.random.SeedSequence().entropy
     print(f"seed: {seed}")
     return np.random.default_rng(seed)
-
-
-@functools.cache
-def build_probes(name: str = "probes"):
-    """The module once more, with the kernels of tests/probes for a table.
-
-    The compilers are those of the environment; name tells builds of several apart. The first of
-    several workers builds, the others find its objects in the cache.
-    """
-    specification = importlib.util.spec_from_file_location("gpumem_build", ROOT / "csrc/build.py")
-    build = importlib.util.module_from_spec(specification)
-    sys.modules["gpumem_build"] = build
-    specification.loader.exec_module(build)
-
-    path = ROOT / "build" / name / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.with_name("lock"), "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # until it is closed
-        build.build_module(ROOT / "tests/probes", path, ROOT / "build/cache", cuda=False)
-    loader = importlib.machinery.ExtensionFileLoader(f"gpumem_{name}._core", str(path))
-    module = importlib.util.module_from_spec(
-        importlib.machinery.ModuleSpec(f"gpumem_{name}._core", loader, origin=str(path))
-    )
-    loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="session")

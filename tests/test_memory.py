@@ -171,13 +171,6 @@ def calls(family):
         yield shape, parameters
 
 
-<<<<<<< HEAD
-=======
-def test_every_family_has_shapes():
-    assert set(SHAPES) == set(FAMILIES)
-
-
->>>>>>> e15efe7 (Name and describe the binding's tests in plain English)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_on_arrays_of_a_kind(family, kind, backend, chunk):

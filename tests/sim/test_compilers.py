@@ -6,7 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import build_probes
+from building import build_probes
 from expected import CORRECT, names
 
 # Builds the probes with another compiler, which takes two minutes. test_build.py also checks how
