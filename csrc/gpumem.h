@@ -182,23 +182,23 @@ struct gm_variant {
     const char *doc;     /* the lesson, one line */
     const char *follows; /* the rung below, or NULL */
     gm_dim block;
-    int elements;          /* per thread and step */
-    int blocks;            /* default cap of a one-dimensional grid, per multiprocessor; 0: none */
-    gm_dim tile;           /* of a matrix, per block: columns, rows; 0: the block's own */
-    int grid;              /* how the family makes the grid: its own enumeration */
-    int shared_bytes;      /* dynamic shared memory per block, where no argument changes it */
-    int alignment;         /* bytes that every array's address must be a multiple of; 0: any */
-    uint64_t itemsizes;    /* bit s set: takes elements of s bytes, aligned to s; 0: any */
-    const char *kinds;     /* takes these dtype.kinds only, as numbers, not as bits: a NaN may come
-                              back as another NaN; NULL: any */
-    gm_layout layout;      /* the inputs' */
-    gm_place place;        /* of all arrays */
-    bool early;            /* may start while the kernel before it ends: gm_wait_for_previous() */
-    int capability;        /* least compute capability times ten (90), or 0 */
-    const char *arch;      /* the one target that has its instructions ("90a"), or NULL */
-    const char *library;   /* opened at run time ("cublas"), or NULL */
-    bool managed;          /* needs concurrent managed access */
-    const char *cuda_only; /* why the simulator cannot run it, or NULL */
+    int elements;       /* per thread and step */
+    int blocks;         /* default cap of a one-dimensional grid, per multiprocessor; 0: none */
+    gm_dim tile;        /* of a matrix, per block: columns, rows; 0: the block's own */
+    int grid;           /* how the family makes the grid: its own enumeration */
+    int shared_bytes;   /* dynamic shared memory per block, where no argument changes it */
+    int alignment;      /* bytes that every array's address must be a multiple of; 0: any */
+    uint64_t itemsizes; /* bit s set: takes elements of s bytes, aligned to s; 0: any */
+    const char *kinds;  /* takes these dtype.kinds only, as numbers, not as bits: a NaN may come
+                           back as another NaN; NULL: any */
+    gm_layout layout;   /* the inputs' */
+    gm_place place;     /* of all arrays */
+    bool programmatic_launch; /* starts while the kernel before it ends: gm_wait_for_previous() */
+    int capability;           /* least compute capability times ten (90), or 0 */
+    const char *arch;         /* the one target that has its instructions ("90a"), or NULL */
+    const char *library;      /* opened at run time ("cublas"), or NULL */
+    bool managed;             /* needs concurrent managed access */
+    const char *cuda_only;    /* why the simulator cannot run it, or NULL */
     gm_claims claims;
     gm_takes_hook takes;  /* NULL: the fields above say it all */
     gm_pick_hook pick;    /* of a row whose kernels are its instances; NULL for all others */

@@ -146,7 +146,7 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
     if (plan->shared_bytes > 0) {
         TRY(allow_shared(variant, plan->shared_bytes));
     }
-    bool programmatic_launch = variant->early && supports_programmatic_launch();
+    bool programmatic_launch = variant->programmatic_launch && supports_programmatic_launch();
     cudaError_t error =
         programmatic_launch || plan->has_carveout
             ? launch_with_attributes(kernel, plan, programmatic_launch, args, stream)

@@ -202,9 +202,8 @@ GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
 #define gm_texture_fetch(texture, x, y) gm_sim_texture_fetch(&(texture), x, y)
 #endif
 
-/* First statement of a kernel whose row says `early` (programmatic dependent launch): its blocks
- * may start before the previous kernel of the stream has ended, and must not touch memory before
- * that. */
+/* First statement of a kernel whose row says `programmatic_launch`: its blocks may start before the
+ * previous kernel of the stream has ended, and must not touch memory before that. */
 GM_DEVICE void gm_wait_for_previous(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

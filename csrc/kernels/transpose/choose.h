@@ -65,9 +65,10 @@ int transpose_pick_shifted(const gm_call *call);
 const gm_variant *transpose_choose(const gm_call *call);
 
 /* What a row of the ladder and its instances have in common. */
-#define TILE_VECTOR .grid = GRID_STREAMS, .layout = GM_ROWS, .early = true
+#define TILE_VECTOR .grid = GRID_STREAMS, .layout = GM_ROWS, .programmatic_launch = true
 #define VECTOR_CLAIMS .claims = {16, 16, 1, 128}
 #define SHIFTED                                                                                    \
-    .grid = GRID_SHIFTED, .layout = GM_ROWS, .early = true, .takes = transpose_takes_shifted
+    .grid = GRID_SHIFTED, .layout = GM_ROWS, .programmatic_launch = true,                          \
+    .takes = transpose_takes_shifted
 
 #endif
