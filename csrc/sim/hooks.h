@@ -50,8 +50,7 @@ void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, g
 void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                             const char *file, int line);
 
-/* ---- what orders accesses --------------------------------------------------------------------
- */
+/* ---- what orders accesses ------------------------------------------------------------------- */
 
 typedef enum gm_sync_kind {
     GM_MBARRIER_INIT,

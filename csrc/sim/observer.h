@@ -57,9 +57,9 @@ enum {
                        GM_SEES(GM_SPACE_CONSTANT), /* of every space that has any */
 };
 
-#define GM_COUNTER(type, name)                                                                     \
+#define GM_COUNTER(type, field)                                                                    \
     {                                                                                              \
-#name, offsetof(type, name)                                                                \
+        .name = #field, .offset = offsetof(type, field)                                            \
     }
 
 /* All observers, in the order of observers.def. */

@@ -116,8 +116,7 @@ void gm_thread_run_fresh(gm_fiber *fiber, void *argument)
     }
 }
 
-/* ---- waiting: called on the thread's fiber ----------------------------------------------------
- */
+/* ---- waiting: called on the thread's fiber -------------------------------------------------- */
 
 /* Returns when the scheduler resumes the thread. */
 static void wait_as(gm_block *block, gm_strand_state state, const char *file, int line)
@@ -167,8 +166,7 @@ unsigned gm_sim_lane(void)
     return (unsigned)current->running % GM_WARP;
 }
 
-/* ---- tracing: called on the thread's fiber ----------------------------------------------------
- */
+/* ---- tracing: called on the thread's fiber -------------------------------------------------- */
 
 static void stop_if_failed(gm_block *block, gm_status status)
 {
