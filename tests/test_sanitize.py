@@ -140,7 +140,7 @@ def test_a_sanitizer_that_is_not_there(monkeypatch):
     monkeypatch.setenv("SANITIZER", "/no/such/file")
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr("glob.glob", lambda pattern: [])
-    with pytest.raises(SystemExit, match="SANITIZER= may name it"):
+    with pytest.raises(SystemExit, match="set SANITIZER to its path"):
         find()
 
 

@@ -40,7 +40,8 @@ from gpumem.base.sizes import parse_sizes
 from gpumem.base.tables import format_table
 from gpumem.families import oracle
 from gpumem.families.table import find
-from gpumem.machine import devices
+from gpumem.machine.device import open_device
+from gpumem.machine.provenance import provenance
 
 SCHEMA = 2
 FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")
@@ -676,7 +677,7 @@ def main() -> int:
         told = _head_of(text)
         use_multiprocessors(told["provenance"])
     else:
-        told = {"provenance": devices.provenance(gm.backend())}
+        told = {"provenance": provenance(open_device())}
         use_multiprocessors(told["provenance"])  # before anything is measured
         with tempfile.TemporaryDirectory() as folder:
             profiler = Profiler(families, sizes, Path(folder), options.timeout)

@@ -34,7 +34,8 @@ import gpumem as gm
 from gpumem.base.tables import format_table
 from gpumem.check.verification import verify
 from gpumem.families import oracle
-from gpumem.machine import devices
+from gpumem.machine.device import open_device
+from gpumem.machine.provenance import provenance
 
 SCHEMA = 1
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -239,7 +240,7 @@ def write(path: Path, sanitizer: str, found: Sequence[dict[str, Any]]) -> None:
     head: dict[str, Any] = {
         "schema": SCHEMA,
         "sanitizer": version(sanitizer),
-        "provenance": devices.provenance(gm.backend()),
+        "provenance": provenance(open_device()),
     }
     told = {(one["family"], one["tool"]) for one in found}
     kept: list[dict[str, Any]] = []
