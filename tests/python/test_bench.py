@@ -153,6 +153,15 @@ def test_a_sample_is_long_enough_and_a_row(device, sizes):
         assert len(sample) == pytest.approx(max(stopwatch.SAMPLE_MS / each, 4), rel=0.02, abs=1)
 
 
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+def test_a_long_kernel_is_launched_once_per_sample(device, monkeypatch, cache):
+    monkeypatch.setitem(GBPS, "scalar", 0.02)  # 100 ms for 2 MiB
+    device.bench("copy", ["scalar"], sizes="1M", cache=cache, samples=(3, 3))
+    samples = samples_of(device, "scalar")
+    assert len(samples) == 4  # and one to find out how long it is
+    assert all(len(sample) == 1 for sample in samples)
+
+
 def test_warm_buffers_are_the_same_ones(device):
     device.bench("copy", ["scalar"], sizes="64K", cache="warm")
     samples = samples_of(device, "scalar")
