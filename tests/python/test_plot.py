@@ -520,9 +520,10 @@ def test_the_command_line_draws(tmp_path, kind):
 
 def test_former_names_keep_their_place_on_the_ladder():
     """Results that were measured before a variant was renamed are drawn like those of today."""
-    shipped = gm.results.load("transpose-h200").filter(variant=["tile", "tile_vec4", "tma", "auto"])
-    assert {one["variant"] for one in shipped.records} == {"tile", "tile_vec4", "tma", "auto"}
-    figure = shipped.plot("ladder", shape=(4096, 4096))
+    shipped = gm.results.load("transpose-h200")
+    known = shipped.filter(variant=["tile", "tile_vector", "tma", "auto"]).records
+    old = [one | {"variant": one["variant"].replace("tile_vector", "tile_vec4")} for one in known]
+    figure = BenchResult(old, shipped.provenance).plot("ladder", shape=(4096, 4096))
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()][:4] in (
         ["tile", "tile_vec4", "tma", "auto"],
         ["auto", "tma", "tile_vec4", "tile"],

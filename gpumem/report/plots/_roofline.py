@@ -39,22 +39,28 @@ class _Roofs(NamedTuple):
         words = f"FP32 peak, {peak:.3g} TFLOP/s"
         note(ax, words, (high, peak), (-4, 4), ha="right", va="bottom")
 
-    def name_slope(self, ax: Axes, words: str) -> None:
-        """Write along the slope, whose angle depends on the layout."""
+    def name_slope(self, ax: Axes, words: str, points: list[tuple[float, float]]) -> None:
+        """Write along the slope, whose angle depends on the layout, where no point is near."""
         peak, slope, low, _ = self
         ax.figure.draw_without_rendering()
-        middle = (low * self.corner) ** 0.5
         start, end = ax.transData.transform([(low, low * slope), (self.corner, peak)])
-        note(
+        mark = note(
             ax,
             words,
-            (middle, middle * slope),
+            (low, low * slope),
             (-5, 5),
             rotation=math.degrees(math.atan2(end[1] - start[1], end[0] - start[0])),
             rotation_mode="anchor",
             ha="center",
             va="bottom",
         )
+        marks = ax.transData.transform(points)
+        for share in (0.5, 0.65, 0.35, 0.8, 0.2):
+            x = low * (self.corner / low) ** share
+            mark.xy = x, x * slope
+            box = mark.get_window_extent(ax.figure._get_renderer()).padded(6)
+            if not any(box.contains(*at) for at in marks):
+                break
 
     def points(self) -> list[tuple[float, float]]:
         """Return points so close together that no label fits between two."""
@@ -117,6 +123,7 @@ def draw_roofline(
     )
     ax.set_ylabel("TFLOP/s")
     title(figure, f"{family}, {rows[names[0]].size}: roofline", result)
-    roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s")
+    marks = list(zip(xs, ys, strict=True))
+    roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s", marks)
     label_points(ax, points, roofs.points())
     return figure
