@@ -97,7 +97,7 @@ def jobs_for(
 
     # Only the table and the kernels see the folders of kernels, so that the objects of all other
     # files serve a module with other kernels too.
-    common = ["-Icsrc", "-Icsrc/kernels"]
+    common = ["-Icsrc", "-Icsrc/kernels", "-Ithird_party"]
     own = [f"-I{name(folder)}" for folder in kernels if folder != root / "csrc" / "kernels"]
     mapped = f"-ffile-prefix-map={root}=."
     jobs = []

@@ -4,7 +4,7 @@
 
 #include "memory/device.h"
 #include "python/python.h"
-#include "third_party/dlpack/dlpack.h"
+#include <dlpack/dlpack.h>
 
 /* What is used of DLPack 1 is all in its first minor version. */
 enum { GM_DLPACK_MINOR_VERSION = 0 };
