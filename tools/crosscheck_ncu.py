@@ -257,7 +257,7 @@ def kernel(family: str, variant: str) -> str:
     return f"{family}_{variant}".replace(":", "_")
 
 
-def run(families: Sequence[str], sizes: Sequence[int], told: Path, backend: str = "cuda") -> None:
+def run(families: Sequence[str], sizes: Sequence[int], header: Path, backend: str = "cuda") -> None:
     """Launch everything once, in order, on the device; write down what was launched."""
     launches: list[dict[str, Any]] = []
     for variant, nbytes in itertools.product(checked(families), sizes):
@@ -272,7 +272,7 @@ def run(families: Sequence[str], sizes: Sequence[int], told: Path, backend: str 
             except (ValueError, TypeError, gm.UnavailableError) as error:
                 one["error"] = str(error)
             text = json.dumps({"sizes": list(sizes), "launches": launches})
-            told.write_text(text, encoding="utf-8")
+            header.write_text(text, encoding="utf-8")
 
 
 # ---- ncu ----------------------------------------------------------------------------------
@@ -303,14 +303,14 @@ class Profiler:
 
     def profile(self, metrics: Sequence[str], *more: str) -> tuple[int, str, str]:
         """Return the exit status, the CSV and all other output."""
-        log, told = self.folder / "ncu.csv", self.folder / "launches.json"
+        log, header = self.folder / "ncu.csv", self.folder / "launches.json"
         log.unlink(missing_ok=True)
-        told.unlink(missing_ok=True)
+        header.unlink(missing_ok=True)
         names = "|".join(kernel(v.family, v.name) for v in checked(self.families))
         profiler = [self.ncu, "--clock-control", "none", "--target-processes", "all"]
         profiler += ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
         profiler += ["-k", f"regex:^({names})$", "--metrics", ",".join(metrics), *more]
-        program = [sys.executable, os.path.abspath(__file__), "--run", str(told)]
+        program = [sys.executable, os.path.abspath(__file__), "--run", str(header)]
         program += [
             "--families",
             ",".join(self.families),
@@ -528,13 +528,13 @@ def judge(
     return {"agrees": agrees, "why": why}
 
 
-def records(told: dict[str, Any], text: str) -> list[dict[str, Any]]:
+def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
     """Match launches with what ncu saw, kernel by kernel in order, and compare."""
     seen = collections.defaultdict(collections.deque)
     for row in read_csv(text):
         seen[row["kernel"]].append(row)
     found = []
-    for launch in told["launches"]:
+    for launch in header["launches"]:
         variant = find(launch["family"], launch["variant"])
         call = next(c for c in calls(variant, launch["bytes"]) if c.case == launch["case"])
         record = {name: launch[name] for name in ("family", "variant", "bytes", "case")}
@@ -634,9 +634,9 @@ def summary(found: list[dict[str, Any]]) -> str:
     return differences(found) + "".join(missing) + "\n".join(counted)
 
 
-def write_json(path: Path, told: dict[str, Any], found: list[dict[str, Any]]) -> None:
+def write_json(path: Path, header: dict[str, Any], found: list[dict[str, Any]]) -> None:
     """Write the result with a line per record."""
-    head = {"schema": SCHEMA, **{k: v for k, v in told.items() if k != "launches"}}
+    head = {"schema": SCHEMA, **{k: v for k, v in header.items() if k != "launches"}}
     head["summary"] = by_size(found)
     lines = json.dumps(head, indent=1, allow_nan=False)[:-2] + ',\n "records": [\n  '
     lines += ",\n  ".join(json.dumps(record, allow_nan=False) for record in found)
@@ -674,23 +674,23 @@ def main() -> int:
         parser.error("-o FILE is needed")
     if options.from_csv:
         text = options.from_csv.read_text(encoding="utf-8")
-        told = _head_of(text)
-        use_multiprocessors(told["provenance"])
+        header = _head_of(text)
+        use_multiprocessors(header["provenance"])
     else:
-        told = {"provenance": provenance(open_device())}
-        use_multiprocessors(told["provenance"])  # before anything is measured
+        header = {"provenance": provenance(open_device())}
+        use_multiprocessors(header["provenance"])  # before anything is measured
         with tempfile.TemporaryDirectory() as folder:
             profiler = Profiler(families, sizes, Path(folder), options.timeout)
             text, dropped = profiler.collect()
-            told |= {"ncu": profiler.version(), "unknown_metrics": dropped, **profiler.launches()}
-        text = f"# {json.dumps(told)}\n{text}"
+            header |= {"ncu": profiler.version(), "unknown_metrics": dropped, **profiler.launches()}
+        text = f"# {json.dumps(header)}\n{text}"
         files.write(f"{options.output}.csv", text)
         if options.csv_only:
             return 0
-    found = records(told, text)
-    write_json(options.output, told, found)
-    if told["unknown_metrics"]:
-        print(f"ncu does not know {', '.join(told['unknown_metrics'])}")
+    found = records(header, text)
+    write_json(options.output, header, found)
+    if header["unknown_metrics"]:
+        print(f"ncu does not know {', '.join(header['unknown_metrics'])}")
     print(summary(found))
     return int(any(unexplained(record) or record["hardware"] is None for record in found))
 

@@ -43,7 +43,7 @@ TOGETHER = 5  # variants per process, since starting one takes some seconds
 FOUND = 86  # the exit status for findings of the sanitizer
 LATE = 124
 WORDS = {0: "clean", FOUND: "REPORTED", LATE: "TOO LATE"}  # any other status: FAILED
-TOLD = "sanitize: "  # begins the line in which a process describes itself
+REPORT = "sanitize: "  # begins the line in which a process describes itself
 
 
 class Job(NamedTuple):
@@ -63,7 +63,7 @@ class Outcome(NamedTuple):
 
     job: Job
     status: int
-    told: dict[str, Any]
+    report: dict[str, Any]
     findings: int | None
     summary: str
     seconds: float
@@ -80,13 +80,13 @@ def run(family: str, names: Sequence[str], backend: str) -> int:
     failed = [r for r in reports if r["status"] == "FAILED"]
     for report in failed:
         print(f"{report['family']}-{report['variant']} FAILED: {report['reason']}")
-    told = {
+    report = {
         "variants": [r["variant"] for r in reports if r["status"] == "passed"],
         "unavailable": {r["variant"]: r["reason"] for r in reports if r["status"] == "unavailable"},
         "failed": {r["variant"]: r["reason"] for r in failed},
         "calls": sum(report["cases"] for report in reports),
     }
-    print(f"{TOLD}{json.dumps(told)}", flush=True)
+    print(f"{REPORT}{json.dumps(report)}", flush=True)
     return int(bool(failed))
 
 
@@ -160,13 +160,13 @@ def sanitized(sanitizer: str, job: Job, seconds: float) -> Outcome:
         status, log = done.returncode, done.stdout
     except subprocess.TimeoutExpired as late:
         status, log = LATE, (late.stdout or b"").decode(errors="replace")
-    words = re.findall(rf"^{TOLD}(.*)$", log, re.M)
+    words = re.findall(rf"^{REPORT}(.*)$", log, re.M)
     summary = "; ".join(re.findall(r"SUMMARY: (.*)$", log, re.M))
     if status == 0 and not (words and summary):
         status = 1  # a clean run has both
-    told = json.loads(words[-1]) if words else {}
+    report = json.loads(words[-1]) if words else {}
     took = time.monotonic() - begin
-    return Outcome(job, status, told, findings(log), summary, took, log)
+    return Outcome(job, status, report, findings(log), summary, took, log)
 
 
 # ---- what came of it ----------------------------------------------------------------------
@@ -176,11 +176,11 @@ def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Return the findings of one tool for one family as a record for JSON."""
     job = outcomes[0].job
     order = [v.name for v in gm.variants(job.family, instances=True)]
-    ran = {name for one in outcomes for name in one.told.get("variants", ())}
+    ran = {name for one in outcomes for name in one.report.get("variants", ())}
     counts = [one.findings for one in outcomes]
     worst = max((one.status for one in outcomes), key=lambda status: (status != 0, status != FOUND))
     unavailable, failed = (
-        {k: v for one in outcomes for k, v in one.told.get(key, {}).items()}
+        {k: v for one in outcomes for k, v in one.report.get(key, {}).items()}
         for key in ("unavailable", "failed")
     )
     printed: collections.Counter[str] = collections.Counter()
@@ -192,7 +192,7 @@ def record(outcomes: Sequence[Outcome]) -> dict[str, Any]:
         "status": WORDS.get(worst, "FAILED"),
         "findings": None if None in counts else sum(count or 0 for count in counts),
         "kinds": dict(printed.most_common()),
-        "calls": sum(one.told.get("calls", 0) for one in outcomes),
+        "calls": sum(one.report.get("calls", 0) for one in outcomes),
         "variants": sorted(ran, key=order.index),
         "unavailable": unavailable,
         "failed": failed,
@@ -242,12 +242,12 @@ def write(path: Path, sanitizer: str, found: Sequence[dict[str, Any]]) -> None:
         "sanitizer": version(sanitizer),
         "provenance": provenance(open_device()),
     }
-    told = {(one["family"], one["tool"]) for one in found}
+    replaced = {(one["family"], one["tool"]) for one in found}
     kept: list[dict[str, Any]] = []
     if path.exists():
         before = json.loads(path.read_text(encoding="utf-8"))
         if same_origin(before, head):
-            kept = [r for r in before["records"] if (r["family"], r["tool"]) not in told]
+            kept = [r for r in before["records"] if (r["family"], r["tool"]) not in replaced]
         else:
             print(f"{path} is of another commit, device or version: it is replaced")
     lines = json.dumps(head, indent=1)[:-2] + ',\n "records": [\n  '
