@@ -106,6 +106,8 @@ def jobs_for(
         flags = [*C_FLAGS, *words("CFLAGS"), mapped]
         flags += ["-DGM_WITH_CUDA=1", "-isystem", str(toolkit.include)] if toolkit else []
         flags += own if path.name == "table.c" or path.parent.parent in kernels else []
+        if path.name == "table.c" and (more := unlisted_families(kernels)):
+            flags.append(f"-DGM_MORE_FAMILIES={' '.join(f'FAMILY({one})' for one in more)}")
         flags += common
         identity, system = cc.identity, []
         if path.parent.name == "python":
@@ -137,6 +139,15 @@ def jobs_for(
         command = [*plain, *options_of(path, "plain"), source]
         jobs.append(Job(source, "plain", command, cxx.identity))
     return sorted(jobs, key=lambda job: ("nvcc", "traced", "plain", "c").index(job.how))
+
+
+def unlisted_families(kernels: Sequence[Path]) -> list[str]:
+    """The folders with a ladder that families.def leaves out; they follow those it lists."""
+    lists = [folder / "families.def" for folder in kernels]
+    text = "".join(path.read_text(encoding="utf-8") for path in lists if path.exists())
+    listed = re.findall(r"^FAMILY\((\w+)\)", text, re.MULTILINE)
+    ladders = [path for folder in kernels for path in folder.glob("*/ladder.def")]
+    return sorted({path.parent.name for path in ladders} - set(listed))
 
 
 def options_of(kernel: Path, how: str) -> list[str]:

@@ -3,13 +3,20 @@
 
 #include "gpumem.h"
 
+/* Folders that families.def does not list, from the build. */
+#ifndef GM_MORE_FAMILIES
+#define GM_MORE_FAMILIES
+#endif
+
 #define FAMILY(name) extern const gm_family gm_family_##name;
 #include "families.def"
+GM_MORE_FAMILIES
 #undef FAMILY
 
 const gm_family *const gm_families[] = {
 #define FAMILY(name) &gm_family_##name,
 #include "families.def"
+    GM_MORE_FAMILIES
 #undef FAMILY
 };
 

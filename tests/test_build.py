@@ -594,6 +594,26 @@ def test_another_table_shares_the_other_objects(tree):
 
 
 @needs_compiler
+def test_a_family_needs_no_place_in_the_list(tree):
+    table = """\
+        enum { FIRST = 1 };
+        #ifndef GM_MORE_FAMILIES
+        #define GM_MORE_FAMILIES
+        #endif
+        #include "families.def"
+        #define FAMILY(name) + 10
+        int tiny_families(void) { return FAMILIES GM_MORE_FAMILIES; }
+        """
+    write(tree, "csrc/table.c", table)
+    write(tree, "csrc/kernels/families.def", "#define FAMILIES 1\n/*\nFAMILY(copy)\n*/\n")
+    write(tree, "csrc/kernels/copy/ladder.def", "")
+    make(tree)
+    write(tree, "csrc/kernels/other/ladder.def", "")
+    assert make(tree) == ["c csrc/table.c"]
+    assert import_core(tree).families == 11
+
+
+@needs_compiler
 def test_an_object_that_was_cut_short_is_made_anew(tree):
     everything = make(tree)
     cache = tree / "build" / "cache"
