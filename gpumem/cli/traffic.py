@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..base.sizes import parse_shape
 from ..count.summary import summary
-from ..count.traffic import NO_TIMES, Traffic, traffic
+from ..count.traffic import COUNTS_ONLY, Traffic, traffic
 from ..families import oracle
 from ..families.table import find, variants
 from .common import (
@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
         print_json([report.to_dict() for report in found] + unavailable)
     else:
         print_summary(family, shape_of, dtype, None, keywords(options.set))
-        print(f"\n{NO_TIMES}")
+        print(f"\n{COUNTS_ONLY}")
     return 0
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Traffic", "traffic"]
 
-NO_TIMES = "Counted on the simulator, which knows no times, cache hits or occupancy."
+COUNTS_ONLY = "Counted on the simulator, which knows no times, cache hits or occupancy."
 
 
 class Traffic:
@@ -283,7 +283,7 @@ class Traffic:
             f"{self.requests} memory instructions of warps, {self.barriers} barriers, "
             f"{self.shared_bytes} bytes of shared memory per block."
         )
-        return "\n".join([*lines, *textwrap.wrap(sums, text_width()), NO_TIMES])
+        return "\n".join([*lines, *textwrap.wrap(sums, text_width()), COUNTS_ONLY])
 
 
 def traffic(
