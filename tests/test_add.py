@@ -1,4 +1,4 @@
-"""add: numbers of every dtype, from memory of every kind, by every way."""
+"""add: every dtype, every memory kind, every variant."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ DTYPES = ("i4", "i8", "u4", "u8", "f4", "f8")
 KIND = {None: "pageable", "mapped": "mapped", "managed": "managed"}
 
 
-def placed(variant, *arrays, backend):
+def place(variant, *arrays, backend):
     return [oracle.placed(variant, a, backend) for a in arrays]
 
 
@@ -25,12 +25,12 @@ def placed(variant, *arrays, backend):
 def test_every_dtype_and_size(variant, dtype, count, backend):
     here(variant, backend)
     a, b = oracle.arguments("add", count, dtype, seed=count)
-    x, y = placed(variant, a, b, backend=backend)
+    placed_a, placed_b = place(variant, a, b, backend=backend)
     out = oracle.placed(variant, np.full(count, 0x5A, dtype), backend)
-    told = {"variant": variant.name}
-    oracle.check("add", variant(x, y, out=out, backend=backend), a, b, **told)
-    got = variant(x, y, backend=backend)
-    oracle.check("add", got, a, b, **told)
+    keywords = {"variant": variant.name}
+    oracle.check("add", variant(placed_a, placed_b, out=out, backend=backend), a, b, **keywords)
+    got = variant(placed_a, placed_b, backend=backend)
+    oracle.check("add", got, a, b, **keywords)
     if variant.memory:
         assert gm.memory_kind(got) == variant.memory
 
@@ -60,7 +60,7 @@ def test_special_numbers(dtype, backend):
     flip=st.booleans(),
 )
 @settings(max_examples=40, deadline=None)
-def test_drawn_shapes(shape, dtype, flip):
+def test_random_shapes(shape, dtype, flip):
     a, b = oracle.arguments("add", shape, dtype, seed=3)
     if flip:
         a, b = a.T, b.T
@@ -81,7 +81,7 @@ def test_drawn_shapes(shape, dtype, flip):
         (np.ones(()), np.ones(1), ValueError, r"\(1,\), expected that of a, \(\)"),
     ],
 )
-def test_what_does_not_fit(a, b, error, words, backend):
+def test_mismatched_inputs_are_refused(a, b, error, words, backend):
     with pytest.raises(error, match=words):
         gm.add(a, b, backend=backend)
     with pytest.raises(error, match=words):
@@ -90,8 +90,8 @@ def test_what_does_not_fit(a, b, error, words, backend):
 
 @pytest.mark.parametrize("name", ["zero_copy", "managed", "managed_prefetch"])
 def test_memory_that_the_variant_cannot_use(name, backend):
-    wanted = gm.variants("add")[[v.name for v in VARIANTS].index(name)].memory
-    good = gm.empty(5, kind=wanted, backend=backend)
+    kind = gm.variants("add")[[v.name for v in VARIANTS].index(name)].memory
+    good = gm.empty(5, kind=kind, backend=backend)
     good[:] = 1
     bad = np.ones(5, "f4")
     for x, y, out, where in (
@@ -105,7 +105,7 @@ def test_memory_that_the_variant_cannot_use(name, backend):
         gm.add(*(gm.to_device(a, backend=backend) for a in (bad, bad)), variant=name)
 
 
-def test_zero_copy_takes_all_page_locked_memory(backend):
+def test_zero_copy_accepts_all_page_locked_memory(backend):
     arrays = [
         gm.empty(1001, kind=k, backend=backend) for k in ("pinned", "write_combined", "mapped")
     ]
@@ -122,7 +122,7 @@ def test_zero_copy_takes_all_page_locked_memory(backend):
                 out[:] = 2
 
 
-def test_zero_copy_at_any_element(backend):
+def test_zero_copy_at_any_offset(backend):
     a, b, out = (gm.empty(1001, kind="mapped", backend=backend) for _ in range(3))
     a[:], b[:] = np.arange(1001), 1
     for i in range(5):
@@ -137,8 +137,8 @@ def test_zero_copy_at_any_element(backend):
     ("kind", "variant"),
     [("pageable", "explicit"), ("mapped", "zero_copy"), ("managed", "managed_prefetch")],
 )
-def test_auto_goes_where_the_arrays_are(kind, variant):
-    """Seen by the kind of the result; the named variant gives the same bytes."""
+def test_auto_follows_the_memory_kind(kind, variant):
+    """The result has the memory kind of the inputs; the named variant gives the same values."""
     a = gm.empty(5001, kind=kind, backend="sim")
     a[:] = np.arange(5001)
     got = gm.add(a, a, backend="sim")
@@ -146,7 +146,7 @@ def test_auto_goes_where_the_arrays_are(kind, variant):
     assert np.array_equal(got, gm.add(a, a, variant=variant, backend="sim"))
 
 
-def test_out_apart_from_both(backend):
+def test_out_must_not_overlap_an_input(backend):
     a, b = np.ones(9), np.ones(9)
     for out in (a, b):
         with pytest.raises(ValueError, match="out overlaps"):
@@ -155,14 +155,14 @@ def test_out_apart_from_both(backend):
 
 def test_device_views(backend, rng):
     a, b = rng.random((2, 40, 50))
-    x, y = gm.to_device(a, backend=backend), gm.to_device(b, backend=backend)
+    device_a, device_b = gm.to_device(a, backend=backend), gm.to_device(b, backend=backend)
     for view in (lambda v: v[::2], lambda v: v.T, lambda v: v[:, 1:], lambda v: v.reshape(-1)[1:]):
-        if view(x).contiguous:
+        if view(device_a).contiguous:
             pass
-        assert np.array_equal(gm.add(view(x), view(y)).to_host(), view(a) + view(b))
+        assert np.array_equal(gm.add(view(device_a), view(device_b)).to_host(), view(a) + view(b))
 
 
-def test_benchmarks_say_why_there_is_no_time():
+def test_bench_gives_a_reason_for_skipped_variants():
     result = gm.bench("add", sizes="4K", backend="sim")
     reasons = {r["variant"]: r["reason"] for r in result.records}
     assert "mapped memory" in reasons["zero_copy"] and "managed memory" in reasons["managed"]

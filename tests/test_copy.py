@@ -1,4 +1,4 @@
-"""copy: every variant at every awkward size, dtype, grid and layout, byte for byte."""
+"""copy: every variant over edge-case sizes, dtypes, grids and layouts, byte for byte."""
 
 import array
 import ctypes
@@ -17,7 +17,7 @@ import gpumem as gm
 COPY = gm.variants("copy")
 GRIDS = [None, 1, 2, 3, 1000, 2**31 - 1]  # max_blocks
 POISONS = [0xAA, 0x55]
-MARGIN = 256  # bytes around a result that must stay as they were; keeps it aligned
+MARGIN = 256  # guard bytes before and after each output; a multiple of every alignment
 COUNTS = sorted(
     {0, 2, 3, 4, 7, 37, 97, 251, 509, 2003, 16411, 65537}
     | {2**k + d for k in (*range(9), 10, 12) for d in (-1, 0, 1)}
@@ -47,43 +47,43 @@ def name_of(value):
     return str(value)
 
 
-def raw(a):
-    """All bytes of all elements in C order, padding between fields included."""
+def raw_bytes(a):
+    """The bytes of all elements in C order, including padding between fields."""
     a = np.asarray(a)
     if a.size == 0 or a.itemsize == 0:
         return np.empty(0, np.uint8)
-    # Not a.tobytes(), which stops at 32 dimensions before NumPy 2.3.
+    # a.tobytes() fails above 32 dimensions before NumPy 2.3.
     return np.array(a.view(f"V{a.itemsize}"), order="C").reshape(-1).view(np.uint8)
 
 
 def check(got, wanted, context=""):
-    """A plain C-contiguous ndarray with the same bytes, dtype and shape."""
+    """`got` must be a plain C-contiguous ndarray with the bytes, dtype and shape of `wanted`."""
     wanted = np.asarray(wanted)
     assert type(got) is np.ndarray
     assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype), context
     assert got.flags.c_contiguous, context
-    left, right = raw(got), raw(wanted)
-    if left.tobytes() != right.tobytes():
-        differ = np.flatnonzero(left != right)
+    got_bytes, expected = raw_bytes(got), raw_bytes(wanted)
+    if got_bytes.tobytes() != expected.tobytes():
+        differ = np.flatnonzero(got_bytes != expected)
         first = differ[0]
         pytest.fail(
-            f"{context}: {differ.size} of {right.size} bytes differ, the first is byte {first}: "
-            f"{left[first]:#04x}, expected {right[first]:#04x}"
+            f"{context}: {differ.size} of {expected.size} bytes differ, the first is byte {first}: "
+            f"{got_bytes[first]:#04x}, expected {expected[first]:#04x}"
         )
 
 
 def random_array(rng, shape, dtype):
-    """Any bytes at all: NaN payloads, truth values of 2 and more, padding that is not 0."""
+    """Random bytes: includes NaN payloads, bools other than 0 and 1, and nonzero padding."""
     dtype = np.dtype(dtype)
     count = int(np.prod(shape, dtype=int))
     if dtype.itemsize == 0:
         return np.zeros(shape, dtype)
-    made = rng.integers(0, 256, count * dtype.itemsize, dtype=np.uint8)
-    return made.view(dtype).reshape(shape)
+    data = rng.integers(0, 256, count * dtype.itemsize, dtype=np.uint8)
+    return data.view(dtype).reshape(shape)
 
 
 def poisoned(shape, dtype, poison):
-    """An ndarray all of whose bytes are the same."""
+    """An ndarray with every byte set to `poison`."""
     dtype = np.dtype(dtype)
     if dtype.itemsize == 0:
         return np.zeros(shape, dtype)
@@ -92,7 +92,7 @@ def poisoned(shape, dtype, poison):
 
 
 def byte_counts(variant, max_blocks):
-    """The awkward counts, and those around the edges of this variant's grid."""
+    """COUNTS, plus byte counts around the boundaries of this variant's grid."""
     threads = int(np.prod(variant.block))
     counts = set(COUNTS)
     for unit in (threads, 4 * threads * variant.elements):
@@ -105,12 +105,12 @@ def byte_counts(variant, max_blocks):
 
 @pytest.fixture(scope="module")
 def noise():
-    """Random bytes to copy pieces of."""
+    """Random bytes; the tests copy slices of them."""
     return np.random.default_rng(20).integers(0, 256, 2**23 + 64, dtype=np.uint8)
 
 
-class Framed:
-    """A poisoned result on the device, inside a larger buffer that shows stray stores."""
+class GuardedOutput:
+    """A poisoned device output inside a larger buffer, to detect out-of-bounds stores."""
 
     def __init__(self, backend, count, poison):
         self.poison = poison
@@ -119,10 +119,10 @@ class Framed:
         self.out = self.buffer[MARGIN : MARGIN + count]
 
     def check(self, wanted, context):
-        whole = self.buffer.to_host()
-        check(whole[MARGIN:-MARGIN], wanted, context)
-        assert np.all(whole[:MARGIN] == self.poison), f"{context}: stores before the start"
-        assert np.all(whole[-MARGIN:] == self.poison), f"{context}: stores past the end"
+        after = self.buffer.to_host()
+        check(after[MARGIN:-MARGIN], wanted, context)
+        assert np.all(after[:MARGIN] == self.poison), f"{context}: stores before the start"
+        assert np.all(after[-MARGIN:] == self.poison), f"{context}: stores past the end"
 
 
 # ---- sizes and grids ------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_every_byte_count_on_the_device(variant, max_blocks, backend, noise):
     source = gm.to_device(noise, backend=backend)
     for count in byte_counts(variant, max_blocks):
         for poison in POISONS:
-            frame = Framed(backend, count, poison)
+            frame = GuardedOutput(backend, count, poison)
             assert variant(source[:count], out=frame.out, max_blocks=max_blocks) is frame.out
             frame.check(noise[:count], f"{count} bytes")
 
@@ -155,8 +155,8 @@ def test_every_byte_count_from_the_host(variant, max_blocks, backend, noise):
 
 
 @pytest.mark.parametrize("count", [2**22 - 1, 2**22, 2**22 + 1, 2**23, 2**23 + 61])
-def test_host_arrays_that_travel_in_stretches(count, backend, noise):
-    """To the simulator at most 4 MiB at a time."""
+def test_host_arrays_transferred_in_chunks(count, backend, noise):
+    """Transfers to the simulator are split into chunks of at most 4 MiB."""
     for poison in POISONS:
         frame = np.full(count + 2 * MARGIN, poison, np.uint8)
         out = frame[MARGIN : MARGIN + count]
@@ -167,13 +167,13 @@ def test_host_arrays_that_travel_in_stretches(count, backend, noise):
 
 @pytest.mark.parametrize("count", [2**21 + 5, 2**23 + 13])
 @pytest.mark.parametrize("variant", [*COPY, "auto"], ids=str)
-def test_past_the_grid_that_the_row_caps(variant, count, backend, noise):
-    """More than one step for each thread, and every way that auto may choose."""
+def test_more_elements_than_the_largest_grid_covers_at_once(variant, count, backend, noise):
+    """More than one grid-stride step per thread, for every variant and for auto."""
     run = gm.copy if variant == "auto" else variant
     if variant != "auto":
         here(variant, backend)
     source = gm.to_device(noise, backend=backend)
-    frame = Framed(backend, count, POISONS[0])
+    frame = GuardedOutput(backend, count, POISONS[0])
     run(source[:count], out=frame.out)
     frame.check(noise[:count], f"{count} bytes")
 
@@ -187,24 +187,25 @@ def test_every_count_and_width_of_the_strided_kernel(itemsize, max_blocks, backe
     device = gm.to_device(source, backend=backend)
     for count in sorted(counts):
         for poison in POISONS:
-            frame = Framed(backend, count * itemsize, poison)
+            frame = GuardedOutput(backend, count * itemsize, poison)
             view = device[: 2 * count : 2]
             out = frame.out.view(f"V{itemsize}")
             gm.copy(view, out=out, variant="strided", max_blocks=max_blocks)
-            frame.check(raw(source[: 2 * count : 2]), f"{count} elements")
+            frame.check(raw_bytes(source[: 2 * count : 2]), f"{count} elements")
 
 
 @pytest.mark.parametrize("itemsize", [2, 4, 8, 12, 16, 32])
 def test_the_strided_kernel_from_and_to_any_address(itemsize, backend, noise):
-    """A device faults on an access wider than its address allows."""
+    """A GPU faults on an access that is not aligned to its width."""
     device = gm.to_device(noise[:4096], backend=backend)
     for offset, shift, step in itertools.product(range(18), (0, 1, 2, 4, 8), (1, 2, 3, -1)):
         count = 37 * itemsize
-        here = noise[offset : offset + count].view(f"V{itemsize}")[::step]
-        there = device[offset : offset + count].view(f"V{itemsize}")[::step]
-        out = gm.DeviceArray(here.nbytes + 16, "u1", backend=backend)[shift:][: here.nbytes]
-        gm.copy(there, out=out.view(f"V{itemsize}"), variant="strided")
-        check(out.to_host(), raw(here), f"{offset} {shift} {step}")
+        host_view = noise[offset : offset + count].view(f"V{itemsize}")[::step]
+        device_view = device[offset : offset + count].view(f"V{itemsize}")[::step]
+        buffer = gm.DeviceArray(host_view.nbytes + 16, "u1", backend=backend)
+        out = buffer[shift:][: host_view.nbytes]
+        gm.copy(device_view, out=out.view(f"V{itemsize}"), variant="strided")
+        check(out.to_host(), raw_bytes(host_view), f"{offset} {shift} {step}")
 
 
 # ---- dtypes -----------------------------------------------------------------------------------
@@ -224,10 +225,10 @@ def test_every_dtype(variant, dtype, backend, rng):
             out = poisoned(shape, dtype, poison)
             assert variant(a, out=out, backend=backend) is out
             check(out, a, f"host out {shape}")
-            there = gm.DeviceArray(shape, dtype, backend=backend)
-            there.fill_bytes(poison)
-            assert variant(device, out=there) is there
-            check(there.to_host(), a, f"device out {shape}")
+            device_out = gm.DeviceArray(shape, dtype, backend=backend)
+            device_out.fill_bytes(poison)
+            assert variant(device, out=device_out) is device_out
+            check(device_out.to_host(), a, f"device out {shape}")
         result = variant(device)
         assert isinstance(result, gm.DeviceArray) and result.contiguous
         assert (result.shape, result.dtype) == (a.shape, a.dtype)
@@ -244,18 +245,18 @@ def test_dtypes_of_other_packages(backend, rng):
 
 
 @pytest.mark.parametrize("variant", COPY, ids=str)
-def test_payloads_of_nan_and_signs_of_zero(variant, backend):
+def test_nan_payloads_and_signed_zeros(variant, backend):
     here(variant, backend)
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
     singles = np.array([0x7F800001, 0x7FC12345, 0xFFFFFFFF, 0x80000000, 1], np.uint32)
     doubles = np.array([0x7FF0000000000001, 0xFFF8DEADBEEF0001, 2**63, 1], np.uint64)
-    both = np.stack([doubles, doubles[::-1]], axis=1)
-    for a in (halves, singles.view("f4"), doubles.view("f8"), both.view("c16")):
+    complexes = np.stack([doubles, doubles[::-1]], axis=1)
+    for a in (halves, singles.view("f4"), doubles.view("f8"), complexes.view("c16")):
         check(variant(a, backend=backend), a)
         check(variant(gm.to_device(a, backend=backend)).to_host(), a)
 
 
-def test_the_result_is_memory_of_its_own(backend):
+def test_the_result_shares_no_memory_with_the_input(backend):
     a = np.arange(24.0).reshape(4, 6)
     for source in (a, a.T, a[::-1], a[:0], np.float64(3)):
         first, second = gm.copy(source, backend=backend), gm.copy(source, backend=backend)
@@ -272,7 +273,7 @@ def test_the_result_is_memory_of_its_own(backend):
     check(device.to_host(), a)
 
 
-def test_an_input_is_not_written(backend, rng):
+def test_the_input_is_not_written(backend, rng):
     a = random_array(rng, 1025, "u1")
     a.flags.writeable = False
     before = a.tobytes()
@@ -299,8 +300,8 @@ def test_on_a_stream(backend, rng):
 # ---- layouts ----------------------------------------------------------------------------------
 
 
-def odd_strides():
-    """Dimensions of length 1 may have any stride."""
+def arbitrary_strides():
+    """Arbitrary strides in dimensions of length 1."""
     a = np.arange(20, dtype=np.int16)
     return np.lib.stride_tricks.as_strided(a, (1, 5, 1), (3, 8, -7))
 
@@ -313,12 +314,12 @@ def unaligned(dtype, shape):
 
 
 def records():
-    made = np.frombuffer(bytes(i * 31 % 256 for i in range(PADDED.itemsize * 24)), PADDED)
-    return made.reshape(4, 6)
+    data = np.frombuffer(bytes(i * 31 % 256 for i in range(PADDED.itemsize * 24)), PADDED)
+    return data.reshape(4, 6)
 
 
 class Subclass(np.ndarray):
-    """Of another type than its copy."""
+    """Copies are plain ndarrays, not this subclass."""
 
 
 PACKED = np.dtype([("tag", "u1"), ("x", "f8"), ("pair", "i2", (2,))])
@@ -339,7 +340,7 @@ LAYOUTS = {
     "empty-strided": lambda: CUBE[::2, 5:5, ::-1],
     "0-d": lambda: np.array(3.5),
     "0-d-view": lambda: CUBE[2, 3, 4, ...],
-    "odd-strides": odd_strides,
+    "odd-strides": arbitrary_strides,
     "unaligned-f4": lambda: unaligned("f4", (3, 7)),
     "unaligned-c16": lambda: unaligned("c16", (2, 5)),
     "unaligned-transposed": lambda: unaligned("i8", (3, 7)).T,
@@ -394,7 +395,7 @@ def test_any_layout_to_the_device(layout, backend):
     check(gm.copy(device).to_host(), a)
 
 
-def test_a_memory_map(tmp_path, backend):
+def test_memmap(tmp_path, backend):
     path = tmp_path / "data"
     path.write_bytes(bytes(range(256)))
     mapped = np.memmap(path, "u2", "r", offset=16, shape=(10, 12))
@@ -402,8 +403,8 @@ def test_a_memory_map(tmp_path, backend):
         check(gm.copy(a, backend=backend), np.asarray(a))
 
 
-def test_a_masked_array_is_its_data_or_refused(backend):
-    """What must not happen is that masked elements are lost in silence, or the type lies."""
+def test_a_masked_array_is_copied_as_data_or_refused(backend):
+    """Either a TypeError, or a plain ndarray with all the data, masked elements included."""
     masked = np.ma.array([1.0, 2.0, 3.0], mask=[0, 1, 0])
     try:
         got = gm.copy(masked, backend=backend)
@@ -418,13 +419,13 @@ def test_a_layout_larger_than_the_grid(max_blocks, backend, noise):
     a = noise[: 3 * 40 * 50 * 60].reshape(3, 40, 50, 60)
     device = gm.to_device(a, backend=backend)
     for view in (lambda x: x.T, lambda x: x[:, ::-1, 1::2, ::3], lambda x: x[::2, :, :7]):
-        frame = Framed(backend, view(a).size, 0xAA)
+        frame = GuardedOutput(backend, view(a).size, 0xAA)
         out = frame.out.reshape(view(a).shape)
         gm.copy(view(device), out=out, max_blocks=max_blocks)
-        frame.check(raw(view(a)), "")
+        frame.check(raw_bytes(view(a)), "")
 
 
-# ---- results in place -------------------------------------------------------------------------
+# ---- out on the host --------------------------------------------------------------------------
 
 OUTS = {
     "every-second": lambda buffer: buffer[4:44:2],
@@ -438,25 +439,25 @@ OUTS = {
 
 @pytest.mark.parametrize("variant", COPY, ids=str)
 @pytest.mark.parametrize("layout", OUTS)
-def test_out_of_any_layout_and_nothing_beside_it(layout, variant, backend, rng):
+def test_out_of_any_layout_without_stray_stores(layout, variant, backend, rng):
     here(variant, backend)
     for poison in POISONS:
         a = random_array(rng, 20, "f4")
         buffer = poisoned(60, "f4", poison)
-        wanted = buffer.copy()
+        expected = buffer.copy()
         out = OUTS[layout](buffer)
         assert np.shares_memory(out, buffer)
         assert variant(a, out=out, backend=backend) is out
-        OUTS[layout](wanted).view("V4")[...] = a.view("V4")
-        assert buffer.tobytes() == wanted.tobytes()
+        OUTS[layout](expected).view("V4")[...] = a.view("V4")
+        assert buffer.tobytes() == expected.tobytes()
 
 
-def test_padding_reaches_a_strided_out(backend):
+def test_padding_is_copied_to_a_strided_out(backend):
     a = records().reshape(-1)
     for poison in POISONS:
         out = poisoned(48, PADDED, poison)[::2]
         gm.copy(a, out=out, backend=backend)
-        assert raw(out).tobytes() == raw(a).tobytes()
+        assert raw_bytes(out).tobytes() == raw_bytes(a).tobytes()
 
 
 def test_out_in_two_dimensions(backend, rng):
@@ -473,7 +474,7 @@ def test_out_in_two_dimensions(backend, rng):
         np.testing.assert_array_equal(out, a[::-1])
 
 
-def test_out_of_an_equal_dtype_by_another_name(backend):
+def test_out_with_an_equivalent_dtype(backend):
     a = np.arange(5, dtype="l")
     out = np.zeros(5, "q")
     assert gm.copy(a, out=out, backend=backend) is out and out.tolist() == [0, 1, 2, 3, 4]
@@ -484,33 +485,33 @@ def test_out_of_an_equal_dtype_by_another_name(backend):
 
 @pytest.mark.parametrize("variant", COPY, ids=str)
 @pytest.mark.parametrize("wrong", ["a", "out"])
-def test_misaligned_views_are_refused_by_name_or_copied_right(variant, wrong, backend, noise):
+def test_misaligned_views_are_copied_or_refused(variant, wrong, backend, noise):
     here(variant, backend)
     source = gm.to_device(noise[:4096], backend=backend)
     for offset, count in itertools.product(range(18), (1, 5, 64, 1029)):
-        frame = Framed(backend, 2048, 0xAA)
+        frame = GuardedOutput(backend, 2048, 0xAA)
         a, out = source[:count], frame.out[:count]
         if wrong == "a":
             a = source[offset : offset + count]
         else:
             out = frame.out[offset : offset + count]
-        untouched = frame.buffer.to_host()
+        expected = frame.buffer.to_host()
         if variant.alignment and offset % variant.alignment:
             words = rf"variant {variant.name} .*\b{wrong}\b.* {variant.alignment} bytes.*auto"
             with pytest.raises(ValueError, match=words):
                 variant(a, out=out)
-            assert np.array_equal(frame.buffer.to_host(), untouched)
+            assert np.array_equal(frame.buffer.to_host(), expected)
         else:
             variant(a, out=out)
             check(out.to_host(), a.to_host())
         gm.copy(a, out=out)
         start = MARGIN + (offset if wrong == "out" else 0)
-        untouched[start : start + count] = a.to_host()
-        assert np.array_equal(frame.buffer.to_host(), untouched)
+        expected[start : start + count] = a.to_host()
+        assert np.array_equal(frame.buffer.to_host(), expected)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "c16", "V3"])
-def test_a_view_from_the_second_element_on(dtype, backend, rng):
+def test_a_view_without_the_first_element(dtype, backend, rng):
     a = random_array(rng, 1030, dtype)
     device = gm.to_device(a, backend=backend)
     check(device[1:].to_host(), a[1:])
@@ -526,12 +527,12 @@ def test_a_view_from_the_second_element_on(dtype, backend, rng):
 
 
 @pytest.mark.parametrize("variant", COPY, ids=str)
-def test_strided_views_are_refused_by_name_or_copied_right(variant, backend, noise):
+def test_strided_views_are_copied_or_refused(variant, backend, noise):
     here(variant, backend)
     a = noise[:4096].view("f4").reshape(32, 32)
     device = gm.to_device(a, backend=backend)
     for view in (lambda x: x.T, lambda x: x[::2], lambda x: x[:, 4:8], lambda x: x[::-1]):
-        frame = Framed(backend, view(a).nbytes, 0xAA)
+        frame = GuardedOutput(backend, view(a).nbytes, 0xAA)
         out = frame.out.view("f4").reshape(view(a).shape)
         if variant.layout == "strided":
             variant(view(device), out=out)
@@ -547,19 +548,19 @@ def test_views_of_a_device_array_as_out(backend, rng):
     device = gm.DeviceArray((3, 4, 8), backend=backend)
     device.fill_bytes(0xAA)
     gm.copy(gm.to_device(a, backend=backend), out=device[1])
-    whole = device.to_host()
-    check(whole[1], a)
-    assert np.all(raw(whole[0]) == 0xAA) and np.all(raw(whole[2]) == 0xAA)
+    after = device.to_host()
+    check(after[1], a)
+    assert np.all(raw_bytes(after[0]) == 0xAA) and np.all(raw_bytes(after[2]) == 0xAA)
     gm.copy(device[1], out=device[2])
     gm.copy(device[1, ::-1], out=device[0])
-    whole = device.to_host()
-    check(whole[2], a)
-    check(whole[0], a[::-1])
+    after = device.to_host()
+    check(after[2], a)
+    check(after[0], a[::-1])
 
 
-# ---- anything at all --------------------------------------------------------------------------
+# ---- random layouts and views -----------------------------------------------------------------
 
-DRAWN = settings(
+RANDOM = settings(
     deadline=None,
     max_examples=150,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -568,23 +569,23 @@ ELEMENTS = st.sampled_from(["u1", "i2", "f4", "f8", "c16", "S3", "V5", PADDED, P
 SIDES = hnp.array_shapes(min_dims=0, max_dims=5, min_side=0, max_side=7)
 
 
-def counted(shape, dtype):
-    """Bytes that are all different from their neighbours."""
+def pattern(shape, dtype):
+    """Deterministic pseudo-random bytes."""
     count = int(np.prod(shape, dtype=int)) * np.dtype(dtype).itemsize
-    made = (np.arange(count, dtype=np.uint32) * 2654435761 >> 13).astype(np.uint8)
-    return made.view(dtype).reshape(shape)
+    data = (np.arange(count, dtype=np.uint32) * 2654435761 >> 13).astype(np.uint8)
+    return data.view(dtype).reshape(shape)
 
 
-@DRAWN
+@RANDOM
 @given(data=st.data(), dtype=ELEMENTS, shape=SIDES)
-def test_drawn_strides_and_offsets(backend, data, dtype, shape):
-    """Any offset and strides at all, within a buffer."""
+def test_random_strides_and_offsets(backend, data, dtype, shape):
+    """Any offset and any strides within a buffer."""
     dtype = np.dtype(dtype)
     strides = [data.draw(st.integers(-40, 40), f"stride {d}") for d in range(len(shape))]
     low = sum(min(0, (side - 1) * s) for side, s in zip(shape, strides, strict=True) if side)
     high = sum(max(0, (side - 1) * s) for side, s in zip(shape, strides, strict=True) if side)
     offset = data.draw(st.integers(0, 17), "offset")
-    buffer = counted(high - low + dtype.itemsize + offset, "u1")
+    buffer = pattern(high - low + dtype.itemsize + offset, "u1")
     a = np.ndarray(shape, dtype, buffer, offset - low, strides)
     check(gm.copy(a, backend=backend), a)
     check(gm.to_device(a, backend=backend).to_host(), a)
@@ -593,61 +594,61 @@ def test_drawn_strides_and_offsets(backend, data, dtype, shape):
     check(out, a)
 
 
-@DRAWN
+@RANDOM
 @given(data=st.data(), dtype=ELEMENTS, shape=SIDES)
-def test_drawn_views_of_a_device_array(backend, data, dtype, shape):
-    """Slices, integers, None, transposes and reshapes in any order, as NumPy has them."""
-    here = counted(shape, dtype)
-    there = gm.to_device(here, backend=backend)
+def test_random_views_of_a_device_array(backend, data, dtype, shape):
+    """Slices, integers, None, transposes and reshapes in any order behave as in NumPy."""
+    host = pattern(shape, dtype)
+    device = gm.to_device(host, backend=backend)
     for step in range(data.draw(st.integers(1, 4), "steps")):
         kind = data.draw(st.sampled_from("index index index T reshape field".split()), f"{step}")
-        if kind == "index" and here.ndim < 8:
-            index = data.draw(hnp.basic_indices(here.shape, allow_newaxis=True, max_dims=8))
+        if kind == "index" and host.ndim < 8:
+            index = data.draw(hnp.basic_indices(host.shape, allow_newaxis=True, max_dims=8))
             items = index if isinstance(index, tuple) else (index,)
-            full = items if any(i is Ellipsis for i in items) else (*items, ...)
-            here, there = here[full], there[index]
+            host_index = items if any(i is Ellipsis for i in items) else (*items, ...)
+            host, device = host[host_index], device[index]
         elif kind == "T":
-            here, there = here.T, there.T
-        elif kind == "field" and here.dtype.names:
-            field = data.draw(st.sampled_from(here.dtype.names))
-            here, there = here[field], there[field]
-        elif kind == "reshape" and here.flags.c_contiguous:
-            shape = data.draw(st.sampled_from([(-1,), (1, here.size), (here.size, 1, 1)]))
-            if here.size:
-                here, there = here.reshape(shape), there.reshape(shape)
-        assert (there.shape, there.dtype) == (here.shape, here.dtype)
-        assert there.strides == here.strides or here.size == 0
-        assert there.contiguous == here.flags.c_contiguous
-    check(there.to_host(), here)
-    check(gm.copy(there).to_host(), here)
-    out = poisoned(here.shape, here.dtype, 0xAA)
-    assert there.to_host(out) is out
-    check(out, here)
+            host, device = host.T, device.T
+        elif kind == "field" and host.dtype.names:
+            field = data.draw(st.sampled_from(host.dtype.names))
+            host, device = host[field], device[field]
+        elif kind == "reshape" and host.flags.c_contiguous:
+            shape = data.draw(st.sampled_from([(-1,), (1, host.size), (host.size, 1, 1)]))
+            if host.size:
+                host, device = host.reshape(shape), device.reshape(shape)
+        assert (device.shape, device.dtype) == (host.shape, host.dtype)
+        assert device.strides == host.strides or host.size == 0
+        assert device.contiguous == host.flags.c_contiguous
+    check(device.to_host(), host)
+    check(gm.copy(device).to_host(), host)
+    out = poisoned(host.shape, host.dtype, 0xAA)
+    assert device.to_host(out) is out
+    check(out, host)
 
 
-# ---- one after the other ----------------------------------------------------------------------
+# ---- ordering of dependent copies -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("own_stream", [False, True], ids=["default-stream", "own-stream"])
-def test_each_copy_waits_for_the_one_before(backend, rng, own_stream):
-    """Kernels that may start early must still see all that the kernel before them wrote."""
+def test_dependent_copies_run_in_order(backend, rng, own_stream):
+    """With programmatic launch, a kernel still sees everything that the previous one wrote."""
     variants = [v for v in gm.variants("copy") if v.reason_on(backend) is None]
     count = 2**24 if backend == "cuda" else 2**14
     stream = gm.Stream(backend=backend) if own_stream else None
     a = random_array(rng, count, "f4")
-    chain = [gm.DeviceArray(count, "f4", backend=backend) for _ in range(3)]
+    outputs = [gm.DeviceArray(count, "f4", backend=backend) for _ in range(3)]
     for _ in range(20):
-        there = gm.to_device(a, backend=backend)
-        picks = [variants[i] for i in rng.integers(len(variants), size=12)]
-        for link in chain:
-            link.fill_bytes(0xAA, stream=stream)
-        for step, variant in enumerate(picks):
-            # Lengths differ, so that blocks of a short copy could overtake a long one.
+        source = gm.to_device(a, backend=backend)
+        chosen = [variants[i] for i in rng.integers(len(variants), size=12)]
+        for output in outputs:
+            output.fill_bytes(0xAA, stream=stream)
+        for step, variant in enumerate(chosen):
+            # Lengths alternate: without ordering, a short copy could overtake a long one.
             length = count if step % 2 == 0 else count // 8
-            out = chain[step % 3]
-            variant(there[:length], out=out[:length], stream=stream)
+            out = outputs[step % 3]
+            variant(source[:length], out=out[:length], stream=stream)
             if length < count:
-                gm.copy(there[length:], out=out[length:], stream=stream)
-            there = out
-        got = there.to_host(stream=stream)
-        assert got.tobytes() == a.tobytes(), [v.name for v in picks]
+                gm.copy(source[length:], out=out[length:], stream=stream)
+            source = out
+        got = source.to_host(stream=stream)
+        assert got.tobytes() == a.tobytes(), [v.name for v in chosen]

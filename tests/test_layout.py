@@ -1,4 +1,4 @@
-"""shift_points: points as an array of structures or a structure of arrays, bit for bit."""
+"""shift_points: array of structures, structure of arrays and structured dtypes, bit for bit."""
 
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -25,8 +25,8 @@ SHIFTS = [
     (1e-45, 5e-324),
     (3, -7),
 ]
-MARGIN = 256
-FEWER = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+MARGIN = 256  # guard bytes before and after each array
+FEWER_EXAMPLES = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def fields(dtype):
@@ -34,14 +34,14 @@ def fields(dtype):
 
 
 def random_points(rng, n, dtype, layout):
-    """Any bits: subnormals, infinities and every NaN among them, and numbers near each other."""
+    """Random bit patterns, including subnormals, infinities and NaN, and ordinary numbers."""
     a = np.frombuffer(rng.bytes(2 * n * np.dtype(dtype).itemsize), dtype).copy()
     a[::3] = rng.standard_normal(a[::3].size)
-    return arranged(a, layout)
+    return as_layout(a, layout)
 
 
-def arranged(flat, layout):
-    """So many numbers as points, or points out of as many numbers."""
+def as_layout(flat, layout):
+    """View a flat array as points in the given layout."""
     if layout == "fields":
         return flat.view(fields(flat.dtype))
     return flat.reshape(-1, 2) if layout == "aos" else flat.reshape(2, -1)
@@ -52,18 +52,18 @@ def layouts(variant):
     return by_name.get(variant.name[:3], ["aos", "fields", "soa"])
 
 
-def misread(variant, n, layout):
-    """Whether so many points are taken for another layout: two by two, where no name tells."""
+def reads_as_aos(variant, n, layout):
+    """Whether a 2 x 2 array in SoA layout is read as AoS, because the variant does not decide."""
     return (n, layout) == (2, "soa") and (variant is None or "aos" in layouts(variant))
 
 
-def aligned_to(variant, size):
-    """Bytes that every address has to be a multiple of."""
+def alignment(variant, size):
+    """Alignment in bytes that the variant needs."""
     return 16 if variant.name == "vec4" else 2 * size if "vec2" in variant.name else size
 
 
 def shifted(p, dx, dy, layout):
-    """What NumPy makes of it."""
+    """The expected result, computed by NumPy."""
     with np.errstate(all="ignore"):
         if layout == "fields":
             wanted = p.copy()
@@ -75,7 +75,7 @@ def shifted(p, dx, dy, layout):
 
 
 def check(got, wanted):
-    """Every bit is the same, but a NaN is any NaN."""
+    """Bits must be equal, except that any NaN matches any NaN."""
     assert isinstance(got, np.ndarray)
     assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
     if got.dtype.names:
@@ -88,24 +88,24 @@ def check(got, wanted):
 
 
 class Guarded(NamedTuple):
-    """A device array of random bytes amid bytes that must stay."""
+    """A device array inside a buffer of random bytes, and the buffer's initial contents."""
 
     array: Any
     buffer: Any
     before: np.ndarray
     first: int
 
-    def around(self):
+    def assert_margins_unchanged(self):
         after, last = self.buffer.to_host(), self.first + self.array.nbytes
         np.testing.assert_array_equal(after[: self.first], self.before[: self.first])
         np.testing.assert_array_equal(after[last:], self.before[last:])
 
-    def untouched(self):
+    def assert_unchanged(self):
         np.testing.assert_array_equal(self.buffer.to_host(), self.before)
 
 
 def guarded(rng, like, backend, shift=0, values=None):
-    """Of the shape and dtype of another array, and with values."""
+    """A guarded array with the shape and dtype of `like`; it holds `values`, or random bytes."""
     first = MARGIN + shift
     before = np.frombuffer(rng.bytes(like.nbytes + 2 * first), "u1").copy()
     if values is not None:
@@ -115,14 +115,14 @@ def guarded(rng, like, backend, shift=0, values=None):
     return Guarded(array, buffer, before, first)
 
 
-def run_and_check(rng, run, p, there, shift, layout, backend):
+def run_and_check(rng, run, p, device_points, shift, layout, backend):
     out = guarded(rng, p, backend)
-    assert run(there, *shift, out=out.array) is out.array
+    assert run(device_points, *shift, out=out.array) is out.array
     check(out.array.to_host(), shifted(p, *shift, layout))
-    out.around()
+    out.assert_margins_unchanged()
 
 
-def test_the_ladder():
+def test_ladder_order():
     assert [v.name for v in POINTS] == ["aos", "aos_vec2", "soa", "soa_vec2", "vec4"]
 
 
@@ -138,40 +138,40 @@ def test_the_ladder():
 def test_every_size_on_the_device(variant, layout, dtype, backend, rng):
     here(variant, backend)
     for n in SIZES:
-        if misread(variant, n, layout):
+        if reads_as_aos(variant, n, layout):
             continue
         p = random_points(rng, n, dtype, layout)
-        there = gm.to_device(p, backend=backend)
+        device_points = gm.to_device(p, backend=backend)
         for shift in SHIFTS[:2] if n > 2000 else SHIFTS:
-            run_and_check(rng, variant, p, there, shift, layout, backend)
-        assert there.to_host().tobytes() == p.tobytes()
+            run_and_check(rng, variant, p, device_points, shift, layout, backend)
+        assert device_points.to_host().tobytes() == p.tobytes()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("layout", ["aos", "soa", "fields"])
-def test_auto_knows_the_layout(layout, dtype, backend, rng):
+def test_auto_detects_the_layout(layout, dtype, backend, rng):
     for n in SIZES:
-        if misread(None, n, layout):
+        if reads_as_aos(None, n, layout):
             continue
         p = random_points(rng, n, dtype, layout)
-        there = gm.to_device(p, backend=backend)
+        device_points = gm.to_device(p, backend=backend)
         for shift in SHIFTS[:2] if n > 2000 else SHIFTS:
-            run_and_check(rng, gm.shift_points, p, there, shift, layout, backend)
+            run_and_check(rng, gm.shift_points, p, device_points, shift, layout, backend)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_two_by_two_is_an_array_of_structures(dtype, backend):
-    """But for the variants that say otherwise."""
+    """Except for the soa variants, which read it as a structure of arrays."""
     p = np.array([[1, 2], [3, 4]], dtype)
-    wanted = {name: [[11, 12], [103, 104]] for name in ("soa", "soa_vec2")}
+    wanted_by_name = {name: [[11, 12], [103, 104]] for name in ("soa", "soa_vec2")}
     for each in (p, gm.to_device(p, backend=backend)):
         for name in ("auto", *(v.name for v in POINTS if v.reason_on(backend) is None)):
             got = gm.shift_points(each, 10, 100, variant=name, backend=backend)
             got = got if each is p else got.to_host()
-            assert got.tolist() == wanted.get(name, [[11, 102], [13, 104]]), name
+            assert got.tolist() == wanted_by_name.get(name, [[11, 102], [13, 104]]), name
 
 
-@FEWER
+@FEWER_EXAMPLES
 @given(
     data=st.data(),
     n=st.integers(0, 300),
@@ -179,35 +179,37 @@ def test_two_by_two_is_an_array_of_structures(dtype, backend):
     layout=st.sampled_from(["aos", "soa", "fields"]),
     shift=st.tuples(st.floats(), st.floats()),
 )
-def test_drawn_points(backend, data, n, dtype, layout, shift):
-    fits = [v for v in POINTS if layout in layouts(v) and v.reason_on(backend) is None]
-    fits = [v.name for v in fits if not misread(v, n, layout)]
-    fits += [] if misread(None, n, layout) else ["auto"]
-    name = data.draw(st.sampled_from(fits))
+def test_random_points(backend, data, n, dtype, layout, shift):
+    names = [v for v in POINTS if layout in layouts(v) and v.reason_on(backend) is None]
+    names = [v.name for v in names if not reads_as_aos(v, n, layout)]
+    names += [] if reads_as_aos(None, n, layout) else ["auto"]
+    name = data.draw(st.sampled_from(names))
     p = random_points(np.random.default_rng(data.draw(st.integers(0, 2**32))), n, dtype, layout)
     got = gm.shift_points(p, *shift, variant=name, backend=backend)
     check(got, shifted(p, *shift, layout))
 
 
-@FEWER
+@FEWER_EXAMPLES
 @given(
     p=st.lists(st.tuples(st.floats(width=32), st.floats(width=32)), min_size=1, max_size=40),
     shift=st.tuples(st.floats(width=32), st.floats(width=32)),
 )
-def test_drawn_values(backend, p, shift):
+def test_random_values(backend, p, shift):
     p = np.array(p, "f4")
     for v in POINTS:
         if v.reason_on(backend) is None:
             for layout in layouts(v):
-                if misread(v, len(p), layout):
+                if reads_as_aos(v, len(p), layout):
                     continue
-                each = arranged(np.ascontiguousarray(p.T if layout == "soa" else p).ravel(), layout)
+                each = as_layout(
+                    np.ascontiguousarray(p.T if layout == "soa" else p).ravel(), layout
+                )
                 check(v(each, *shift, backend=backend), shifted(each, *shift, layout))
 
 
 @pytest.mark.parametrize(("variant"), POINTS, ids=str)
-def test_a_shift_is_rounded_first(variant, backend):
-    """In single precision 2**24 + 1 is 2**24: added unrounded, the sums would be others."""
+def test_a_shift_is_rounded_to_the_dtype_first(variant, backend):
+    """In float32, 2**24 + 1 rounds to 2**24; adding the unrounded shift would change the sums."""
     here(variant, backend)
     p = np.array([[1, 1], [-3, 0.5], [0, 0]], "f4")
     p = np.ascontiguousarray(p.T) if layouts(variant)[0] == "soa" else p
@@ -249,9 +251,9 @@ def test_from_the_host(variant, dtype, backend, rng):
         check(out, wanted)
         assert p.tobytes() == before
         stream = gm.Stream(backend=backend)
-        there = variant(gm.to_device(p, backend=backend), 1.5, -2.25, stream=stream)
+        device_result = variant(gm.to_device(p, backend=backend), 1.5, -2.25, stream=stream)
         stream.synchronize()
-        check(there.to_host(), wanted)
+        check(device_result.to_host(), wanted)
 
 
 VIEWS = {
@@ -289,23 +291,23 @@ def test_any_layout_from_the_host(view, dtype, backend, rng):
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_any_layout_on_the_device(view, dtype, backend, rng):
-    """auto takes it; a named variant does or says that it does not."""
+    """auto accepts every layout; a named variant accepts it or raises ValueError."""
     make, layout = VIEWS[view]
     flat = random_points(rng, 120, dtype, "aos").reshape(-1)
-    p, there = make(flat), make(gm.to_device(flat, backend=backend))
-    run_and_check(rng, gm.shift_points, p, there, (0.5, 3), layout, backend)
+    p, device_points = make(flat), make(gm.to_device(flat, backend=backend))
+    run_and_check(rng, gm.shift_points, p, device_points, (0.5, 3), layout, backend)
     for variant in POINTS:
         if layout in layouts(variant) and variant.reason_on(backend) is None:
             out = guarded(rng, p, backend)
             try:
-                variant(there, 0.5, 3, out=out.array)
+                variant(device_points, 0.5, 3, out=out.array)
             except ValueError as error:
                 assert f"variant {variant.name}" in str(error)
-                assert not there.contiguous
-                out.untouched()
+                assert not device_points.contiguous
+                out.assert_unchanged()
             else:
                 check(out.array.to_host(), shifted(p, 0.5, 3, layout))
-                out.around()
+                out.assert_margins_unchanged()
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -317,8 +319,8 @@ def test_any_layout_on_the_device(view, dtype, backend, rng):
     ],
     ids=lambda v: str(v or "auto"),
 )
-def test_from_the_second_element_on(variant, dtype, layout, backend, rng):
-    """Points that a vector cannot be loaded from: those of a flat array's elements 1 and 2."""
+def test_offsets_of_whole_elements(variant, dtype, layout, backend, rng):
+    """Offsets of 1 to 3 elements: most are too misaligned for vector loads."""
     if variant is not None:
         here(variant, backend)
     size = np.dtype(dtype).itemsize
@@ -326,37 +328,46 @@ def test_from_the_second_element_on(variant, dtype, layout, backend, rng):
     for n in (1, 5, 33, 1027):
         p = random_points(rng, n, dtype, layout)
         wanted = shifted(p, 0.5, 3, layout)
-        for into, of in [(size, 0), (0, size), (size, size), (2 * size, 3 * size)]:
-            a = guarded(rng, p, backend, of, values=p)
-            out = guarded(rng, p, backend, into)
-            if variant is None or not (into | of) % aligned_to(variant, size):
-                run(a.array, 0.5, 3, out=out.array)
+        for output_offset, input_offset in [
+            (size, 0),
+            (0, size),
+            (size, size),
+            (2 * size, 3 * size),
+        ]:
+            points = guarded(rng, p, backend, input_offset, values=p)
+            out = guarded(rng, p, backend, output_offset)
+            if variant is None or not (output_offset | input_offset) % alignment(variant, size):
+                run(points.array, 0.5, 3, out=out.array)
                 check(out.array.to_host(), wanted)
-                out.around()
+                out.assert_margins_unchanged()
             else:
                 with pytest.raises(ValueError, match=rf"variant {variant.name} .*align"):
-                    run(a.array, 0.5, 3, out=out.array)
-                out.untouched()
-            a.untouched()
-        for shift in (2 * size, 4 * size):
-            if variant is not None and shift % aligned_to(variant, size):
+                    run(points.array, 0.5, 3, out=out.array)
+                out.assert_unchanged()
+            points.assert_unchanged()
+        for offset in (2 * size, 4 * size):
+            if variant is not None and offset % alignment(variant, size):
                 continue
-            a = guarded(rng, p, backend, shift, values=p)
-            check(run(a.array, 0.5, 3).to_host(), wanted)
+            points = guarded(rng, p, backend, offset, values=p)
+            check(run(points.array, 0.5, 3).to_host(), wanted)
 
 
 @pytest.mark.parametrize("layout", ["aos", "fields", "soa"])
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_auto_takes_any_address(dtype, layout, backend, rng):
+def test_auto_accepts_any_address(dtype, layout, backend, rng):
     p = random_points(rng, 131, dtype, layout)
-    for shift in range(1, 18):
-        for into, of in [(shift, 0), (0, shift), (shift, (5 * shift + 3) % 13)]:
-            a = guarded(rng, p, backend, of, values=p)
-            out = guarded(rng, p, backend, into)
-            gm.shift_points(a.array, 0.5, 3, out=out.array)
+    for offset in range(1, 18):
+        for output_offset, input_offset in [
+            (offset, 0),
+            (0, offset),
+            (offset, (5 * offset + 3) % 13),
+        ]:
+            points = guarded(rng, p, backend, input_offset, values=p)
+            out = guarded(rng, p, backend, output_offset)
+            gm.shift_points(points.array, 0.5, 3, out=out.array)
             check(out.array.to_host(), shifted(p, 0.5, 3, layout))
-            out.around()
-            a.untouched()
+            out.assert_margins_unchanged()
+            points.assert_unchanged()
 
 
 # ---- beyond 32 bits ------------------------------------------------
@@ -368,22 +379,22 @@ def test_auto_takes_any_address(dtype, layout, backend, rng):
     [(v, layout) for v in POINTS for layout in layouts(v) if layout != "fields"],
     ids=str,
 )
-def test_more_numbers_than_an_int_counts(variant, layout, rng):
+def test_element_offsets_beyond_32_bits(variant, layout, rng):
     here(variant, "cuda")
     n = 2**31 + 1234  # points
     row = rng.standard_normal((2**19 - 1, 2)).astype("f4")
-    there = gm.to_device(row.reshape(-1), backend="cuda")
+    device_row = gm.to_device(row.reshape(-1), backend="cuda")
     flat = gm.DeviceArray(2 * n, "f4", backend="cuda")
-    for first in range(0, flat.size, there.size):
-        part = flat[first : first + there.size]
-        gm.copy(there[: part.size], out=part)
+    for first in range(0, flat.size, device_row.size):
+        part = flat[first : first + device_row.size]
+        gm.copy(device_row[: part.size], out=part)
     soa = layout == "soa"
     out = variant(flat.reshape(2, n) if soa else flat.reshape(n, 2), 0.5, -3).reshape(2 * n)
     for start in (0, n - 500, n, 2**31 - 500, 2**32 - 500, 2 * n - 1000):
         start = start // 2 * 2
-        places = np.arange(start, start + 1000)
-        second = places >= n if soa else places % 2 == 1
-        wanted = row.reshape(-1)[places % row.size] + np.where(second, -3, 0.5).astype("f4")
+        indices = np.arange(start, start + 1000)
+        is_y = indices >= n if soa else indices % 2 == 1
+        wanted = row.reshape(-1)[indices % row.size] + np.where(is_y, -3, 0.5).astype("f4")
         np.testing.assert_array_equal(out[start : start + 1000].to_host(), wanted)
 
 
@@ -392,16 +403,16 @@ def test_more_numbers_than_an_int_counts(variant, layout, rng):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("variant", POINTS, ids=str)
-def test_the_wrong_layout_for_a_name(variant, dtype, backend, rng):
+def test_a_named_variant_refuses_another_layout(variant, dtype, backend, rng):
     here(variant, backend)
     for layout in {"aos", "soa", "fields"} - set(layouts(variant)):
         p = random_points(rng, 33, dtype, layout)
         for each in (p, gm.to_device(p, backend=backend)):
             out = guarded(rng, p, backend)
             with pytest.raises(ValueError, match=r"\bp\b"):
-                into = {} if each is p else {"out": out.array}
-                variant(each, 1, 2, **into, backend=backend)
-            out.untouched()
+                keywords = {} if each is p else {"out": out.array}
+                variant(each, 1, 2, **keywords, backend=backend)
+            out.assert_unchanged()
         if layout != "fields":
             with pytest.raises(ValueError, match=r"\bp\b"):
                 gm.traffic("shift_points", p, variant=variant, dx=1, dy=2)
@@ -438,7 +449,7 @@ DTYPES = {
 
 
 @pytest.mark.parametrize("kind", DTYPES)
-def test_other_dtypes(kind, backend):
+def test_unsupported_dtypes(kind, backend):
     dtype = np.dtype(DTYPES[kind])
     p = np.zeros(7 if dtype.names else (7, 2), dtype)
     for each in (p, gm.to_device(p, backend=backend)):
@@ -451,7 +462,7 @@ def test_other_dtypes(kind, backend):
     "shape", [(), (0,), (2,), (7,), (3, 3), (0, 0), (0, 3), (3, 1), (1, 1), (2, 3, 2), (5, 2, 1)]
 )
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_other_shapes(dtype, shape, backend):
+def test_unsupported_shapes(dtype, shape, backend):
     p = np.zeros(shape, dtype)
     for each in (p, gm.to_device(p, backend=backend)):
         for name in ("auto", *(v.name for v in POINTS)):
@@ -460,7 +471,7 @@ def test_other_shapes(dtype, shape, backend):
 
 
 @pytest.mark.parametrize("shape", [(), (3, 2), (2, 3), (1, 1), (2, 2, 2)], ids=str)
-def test_structures_in_other_shapes(shape, backend):
+def test_unsupported_shapes_of_structures(shape, backend):
     p = np.zeros(shape, fields("f4"))
     for each in (p, gm.to_device(p, backend=backend)):
         with pytest.raises(ValueError, match=r"\bp\b"):
@@ -484,7 +495,7 @@ NO_NUMBERS = {
 
 @pytest.mark.parametrize("value", NO_NUMBERS)
 @pytest.mark.parametrize("word", ["dx", "dy"])
-def test_what_is_no_number(word, value, backend):
+def test_shifts_that_are_not_numbers(word, value, backend):
     p = np.zeros((5, 2), "f4")
     keywords = {"dx": 1, "dy": 2} | {word: NO_NUMBERS[value]}
     for each in (p, gm.to_device(p, backend=backend)):
@@ -494,8 +505,8 @@ def test_what_is_no_number(word, value, backend):
         gm.traffic("shift_points", p, **keywords)
 
 
-def test_y_before_x(backend):
-    """x is the field of that name, wherever it is; or the structure is refused."""
+def test_field_order(backend):
+    """x is found by field name, at any offset, or the dtype is refused."""
     for dtype in (
         [("y", "f4"), ("x", "f4")],
         {"names": ["x", "y"], "formats": ["f4", "f4"], "offsets": [4, 0]},
@@ -513,68 +524,72 @@ def test_y_before_x(backend):
             assert got["x"].tolist() == [11] * 3 and got["y"].tolist() == [22] * 3
 
 
-def test_a_result_that_does_not_fit(backend):
+def test_mismatched_out_is_refused(backend):
     p = np.zeros((5, 2), "f4")
-    for out, error, said in [
+    for out, error, message in [
         (np.ones((2, 5), "f4"), ValueError, r"out has shape \(2, 5\), expected \(5, 2\)"),
         (np.ones(10, "f4"), ValueError, r"out has shape \(10,\), expected \(5, 2\)"),
         (np.ones((5, 2), "f8"), TypeError, r"out has dtype.*float64.*float32"),
         (np.ones(5, fields("f4")), (TypeError, ValueError), "out has"),
     ]:
         before = out.tobytes()
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             gm.shift_points(p, 1, 2, out=out, backend=backend)
-        there = gm.to_device(out, backend=backend)
-        with pytest.raises(error, match=said):
-            gm.shift_points(gm.to_device(p, backend=backend), 1, 2, out=there)
-        assert out.tobytes() == there.to_host().tobytes() == before
-    for whole in (np.zeros((9, 2), "f4"), gm.to_device(np.zeros((9, 2), "f4"), backend=backend)):
-        for into in (whole[:5], whole[4:]):
+        device_out = gm.to_device(out, backend=backend)
+        with pytest.raises(error, match=message):
+            gm.shift_points(gm.to_device(p, backend=backend), 1, 2, out=device_out)
+        assert out.tobytes() == device_out.to_host().tobytes() == before
+    for buffer in (np.zeros((9, 2), "f4"), gm.to_device(np.zeros((9, 2), "f4"), backend=backend)):
+        for overlapping in (buffer[:5], buffer[4:]):
             with pytest.raises(ValueError, match="out overlaps p"):
-                gm.shift_points(whole[:5], 1, 2, out=into, backend=backend)
+                gm.shift_points(buffer[:5], 1, 2, out=overlapping, backend=backend)
 
 
-def test_a_result_of_structures_that_does_not_fit(backend):
+def test_mismatched_structured_out_is_refused(backend):
     p = np.zeros(5, fields("f4"))
-    for out, error, said in [
+    for out, error, message in [
         (np.ones(4, p.dtype), ValueError, r"out has shape \(4,\), expected \(5,\)"),
         (np.ones((5, 1), p.dtype), ValueError, r"out has shape \(5, 1\), expected \(5,\)"),
         (np.ones((5, 2), "f4"), TypeError, r"out has dtype"),
         (np.ones(5, fields("f8")), TypeError, r"out has dtype"),
     ]:
         before = out.tobytes()
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             gm.shift_points(p, 1, 2, out=out, backend=backend)
-        there = gm.to_device(out, backend=backend)
-        with pytest.raises(error, match=said):
-            gm.shift_points(gm.to_device(p, backend=backend), 1, 2, out=there)
-        assert out.tobytes() == there.to_host().tobytes() == before
+        device_out = gm.to_device(out, backend=backend)
+        with pytest.raises(error, match=message):
+            gm.shift_points(gm.to_device(p, backend=backend), 1, 2, out=device_out)
+        assert out.tobytes() == device_out.to_host().tobytes() == before
 
 
-def test_structures_that_overlap(backend):
-    """Also where their layout makes a copy of them necessary."""
-    whole = np.zeros(10, fields("f4"))
-    for p, out in [(whole[:5], whole[4:9]), (whole[::2], whole[:5]), (whole[4::-1], whole[:5])]:
+def test_overlapping_structures_are_refused(backend):
+    """Including layouts that must be copied before the transfer."""
+    buffer = np.zeros(10, fields("f4"))
+    for p, out in [
+        (buffer[:5], buffer[4:9]),
+        (buffer[::2], buffer[:5]),
+        (buffer[4::-1], buffer[:5]),
+    ]:
         with pytest.raises(ValueError, match="out overlaps p"):
             gm.shift_points(p, 1, 2, out=out, backend=backend)
-        assert whole.tobytes() == bytes(80)
-    there = gm.to_device(whole, backend=backend)
+        assert buffer.tobytes() == bytes(80)
+    device_points = gm.to_device(buffer, backend=backend)
     with pytest.raises(ValueError, match="out overlaps p"):
-        gm.shift_points(there[:5], 1, 2, out=there[4:9])
+        gm.shift_points(device_points[:5], 1, 2, out=device_points[4:9])
     out = np.zeros(5, fields("f4"))
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
-        gm.shift_points(whole[:5], 1, 2, out=out, backend=backend)
+        gm.shift_points(buffer[:5], 1, 2, out=out, backend=backend)
 
 
-def test_what_is_no_array(backend):
+def test_a_list_is_refused(backend):
     with pytest.raises(TypeError, match=r"\bp\b"):
         gm.shift_points([[1.0, 2.0]], 1, 2, backend=backend)
 
 
 # ---- traffic ------------------------------------------------
 
-COUNT = 256 * 16  # points: a whole number of blocks of every variant
+COUNT = 256 * 16  # points; a multiple of every variant's points per block
 
 
 @pytest.mark.parametrize(
@@ -593,7 +608,7 @@ COUNT = 256 * 16  # points: a whole number of blocks of every variant
     ],
 )
 def test_sectors(name, dtype, sectors, width, requests, efficiency, rng):
-    """Fields asked for one by one waste half of every sector, twice."""
+    """Loading x and y separately from an array of structures wastes half of every sector."""
     (variant,) = [v for v in POINTS if v.name == name]
     layout = layouts(variant)[0]
     p = random_points(rng, COUNT, dtype, layout)
@@ -611,7 +626,7 @@ def test_sectors(name, dtype, sectors, width, requests, efficiency, rng):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("variant", AOS, ids=str)
-def test_structures_are_observed_as_well(variant, dtype, rng):
+def test_structures_have_the_same_traffic(variant, dtype, rng):
     pairs = random_points(rng, COUNT, dtype, "aos")
     plain = gm.traffic("shift_points", pairs, variant=variant, dx=1.5, dy=-2)
     p = pairs.reshape(-1).view(fields(dtype))
@@ -632,7 +647,7 @@ def test_the_claims_hold(variant, rng):
 
 
 @pytest.mark.parametrize("variant", POINTS, ids=str)
-def test_every_point_is_moved_once(variant, rng):
+def test_every_point_is_loaded_and_stored_once(variant, rng):
     for n in (1, 33, 1027):
         for dtype in FLOATS:
             p = random_points(rng, n, dtype, layouts(variant)[0])
@@ -642,9 +657,9 @@ def test_every_point_is_moved_once(variant, rng):
             assert p.tobytes() == before
 
 
-def test_auto_takes_the_vectors_where_it_can(rng):
+def test_auto_uses_vectors_if_aligned(rng):
     flat = random_points(rng, COUNT + 2, "f4", "aos").reshape(-1)
-    there = gm.to_device(flat, backend="sim")
+    device_points = gm.to_device(flat, backend="sim")
     for first, layout, name in [
         (4, "aos", "vec4"),
         (2, "aos", "aos_vec2"),
@@ -653,16 +668,16 @@ def test_auto_takes_the_vectors_where_it_can(rng):
         (2, "soa", "soa_vec2"),
         (1, "soa", "soa"),
     ]:
-        p = arranged(there[first:][: 2 * COUNT], layout)
+        p = as_layout(device_points[first:][: 2 * COUNT], layout)
         assert gm.traffic("shift_points", p, dx=1, dy=2).variant == name
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ["soa_vec2", "vec4"])
-def test_a_vector_that_has_the_last_x_and_the_first_y(name, dtype, backend, rng):
-    """An odd number of points: the second field is as misaligned as it can be."""
+def test_vector_across_the_end_of_x_and_the_start_of_y(name, dtype, backend, rng):
+    """With an odd number of points, y starts at an odd element: no vector of y is aligned."""
     (variant,) = [v for v in POINTS if v.name == name]
     for n in (1, 3, 5, 7, 129, 1025):
         p = random_points(rng, n, dtype, "soa")
-        there = gm.to_device(p, backend=backend)
-        run_and_check(rng, variant, p, there, (1.5, -2.25), "soa", backend)
+        device_points = gm.to_device(p, backend=backend)
+        run_and_check(rng, variant, p, device_points, (1.5, -2.25), "soa", backend)
