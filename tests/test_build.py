@@ -1,6 +1,6 @@
 """The builder: the table of accesses, the toolchain's environment variables, and the cache.
 
-Nothing here needs nvcc, a GPU or setuptools; the builds are of a tiny tree with the same layout.
+These tests need no nvcc, GPU or setuptools; they build a tiny tree with the same layout.
 """
 
 import fcntl
@@ -38,7 +38,7 @@ tabulate_accesses = sys.modules["build_sites"].tabulate_accesses
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch):
-    """No variable of the surroundings has a say."""
+    """Remove the variables that affect a build."""
     for name in (
         "CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "MAKEFLAGS", "NVCC", "CUDA_HOME",
         "CUDA_PATH", "GPUMEM_CUDA", "GPUMEM_CUDA_ARCHS", "GPUMEM_JOBS",
@@ -50,7 +50,7 @@ def plain_environment(monkeypatch):
 
 
 def sites(assembly, root="/src"):
-    """(callee, file, line) of every record, by reading the rewritten text."""
+    """Parse the rewritten assembly; return (callee, file, line) of every record."""
     text = tabulate_accesses(textwrap.dedent(assembly), Path(root))
     labelled = re.findall(r"(__tsan_\w+)[^\n]*\n(\.Lgm_site\d+):", text)
     calls = {label: callee for callee, label in labelled}
@@ -97,7 +97,7 @@ def test_gcc_x86():
     ]
 
 
-def test_clang_aarch64_names_folders_and_lines_of_no_code():
+def test_clang_aarch64_with_folders_and_line_zero():
     assembly = """\
         .file   "gather.cu"
         .file   1 "/src" "csrc/kernels/gather/gather.cu"
@@ -137,7 +137,7 @@ def test_calls_that_move_memory_are_accesses():
     assert sites(assembly) == [("__tsan_memcpy", kernel, 24), ("__tsan_memset", kernel, 24)]
 
 
-def test_line_does_not_leak_into_the_next_function():
+def test_a_line_does_not_carry_over_to_the_next_function():
     assembly = (
         GCC_X86
         + """\
@@ -150,7 +150,7 @@ def test_line_does_not_leak_into_the_next_function():
     assert sites(assembly)[-1] == ("__tsan_read4", "csrc/sim/simt.h", 99)
 
 
-def test_comdat_functions_become_local_and_debug_information_goes():
+def test_comdat_functions_become_local_and_debug_information_is_removed():
     assembly = """\
         .section        .text._Z3sumv,"axG",@progbits,_Z3sumv,comdat
         .weak   _Z3sumv
@@ -209,11 +209,11 @@ def bare(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_nvcc_is_looked_for_in_order(bare, monkeypatch):
+def test_search_order_of_nvcc(bare, monkeypatch):
     monkeypatch.setenv("CUDA_HOME", str(bare / "home"))
     monkeypatch.setenv("CUDA_PATH", str(bare / "cuda-path"))
     places = [
-        bare / "purelib" / "nvidia" / "cu13",  # the interpreter's, when pip isolates the build
+        bare / "purelib" / "nvidia" / "cu13",  # the interpreter's, if pip isolates the build
         bare / "env" / "nvidia" / "cu13",
         bare / "usr-local-cuda",
         bare / "on-path",
@@ -222,7 +222,7 @@ def test_nvcc_is_looked_for_in_order(bare, monkeypatch):
         bare / "explicit",
     ]
     assert isinstance(toolchain.find_toolkit(), str)
-    for place in places:  # each is better than the one before
+    for place in places:  # each takes precedence over the previous ones
         nvcc = fake_toolkit(place, lib="lib" if "cu13" in place.name else "lib64")
         if place.name == "on-path":
             script(bare / "path" / "nvcc", "").unlink()
@@ -236,7 +236,7 @@ def test_nvcc_is_looked_for_in_order(bare, monkeypatch):
         assert any((folder / "libcudart_static.a").exists() for folder in toolkit.libraries)
 
 
-def test_an_incomplete_toolkit_is_passed_over(bare, monkeypatch):
+def test_an_incomplete_toolkit_is_skipped(bare, monkeypatch):
     monkeypatch.setenv("CUDA_HOME", str(bare / "home"))
     nvcc = fake_toolkit(bare / "home")
     shutil.rmtree(bare / "home" / "lib64")
@@ -251,31 +251,31 @@ def test_an_incomplete_toolkit_is_passed_over(bare, monkeypatch):
         toolchain.find_toolkit()
 
 
-def test_gpumem_cuda(bare, monkeypatch):
-    said = []
-    assert toolchain.choose_toolkit(said.append) is None
-    assert said[-1].startswith("gpumem: no nvcc found: building the simulator alone")
+def test_gpumem_cuda_variable(bare, monkeypatch):
+    messages = []
+    assert toolchain.choose_toolkit(messages.append) is None
+    assert messages[-1].startswith("gpumem: no nvcc found: building the simulator alone")
     monkeypatch.setenv("GPUMEM_CUDA", "1")
     with pytest.raises(build.BuildError) as failure:
-        toolchain.choose_toolkit(said.append)
+        toolchain.choose_toolkit(messages.append)
     for place in ("NVCC", "CUDA_HOME", "CUDA_PATH", "PATH", "usr-local-cuda", "nvidia-cuda-nvcc"):
         assert place in str(failure.value)
     nvcc = fake_toolkit(bare / "usr-local-cuda")
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "release")
-    assert toolchain.choose_toolkit(said.append).nvcc == nvcc
-    assert said[-1] == f"gpumem: CUDA kernels for 80+PTX, 90a, 100, 120 with nvcc 13.0 ({nvcc})"
+    assert toolchain.choose_toolkit(messages.append).nvcc == nvcc
+    assert messages[-1] == f"gpumem: CUDA kernels for 80+PTX, 90a, 100, 120 with nvcc 13.0 ({nvcc})"
     monkeypatch.setenv("GPUMEM_CUDA", "0")
-    assert toolchain.choose_toolkit(said.append) is None
+    assert toolchain.choose_toolkit(messages.append) is None
     monkeypatch.setenv("GPUMEM_CUDA", "yes")
     with pytest.raises(build.BuildError, match="GPUMEM_CUDA is 'yes'; it should be auto, 1 or 0"):
-        toolchain.choose_toolkit(said.append)
+        toolchain.choose_toolkit(messages.append)
 
 
-def test_without_a_gpu_only_named_targets_are_compiled_for(bare, monkeypatch):
-    said = []
+def test_without_a_gpu_only_named_targets_are_built(bare, monkeypatch):
+    messages = []
     nvcc = fake_toolkit(bare / "usr-local-cuda")
-    assert toolchain.choose_toolkit(said.append) is None
-    assert said == [
+    assert toolchain.choose_toolkit(messages.append) is None
+    assert messages == [
         "gpumem: nvcc 13.0 is here, but no GPU: building the simulator alone; set"
         " GPUMEM_CUDA_ARCHS to compile CUDA kernels, for example 90a (H100, H200) or release"
         " (80,90a,100,120)"
@@ -284,27 +284,27 @@ def test_without_a_gpu_only_named_targets_are_compiled_for(bare, monkeypatch):
     with pytest.raises(
         build.BuildError, match=r"GPUMEM_CUDA is 1, but .* no GPU; set GPUMEM_CUDA_"
     ):
-        toolchain.choose_toolkit(said.append)
+        toolchain.choose_toolkit(messages.append)
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "90a")
-    assert toolchain.choose_toolkit(said.append).archs == ("90a",)
+    assert toolchain.choose_toolkit(messages.append).archs == ("90a",)
     monkeypatch.delenv("GPUMEM_CUDA_ARCHS")
     script(nvcc.with_name("__nvcc_device_query"), "echo 90,120")
-    assert toolchain.choose_toolkit(said.append).archs == ("90a", "120")
+    assert toolchain.choose_toolkit(messages.append).archs == ("90a", "120")
     script(nvcc.with_name("__nvcc_device_query"), "echo failed to load the driver; exit 1")
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "native")
     with pytest.raises(build.BuildError, match="GPUMEM_CUDA_ARCHS is 'native', but there is no GP"):
-        toolchain.choose_toolkit(said.append)
+        toolchain.choose_toolkit(messages.append)
 
 
 def test_gpus_that_this_nvcc_does_not_know(bare, monkeypatch):
-    said = []
+    messages = []
     fake_toolkit(bare / "usr-local-cuda", codes="80 90")
     smi = script(bare / "path" / "nvidia-smi", 'echo "9.0\n7.0"')
-    assert toolchain.choose_toolkit(said.append).archs == ("90a",)
-    assert said[0] == "gpumem: nvcc 13.0 does not know 70; it knows 80, 90: left out"
+    assert toolchain.choose_toolkit(messages.append).archs == ("90a",)
+    assert messages[0] == "gpumem: nvcc 13.0 does not know 70; it knows 80, 90: left out"
     script(smi, "echo 7.0")
-    assert toolchain.choose_toolkit(said.append) is None
-    assert "the GPUs here need another nvcc: nvcc 13.0 does not know 70" in said[-1]
+    assert toolchain.choose_toolkit(messages.append) is None
+    assert "the GPUs here need another nvcc: nvcc 13.0 does not know 70" in messages[-1]
 
 
 @pytest.mark.parametrize("variable", ["CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS"])
@@ -345,27 +345,27 @@ def test_wanted_archs(text, archs):
 
 
 @pytest.mark.parametrize("text", ["sm_80", "8.0", "80,native", "hopper", "8", "80 -rf", ","])
-def test_archs_that_make_no_sense(text):
+def test_invalid_archs(text):
     with pytest.raises(build.BuildError, match=r"GPUMEM_CUDA_ARCHS is .* such as 80,90a,100,120"):
         toolchain.choose_toolkit(print, {"GPUMEM_CUDA_ARCHS": text, "GPUMEM_CUDA": "0"})
 
 
 def test_targets_an_old_nvcc_does_not_know(bare, monkeypatch):
-    said = []
+    messages = []
     toolkit = toolchain.open_toolkit(fake_toolkit(bare, "12.4", codes="52 80 90"))
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "80,90a")
-    chosen = toolchain.choose_archs(toolkit, said.append)
+    chosen = toolchain.choose_archs(toolkit, messages.append)
     assert chosen.archs == ("80", "90a") and chosen.ptx == "80"
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "90a,120")
     with pytest.raises(build.BuildError, match="does not know 120; it knows 52, 80, 90"):
-        toolchain.choose_archs(toolkit, said.append)
+        toolchain.choose_archs(toolkit, messages.append)
 
 
 def test_code_flags(bare, monkeypatch):
     toolkit = toolchain.open_toolkit(fake_toolkit(bare))
     monkeypatch.setenv("GPUMEM_CUDA_ARCHS", "100,90a")
     chosen = toolchain.choose_archs(toolkit, print)
-    # 90a is lower, but PTX for 90a runs on that chip alone.
+    # 90a is lower, but PTX for 90a runs only on that architecture.
     assert chosen.describe_archs(",") == "90a,100+PTX"
     assert chosen.code_flags() == [
         "-gencode", "arch=compute_90a,code=[sm_90a]",
@@ -492,7 +492,7 @@ needs_compiler = pytest.mark.skipif(
 def write(root, name, text):
     (root / name).parent.mkdir(parents=True, exist_ok=True)
     (root / name).write_text(textwrap.dedent(text))
-    # The builder does not trust a file that is as new as the object made of it.
+    # The builder recompiles a file that is as new as its object.
     os.utime(root / name, (1e9, 1e9))
 
 
@@ -520,7 +520,7 @@ def import_core(tree, output="out/_core.so", name="tiny._core"):
 
 @needs_compiler
 @pytest.mark.parametrize("compilers", ["gcc g++", "clang clang++"])
-def test_a_module_knows_its_lines(tree, compilers, monkeypatch):
+def test_a_module_contains_its_table_of_accesses(tree, compilers, monkeypatch):
     cc, cxx = compilers.split()
     if not (shutil.which(cc) and shutil.which(cxx)):
         pytest.skip(f"there is no {cxx} here")
@@ -532,7 +532,7 @@ def test_a_module_knows_its_lines(tree, compilers, monkeypatch):
     assert core.__doc__ == "csrc/python/module.c"
     kernel = "csrc/kernels/copy/vec4.cu"
     assert sorted(core.sites()) == [(True, kernel, 9), (True, kernel, 9), (True, kernel, 11)]
-    # Nothing tells where it was built, and C++'s library is not needed.
+    # The module contains no build path and does not need the C++ library.
     contents = (tree / "out" / "_core.so").read_bytes()
     assert str(tree.parent).encode() not in contents
     assert b"libstdc++" not in contents and b"libtsan" not in contents
@@ -544,7 +544,7 @@ def test_only_what_changed_is_compiled(tree):
     kernel = ["plain csrc/kernels/copy/vec4.cu", "traced csrc/kernels/copy/vec4.cu"]
     assert set(kernel) < set(everything) and len(everything) == 8
     assert make(tree) == []
-    (tree / "csrc/kernels/copy/copy.h").touch()  # as a checkout does: new date, same contents
+    (tree / "csrc/kernels/copy/copy.h").touch()  # like a checkout: new date, same contents
     assert make(tree) == []
     write(tree, "csrc/kernels/copy/copy.h", '#include "device.h"\nenum { STEP = 3 };\n')
     assert make(tree) == kernel
@@ -560,7 +560,7 @@ def test_only_what_changed_is_compiled(tree):
 
 
 @needs_compiler
-def test_flags_are_part_of_what_changed(tree, monkeypatch):
+def test_changed_flags_recompile(tree, monkeypatch):
     make(tree)
     monkeypatch.setenv("CXXFLAGS", "-DMORE=1")
     assert make(tree) == ["plain csrc/kernels/copy/vec4.cu"]
@@ -569,7 +569,7 @@ def test_flags_are_part_of_what_changed(tree, monkeypatch):
 
 
 @needs_compiler
-def test_a_file_edited_under_the_compiler_is_compiled_again(tree):
+def test_a_file_edited_during_compilation_is_compiled_again(tree):
     later = 4e9
     os.utime(tree / "csrc/table.c", (later, later))
     make(tree)
@@ -594,7 +594,7 @@ def test_another_table_shares_the_other_objects(tree):
 
 
 @needs_compiler
-def test_a_family_needs_no_place_in_the_list(tree):
+def test_an_unlisted_family_is_found(tree):
     table = """\
         enum { FIRST = 1 };
         #ifndef GM_MORE_FAMILIES
@@ -614,7 +614,7 @@ def test_a_family_needs_no_place_in_the_list(tree):
 
 
 @needs_compiler
-def test_an_object_that_was_cut_short_is_made_anew(tree):
+def test_a_truncated_object_is_rebuilt(tree):
     everything = make(tree)
     cache = tree / "build" / "cache"
     for path in [*cache.glob("*.o"), *cache.glob("_core.so-*")]:
@@ -623,12 +623,12 @@ def test_an_object_that_was_cut_short_is_made_anew(tree):
     (tree / "out/_core.so").unlink()
     assert make(tree) == everything
     assert import_core(tree, name="tiny_whole._core").version == "7.8.9"
-    next(cache.glob("*table.c-*.sha256")).unlink()  # killed between the object and its digest
+    next(cache.glob("*table.c-*.sha256")).unlink()  # as if killed before writing the digest
     assert make(tree) == ["c csrc/table.c"]
 
 
 @needs_compiler
-def test_what_killed_builds_left_is_removed(tree):
+def test_folders_of_killed_builds_are_removed(tree):
     cache = tree / "build" / "cache"
     alive, killed, fresh = (cache / f"making-{name}" for name in ("alive", "killed", "fresh"))
     for folder in (alive, killed, fresh):
@@ -646,16 +646,16 @@ def test_what_killed_builds_left_is_removed(tree):
 
 
 @needs_compiler
-def test_a_killed_build_lets_go_of_its_folder(tree, tmp_path):
-    """What the next build removes is recognised by a lock that ends with the process."""
-    never = script(tmp_path / "never", f"touch {tmp_path}/begun; exec sleep 600")
+def test_a_killed_build_unlocks_its_folder(tree, tmp_path):
+    """The next build removes a folder that is not locked; the lock ends with the process."""
+    hanging = script(tmp_path / "hanging", f"touch {tmp_path}/begun; exec sleep 600")
     command = [sys.executable, "-c", f"""
 import sys
 sys.path.insert(0, {str(SOURCE.parent)!r})
 from pathlib import Path
 from build_cache import Builder, Job
 Builder(Path({str(tree)!r}), Path({str(tree)!r}, "cache")).objects(
-    [Job("csrc/table.c", "c", [{str(never)!r}], "")])
+    [Job("csrc/table.c", "c", [{str(hanging)!r}], "")])
 """]  # fmt: skip
     with subprocess.Popen(command, start_new_session=True) as builder:
         while not (tmp_path / "begun").exists():
@@ -671,20 +671,20 @@ Builder(Path({str(tree)!r}), Path({str(tree)!r}, "cache")).objects(
 
 
 @needs_compiler
-def test_progress_is_told(tree, monkeypatch):
-    told = []
+def test_progress_is_reported(tree, monkeypatch):
+    steps = []
     build.build_module(
         tree / "csrc/kernels", tree / "out/_core.so", tree / "build/cache", root=tree,
-        progress=lambda *step: told.append(step),
+        progress=lambda *step: steps.append(step),
     )  # fmt: skip
-    assert told == [(done, 8) for done in range(1, 9)]
+    assert steps == [(done, 8) for done in range(1, 9)]
     monkeypatch.setattr(build.Progress, "SECONDS", 0)
-    said = []
+    messages = []
     build.build_module(
         tree / "csrc/kernels", tree / "out/_core.so", tree / "build/cache", root=tree,
-        announce=said.append,
+        announce=messages.append,
     )  # fmt: skip
-    assert said[-1] == "gpumem: 8 of 8 objects"
+    assert messages[-1] == "gpumem: 8 of 8 objects"
 
 
 @needs_compiler
@@ -699,7 +699,7 @@ def test_headers_add_options(tree):
 
 
 @needs_compiler
-def test_a_moved_checkout_finds_its_objects(tree):
+def test_a_moved_checkout_reuses_its_objects(tree):
     make(tree)
     moved = tree.rename(tree.with_name("moved"))
     assert make(moved) == []

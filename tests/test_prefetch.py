@@ -1,4 +1,4 @@
-"""prefetch_sum: every variant, distance and padding against NumPy; banks, waits and refusals."""
+"""prefetch_sum: every variant, distance and padding against NumPy; traffic and refusals."""
 
 import numpy as np
 import pytest
@@ -25,12 +25,12 @@ def terms(a, work):
 
 
 def check(got, a, work=2):
-    """1e-12 of the sum of the terms' magnitudes; NaN and infinities where NumPy has them."""
+    """Within 1e-12 of the sum of the terms' magnitudes; NaN and infinities as in NumPy."""
     assert isinstance(got, np.ndarray) and got.dtype == np.float64 and got.shape == a.shape[:1]
     y = terms(a, work)
     with np.errstate(all="ignore"):
-        wanted, within = y.sum(axis=1), 1e-12 * abs(y).sum(axis=1)
-        near = (abs(got - wanted) <= within) | (got == wanted)
+        wanted, tolerance = y.sum(axis=1), 1e-12 * abs(y).sum(axis=1)
+        near = (abs(got - wanted) <= tolerance) | (got == wanted)
     assert (near | (np.isnan(got) & np.isnan(wanted))).all(), (got, wanted)
 
 
@@ -40,7 +40,7 @@ def poisoned(rows, backend):
     return out
 
 
-def test_the_ladder():
+def test_variants_in_order():
     assert [v.name for v in LADDER] == [
         "baseline",
         "unroll",
@@ -86,7 +86,7 @@ def test_every_padding(variant, backend, rng):
 
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 @pytest.mark.parametrize("threads", [32, 96, 128, 1024])
-def test_every_block(variant, threads, backend, rng):
+def test_every_block_size(variant, threads, backend, rng):
     here(variant, backend)
     a = rng.standard_normal((2, 9000))
     check(variant(a, threads=threads, backend=backend), a)
@@ -106,7 +106,7 @@ def test_nan_and_infinities_stay_in_their_rows(variant, backend, rng):
     here(variant, backend)
     a = rng.standard_normal((5, 700))
     a[0, 3], a[1, 699], a[2, 128], a[3, 0] = np.nan, np.inf, -np.inf, 1e308
-    a[2, 130] = np.inf  # NaN in the sum
+    a[2, 130] = np.inf  # inf - inf: the sum is NaN
     for work in (0, 2):
         got = variant(a, work=work, backend=backend)
         check(got, a, work)
@@ -125,7 +125,7 @@ def test_any_number_of_rows(variant, rows, backend, rng):
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_offsets_past_31_bits(variant):
     here(variant, "cuda")
-    columns = 2**28 + 1  # 2 GiB per row, and the second begins at an odd number of doubles
+    columns = 2**28 + 1  # 2 GiB per row, and the second row starts at an odd element
     a = gm.DeviceArray((2, columns), "f8", backend="cuda")
     a.fill_bytes(0)
     ends = gm.to_device(np.array([[1.0, 2.0], [3.0, 4.0]]), backend="cuda")
@@ -140,7 +140,7 @@ def test_offsets_past_31_bits(variant):
 
 
 @pytest.mark.parametrize("variant", LADDER, ids=str)
-def test_rows_with_gaps_are_taken_as_they_are(variant, backend, rng):
+def test_padded_rows_are_read_in_place(variant, backend, rng):
     here(variant, backend)
     a = rng.standard_normal((9, 400))
     there = gm.to_device(a, backend=backend)
@@ -150,7 +150,7 @@ def test_rows_with_gaps_are_taken_as_they_are(variant, backend, rng):
 
 
 @pytest.mark.parametrize("variant", LADDER, ids=str)
-def test_columns_with_gaps_are_refused_by_name(variant, backend, rng):
+def test_strided_columns_are_refused(variant, backend, rng):
     here(variant, backend)
     a = rng.standard_normal((6, 50))
     view = gm.to_device(a, backend=backend)[:, ::3]
@@ -161,7 +161,7 @@ def test_columns_with_gaps_are_refused_by_name(variant, backend, rng):
             variant(view)
 
 
-def test_auto_takes_every_layout(backend, rng):
+def test_auto_accepts_every_layout(backend, rng):
     a = rng.standard_normal((8, 60))
     there = gm.to_device(a, backend=backend)
     check(gm.prefetch_sum(there.T).to_host(), a.T)
@@ -172,7 +172,7 @@ def test_auto_takes_every_layout(backend, rng):
     check(gm.prefetch_sum(odd[:, 1::2], sync=True).to_host(), a[:, 1::2])
 
 
-def test_many_rows_and_few_have_different_choices(rng):
+def test_auto_selects_by_the_number_of_rows(rng):
     few = gm.to_device(np.zeros((8, 256)), backend="sim")
     many = gm.to_device(np.zeros((8000, 32)), backend="sim")
     values = table.parameters("prefetch_sum", {})
@@ -185,7 +185,7 @@ def test_many_rows_and_few_have_different_choices(rng):
 
 @FEWER
 @given(data=st.data())
-def test_drawn_calls_equal_numpy(data):
+def test_random_calls_equal_numpy(data):
     rows, n = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 700))
     seed = data.draw(st.integers(0, 2**32 - 1))
     a = np.random.default_rng(seed).standard_normal((rows, n))
@@ -200,11 +200,11 @@ def test_drawn_calls_equal_numpy(data):
     check(variant(a, backend="sim", **keywords), a, keywords["work"])
 
 
-# ---- what the simulator sees ------------------------------------------------------------------
+# ---- simulated traffic ------------------------------------------------------------------------
 
 
 def conflict_ways(distance, padding):
-    """Doubles this far apart: as many of 16 lanes meet in two banks as the power of two says."""
+    """Bank conflicts of doubles at a pitch: its largest power-of-two divisor, at most 16."""
     pitch = distance + padding
     return min(16, pitch & -pitch)
 
@@ -226,7 +226,7 @@ def test_bank_conflicts_by_distance(distance):
 
 
 @pytest.mark.parametrize("variant", [v for v in LADDER if v.reason_on("sim") is None], ids=str)
-def test_no_race_and_no_unmatched_wait_in_any_tail(variant):
+def test_no_races_and_no_unmatched_waits_in_tails(variant):
     for n in (0, 1, 63, 64, 65, 64 * 5 + 3, 64 * 16 + 63):
         a = np.ones((2, n))
         for distance in DISTANCES:
@@ -242,17 +242,17 @@ def test_no_race_and_no_unmatched_wait_in_any_tail(variant):
                 assert report.loads.requests >= 2 * -(-n // 128) * (n > 0) or variant.name == "bulk"
 
 
-def test_a_barrier_in_the_loop_is_one_per_whole_step():
+def test_sync_adds_one_barrier_per_whole_step():
     def barriers(variant, sync):
         shape = (3, 128 * 10 + 5)
         return gm.traffic("prefetch_sum", variant=variant, shape=shape, sync=sync).barriers
 
     for variant in LADDER:
-        per_row = {"bulk": 8}.get(variant.name, 10)  # of its stages of four steps two are whole
+        per_row = {"bulk": 8}.get(variant.name, 10)  # two whole stages of four steps
         assert barriers(variant, True) - barriers(variant, False) == 3 * per_row
 
 
-def test_the_l2_is_asked_within_bounds():
+def test_l2_prefetches_stay_within_bounds():
     for n in (1, 127, 128, 129, 1000):
         gm.traffic("prefetch_sum", variant="l2", shape=(1, n), distance=16)
 
@@ -298,7 +298,7 @@ def test_other_dimensions_are_refused(shape):
 
 
 @pytest.mark.parametrize("variant", PADDED, ids=str)
-def test_too_much_shared_memory_is_told(variant, backend):
+def test_too_much_shared_memory_is_refused(variant, backend):
     here(variant, backend)
     words = (
         rf"{variant.name} with distance 16, padding 64 and threads 1024 needs 655872 bytes of "
@@ -312,7 +312,7 @@ def test_too_much_shared_memory_is_told(variant, backend):
     assert out.to_host().tobytes() == before
 
 
-def test_auto_finds_a_variant_where_shared_memory_is_short(backend, rng):
+def test_auto_selects_a_variant_that_fits_shared_memory(backend, rng):
     a = rng.standard_normal((2, 3000))
     keywords = {"distance": 16, "threads": 1024, "backend": backend}
     check(gm.prefetch_sum(a, padding=64, **keywords), a)
@@ -343,12 +343,12 @@ def test_the_oracle_finds_a_lost_element(rng):
         oracle.check("prefetch_sum", oracle.expected("prefetch_sum", finite[:, 1:]), finite)
 
 
-def test_the_device_says_what_a_kernel_takes(backend):
+def test_kernel_attributes(backend):
     if backend == "sim":
         with pytest.raises(gm.UnavailableError):
             LADDER[0].attributes(backend)
         return
     for variant in LADDER:
-        told = variant.attributes()
-        assert 16 <= told["registers"] <= 64 and told["local_bytes"] == 0
-        assert told["max_threads"] == 1024 and told["blocks"] >= 1
+        attributes = variant.attributes()
+        assert 16 <= attributes["registers"] <= 64 and attributes["local_bytes"] == 0
+        assert attributes["max_threads"] == 1024 and attributes["blocks"] >= 1

@@ -1,4 +1,4 @@
-"""What is refused: with which words, with nothing changed, and with nothing left behind."""
+"""Refused calls: their messages, unchanged arguments, and no leaked references or memory."""
 
 import os
 import sys
@@ -14,14 +14,14 @@ from gpumem import _core
 SWAPPED = "<" if sys.byteorder == "big" else ">"
 SWAPPED_FIELD = np.dtype([("a", "i2"), ("b", [("c", f"{SWAPPED}i4")])])
 OBJECT_FIELD = np.dtype([("a", "i4"), ("b", "O")])
-LARGE = 2**16  # bytes of the arrays, so that leaking one per refusal shows
-HUGE = 2**62  # bytes: more than any machine has
+LARGE = 2**16  # array size in bytes, so that leaking one array per refusal is noticed
+HUGE = 2**62  # bytes, more than any machine has
 NAMES = [v.name for v in gm.variants("copy")]
 KNOWN = ".*".join(NAMES)
 
 
 class Refusal(NamedTuple):
-    """A call, the exception that it should raise, and words of its message."""
+    """A call, the exception that it raises, and a pattern of its message."""
 
     error: type
     words: str
@@ -50,7 +50,7 @@ def on_host(a, **keywords):
 
 
 def with_out(make):
-    """A host call whose `a` and `out` are made together."""
+    """A host call; one function makes both `a` and `out`."""
 
     def arguments(backend):
         a, out = make()
@@ -68,7 +68,7 @@ def with_device_out(make):
 
 
 def with_keyword(name, value):
-    """One wrong keyword, both for host and device arrays; see KEYWORDS below."""
+    """One invalid keyword argument, for host and for device arrays; see KEYWORDS below."""
     return {
         "host": lambda backend: (gm.copy, (floats(),), {"backend": backend} | {name: value}),
         "device": lambda backend: (gm.copy, (device(backend),), {name: value}),
@@ -76,7 +76,7 @@ def with_keyword(name, value):
 
 
 def shared(make):
-    """`a` and `out` cut from one buffer."""
+    """`a` and `out` are views of one buffer."""
 
     def arguments():
         return make(np.arange(LARGE // 2, dtype="f4"))
@@ -253,7 +253,7 @@ REFUSALS = {
     "device-a-is-host-object": Refusal(
         TypeError, "already a gpumem.DeviceArray.*copy", lambda b: (gm.to_device, (device(b),), {})
     ),
-    # ---- too much
+    # ---- sizes beyond the limits
     "shape-of-128-bits": Refusal(
         ValueError, "shape.*large", lambda b: (gm.DeviceArray, ((2**40, 2**40),), {"backend": b})
     ),
@@ -324,7 +324,7 @@ REFUSALS = {
         r"\ba has dtype.*swapped",
         lambda b: (gm.to_device, (floats().astype(f"{SWAPPED}f4"),), {"backend": b}),
     ),
-    # ---- below the Python functions
+    # ---- the C module, called directly
     "core-family": Refusal(
         ValueError,
         "family is 'nope', known are: .*copy",
@@ -440,13 +440,13 @@ for _name, (_error, _words, _keyword, _value) in KEYWORDS.items():
         REFUSALS[f"{_name}-{_place}"] = Refusal(_error, _words, _arguments)
 
 
-def watched(positional, keywords):
-    """The arrays of a call, out last: what must be as it was."""
-    everything = [*positional, *keywords.values()]
-    for value in list(everything):
+def arrays_of(positional, keywords):
+    """The arrays of a call, out last: a refusal must not change them."""
+    values = [*positional, *keywords.values()]
+    for value in list(values):
         if isinstance(value, (tuple, list)):
-            everything += value
-    return [v for v in everything if isinstance(v, (np.ndarray, gm.DeviceArray))]
+            values += value
+    return [v for v in values if isinstance(v, (np.ndarray, gm.DeviceArray))]
 
 
 def contents(value):
@@ -458,7 +458,7 @@ def contents(value):
 
 
 def refused(refusal, function, positional, keywords):
-    """Whether the call is refused; no trace of the exception stays."""
+    """Whether the call is refused; keeps no reference to the exception."""
     try:
         function(*positional, **keywords)
     except refusal.error:
@@ -470,18 +470,18 @@ def refused(refusal, function, positional, keywords):
 def test_refused(name, backend):
     refusal = REFUSALS[name]
     function, positional, keywords = refusal.arguments(backend)
-    before = [contents(value) for value in watched(positional, keywords)]
+    before = [contents(value) for value in arrays_of(positional, keywords)]
     with pytest.raises(refusal.error, match=refusal.words) as caught:
         function(*positional, **keywords)
     assert not isinstance(caught.value, SystemError)
-    assert [contents(value) for value in watched(positional, keywords)] == before
+    assert [contents(value) for value in arrays_of(positional, keywords)] == before
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refused_without_a_reference_kept(name, backend):
+def test_refusals_keep_no_references(name, backend):
     refusal = REFUSALS[name]
     function, positional, keywords = refusal.arguments(backend)
-    values = watched(positional, keywords)
+    values = arrays_of(positional, keywords)
     values += [value.dtype for value in values]
     for _ in range(3):
         assert refused(refusal, function, positional, keywords)
@@ -492,34 +492,34 @@ def test_refused_without_a_reference_kept(name, backend):
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_refused_without_an_object_left(name, backend):
+def test_refusals_leave_no_objects(name, backend):
     refusal = REFUSALS[name]
     function, positional, keywords = refusal.arguments(backend)
     assert refused(refusal, function, positional, keywords)
-    least = 200 * 16  # the smallest object has more
+    limit = 200 * 16  # every object takes more than 16 bytes
     grown = []
     tracemalloc.start()
     try:
-        # Caches grow less and less, and without a GIL what was freed is given back late.
-        while len(grown) < 4 or (min(grown) >= least and len(grown) < 40):
+        # Caches grow more slowly each time, and without a GIL memory is freed late.
+        while len(grown) < 4 or (min(grown) >= limit and len(grown) < 40):
             before = tracemalloc.get_traced_memory()[0]
             for _ in range(200):
                 refused(refusal, function, positional, keywords)
             grown.append(tracemalloc.get_traced_memory()[0] - before)
     finally:
         tracemalloc.stop()
-    assert min(grown) < least, grown
+    assert min(grown) < limit, grown
 
 
 def mapped():
-    """Bytes of this process's address space: what is allocated, also where it is not touched."""
+    """Address space of this process in bytes, including allocated but untouched memory."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[0]) * os.sysconf("SC_PAGESIZE")
 
 
 @pytest.mark.parametrize("place", ["host", "device", "other"])
-def test_refusals_do_not_grow(place):
-    """2000 of each kind; one array left behind by each call would be 128 MB."""
+def test_refusals_do_not_leak_memory(place):
+    """2000 calls of each kind; leaking one array per call would take 128 MB."""
     chosen = {
         "host": [n for n in REFUSALS if n.startswith(("out", "swapped", "object"))],
         "device": [n for n in REFUSALS if n.endswith("-device") or n.startswith("device")],
@@ -541,7 +541,7 @@ ALIGNED = [v for v in gm.variants("copy") if v.alignment and v.reason_on("sim") 
 
 
 @pytest.mark.parametrize("variant", ALIGNED, ids=str)
-def test_a_misaligned_call_leaves_nothing(variant):
+def test_misaligned_calls_leak_nothing(variant):
     a, out = (gm.DeviceArray(LARGE, "u1", backend="sim") for _ in range(2))
     view, short = a[1:], out[:-1]
     calls = (lambda: variant(view), lambda: variant(short, out=view))
@@ -554,9 +554,9 @@ def test_a_misaligned_call_leaves_nothing(variant):
     assert mapped() - before < 2**25
 
 
-# ---- what looks like an overlap and is none ---------------------------------------------------
+# ---- views of one buffer that do not overlap ---------------------------------------------------
 
-APART = {
+DISJOINT = {
     "interleaved": lambda b: (b[0:64:2], b[1:64:2]),
     "interleaved-backwards": lambda b: (b[0:64:2], b[63:0:-2]),
     "rows": lambda b: (b[:64].reshape(8, 8)[::2], b[:64].reshape(8, 8)[1::2]),
@@ -569,14 +569,14 @@ APART = {
 }
 
 
-@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("name", DISJOINT)
 def test_views_that_share_no_byte_are_accepted(name, backend):
     buffer = np.arange(64, dtype="f4")
-    a, out = APART[name](buffer)
+    a, out = DISJOINT[name](buffer)
     wanted, whole = a.copy(), buffer.copy()
     assert gm.copy(a, out=out, backend=backend) is out
     np.testing.assert_array_equal(out, wanted)
-    APART[name](whole)[1][...] = wanted
+    DISJOINT[name](whole)[1][...] = wanted
     np.testing.assert_array_equal(buffer, whole)
 
 
@@ -584,20 +584,20 @@ def test_views_that_share_no_byte_are_accepted(name, backend):
 def test_device_views_that_share_no_byte_are_accepted(name, backend):
     there = device(backend, 64)
     whole = there.to_host()
-    a, out = APART[name](there)
+    a, out = DISJOINT[name](there)
     assert gm.copy(a, out=out) is out
-    APART[name](whole)[1][...] = APART[name](whole)[0].copy()
+    DISJOINT[name](whole)[1][...] = DISJOINT[name](whole)[0].copy()
     np.testing.assert_array_equal(there.to_host(), whole)
 
 
-def test_fields_of_one_structure_are_apart(backend):
+def test_fields_of_one_structure_do_not_overlap(backend):
     buffer = np.zeros(9, [("x", "f4"), ("y", "f4")])
     buffer["x"] = np.arange(9)
     gm.copy(buffer["x"], out=buffer["y"], backend=backend)
     assert buffer["y"].tolist() == buffer["x"].tolist() == list(range(9))
 
 
-def test_overlap_is_seen_through_other_objects(backend):
+def test_overlap_is_found_through_other_objects(backend):
     store = bytearray(b"abcdefgh")
     out = np.frombuffer(store, "u1")
     for a in (store, memoryview(store)[1:5]):
@@ -609,7 +609,7 @@ def test_overlap_is_seen_through_other_objects(backend):
 # ---- backends ---------------------------------------------------------------------------------
 
 
-def test_a_backend_that_is_not_here_says_why():
+def test_an_unavailable_backend_gives_its_reason():
     reason = _core.backend_info("cuda")["reason"]
     if reason is None:
         pytest.skip("there is a GPU")
@@ -652,13 +652,13 @@ def test_arrays_of_two_backends_do_not_mix(backend):
             call()
 
 
-def test_the_device_arrays_backend_may_be_named(backend):
+def test_backend_keyword_of_a_device_array(backend):
     there = device(backend)
     assert gm.copy(there, backend=backend).backend == backend
     np.testing.assert_array_equal(gm.copy(there, backend=backend).to_host(), floats())
 
 
-def test_more_than_the_machine_has(backend):
+def test_more_memory_than_the_device_has(backend):
     total = _core.backend_info(backend)["devices"][0]["memory_bytes"]
     assert total > 0
     asked = 2 * total
@@ -682,7 +682,7 @@ def test_an_unknown_family_lists_the_known():
             call()
 
 
-def test_a_named_backend_of_the_environment(monkeypatch):
+def test_backend_from_the_environment(monkeypatch):
     monkeypatch.setenv("GPUMEM_BACKEND", "quantum")
     with pytest.raises(ValueError, match=r"GPUMEM_BACKEND.*quantum.*sim"):
         gm.copy(floats())

@@ -1,4 +1,4 @@
-"""Simulated device memory: guards around allocations, alignment, and running out."""
+"""Simulated device memory: guards around allocations, alignment, and out-of-memory errors."""
 
 import ctypes
 import itertools
@@ -22,7 +22,7 @@ def empty(count):
 
 
 def launch(variant=KERNELS[0]):
-    """Any kernel: guards are looked at when it ends."""
+    """Run any kernel; the simulator checks the guards when it ends."""
     return variant(gm.to_device(np.arange(64, dtype="f4"), backend="sim"))
 
 
@@ -32,11 +32,11 @@ def launch(variant=KERNELS[0]):
 @pytest.mark.parametrize("count", [0, 1, 3, 255, 256, 257, 4096, 100_003])
 @pytest.mark.parametrize("distance", [1, 2, 16, 63, 64])
 @pytest.mark.parametrize("side", ["before the start of", "past the end of"])
-def test_a_write_just_outside_is_found(side, distance, count):
+def test_a_write_just_outside_an_allocation_is_found(side, distance, count):
     victim = empty(count)
     launch()
-    at = victim.pointer + (victim.nbytes + distance - 1 if side.startswith("past") else -distance)
-    ctypes.memset(at, 0x5A, 1)
+    offset = victim.nbytes + distance - 1 if side.startswith("past") else -distance
+    ctypes.memset(victim.pointer + offset, 0x5A, 1)
     words = rf"kernel copy_{KERNELS[0].name} wrote just {side} an allocation of {count} bytes"
     with pytest.raises(gm.SimulationError, match=words) as caught:
         launch()
@@ -44,7 +44,7 @@ def test_a_write_just_outside_is_found(side, distance, count):
     assert caught.value.kernel == f"copy_{KERNELS[0].name}"
     assert caught.value.file is caught.value.line is None
     assert caught.value.block is caught.value.thread is None
-    launch()  # said once; the guards are whole again
+    launch()  # reported once; the guards are restored
     assert victim.to_host().tobytes() == bytes(count)
 
 
@@ -58,7 +58,7 @@ def test_the_kernel_is_named(variant):
     launch(variant)
 
 
-def test_all_guards_are_mended_at_once():
+def test_all_guards_are_restored_at_once():
     victims = [empty(n) for n in (10, 300, 5000)]
     for victim in victims:
         ctypes.memset(victim.pointer - 64, 0, 64)
@@ -68,8 +68,8 @@ def test_all_guards_are_mended_at_once():
     launch()
 
 
-def test_a_host_call_is_refused_its_result():
-    """Nothing comes back from a kernel that wrote outside."""
+def test_a_failing_host_call_leaves_out_unchanged():
+    """`out` stays unchanged if the kernel writes outside an allocation."""
     victim = empty(16)
     out = np.full(64, -1, "f4")
     ctypes.memset(victim.pointer + 16, 0, 1)
@@ -78,14 +78,14 @@ def test_a_host_call_is_refused_its_result():
     assert np.all(out == -1)
 
 
-def test_a_released_allocation_is_not_looked_at():
+def test_a_released_allocation_is_not_checked():
     victim = empty(64)
     ctypes.memset(victim.pointer + 64, 0, 1)
     del victim
     launch()
 
 
-def test_the_inside_is_not_guarded():
+def test_writes_inside_an_allocation_are_accepted():
     victim = empty(64)
     ctypes.memset(victim.pointer, 0xFF, 64)
     launch()
@@ -93,7 +93,7 @@ def test_the_inside_is_not_guarded():
 
 
 def test_a_kernel_that_writes_past_the_end(probes):
-    """A real one, plain and traced."""
+    """A probe kernel writes out of bounds, both untraced and traced."""
     a = np.ones(300, "f4")
     with pytest.raises(probes.SimulationError) as caught:
         probes.call("fault", "write_past_end", (a,), None, None, "sim", (0, 0))
@@ -110,27 +110,27 @@ def test_a_kernel_that_writes_past_the_end(probes):
 # ---- allocations ------------------------------------------------------------------------------
 
 
-def test_allocations_are_aligned_and_apart():
-    made = [gm.DeviceArray(n, "u1", backend="sim") for n in [*range(70), 255, 256, 257, 2**20]]
-    spans = sorted((d.pointer, d.pointer + d.nbytes) for d in made)
+def test_allocations_are_aligned_and_separated():
+    arrays = [gm.DeviceArray(n, "u1", backend="sim") for n in [*range(70), 255, 256, 257, 2**20]]
+    spans = sorted((d.pointer, d.pointer + d.nbytes) for d in arrays)
     assert all(begin % 256 == 0 and begin > 0 for begin, _ in spans)
     assert all(end + 128 <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
 
 
 def test_many_allocations_in_any_order():
-    order = random.Random(7)
+    rng = random.Random(7)
     live = {}
     for step in range(3000):
-        if live and order.random() < 0.45:
-            key = order.choice(list(live))
+        if live and rng.random() < 0.45:
+            key = rng.choice(list(live))
             assert live.pop(key).to_host().tobytes() == bytes([key % 251]) * (key % 97)
         else:
             live[step] = gm.DeviceArray(step % 97, "u1", backend="sim")
             live[step].fill_bytes(step % 251)
     for key, there in live.items():
         assert there.to_host().tobytes() == bytes([key % 251]) * (key % 97)
-    counted = _core.traffic("copy", KERNELS[0].name, (np.arange(9, dtype="u1"),), (0,))
-    assert counted["result"].tolist() == list(range(9))
+    traffic = _core.traffic("copy", KERNELS[0].name, (np.arange(9, dtype="u1"),), (0,))
+    assert traffic["result"].tolist() == list(range(9))
 
 
 # ---- running out ------------------------------------------------------------------------------
@@ -141,19 +141,19 @@ def free_and_total():
     return device["free_bytes"], device["memory_bytes"]
 
 
-def test_figures_are_the_machines():
-    free, whole = free_and_total()
-    assert 0 < free <= whole
+def test_memory_sizes_are_those_of_the_machine():
+    free, total = free_and_total()
+    assert 0 < free <= total
     with open("/proc/meminfo") as file:
         kib = int(re.search(r"MemTotal:\s+(\d+) kB", file.read())[1])
-    assert 0.9 < whole / (kib * 1024) < 1.1
+    assert 0.9 < total / (kib * 1024) < 1.1
 
 
 @pytest.mark.parametrize("excess", [-(2**20), 2**30, 2**40, 2**55])
 def test_more_than_is_free(excess):
-    """Refused before the host promises what it does not have."""
-    _, whole = free_and_total()
-    asked = whole + excess
+    """Refused before the host overcommits memory."""
+    _, total = free_and_total()
+    asked = total + excess
     for make in (
         lambda: gm.DeviceArray(asked, "u1", backend="sim"),
         lambda: gm.DeviceArray((1, asked), "S1", backend="sim"),
@@ -161,7 +161,7 @@ def test_more_than_is_free(excess):
         with pytest.raises(MemoryError) as caught:
             make()
         found = re.search(rf"asked for {asked} bytes, (\d+) are free", str(caught.value))
-        assert found and 0 < int(found[1]) <= whole
+        assert found and 0 < int(found[1]) <= total
         assert type(caught.value) is MemoryError
 
 
@@ -171,15 +171,15 @@ def test_absurd_sizes(asked):
         gm.DeviceArray(asked, "u1", backend="sim")
 
 
-def test_life_goes_on_after_running_out():
+def test_calls_work_after_running_out():
     for _ in range(100):
         with pytest.raises(MemoryError):
             gm.DeviceArray(2**60, "u1", backend="sim")
     assert np.array_equal(gm.copy(np.arange(1000), backend="sim"), np.arange(1000))
 
 
-def test_the_result_of_a_device_call_may_be_too_large():
-    """A view of zero length in one dimension has none of the memory that its shape suggests."""
+def test_an_empty_array_of_a_large_shape():
+    """An array with a dimension of length zero needs no memory, however long the others are."""
     there = gm.DeviceArray((0, 2**40), "u1", backend="sim")
     assert gm.copy(there).shape == (0, 2**40)
     assert there.T.to_host().shape == (2**40, 0)

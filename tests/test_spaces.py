@@ -1,4 +1,4 @@
-"""polynomial, sample, static_value: memory spaces, against NumPy, from several threads at once."""
+"""polynomial, sample, static_value: every memory space against NumPy, also from many threads."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ SAMPLE = gm.variants("sample")
 STATIC = gm.variants("static_value")
 FLOATS = ["f4", "f8"]
 SIZES = [0, 1, 31, 32, 33, 1027, 70001]
-MOST = {  # coefficients, by their size
+MAX_COEFFICIENTS = {  # number of coefficients, by element size
     "local": lambda size: 64,
     "register": lambda size: 16,
     "register_bounded": lambda size: 16,
@@ -42,15 +42,16 @@ def poisoned(shape, dtype, backend):
 
 
 def check_polynomial(got, x, c):
-    """Against Horner's rule in wide floats, within a rounding per operation."""
+    """Compare with Horner's rule in long double, within one rounding per operation."""
     assert isinstance(got, np.ndarray) and (got.shape, got.dtype) == (x.shape, x.dtype)
-    wide, size = np.zeros(x.shape, np.longdouble), np.zeros(x.shape, np.longdouble)
+    wide, magnitude = np.zeros(x.shape, np.longdouble), np.zeros(x.shape, np.longdouble)
     with np.errstate(all="ignore"):
         for i, coefficient in enumerate(c[::-1].astype(np.longdouble)):
             wide = wide * x + coefficient if i else np.full(x.shape, coefficient)
-            size = size * abs(x) + abs(coefficient) if i else np.full(x.shape, abs(coefficient))
+            size = abs(coefficient)
+            magnitude = magnitude * abs(x) + size if i else np.full(x.shape, size)
         wanted, eps = wide.astype(x.dtype), np.finfo(x.dtype).eps
-        near = abs(got - wide) <= (2 * len(c) + 1) * eps * size + 1e-40
+        near = abs(got - wide) <= (2 * len(c) + 1) * eps * magnitude + 1e-40
     same = (got == wanted) | (np.isnan(got) & np.isnan(wanted))
     assert (near | same).all()
 
@@ -62,7 +63,7 @@ def random_points(rng, shape, dtype):
     return x
 
 
-def test_the_ladders():
+def test_variants_in_order():
     assert [v.name for v in POLYNOMIAL] == [
         "global",
         "readonly",
@@ -96,14 +97,14 @@ def test_every_size_and_degree(variant, dtype, backend, rng):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("variant", POLYNOMIAL, ids=str)
-def test_as_many_coefficients_as_there_is_room_for(variant, dtype, backend, rng):
+def test_limit_on_the_number_of_coefficients(variant, dtype, backend, rng):
     here(variant, backend)
     size = np.dtype(dtype).itemsize
-    most = MOST.get(variant.name, lambda size: 10000)(size)
+    most = MAX_COEFFICIENTS.get(variant.name, lambda size: 10000)(size)
     x = rng.uniform(-1, 1, 45).astype(dtype)
     c = rng.standard_normal(most).astype(dtype)
     check_polynomial(variant(x, c, backend=backend), x, c)
-    if variant.name in MOST:
+    if variant.name in MAX_COEFFICIENTS:
         more = rng.standard_normal(most + 1).astype(dtype)
         words = rf"coefficients has {most + 1} elements, variant {variant.name} has room for {most}"
         with pytest.raises(ValueError, match=words):
@@ -111,7 +112,7 @@ def test_as_many_coefficients_as_there_is_room_for(variant, dtype, backend, rng)
         check_polynomial(gm.polynomial(x, more, backend=backend), x, more)
 
 
-def test_auto_takes_any_number_of_coefficients(backend, rng):
+def test_auto_accepts_any_number_of_coefficients(backend, rng):
     x = rng.uniform(-1, 1, 7).astype("f4")
     for terms in (0, 16, 17, 8192, 8193, 58112, 58113, 100000):
         c = rng.standard_normal(terms).astype("f4")
@@ -119,42 +120,42 @@ def test_auto_takes_any_number_of_coefficients(backend, rng):
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_auto_takes_vectors_where_it_can(dtype, rng):
-    """By the number of coefficients, and by the addresses of all three arrays."""
+def test_auto_selects_vectors_if_aligned(dtype, rng):
+    """Selection depends on the number of coefficients and the addresses of all three arrays."""
     size = np.dtype(dtype).itemsize
     flat = there(rng.uniform(-1, 1, 300).astype(dtype), "sim")
-    whole, apart = flat[: 16 * 16 // size], flat[1:200]
+    aligned, misaligned = flat[: 16 * 16 // size], flat[1:200]
     for x, terms, first, name in [
-        (whole, 16, 0, "register_vec4"),
-        (whole, 17, 0, "shared_vec4"),
-        (whole, 16, 1, "register"),
-        (apart, 16, 0, "register"),
-        (apart, 17, 0, "constant"),
-        (apart, 32768 // size + 1, 0, "shared"),
-        (whole, 227 * 1024 // size + 1, 0, "readonly"),
+        (aligned, 16, 0, "register_vec4"),
+        (aligned, 17, 0, "shared_vec4"),
+        (aligned, 16, 1, "register"),
+        (misaligned, 16, 0, "register"),
+        (misaligned, 17, 0, "constant"),
+        (misaligned, 32768 // size + 1, 0, "shared"),
+        (aligned, 227 * 1024 // size + 1, 0, "readonly"),
     ]:
         c = there(rng.uniform(-1, 1, first + terms).astype(dtype), "sim")[first:]
         assert gm.traffic("polynomial", x, c).variant == name
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-def test_coefficients_are_read_by_vectors(dtype, rng):
-    """All points of a thread, four vectors, share 16 bytes that it reads of shared memory."""
+def test_coefficients_are_read_as_vectors(dtype, rng):
+    """A thread reads 16 bytes of shared memory once for all its points, which are four vectors."""
     size = np.dtype(dtype).itemsize
-    each = 16 // size
-    x = rng.uniform(-1, 1, 128 * 4 * each).astype(dtype)  # of a block
+    per_vector = 16 // size
+    x = rng.uniform(-1, 1, 128 * 4 * per_vector).astype(dtype)  # points of one block
     for terms in (1, 2, 16, 17, 100):
         c = rng.standard_normal(terms).astype(dtype)
         t = gm.traffic("polynomial", x, c, variant="shared_vec4")
-        vectors, alone = divmod(terms - 1, each)
+        vectors, scalars = divmod(terms - 1, per_vector)
         stores = -(-terms // 32)
-        assert t.shared.requests == stores + 4 * (1 + alone + vectors)
-        assert t.stores.requests == len(x) // each // 32
+        assert t.shared.requests == stores + 4 * (1 + scalars + vectors)
+        assert t.stores.requests == len(x) // per_vector // 32
         assert t.loads.requests == stores + t.stores.requests
         assert t.stores.width == 128
 
 
-def test_one_coefficient_is_the_value_everywhere(backend):
+def test_constant_and_empty_polynomials(backend):
     x = np.array([1, np.nan, np.inf])
     for variant in POLYNOMIAL:
         here(variant, backend)
@@ -163,7 +164,7 @@ def test_one_coefficient_is_the_value_everywhere(backend):
         np.testing.assert_array_equal(variant(x, np.empty(0), backend=backend), [0, 0, 0])
 
 
-def test_polynomial_takes_every_layout(backend, rng):
+def test_polynomial_accepts_every_layout(backend, rng):
     x, c = random_points(rng, (6, 10, 4), "f8"), rng.standard_normal(20)
     a, k = there(x, backend), there(c, backend)
     check_polynomial(gm.polynomial(x[::2, ::-1], c[::-2], backend=backend), x[::2, ::-1], c[::-2])
@@ -171,8 +172,8 @@ def test_polynomial_takes_every_layout(backend, rng):
     check_polynomial(got.to_host(), x.T[:, ::-1], c[3::4])
     raw = there(np.frombuffer(b"xyz" + x.tobytes(), "u1"), backend)[3:].view("f8")
     check_polynomial(gm.polynomial(raw, k).to_host(), x.reshape(-1), c)
-    beside = gm.DeviceArray(8 * 240 + 3, "u1", backend=backend)
-    out = beside[3:].view("f8")
+    raw_out = gm.DeviceArray(8 * 240 + 3, "u1", backend=backend)
+    out = raw_out[3:].view("f8")
     assert gm.polynomial(a.reshape(240), k, out=out) is out
     check_polynomial(out.to_host(), x.reshape(-1), c)
     with pytest.raises(ValueError, match="variant global needs x C-contiguous"):
@@ -180,7 +181,7 @@ def test_polynomial_takes_every_layout(backend, rng):
 
 
 @pytest.mark.parametrize("carveout", [None, 0, 33, 100, np.int64(50)])
-def test_a_carveout_changes_nothing_but_the_split(carveout, backend, rng):
+def test_a_carveout_does_not_change_results(carveout, backend, rng):
     x, c = rng.uniform(-1, 1, 3000).astype("f4"), rng.standard_normal(12).astype("f4")
     for variant in POLYNOMIAL:
         here(variant, backend)
@@ -188,8 +189,8 @@ def test_a_carveout_changes_nothing_but_the_split(carveout, backend, rng):
 
 
 @pytest.mark.parametrize("name", ["constant", "constant_divergent", "shared"])
-def test_threads_do_not_meet_in_constant_memory(name, backend, rng):
-    """Each thread, on a stream of its own, has its own coefficients."""
+def test_threads_do_not_share_coefficients(name, backend, rng):
+    """Each thread has its own stream and its own coefficients."""
     x = rng.uniform(-1, 1, 5000)
 
     def work(seed):
@@ -206,7 +207,7 @@ def test_threads_do_not_meet_in_constant_memory(name, backend, rng):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["register_vec4", "shared_vec4"])
-def test_more_points_than_an_int_counts(name, rng):
+def test_more_points_than_an_int_can_count(name, rng):
     n, c = 2**31 + 1234, rng.standard_normal(7).astype("f4")
     row = rng.uniform(-1, 1, 2**20 - 1).astype("f4")
     there_row = there(row, "cuda")
@@ -227,9 +228,10 @@ def test_launch_bounds_spill():
     assert bounded["registers"] <= 32 < free["registers"]
     assert bounded["local_bytes"] > free["local_bytes"]
     assert bounded["blocks"] == 8 and bounded["occupancy"] == 1 > free["occupancy"]
-    told = {v.name: v.attributes() for v in POLYNOMIAL}
-    assert told["local"]["local_bytes"] >= 64 * 8
-    assert told["constant"]["constant_bytes"] >= 32768 > told["global"]["constant_bytes"]
+    attributes = {v.name: v.attributes() for v in POLYNOMIAL}
+    assert attributes["local"]["local_bytes"] >= 64 * 8
+    constant, other = (attributes[v]["constant_bytes"] for v in ("constant", "global"))
+    assert constant >= 32768 > other
 
 
 @pytest.mark.parametrize(
@@ -246,14 +248,14 @@ def test_launch_bounds_spill():
         ((np.ones(3), np.ones(2)), {"out": np.ones(4)}, ValueError, "out has shape"),
     ],
 )
-def test_polynomial_refuses_by_name(arguments, keywords, error, message):
+def test_polynomial_refusals(arguments, keywords, error, message):
     with pytest.raises(error, match=message):
         gm.polynomial(*arguments, backend="sim", **keywords)
 
 
 @pytest.mark.parametrize(("dtype", "sectors"), [("f4", 4), ("f8", 8)])
 def test_traffic_of_the_coefficients(dtype, sectors):
-    """One sector, one pass, one address at a time, or no request at all."""
+    """A term costs one sector of global memory, or one constant request in 1 or 32 passes."""
     x, c = np.ones(4096, dtype), np.ones(10, dtype)
     reports = {v.name: gm.traffic("polynomial", x, c, variant=v) for v in POLYNOMIAL}
     points = 4096 // 32
@@ -264,11 +266,11 @@ def test_traffic_of_the_coefficients(dtype, sectors):
             continue
         assert report.stores.requests == points
         extra = report.loads.requests - points, report.loads.sectors - sectors * points
-        many = (10 * points, 10 * points)  # a request of a sector per term
+        per_term = (10 * points, 10 * points)  # one request of one sector per term
         wanted = {
-            "global": many,
-            "readonly": many,
-            "local": many,
+            "global": per_term,
+            "readonly": per_term,
+            "local": per_term,
             "constant": (0, 0),
             "constant_divergent": (0, 0),
         }
@@ -285,8 +287,8 @@ def test_traffic_of_the_coefficients(dtype, sectors):
 # ---- sample ---------------------------------------------------------------------------------
 
 
-def by_hand(image, x, y):
-    """One point, in Python's floats."""
+def interpolate(image, x, y):
+    """Interpolate at one point in Python floats."""
     height, width = image.shape
     x, y = (min(max(v, 0.0), n - 1.0) if v == v else 0.0 for v, n in ((x, width), (y, height)))
     left, top = int(x), int(y)
@@ -302,7 +304,7 @@ def by_hand(image, x, y):
 
 def check_sample(got, image, xy, texture):
     assert isinstance(got, np.ndarray) and (got.shape, got.dtype) == ((len(xy),), np.float32)
-    wanted = np.array([by_hand(image, *map(float, point)) for point in xy])
+    wanted = np.array([interpolate(image, *map(float, point)) for point in xy])
     finite = np.abs(image[np.isfinite(image)])
     largest = float(finite.max()) if finite.size else 0.0
     span = float(np.ptp(image)) if texture and image.size else 0.0
@@ -313,7 +315,7 @@ def check_sample(got, image, xy, texture):
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 7), (9, 1), (2, 2), (33, 65), (128, 31)])
 @pytest.mark.parametrize("variant", SAMPLE, ids=str)
-def test_samples_everywhere(variant, shape, backend, rng):
+def test_sample_inside_and_outside_the_image(variant, shape, backend, rng):
     here(variant, backend)
     image = rng.standard_normal(shape).astype("f4")
     inside = rng.uniform(-3, np.array(shape[::-1]) + 2.0, (300, 2))
@@ -323,12 +325,12 @@ def test_samples_everywhere(variant, shape, backend, rng):
     out = poisoned(len(xy), "f4", backend)
     assert variant(there(image, backend), there(xy, backend), out=out) is out
     check_sample(out.to_host(), image, xy, variant.name == "texture")
-    if variant.name == "global":  # exactly, on pixels
+    if variant.name == "global":  # pixel positions are exact
         np.testing.assert_array_equal(out.to_host()[-image.size :], image.reshape(-1))
     check_sample(variant(image, xy, backend=backend), image, xy, variant.name == "texture")
 
 
-def test_what_is_not_finite_by_hand(backend):
+def test_non_finite_pixels_and_points(backend):
     image = np.array([[1, np.inf, 3], [np.nan, 5, -np.inf]], "f4")
     xy = np.array([[0, 0], [0.5, 0], [2, 0], [1, 1], [0.5, 1], [np.nan, 0], [2, 0.5]], "f4")
     got = gm.sample(image, xy, backend=backend)
@@ -337,7 +339,7 @@ def test_what_is_not_finite_by_hand(backend):
 
 
 @pytest.mark.parametrize("variant", SAMPLE, ids=str)
-def test_images_with_gaps_between_their_rows(variant, backend, rng):
+def test_images_with_padded_rows(variant, backend, rng):
     here(variant, backend)
     image = rng.standard_normal((20, 40)).astype("f4")
     xy = rng.uniform(-1, 21, (200, 2)).astype("f4")
@@ -350,7 +352,7 @@ def test_images_with_gaps_between_their_rows(variant, backend, rng):
         variant(view, points[::2])
 
 
-def test_sample_takes_every_layout(backend, rng):
+def test_sample_accepts_every_layout(backend, rng):
     image = rng.standard_normal((9, 12)).astype("f4")
     xy = rng.uniform(-1, 12, (50, 2)).astype("f4")
     a, p = there(image, backend), there(xy, backend)
@@ -362,15 +364,15 @@ def test_sample_takes_every_layout(backend, rng):
     check_sample(gm.sample(a, odd.reshape(50, 2)).to_host(), image, xy, False)
 
 
-def test_images_of_many_shapes_in_turn(backend, rng):
-    """A texture that was kept must not be taken for another."""
+def test_consecutive_images_of_many_shapes(backend, rng):
+    """A cached texture must not be used for another image."""
     for shape in [(4, 5), (5, 4), (4, 5), (1, 20), (20, 1), (4, 5)]:
         image = rng.standard_normal(shape).astype("f4")
         xy = rng.uniform(0, 5, (40, 2)).astype("f4")
         check_sample(gm.sample(image, xy, variant="texture", backend=backend), image, xy, True)
 
 
-def test_threads_do_not_meet_in_the_texture(backend, rng):
+def test_threads_do_not_share_a_texture(backend, rng):
     xy = rng.uniform(0, 30, (500, 2)).astype("f4")
 
     def work(seed):
@@ -403,19 +405,19 @@ def test_threads_do_not_meet_in_the_texture(backend, rng):
         ),
     ],
 )
-def test_sample_refuses_by_name(image, xy, variant, error, message):
+def test_sample_refusals(image, xy, variant, error, message):
     with pytest.raises(error, match=message):
         gm.sample(image, xy, variant=variant, backend="sim")
 
 
-def test_no_points_of_no_image(backend):
+def test_no_points_of_an_empty_image(backend):
     for variant in SAMPLE:
         got = variant(np.ones((0, 3), "f4"), np.ones((0, 2), "f4"), backend=backend)
         assert got.shape == (0,)
 
 
 def test_pixels_of_a_row_share_sectors():
-    """Points in a row of pixels touch as many sectors as the row has; at random, one each."""
+    """Points along a row of pixels share sectors; points down a column touch one sector each."""
     image = np.ones((64, 1024), "f4")
     in_a_row = np.stack([np.arange(1024) % 1000, np.zeros(1024)], -1).astype("f4")
     t = gm.traffic("sample", image, in_a_row, variant="global")
@@ -424,7 +426,7 @@ def test_pixels_of_a_row_share_sectors():
     t = gm.traffic("sample", image, down, variant="global")
     assert max(s["sectors"] / s["requests"] for s in t.sites if s["kind"] == "load") > 31
     t = gm.traffic("sample", image, down, variant="texture")
-    assert t.loads.requests == 1024 // 32  # the points; the unit's own reads are not counted
+    assert t.loads.requests == 1024 // 32  # of xy; the texture unit's reads are not counted
 
 
 # ---- static_value -----------------------------------------------------------------------------
@@ -445,7 +447,7 @@ def test_two_is_added(variant, dtype, backend):
         assert out.to_host()[0, 0] == wanted
 
 
-def test_plain_numbers(backend):
+def test_python_scalars(backend):
     assert gm.static_value(5, backend=backend) == 7
     assert gm.static_value(-1.5, backend=backend) == 0.5
     assert np.isnan(gm.static_value(np.nan, backend=backend))
@@ -453,7 +455,7 @@ def test_plain_numbers(backend):
 
 
 @pytest.mark.parametrize("variant", STATIC, ids=str)
-def test_threads_do_not_meet_in_the_variable(variant, backend):
+def test_threads_do_not_share_the_variable(variant, backend):
     here(variant, backend)
 
     def work(number):
@@ -479,25 +481,25 @@ def test_threads_do_not_meet_in_the_variable(variant, backend):
         (2**70, TypeError, "x"),
     ],
 )
-def test_static_value_refuses_by_name(x, error, message):
+def test_static_value_refusals(x, error, message):
     with pytest.raises(error, match=message):
         gm.static_value(x, backend="sim")
 
 
 @pytest.mark.parametrize("variant", STATIC, ids=str)
-def test_the_variable_is_global_memory(variant):
+def test_the_variable_is_in_global_memory(variant):
     t = gm.traffic("static_value", np.float64(1), variant=variant)
     assert t.result == 3
     assert (t.loads.requests, t.loads.sectors, t.loads.width) == (1, 1, 64)
     assert (t.stores.requests, t.stores.sectors) == (1, 1)
 
 
-# ---- drawn, and the oracle ----------------------------------------------------------------------
+# ---- random calls, and the oracle ---------------------------------------------------------------
 
 
 @FEWER
 @given(data=st.data())
-def test_drawn_polynomials(data):
+def test_random_polynomials(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     dtype = data.draw(st.sampled_from(FLOATS))
     x = random_points(rng, tuple(data.draw(st.lists(st.integers(0, 9), max_size=3))), dtype)
@@ -508,7 +510,7 @@ def test_drawn_polynomials(data):
 
 @FEWER
 @given(data=st.data())
-def test_drawn_samples(data):
+def test_random_samples(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     shape = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 12))
     image = rng.standard_normal(shape).astype("f4")
@@ -516,7 +518,7 @@ def test_drawn_samples(data):
     check_sample(gm.sample(image, xy, backend="sim"), image, xy, False)
 
 
-def test_the_oracle_agrees_and_sees_what_is_wrong():
+def test_the_oracle_accepts_right_and_rejects_wrong_results():
     for family, shape, variant in [
         ("polynomial", (500,), "global"),
         ("sample", (20, 30), "texture"),

@@ -1,4 +1,4 @@
-"""Many threads, signals and forks: results are right, the GIL is released, Ctrl-C works."""
+"""Threads, signals and forks: results are right, the GIL is released, Ctrl-C works."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ ON_SIM = [v for v in gm.variants("copy") if v.reason_on("sim") is None]
 
 
 def python(code, **environment):
-    """Run code in a fresh interpreter; the JSON that it prints last."""
+    """Run code in a fresh interpreter and decode the JSON on its last line of output."""
     return json.loads(processes.python(code, **environment).splitlines()[-1])
 
 
@@ -59,15 +59,15 @@ def test_threads_share_an_input(backend):
 
 
 def test_threads_trace_at_once():
-    """Each trace counts its own run only."""
+    """Each trace counts only its own run."""
     a = np.arange(2**14, dtype="f4")
 
     def work(number):
         variant = ON_SIM[number % 3]
         report = gm.traffic("copy", a, variant=variant)
-        return report.to_dict() == alone[number % 3] and np.array_equal(report.result, a)
+        return report.to_dict() == expected[number % 3] and np.array_equal(report.result, a)
 
-    alone = [gm.traffic("copy", a, variant=variant).to_dict() for variant in ON_SIM[:3]]
+    expected = [gm.traffic("copy", a, variant=variant).to_dict() for variant in ON_SIM[:3]]
     assert at_once(6, work) == [True] * 6
 
 
@@ -109,20 +109,20 @@ def test_arrays_are_made_and_dropped_by_many_threads():
     assert all(at_once(8, work))
 
 
-def seen_half_done(call, progress):
-    """Whether another thread saw the result of a call when some of it was written, but not all.
+def sees_partial_result(call, progress):
+    """Whether another thread observes a partly written result while a call runs.
 
-    If that thread could not run while the call does, it would see nothing of it, or everything.
+    A thread that cannot run during the call observes none of the result, or all of it.
     """
-    begun = ended = 0  # calls
+    begun = ended = 0  # number of calls
 
     def seen():
         now = begun
         return progress.half_done() and begun == now > ended
 
     watcher = midway.when(seen, lambda: None)
-    patience = time.monotonic() + processes.HANGS
-    while watcher.is_alive() and time.monotonic() < patience:
+    deadline = time.monotonic() + processes.HANGS
+    while watcher.is_alive() and time.monotonic() < deadline:
         progress.restart()
         begun += 1
         call()
@@ -135,22 +135,24 @@ def test_the_gil_is_free_while_a_kernel_runs():
     source = gm.to_device(np.ones(2**24, "u1"), backend="sim")[::-1]
     out = gm.DeviceArray(2**24, "u1", backend="sim")
     progress = midway.Progress(midway.bytes_of(out))
-    assert seen_half_done(lambda: gm.copy(source, out=out), progress)
+    assert sees_partial_result(lambda: gm.copy(source, out=out), progress)
 
 
-def test_the_gil_is_free_while_data_moves():
-    """Also while the result comes back to the host."""
+def test_the_gil_is_free_during_transfers():
+    """Also while the result is copied back to the host."""
     a, out = np.ones(2**26, "u1"), np.empty(2**26, "u1")
     progress = midway.Progress(out)
-    assert seen_half_done(lambda: gm.copy(a, variant="memcpy", out=out, backend="sim"), progress)
+    assert sees_partial_result(
+        lambda: gm.copy(a, variant="memcpy", out=out, backend="sim"), progress
+    )
 
 
 # ---- Ctrl-C -----------------------------------------------------------------------------------
 
-# Interrupts a call when about a sixteenth of its work is done, and tells whether it ended before
-# half of it was: by processor time, for what is traced or on its way to the host cannot be seen.
-# On a busy machine the signal may come late, so there are several attempts. A view with 17
-# dimensions that do not run on in memory is slow work for little memory.
+# Interrupts a call after about a sixteenth of its work, and reports whether it ends before half of
+# the work is done. Measures work in processor time, because the result of a trace or of a host call
+# cannot be observed on the way. On a busy machine the signal may come late, so there are several
+# attempts. A view with 17 dimensions that cannot be merged takes long for little memory.
 INTERRUPTED = """
     import json, os, signal, time
     import numpy as np
@@ -196,7 +198,7 @@ INTERRUPTED = """
             sender.join()
         return time.process_time() - began < 8 * work.sixteenth
 
-    # Signals are looked at every 20 ms.
+    # The simulator checks for signals every 20 ms.
     work = next(w for w in map(Work, range(22, 31)) if w.sixteenth > 0.04 or w.bits == 30)
     early = any(ends_early(work) for _ in range(20))
     untouched = where != "host" or bool(np.all(work.out == 0xAA))
@@ -221,14 +223,14 @@ INTERRUPTED = """
     ],
 )
 def test_ctrl_c_ends_a_long_simulation(where, grid):
-    """Long before it would end, for any grid, also if a few warps do all the work."""
+    """The call ends early for any grid, also if a few warps do all the work."""
     code = INTERRUPTED.format(arguments=(where, grid), hangs=processes.HANGS)
     early, untouched, right = python(code, GPUMEM_SIM_THREADS="2")
     assert early and untouched and right
 
 
 def test_ctrl_c_ends_a_long_transfer_to_the_simulator():
-    """Before the kernel: while the system maps the arrays' memory."""
+    """The signal arrives before the kernel starts, while the system maps the arrays' memory."""
     found = python(
         """
         import json, signal, time
@@ -242,12 +244,12 @@ def test_ctrl_c_ends_a_long_transfer_to_the_simulator():
             raise KeyboardInterrupt
 
         def attempt(wait):
-            "Whether a call that is interrupted so soon leaves its result alone."
+            "Whether a call that is interrupted after `wait` seconds leaves `out` unchanged."
             out[:] = 0xAA
             signal.setitimer(signal.ITIMER_REAL, wait)
             try:
                 gm.copy(a, out=out, variant="memcpy")
-                time.sleep(HANGS)  # the signal came too late, or is still to come
+                time.sleep(HANGS)  # the signal is late, or not sent yet
             except KeyboardInterrupt:
                 pass
             return bool(np.all(out == 0xAA))
@@ -263,7 +265,7 @@ def test_ctrl_c_ends_a_long_transfer_to_the_simulator():
     assert found is True
 
 
-ON_THEIR_WAY = {
+TRANSFERS = {
     "strided to the device": ("[::2]", "gm.to_device(a)"),
     "rows to the device": (".reshape(2, -1)[:, ::2]", "gm.to_device(a)"),
     "contiguous to the device": ("[: n]", "gm.to_device(a)"),
@@ -271,10 +273,10 @@ ON_THEIR_WAY = {
 }
 
 
-@pytest.mark.parametrize("what", ON_THEIR_WAY)
+@pytest.mark.parametrize("what", TRANSFERS)
 def test_a_signal_ends_a_transfer(what):
-    """The signal is sent after the first bytes, and handled long before the last."""
-    index, call = ON_THEIR_WAY[what]
+    """The signal is sent after a sixteenth of the bytes, and handled before three quarters."""
+    index, call = TRANSFERS[what]
     filled = python(
         f"""
         import json, os, resource, signal, threading
@@ -288,11 +290,11 @@ def test_a_signal_ends_a_transfer(what):
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[1]) * resource.getpagesize()
 
-        class Heard(Exception):
+        class Interrupted(Exception):
             pass
 
         def handler(*_):
-            raise Heard(resident() - before)
+            raise Interrupted(resident() - before)
 
         def send():
             while resident() - before < n // 16:
@@ -307,14 +309,14 @@ def test_a_signal_ends_a_transfer(what):
             sender.start()
             result = {call}
             sender.join()
-        except Heard as heard:
-            print(json.dumps(heard.args[0] / n))
+        except Interrupted as interrupt:
+            print(json.dumps(interrupt.args[0] / n))
         """
     )
     assert 1 / 16 <= filled < 3 / 4
 
 
-def test_the_exception_of_a_signal_handler_arrives():
+def test_an_exception_from_a_signal_handler_propagates():
     found = python(
         """
         import json, os, signal
@@ -334,27 +336,27 @@ def test_the_exception_of_a_signal_handler_arrives():
         signal.signal(signal.SIGALRM, handler)
 
         def attempt():
-            "What is said in the midst of a call."
+            "The message of the handler's exception, if it is raised during a call."
             progress.restart()
             sender = when(progress.some, lambda: os.kill(os.getpid(), signal.SIGALRM))
-            said = None
+            message = None
             try:
                 gm.copy(a, out=out)
                 sender.join()
             except Alarm as error:
-                said = str(error)
-            return said if progress.half_done() else None
+                message = str(error)
+            return message if progress.half_done() else None
 
-        said = next(filter(None, (attempt() for _ in range(20))), "nothing")
+        message = next(filter(None, (attempt() for _ in range(20))), "nothing")
         gm.copy(a, out=out)
-        print(json.dumps([said, bool(np.all(out.to_host() == 1))]))
+        print(json.dumps([message, bool(np.all(out.to_host() == 1))]))
         """,
         GPUMEM_SIM_THREADS="1",
     )
     assert found == ["from the handler", True]
 
 
-def test_a_handler_that_returns_stops_nothing():
+def test_a_handler_that_returns_does_not_stop_the_call():
     found = python(
         """
         import json, signal
@@ -365,11 +367,11 @@ def test_a_handler_that_returns_stops_nothing():
         a = np.arange(2**24, dtype="u4").view("u1")[: 2**22]
         there, out = gm.to_device(a)[::-1], gm.DeviceArray(2**22, "u1")
         progress = Progress(bytes_of(out))
-        heard = []
+        nested_results = []
 
         def handler(*_):
             if progress.half_done():
-                heard.append(gm.copy(np.arange(9)).tolist())
+                nested_results.append(gm.copy(np.arange(9)).tolist())
 
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
@@ -378,50 +380,50 @@ def test_a_handler_that_returns_stops_nothing():
             progress.restart()
             gm.copy(there, out=out)
             right = right and out.to_host().tobytes() == a[::-1].tobytes()
-            if heard:
+            if nested_results:
                 break
         signal.setitimer(signal.ITIMER_REAL, 0)
-        print(json.dumps([heard[:1] == [list(range(9))], right]))
+        print(json.dumps([nested_results[:1] == [list(range(9))], right]))
         """,
         GPUMEM_SIM_THREADS="1",
     )
     assert found == [True, True]
 
 
-def test_a_handler_that_calls_what_it_interrupts():
-    """There is one table of constants: the handler gets an exception instead of a deadlock."""
-    said, right = python(
+def test_a_handler_that_calls_the_interrupted_function():
+    """Both calls need the one table of constants: the handler gets an exception, no deadlock."""
+    message, right = python(
         """
         import json, signal
         import numpy as np
         import gpumem as gm
 
-        said = []
+        messages = []
         x, few = np.ones(2**20, "f4"), np.ones(3, "f4")
 
         def handler(*_):
             try:
                 gm.polynomial(few, few, variant="constant")
             except gm.UnavailableError as error:
-                said.append(str(error))
+                messages.append(str(error))
 
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
         got = gm.polynomial(x, few, variant="constant")
-        while not said and x.size < 2**27:  # until a call lasts until its next look at signals
+        while not messages and x.size < 2**27:  # until a call is long enough to check for signals
             x = np.ones(2 * x.size, "f4")
             got = gm.polynomial(x, few, variant="constant")
         signal.setitimer(signal.ITIMER_REAL, 0)
-        print(json.dumps([said[0], bool(np.all(got == 3))]))
+        print(json.dumps([messages[0], bool(np.all(got == 3))]))
         """,
         GPUMEM_SIM_THREADS="1",
     )
-    assert "polynomial" in said and "signal handler" in said
+    assert "polynomial" in message and "signal handler" in message
     assert right
 
 
-def test_only_the_main_thread_hears_signals():
-    """The main thread gets Ctrl-C at once while another thread simulates, which goes on."""
+def test_only_the_main_thread_handles_signals():
+    """Ctrl-C interrupts the main thread at once; a simulation in another thread continues."""
     found = python(
         """
         import json, os, signal, threading, time
@@ -434,7 +436,7 @@ def test_only_the_main_thread_hears_signals():
         progress = Progress(bytes_of(out))
 
         def attempt():
-            "Whether it was heard before the other thread was done, and whether that is right."
+            "Whether Ctrl-C arrives before the other thread ends, and whether its result is right."
             progress.restart()
             worker = threading.Thread(target=lambda: gm.copy(there[::-1], out=out))
             worker.start()
@@ -443,14 +445,14 @@ def test_only_the_main_thread_hears_signals():
             try:
                 os.kill(os.getpid(), signal.SIGINT)
                 time.sleep(HANGS)
-                heard = False
+                interrupted = False
             except KeyboardInterrupt:
-                heard = progress.half_done()
+                interrupted = progress.half_done()
             worker.join()
-            return heard, out.to_host().tobytes() == a[::-1].tobytes()
+            return interrupted, out.to_host().tobytes() == a[::-1].tobytes()
 
         found = []
-        while len(found) < 20 and not any(heard for heard, _ in found):
+        while len(found) < 20 and not any(interrupted for interrupted, _ in found):
             found.append(attempt())
         print(json.dumps([found[-1][0], all(right for _, right in found)]))
         """.replace("HANGS", str(processes.HANGS)),
@@ -481,7 +483,7 @@ DIGESTS = """
         return len(os.listdir("/proc/self/task"))
 
     there, out = gm.to_device(np.ones(2**23, "u4")), gm.DeviceArray(2**23, "u4")
-    wanted = int(os.environ["GPUMEM_SIM_THREADS"]) - 1  # beside the caller's own
+    wanted = int(os.environ["GPUMEM_SIM_THREADS"]) - 1  # besides the calling thread
     before, most, stop = threads(), 0, False
 
     def watch():
@@ -492,7 +494,7 @@ DIGESTS = """
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    for _ in range(50 if wanted else 1):  # on a busy machine the watcher may miss one
+    for _ in range(50 if wanted else 1):  # on a busy machine the watcher may miss a thread
         gm.copy(there, out=out, variant="scalar", max_blocks=20_000)
         if most >= wanted:
             break
@@ -577,13 +579,13 @@ def test_a_forked_child_can_simulate():
 
 
 def test_a_fork_while_other_threads_simulate():
-    """No lock may stay locked in the child by a thread that it does not have."""
+    """A lock that another thread holds at the fork must not stay locked in the child."""
     found = python("""
         import json, os, signal, threading, warnings
         import numpy as np
         import gpumem as gm
 
-        warnings.simplefilter("ignore")  # of Python, about forks beside threads
+        warnings.simplefilter("ignore")  # Python warns about forks of multithreaded processes
         a = np.arange(100.0)
         stop = False
 
@@ -613,7 +615,7 @@ def test_a_fork_while_other_threads_simulate():
     assert found == [0]
 
 
-# ---- the end ----------------------------------------------------------------------------------
+# ---- exit of the interpreter ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""transpose: every variant at every awkward shape, element size, layout and block."""
+"""transpose: every variant over edge-case shapes, element sizes, layouts and thread blocks."""
 
 import numpy as np
 import pytest
@@ -29,18 +29,18 @@ LONG = [
 ]
 DTYPES = {1: "u1", 2: "u2", 4: "f4", 8: "f8", 16: "c16"}
 MARGIN = 256
-MANY = 8192  # rows or columns of a narrow matrix: whole blocks, so that what is left hardly counts
+MANY = 8192  # long side of a narrow matrix: whole blocks, so that tails hardly count
 
 
 def random_bytes(rng, shape, dtype):
-    """Any bits, so a NaN of every payload; for a variant of numbers, numbers."""
+    """An array of random bytes; floats include NaNs of any payload."""
     a = np.empty(shape, dtype)
     a.reshape(-1).view("u1")[...] = rng.integers(0, 256, a.nbytes, dtype=np.uint8)
     return a
 
 
 def poisoned_out(rng, shape, dtype, backend):
-    """A device array amid bytes that must stay, and a check that they did."""
+    """A device array inside a larger buffer, and a function that checks the bytes around it."""
     nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
     around = rng.integers(0, 256, nbytes + 2 * MARGIN, dtype=np.uint8)
     buffer = gm.to_device(around, backend=backend)
@@ -91,10 +91,10 @@ def test_auto_at_every_shape(dtype, backend, rng):
 @pytest.mark.parametrize(
     ("dtype", "shape", "wanted"),
     [
-        ("u1", (4096, 40), "narrow_words"),  # all columns begin with a sector
+        ("u1", (4096, 40), "narrow_words"),  # every output row starts at a sector boundary
         ("u1", (4096, 100), "narrow_vectors"),
         ("u1", (4099, 48), "narrow_vectors"),
-        ("u1", (4101, 33), "narrow_words"),  # lanes would meet in banks
+        ("u1", (4101, 33), "narrow_words"),  # narrow_vectors would have bank conflicts
         ("u1", (3, 4099), "narrow_words"),
         ("u1", (100, 4099), "narrow_vectors"),
         ("u1", (385, 4099), "shifted:b8"),
@@ -115,7 +115,7 @@ def test_auto_at_every_shape(dtype, backend, rng):
     ],
     ids=str,
 )
-def test_what_auto_takes(dtype, shape, wanted):
+def test_variant_selected_by_auto(dtype, shape, wanted):
     assert gm.traffic("transpose", gm.DeviceArray(shape, dtype, backend="sim")).variant == wanted
 
 
@@ -136,7 +136,7 @@ def test_what_auto_takes(dtype, shape, wanted):
     ],
     ids=str,
 )
-def test_a_row_picks_its_instance(row, dtype, shape, wanted):
+def test_variant_selects_its_instance(row, dtype, shape, wanted):
     a = gm.DeviceArray(shape, dtype, backend="sim")
     out = gm.DeviceArray(shape[::-1], dtype, backend="sim")
     assert _core.prepare("transpose", row, (a,), out, None, (0, 0)).variant == wanted
@@ -148,16 +148,16 @@ def test_a_row_picks_its_instance(row, dtype, shape, wanted):
 def test_former_names_are_aliases(variant, backend, rng):
     here(variant, backend)
     (a,) = oracle.claimed_arguments(variant, 2**14)
-    with pytest.warns(DeprecationWarning, match=f'{variant.formerly}".*"{variant.name}"') as said:
+    with pytest.warns(DeprecationWarning, match=f'{variant.formerly}".*"{variant.name}"') as warned:
         got = gm.transpose(a, variant=variant.formerly, backend=backend)
-    assert [one.filename for one in said] == [__file__]
+    assert [one.filename for one in warned] == [__file__]
     oracle.check("transpose", got, a)
-    with pytest.warns(DeprecationWarning, match=variant.name) as said:
+    with pytest.warns(DeprecationWarning, match=variant.name) as warned:
         assert gm.traffic("transpose", a, variant=variant.formerly).variant == variant.name
-    assert [one.filename for one in said] == [__file__]
+    assert [one.filename for one in warned] == [__file__]
 
 
-def test_a_row_with_instances_has_no_attributes_of_its_own(backend):
+def test_variant_with_instances_has_no_attributes(backend):
     for row in gm.variants("transpose"):
         if row.instances:
             with pytest.raises(ValueError, match=row.instances[0].name):
@@ -166,7 +166,7 @@ def test_a_row_with_instances_has_no_attributes_of_its_own(backend):
 
 @pytest.mark.parametrize("shape", [*exhaustive((8320, 8200), (8223, 8196)), (8196, 8223)], ids=str)
 def test_auto_at_large_matrices(shape, backend, rng):
-    """Others than for small ones."""
+    """auto selects other variants than for small matrices."""
     a = random_bytes(rng, shape, "f4")
     out, intact = poisoned_out(rng, shape[::-1], "f4", backend)
     oracle.check("transpose", gm.transpose(gm.to_device(a, backend=backend), out=out).to_host(), a)
@@ -200,13 +200,13 @@ def test_any_layout_from_the_host(layout, backend, rng):
     np.testing.assert_array_equal(gm.transpose(view, backend=backend), view.T)
 
 
-# ---- rows that are contiguous, and layouts that are anything --------------------
+# ---- contiguous rows, and arbitrary layouts --------------------
 
 
 @pytest.mark.parametrize("itemsize", DTYPES)
 @pytest.mark.parametrize("variant", [v for v in TRANSPOSE if v.layout != "contiguous"], ids=str)
 def test_padded_rows_are_read_in_place(variant, itemsize, backend, rng):
-    """A view of some columns of a wider matrix, beginning at any element."""
+    """Transpose a column slice of a wider matrix, starting at any element."""
     here(variant, backend)
     dtype = np.dtype(DTYPES[itemsize])
     for rows, cols, first, last in [
@@ -220,7 +220,7 @@ def test_padded_rows_are_read_in_place(variant, itemsize, backend, rng):
         view = there[:, first : first + cols]
         try:
             run_and_check(rng, variant, a, view, backend)
-        except ValueError as error:  # refused by name; what fits was checked above
+        except ValueError as error:  # the variant refuses this layout
             assert f"variant {variant.name}" in str(error)
             assert (
                 variant.name == "tma"
@@ -246,7 +246,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16", "V3", "V24"])
-def test_auto_takes_any_layout_on_the_device(layout, dtype, backend, rng):
+def test_auto_accepts_any_layout_on_the_device(layout, dtype, backend, rng):
     a = random_bytes(rng, (64, 75), dtype)
     view, there = LAYOUTS[layout](a), LAYOUTS[layout](gm.to_device(a, backend=backend))
     out, intact = poisoned_out(rng, view.shape[::-1], dtype, backend)
@@ -266,15 +266,15 @@ ROWS = {
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("itemsize", DTYPES)
 @pytest.mark.parametrize("variant", ["auto", *[v for v in KERNELS if v.itemsizes]], ids=str)
-def test_rows_in_any_order(variant, itemsize, rows, backend, rng):
-    """Rows that run on in memory, one after the other or not: right, or refused by name."""
+def test_any_row_stride(variant, itemsize, rows, backend, rng):
+    """Contiguous rows at any row stride: the result is right, or the variant refuses."""
     for shape in [(301, 515), (700, 129), (140, 997)]:
         a = random_bytes(rng, shape, DTYPES[itemsize])
         there = gm.to_device(a, backend=backend)
         view = a[ROWS[rows]]
         if variant == "auto":
             oracle.check("transpose", gm.transpose(there[ROWS[rows]]).to_host(), view)
-            if backend == "sim":  # nothing beside the rows was touched
+            if backend == "sim":  # the trace finds any access outside these rows
                 gm.traffic("transpose", there[ROWS[rows]])
             continue
         here(variant, backend)
@@ -293,16 +293,16 @@ def test_rows_in_any_order(variant, itemsize, rows, backend, rng):
 
 @pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8", "c16"])
 @pytest.mark.parametrize("shift", range(0, 20))
-def test_auto_takes_any_address(dtype, shift, backend, rng):
-    """In and out begin anywhere, also where an element is not aligned to its size."""
+def test_auto_accepts_any_address(dtype, shift, backend, rng):
+    """Input and output start at any byte, also unaligned to the element size."""
     dtype = np.dtype(dtype)
     shape = (67, 131)
     a = random_bytes(rng, shape, dtype)
     buffers = [gm.DeviceArray(a.nbytes + 32, "u1", backend=backend) for _ in range(2)]
-    for into, of in [(shift, 0), (0, shift), (shift, (7 * shift + 3) % 19)]:
+    for in_offset, out_offset in [(shift, 0), (0, shift), (shift, (7 * shift + 3) % 19)]:
         views = [
             buffer[first : first + a.nbytes].view(dtype)
-            for buffer, first in zip(buffers, (into, of), strict=True)
+            for buffer, first in zip(buffers, (in_offset, out_offset), strict=True)
         ]
         there, out = views[0].reshape(shape), views[1].reshape(shape[::-1])
         gm.copy(gm.to_device(a, backend=backend), out=there)
@@ -312,8 +312,8 @@ def test_auto_takes_any_address(dtype, shift, backend, rng):
 
 @pytest.mark.parametrize("begins", [1, 2, 4, 8, 16, 32])
 @pytest.mark.parametrize("variant", BYTES, ids=str)
-def test_runs_that_begin_at_any_byte_of_a_sector(variant, begins, backend, rng):
-    """Rows of the output at odd multiples of `begins` bytes, in a buffer that begins there, too."""
+def test_output_rows_start_at_any_byte_of_a_sector(variant, begins, backend, rng):
+    """Start and pitch of the output are odd multiples of `begins` bytes."""
     here(variant, backend)
     for rows, cols in [(37, 129), (521, 67), (1029, 253)]:
         rows = (rows // begins | 1) * begins
@@ -334,8 +334,8 @@ def test_runs_that_begin_at_any_byte_of_a_sector(variant, begins, backend, rng):
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("pitch", [0, 1, 2, 3, 4, 61, 600])
 @pytest.mark.parametrize("variant", NARROW_SMALL, ids=str)
-def test_short_rows_with_gaps(variant, dtype, pitch, backend, rng):
-    """Colours of pixels that have one more, say: a piece of memory with the gaps in it."""
+def test_short_padded_rows(variant, dtype, pitch, backend, rng):
+    """Padded rows, for example three of the four colour channels of each pixel."""
     here(variant, backend)
     for rows, cols in [(1000, 3), (3001, 16), (777, 33), (300, 80), (200, 200)]:
         base = random_bytes(rng, (rows, cols + pitch), dtype)
@@ -352,8 +352,8 @@ def test_short_rows_with_gaps(variant, dtype, pitch, backend, rng):
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("rows", [2, 3, 15, 16, 17, 31, 32, 63, 129, 384])
-def test_few_rows_with_gaps_and_at_any_byte(rows, dtype, backend, rng):
-    """Each row begins elsewhere in its sector, and so does each column of the output."""
+def test_few_padded_rows_at_any_byte(rows, dtype, backend, rng):
+    """Each input row and each output column starts at another offset in its sector."""
     (variant,) = (v for v in NARROW_SMALL if v.name == "narrow_vectors")
     here(variant, backend)
     for cols, gap in [(rows + 1, 0), (777, 5), (4099, 1), (5000, 3)]:
@@ -367,7 +367,7 @@ def test_few_rows_with_gaps_and_at_any_byte(rows, dtype, backend, rng):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_drawn_shapes_and_views(backend, data):
+def test_random_shapes_and_views(backend, data):
     dtype = np.dtype(data.draw(st.sampled_from(["u1", "u2", "f4", "f8", "c16", "V3"])))
     shape = data.draw(st.tuples(st.integers(0, 150), st.integers(0, 150)))
     a = random_bytes(np.random.default_rng(data.draw(st.integers(0, 2**32))), shape, dtype)
@@ -396,23 +396,23 @@ def test_any_block(variant, block, backend, rng):
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("few", [2, 3, 4, 5, 6, 8, 12, 16, 20, 24, 28, 32, 33, 64, 96, 100, 128])
-def test_words_of_narrow_matrices(few, dtype):
-    """Whole sectors; lanes that are a multiple of four words apart meet in a bank from 64 on only,
-    when even neighbouring lanes are lines apart, and those 2, 6, 10, ... apart in pairs."""
-    meet = 2 if few % 4 == 2 else max(1, (few & -few) // 32)
+def test_sectors_and_bank_conflicts_of_narrow_words(few, dtype):
+    """Accesses fill whole sectors. Bank conflicts are two-way if the short side is 2, 6, 10, ...;
+    if it is a multiple of four they begin at 64, where adjacent lanes are whole lines apart."""
+    bank_ways = 2 if few % 4 == 2 else max(1, (few & -few) // 32)
     for shape in [(4096, few), (few, 4096)]:
         traffic = gm.traffic("transpose", variant="narrow_words", shape=shape, dtype=dtype)
-        assert traffic.shared.bank_ways == meet
-        words = traffic.stores if shape[1] == few else traffic.loads
-        assert (words.width, words.sectors_per_request) == (32, 4)
+        assert traffic.shared.bank_ways == bank_ways
+        long_side = traffic.stores if shape[1] == few else traffic.loads
+        assert (long_side.width, long_side.sectors_per_request) == (32, 4)
         assert traffic.bytes_moved == traffic.bytes_asked
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
 @pytest.mark.parametrize("few", [1, 3, 4, 8, 17, 31, *exhaustive(2, 5, 7, 9, 12, 15, 16, 24)])
-def test_runs_of_narrow_matrices(few, dtype):
-    """Whole sectors out, though runs begin anywhere; nothing is read twice. Lanes that are an odd
-    number of elements apart do not meet in a bank, but for those at both ends of a run."""
+def test_sectors_and_bank_conflicts_of_narrow(few, dtype):
+    """Stores fill whole sectors although runs start anywhere, and nothing is loaded twice. Lanes an
+    odd number of elements apart have no bank conflicts, except at both ends of a run."""
     size = np.dtype(dtype).itemsize
     for many in (8192, 8192 + 1, 8192 + 32 // size - 1):
         tall = gm.traffic("transpose", variant="narrow", shape=(many, few), dtype=dtype)
@@ -421,11 +421,11 @@ def test_runs_of_narrow_matrices(few, dtype):
         if few % 2 == 1:
             assert max(flat.shared.bank_ways, tall.shared.bank_ways) < 1.15
         if many == 8192:
-            most = 1 if few % 2 else 2
-            assert max(flat.shared.bank_ways, tall.shared.bank_ways) <= most or size > 4
+            max_ways = 1 if few % 2 else 2
+            assert max(flat.shared.bank_ways, tall.shared.bank_ways) <= max_ways or size > 4
             assert tall.bytes_moved == tall.bytes_asked
             assert flat.bytes_moved == flat.bytes_asked
-        # Runs share the sectors where one ends and the next begins, and no others.
+        # Adjacent runs share only the sector where one ends and the next begins.
         runs = few * tall.grid[0]
         assert tall.stores.sectors <= few * many * size / 32 + 2 * runs
 
@@ -434,21 +434,21 @@ def test_runs_of_narrow_matrices(few, dtype):
 @pytest.mark.parametrize(
     "few", [3, 8, 33, 64, 100, *exhaustive(17, 65, 72, 96, 128, 129, 150, 255, 256)]
 )
-def test_vectors_of_narrow_matrices(few, dtype):
-    """Whole sectors out, in vectors, wherever columns begin; lanes seldom meet in a bank."""
+def test_sectors_and_bank_conflicts_of_narrow_vectors(few, dtype):
+    """Vector stores fill whole sectors wherever columns start, and bank conflicts are few."""
     size = np.dtype(dtype).itemsize
     for many in (MANY, MANY + 5):
         for shape in [(many, few), (few, many)]:
             if shape[0] == many and few < 8:
-                continue  # most pairs of lanes have no column
+                continue  # most pairs of lanes are idle
             report = gm.traffic("transpose", variant="narrow_vectors", shape=shape, dtype=dtype)
             stores = [s for s in report.sites if (s["space"], s["kind"]) == ("global", "store")]
             vectors = [site for site in stores if site["width"] == 128]
             assert all(site["efficiency"] > 0.99 for site in vectors)
             ends = sum(site["sectors"] for site in stores if site["width"] < 128)
-            assert ends <= 32 * few  # elements before the first sector, after the last
+            assert ends <= 32 * few  # elements before the first whole sector and after the last
             assert report.loads.sectors < 1.3 * many * few * size / 32
-            # Of a few columns only those that begin at 16 bytes can be kept further apart.
+            # With few columns, rows can be padded only if all start at multiples of 16 bytes.
             if shape[0] == few or many % 32 == 0 or few * size % 16 == 0:
                 loads = [s for s in report.sites if (s["space"], s["kind"]) == ("shared", "load")]
                 ways = max(loads, key=lambda site: site["requests"])["bank_ways"]
@@ -458,23 +458,23 @@ def test_vectors_of_narrow_matrices(few, dtype):
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
 @pytest.mark.parametrize("shape", [(4099, 6), (3, 4099), (4, 4099), (7, 4101), (12, 4102)])
 @pytest.mark.parametrize("variant", NARROW_SMALL, ids=str)
-def test_runs_of_narrow_matrices_that_share_words(variant, shape, dtype):
-    """No lane touches what is another's, or nobody's: the simulator would tell."""
+def test_narrow_runs_that_share_words(variant, shape, dtype):
+    """Lanes access only their own bytes; the trace finds races and out-of-bounds accesses."""
     a = gm.DeviceArray(shape, dtype, backend="sim")
     gm.traffic("transpose", a, variant=variant)
     wide = gm.DeviceArray((shape[0], shape[1] + 1), dtype, backend="sim")
     gm.traffic("transpose", wide[:, 1:], variant=variant)
 
 
-def test_thin_blocks_fill_the_sectors_of_columns():
-    """The point of (8, 32): a warp writes 8 columns of 4 neighbours each."""
+def test_thin_blocks_fill_more_of_each_sector():
+    """With block (8, 32), a warp writes 8 columns of 4 adjacent elements each."""
     wide = gm.traffic("transpose", variant="naive_row", shape=(256, 256), block=(32, 8))
     thin = gm.traffic("transpose", variant="naive_row", shape=(256, 256), block=(8, 32))
     assert (wide.loads.sectors_per_request, wide.stores.sectors_per_request) == (4, 32)
     assert (thin.loads.sectors_per_request, thin.stores.sectors_per_request) == (4, 8)
 
 
-# One of each way to count tiles; the others share the header that does it with one of these.
+# One variant per way of counting tiles; the other variants share code with one of these.
 COUNTS_TILES = [
     v
     for v in KERNELS
@@ -490,19 +490,19 @@ COUNTS_TILES = [
     [*COUNTS_TILES, *exhaustive(*(v for v in KERNELS if v not in COUNTS_TILES))],
     ids=str,
 )
-def test_more_tiles_down_than_a_grid_has_in_y(variant, lies, backend, rng):
+def test_more_rows_of_tiles_than_the_grid_limit_in_y(variant, lies, backend, rng):
     here(variant, backend)
     tiles = 65536 * (variant.block[1] if variant in FREE_BLOCK else 32)
     dtype = DTYPES[variant.itemsizes[0]]
-    shapes = [(tiles + more, cols) for cols in (2, 4, 8, 16) for more in (37, 64)]
+    shapes = [(tiles + extra, cols) for cols in (2, 4, 8, 16) for extra in (37, 64)]
     shape = next(shape for shape in shapes if oracle.takes(variant, shape, dtype))
     a = random_bytes(rng, shape[::-1] if lies else shape, dtype)
     run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend)
 
 
 @pytest.mark.parametrize("variant", TILED, ids=str)
-def test_columns_of_tiles_that_are_cut_into_bands(variant, backend, rng):
-    """More than 128 tiles down, and the last band and column are not whole."""
+def test_columns_of_tiles_split_into_bands(variant, backend, rng):
+    """More than 128 rows of tiles; the last band and the last column of tiles are partial."""
     here(variant, backend)
     for itemsize in variant.itemsizes[-1:]:
         odd = 0 if variant.alignment else 1
@@ -513,9 +513,9 @@ def test_columns_of_tiles_that_are_cut_into_bands(variant, backend, rng):
 
 @pytest.mark.parametrize("pitch", [2**16, 2**17, 2**18, 2**19, 2**20, 3 * 2**17])
 @pytest.mark.parametrize("variant", TILED, ids=str)
-def test_rows_a_power_of_two_apart(variant, pitch, backend, rng):
-    """Where they load memory channels unevenly, blocks take turns in parts of the width; there may
-    be fewer columns of tiles than parts, or not as many in each."""
+def test_power_of_two_pitch(variant, pitch, backend, rng):
+    """Such pitches load memory channels unevenly, so blocks alternate between parts of the width.
+    There may be fewer columns of tiles than parts, or an unequal number in each part."""
     here(variant, backend)
     for itemsize in variant.itemsizes[-1:]:
         a = np.zeros((48, pitch // itemsize), DTYPES[itemsize])
@@ -532,7 +532,7 @@ def test_rows_a_power_of_two_apart(variant, pitch, backend, rng):
     ids=str,
 )
 def test_beyond_32_bits(shape, dtype, rng):
-    """More elements than an int counts; checked where overflow would show, and by samples."""
+    """More elements than an int can count: check the rows where overflow shows, and samples."""
     m, n = shape
     row = gm.to_device(random_bytes(rng, (2**20 - 3,), "u1"), backend="cuda")
     nbytes = m * n * np.dtype(dtype).itemsize
@@ -558,13 +558,13 @@ def test_an_input_is_not_written(backend, rng):
     assert there.to_host().tobytes() == a.tobytes()
 
 
-def test_twice_is_the_matrix_itself(backend, rng):
+def test_transposing_twice_is_the_identity(backend, rng):
     a = random_bytes(rng, (123, 457), "f4")
     assert gm.transpose(gm.transpose(a, backend=backend), backend=backend).tobytes() == a.tobytes()
 
 
-def test_a_turned_view_is_copied_without_a_scattered_access():
-    """transpose(d.T) is d: the layout is seen through."""
+def test_a_transposed_view_is_copied_without_scattered_accesses():
+    """transpose(d.T) copies d: a transposed view is recognised."""
     d = gm.to_device(np.ones((256, 256), "f4"), backend="sim").T
     t = gm.traffic("transpose", d)
     assert t.loads.efficiency == t.stores.efficiency == 1
@@ -651,7 +651,7 @@ def test_geam_takes_numbers_only(backend):
 # ---- traffic ------------------------------------------------
 
 
-def test_the_ladder_of_bank_ways():
+def test_bank_conflicts_of_tiles():
     ways = {
         name: gm.traffic("transpose", variant=name, shape=(128, 128)).shared.bank_ways
         for name in ("tile", "tile_padded", "tile_swizzled", "tile_vector:b32", "tma")
