@@ -1,4 +1,4 @@
-"""Hands the extension module to csrc/build.py; everything else is in pyproject.toml."""
+"""Builds the extension module with csrc/build.py; everything else is in pyproject.toml."""
 
 import importlib.util
 import os
@@ -21,7 +21,7 @@ def load_builder():
 
 
 class BuildCore(build_ext):
-    """Builds gpumem._core, from and into a cache that outlives pip's temporary folders."""
+    """Builds gpumem._core with a cache in build/cache, which pip does not delete."""
 
     def build_extension(self, ext):
         build = load_builder()

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes .venv with gpumem built from this folder: the simulator, and CUDA kernels where there are
-# nvcc and a GPU. Arguments are extras: "sh setup.sh test" adds what the tests need.
+# Creates .venv and installs gpumem from this folder: the simulator, and CUDA kernels if nvcc and a
+# GPU are found. Arguments are extras: "sh setup.sh test" also installs what the tests need.
 set -eu
 cd "$(dirname "$0")"
 
-# Debian and Ubuntu keep venv and Python's headers apart from python3.
+# On Debian and Ubuntu, venv and Python's headers are separate packages.
 complete() {
     python3 - <<'EOF'
 import ensurepip, os, sys, sysconfig, venv
@@ -35,8 +35,8 @@ for extra in "$@"; do
 done
 install() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
 
-# The build comes first, by itself, since pip would not show how far it is; pip then finds
-# everything compiled.
+# Build before pip does, because pip hides the build's progress; pip then reuses the compiled
+# objects.
 echo "setup.sh: installing what the build needs"
 # shellcheck disable=SC2046 # one word per requirement, as pyproject.toml lists them
 install $(sed -n 's/^requires = \[\(.*\)\]$/\1/p' pyproject.toml | tr -d '",')

@@ -3,11 +3,11 @@
 Every kernel file ``csrc/kernels/FAMILY/VARIANT.cu`` is compiled up to three times: *plain* by the
 host's C++ compiler, for results on the simulator; *traced* by the same compiler, which reports
 every access, for ``gpumem.traffic`` (see build_sites.py); and by nvcc (see build_toolchain.py).
-Objects are kept in a cache (see build_cache.py): only what changed is compiled again.
+A cache holds the objects (see build_cache.py): only what changed is compiled again.
 
 ``python csrc/build.py`` builds the module in place, beside ``gpumem/__init__.py``. setup.py and
-the tests load this file by its path and call `build_module`. It needs the standard library, and
-the headers of Python and NumPy.
+the tests load this file by its path and call `build_module`. It needs only the standard library
+and the headers of Python and NumPy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT / "csrc") not in sys.path:
-    sys.path.append(str(ROOT / "csrc"))  # for those who load this file by its path
+    sys.path.append(str(ROOT / "csrc"))  # needed if this file is loaded by its path
 
 from build_cache import Builder, Job  # noqa: E402
 from build_toolchain import (  # noqa: E402
@@ -41,15 +41,16 @@ HOST_FLAGS = (
     "-x c++ -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi -fPIC -fvisibility=hidden"
     # Contraction to fused multiply-add would make results depend on the host's processor.
     " -fno-exceptions -fno-rtti -fno-threadsafe-statics -ffp-contract=off"
-    # C++'s <math.h> takes three times as long to read as a small kernel to compile.
+    # Parsing C++'s <math.h> takes three times as long as compiling a small kernel.
     " -nostdinc++"
 ).split()
-# Kernels load and store under one condition, twice: more than GCC follows.
+# Kernels test the same condition once to load and once to store; GCC does not see that the stored
+# value is initialised.
 GCC_FLAGS = ["-Wno-maybe-uninitialized"]
-# -O3 takes twice as long; a kernel that gains by it asks for it (see options_of).
+# -O3 takes twice as long to compile; a kernel that benefits requests it (see options_of).
 PLAIN_FLAGS = "-O2 -fno-math-errno -DGM_BUILD_PLAIN=1".split()
-# Nothing may split, join or invent accesses, and a call must stay a call to have an address. Of the
-# debug information only the lines are read.
+# The compiler must not split, merge or add accesses, nor turn a call into a jump: the return
+# address identifies the access. Of the debug information only line numbers are used.
 TRACED_FLAGS = (
     "-O1 -g1 -gdwarf-4 -DGM_BUILD_TRACED=1 -fsanitize=thread -fno-optimize-sibling-calls"
     " -fno-tree-vectorize -fno-tree-slp-vectorize"
@@ -72,7 +73,7 @@ NVCC_FLAGS = (
 
 
 def version(root: Path = ROOT) -> str:
-    """The project's version, from the one place where it is written."""
+    """The project's version, read from gpumem/base/version.py."""
     text = (root / "gpumem" / "base" / "version.py").read_text()
     return re.search(r'^__version__ = "(.+)"', text, re.M)[1]
 
@@ -90,13 +91,13 @@ def numpy_include() -> str:
 def jobs_for(
     root: Path, kernels: Sequence[Path], cc: Compiler, cxx: Compiler, toolkit: Toolkit | None
 ) -> list[Job]:
-    """Everything that has to be compiled, what takes longest first."""
+    """All compile jobs, the slowest first."""
 
     def name(path: Path) -> str:
         return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
-    # Only the table and the kernels see the folders of kernels, so that the objects of all other
-    # files serve a module with other kernels too.
+    # Only the table and the kernels get the kernel folders as include paths. All other objects can
+    # then be reused for a module with other kernels.
     common = ["-Icsrc", "-Icsrc/kernels", "-Ithird_party"]
     own = [f"-I{name(folder)}" for folder in kernels if folder != root / "csrc" / "kernels"]
     mapped = f"-ffile-prefix-map={root}=."
@@ -112,11 +113,11 @@ def jobs_for(
         identity, system = cc.identity, []
         if path.parent.name == "python":
             system = [sysconfig.get_path("include"), numpy_include()]
-            # pip may build in a folder that is another each time: versions, not paths, count.
+            # pip may build in a new folder each time, so the cache key has versions, not paths.
             identity += f" {sys.version} {sys.abiflags} {importlib.metadata.version('numpy')}"
             flags += build_facts(root, toolkit)
         if path.name == "fiber.c":
-            # Stacks are switched here, which shadow stacks and a fortified longjmp forbid.
+            # This file switches stacks, which shadow stacks and a fortified longjmp reject.
             flags += ["-U_FORTIFY_SOURCE"]
             flags += ["-fcf-protection=none"] if cc.machine == "x86_64" else []
         jobs.append(Job(name(path), "c", [*cc.command, *flags, name(path)], identity, system))
@@ -142,7 +143,7 @@ def jobs_for(
 
 
 def unlisted_families(kernels: Sequence[Path]) -> list[str]:
-    """The folders with a ladder that families.def leaves out; they follow those it lists."""
+    """Families with a ladder.def that are not in families.def; they come after the listed ones."""
     lists = [folder / "families.def" for folder in kernels]
     text = "".join(path.read_text(encoding="utf-8") for path in lists if path.exists())
     listed = re.findall(r"^FAMILY\((\w+)\)", text, re.MULTILINE)
@@ -151,14 +152,14 @@ def unlisted_families(kernels: Sequence[Path]) -> list[str]:
 
 
 def options_of(kernel: Path, how: str) -> list[str]:
-    """What the headers of a kernel and of its family add to a command: `` * Build    nvcc -O1``."""
+    """Compiler options from the headers of a kernel and its family: `` * Build    nvcc -O1``."""
     family = kernel.parent / f"{kernel.parent.name}.h"
     texts = [path.read_text(encoding="utf-8") for path in (family, kernel) if path.exists()]
     return re.findall(rf"^ \* Build +{how} (\S+)", "".join(texts), re.MULTILINE)
 
 
 def c_sources(root: Path, kernels: Sequence[Path], toolkit: Toolkit | None) -> list[Path]:
-    """The C files, with either the CUDA backend or its stand-in."""
+    """The C files, with either the CUDA backend or cuda_absent.c."""
     paths = []
     for folder in (".", "call", "backend", "sim", "sim/observers", "memory", "python"):
         paths += sorted((root / "csrc" / folder).glob("*.c"))
@@ -170,7 +171,7 @@ def c_sources(root: Path, kernels: Sequence[Path], toolkit: Toolkit | None) -> l
 
 
 def build_facts(root: Path, toolkit: Toolkit | None) -> list[str]:
-    """What the module tells about its own making."""
+    """Macros with the version, nvcc and targets that the module reports."""
     facts = {"GM_VERSION": version(root)}
     if toolkit:
         facts |= {"GM_BUILD_NVCC": toolkit.version, "GM_BUILD_ARCHS": toolkit.describe_archs(",")}
@@ -187,28 +188,28 @@ def build_module(
     announce: Callable[[str], None] = print,
     progress: Callable[[int, int], None] | None = None,
 ) -> Builder:
-    """Build a ``_core`` module with the kernels of some folders, as quickly as its cache allows.
+    """Build a ``_core`` module with the kernels of some folders; reuse cached objects.
 
     Parameters
     ----------
     kernels_dirs
-        Folder or folders that hold ``families.def`` and a folder per family, used instead of
-        ``csrc/kernels`` (whose ``device.h`` is still found).
+        Folder or folders with ``families.def`` and a folder per family, used instead of
+        ``csrc/kernels`` (whose ``device.h`` stays on the include path).
     output_path
-        The file to write. To load it: ``importlib.machinery.ExtensionFileLoader``.
+        The file to write. ``importlib.machinery.ExtensionFileLoader`` loads it.
     work_dir
-        Where objects are kept; may be shared by any number of builds.
+        Folder of the object cache; any number of builds may share it.
     cuda
-        A toolkit, or True for the one that the environment asks for.
+        A toolkit, or True for the one that the environment selects; otherwise no CUDA.
     announce
-        Called with each line for whoever builds.
+        Called with each line of output for the user.
     progress
-        Called with the number of objects that are there and the number of all; by default a line
-        is announced from time to time.
+        Called with the number of finished objects and their total number; by default a line is
+        announced from time to time.
 
     Returns
     -------
-    The builder; its ``compiled`` lists what had to be compiled this time.
+    The builder; its ``compiled`` lists the files that this build compiled.
     """
     if sys.platform != "linux":
         raise BuildError(f"gpumem: builds on Linux with GCC or Clang, not on {sys.platform}")
@@ -219,7 +220,7 @@ def build_module(
     toolkit = choose_toolkit(announce) if cuda is True else cuda or None
     cc = host_compiler("CC", ("gcc", "cc", "clang"))
     cxx = host_compiler("CXX", ("g++", "c++", "clang++"))
-    # Kernels are C++ without its library, so C's driver links and libstdc++ stays out.
+    # Kernels use no C++ library: linking with the C driver avoids a dependency on libstdc++.
     driver = [*cc.command, *LINK_FLAGS]
     libraries = [f"-L{folder}" for folder in toolkit.libraries] if toolkit else []
     libraries += ["-lcudart_static", "-ldl", "-lrt"] if toolkit else []
@@ -233,7 +234,7 @@ def build_module(
 
 
 class Progress:
-    """Says how far a build is: on a terminal one line that counts up, else a line now and then."""
+    """Reports progress: one line that counts up on a terminal, otherwise a line every 5 seconds."""
 
     SECONDS = 5  # between lines
 
@@ -256,7 +257,7 @@ def core_path(root: Path = ROOT) -> Path:
 
 
 def main() -> int:
-    """Build in place; the exit status."""
+    """Build in place; return the exit status."""
     if not sys.stdout.isatty():
         sys.stdout.reconfigure(line_buffering=True)
     started = time.monotonic()

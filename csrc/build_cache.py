@@ -1,9 +1,9 @@
-"""Compiles what has to be compiled, several files at once, and keeps the objects.
+"""Compiles files in parallel and caches the objects.
 
-Objects live in a folder, named after all that went into them: the command, the compiler and the
-contents of the files read. What is there is not compiled again. Builds that run side by side do
-not disturb each other: each works in a folder of its own and moves finished files into place.
-Beside an object lies its digest, so that one that was cut short is made anew.
+The name of a cached object is a hash of the command, the compiler and the contents of all files
+that the compiler read; an object that exists is not compiled again. Concurrent builds can share
+a cache: each works in its own folder and renames finished files into place. A digest is stored
+beside each object, so that a truncated one is compiled again.
 """
 
 from __future__ import annotations
@@ -26,35 +26,35 @@ from pathlib import Path
 import build_sites
 from build_toolchain import BuildError, run
 
-KEEP_SECONDS = 14 * 24 * 3600  # for files in the cache that no build asks for
+KEEP_SECONDS = 14 * 24 * 3600  # how long unused files stay in the cache
 WORK_PREFIX = "making-"
 
 
 @dataclass
 class Job:
-    """One source file to compile one way; the builder adds where the outputs go."""
+    """One source file and how to compile it; the builder adds the output options."""
 
-    source: str  # relative to the root where it lies inside
+    source: str  # relative to the root if it is inside
     how: str  # "c", "plain", "traced" or "nvcc"
     command: list[str]
-    identity: str  # of the compiler, and of the headers in `system`
-    system: list[str] = field(default_factory=list)  # include folders, wherever they are
+    identity: str  # of the compiler and of the headers in `system`, for the cache key
+    system: list[str] = field(default_factory=list)  # include folders, not in the cache key
 
 
 @dataclass
 class Builder:
-    """Runs jobs in parallel and keeps their objects in a cache folder."""
+    """Runs jobs in parallel and stores their objects in a cache folder."""
 
     root: Path
     cache: Path
     assembler: Sequence[str] = ()
     announce: Callable[[str], None] = print
     progress: Callable[[int, int], None] = lambda done, of: None
-    compiled: list[str] = field(default_factory=list)  # what had to be compiled, for the curious
+    compiled: list[str] = field(default_factory=list)  # the jobs that were not in the cache
     _hashes: dict[str, str] = field(default_factory=dict)
 
     def objects(self, jobs: Sequence[Job]) -> list[Path]:
-        """The objects of all jobs; BuildError with every compiler's message when some fail."""
+        """Return the objects of all jobs; raise BuildError with the messages of failed ones."""
         self.cache.mkdir(parents=True, exist_ok=True)
         done, lock = 0, threading.Lock()
 
@@ -80,7 +80,7 @@ class Builder:
 
     @contextlib.contextmanager
     def work_folder(self) -> Iterator[Path]:
-        """A folder for unfinished files, locked so that others see that its build is alive."""
+        """A folder for unfinished files; its lock shows other builds that this one still runs."""
         with tempfile.TemporaryDirectory(dir=self.cache, prefix=WORK_PREFIX) as folder:
             held = os.open(folder, os.O_RDONLY)
             try:
@@ -90,8 +90,8 @@ class Builder:
                 os.close(held)
 
     def object(self, job: Job, work: Path) -> Path:
-        """The job's object file, from the cache when everything that went into it is the same."""
-        # The root is left out of the outputs, so it is left out of their names too.
+        """Return the job's object file, from the cache if none of its inputs has changed."""
+        # Objects do not contain the path of the root, so the cache key leaves it out too.
         words = [word.replace(str(self.root), ".") for word in job.command]
         key = digest([job.identity, *words])
         stem = f"{'-'.join(Path(job.source).parts[-2:])}-{job.how}-{key}"
@@ -104,7 +104,8 @@ class Builder:
         started = time.time()
         with tempfile.TemporaryDirectory(dir=work) as folder:
             made, files = self.compile(job, Path(folder))
-            # A file that changed while the compiler ran may not be what the compiler saw.
+            # If a file changed during the compilation, its hash may not match what was compiled.
+            # The object then gets a name that no later build looks up.
             settled = all((self.root / file).stat().st_mtime < started - 0.05 for file in files)
             known = self.name(stem, files) if settled else None
             known = known or self.cache / f"{stem}-{time.time_ns():x}.o"
@@ -115,13 +116,13 @@ class Builder:
         return known
 
     def compile(self, job: Job, folder: Path) -> tuple[Path, list[str]]:
-        """Run the compiler: the object in `folder`, and the files that were read."""
+        """Run the compiler; return the object, in `folder`, and the files that it was made from."""
         made, depfile = folder / "out.o", folder / "out.d"
         target = ["-MMD", "-MF", str(depfile)]
         if job.how == "traced":
             text = folder / "out.s"
             self.call([*job.command, *target, "-S", "-o", str(text)])
-            # Strings stand in it byte by byte, as Clang writes them.
+            # Clang writes the bytes of strings unescaped, which need not be valid UTF-8.
             as_bytes = {"encoding": "utf-8", "errors": "surrogateescape"}
             assembly = build_sites.tabulate_accesses(text.read_text(**as_bytes), self.root)
             text.write_text(assembly, **as_bytes)
@@ -133,7 +134,7 @@ class Builder:
         return made, files + ([build_sites.__file__] if job.how == "traced" else [])
 
     def name(self, stem: str, files: Iterable[str]) -> Path | None:
-        """Where the object lies that was made of these files as they are now."""
+        """Path of the object for the present contents of these files; None if one is missing."""
         try:
             contents = [self._hash(file) for file in files]
         except OSError:
@@ -146,7 +147,7 @@ class Builder:
         return self._hashes[file]
 
     def call(self, command: Sequence[str]) -> None:
-        """Run one command; its warnings are shown, its failure is a BuildError."""
+        """Run a command: announce its output, or raise BuildError if it fails."""
         done = run(command, cwd=self.root)
         said = (done.stdout + done.stderr).strip()
         if done.returncode:
@@ -157,16 +158,16 @@ class Builder:
     def link(
         self, driver: Sequence[str], objects: Sequence[Path], libraries: Sequence[str], output: Path
     ) -> None:
-        """Link, unless the same has been linked before, and put the result in place at once."""
+        """Link, unless the cache has the result, and put the module into place atomically."""
         linked = self.cache / f"{output.name}-{digest([*driver, *map(str, objects), *libraries])}"
         if not is_whole(linked):
             with self.work_folder() as folder:
                 made = folder / output.name
-                listed = folder / "objects"  # there may be more than a command line takes
+                listed = folder / "objects"  # may be too many for a command line
                 listed.write_text("\n".join(shlex.quote(str(path)) for path in objects))
                 self.call([*driver, f"@{listed}", *libraries, "-o", str(made)])
                 keep(made, linked)
-        # A module that is in use must not change under its users: copy beside it, then rename.
+        # A module that a process has loaded must not be overwritten: copy beside it, then rename.
         output.parent.mkdir(parents=True, exist_ok=True)
         beside = output.with_name(f".{output.name}.{os.getpid()}")
         try:
@@ -176,10 +177,10 @@ class Builder:
             beside.unlink(missing_ok=True)
 
     def prune(self) -> None:
-        """Forget what no build has asked for in a while, and what killed builds left."""
+        """Remove objects that no build has used for KEEP_SECONDS, and folders of killed builds."""
         oldest = time.time() - KEEP_SECONDS
         for path in self.cache.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # another build was faster
+            with contextlib.suppress(FileNotFoundError):  # another build has removed it
                 if path.is_dir():
                     remove_if_abandoned(path)
                 elif path.suffix != ".files" and path.stat().st_mtime < oldest:
@@ -202,7 +203,7 @@ def digest_file(path: Path) -> Path:
 
 
 def keep(made: Path, known: Path) -> None:
-    """Move a finished file into the cache, with its digest beside it."""
+    """Move a finished file into the cache and write its digest beside it."""
     written = made.with_name("sha256")
     written.write_text(hash_of(made))
     os.replace(made, known)
@@ -210,7 +211,7 @@ def keep(made: Path, known: Path) -> None:
 
 
 def is_whole(known: Path) -> bool:
-    """Is the file in the cache, just as it was put there? If so it stays for a while longer."""
+    """Whether the file is in the cache and matches its digest; also marks it as used."""
     try:
         whole = digest_file(known).read_text() == hash_of(known)
         os.utime(known)
@@ -221,10 +222,10 @@ def is_whole(known: Path) -> bool:
 
 
 def remove_if_abandoned(folder: Path) -> None:
-    """Remove a build's work folder if that build has ended: the lock goes with its process."""
+    """Remove a work folder whose build has ended: the lock is released with its process."""
     if not folder.name.startswith(WORK_PREFIX):
         return
-    if time.time() - folder.stat().st_mtime < 60:  # perhaps made, but not yet locked
+    if time.time() - folder.stat().st_mtime < 60:  # it may be created but not locked yet
         return
     held = os.open(folder, os.O_RDONLY)
     try:
@@ -237,13 +238,13 @@ def remove_if_abandoned(folder: Path) -> None:
 
 
 def read_depfile(text: str) -> list[str]:
-    """Files named in a make rule as -MMD writes it, the target left out."""
+    """The prerequisites of the make rule that -MMD writes."""
     words = re.findall(r"(?:\\.|[^\s\\])+", text.replace("\\\n", " ").split(": ", 1)[-1])
     return sorted({re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words})
 
 
 def job_count(environment: Mapping[str, str] = os.environ) -> int:
-    """GPUMEM_JOBS, else the -j of a surrounding make, else the processors this process may use."""
+    """GPUMEM_JOBS, else -j of the calling make, else the number of available processors."""
     text = environment.get("GPUMEM_JOBS", "").strip()
     if text and not re.fullmatch(r"[1-9]\d*", text):
         raise BuildError(f"gpumem: GPUMEM_JOBS is {text!r}; it should be a number from 1")

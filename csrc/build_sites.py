@@ -1,8 +1,8 @@
-"""Gives the traced kernels a table of their memory accesses, by rewriting their assembly text.
+"""Adds a table of memory accesses to traced kernels, by rewriting their assembly text.
 
 With ``-fsanitize=thread`` the compiler calls ``__tsan_read4(address)`` and its like before every
-access. At run time all that such a function knows of its caller is a return address; the table
-made here leads from there to the source line, in every build and without debug information.
+access. At run time such a function knows its caller only by the return address; the table maps
+return addresses to source lines, in every build and without debug information.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import os
 import re
 from pathlib import Path
 
-# What these headers inline is charged to the line of the kernel that asked for it: the simulator's
-# and those that are beside, not in, the families' folders.
+# Headers of the simulator, and those in csrc/kernels itself. An access that they inline is
+# attributed to the line of the kernel that uses it.
 _RUNTIME = re.compile(r"(?:.*/)?(?:csrc/sim/.+|csrc/kernels/[^/]+|device\.h|simt\.h)")
 
 _STRING = r'"((?:[^"\\]|\\.)*)"'
@@ -24,7 +24,7 @@ _WEAK = re.compile(r"\s*\.weak\s+(\S+)")
 _ACCESS = re.compile(
     r"\s*(?:callq?|bl)\s+\*?__tsan_(?:(?:unaligned_|volatile_)*(?:read|write)|atomic|mem)"
 )
-# A structure that Clang moves by a call of C's memcpy: also an access.
+# Clang copies structures by calling memcpy, which is an access too.
 _MOVE = re.compile(r"^(\s*(?:callq?|bl)\s+\*?)(mem(?:cpy|move|set))(?=@|\s|$)")
 
 
@@ -32,24 +32,24 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     """The assembly text of a traced kernel with a table of the calls that report an access.
 
     One record of section ``gm_sites`` is ``{return address, file name, int32 line, int32 0}``.
-    The line is the last one named before the call that is inside `root` and outside the
-    simulator's headers: what ``float4``'s assignment does was asked for in the kernel. Only where
-    a function has no such line it is the header's. Understands x86-64 and aarch64 as GCC and
-    Clang write them.
+    The line is the last ``.loc`` before the call that is inside `root` and outside the simulator's
+    headers: an access in the assignment of ``float4`` is attributed to the kernel. If a function
+    has no such line, it is the header's. Both GCC's and Clang's assembly for x86-64 and aarch64
+    is accepted.
 
-    The debug information, having served its purpose, is left out. Functions and variables that
-    the linker may share between objects (weak ones, in comdat groups) become local to this one:
-    the plain kernels must not end up calling a traced copy, nor the other way about.
+    The debug information is removed. Functions and variables that the linker may share between
+    objects (weak symbols, comdat groups) become local: plain kernels must not call a traced copy,
+    nor traced kernels a plain one.
     """
     defined = set(re.findall(r"^([^\s:#]+):", assembly, re.M))
-    files: dict[str, str | None] = {}  # number -> name from the root, None outside of it
-    labels: dict[str, str] = {}  # name -> label of the string
+    files: dict[str, str | None] = {}  # number -> name relative to the root, None outside it
+    labels: dict[str, str] = {}  # name -> label of its string
     out: list[str] = []
     records: list[str] = []
     kernel_line: tuple[str, str] | None = None
     any_line = ("", "0")
     debug = False
-    for line in assembly.split("\n"):  # not at what else Unicode calls a line's end
+    for line in assembly.split("\n"):  # splitlines() would also split at other characters
         if match := _SECTION.match(line):
             debug = (match[1] or "").startswith(".debug")
             line = _COMDAT.sub(r',"\1\2"\3', line)
@@ -58,7 +58,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             files[match[1]] = _inside(root, os.path.join(folder, name))
         elif match := _LOC.match(line):
             name = files.get(match[1])
-            if name and match[2] != "0":  # line 0: code that belongs to no line
+            if name and match[2] != "0":  # line 0: code without a source line
                 any_line = (name, match[2])
                 if not _RUNTIME.fullmatch(name):
                     kernel_line = any_line
@@ -83,6 +83,6 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
 
 
 def _inside(root: Path, path: str) -> str | None:
-    """The path from the root (an absolute one may be spelled so); None outside of it."""
+    """A path, absolute or not, relative to the root; None if it is outside."""
     relative = os.path.relpath(os.path.join(root, path), root)
     return None if relative.startswith("..") else relative

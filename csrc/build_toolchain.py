@@ -1,7 +1,7 @@
-"""What gpumem is built with: the host's compilers, nvcc, and the GPUs to compile for.
+"""Chooses the host's compilers, nvcc, and the GPU targets of a build.
 
-Environment variables decide (CC, CXX; NVCC, CUDA_HOME, CUDA_PATH; GPUMEM_CUDA, GPUMEM_CUDA_ARCHS);
-an invalid value is an error that says what is accepted.
+Environment variables control it: CC, CXX; NVCC, CUDA_HOME, CUDA_PATH; GPUMEM_CUDA,
+GPUMEM_CUDA_ARCHS. An invalid value is an error that lists the accepted ones.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ RELEASE_ARCHS = ("80", "90a", "100", "120")
 
 
 class BuildError(Exception):
-    """The build cannot go on; the message is for whoever started it."""
+    """The build cannot continue; the message is shown to the user."""
 
 
 def words(variable: str, environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The words of a variable such as CFLAGS, quoted as in a shell."""
+    """Split a variable such as CFLAGS into words by the quoting rules of a shell."""
     text = environment.get(variable, "")
     try:
         return shlex.split(text)
@@ -40,7 +40,7 @@ def words(variable: str, environment: Mapping[str, str] = os.environ) -> list[st
 
 
 def run(command: Sequence[str | Path], **options) -> subprocess.CompletedProcess[str]:
-    """Run a command in the C locale and capture what it says."""
+    """Run a command in the C locale and capture its output."""
     options |= {"env": {**os.environ, "LC_ALL": "C"}, "capture_output": True}
     try:
         return subprocess.run(
@@ -55,16 +55,16 @@ def run(command: Sequence[str | Path], **options) -> subprocess.CompletedProcess
 
 @dataclass(frozen=True)
 class Compiler:
-    """A C or C++ compiler: its command, its family and what it builds for."""
+    """A C or C++ compiler: its command, whether it is Clang, and its target machine."""
 
     command: tuple[str, ...]
     clang: bool
     machine: str  # "x86_64", "aarch64" or ""
-    identity: str  # changes when the compiler does
+    identity: str  # path, version and machine, for the cache key
 
     @property
     def program(self) -> str:
-        """The compiler proper, without a wrapper such as ccache or any flags."""
+        """The compiler itself, without a wrapper such as ccache and without flags."""
         wrappers = {"ccache", "sccache", "distcc"}
         return next(word for word in self.command if Path(word).name not in wrappers)
 
@@ -72,10 +72,10 @@ class Compiler:
 def host_compiler(
     variable: str, names: Sequence[str], environment: Mapping[str, str] = os.environ
 ) -> Compiler:
-    """The compiler that the variable (CC or CXX) names, else the first of `names` on the PATH."""
+    """The compiler that a variable (CC or CXX) names, else the first of `names` on the PATH."""
     command = words(variable, environment)
     command = command or [next((name for name in names if shutil.which(name)), names[0])]
-    # The predefined macros tell everything, for any compiler, in one call.
+    # One call prints the predefined macros: kind, version and machine of any compiler.
     done = run([*command, "-dM", "-E", "-x", "c", os.devnull])
     macros = dict(re.findall(r"^#define (\w+) (.*)$", done.stdout, re.M))
     if done.returncode or "__GNUC__" not in macros:
@@ -93,14 +93,14 @@ def host_compiler(
 
 @dataclass(frozen=True)
 class Toolkit:
-    """An nvcc with the headers and libraries that belong to it, and what to compile for."""
+    """An nvcc with its headers and libraries, and the targets to compile for."""
 
     nvcc: Path
     version: str  # "13.0"
     include: Path
     libraries: tuple[Path, ...]
     archs: tuple[str, ...] = ()  # "80", "90a", ...
-    ptx: str | None = None  # the one whose PTX goes in too, for devices yet to come
+    ptx: str | None = None  # the target whose PTX is included too, for later GPUs
 
     def describe_archs(self, separator: str) -> str:
         return separator.join(a + "+PTX" if a == self.ptx else a for a in self.archs)
@@ -116,10 +116,10 @@ class Toolkit:
 def choose_toolkit(
     announce: Callable[[str], None] = print, environment: Mapping[str, str] = os.environ
 ) -> Toolkit | None:
-    """The toolkit that GPUMEM_CUDA and the machine ask for, announced in one line; None: no CUDA.
+    """Return the toolkit to build with, or None to build without CUDA; announce it in one line.
 
-    CUDA kernels are compiled for the targets of GPUMEM_CUDA_ARCHS or, where it is not set, for the
-    GPUs of this machine. Without either there is nothing to compile them for.
+    CUDA kernels are compiled for the targets in GPUMEM_CUDA_ARCHS or, if it is not set, for the
+    GPUs of this machine. Without either, only the simulator is built.
     """
     wanted = environment.get("GPUMEM_CUDA", "").strip().lower() or "auto"
     if wanted not in ("auto", "1", "0"):
@@ -155,7 +155,7 @@ def choose_toolkit(
 
 
 def find_toolkit(environment: Mapping[str, str] = os.environ) -> Toolkit | str:
-    """The first usable CUDA toolkit, or a sentence on where it was looked for."""
+    """The first usable CUDA toolkit, or a sentence that lists the places searched."""
     if explicit := environment.get("NVCC"):
         nvcc = Path(shutil.which(explicit, path=environment.get("PATH")) or explicit)
         toolkit = open_toolkit(nvcc)
@@ -174,7 +174,7 @@ def find_toolkit(environment: Mapping[str, str] = os.environ) -> Toolkit | str:
 
 
 def nvcc_candidates(environment: Mapping[str, str] = os.environ) -> list[tuple[str, Path | None]]:
-    """Where nvcc may be, best first: how it is found and its path, None when that leads nowhere."""
+    """(place, path of nvcc) in order of preference; the path is None if the place has none."""
     found: list[tuple[str, Path | None]] = []
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         home = environment.get(variable)
@@ -182,8 +182,8 @@ def nvcc_candidates(environment: Mapping[str, str] = os.environ) -> list[tuple[s
     on_path = shutil.which("nvcc", path=environment.get("PATH", os.defpath))
     found.append(("PATH", Path(on_path) if on_path else None))
     found.append((str(SYSTEM_CUDA), SYSTEM_CUDA / "bin" / "nvcc"))
-    # When pip builds in an environment of its own, sys.path is that one's; the interpreter's own
-    # packages are where sysconfig says.
+    # In an isolated build, sys.path is that of pip's temporary environment; sysconfig names the
+    # folders of the interpreter's own packages.
     folders = [*sys.path, sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
     folders += [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
     pip: list[Path | None] = []
@@ -193,7 +193,7 @@ def nvcc_candidates(environment: Mapping[str, str] = os.environ) -> list[tuple[s
 
 
 def open_toolkit(nvcc: Path) -> Toolkit | str:
-    """The toolkit around an nvcc, or what is wrong with it."""
+    """The toolkit that an nvcc belongs to, or what is wrong with it."""
     if not nvcc.is_file() or not os.access(nvcc, os.X_OK):
         return "is not there"
     version = re.search(r"release (\d+\.\d+)", run([nvcc, "--version"]).stdout)
@@ -201,7 +201,7 @@ def open_toolkit(nvcc: Path) -> Toolkit | str:
         return "does not tell its version"
     targets = {"x86_64": ["x86_64-linux"], "aarch64": ["sbsa-linux", "aarch64-linux"]}
     parts = [".", *(f"targets/{target}" for target in targets.get(platform.machine(), []))]
-    # nvcc itself may be a link, as may the folder that it is in.
+    # nvcc or its folder may be a symbolic link: search around the link and around its target.
     tops = dict.fromkeys([nvcc.parent.parent, nvcc.resolve().parent.parent])
     places = [top / part for top in tops for part in parts]
     headers = [p / "include" for p in places if (p / "include" / "cuda_runtime.h").exists()]
@@ -220,7 +220,7 @@ def open_toolkit(nvcc: Path) -> Toolkit | str:
 def choose_archs(
     toolkit: Toolkit, announce: Callable[[str], None], environment: Mapping[str, str] = os.environ
 ) -> Toolkit | str:
-    """The toolkit with its targets, or the reason why there are none."""
+    """The toolkit with its targets, or the reason why it has none."""
     text = environment.get("GPUMEM_CUDA_ARCHS", "").strip()
     archs = wanted_archs(environment)
     if archs in (None, ["native"]):
@@ -243,13 +243,13 @@ def choose_archs(
         if not archs:
             return f"the GPUs here need another nvcc: {reason}"
         announce(f"gpumem: {reason}: left out")
-    # PTX of a lettered target would serve that one chip alone, which has its code already.
+    # PTX of a target with a letter runs only on the chip that already has machine code.
     ptx = next((arch for arch in archs if arch.isdigit()), None)
     return replace(toolkit, archs=tuple(archs), ptx=ptx)
 
 
 def wanted_archs(environment: Mapping[str, str] = os.environ) -> list[str] | None:
-    """GPUMEM_CUDA_ARCHS as a sorted list: "90a;80" is ["80", "90a"]; None when it is not set."""
+    """GPUMEM_CUDA_ARCHS as a sorted list: "90a;80" is ["80", "90a"]; None if it is not set."""
     text = environment.get("GPUMEM_CUDA_ARCHS", "").strip()
     if not text:
         return None
@@ -268,7 +268,7 @@ def wanted_archs(environment: Mapping[str, str] = os.environ) -> list[str] | Non
 
 
 def native_archs(toolkit: Toolkit) -> list[str]:
-    """Compute capabilities of the GPUs here, by the driver's tool or by nvcc's; [] for none."""
+    """Compute capabilities of the GPUs here, from nvidia-smi or nvcc's own tool; [] for none."""
     found: set[str] = set()
     if shutil.which("nvidia-smi"):
         asked = run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"])
@@ -279,6 +279,6 @@ def native_archs(toolkit: Toolkit) -> list[str]:
         found = set(re.split(r"[,\s]+", asked.stdout.strip())) if not asked.returncode else set()
     if not all(arch.isdigit() for arch in found):
         return []
-    # 9.0 becomes 90a, with what only this very chip can do, as in a release.
+    # 9.0 becomes 90a, as in a release: that target has the features specific to this chip.
     exact = {arch.rstrip("af"): arch for arch in RELEASE_ARCHS}
     return sorted((exact.get(arch, arch) for arch in found), key=lambda a: int(a.rstrip("af")))

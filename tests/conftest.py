@@ -1,4 +1,4 @@
-"""What all tests share: the backends, what is left out, workers, and the probe kernels."""
+"""Shared by all tests: the backends, deselected GPU tests, xdist workers and probe kernels."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from building import build_probes
 
 from gpumem import _core
 
-# Tables are as wide as they like, whatever terminal the tests are run in.
+# Tables have the same width in every terminal.
 os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
-MOST_WORKERS = 8  # each of them collects all tests before it runs its share
+MOST_WORKERS = 8  # each worker collects all tests before it runs its share
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 
 # ---- tests that need a GPU --------------------------------------------------------------------
 
 
-# A shell has what it runs in the background ignore Ctrl-C, and whatever that starts would too.
+# A shell makes background processes ignore SIGINT, and their children inherit that. Tests that
+# interrupt a call need the default handler.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @functools.cache
 def why_no_gpu() -> str | None:
+    """Return why there is no usable GPU, or None if there is one."""
     info = _core.backend_info("cuda")
     return None if info["available"] else info["reason"]
 
@@ -41,7 +43,7 @@ def pytest_configure(config):
     config.stash[LEFT_OUT] = {}
 
 
-@pytest.hookimpl(trylast=True)  # after -k and -m: only what was asked for is counted
+@pytest.hookimpl(trylast=True)  # after -k and -m: count only selected tests
 def pytest_collection_modifyitems(config, items):
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if on_gpu and why_no_gpu() is not None:
@@ -51,7 +53,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """What tests are made of stays: tests that count what is freed need not look through it."""
+    """Freeze the collected tests: gc.collect() in tests that count freed objects is then fast."""
     gc.collect()
     gc.freeze()
 
@@ -63,15 +65,17 @@ def pytest_terminal_summary(terminalreporter, config):
 
 # ---- workers of pytest-xdist, where it is installed -------------------------------------------
 
-# Files whose tests share what is made once for the file; and kernels of notebooks choose their
-# ports before they take them, so that of two that start at once both may choose the same.
+# Files that run in one worker. The first two have results that all tests of the file share. Kernels
+# of notebooks choose a free port before they bind it, so two that start at once can collide.
 TOGETHER = ("tests/python/test_explain.py", "tests/python/test_plot.py", "tests/test_notebooks.py")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """What -n auto means: the processors that this process may use; one where there is a GPU, over
-    whose memory several would fight."""
+    """The meaning of -n auto: one worker per available processor, up to MOST_WORKERS.
+
+    With a GPU there is one worker, since several would compete for its memory.
+    """
     if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
         return None
     return min(len(os.sched_getaffinity(0)), MOST_WORKERS) if why_no_gpu() else 1
@@ -79,7 +83,7 @@ def pytest_xdist_auto_num_workers(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Share out whole functions with all their parameters, or whole files."""
+    """Distribute test functions with all their parameters; files in TOGETHER as a whole."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduling(LoadScopeScheduling):
@@ -97,7 +101,7 @@ def pytest_sessionfinish(session):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node):
-    """Workers collect the same tests, and leave the same ones out."""
+    """Take the counts of any worker: all workers collect and deselect the same tests."""
     found = getattr(node, "workeroutput", {}).get("left_out")
     if found is not None:
         node.config.stash[LEFT_OUT] = found
@@ -108,7 +112,7 @@ def pytest_testnodedown(node):
 
 @pytest.fixture(autouse=True)
 def close_figures():
-    """A figure that a test leaves open is not the next one's."""
+    """Close the figures that a test leaves open, so that the next test starts with none."""
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
@@ -116,7 +120,7 @@ def close_figures():
 
 @pytest.fixture(params=["sim", pytest.param("cuda", marks=pytest.mark.gpu)])
 def backend(request):
-    """Each backend that is here."""
+    """Each available backend."""
     return request.param
 
 
@@ -130,5 +134,5 @@ def rng():
 
 @pytest.fixture(scope="session")
 def probes():
-    """Tiny kernels with known traffic and known faults, on their own copy of the simulator."""
+    """Small kernels with known traffic and known faults, built with their own simulator."""
     return build_probes()

@@ -1,4 +1,4 @@
-"""DLPack by hand: producers that say what they are told to, and a reader of capsules."""
+"""DLPack through ctypes: producers with arbitrary capsule contents, and a reader of capsules."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 BFLOAT = 4
 CPU, CUDA, CUDA_HOST, ROCM, MANAGED = 1, 2, 3, 10, 13
-# Runs the deleter without the GIL, as a consumer in C may.
+# CFUNCTYPE releases the GIL while it calls the deleter, as a consumer in C may.
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -54,16 +54,17 @@ class Versioned(ctypes.Structure):
 
 
 class Producer:
-    """Lends a host array, with whatever is said otherwise; remembers what it was asked for.
+    """Exports a host array through DLPack; records requests in `asked`, deletions in `freed`.
 
-    Of the keywords those of `Tensor` and `Versioned` are what the capsule says, `shape` and
-    `strides` lists among them. `device` is what ``__dlpack_device__`` says.
+    Other keywords are `fields` of `Tensor` and `Versioned`, which replace those of the array in the
+    capsule; `shape` and `strides` are lists. ``__dlpack_device__`` returns `device`. `old`
+    rejects ``max_version``, as producers older than DLPack 1.0 do.
     """
 
-    def __init__(self, array, *, legacy=False, old=False, name=None, device=(CPU, 0), **said):
+    def __init__(self, array, *, legacy=False, old=False, name=None, device=(CPU, 0), **fields):
         self.array, self.legacy, self.old, self.device = array, legacy, old, device
         self.name = name or (LEGACY if legacy or old else VERSIONED)
-        self.said, self.asked, self.lent, self.freed = said, [], [], 0
+        self.fields, self.asked, self.lent, self.freed = fields, [], [], 0
 
     def __dlpack_device__(self):
         return self.device
@@ -72,9 +73,9 @@ class Producer:
         self.asked.append(keywords)
         if self.old and "max_version" in keywords:
             raise TypeError("__dlpack__() got an unexpected keyword argument 'max_version'")
-        array, said = self.array, dict(self.said)
-        shape = said.pop("shape", list(array.shape))
-        strides = said.pop("strides", [s // array.itemsize for s in array.strides])
+        array, fields = self.array, dict(self.fields)
+        shape = fields.pop("shape", list(array.shape))
+        strides = fields.pop("strides", [s // array.itemsize for s in array.strides])
         managed = Legacy() if self.legacy or self.old else Versioned(1, 0)
         managed.tensor = Tensor(
             data=array.ctypes.data,
@@ -87,7 +88,7 @@ class Producer:
             strides=None if strides is None else (ctypes.c_int64 * len(strides))(*strides),
         )
         managed.deleter = Deleter(self.free)
-        for field, value in said.items():
+        for field, value in fields.items():
             owner = managed.tensor if hasattr(managed.tensor, field) else managed
             setattr(owner, field, value)
         capsule = api.PyCapsule_New(ctypes.addressof(managed), self.name, None)
@@ -99,12 +100,12 @@ class Producer:
         self.freed += 1
 
     def used(self):
-        """Of each capsule: was it taken?"""
+        """Return for each exported capsule whether a consumer has taken it."""
         return [bool(api.PyCapsule_IsValid(c, b"used_" + self.name)) for _, c in self.lent]
 
 
 class Bare:
-    """An ndarray with nothing but DLPack, as arrays of other libraries are on the host."""
+    """An ndarray that offers only the DLPack protocol, like a host array of another library."""
 
     def __init__(self, array):
         self.array = array
@@ -117,7 +118,7 @@ class Bare:
 
 
 def read(capsule):
-    """The structure in a capsule that nobody has used, and its class's name."""
+    """Return the structure in an unused capsule, and the name of the capsule."""
     for name, kind in ((VERSIONED, Versioned), (LEGACY, Legacy)):
         if api.PyCapsule_IsValid(capsule, name):
             return kind.from_address(api.PyCapsule_GetPointer(capsule, name)), name
@@ -125,17 +126,18 @@ def read(capsule):
 
 
 def take(capsule):
-    """Read it and mark it as used: the caller runs its deleter."""
+    """Read a capsule and mark it as used: the caller then runs its deleter."""
     managed, name = read(capsule)
     assert api.PyCapsule_SetName(capsule, TAKEN[name]) == 0
     return managed
 
 
-TAKEN = {name: b"used_" + name for name in (LEGACY, VERSIONED)}  # capsules do not copy names
+# Capsules do not copy their names, so these strings must stay alive.
+TAKEN = {name: b"used_" + name for name in (LEGACY, VERSIONED)}
 
 
 def layout(tensor):
-    """Shape and strides of a tensor as lists."""
+    """Return the shape and the strides of a tensor as lists."""
     return (
         list(itertools.islice(tensor.shape, tensor.ndim)),
         list(itertools.islice(tensor.strides, tensor.ndim)),
@@ -143,7 +145,7 @@ def layout(tensor):
 
 
 def awkward_arrays():
-    """One array of every dtype that DLPack has, and of layouts that are not contiguous."""
+    """Return {name: array}: NumPy dtypes that DLPack supports, and unusual shapes and strides."""
     codes = "? i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 c8 c16".split()
     arrays = {code: np.arange(1, 7).reshape(2, 3).astype(code) for code in codes}
     cube = np.arange(60, dtype="f4").reshape(3, 4, 5)

@@ -1,7 +1,8 @@
-"""Memory runs out for gpumem's C code alone: run with tests/stand_in/malloc.c preloaded.
+"""Makes each allocation of gpumem's C code fail in turn; tests/stand_in/malloc.c is preloaded.
 
-Whatever allocation of a call fails, the call ends with a MemoryError or, where it can do without,
-with the right result; nothing is kept, and the next call is right. Prints how many failed.
+A call whose allocation fails must raise MemoryError or, if it can do without that memory, return
+the correct result. It must leak nothing, and the next call must be correct. Prints how many calls
+raised MemoryError.
 """
 
 import ctypes
@@ -19,6 +20,7 @@ preloaded.fail_after.argtypes = ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int
 
 
 def module_range():
+    """The addresses between which gpumem._core is mapped."""
     name = os.path.basename(_core.__file__)
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file if line.rstrip().endswith(name)]
@@ -30,12 +32,17 @@ BEGIN, END = module_range()
 
 
 def used():
+    """Bytes of the device pool and of the pinned pool that are in use."""
     pools = gm.pool_info()
     return pools["device"]["used"], pools["pinned"]["used"]
 
 
 def fails(call, number, check):
-    """True when the call is ended by its allocation of this number, None when it makes fewer."""
+    """Run a call whose allocation of this number, from 0, fails.
+
+    Return True if the call raises MemoryError, False if it succeeds all the same, and None if it
+    makes fewer allocations.
+    """
     preloaded.fail_after(BEGIN, END, number)
     try:
         result = call()
@@ -49,17 +56,19 @@ def fails(call, number, check):
 
 
 def sweep(call, wanted):
+    """Fail each allocation of a call in turn; return how often it raises MemoryError."""
+
     def check(result):
         result = result.to_host() if isinstance(result, gm.DeviceArray) else result
         np.testing.assert_array_equal(result, wanted)
 
     check(call())
     number = count = 0
-    ended = True
-    while ended is not None:
+    raised = True
+    while raised is not None:
         before = used()
-        ended = fails(call, number, check)
-        count += ended is True
+        raised = fails(call, number, check)
+        count += raised is True
         gc.collect()
         assert used() == before, number
         check(call())
@@ -68,31 +77,32 @@ def sweep(call, wanted):
 
 
 def calls():
-    """Of every family on the host, on the device and under observation; and their results."""
+    """Yield (call, result) of every family: host arrays, device arrays, and gm.traffic of some."""
     for family in gm.families():
         call = small_calls.make(family)
-        arrays, told, run = list(call.arrays.values()), call.keywords, getattr(gm, family)
-        wanted = run(*(a.copy() for a in arrays), **told)
-        there = [gm.to_device(a) for a in arrays]
-        yield lambda run=run, arrays=arrays, told=told: run(*arrays, **told), wanted
-        yield lambda run=run, arrays=there, told=told: run(*arrays, **told), wanted
+        arrays, keywords, run = list(call.arrays.values()), call.keywords, getattr(gm, family)
+        wanted = run(*(a.copy() for a in arrays), **keywords)
+        on_device = [gm.to_device(a) for a in arrays]
+        yield lambda run=run, arrays=arrays, keywords=keywords: run(*arrays, **keywords), wanted
+        yield lambda run=run, arrays=on_device, keywords=keywords: run(*arrays, **keywords), wanted
         if family in ("transpose", "prefetch_sum", "sgemm", "gather"):
-            yield lambda f=family, a=arrays, k=told: gm.traffic(f, *a, **k).result, wanted
+            yield lambda f=family, a=arrays, k=keywords: gm.traffic(f, *a, **k).result, wanted
 
 
 def other_calls():
+    """Yield (call, result) of launches on several host threads, transfers, DLPack and streams."""
     a = np.arange(3_000_000, dtype="f4")
-    there, few = gm.to_device(a), a[:64]
-    yield lambda: gm.copy(there, variant="scalar", max_blocks=3000), a  # on several host threads
-    yield lambda: gm.to_device(few[::2]), few[::2]
-    yield lambda: gm.to_device(few).to_host()[::2], few[::2]
-    yield lambda: gm.from_dlpack(there)[:64].copy(), few
-    yield lambda: np.from_dlpack(there)[:64], few
-    yield lambda: (gm.empty(9, kind="pinned"), gm.Stream(), few)[2], few
+    on_device, short = gm.to_device(a), a[:64]
+    yield lambda: gm.copy(on_device, variant="scalar", max_blocks=3000), a  # several host threads
+    yield lambda: gm.to_device(short[::2]), short[::2]
+    yield lambda: gm.to_device(short).to_host()[::2], short[::2]
+    yield lambda: gm.from_dlpack(on_device)[:64].copy(), short
+    yield lambda: np.from_dlpack(on_device)[:64], short
+    yield lambda: (gm.empty(9, kind="pinned"), gm.Stream(), short)[2], short
 
 
 failed = [sweep(call, wanted) for source in (calls, other_calls) for call, wanted in source()]
 b = np.arange(100_000, dtype="f4")
-in_pieces = ("copy", "auto", (b,), None, None, None, (0,), 1 << 12)
-failed.append(sweep(lambda: _core.call(*in_pieces), b))
+chunked = ("copy", "auto", (b,), None, None, None, (0,), 1 << 12)
+failed.append(sweep(lambda: _core.call(*chunked), b))
 print(sum(failed))

@@ -1,6 +1,6 @@
-"""What is wrong with a figure that a reader would see: told in words, one for each.
+"""Finds visible faults of a figure, such as overlapping text; returns a sentence for each.
 
-Tests of pictures use it, and the notebooks' kernels, which run each figure through it.
+Tests of plots use it. In the tests of notebooks the kernel runs it on each figure.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import itertools
 
 import numpy as np
 
-IN_CELLS = {"cell", "pass", "words", "used"}  # numbers inside the cells of a picture
+IN_CELLS = {"cell", "pass", "words", "used"}  # group ids of text inside the cells of a drawing
 
-# Lines that nowhere are further apart than so much of the height of the axes look like one.
+# Two lines look like one if they are nowhere further apart than this share of the axes' height.
 _APART = 0.015
 
 
@@ -21,7 +21,7 @@ def _legends(figure):
 
 
 def texts(figure):
-    """Return every text of a figure that stands by itself."""
+    """Return the visible texts of a figure, except those inside cells."""
     found = [*figure.texts, figure._suptitle, figure._supxlabel, figure._supylabel]
     found += [text for legend in _legends(figure) for text in legend.get_texts()]
     for ax in figure.axes:
@@ -43,27 +43,27 @@ def boxes(figure):
 
 
 def covered(figure):
-    """Texts that lie on other texts."""
+    """Texts that overlap other texts."""
     return [
         f"{one!r} and {other!r} overlap"
         for (one, box), (other, beside) in itertools.combinations(boxes(figure), 2)
-        if box.expanded(0.98, 0.85).overlaps(beside)  # two lines of text may touch
+        if box.expanded(0.98, 0.85).overlaps(beside)  # adjacent lines of text may touch
     ]
 
 
 def cut(figure):
-    """Texts that reach over the edge of the figure."""
-    whole = figure.bbox.padded(1)
+    """Texts that extend beyond the edge of the figure."""
+    edge = figure.bbox.padded(1)
     return [
         f"{text!r} is cut off"
         for text, box in boxes(figure)
-        if not (whole.x0 <= box.x0 and box.x1 <= whole.x1)
-        or not (whole.y0 <= box.y0 and box.y1 <= whole.y1)
+        if not (edge.x0 <= box.x0 and box.x1 <= edge.x1)
+        or not (edge.y0 <= box.y0 and box.y1 <= edge.y1)
     ]
 
 
 def crossed(figure):
-    """Notes inside of axes that a line runs through."""
+    """Annotations inside axes that a line crosses."""
     renderer = figure._get_renderer()
     return [
         f"{text.get_text()!r} is crossed by the line {line.get_label()!r}"
@@ -80,18 +80,18 @@ def crossed(figure):
 
 
 def named_lines(ax):
-    """Return the lines of axes that are series: those with a name."""
+    """Return the lines of axes that are data series: those with a label."""
     return [line for line in ax.lines if not line.get_label().startswith("_")]
 
 
 def _look(line):
-    """What is left of a line's looks in black and white."""
+    """What distinguishes a line in black and white: marker, dashes and width."""
     marker = (line.get_marker(), line.get_fillstyle(), line.get_markersize())
     return marker, str(line._unscaled_dash_pattern), round(line.get_linewidth())
 
 
 def alike(figure):
-    """Lines of the same axes that nothing but their colour tells apart."""
+    """Pairs of lines of the same axes that differ only in colour."""
     return [
         f"{one.get_label()!r} and {other.get_label()!r} look alike"
         for ax in figure.axes
@@ -101,20 +101,20 @@ def alike(figure):
 
 
 def _lie_on_each_other(one, other):
-    """Whether two lines of one width are in one place from end to end, with their markers."""
-    ends = [line.get_transform().transform(line.get_xydata()) for line in (one, other)]
+    """Whether two lines of the same width and marker size coincide along their whole length."""
+    points = [line.get_transform().transform(line.get_xydata()) for line in (one, other)]
     return (
-        ends[0].shape == ends[1].shape
-        and np.abs(ends[0] - ends[1]).max() <= _APART * one.axes.bbox.height
+        points[0].shape == points[1].shape
+        and np.abs(points[0] - points[1]).max() <= _APART * one.axes.bbox.height
         and abs(one.get_linewidth() - other.get_linewidth()) < 1
         and abs(one.get_markersize() - other.get_markersize()) < 2
     )
 
 
 def hidden(figure):
-    """Lines that lie on each other in all axes that have both: one of them is never seen.
+    """Pairs of lines that coincide in all axes that have both: one hides the other everywhere.
 
-    "auto" and the reference are wider, so that what lies on them is seen.
+    "auto" and the reference are drawn wider, so that a line on top of them leaves them visible.
     """
     found = {}
     for ax in figure.axes:
@@ -127,5 +127,5 @@ def hidden(figure):
 
 
 def complaints(figure):
-    """Return all that is wrong with a figure whose layout is done."""
+    """Return all faults of a figure; its layout must be done."""
     return [*covered(figure), *cut(figure), *crossed(figure), *alike(figure), *hidden(figure)]

@@ -1,6 +1,6 @@
-"""A device that is made up: the simulator's memory, and a clock that its launches advance.
+"""A fake GPU: arrays in the simulator's memory, and a clock that each launch advances.
 
-Benchmarks are given it in the place of a GPU; notebooks run on it from top to bottom.
+Tests of benchmarks use it instead of a GPU. The cells of notebooks that need a GPU run on it too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GBPS = {"scalar": 1000, "memcpy": 2000, "auto": 2100}
 
 
 class ClockedSimulator(BackendDevice):
-    """The simulator as a device with a clock: the host's, which says nothing of a GPU."""
+    """The simulator as a device with a clock: the host's, whose times do not predict a GPU's."""
 
     def __init__(self):
         super().__init__("sim")
@@ -32,20 +32,20 @@ class ClockedSimulator(BackendDevice):
 
 
 class MadeUpDevice(BackendDevice):
-    """A "cuda" that is the simulator's memory and a clock.
+    """A device whose backend is called "cuda", with the simulator's memory and a fake clock.
 
     Attributes
     ----------
     now : float
-        The clock, in milliseconds.
+        The time of the clock, in milliseconds.
     free : int
         Bytes of free memory.
     events : list of tuple
-        What happened, in order.
+        The fills, launches and recorded events, in order.
     idle, damaging : str or None
-        The variant that writes nothing, and the one that gets the last byte wrong.
+        Name of a variant that writes nothing, and of one that flips a bit of the last byte.
     bench, bench_all : callable
-        Those of gpumem, on this device.
+        gpumem.bench and gpumem.bench_all on this device.
     """
 
     def __init__(self, free=2**33):
@@ -103,7 +103,11 @@ class MadeUpDevice(BackendDevice):
 
 
 class _Array:
-    """An array whose filling takes time; of one that flushes the L2 nobody reads the contents."""
+    """An array; a fill advances the clock.
+
+    The contents of a buffer that flushes the L2 cache (2**28 elements or more) are never read, so
+    one element is allocated for it.
+    """
 
     def __init__(self, device, shape, dtype):
         self.made_up = device
@@ -133,7 +137,7 @@ class _Event:
 
 
 class _Prepared:
-    """A call that really runs when it is checked, and only takes time when it is measured."""
+    """A prepared call: launch() runs it, for checks; tick() only advances the clock."""
 
     def __init__(self, device, family, name, inputs, out, values):
         self.device, self.name = device, name
@@ -161,7 +165,7 @@ class _Prepared:
 
 
 def smaller(sizes=None, shapes=None):
-    """A small part of what a benchmark is asked for, as arguments of it."""
+    """Return smaller `sizes` and `shapes` than these, as keyword arguments of a benchmark."""
     found = {}
     if sizes is not None:
         found["sizes"] = list(dict.fromkeys(max(4096, n // 256) for n in parse_sizes(sizes)))
@@ -172,22 +176,22 @@ def smaller(sizes=None, shapes=None):
 
 
 def install():
-    """Have this process benchmark the device, at a small part of the sizes.
+    """Replace gpumem.bench and gpumem.info in this process: benchmarks run on the fake device.
 
-    What is called otherwise still runs on the simulator.
+    They use smaller sizes than requested. All other functions still run on the simulator.
     """
     device, clocked = MadeUpDevice(), ClockedSimulator()
-    clocked.info = device.info  # transfers are of the same device
+    clocked.info = device.info  # transfers report the same device
     found = gm.info()
 
     def bench(family, *arguments, sizes=None, shapes=None, **keywords):
-        on = clocked if family in FAMILIES else device
-        asked = smaller(sizes or "4M", shapes)
-        return measure(family, *arguments, device=on, **asked, **keywords)
+        target = clocked if family in FAMILIES else device
+        reduced = smaller(sizes or "4M", shapes)
+        return measure(family, *arguments, device=target, **reduced, **keywords)
 
     measure, gm.bench = gm.bench, bench
     gm.backend = lambda name=None: device.backend
     devices = [with_peaks(one) for one in device.info()["devices"]]
     gm.info = lambda: found | {"backend": device.backend, "reason": None, "devices": devices}
-    needs = {"registers": 32, "local_bytes": 0, "shared_bytes": 0, "blocks": 8, "occupancy": 1.0}
-    gm.Variant.attributes = lambda variant, **keywords: needs
+    usage = {"registers": 32, "local_bytes": 0, "shared_bytes": 0, "blocks": 8, "occupancy": 1.0}
+    gm.Variant.attributes = lambda variant, **keywords: usage

@@ -1,4 +1,4 @@
-"""Looking at a result while a call is still making it: how far it is, not how long it takes."""
+"""Observe a result while a call is writing it, to test progress without depending on time."""
 
 import ctypes
 import threading
@@ -10,12 +10,15 @@ POISON = 0xAA
 
 
 def bytes_of(array):
-    """The bytes of a contiguous array on the simulator, which are memory of this process."""
+    """Return a view of the bytes of a contiguous array on the simulator (host memory)."""
     return np.ctypeslib.as_array((ctypes.c_ubyte * array.nbytes).from_address(array.pointer))
 
 
 class Progress:
-    """How much of a result is written, by a look at a few of its bytes, none of them POISON."""
+    """Whether some or all of a result is written, judged by about 64 of its bytes.
+
+    A byte is unwritten while it is POISON; the result must not contain that value.
+    """
 
     def __init__(self, whole):
         self.whole = whole
@@ -35,7 +38,7 @@ class Progress:
 
 
 def when(condition, action):
-    """A thread, running, that does the action once the condition holds."""
+    """Start a thread that runs the action once the condition holds; return the thread."""
 
     def wait():
         while not condition():

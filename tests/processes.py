@@ -1,4 +1,4 @@
-"""Threads that start together, and interpreters that have to end in good order."""
+"""Run threads that start together, and code in fresh interpreters."""
 
 import concurrent.futures
 import os
@@ -9,7 +9,7 @@ import threading
 
 
 def at_once(count, work):
-    """Run work(0), work(1) … in as many threads, all starting together; their results."""
+    """Run work(0) … work(count - 1) in threads that start together; return the results."""
     start = threading.Barrier(count)
 
     def run(number):
@@ -20,14 +20,16 @@ def at_once(count, work):
         return list(pool.map(run, range(count)))
 
 
-HANGS = 60  # seconds after which what should have happened at once does not happen
+HANGS = 60  # seconds; what takes longer is taken to hang
 
 
 def python(code, *options, backend="sim", **environment):
-    """Run code in a fresh interpreter, which ends well and without a word of complaint: what it
-    prints. It may import what these tests may."""
-    ways = [os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {"GPUMEM_BACKEND": backend, "PYTHONPATH": os.pathsep.join(ways)} | environment
+    """Run code in a fresh interpreter and return its stdout; it can import what the tests can.
+
+    The interpreter must exit with status 0 and print nothing to stderr.
+    """
+    paths = [os.path.dirname(__file__), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {"GPUMEM_BACKEND": backend, "PYTHONPATH": os.pathsep.join(paths)} | environment
     done = subprocess.run(
         [sys.executable, *options, "-c", textwrap.dedent(code)],
         capture_output=True,

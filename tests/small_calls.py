@@ -1,6 +1,6 @@
-"""One small call of every family's function, all arrays by name; and small shapes.
+"""One small call of the function of every family, with its arrays by name; and small shapes.
 
-Families are not listed here: what is special about one has an entry, others go by their oracle.
+Arguments come from the family's oracle. Only families that need other ones have an entry here.
 """
 
 from typing import NamedTuple
@@ -12,18 +12,18 @@ from gpumem import _core
 from gpumem.families import oracle
 
 INPUTS = {row["name"]: row["inputs"] for row in _core.families()}
-# Two dimensions if a family takes any number, and rows if it would get one row.
+# Two dimensions for families that take any number, several rows where the oracle gives one.
 SHAPES = {"copy": (8, 8), "polynomial": (8, 8), "add": (8, 8), "prefetch_sum": (8, 64)}
 SHAPES |= {"static_value": (1,)}
-KEYWORDS = {"sgemm": {"beta": 1}}  # so that c is an input
+KEYWORDS = {"sgemm": {"beta": 1}}  # with beta = 0, c would not be an input
 
 
 class Call(NamedTuple):
     """Arguments of a call."""
 
-    arrays: dict  # of the host, in the order of the family's inputs
+    arrays: dict  # name: host array, in the order of the family's inputs
     keywords: dict
-    result: np.ndarray  # an array like it: out fits
+    result: np.ndarray  # same shape and dtype as the result
 
     def run(self, family, **more):
         """Call the function with some of the arguments replaced."""
@@ -32,22 +32,22 @@ class Call(NamedTuple):
 
 
 def count_up(a):
-    """An array like it with the elements 0, 1, 2 ...; indices stay as they are."""
+    """Return 0, 1, 2 … in the shape and dtype of a float array; return index arrays unchanged."""
     return np.arange(a.size, dtype=a.dtype).reshape(a.shape) if a.dtype.kind == "f" else a
 
 
 def shape_of(family, variant="auto"):
-    """A shape of 64 elements or so that the variant takes."""
+    """Return a shape that the variant accepts, of about 64 elements."""
     return SHAPES.get(family) or oracle.shape_for(family, 256, "float32", variant)
 
 
 def keywords_of(family):
-    """The first keywords that the oracle tries, if no others are needed."""
+    """Return the entry in KEYWORDS, otherwise the first keywords of the oracle's cases."""
     return KEYWORDS.get(family) or next(oracle.cases(family)).parameters
 
 
 def make(family, variant="auto"):
-    """A call that the variant takes, if it is available here, its arrays fresh."""
+    """Return a call, with new arrays, that the variant accepts where it is available."""
     keywords = keywords_of(family)
     arrays = oracle.arguments(family, shape_of(family, variant), seed=0, **keywords)
     arrays = [count_up(a) for a in arrays]

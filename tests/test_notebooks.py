@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, on shipped results and on live ones."""
+"""Every notebook runs from top to bottom, with shipped results and with live ones."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
-HERE = Path(gm.__file__).resolve().parent.parent
-WAYS = [way for way in os.environ.get("PYTHONPATH", "").split(os.pathsep) if way]
+PACKAGE_PARENT = Path(gm.__file__).resolve().parent.parent
+PYTHONPATH = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
 
-SECONDS = 600  # a cell that takes longer hangs
+TIMEOUT_S = 600  # for one cell, and for the start of a kernel
 
-# Runs in the kernel before the notebook. It reports on stderr, which no notebook may write to,
-# figures without axes, axes that show nothing, and texts or lines that overlap.
+# Startup code of the kernel. It reports figures without axes, axes without data, and texts or lines
+# that overlap. It writes to stderr, where the tests allow no output.
 WATCH = f"""
 import sys
 sys.path.append({str(ROOT / "tests")!r})
@@ -37,9 +37,9 @@ show = FigureCanvasBase.print_figure
 
 def watched(figure, renderer):
     shown = [ax for ax in figure.axes if ax.get_visible() and ax.axison]
-    # Axes at one place are one plot: some hold only the numbers at its right.
-    told = {{ax.get_position().bounds for ax in shown if ax.has_data()}}
-    if not shown or not all(ax.get_position().bounds in told for ax in shown):
+    # Axes at the same position are one plot: a twin may hold only the labels on the right.
+    with_data = {{ax.get_position().bounds for ax in shown if ax.has_data()}}
+    if not shown or not all(ax.get_position().bounds in with_data for ax in shown):
         print("an empty figure", file=sys.stderr)
     return draw(figure, renderer)
 
@@ -65,7 +65,7 @@ def load_tool():
 
 @pytest.fixture
 def execute(tmp_path, monkeypatch):
-    """Run a notebook in a kernel of its own; return it with its outputs."""
+    """Return a function that runs a notebook in its own kernel and returns it with its outputs."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient (gpumem[notebooks])")
     pytest.importorskip("ipykernel", reason="notebooks need ipykernel (gpumem[notebooks])")
     pytest.importorskip("matplotlib", reason="notebooks need matplotlib (gpumem[notebooks])")
@@ -76,22 +76,22 @@ def execute(tmp_path, monkeypatch):
 
     def run(notebook, backend, *, made_up=False):
         if made_up:
-            words = f"import sys\nsys.path.insert(0, {str(ROOT / 'tests')!r})\n"
-            words += "import made_up\nmade_up.install()\n"
-            (startup / "made_up_device.py").write_text(words, encoding="utf-8")
+            code = f"import sys\nsys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+            code += "import made_up\nmade_up.install()\n"
+            (startup / "made_up_device.py").write_text(code, encoding="utf-8")
         environment = {
             **os.environ,
             "IPYTHONDIR": str(tmp_path / "ipython"),
             "GPUMEM_BACKEND": backend,
             "GPUMEM_NOTEBOOK_QUICK": "1",
-            # The kernel imports the same gpumem as these tests, wherever it starts.
-            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, [HERE, *WAYS])),
+            # The kernel imports the same gpumem as these tests, whatever its working directory.
+            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, [PACKAGE_PARENT, *PYTHONPATH])),
         }
         environment.pop("MPLBACKEND", None)
         client = nbclient.NotebookClient(
             notebook,
-            timeout=SECONDS,
-            startup_timeout=SECONDS,
+            timeout=TIMEOUT_S,
+            startup_timeout=TIMEOUT_S,
             kernel_name="python3",
             resources={"metadata": {"path": str(FOLDER)}},
         )
@@ -114,18 +114,18 @@ def pictures(notebook):
 
 
 def texts(notebook):
-    told = [one["data"] for one in outputs(notebook) if "data" in one]
-    return "\n".join(str(data["text/markdown"]) for data in told if "text/markdown" in data)
+    found = [one["data"] for one in outputs(notebook) if "data" in one]
+    return "\n".join(str(data["text/markdown"]) for data in found if "text/markdown" in data)
 
 
-def test_readme_names_them_all():
+def test_readme_links_to_every_notebook():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"\(notebooks/([^)]*\.ipynb)\)", text)
     assert NOTEBOOKS and named == [path.name for path in NOTEBOOKS]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_links_lead_somewhere(path):
+def test_targets_of_links_exist(path):
     cells = nbformat.read(path, as_version=4).cells
     text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     for target in re.findall(r"\]\(([^)]*)\)", text):
@@ -139,7 +139,7 @@ def test_is_committed_without_outputs(path):
 
 
 def sections(path):
-    """{heading: its cells} of a notebook, in order."""
+    """Return {heading: cells of its section} of a notebook, in order."""
     found = {}
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown" and cell.source.startswith("#"):
@@ -149,16 +149,16 @@ def sections(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_heading_opens_its_cell(path):
-    """So that cells that are added or moved stay in their section."""
+def test_a_heading_is_the_first_line_of_its_cell(path):
+    """Otherwise a cell that is added or moved can end up in another section."""
     for cell in nbformat.read(path, as_version=4).cells:
         if cell.cell_type == "markdown":
             below = cell.source.partition("\n")[2]
             assert not re.search(r"^#+ ", below, re.MULTILINE), cell.source
 
 
-def test_each_section_of_access_has_its_own_family():
-    """The code that measures a family is in the section about it."""
+def test_sections_of_the_access_notebook_measure_their_own_family():
+    """The code that measures a family is in the section about that family."""
     found = sections(FOLDER / "02-access.ipynb")
     wanted = {
         "Arbitrary addresses": "gather",
@@ -172,8 +172,8 @@ def test_each_section_of_access_has_its_own_family():
         assert used == ({wanted[heading]} if heading in wanted else set()), heading
 
 
-def test_tool_clears_and_keeps_ids():
-    """Outputs, counts, marks of editors and empty cells go; ids stay and become unique."""
+def test_tool_clears_outputs_and_keeps_ids():
+    """It removes outputs, counts, editors' metadata and empty cells; it makes ids unique."""
     cells = [
         {"cell_type": "code", "id": "sum", "source": ["1 + 1  \n"], "execution_count": 3}
         | {"metadata": {}, "outputs": [{"output_type": "stream", "name": "stdout", "text": "2"}]},
@@ -181,8 +181,8 @@ def test_tool_clears_and_keeps_ids():
         {"cell_type": "markdown", "id": "words", "source": "words", "metadata": {}},
         {"cell_type": "code", "id": "empty", "source": [], "metadata": {}, "outputs": []},
     ]
-    marks = {"language_info": {"name": "python", "version": "3"}, "colab": {}}
-    given = {"cells": cells, "metadata": marks, "nbformat": 4, "nbformat_minor": 4}
+    metadata = {"language_info": {"name": "python", "version": "3"}, "colab": {}}
+    given = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
     text = load_tool().normal(json.dumps(given))
     kept = nbformat.reads(text, as_version=4)
     assert [cell.id for cell in kept.cells] == ["sum", "cell-1", "words"]
@@ -194,15 +194,15 @@ def test_tool_clears_and_keeps_ids():
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"nbformat": 3, "worksheets": []}', "words"])
-def test_tool_refuses_what_is_no_notebook(text):
+def test_tool_rejects_other_json_and_text(text):
     with pytest.raises(ValueError):
         load_tool().normal(text)
 
 
 def suggestions(notebook):
-    """Return the calls that the end of a notebook suggests."""
-    told = [cell.source for cell in notebook.cells if "## Try yourself" in cell.source]
-    (text,) = [words.split("## Try yourself")[1] for words in told]
+    """Return the calls that the last section of a notebook suggests."""
+    found = [cell.source for cell in notebook.cells if "## Try yourself" in cell.source]
+    (text,) = [source.split("## Try yourself")[1] for source in found]
     return re.findall(r"`([a-z_.]+\([^`]*\))`", text)
 
 
@@ -211,46 +211,49 @@ def test_runs(path, execute, backend):
     given = nbformat.read(path, as_version=4)
     calls = suggestions(given)
     assert calls
-    if backend == "sim":  # on which benchmarks have no times
+    if backend == "sim":  # a GPU would measure them, which takes long
         given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in calls]
     done = execute(given, backend)
     assert not complaints(done)
     assert pictures(done), "it shows nothing"
-    told = texts(done)
+    text = texts(done)
     if backend == "cuda":
-        assert "Measured just now" in told and "Shipped figures" not in told
+        assert "Measured just now" in text and "Shipped figures" not in text
     else:
-        assert "Shipped figures" in told
-        assert "Measured just now" not in told
+        assert "Shipped figures" in text
+        assert "Measured just now" not in text
 
 
 def printed(notebook, execute, code):
-    """Return the value that a last cell of a notebook on shipped results prints."""
+    """Append a cell with this code, run the notebook on shipped results, return what it prints."""
     given = nbformat.read(FOLDER / notebook, as_version=4)
     given.cells += [nbformat.v4.new_code_cell(code)]
     done = execute(given, "sim")
     return ast.literal_eval(done.cells[-1].outputs[-1].text)
 
 
-def test_local_memory_is_drawn_dearer_than_what_all_lanes_share(execute):
-    """Four sectors for each coefficient and request, not only the two that fill the array."""
+def test_local_memory_is_drawn_with_more_sectors_than_global(execute):
+    """Local memory takes four sectors per load of a coefficient, plus the stores of the array.
+
+    Global memory takes one sector per load, since all lanes read the same address.
+    """
     code = "print({line.get_label(): [*map(float, line.get_xdata())] for line in ax.lines})"
     drawn = printed("03-memory-spaces.ipynb", execute, code)
     (local,) = next(counts for label, counts in drawn.items() if label.startswith("local"))
-    shared_by_all = max(next(counts for label, counts in drawn.items() if "global" in label))
-    assert local > 4 * shared_by_all
+    uniform = max(next(counts for label, counts in drawn.items() if "global" in label))
+    assert local > 4 * uniform
 
 
-def test_a_bar_for_a_family_says_its_size(execute):
-    """The size is the largest: a small input is in the L2 cache, and twice as fast."""
+def test_the_bar_of_a_family_is_labelled_with_its_size(execute):
+    """The bar shows the largest size: a small input fits in the L2 cache and is twice as fast."""
     code = (
         "print({t.get_text(): float(bar.get_width()) "
         "for t, bar in zip(ax.get_yticklabels(), ax.patches)})"
     )
     drawn = printed("08-your-gpu.ipynb", execute, code)
     assert len(drawn) > 8
-    assert all(re.match(r"\w+, \d+( [KMG]iB|(x\d+)+)(, |$)", words) for words in drawn), drawn
-    (gather,) = (width for words, width in drawn.items() if words.startswith("gather, 256 MiB"))
+    assert all(re.match(r"\w+, \d+( [KMG]iB|(x\d+)+)(, |$)", label) for label in drawn), drawn
+    (gather,) = (width for label, width in drawn.items() if label.startswith("gather, 256 MiB"))
     shipped = gm.results.load("gather-h200")
     (rate,) = (
         one["gbps"]
@@ -262,21 +265,21 @@ def test_a_bar_for_a_family_says_its_size(execute):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_takes_the_way_of_a_gpu(path, execute):
-    """The cells for a GPU run on a fake device, whose numbers mean nothing."""
+def test_cells_for_a_gpu_run_on_a_made_up_device(path, execute):
+    """The code path for a GPU runs without one; its numbers mean nothing."""
     given = nbformat.read(path, as_version=4)
     given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in suggestions(given)]
     done = execute(given, "sim", made_up=True)
-    # Wall-clock times are of this machine: two variants may take equally long.
+    # Wall-clock times are real, so two variants may be equally fast and their lines coincide.
     lines = "".join(complaints(done)).splitlines()
     assert not [line for line in lines if not line.endswith("lie on each other")]
     assert pictures(done)
-    told = texts(done)
-    assert "Measured just now:** made-up device" in told and "Shipped figures" not in told
+    text = texts(done)
+    assert "Measured just now:** made-up device" in text and "Shipped figures" not in text
 
 
-def test_what_is_wrong_is_seen(execute):
-    """The checks of test_runs find an empty figure and a warning, and nothing else."""
+def test_bad_figures_and_warnings_are_reported(execute):
+    """The checks that test_runs relies on report each of these faults, and no correct figure."""
     cases = [
         ("pyplot.subplots();", "an empty figure"),
         ("pyplot.figure();", "an empty figure"),
@@ -309,7 +312,7 @@ def test_what_is_wrong_is_seen(execute):
         ("import warnings\nwarnings.warn('old')", "old"),
         ("pyplot.plot([1, 2]);", None),
     ]
-    code = [f"from matplotlib import pyplot\n{words}" for words, _ in cases]
+    code = [f"from matplotlib import pyplot\n{source}" for source, _ in cases]
     cells = [nbformat.v4.new_code_cell(one) for one in code]
     done = execute(nbformat.v4.new_notebook(cells=cells), "sim")
     for cell, (_, complaint) in zip(done.cells, cases, strict=True):
@@ -320,7 +323,7 @@ def test_what_is_wrong_is_seen(execute):
             assert complaint in "".join(complaints(alone))
 
 
-def test_an_error_is_seen(execute):
+def test_an_error_in_a_cell_is_raised(execute):
     from nbclient.exceptions import CellExecutionError
 
     given = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0")])

@@ -1,4 +1,4 @@
-"""Results: their forms as JSON, what can be asked of them, and two held against each other."""
+"""Results: JSON, shipped files, merging, filtering, pandas, and comparing two of them."""
 
 import builtins
 import copy
@@ -48,34 +48,34 @@ def result(*records, **provenance):
 
 
 def near(a, b):
-    """But for the digits beyond the sixth."""
+    """Whether two values are equal; floats may differ by a relative 1e-5."""
     return a == pytest.approx(b, rel=1e-5) if isinstance(a, float) else a == b
 
 
 @pytest.mark.parametrize("name", results.names())
 def test_packing_loses_nothing(name):
-    whole = results.load(name)
-    again = BenchResult.from_json(whole.to_json(packed=True))
-    assert again.provenance == whole.provenance
-    for one, other in zip(again.records, whole.records, strict=True):
+    original = results.load(name)
+    unpacked = BenchResult.from_json(original.to_json(packed=True))
+    assert unpacked.provenance == original.provenance
+    for one, other in zip(unpacked.records, original.records, strict=True):
         assert set(one) == set(other)
         assert all(near(one[key], other[key]) for key in one)
-    assert BenchResult.from_json(again.to_json(packed=True)).records == again.records
+    assert BenchResult.from_json(unpacked.to_json(packed=True)).records == unpacked.records
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 40])
-def test_packing_a_few(number):
-    """Equal ones, different ones, and none at all."""
+def test_packing_few_records(number):
+    """Equal records, different records, and no records."""
     for records in (
         [record("a", 1.5) for _ in range(number)],
         [record(f"v{i % 3}", 0.5 + i, shape=(i, 7), work=i // 20) for i in range(number)],
     ):
-        whole = result(*records)
-        again = BenchResult.from_json(whole.to_json(packed=True))
-        assert again.records == BenchResult.from_json(whole.to_json()).records
+        original = result(*records)
+        unpacked = BenchResult.from_json(original.to_json(packed=True))
+        assert unpacked.records == BenchResult.from_json(original.to_json()).records
 
 
-def test_records_of_a_packed_result_do_not_share_their_parts():
+def test_unpacked_records_do_not_share_lists_or_dicts():
     packed = result(*(record("a", 1.0 + i, work=1) for i in range(9))).to_json(packed=True)
     first, second, *_ = BenchResult.from_json(packed).records
     first["parameters"]["work"] = 2
@@ -83,7 +83,7 @@ def test_records_of_a_packed_result_do_not_share_their_parts():
     assert second["parameters"] == {"work": 1} and second["shape"] == [1024]
 
 
-def test_what_older_results_do_not_say_is_none():
+def test_fields_missing_from_older_results_are_none():
     old = {"family": "copy", "variant": "vec4", "shape": [4], "dtype": "float32", "cache": "cold"}
     (one,) = BenchResult.from_json(
         json.dumps({"schema": 1, "provenance": {}, "records": [old]})
@@ -124,10 +124,10 @@ def test_damaged_results_are_refused(content, tmp_path):
         BenchResult.load(file)
 
 
-# ---- what is shipped ----------------------------------------------------------------------
+# ---- shipped results ----------------------------------------------------------------------
 
 
-def test_what_is_shipped_is_small_and_whole():
+def test_shipped_results_are_small_and_complete():
     from pathlib import Path
 
     files = list((Path(gm.__file__).parent / "results").glob("*.json"))
@@ -147,7 +147,7 @@ def test_what_is_shipped_is_small_and_whole():
 
 
 def test_results_are_a_mapping():
-    importlib.import_module("gpumem.results")  # leaves the object in its place
+    importlib.import_module("gpumem.results")  # must not replace the object gm.results
     assert isinstance(gm.results, Mapping) and gm.results.get("nothing") is None
     known = gm.results.names()
     assert list(gm.results) == known and len(gm.results) == len(known)
@@ -169,7 +169,7 @@ def test_results_of_a_family(family):
         gm.results.for_family("nope")
 
 
-def test_merged_results_say_whose_each_record_is():
+def test_merged_records_name_their_source():
     one, other = result(record("a", 1.0)), result(record("b", 2.0), commit="fedcba9876543210")
     assert BenchResult.merge({"one": one}) is one
     both = BenchResult.merge({"one": one, "other": other})
@@ -180,22 +180,22 @@ def test_merged_results_say_whose_each_record_is():
     assert BenchResult.merge({}).records == [] and origin({}) == "no device"
 
 
-def test_each_of_several_results_has_its_own_limit_of_noise():
+def test_merged_results_keep_their_own_noise_limits():
     quiet = result(record("vec4", 1.0, noise=0.1), settings={"within": 0.02})
     rough = result(record("tile", 1.0, "transpose", noise=0.1), settings={"within": 0.5})
     text = str(BenchResult.merge({"quiet": quiet, "rough": rough}))
     assert "1 of 2 did not settle within 2.0% or 50.0%; the noisiest is copy-vec4" in text
 
 
-def test_a_family_of_another_gpumem_is_no_error():
-    strange = record("there", 1.0, "teleport", kind="odd") | {"cache": None}
-    text = str(result(strange, record("vec4", 1.0), record("back", None, "teleport")))
+def test_unknown_families_are_accepted():
+    unknown = record("there", 1.0, "teleport", kind="odd") | {"cache": None}
+    text = str(result(unknown, record("vec4", 1.0), record("back", None, "teleport")))
     assert "vec4" in text and "teleport" not in text
-    refused = strange | {"median_ms": None, "reason": "no way"}
+    refused = unknown | {"median_ms": None, "reason": "no way"}
     assert "teleport-there odd: no way" in str(result(refused))
 
 
-def test_a_long_sweep_hides_no_other_result():
+def test_a_long_sweep_does_not_hide_other_results():
     sweep = result(*(record("vec4", 1.0, stride=i) for i in range(40)))
     other = result(record("tile", 2.0, "transpose"))
     both = str(BenchResult.merge({"sweep": sweep, "other": other}))
@@ -204,7 +204,7 @@ def test_a_long_sweep_hides_no_other_result():
     assert "more rows" not in str(sweep) and len(str(sweep).splitlines()) > 40
 
 
-# ---- asking -------------------------------------------------------------------------------
+# ---- filter and pandas --------------------------------------------------------------------
 
 
 def test_filter():
@@ -222,7 +222,7 @@ def test_filter():
     assert times() == [1, 2, 3] and times(variant="a") == [1, 2]
     assert times(shape=(7, 9)) == [3] and times(shape=[(7, 9), (1024,)]) == [1, 2, 3]
     assert times(work=2) == [2, 3] and times(work=2, variant="a") == [2]
-    assert times(distance=range(1, 4)) == [1]  # b has none
+    assert times(distance=range(1, 4)) == [1]  # variant b has no distance
     assert times(median_ms=lambda ms: ms > 1.5) == [2, 3]
     assert times(variant={"c"}) == []
     with pytest.raises(TypeError, match=r"no record has 'height'; they have: family, variant"):
@@ -239,7 +239,7 @@ def test_pandas():
     assert "median_ms" in result().to_pandas()
 
 
-def test_without_pandas_the_extra_is_named(monkeypatch):
+def test_missing_pandas_is_an_error_that_names_the_extra(monkeypatch):
     real = builtins.__import__
 
     def refuse(name, *rest, **more):
@@ -282,7 +282,7 @@ def test_verdicts():
         "scalar": "same",
         "vec2": "slower",
         "vec4": "faster",
-        "bulk": "same",  # as noisy as that
+        "bulk": "same",  # the difference is within its noise
         "strided": "only before",
         "struct16": "only after",
     }
@@ -300,19 +300,22 @@ def test_verdicts():
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_time_that_is_gone_has_its_reason():
-    gone = record("vec4", None) | {"reason": "wrong result: 3 of 4 elements differ"}
+def test_a_missing_time_is_reported_with_its_reason():
+    failed = record("vec4", None) | {"reason": "wrong result: 3 of 4 elements differ"}
     unavailable = record("bulk", None) | {"reason": "needs compute capability 9.0"}
     before = result(record("vec4", 1.0), record("bulk", 1.0))
-    found = before.compare(result(gone, unavailable))
+    found = before.compare(result(failed, unavailable))
     assert [row.verdict for row in found.rows] == ["only before"] * 2
     assert [row.variant for row in found.regressions] == ["vec4"]
     assert "copy-vec4: wrong result: 3 of 4" in str(found)
-    assert not result(gone).compare(before).regressions
+    assert not result(failed).compare(before).regressions
 
 
 def test_drift_differs_from_a_regression():
-    """All 10 % slower with the reference: the clocks. 10 % slower beside a steady one: the code."""
+    """Drift: the variant and the reference are both 10 % slower, so the clocks changed.
+
+    Regression: the variant is 10 % slower and the reference is not, so the code changed.
+    """
     before = result(record("vec4", 1.0, reference=2.0), record("memcpy", 2.0, reference=2.0))
     drifted = result(record("vec4", 1.1, reference=2.2), record("memcpy", 2.2, reference=2.2))
     slower = result(record("vec4", 1.1, reference=2.0), record("memcpy", 2.0, reference=2.0))
@@ -325,7 +328,7 @@ def test_drift_differs_from_a_regression():
     assert verdicts(drifted, before)["vec4"] == "drift"
 
 
-def test_a_reference_of_ours_can_be_a_regression():
+def test_a_reference_that_is_a_gpumem_kernel_can_regress():
     before = result(record("baseline", 1.0, "prefetch_sum", reference=1.0))
     after = result(record("baseline", 1.2, "prefetch_sum", reference=1.2))
     (row,) = before.compare(after).regressions
@@ -357,31 +360,34 @@ def test_transfers_and_round_trips_are_compared():
     assert "roundtrip-copy *" in str(found) and "None" not in str(found)
 
 
-def host_times(ours, others, kind="pageable", number=6):
-    """Transfers over memory of a kind: gpumem's, and those of the driver at so many sizes."""
-    made = [record("to_host", ours, "transfer", kind=kind, pieces=1)]
+def host_times(gpumem_ms, driver_ms, kind="pageable", number=6):
+    """Transfers: one by gpumem from memory of this kind, and `number` sizes by the driver.
+
+    The driver's times cycle through the list `driver_ms`.
+    """
+    made = [record("to_host", gpumem_ms, "transfer", kind=kind, pieces=1)]
     for i in range(number):
-        one = record("to_host", others[i % len(others)], "transfer", kind="pageable_driver")
+        one = record("to_host", driver_ms[i % len(driver_ms)], "transfer", kind="pageable_driver")
         made.append(one | {"shape": [2**i]})
     return result(*(one | {"cache": None} for one in made))
 
 
-def test_the_host_is_as_noisy_as_the_times_of_others_say():
+def test_the_noise_of_the_host_is_taken_from_driver_times():
     before = host_times(1.0, [1.0])
-    for ours, verdict in ((1.25, "same"), (1.35, "slower"), (0.8, "same"), (0.7, "faster")):
-        after = host_times(ours, [1.3, 1.0, 0.9])
+    for ms, verdict in ((1.25, "same"), (1.35, "slower"), (0.8, "same"), (0.7, "faster")):
+        after = host_times(ms, [1.3, 1.0, 0.9])
         found = gm.compare(before, after)
         assert found.rows[0].verdict == verdict
         assert found.host_limits == {"transfer of pageable memory": pytest.approx(0.3)}
     assert found.to_dict()["host_limits"] == found.host_limits
     (limit,) = gm.compare(before, host_times(1.0, [0.8, 1.0])).host_limits.values()
-    assert limit == pytest.approx(0.25)  # faster or slower
+    assert limit == pytest.approx(0.25)  # 1 / 0.8: a faster driver is noise too
     assert "transfer of pageable memory: up to 30.0% is noise" in str(found)
-    # The others are judged by their own noise.
+    # Transfers by the driver are judged by their own noise.
     assert found.rows[1].verdict == "slower" and found.rows[2].verdict == "same"
 
 
-def test_one_in_twenty_of_the_others_may_do_as_it_likes():
+def test_one_outlier_in_twenty_driver_times_is_ignored():
     before, calm = host_times(1.0, [1.0], number=20), [1.0] * 19
     assert not gm.compare(before, host_times(1.0, [*calm, 2.0], number=20)).host_limits
     (limit,) = gm.compare(
@@ -390,12 +396,12 @@ def test_one_in_twenty_of_the_others_may_do_as_it_likes():
     assert limit == pytest.approx(0.5)
 
 
-def test_few_others_or_other_memory_say_nothing():
+def test_few_driver_times_or_other_memory_set_no_limit():
     for kind, number in (("pageable", 4), ("mapped", 6)):
         before = host_times(1.0, [1.0], kind, number)
         found = gm.compare(before, host_times(1.2, [1.3], kind, number))
         assert found.rows[0].verdict == "slower" and len(found.regressions) == 1
-    # Nor do they of kernels, which the device's clock measures.
+    # The limit does not apply to kernels: they are timed with the device's clock.
     kernels = [host_times(1.0, [ms]).records for ms in (1.0, 1.3)]
     before, after = (
         result(record("vec4", ms), *others) for ms, others in zip((1.0, 1.2), kernels, strict=True)
@@ -403,20 +409,20 @@ def test_few_others_or_other_memory_say_nothing():
     assert gm.compare(before, after).rows[0].verdict == "slower"
 
 
-def test_a_launch_does_not_always_cost_the_same():
+def test_variations_of_the_launch_overhead_are_noise():
     before = result(record("vec4", 0.002, noise=0.01))
     for ms, verdict in ((0.00218, "same"), (0.00225, "slower"), (0.00178, "faster")):
         assert verdicts(before, result(record("vec4", ms, noise=0.01))) == {"vec4": verdict}
 
 
-def test_what_was_measured_twice_counts_once():
-    """The middle one, and the noise of all."""
+def test_repeated_records_are_compared_as_one():
+    """The median of their times is compared; the noise covers all of them."""
     before = result(*(record("memcpy", ms) for ms in (1.0, 1.3, 1.1)))
     (row,) = before.compare(result(record("memcpy", 1.2))).rows
     assert row.before_ms == 1.1 and row.before_noise > 0.2 and row.verdict == "same"
 
 
-def test_other_machines_are_warned_of():
+def test_warnings_about_different_machines():
     device = DEVICE | {"name": "another", "multiprocessors": 12}
     found = result(record("a", 1.0)).compare(result(record("a", 1.0), device=device, driver="2"))
     assert "another device: a device before, another after" in found.warnings
@@ -428,7 +434,7 @@ def test_other_machines_are_warned_of():
 
 
 @pytest.mark.parametrize("threshold", [-0.1, float("nan"), float("inf"), "3 %", True])
-def test_a_threshold_is_a_share(threshold):
+def test_invalid_thresholds(threshold):
     with pytest.raises(ValueError, match="threshold"):
         gm.compare(result(), result(), threshold)
 
@@ -454,7 +460,7 @@ def test_the_command_line_compares(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": 9}', '{"schema": 1}', "\xff\xfe"])
-def test_the_command_line_refuses_what_it_cannot_read(tmp_path, capsys, content):
+def test_the_command_line_rejects_unreadable_files(tmp_path, capsys, content):
     good, bad = tmp_path / "good.json", tmp_path / "bad.json"
     result(record("vec4", 1.0)).to_json(good)
     bad.write_bytes(content.encode("latin-1"))

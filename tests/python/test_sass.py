@@ -1,4 +1,4 @@
-"""Machine code: reading a disassembly, and the kernels of a build with nvcc."""
+"""gm.sass: parsing a disassembly, and the machine code of kernels built with nvcc."""
 
 import json
 import os
@@ -59,14 +59,14 @@ arch = sm_90a
 
 @pytest.fixture
 def tools(monkeypatch, tmp_path):
-    """Pretend a build with nvcc, and disassemblers that print the text above."""
+    """Fake a build with nvcc, and put disassemblers that print TEXT on the PATH."""
 
     def make(text=TEXT, status=0, error=""):
         (tmp_path / "text").write_text(text)
         for name in ("cuobjdump", "nvdisasm"):
             script = f"""\
                 #!/bin/sh
-                echo "$@" >> {tmp_path}/asked
+                echo "$@" >> {tmp_path}/arguments
                 cat {tmp_path}/text
                 echo '{error}' >&2
                 exit {status}
@@ -77,22 +77,22 @@ def tools(monkeypatch, tmp_path):
     make()
     monkeypatch.setattr(_core, "build", {**_core.build, "cuda": True})
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    make.asked = tmp_path / "asked"
+    make.arguments = tmp_path / "arguments"
     return make
 
 
-def test_the_counts_of_each_architecture(tools):
+def test_counts_of_each_architecture(tools):
     code = gm.sass("copy", "vec4")
     assert (code.family, code.variant, code.archs) == ("copy", "vec4", ("80", "90a"))
     assert code.counts("80") == {"LDG.E.128": 1, "STG.E.128": 1}
     newest = {"LDG.E.128": 1, "LDG.E.128.CONSTANT": 1, "STS.64": 1, "LDC": 1}
     newest |= {"LDGSTS.E.BYPASS.128": 1, "UBLKCP.S.G": 1}
     assert code.counts() == code.counts("90a") == newest
-    assert list(code.counts()) == list(newest)  # ordered by what they do
-    assert tools.asked.read_text().split()[:3] == ["-sass", "-fun", "copy_vec4"]
+    assert list(code.counts()) == list(newest)  # sorted by kind of access
+    assert tools.arguments.read_text().split()[:3] == ["-sass", "-fun", "copy_vec4"]
 
 
-def test_an_instruction(tools):
+def test_parsed_instructions(tools):
     code = gm.sass("copy", gm.variants("copy")[2]).code["90a"]
     assert [one.address for one in code[-3:]] == [0x12AC0, 0x12AD0, 0x12AE0]
     assert code[-3].text == "@P3 LDG.E.128.CONSTANT R8, desc[UR6][R8.64]"
@@ -108,9 +108,9 @@ def test_as_text_and_as_json(tools):
     (row,) = [line.split() for line in text.splitlines() if line.startswith("LDG.E.128 ")]
     assert row == ["LDG.E.128", "global", "load", "1", "1"]
     assert "EXIT" in code.listing("80") and "sm_90a" not in code.listing("80")
-    told = json.loads(json.dumps(code.to_dict()))
-    assert told["archs"]["80"]["counts"]["STG.E.128"] == 1
-    assert [one["opcode"] for one in told["archs"]["80"]["instructions"]] == [
+    document = json.loads(json.dumps(code.to_dict()))
+    assert document["archs"]["80"]["counts"]["STG.E.128"] == 1
+    assert [one["opcode"] for one in document["archs"]["80"]["instructions"]] == [
         "LDG.E.128",
         "STG.E.128",
     ]
@@ -135,28 +135,31 @@ def test_one_architecture(tools):
         ("scalar", gm.UnavailableError, "does not show copy_scalar"),
     ],
 )
-def test_what_has_no_machine_code(tools, variant, error, words):
+def test_variants_without_machine_code(tools, variant, error, words):
     tools("", 255, "cuobjdump fatal   : it is too old")
-    with pytest.raises(error, match=words) as told:
+    with pytest.raises(error, match=words) as raised:
         gm.sass("copy", variant)
-    assert variant != "scalar" or "too old" in str(told.value)
+    assert variant != "scalar" or "too old" in str(raised.value)
 
 
-def test_a_build_without_nvcc_has_none(monkeypatch):
+def test_a_build_without_nvcc_has_no_machine_code(monkeypatch):
     monkeypatch.setattr(_core, "build", {**_core.build, "cuda": False})
     with pytest.raises(gm.UnavailableError, match="built without nvcc"):
         gm.sass("copy", "vec4")
 
 
-def test_without_a_disassembler_the_packages_are_named(monkeypatch):
+def test_a_missing_disassembler_is_an_error_that_names_packages(monkeypatch):
     monkeypatch.setattr(_core, "build", {**_core.build, "cuda": True})
     monkeypatch.setattr(libraries, "program", lambda name: None)
     with pytest.raises(gm.UnavailableError, match=r"cuobjdump and nvdisasm not found.*nvidia-cuda"):
         gm.sass("copy", "vec4")
 
 
-def test_where_programs_are_looked_for(monkeypatch, tmp_path):
-    """PATH, the toolkit that the environment names, and packages, in this order."""
+def test_search_order_for_programs(monkeypatch, tmp_path):
+    """PATH comes first, then CUDA_HOME, then installed packages.
+
+    The loop adds the places in the reverse order, so each new one takes precedence.
+    """
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr("sys.path", [str(tmp_path)])
     monkeypatch.delenv("CUDA_HOME", raising=False)
@@ -187,22 +190,23 @@ def test_the_command_line_shows_machine_code(tools, capsys):
         assert out == "" and err.startswith("gpumem: ")
 
 
-# ---- a build with nvcc --------------------------------------------------------------------
+# ---- builds with nvcc ---------------------------------------------------------------------
 
 
-def why_not():
+def why_no_sass():
+    """Why this build cannot be disassembled, or None if it can."""
     if not _core.build["cuda"]:
         return "gpumem was built without nvcc"
     missing = [name for name in ("cuobjdump", "nvdisasm") if libraries.program(name) is None]
     return f"{' and '.join(missing)} not found" if missing else None
 
 
-built = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+needs_sass = pytest.mark.skipif(why_no_sass() is not None, reason=str(why_no_sass()))
 
 
-@built
+@needs_sass
 @pytest.mark.parametrize(("variant", "width"), [("scalar", ""), ("vec2", ".64"), ("vec4", ".128")])
-def test_the_widths_of_the_copy_ladder(variant, width):
+def test_access_widths_of_the_copy_variants(variant, width):
     code = gm.sass("copy", variant)
     for arch in code.archs:
         counts = code.counts(arch)
@@ -211,9 +215,9 @@ def test_the_widths_of_the_copy_ladder(variant, width):
         assert variant == "vec4" or not wider
 
 
-@built
+@needs_sass
 def test_every_kernel_has_machine_code():
-    """Only a few of each family: a whole build takes minutes."""
+    """Check two kernels of each family; disassembling all of them takes minutes."""
     for family in gm.families():
         kernels = [v for v in gm.variants(family) if v.source.endswith(".cu")]
         for row in kernels[:2]:
@@ -221,12 +225,12 @@ def test_every_kernel_has_machine_code():
             assert code.archs and all(len(code.code[arch]) > 3 for arch in code.archs)
 
 
-@built
-def test_the_spaces_of_some_kernels():
+@needs_sass
+def test_memory_spaces_of_some_kernels():
     bulk = gm.sass("copy", "bulk")
     if "90a" in bulk.archs:
         assert any(name.startswith("UBLKCP") for name in bulk.counts("90a"))
     tile = gm.sass("transpose", "tile").counts()
     assert any(name.startswith("LDS") for name in tile) and any(n.startswith("STS") for n in tile)
-    ahead = gm.sass("prefetch_sum", "smem_rolling_async").counts()
-    assert any(name.startswith("LDGSTS") for name in ahead)
+    prefetch = gm.sass("prefetch_sum", "smem_rolling_async").counts()
+    assert any(name.startswith("LDGSTS") for name in prefetch)

@@ -1,4 +1,4 @@
-"""Every family in one run: what is asked, what comes of it, and how it is shipped."""
+"""bench_all: keywords of each family, timeouts, interrupts, split results and shipped files."""
 
 import importlib.util
 import json
@@ -19,27 +19,28 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 ALL = (*gm.families(), *FAMILIES)
 QUICK = {"budget": 0, "samples": (2, 2)}
 
+REAL_PARTS = suite.parts
 
-PARTS = suite.parts
 
-
-def small(device):
+def small_parts(device):
+    """The parts of a run, with a small size for each family."""
     sizes = dict.fromkeys(ALL, "16K") | {"transfer": "64K", "roundtrip": "64K"}
     return {
-        name: part._replace(asked={"sizes": sizes[name]}) for name, part in PARTS(device).items()
+        name: part._replace(asked={"sizes": sizes[name]})
+        for name, part in REAL_PARTS(device).items()
     }
 
 
 @pytest.fixture
 def device(monkeypatch):
-    """A device for kernels; transfers and round trips are measured on the simulator."""
+    """A made-up device for kernels; transfers and round trips run on the simulator."""
     clocked = ClockedSimulator()
 
     def bench(family, device, **keywords):
         return gm.bench(family, device=clocked if family in FAMILIES else device, **keywords)
 
     monkeypatch.setattr(suite, "bench", bench)
-    monkeypatch.setattr(suite, "parts", small)
+    monkeypatch.setattr(suite, "parts", small_parts)
     monkeypatch.setattr(wall_clock, "SAMPLE_S", 1e-4)
     return MadeUpDevice()
 
@@ -56,59 +57,59 @@ def test_all_families(device):
     text = str(result)
     for family in ("copy", "transpose", "shift_points"):
         assert text.count(f"\n{family}, cold L2, ") == 1
-    assert max(map(len, text.splitlines())) <= 160  # reasons are not wrapped
+    assert max(map(len, text.splitlines())) <= 160  # wider than a table: reasons are not wrapped
     assert BenchResult.from_json(result.to_json()).records == result.records
     assert not result.compare(result).warnings
 
 
-def test_a_part_is_what_bench_returns(device):
+def test_a_part_equals_the_result_of_bench(device):
     parts = device.bench_all(**QUICK).split()
     assert list(parts) == list(ALL)
     alone = device.bench("gather", sizes="16K", **QUICK)
     assert list(parts["gather"].provenance) == list(alone.provenance)
     assert parts["gather"].provenance["settings"]["least"] == 2
     assert [list(r) for r in parts["gather"].records] == [list(r) for r in alone.records]
-    ours = [(r["family"], r["variant"], r["parameters"]) for r in parts["gather"].records]
-    assert ours == [(r["family"], r["variant"], r["parameters"]) for r in alone.records]
-    assert ("copy", "memcpy", {}) in ours  # the reference, beside
+    found = [(r["family"], r["variant"], r["parameters"]) for r in parts["gather"].records]
+    assert found == [(r["family"], r["variant"], r["parameters"]) for r in alone.records]
+    assert ("copy", "memcpy", {}) in found  # the reference of its family
 
 
-def test_what_is_asked_of_the_parts(device, monkeypatch):
-    asked, now = {}, [1000.0]
+def test_keywords_passed_to_each_family(device, monkeypatch):
+    passed, now = {}, [1000.0]
     monkeypatch.setattr(sampling.time, "perf_counter", lambda: now[0])
 
     def bench(family, **keywords):
-        asked[family] = keywords
+        passed[family] = keywords
         now[0] += 100
-        return BenchResult([], {"date": family, "device": {"free_bytes": len(asked)}})
+        return BenchResult([], {"date": family, "device": {"free_bytes": len(passed)}})
 
     monkeypatch.setattr(suite, "bench", bench)
     monkeypatch.setattr(suite, "parts", lambda device: parts)
-    real = PARTS(device)
+    real = REAL_PARTS(device)
     parts = {
         "copy": suite.Part({"sizes": "1M", "samples": (3, 4), "with_peers": ("torch",)}, 15),
         "transfer": real["transfer"]._replace(asked={"sizes": "2M"}, seconds=5),
         "roundtrip": real["roundtrip"]._replace(asked={"sizes": "4M"}, seconds=5),
     }
     whole = device.bench_all().provenance
-    assert (whole["date"], whole["device"]) == ("copy", {"free_bytes": 1})  # of the first
-    assert asked["copy"]["samples"] == (3, 4) and asked["copy"]["with_peers"] == ("torch",)
-    assert asked["copy"]["timeout"] == 360  # three parts of five
-    assert asked["transfer"]["timeout"] == 250  # half of what is left
-    assert asked["roundtrip"]["timeout"] == 400
+    assert (whole["date"], whole["device"]) == ("copy", {"free_bytes": 1})  # from the first family
+    assert passed["copy"]["samples"] == (3, 4) and passed["copy"]["with_peers"] == ("torch",)
+    assert passed["copy"]["timeout"] == 360  # 15 of 25 s: 3/5 of 600 s
+    assert passed["transfer"]["timeout"] == 250  # 5 of 10 s: half of the 500 s that remain
+    assert passed["roundtrip"]["timeout"] == 400
     device.bench_all(samples=(5, 6), cache="warm", with_peers=["cupy"], timeout=10)
-    assert asked["copy"]["samples"] == asked["transfer"]["samples"] == (5, 6)
-    assert asked["copy"]["cache"] == "warm" and asked["copy"]["with_peers"] == ["cupy"]
-    assert asked["roundtrip"]["with_peers"] == ["cupy"] and "cache" not in asked["roundtrip"]
-    assert not {"with_peers", "cache"} & set(asked["transfer"])
-    assert asked["copy"]["timeout"] == 6 and asked["roundtrip"]["timeout"] == 0
+    assert passed["copy"]["samples"] == passed["transfer"]["samples"] == (5, 6)
+    assert passed["copy"]["cache"] == "warm" and passed["copy"]["with_peers"] == ["cupy"]
+    assert passed["roundtrip"]["with_peers"] == ["cupy"] and "cache" not in passed["roundtrip"]
+    assert not {"with_peers", "cache"} & set(passed["transfer"])
+    assert passed["copy"]["timeout"] == 6 and passed["roundtrip"]["timeout"] == 0
 
 
-def test_limits_and_refusals(device):
-    late = device.bench_all(timeout=0)
-    assert not any(r["median_ms"] for r in late.records)
+def test_timeout_and_invalid_keywords(device):
+    timed_out = device.bench_all(timeout=0)
+    assert not any(r["median_ms"] for r in timed_out.records)
     for family in ("copy", "transfer", "roundtrip"):
-        (reasons,) = [{r["reason"] for r in late.records if r["source"] == family}]
+        (reasons,) = [{r["reason"] for r in timed_out.records if r["source"] == family}]
         assert "not measured: the 0 s were over" in reasons
     with pytest.raises(TypeError, match="sizes"):
         device.bench_all(sizes="4K")
@@ -117,7 +118,7 @@ def test_limits_and_refusals(device):
 
 
 @pytest.mark.parametrize("done", [1, 2, 13])
-def test_an_interrupt_keeps_what_is_done(device, done):
+def test_an_interrupt_keeps_the_finished_families(device, done):
     def interrupt(now, total, text):
         if now >= 100 * done:
             raise KeyboardInterrupt
@@ -130,7 +131,7 @@ def test_an_interrupt_keeps_what_is_done(device, done):
     assert list(found) == list(ALL[:done])
 
 
-def test_the_sizes_of_all_families_are_understood():
+def test_the_default_sizes_of_all_families_are_valid():
     result = gm.bench_all(backend="sim")
     assert {r["family"] for r in result.records} == set(ALL)
     reasons = {r["reason"] for r in result.records if r["variant"] == "auto"}
@@ -138,13 +139,13 @@ def test_the_sizes_of_all_families_are_understood():
     assert len({str(r["shape"]) for r in result.records if r["family"] == "copy"}) > 4
 
 
-def test_a_result_alone_is_split_into_itself(device):
+def test_a_result_of_one_family_splits_into_itself(device):
     alone = device.bench("gather", sizes="16K", **QUICK)
     assert alone.split() == {"gather": alone}
     assert BenchResult.merge({}).split() == {}
 
 
-def test_what_is_shipped_is_one_run_in_parts(device, tmp_path, monkeypatch, capsys):
+def test_ship_result_writes_one_file_per_family(device, tmp_path, monkeypatch, capsys):
     specification = importlib.util.spec_from_file_location("ship", ROOT / "tools/ship_result.py")
     tool = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(tool)
