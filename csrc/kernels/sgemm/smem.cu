@@ -39,11 +39,12 @@ GM_KERNEL_BOUNDED(sgemm_smem, sgemm_args, 256, 1)
     __shared__ __align__(16) float tile_a[TILE][ROW_PITCH];
     __shared__ __align__(16) float tile_b[STEPS][PITCH];
 
-    int64_t row, column;
     float4 held_a[2], held_b[2];
     float sum[8][8] = {};
 
-    sgemm_find_tile(a, TILE, TILE, &row, &column);
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t row = ((int64_t)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
+    const int64_t column = (int64_t)blockIdx.x * TILE;
     tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
     const int y = sgemm_thread_y() * 4, x = sgemm_thread_x() * 4;
 

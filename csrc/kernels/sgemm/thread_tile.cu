@@ -16,10 +16,11 @@ enum { TILE = 128 };
 
 GM_KERNEL_BOUNDED(sgemm_thread_tile, sgemm_args, 256, 1)
 {
-    int64_t first_row, first_column;
     float sum[8][8] = {};
 
-    sgemm_find_tile(a, TILE, TILE, &first_row, &first_column);
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t first_row = ((int64_t)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
+    const int64_t first_column = (int64_t)blockIdx.x * TILE;
     const int64_t row = first_row + sgemm_thread_y() * 4;
     const int64_t column = first_column + sgemm_thread_x() * 4;
     if (row >= a.a.lines || column >= a.b.lines) {

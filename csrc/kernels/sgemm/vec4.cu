@@ -13,12 +13,12 @@ enum { SQUARE = 4 };
 
 GM_KERNEL(sgemm_vec4, sgemm_args)
 {
-    int64_t row, column;
     float sum[SQUARE][SQUARE] = {};
 
-    sgemm_find_tile(a, SGEMM_SIDE * SQUARE, SGEMM_SIDE * SQUARE, &row, &column);
-    row += sgemm_thread_y() * SQUARE;
-    column += sgemm_thread_x() * SQUARE;
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t block_y = (int64_t)blockIdx.z * gridDim.y + blockIdx.y;
+    const int64_t row = (block_y * SGEMM_SIDE + sgemm_thread_y()) * SQUARE;
+    const int64_t column = ((int64_t)blockIdx.x * SGEMM_SIDE + sgemm_thread_x()) * SQUARE;
     if (row >= a.a.lines || column >= a.b.lines) {
         return;
     }
