@@ -77,6 +77,29 @@ void gm_sim_prefetch(const void *address, const char *file, int line)
     gm_sim_access(__builtin_return_address(0), (uintptr_t)address, 1, GM_PREFETCH, file, line);
 }
 
+void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind kind, gm_order order,
+                   gm_scope scope, const char *file, int line)
+{
+    const void *code = __builtin_return_address(0);
+    (void)order, (void)scope;
+    if (kind != GM_ATOMIC_STORE) {
+        gm_sim_access(code, (uintptr_t)address, bytes, GM_LOAD, file, line);
+    }
+    if (kind != GM_ATOMIC_LOAD) {
+        gm_sim_access(code, (uintptr_t)address, bytes, GM_STORE, file, line);
+    }
+}
+
+void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line)
+{
+    (void)order, (void)scope, (void)file, (void)line;
+}
+
+void gm_sim_yield(const char *file, int line)
+{
+    (void)file, (void)line;
+}
+
 HOOK __tsan_init(void);
 HOOK __tsan_init(void)
 {

@@ -44,6 +44,35 @@ GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, 
 /* A prefetch into the L2: the address has to be in bounds, and nothing is moved. */
 GM_HIDDEN void gm_sim_prefetch(const void *address, const char *file, int line);
 
+/* Atomic operations: what they do to the order of threads. The caller then carries them out. */
+typedef enum gm_atomic_kind {
+    GM_ATOMIC_LOAD,
+    GM_ATOMIC_STORE,
+    GM_ATOMIC_UPDATE, /* reads and writes in one step */
+} gm_atomic_kind;
+
+typedef enum gm_order {
+    GM_ORDER_RELAXED,
+    GM_ORDER_ACQUIRE,
+    GM_ORDER_RELEASE,
+    GM_ORDER_ACQUIRE_RELEASE,
+    GM_ORDER_SEQUENTIAL,
+} gm_order;
+
+/* The threads that an atomic operation or a fence is meant for. */
+typedef enum gm_scope {
+    GM_SCOPE_BLOCK,
+    GM_SCOPE_DEVICE,
+    GM_SCOPE_SYSTEM,
+} gm_scope;
+
+GM_HIDDEN void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind kind,
+                             gm_order order, gm_scope scope, const char *file, int line);
+GM_HIDDEN void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line);
+
+/* The thread has nothing to do for now (__nanosleep): others may run. */
+GM_HIDDEN void gm_sim_yield(const char *file, int line);
+
 /* A traced thread has ended. */
 GM_HIDDEN void gm_sim_thread_end(void);
 
