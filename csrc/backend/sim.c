@@ -7,19 +7,28 @@
 #include "sim/memory.h"
 #include "sim/tensor.h"
 
-static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
+gm_status gm_sim_check_launch(const char *kernel, gm_dim grid, gm_dim block, size_t shared_bytes)
 {
     const gm_device_properties *properties;
-    (void)stream;
     gm_sim_properties(0, &properties);
-    int64_t threads = (int64_t)plan->block.x * plan->block.y * plan->block.z;
-    if (threads < 1 || threads > 1024 || plan->grid.y > 65535 || plan->grid.z > 65535 ||
-        plan->grid.x > INT32_MAX || (int64_t)plan->shared_bytes > properties->shared_per_block) {
+    int64_t threads = (int64_t)block.x * block.y * block.z;
+    if (threads < 1 || threads > 1024 || grid.y > 65535 || grid.z > 65535 || grid.x > INT32_MAX ||
+        (int64_t)shared_bytes > properties->shared_per_block) {
         return gm_fail(GM_ERROR_SIMULATION,
                        "kernel %s: a grid of (%u, %u, %u) blocks of (%u, %u, %u) threads with %zu "
                        "bytes of dynamic shared memory is more than a device takes",
-                       variant->symbol, plan->grid.x, plan->grid.y, plan->grid.z, plan->block.x,
-                       plan->block.y, plan->block.z, plan->shared_bytes);
+                       kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
+    }
+    return GM_OK;
+}
+
+static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream)
+{
+    gm_status status =
+        gm_sim_check_launch(variant->symbol, plan->grid, plan->block, plan->shared_bytes);
+    (void)stream;
+    if (status != GM_OK) {
+        return status;
     }
     _Alignas(
         64) unsigned char args[GM_MAX_ARGS]; /* a tensor map among them has to be 64-byte aligned */
@@ -38,7 +47,7 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
         .trace = plan->trace,
         .host_threads = gm_sim_host_threads(),
     };
-    gm_status status = gm_grid_run(&grid);
+    status = gm_grid_run(&grid);
     if (status == GM_OK && !plan->trace) {
         status = gm_memory_check_guards(variant->symbol);
     }

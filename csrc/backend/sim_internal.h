@@ -17,6 +17,11 @@ gm_status gm_sim_can_reach(int device, int other, bool *can);
 gm_status gm_sim_let_reach(int device, int other, bool on, bool *before);
 gm_status gm_sim_properties(int device, const gm_device_properties **result);
 
+/* ---- sim.c: launches ------------------------------------------------------------------------- */
+
+/* An error if a device does not take such a launch. */
+gm_status gm_sim_check_launch(const char *kernel, gm_dim grid, gm_dim block, size_t shared_bytes);
+
 /* ---- sim_memory.c: memory and copies ----------------------------------------------------------
  */
 

@@ -30,6 +30,11 @@ static uintptr_t shared_begin(void)
     return (uintptr_t)&anchor - anchor_offset;
 }
 
+static gm_lane_state *own_lane(void)
+{
+    return &gm_lane;
+}
+
 static int find_object(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)unused;
@@ -72,6 +77,7 @@ static __attribute__((constructor)) void describe(void)
     module.constant = between(__start_gm_constant, __stop_gm_constant);
     module.variables = between(__start_gm_variable, __stop_gm_variable);
     module.shared_begin = shared_begin;
+    module.lane = own_lane;
     dl_iterate_phdr(find_object, NULL);
 }
 

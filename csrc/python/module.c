@@ -11,6 +11,7 @@
 #include "python/hooks.h"
 #include "python/host_array.h"
 #include "python/host_memory.h"
+#include "python/modules.h"
 #include "python/prepared.h"
 #include "python/streams.h"
 #include "python/takes.h"
@@ -55,6 +56,11 @@ static PyMethodDef functions[] = {
     {"traffic", FAST(gm_core_traffic),
      "traffic(family, variant, inputs, parameters, /)\n--\n\n"
      "Run one call on the simulator under observation."},
+    {"module_open", gm_core_module_open, METH_O,
+     "module_open(path, /)\n--\n\nLoad compiled kernels: a handle, and their names and parameters."},
+    {"module_launch", gm_core_module_launch, METH_VARARGS,
+     "module_launch(handle, kernel, grid, block, shared_bytes, values, traced, cooperative, /)\n--\n\n"
+     "Run a loaded kernel on the simulator."},
     {"families", gm_core_families, METH_NOARGS, "families()\n--\n\nThe table, as dicts."},
     {"available", KEYWORDS(gm_core_available),
      "available(family, variant, backend=None)\n--\n\n"

@@ -80,7 +80,7 @@ static PyObject *line_dict(const gm_trace *trace, const gm_report *report,
     return dict;
 }
 
-static PyObject *lines_list(const gm_trace *trace)
+PyObject *gm_traced_lines(const gm_trace *trace)
 {
     gm_report report;
     gm_status status = gm_report_make(trace, &report);
@@ -97,7 +97,7 @@ static PyObject *lines_list(const gm_trace *trace)
 }
 
 /* A dict for each kernel of a call. */
-static PyObject *kernel_list(const gm_trace *trace)
+PyObject *gm_traced_kernels(const gm_trace *trace)
 {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < trace->kernel_count; i++) {
@@ -119,8 +119,8 @@ PyObject *gm_traffic_dict(const gm_family *family, const gm_variant *variant, co
                           PyObject *result)
 {
     const gm_trace_kernel total = gm_report_total(trace, variant->symbol);
-    PyObject *kernels = kernel_list(trace);
-    PyObject *lines = kernels ? lines_list(trace) : NULL;
+    PyObject *kernels = gm_traced_kernels(trace);
+    PyObject *lines = kernels ? gm_traced_lines(trace) : NULL;
     if (!lines) {
         Py_XDECREF(kernels);
         return NULL;

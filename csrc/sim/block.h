@@ -17,7 +17,7 @@
 
 /* Kept from one block to the next, and from one launch to the next: stacks are expensive. */
 typedef struct gm_block {
-    /* gm_lane of the host thread that runs the block now. A fiber outlives a launch and may wake
+    /* The module's gm_lane of the host thread that runs the block now. A fiber outlives a launch and may wake
      * up on another host thread: it must not keep the address of a thread-local variable. */
     gm_lane_state *lane;
     const gm_grid *grid;

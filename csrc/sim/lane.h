@@ -27,7 +27,12 @@ typedef struct gm_lane_state {
 
 /* The thread that is running on this host thread. Kernels get it as a parameter of the same name,
  * which hides this variable and saves the thread-local access. */
+#ifdef GM_USER_MODULE
+/* Constant as long as a kernel runs: the compiler need not load an index twice. */
+extern GM_HIDDEN GM_THREAD_LOCAL const gm_lane_state gm_lane;
+#else
 extern GM_HIDDEN GM_THREAD_LOCAL gm_lane_state gm_lane;
+#endif
 
 /* file and line are those of the call in the kernel. */
 GM_HIDDEN void gm_sim_barrier(const char *file, int line);

@@ -6,6 +6,7 @@
 #define GPUMEM_SIM_MODULE_H
 
 #include "gpumem.h"
+#include "sim/lane.h"
 #include "sim/region.h"
 
 /* One record per memory access in the traced kernels; csrc/build_sites.py writes them. */
@@ -25,6 +26,7 @@ typedef struct gm_module {
      * thread-local storage, which has this size and, for the calling host thread, this start. */
     size_t shared_bytes;
     uintptr_t (*shared_begin)(void);
+    gm_lane_state *(*lane)(void); /* the calling host thread's gm_lane of this shared object */
 } gm_module;
 
 /* One kernel of a module, compiled for speed and with every access reported. */

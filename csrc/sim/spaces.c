@@ -37,7 +37,8 @@ gm_status gm_spaces_open(gm_spaces *spaces)
     uintptr_t dynamic_bytes = spaces->shared_dynamic.end - spaces->shared_dynamic.begin;
     spaces->shared_static = (gm_region){shared, shared + module->shared_bytes};
     spaces->shared_span = dynamic_bytes + module->shared_bytes + 64;
-    spaces->lane = (gm_region){(uintptr_t)&gm_lane, (uintptr_t)(&gm_lane + 1)};
+    spaces->lane.begin = (uintptr_t)module->lane();
+    spaces->lane.end = spaces->lane.begin + sizeof(gm_lane_state);
     spaces->last_global = -1;
     return list_global(spaces);
 }

@@ -23,19 +23,20 @@ gm_block *gm_thread_block(void)
 gm_thread_outer gm_thread_enter(gm_block *block)
 {
     const gm_grid *grid = block->grid;
-    gm_thread_outer outer = {current, gm_lane};
+    gm_lane_state *lane = grid->module->lane();
+    gm_thread_outer outer = {current, lane, *lane};
     current = block;
-    block->lane = &gm_lane;
-    gm_lane.block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
-    gm_lane.grid_dim = (gm_index){grid->grid.x, grid->grid.y, grid->grid.z};
-    gm_lane.dynamic_shared = block->dynamic_shared;
+    block->lane = lane;
+    lane->block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
+    lane->grid_dim = (gm_index){grid->grid.x, grid->grid.y, grid->grid.z};
+    lane->dynamic_shared = block->dynamic_shared;
     return outer;
 }
 
 void gm_thread_leave(const gm_thread_outer *outer)
 {
     current = outer->block;
-    gm_lane = outer->lane;
+    *outer->lane = outer->state;
 }
 
 /* ---- faults ------------------------------------------------------------------------------- */

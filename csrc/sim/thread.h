@@ -10,7 +10,8 @@ gm_block *gm_thread_block(void);
 /* What gm_thread_enter replaces on a host thread. */
 typedef struct gm_thread_outer {
     gm_block *block;
-    gm_lane_state lane;
+    gm_lane_state *lane; /* the module's of the block that is entered */
+    gm_lane_state state;
 } gm_thread_outer;
 
 /* Makes a block the one that this host thread runs, until gm_thread_leave. */

@@ -1,0 +1,35 @@
+/* Launches of kernels that are loaded at run time. */
+#include "backend/sim_modules.h"
+
+#include "backend/sim_internal.h"
+#include "sim/grid.h"
+#include "sim/memory.h"
+
+gm_status gm_sim_module_launch(const gm_module_launch *launch)
+{
+    const gm_module_kernel *kernel = &launch->loaded->kernels[launch->kernel];
+    gm_status status =
+        gm_sim_check_launch(kernel->name, launch->grid, launch->block, launch->shared_bytes);
+    if (status != GM_OK) {
+        return status;
+    }
+    gm_grid grid = {
+        .module = launch->loaded->module,
+        .kernel = {.name = kernel->name,
+                   .doc = "",
+                   .plain = kernel->run,
+                   .traced = kernel->run},
+        .grid = launch->grid,
+        .block = launch->block,
+        .args = launch->args,
+        .args_size = launch->args_size,
+        .shared_bytes = launch->shared_bytes,
+        .trace = launch->trace,
+        .host_threads = gm_sim_host_threads(),
+    };
+    status = gm_grid_run(&grid);
+    if (status == GM_OK && !launch->trace) {
+        status = gm_memory_check_guards(kernel->name);
+    }
+    return status;
+}

@@ -1,0 +1,109 @@
+/*
+ * The first thing that a module of kernels includes: CUDA C for the host compiler, and how the
+ * simulator calls a kernel of any signature.
+ */
+#ifndef GPUMEM_MODULE_KERNELS_H
+#define GPUMEM_MODULE_KERNELS_H
+
+#include "sim/module_kernel.h"
+#include "sim/simt.h"
+
+/* ---- types of parameters ------------------------------------------------------------------- */
+
+template <typename type> struct gm_same_as_bool {
+    static constexpr bool value = false;
+};
+template <> struct gm_same_as_bool<bool> {
+    static constexpr bool value = true;
+};
+
+template <typename type> constexpr char gm_kind_of()
+{
+    if constexpr (gm_same_as_bool<type>::value) {
+        return 'b';
+    } else if constexpr (__is_class(type) || __is_union(type)) {
+        return 'V';
+    } else if constexpr (__is_enum(type)) {
+        return 'i';
+    } else {
+        return type(0.5f) != type(0) ? 'f' : type(-1) < type(0) ? 'i' : 'u';
+    }
+}
+
+template <typename type> struct gm_describe {
+    static constexpr gm_module_parameter parameter = {gm_kind_of<type>(), 0, 0, sizeof(type)};
+};
+template <typename type> struct gm_describe<const type> : gm_describe<type> {
+};
+template <typename type> struct gm_describe<volatile type> : gm_describe<type> {
+};
+template <typename type> struct gm_describe<const volatile type> : gm_describe<type> {
+};
+template <> struct gm_describe<void> {
+    static constexpr gm_module_parameter parameter = {'?', 0, 0, 0};
+};
+/* Pointers to pointers and to functions: addresses, as numbers. */
+template <typename type> struct gm_describe<type **> {
+    static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};
+};
+template <typename to, typename... from> struct gm_describe<to (*)(from...)> {
+    static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};
+};
+
+template <typename type> struct gm_is_const {
+    static constexpr char value = 0;
+};
+template <typename type> struct gm_is_const<const type> {
+    static constexpr char value = 1;
+};
+
+template <typename type> struct gm_describe<type *> {
+    static constexpr gm_module_parameter to = gm_describe<type>::parameter;
+    static constexpr gm_module_parameter parameter = {to.kind, 1, gm_is_const<type>::value,
+                                                      to.bytes};
+};
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+template <int... numbers> struct gm_numbers {
+};
+template <int count, int... numbers>
+struct gm_count_to : gm_count_to<count - 1, count - 1, numbers...> {
+};
+template <int... numbers> struct gm_count_to<0, numbers...> {
+    typedef gm_numbers<numbers...> type;
+};
+
+template <auto kernel> struct gm_launcher;
+
+template <typename... types, void (*kernel)(types...)> struct gm_launcher<kernel> {
+    template <int... numbers>
+    static GM_UNTRACED void call(void *const *args, gm_numbers<numbers...>)
+    {
+        kernel(*static_cast<types *>(args[numbers])...);
+    }
+    static GM_UNTRACED void run(const void *args, const gm_lane_state *)
+    {
+        call(static_cast<void *const *>(args), typename gm_count_to<sizeof...(types)>::type());
+        GM_THREAD_END();
+    }
+    /* One more, so that there is an array for kernels without parameters. */
+    static constexpr gm_module_parameter parameters[] = {gm_describe<types>::parameter..., {}};
+    static constexpr gm_module_kernel describe(const char *name)
+    {
+        return {name, run, parameters, sizeof...(types)};
+    }
+};
+
+/* ---- specifiers ------------------------------------------------------------------------------
+ * They stay in the preprocessed text, where gpumem/cuda_c/rewrite.py reads them. */
+
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __shared__
+#undef __constant__
+#undef __managed__
+#undef __launch_bounds__
+
+#endif

@@ -1,0 +1,171 @@
+/* Modules of kernels that are loaded at run time: a capsule, and launches of its kernels. */
+#include "python/modules.h"
+
+#include <string.h>
+
+#include "backend/sim_internal.h"
+#include "backend/sim_modules.h"
+#include "python/describe.h"
+#include "python/errors.h"
+#include "sim/trace.h"
+
+static const char capsule_name[] = "gpumem.module";
+
+static void forget(PyObject *capsule)
+{
+    PyMem_Free(PyCapsule_GetPointer(capsule, capsule_name));
+}
+
+/* ("k", ((kind, bytes, pointer, constant), ...)) */
+static PyObject *kernel_tuple(const gm_module_kernel *kernel)
+{
+    PyObject *parameters = PyTuple_New(kernel->count);
+    for (int i = 0; parameters && i < kernel->count; i++) {
+        const gm_module_parameter *p = &kernel->parameters[i];
+        PyObject *one = Py_BuildValue("(CIOO)", p->kind, p->bytes, p->pointer ? Py_True : Py_False,
+                                      p->constant ? Py_True : Py_False);
+        if (!one) {
+            Py_CLEAR(parameters);
+            break;
+        }
+        PyTuple_SET_ITEM(parameters, i, one);
+    }
+    return parameters ? Py_BuildValue("(sN)", kernel->name, parameters) : NULL;
+}
+
+static PyObject *kernels_tuple(const gm_loaded *loaded)
+{
+    PyObject *kernels = PyTuple_New(loaded->kernel_count);
+    for (int i = 0; kernels && i < loaded->kernel_count; i++) {
+        PyObject *one = kernel_tuple(&loaded->kernels[i]);
+        if (!one) {
+            Py_CLEAR(kernels);
+            break;
+        }
+        PyTuple_SET_ITEM(kernels, i, one);
+    }
+    return kernels;
+}
+
+PyObject *gm_core_module_open(PyObject *module, PyObject *path)
+{
+    PyObject *encoded;
+    gm_status status = gm_sim_open();
+    (void)module;
+    if (status != GM_OK) {
+        return gm_raise(status);
+    }
+    if (!PyUnicode_FSConverter(path, &encoded)) {
+        return NULL;
+    }
+    gm_loaded *loaded = PyMem_Calloc(1, sizeof *loaded);
+    status = loaded ? gm_loader_open(PyBytes_AS_STRING(encoded), loaded) : GM_OK;
+    Py_DECREF(encoded);
+    if (!loaded) {
+        return PyErr_NoMemory();
+    }
+    if (status != GM_OK) {
+        PyMem_Free(loaded);
+        return gm_raise(status);
+    }
+    PyObject *capsule = PyCapsule_New(loaded, capsule_name, forget);
+    if (!capsule) {
+        PyMem_Free(loaded);
+        return NULL;
+    }
+    PyObject *kernels = kernels_tuple(loaded);
+    if (!kernels) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    return Py_BuildValue("(NN)", capsule, kernels);
+}
+
+/* Pointers to the values, then the values, each aligned as the widest type is; NULL with an
+ * exception. */
+static void **pack(PyObject *values, size_t *size)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(values);
+    size_t offset = ((size_t)count * sizeof(void *) + 15) & ~(size_t)15, total = offset;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!PyBytes_Check(PyTuple_GET_ITEM(values, i))) {
+            PyErr_SetString(PyExc_TypeError, "module_launch: values should be bytes");
+            return NULL;
+        }
+        total += ((size_t)PyBytes_GET_SIZE(PyTuple_GET_ITEM(values, i)) + 15) & ~(size_t)15;
+    }
+    void **args = PyMem_Malloc(total + 1);
+    if (!args) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *value = PyTuple_GET_ITEM(values, i);
+        args[i] = (char *)args + offset;
+        memcpy(args[i], PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value));
+        offset += ((size_t)PyBytes_GET_SIZE(value) + 15) & ~(size_t)15;
+    }
+    *size = total;
+    return args;
+}
+
+static PyObject *launch(gm_module_launch *what, bool traced)
+{
+    gm_status status;
+    PyObject *answer = NULL;
+    if (traced && !(what->trace = gm_trace_create())) {
+        return PyErr_NoMemory();
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_sim_module_launch(what);
+    Py_END_ALLOW_THREADS
+    if (status != GM_OK) {
+        gm_raise(status);
+    } else if (traced) {
+        PyObject *kernels = gm_traced_kernels(what->trace);
+        PyObject *lines = kernels ? gm_traced_lines(what->trace) : NULL;
+        answer = lines ? Py_BuildValue("{s:N, s:N}", "kernels", kernels, "sites", lines) : NULL;
+        if (!lines) {
+            Py_XDECREF(kernels);
+        }
+    } else {
+        answer = Py_NewRef(Py_None);
+    }
+    gm_trace_destroy(what->trace);
+    return answer;
+}
+
+PyObject *gm_core_module_launch(PyObject *module, PyObject *args)
+{
+    PyObject *capsule, *values;
+    gm_module_launch what = {0};
+    Py_ssize_t shared_bytes;
+    int traced, cooperative;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Oi(III)(III)nO!pp:module_launch", &capsule, &what.kernel,
+                          &what.grid.x, &what.grid.y, &what.grid.z, &what.block.x, &what.block.y,
+                          &what.block.z, &shared_bytes, &PyTuple_Type, &values, &traced,
+                          &cooperative)) {
+        return NULL;
+    }
+    what.loaded = PyCapsule_GetPointer(capsule, capsule_name);
+    if (!what.loaded) {
+        return NULL;
+    }
+    if (what.kernel < 0 || what.kernel >= what.loaded->kernel_count || shared_bytes < 0 ||
+        PyTuple_GET_SIZE(values) != what.loaded->kernels[what.kernel].count) {
+        PyErr_SetString(PyExc_ValueError,
+                        "module_launch: no such kernel, or not as many values as it has parameters");
+        return NULL;
+    }
+    what.shared_bytes = (size_t)shared_bytes;
+    what.cooperative = cooperative;
+    void **packed = pack(values, &what.args_size);
+    if (!packed) {
+        return NULL;
+    }
+    what.args = packed;
+    PyObject *answer = launch(&what, traced);
+    PyMem_Free(packed);
+    return answer;
+}

@@ -1,0 +1,40 @@
+/* Loads modules of kernels and gives them the simulator's functions. */
+#define _GNU_SOURCE
+#include "sim/loader.h"
+
+#include <dlfcn.h>
+
+#include "sim/lane.h"
+
+/* The functions as addresses: their types are the business of those who call them. */
+#define ENTRY(name) extern GM_HIDDEN char gm_entry_of_##name __asm__(#name);
+#include "sim/entry_points.def"
+#undef ENTRY
+
+gm_status gm_loader_open(const char *path, gm_loaded *loaded)
+{
+    const gm_entry_point entries[] = {
+#define ENTRY(name) (gm_entry_point)(uintptr_t)&gm_entry_of_##name,
+#include "sim/entry_points.def"
+#undef ENTRY
+    };
+    *loaded = (gm_loaded){.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
+    if (!loaded->handle) {
+        return gm_fail(GM_ERROR_UNAVAILABLE, "cannot load the compiled kernels: %s", dlerror());
+    }
+    gm_module_open_function *open =
+        (gm_module_open_function *)(uintptr_t)dlsym(loaded->handle, GM_MODULE_OPEN);
+    int count = (int)(sizeof entries / sizeof *entries);
+    loaded->module = open ? open(entries, count, &loaded->kernels) : NULL;
+    if (!loaded->module) {
+        dlclose(loaded->handle);
+        return gm_fail(GM_ERROR_UNAVAILABLE,
+                       "cannot load the compiled kernels: %s was compiled for another version of "
+                       "gpumem",
+                       path);
+    }
+    while (loaded->kernels[loaded->kernel_count].name) {
+        loaded->kernel_count++;
+    }
+    return GM_OK;
+}

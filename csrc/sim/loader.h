@@ -1,0 +1,19 @@
+/* Modules of kernels that are loaded at run time. */
+#ifndef GPUMEM_SIM_LOADER_H
+#define GPUMEM_SIM_LOADER_H
+
+#include "gpumem.h"
+#include "sim/module.h"
+#include "sim/module_kernel.h"
+
+typedef struct gm_loaded {
+    void *handle;
+    const gm_module *module;
+    const gm_module_kernel *kernels;
+    int kernel_count;
+} gm_loaded;
+
+/* Modules stay loaded: host threads keep their shared memory, and messages the names of files. */
+gm_status gm_loader_open(const char *path, gm_loaded *loaded);
+
+#endif

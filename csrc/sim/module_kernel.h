@@ -1,0 +1,48 @@
+/*
+ * What a loaded module of kernels and the simulator exchange. C on the simulator's side, C++ in the
+ * module.
+ */
+#ifndef GPUMEM_SIM_MODULE_KERNEL_H
+#define GPUMEM_SIM_MODULE_KERNEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gm_lane_state;
+
+/* A parameter of a kernel, or what it points to. kind is NumPy's dtype.kind: b i u f, V for a struct,
+ * ? for void. */
+typedef struct gm_module_parameter {
+    char kind;
+    char pointer;  /* 0: no pointer; else the rest is about what it points to */
+    char constant; /* a pointer to const */
+    uint32_t bytes;
+} gm_module_parameter;
+
+typedef struct gm_module_kernel {
+    const char *name;
+    /* args: an array of pointers to the values, in the order of the parameters. */
+    void (*run)(const void *args, const struct gm_lane_state *lane);
+    const gm_module_parameter *parameters;
+    int count;
+} gm_module_kernel;
+
+/* The simulator's functions, in the order of entry_points.def. */
+typedef void (*gm_entry_point)(void);
+
+struct gm_module;
+
+/* A module exports this: takes the simulator's functions, and gives its description and its kernels,
+ * the last of which has no name. NULL if it was compiled for another number of functions. */
+#define GM_MODULE_OPEN "gm_module_open"
+typedef const struct gm_module *gm_module_open_function(const gm_entry_point *entries, int count,
+                                                        const gm_module_kernel **kernels);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+"""From a CUDA C source to a shared object that the simulator loads.
+
+Preprocess, rewrite, compile, link. The compiler is that of the package's own build, with the same
+flags; objects are kept in a folder by the hash of all that they are made from.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from .errors import CompileError
+from .rewrite import Rewritten, rewrite
+
+__all__ = ["Source", "compile_source"]
+
+_CSRC = Path(__file__).resolve().parents[2] / "csrc"
+_MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
+_MOST_MISSING = 32
+_FLAGS = "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
+_QUIET = "-w -fmax-errors=20"  # the source is CUDA's: its warnings are nvcc's business
+
+
+@dataclass(frozen=True)
+class Source:
+    """A source, and how it is to be compiled."""
+
+    text: str
+    name: str  # for messages
+    folder: Path  # in which its includes are looked for first
+    defines: Mapping[str, str]
+    include_dirs: Sequence[str]
+    instances: Sequence[str]  # of templates: "tile<float, 32>"
+
+
+@functools.cache
+def _builder() -> ModuleType:
+    """csrc/build.py, with the flags of the package's own build."""
+    path = _CSRC / "build.py"
+    if not path.exists():
+        raise CompileError(f"compiling kernels needs the sources of gpumem; {path} is not there")
+    specification = importlib.util.spec_from_file_location("gpumem_csrc_build", path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def _toolchain() -> ModuleType:
+    _builder()
+    return sys.modules["build_toolchain"]
+
+
+def _run(command: Sequence[str | Path], source: Source, what: str) -> str:
+    done = _toolchain().run(command, cwd=source.folder)
+    if done.returncode:
+        raise CompileError(f"{what} of {source.name} failed:\n{done.stderr.strip()}")
+    return str(done.stdout)
+
+
+def _includes(source: Source) -> list[str]:
+    # As system headers: no warnings, and the parser skips them.
+    own = [_CSRC / "sim" / "cuda" / "include", _CSRC, _CSRC.parent / "third_party"]
+    words = [f"-I{folder}" for folder in (source.folder, *source.include_dirs)]
+    return [*words, *(word for folder in own for word in ("-isystem", str(folder)))]
+
+
+def _preprocess(source: Source, compiler: Sequence[str], flags: Sequence[str], work: Path) -> str:
+    """Preprocess; headers that are nowhere count as empty, since they may be the host side's."""
+    path = work / "source.cu"
+    path.write_text(f'# 1 "{source.name}"\n{source.text}\n')
+    stubs = work / "missing"
+    stubs.mkdir()
+    defines = [f"-D{name}={value}" for name, value in source.defines.items()]
+    command = [*compiler, *flags, *_includes(source), "-isystem", str(stubs), *defines]
+    command += ["-include", "module/kernels.h", "-E", str(path)]
+    for _ in range(_MOST_MISSING):
+        done = _toolchain().run(command, cwd=source.folder)
+        if not done.returncode:
+            return str(done.stdout)
+        missing = _MISSING.search(done.stderr)
+        if not missing or (stubs / missing[1]).exists() or ".." in missing[1]:
+            break
+        (stubs / missing[1]).parent.mkdir(parents=True, exist_ok=True)
+        (stubs / missing[1]).touch()
+    raise CompileError(f"preprocessing of {source.name} failed:\n{done.stderr.strip()}")
+
+
+def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
+    """The list of kernels, for the end of the text."""
+    lines = ['# 1 "kernels"', 'extern "C" constexpr gm_module_kernel gm_module_kernels[] = {']
+    for name in [*dict.fromkeys(rewritten.kernels), *instances]:
+        text = name.replace("\\", "\\\\").replace('"', '\\"')
+        lines.append(f'gm_launcher<&{name}>::describe("{text}"),')
+    return "\n".join([*lines, "{nullptr, nullptr, nullptr, 0}};", ""])
+
+
+def compile_source(source: Source, traced: bool, cache: Path) -> Path:
+    """Return the shared object of a source, compiled for speed or for a trace.
+
+    Raises
+    ------
+    CompileError
+        With the compiler's messages, which name the source's files and lines.
+    """
+    build = _builder()
+    compiler = build.host_compiler("CXX", ("g++", "c++", "clang++"))
+    flags = [*_FLAGS.split(), *_QUIET.split(), "-DGM_USER_MODULE=1"]
+    own = build.TRACED_FLAGS if traced else build.PLAIN_FLAGS
+    own = [*own, "-O1" if traced else "-O2"]
+    own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []
+    own += build.TRACED_GCC_FLAGS if traced and not compiler.clang else []
+    own += getattr(build, "USER_TRACED_FLAGS", []) if traced else []
+    with tempfile.TemporaryDirectory(prefix="gpumem-") as folder:
+        work = Path(folder)
+        text = _preprocess(source, compiler.command, [*flags, *own], work)
+        rewritten = rewrite(text, traced)
+        if not rewritten.kernels and not source.instances:
+            raise CompileError(f"{source.name} has no kernel: no function is __global__")
+        text = rewritten.text + "\n" + _register(rewritten, source.instances)
+        key = _hash([text, compiler.identity, *own, _own_sources()])
+        made = cache / f"{key}.so"
+        if not made.exists():
+            _compile(source, text, [*compiler.command, *flags, *own], work, traced)
+            _link(source, compiler, work, cache)
+            cache.mkdir(parents=True, exist_ok=True)
+            os.replace(work / "module.so", made)
+    return made
+
+
+def _compile(
+    source: Source, text: str, command: Sequence[str], work: Path, traced: bool
+) -> None:
+    path = work / "module.cpp"
+    path.write_text(text)
+    erased = ["__global__", "__device__", "__host__", "__managed__", "__constant__"]
+    words = [*command, *(f"-D{name}=" for name in erased), "-D__launch_bounds__(...)="]
+    if not traced:
+        _run([*words, "-c", str(path), "-o", str(work / "module.o")], source, "compilation")
+        return
+    assembly = work / "module.s"
+    _run([*words, "-S", str(path), "-o", str(assembly)], source, "compilation")
+    as_bytes = {"encoding": "utf-8", "errors": "surrogateescape"}
+    sites = sys.modules["build_sites"]
+    table = sites.tabulate_accesses(assembly.read_text(**as_bytes), source.folder)  # type: ignore[call-overload]
+    assembly.write_text(table, **as_bytes)  # type: ignore[call-overload]
+    assembler = [*command[:1], "-c", str(assembly), "-o", str(work / "module.o")]
+    _run(assembler, source, "assembly")
+
+
+def _link(source: Source, compiler: object, work: Path, cache: Path) -> None:
+    """Link with the module's side of the interface, which is compiled once."""
+    build = _builder()
+    cc = build.host_compiler("CC", ("gcc", "cc", "clang"))
+    key = _hash([cc.identity, _own_sources()])
+    objects = []
+    for path in (_CSRC / "module" / "side.c", _CSRC / "backend" / "sim_kernels.c"):
+        made = cache / f"{key}-{path.stem}.o"
+        if not made.exists():
+            cache.mkdir(parents=True, exist_ok=True)
+            beside = work / f"{path.stem}.o"
+            command = [*cc.command, *build.C_FLAGS, f"-I{_CSRC}", "-c", str(path), "-o", beside]
+            _run(command, source, "compilation")
+            os.replace(beside, made)
+        objects.append(made)
+    libraries = ["-lstdc++", "-lm"]
+    command = [*cc.command, "-shared", "-Wl,-z,now", "-Wl,-Bsymbolic", str(work / "module.o")]
+    _run([*command, *objects, *libraries, "-o", str(work / "module.so")], source, "linking")
+
+
+@functools.cache
+def _own_sources() -> str:
+    """A hash of all that a module is compiled against."""
+    folders = ("sim", "sim/cuda", "module")
+    paths = [path for folder in folders for path in sorted((_CSRC / folder).glob("*.[ch]"))]
+    paths += [*(_CSRC / "sim").glob("*.def"), _CSRC / "backend" / "sim_kernels.c"]
+    return _hash([path.read_text() for path in sorted(paths)])
+
+
+def _hash(words: Sequence[object]) -> str:
+    return hashlib.sha256("\0".join(map(str, words)).encode("utf-8", "surrogateescape")).hexdigest()[
+        :24
+    ]
+
+
+def command_line(words: Sequence[str]) -> str:
+    """The words as a shell would take them, for messages."""
+    return shlex.join(words)

@@ -1,0 +1,400 @@
+"""The device side of a preprocessed source, as C++ that the host's compiler takes.
+
+What CUDA C has beyond C++ and headers cannot provide is rewritten here: host functions are left
+out, ``extern __shared__`` arrays become pointers to the block's dynamic shared memory, other
+``__shared__`` variables get guard bytes behind them, device variables a section of their own, and
+in traced code local variables without initialiser are reported. Lines keep their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .declarations import Declarator, Variables, read_variables
+from .errors import CompileError
+from .tokens import Token, closing, skip_angles, tokenize
+
+__all__ = ["GUARD_BYTES", "Rewritten", "rewrite"]
+
+GUARD_BYTES = 64  # behind each variable, where nothing may be accessed
+
+_CLASS_KEYS = {"struct", "class", "union", "enum"}
+_KEPT = {"constexpr", "consteval"}  # functions that device code may call unmarked
+_SIMPLE = {"using", "typedef", "static_assert", "friend", "enum", "public", "private", "protected"}
+_SECTIONS = {"__constant__": "gm_constant", "__managed__": "gm_variable"}
+_SECTIONS["__device__"] = "gm_variable"
+
+
+@dataclass
+class Rewritten:
+    """The text for the compiler, and the kernels in it by their qualified names."""
+
+    text: str
+    kernels: list[str] = field(default_factory=list)
+    templates: list[str] = field(default_factory=list)  # kernels that are templates
+    declared: list[str] = field(default_factory=list)  # device variables
+
+
+@dataclass
+class _Head:
+    """What precedes the body or the semicolon of a declaration."""
+
+    words: set[str]
+    name: str
+    parameters: tuple[int, int] | None  # between the parentheses
+    template: bool
+
+
+def rewrite(text: str, traced: bool) -> Rewritten:
+    """Rewrite the output of the preprocessor.
+
+    Raises
+    ------
+    CompileError
+        For what the simulator does not have, with file and line.
+    """
+    return _Rewriter(tokenize(text), traced).run()
+
+
+class _Rewriter:
+    def __init__(self, tokens: list[Token], traced: bool) -> None:
+        self.tokens = tokens
+        self.traced = traced
+        self.out = [token.text for token in tokens]  # what each token becomes
+        self.result = Rewritten("")
+        self.dynamic: dict[str, str] = {}  # extern __shared__ arrays at file scope: declaration
+        self.guards = 0
+
+    def run(self) -> Rewritten:
+        self.scope(0, len(self.tokens), "", False)
+        self.result.text = "".join(self.out)
+        return self.result
+
+    # ---- tokens ----------------------------------------------------------------------------
+
+    def matter(self, at: int, end: int) -> int:
+        while at < end and not self.tokens[at].matters:
+            at += 1
+        return at
+
+    def text(self, first: int, end: int) -> str:
+        """The tokens on one line; lines are kept elsewhere."""
+        return " ".join(t.text for t in self.tokens[first:end] if t.matters)
+
+    def replace(self, first: int, end: int, text: str) -> None:
+        """Replace tokens by a text without newlines; their newlines and markers stay."""
+        for i in range(first, end):
+            token = self.tokens[i]
+            if token.kind != "opaque":
+                self.out[i] = "\n" * token.text.count("\n")
+        self.out[first] = text + self.out[first]
+
+    def refuse(self, at: int, what: str) -> CompileError:
+        token = self.tokens[at]
+        return CompileError(f"{token.file}:{token.line}: {what}")
+
+    # ---- namespaces and classes ------------------------------------------------------------
+
+    def scope(self, at: int, end: int, prefix: str, in_class: bool) -> None:
+        """Go through the declarations of a namespace or a class."""
+        while (at := self.matter(at, end)) < end:
+            at = max(self.declaration(at, end, prefix, in_class), at + 1)
+
+    def declaration(self, first: int, end: int, prefix: str, in_class: bool) -> int:
+        """Treat one declaration; return the index behind it."""
+        word = self.tokens[first].text
+        if word in (";", "}"):
+            return first + 1
+        if word == "namespace" or (word == "inline" and self.follows(first, end) == "namespace"):
+            return self.namespace(first, end, prefix)
+        if word == "extern" and self.tokens[self.matter(first + 1, end)].kind == "string":
+            behind = self.matter(self.matter(first + 1, end) + 1, end)
+            if behind < end and self.tokens[behind].text == "{":
+                close = closing(self.tokens, behind, end)
+                self.scope(behind + 1, close, prefix, in_class)
+                return close + 1
+        if word in ("public", "private", "protected"):
+            return self.matter(first + 1, end) + 1  # the colon
+        return self.one(first, end, prefix, in_class)
+
+    def follows(self, at: int, end: int) -> str:
+        following = self.matter(at + 1, end)
+        return self.tokens[following].text if following < end else ""
+
+    def namespace(self, first: int, end: int, prefix: str) -> int:
+        at, names = self.matter(first + 1, end), []
+        while at < end and self.tokens[at].text not in ("{", ";", "="):
+            if self.tokens[at].kind == "name" and self.tokens[at].text not in ("namespace",):
+                names.append(self.tokens[at].text)
+            at += 1
+        if at >= end or self.tokens[at].text != "{":
+            return self.semicolon(at, end) + 1
+        close = closing(self.tokens, at, end)
+        self.scope(at + 1, close, prefix + "".join(f"{name}::" for name in names), False)
+        return close + 1
+
+    def semicolon(self, at: int, end: int) -> int:
+        while at < end and self.tokens[at].text != ";":
+            opens = self.tokens[at].kind == "mark" and self.tokens[at].text in "([{"
+            at = closing(self.tokens, at, end) + 1 if opens else at + 1
+        return min(at, end)
+
+    def one(self, first: int, end: int, prefix: str, in_class: bool) -> int:
+        """A function, a class, or variables."""
+        head = _Head(set(), "", None, False)
+        at, assigned, colon = first, False, False
+        while at < end:
+            token = self.tokens[at]
+            if token.text == "template" and self.follows(at, end) == "<":
+                head.template = True
+                at = skip_angles(self.tokens, self.matter(at + 1, end), end)
+                continue
+            if token.text == ";":
+                return self.plain(first, at, head, prefix, in_class)
+            if token.text == "=" and "operator" not in head.words:
+                assigned = True
+            elif token.text == "(":
+                close = closing(self.tokens, at, end)
+                attribute = self.before(at, first) in ("alignas", "__align__", "__attribute__")
+                attribute = attribute or self.before(at, first) in ("__launch_bounds__", "decltype")
+                if not attribute and head.parameters is None and not assigned:
+                    head.name = self.before(at, first)
+                    head.parameters = (at + 1, close)
+                at = close
+            elif token.text == "[":
+                at = closing(self.tokens, at, end)
+            elif token.text == "<" and self.tokens[at - 1].kind == "name":
+                at = max(at, skip_angles(self.tokens, at, end) - 1)
+            elif token.text == ":" and head.parameters is not None:
+                colon = True
+            elif token.text == "{":
+                initialises = assigned or (colon and self.is_member_initialiser(at, first))
+                if initialises:
+                    at = closing(self.tokens, at, end)
+                elif head.parameters is not None:
+                    return self.function(first, at, end, head, prefix)
+                elif head.words & _CLASS_KEYS:
+                    close = closing(self.tokens, at, end)
+                    if "enum" not in head.words:
+                        self.scope(at + 1, close, f"{prefix}{self.class_name(first, at)}::", True)
+                    at = close
+                else:
+                    at = closing(self.tokens, at, end)
+            elif token.kind == "name":
+                head.words.add(token.text)
+            at += 1
+        return end
+
+    def before(self, at: int, first: int) -> str:
+        at -= 1
+        while at > first and not self.tokens[at].matters:
+            at -= 1
+        return self.tokens[at].text
+
+    def is_member_initialiser(self, at: int, first: int) -> bool:
+        """Whether a brace behind the colon of a constructor initialises a member."""
+        i = at - 1
+        while i > first and not self.tokens[i].matters:
+            i -= 1
+        return self.tokens[i].kind == "name" or self.tokens[i].text == ">"
+
+    def class_name(self, first: int, brace: int) -> str:
+        names = [
+            self.tokens[i].text
+            for i in range(first, brace)
+            if self.tokens[i].kind == "name" and self.tokens[i].text not in _CLASS_KEYS
+        ]
+        return names[-1] if names else ""
+
+    # ---- functions -------------------------------------------------------------------------
+
+    def function(self, first: int, brace: int, end: int, head: _Head, prefix: str) -> int:
+        """A function with a body; return the index behind it."""
+        close = closing(self.tokens, brace, end)
+        device = head.words & {"__global__", "__device__"}
+        if not device and not head.words & _KEPT:
+            self.replace(first, min(close + 1, end), "")
+            return close + 1
+        if "__global__" in head.words:
+            names = self.result.templates if head.template else self.result.kernels
+            names.append(prefix + head.name)
+        parameters = {t.text for t in self.tokens[slice(*(head.parameters or (0, 0)))]}
+        inside = {t.text for t in self.tokens[brace:close] if t.kind == "name"}
+        pointers = [
+            text for name, text in self.dynamic.items() if name in inside and name not in parameters
+        ]
+        self.out[brace] += "".join(pointers)
+        self.body(brace + 1, close, constant=bool(head.words & _KEPT))
+        return close + 1
+
+    def body(self, at: int, end: int, constant: bool) -> None:
+        """The statements of a function that the simulator runs."""
+        begins, label, depth = True, False, 0
+        while at < end:
+            token = self.tokens[at]
+            if token.matters:
+                self.check(at, end)
+                if begins and depth == 0 and token.kind in ("name", "mark"):
+                    label = token.text in ("case", "default") or self.follows(at, end) == ":"
+                    at = self.statement(at, end, constant)
+                    token = self.tokens[at] if at < end else token
+                depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "mark" else 0
+                begins = token.text in (";", "{", "}", "else", "do")
+                begins = begins or (depth == 0 and token.text == ")")
+                begins = begins or (depth == 0 and token.text == ":" and label)
+            at += 1
+
+    def check(self, at: int, end: int) -> None:
+        """Raise for what the simulator does not have."""
+        text = self.tokens[at].text
+        if text == "<<<":
+            raise self.refuse(
+                at, "a kernel that launches a kernel (dynamic parallelism) does not run on the "
+                "simulator"
+            )
+        if text in ("asm", "__asm__", "__asm"):
+            bracket = at
+            while bracket < end and self.tokens[bracket].text != "(":
+                bracket += 1
+            inner = self.text(bracket + 1, closing(self.tokens, bracket, end))
+            if inner.split(":")[0].replace(" ", "").strip('"'):
+                raise self.refuse(
+                    at, f"PTX assembly does not run on the simulator: asm({inner[:60]}...)"
+                )
+
+    def statement(self, at: int, end: int, constant: bool) -> int:
+        """Treat a declaration; return the index of its semicolon, or `at` if it is none."""
+        if self.tokens[at].kind == "mark" and self.tokens[at].text not in ("::", "["):
+            return at
+        stop = self.semicolon(at, end)
+        is_class = self.tokens[at].text in _CLASS_KEYS
+        is_class = is_class and any(t.text == "{" for t in self.tokens[at:stop])
+        variables = read_variables(self.tokens, at, stop) if stop < end else None
+        if variables is None:
+            return stop if is_class else at
+        if "__shared__" in variables.words:
+            self.shared(at, variables, in_function=True)
+        elif self.traced and not constant and not variables.words & {"static", "extern", "const"}:
+            self.out[stop] += "".join(
+                f" gm_unwritten({d.name});"
+                for d in variables.declarators
+                if not (d.initialised or d.reference)
+            )
+            if any(d.initialised for d in variables.declarators):
+                return at  # initialisers may hold lambdas with statements of their own
+        else:
+            return at
+        return stop
+
+    # ---- variables -------------------------------------------------------------------------
+
+    def plain(self, first: int, stop: int, head: _Head, prefix: str, in_class: bool) -> int:
+        """A declaration that ends with a semicolon, not with the body of a function."""
+        words = head.words
+        if "__shared__" in words:
+            variables = read_variables(self.tokens, first, stop)
+            if variables:
+                self.shared(first, variables, in_function=False)
+        elif words & set(_SECTIONS) and (head.parameters is None or self.is_variable(first, stop)):
+            self.device_variables(first, stop, words, head.template or in_class, prefix)
+        elif head.parameters is not None and not words & ({"__device__", "__global__"} | _KEPT):
+            if not words & _SIMPLE and not in_class and "operator" not in words:
+                self.replace(first, stop + 1, "")  # a host function's declaration
+        elif not in_class and not self.is_for_device(first, words):
+            self.replace(first, stop + 1, "")
+        return stop + 1
+
+    def is_variable(self, first: int, stop: int) -> bool:
+        """Whether parentheses belong to an initialiser, or to a pointer, and not to a function."""
+        variables = read_variables(self.tokens, first, stop)
+        return variables is not None and all(
+            d.array or not d.initialised or self.tokens[self.matter(d.core_end, d.end)].text == "="
+            for d in variables.declarators
+        )
+
+    def is_for_device(self, first: int, words: set[str]) -> bool:
+        """Whether device code can use it: a type, a constant, a template, but no host variable."""
+        kept = _CLASS_KEYS | _SIMPLE | _KEPT | {"const", "template", "operator", "__device__"}
+        return bool(words & (kept | {"__global__"})) or self.tokens[first].text == "template"
+
+    def device_variables(
+        self, first: int, stop: int, words: set[str], shared_code: bool, prefix: str
+    ) -> None:
+        """Put ``__device__`` and ``__constant__`` variables into sections, with guards."""
+        if "constexpr" in words or shared_code:
+            return
+        section = "gm_constant" if "__constant__" in words else "gm_variable"
+        variables = read_variables(self.tokens, first, stop)
+        names = [d.name for d in variables.declarators] if variables else []
+        self.result.declared += [prefix + name for name in names]
+        if "extern" in words:
+            return
+        attribute = f'__attribute__((section("{section}"), used)) '
+        for i in range(first, stop):
+            if self.tokens[i].text in ("const", "static", "extern") and variables:
+                if i < variables.type_end and self.tokens[i].text == "const":
+                    pointer = "*" in self.text(variables.type_end, stop)
+                    self.out[i] = self.out[i] if pointer else ""
+            if self.tokens[i].text in _SECTIONS:
+                self.out[i] = attribute
+                attribute = ""
+        self.guards += 1
+        self.out[stop] += (
+            f' __attribute__((section("{section}"), used)) '
+            f"static char gm_guard_{self.guards}[{GUARD_BYTES}];"
+        )
+
+    def shared(self, first: int, variables: Variables, in_function: bool) -> None:
+        """Rewrite ``__shared__`` variables."""
+        dropped = {"__shared__", "static", "extern"}
+        kind = " ".join(
+            self.tokens[i].text
+            for i in range(variables.type_first, variables.type_end)
+            if self.tokens[i].matters and self.tokens[i].text not in dropped
+        )
+        made = []
+        for d in variables.declarators:
+            if "extern" in variables.words:
+                text = self.dynamic_shared(kind, d)
+                if not in_function:
+                    self.dynamic[d.name] = text
+                    text = ""
+                made.append(text)
+            else:
+                made.append(self.static_shared(kind, d, in_function))
+        self.replace(first, variables.end + 1, "")
+        self.out[first] = "".join(made) + self.out[first]
+
+    def dynamic_shared(self, kind: str, d: Declarator) -> str:
+        """``extern __shared__ float s[][4]`` as a pointer to the dynamic shared memory."""
+        at = self.matter(d.first, d.end)
+        while self.tokens[at].text != d.name:
+            at += 1
+        pointers = self.text(d.first, at)
+        bracket = self.matter(at + 1, d.end)
+        rest = ""
+        if bracket < d.end and self.tokens[bracket].text == "[":
+            rest = self.text(closing(self.tokens, bracket, d.end) + 1, d.end)
+        to = f"{kind} {pointers} (*{{0}}){rest}" if rest else f"{kind} {pointers} *{{0}}"
+        return (
+            f" [[maybe_unused]] {to.format('const ' + d.name)} ="
+            f" reinterpret_cast<{to.format('')}>(gm_lane.dynamic_shared);"
+        )
+
+    def static_shared(self, kind: str, d: Declarator, in_function: bool) -> str:
+        core = self.text(d.first, d.core_end)
+        if d.initialised:
+            raise self.refuse(d.first, f"the __shared__ variable {d.name} has an initialiser")
+        if not in_function:
+            self.guards += 1
+            return (
+                f" static thread_local {kind} {core};"
+                f" static thread_local char gm_guard_{self.guards}[{GUARD_BYTES}];"
+            )
+        holder = f"gm_shared_{d.name}"
+        return (
+            f" struct {holder}_type {{ {kind} {core}; char gm_guard[{GUARD_BYTES}]; }};"
+            f" static thread_local {holder}_type {holder} = {{}};"
+            f" [[maybe_unused]] auto &{d.name} = {holder}.{d.name};"
+        )
