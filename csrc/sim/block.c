@@ -92,7 +92,13 @@ static gm_status begin_block(gm_block *block, int64_t number)
                           (unsigned)(number / grid.x / grid.y)};
     block->lane->block_index = (gm_index){index.x, index.y, index.z};
     block->done = 0;
-    return block->trace ? gm_trace_block(block->trace, index, number) : GM_OK;
+    if (!block->trace) {
+        return GM_OK;
+    }
+    uintptr_t shared = (uintptr_t)block->dynamic_shared;
+    return gm_trace_block_open(block->trace, index, number,
+                               (gm_region){shared, shared + block->grid->shared_bytes},
+                               &block->fibers);
 }
 
 gm_status gm_block_run(gm_block *block, int64_t number)
@@ -111,5 +117,6 @@ gm_status gm_block_run(gm_block *block, int64_t number)
         return status;
     }
     block->warps += (block->threads + GM_WARP - 1) / GM_WARP;
-    return block->trace ? gm_thread_locate_traced(block, gm_trace_block_end(block->trace)) : GM_OK;
+    return block->trace ? gm_thread_locate_traced(block, gm_trace_block_close(block->trace))
+                        : GM_OK;
 }

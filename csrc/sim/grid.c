@@ -139,9 +139,7 @@ static gm_status run_traced(run *r)
         .block = grid->block,
         .args = grid->args,
         .args_size = grid->args_size,
-        .shared_dynamic = w->block.dynamic_shared,
         .shared_bytes = grid->shared_bytes,
-        .stacks = &w->block.fibers,
     };
     gm_status status = gm_trace_begin(grid->trace, &launch);
     if (status == GM_OK) {

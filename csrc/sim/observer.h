@@ -23,6 +23,7 @@ typedef struct gm_counter {
 struct gm_observer {
     const char *name;
     size_t state_bytes;     /* zeroed for each launch */
+    size_t block_bytes;     /* see gm_block_state */
     size_t counter_bytes;   /* per source line, zeroed at its first access, kept for all launches */
     gm_counter counters[4]; /* ends at the first without a name */
     unsigned accesses;      /* spaces whose accesses it sees: bits GM_SEES, GM_SEES_PREFETCHES */
@@ -34,6 +35,7 @@ struct gm_observer {
     /* The launch is over: adds to what is known of it. */
     void (*finish)(const void *state, gm_trace_kernel *kernel);
     void (*end)(void *state, gm_trace *trace); /* frees what the state owns */
+    void (*free_block)(void *block_state);     /* frees what a state of blocks owns */
     void (*free_counters)(void *counters);     /* frees what the counters own */
 
     gm_status (*block)(void *state, gm_trace *trace); /* a new block begins */
@@ -64,6 +66,13 @@ enum {
 
 /* All observers, in the order of observers.def. */
 extern const gm_observer *const gm_observers[GM_OBSERVERS];
+
+/* The state that an observer keeps of the block that runs now; GM_OBSERVER_name tells which. It is
+ * zeroed when first used, and passed on to a later block when its block has ended. */
+static inline void *gm_block_state(const gm_trace *trace, int observer)
+{
+    return trace->current->states[observer];
+}
 
 /* The counters that an observer keeps for a source line. */
 void *gm_observer_counters(const gm_observer *observer, const gm_site *site);

@@ -30,17 +30,24 @@ static gm_status list_global(gm_spaces *spaces)
     return GM_OK;
 }
 
-gm_status gm_spaces_open(gm_spaces *spaces)
+gm_status gm_spaces_open(gm_spaces *spaces, size_t shared_dynamic_bytes)
 {
-    const gm_module *module = spaces->module;
-    uintptr_t shared = module->shared_begin();
-    uintptr_t dynamic_bytes = spaces->shared_dynamic.end - spaces->shared_dynamic.begin;
-    spaces->shared_static = (gm_region){shared, shared + module->shared_bytes};
-    spaces->shared_span = dynamic_bytes + module->shared_bytes + 64;
-    spaces->lane.begin = (uintptr_t)module->lane();
-    spaces->lane.end = spaces->lane.begin + sizeof(gm_lane_state);
+    spaces->shared_span = shared_dynamic_bytes + spaces->module->shared_bytes + 64;
+    spaces->shared_first = spaces->module->shared_begin();
     spaces->last_global = -1;
     return list_global(spaces);
+}
+
+gm_block_memory gm_spaces_of_block(const gm_module *module, gm_region shared_dynamic,
+                                   const gm_fiber_pool *stacks)
+{
+    uintptr_t shared = module->shared_begin(), lane = (uintptr_t)module->lane();
+    return (gm_block_memory){
+        .shared_static = {shared, shared + module->shared_bytes},
+        .shared_dynamic = shared_dynamic,
+        .lane = {lane, lane + sizeof(gm_lane_state)},
+        .stacks = stacks,
+    };
 }
 
 void gm_spaces_close(gm_spaces *spaces)
@@ -68,11 +75,12 @@ gm_space gm_spaces_search(gm_spaces *spaces, uintptr_t address)
 {
     const gm_module *module = spaces->module;
     /* gm_lane is thread-local like the __shared__ variables, so it is asked for first. */
-    if (gm_region_holds(spaces->lane, address) || gm_region_holds(spaces->arguments, address)) {
+    if (gm_region_holds(spaces->block.lane, address) ||
+        gm_region_holds(spaces->arguments, address)) {
         return GM_SPACE_PRIVATE;
     }
-    if (gm_region_holds(spaces->shared_static, address) ||
-        gm_region_holds(spaces->shared_dynamic, address)) {
+    if (gm_region_holds(spaces->block.shared_static, address) ||
+        gm_region_holds(spaces->block.shared_dynamic, address)) {
         return GM_SPACE_SHARED;
     }
     if (gm_region_holds(module->constant, address)) {
@@ -80,7 +88,7 @@ gm_space gm_spaces_search(gm_spaces *spaces, uintptr_t address)
     }
     /* __device__ variables lie in the image too, but are global memory. */
     bool variable = gm_region_holds(module->variables, address);
-    if (gm_fiber_owns(spaces->stacks, address) ||
+    if (gm_fiber_owns(spaces->block.stacks, address) ||
         (!variable && gm_region_holds(module->image, address))) {
         return GM_SPACE_PRIVATE;
     }

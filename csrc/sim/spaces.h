@@ -16,21 +16,32 @@ typedef enum gm_space {
     GM_SPACES,
 } gm_space;
 
-/* Where a launch keeps what; valid on the host thread that opened it. */
+/* Memory of a block, on the host thread that runs it. */
+typedef struct gm_block_memory {
+    gm_region shared_static, shared_dynamic;
+    gm_region lane;
+    const gm_fiber_pool *stacks;
+} gm_block_memory;
+
+/* Where a launch, and the block that runs now, keep what. */
 typedef struct gm_spaces {
     const gm_module *module;
     gm_region *global; /* allocations and __device__ variables, in ascending order */
     int global_count;
     int last_global; /* index of the region of the last global access; -1: none yet */
-    gm_region shared_static, shared_dynamic;
-    uintptr_t shared_span; /* every gm_shared_offset is below it */
-    gm_region arguments, lane;
-    const gm_fiber_pool *stacks;
+    gm_block_memory block;
+    uintptr_t shared_span;  /* every gm_shared_offset is below it */
+    uintptr_t shared_first; /* start of shared_static of the launch's first block */
+    gm_region arguments;
 } gm_spaces;
 
-/* The launch fills module, arguments, shared_dynamic and stacks; this adds the rest. */
-gm_status gm_spaces_open(gm_spaces *spaces);
+/* The launch fills module and arguments; this adds the rest but for the block. */
+gm_status gm_spaces_open(gm_spaces *spaces, size_t shared_dynamic_bytes);
 void gm_spaces_close(gm_spaces *spaces);
+
+/* The memory of the block that the calling host thread is about to run. */
+gm_block_memory gm_spaces_of_block(const gm_module *module, gm_region shared_dynamic,
+                                   const gm_fiber_pool *stacks);
 
 gm_space gm_spaces_search(gm_spaces *spaces, uintptr_t address);
 
@@ -49,12 +60,22 @@ const char *gm_space_name(gm_space space);
 /* Shared memory as one array of bytes, the dynamic part first. Keeps addresses modulo 16. */
 static inline uintptr_t gm_shared_offset(const gm_spaces *spaces, uintptr_t address)
 {
-    uintptr_t dynamic = spaces->shared_dynamic.end - spaces->shared_dynamic.begin;
-    if (address - spaces->shared_dynamic.begin < dynamic) {
-        return address - spaces->shared_dynamic.begin;
+    const gm_block_memory *block = &spaces->block;
+    uintptr_t dynamic = block->shared_dynamic.end - block->shared_dynamic.begin;
+    if (address - block->shared_dynamic.begin < dynamic) {
+        return address - block->shared_dynamic.begin;
     }
     return ((dynamic + 15) & ~(uintptr_t)15) + address -
-           (spaces->shared_static.begin & ~(uintptr_t)15);
+           (block->shared_static.begin & ~(uintptr_t)15);
+}
+
+/* The address at which the launch's first block has what this block has at `address`: reports do
+ * not depend on the host thread that runs a block. */
+static inline uintptr_t gm_reported_address(const gm_spaces *spaces, uintptr_t address)
+{
+    gm_region variables = spaces->block.shared_static;
+    bool variable = gm_region_holds(variables, address);
+    return variable ? address - variables.begin + spaces->shared_first : address;
 }
 
 #endif

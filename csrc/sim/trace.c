@@ -106,11 +106,6 @@ static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
     return observer->begin ? observer->begin(subscriber.state, trace) : GM_OK;
 }
 
-static gm_region region_of(const void *begin, size_t bytes)
-{
-    return (gm_region){(uintptr_t)begin, (uintptr_t)begin + bytes};
-}
-
 gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
 {
     trace->grid = launch->grid;
@@ -118,20 +113,10 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
     trace->block_threads = (int)(launch->block.x * launch->block.y * launch->block.z);
     trace->spaces = (gm_spaces){
         .module = launch->module,
-        .shared_dynamic = region_of(launch->shared_dynamic, launch->shared_bytes),
-        .arguments = region_of(launch->args, launch->args_size),
-        .stacks = launch->stacks,
+        .arguments = {(uintptr_t)launch->args, (uintptr_t)launch->args + launch->args_size},
     };
-    trace->stream.count = 0;
     gm_trace_place(trace, NULL, 0, -1);
-    gm_status status = gm_spaces_open(&trace->spaces);
-    if (status != GM_OK) {
-        return status;
-    }
-    trace->clock = gm_clock_create(trace->block_threads);
-    if (!trace->clock) {
-        return gm_fail(GM_ERROR_MEMORY, "out of memory for the vector clock of a block");
-    }
+    gm_status status = gm_spaces_open(&trace->spaces, launch->shared_bytes);
     for (int i = 0; i < GM_OBSERVERS && status == GM_OK; i++) {
         status = subscribe(trace, gm_observers[i]);
     }
@@ -157,8 +142,29 @@ gm_status gm_trace_finish(gm_trace *trace, gm_trace_kernel kernel)
     return GM_OK;
 }
 
+static void free_block(gm_trace_block *block)
+{
+    for (int i = 0; i < GM_OBSERVERS; i++) {
+        if (block->states[i] && gm_observers[i]->free_block) {
+            gm_observers[i]->free_block(block->states[i]);
+        }
+        free(block->states[i]);
+    }
+    gm_clock_destroy(block->clock);
+    free(block->stream.accesses);
+    free(block);
+}
+
 void gm_trace_end(gm_trace *trace)
 {
+    while (trace->blocks) {
+        gm_trace_block *block = trace->blocks;
+        trace->blocks = block->next;
+        free_block(block);
+    }
+    trace->current = NULL;
+    trace->stream = NULL;
+    trace->clock = NULL;
     for (int i = 0; i < trace->all.count; i++) {
         const gm_subscriber *subscriber = &trace->all.list[i];
         if (subscriber->observer->end) {
@@ -173,11 +179,7 @@ void gm_trace_end(gm_trace *trace)
             trace->on_access[space][actor].count = 0;
         }
     }
-    gm_clock_destroy(trace->clock);
     gm_spaces_close(&trace->spaces);
-    free(trace->stream.accesses);
-    trace->clock = NULL;
-    trace->stream = (gm_warp_stream){.accesses = NULL};
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -191,20 +193,63 @@ void gm_trace_end(gm_trace *trace)
         }                                                                                          \
     }
 
-gm_status gm_trace_block(gm_trace *trace, gm_dim index, int64_t number)
+static gm_trace_block *make_block(gm_trace *trace)
+{
+    gm_trace_block *block = calloc(1, sizeof *block);
+    bool made = block && (block->clock = gm_clock_create(trace->block_threads));
+    for (int i = 0; i < GM_OBSERVERS && made; i++) {
+        size_t bytes = gm_observers[i]->block_bytes;
+        made = !bytes || (block->states[i] = calloc(1, bytes));
+    }
+    if (!made) {
+        gm_fail(GM_ERROR_MEMORY, "out of memory for the trace of a block");
+        if (block) {
+            free_block(block);
+        }
+        return NULL;
+    }
+    block->next = trace->blocks;
+    trace->blocks = block;
+    return block;
+}
+
+gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
+                              gm_region shared_dynamic, const gm_fiber_pool *stacks)
 {
     gm_status status = GM_OK;
-    trace->block_index = index;
-    trace->block_number = number;
-    gm_clock_block(trace->clock);
+    gm_trace_block *block = trace->blocks;
+    while (block && block->open) {
+        block = block->next;
+    }
+    if (!block && !(block = make_block(trace))) {
+        return GM_ERROR_MEMORY;
+    }
+    block->open = true;
+    block->index = index;
+    block->number = number;
+    block->memory = gm_spaces_of_block(trace->spaces.module, shared_dynamic, stacks);
+    block->stream.count = 0;
+    gm_clock_block(block->clock);
+    gm_trace_block_select(trace, block);
     NOTIFY(trace->all, status, block, trace);
     return status;
 }
 
-gm_status gm_trace_block_end(gm_trace *trace)
+void gm_trace_block_select(gm_trace *trace, gm_trace_block *block)
+{
+    trace->current = block;
+    trace->block_index = block->index;
+    trace->block_number = block->number;
+    trace->clock = block->clock;
+    trace->stream = &block->stream;
+    trace->spaces.block = block->memory;
+}
+
+gm_status gm_trace_block_close(gm_trace *trace)
 {
     gm_status status = GM_OK;
     NOTIFY(trace->all, status, block_end, trace);
+    trace->current->open = false;
     return status;
 }
 
@@ -256,7 +301,7 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 static gm_status stop(gm_trace *trace, const gm_observer *by, gm_status status)
 {
     if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
-        const gm_access *access = &trace->stream.accesses[trace->stream.count - 1];
+        const gm_access *access = &trace->stream->accesses[trace->stream->count - 1];
         const gm_site *site = &trace->sites.list[access->site];
         gm_trace_place(trace, site->file, site->line, trace->thread);
     }
@@ -288,7 +333,7 @@ static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const g
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
 {
     gm_space space = gm_spaces_find(&trace->spaces, call->address);
-    gm_warp_stream *stream = &trace->stream;
+    gm_warp_stream *stream = trace->stream;
     if (call->actor != GM_BY_THREAD) {
         gm_status status = check_copy(trace, thread, space, call);
         if (status != GM_OK) {
@@ -352,5 +397,5 @@ static gm_status observe_request(void *context, gm_request *request)
 gm_status gm_trace_flush(gm_trace *trace, int warp)
 {
     trace->warp = warp;
-    return gm_requests_form(&trace->stream, &trace->sites, observe_request, trace);
+    return gm_requests_form(trace->stream, &trace->sites, observe_request, trace);
 }

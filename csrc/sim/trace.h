@@ -35,12 +35,23 @@ typedef struct gm_trace_launch {
     gm_dim grid, block;
     const void *args;
     size_t args_size;
-    void *shared_dynamic;
-    size_t shared_bytes;
-    const gm_fiber_pool *stacks;
+    size_t shared_bytes; /* dynamic */
 } gm_trace_launch;
 
-/* An observer that has a hook, with its state and where its counters of a site are. */
+/* A block in flight: what the trace and the observers keep of it while other blocks run. */
+typedef struct gm_trace_block {
+    struct gm_trace_block *next; /* in the list of all of the launch */
+    bool open;
+    gm_dim index;
+    int64_t number;
+    gm_block_memory memory;
+    gm_vector_clock *clock;
+    gm_warp_stream stream;
+    void *states[GM_OBSERVERS]; /* of observers with block_bytes */
+} gm_trace_block;
+
+/* An observer that has a hook, with its state of the launch and where its counters of a site are.
+ */
 typedef struct gm_subscriber {
     const gm_observer *observer;
     void *state;
@@ -61,9 +72,9 @@ struct gm_trace {
     /* While a launch runs: what observers may read. */
     gm_dim grid, block;
     gm_spaces spaces;
-    gm_vector_clock *clock;
-    gm_dim block_index;
+    gm_dim block_index; /* this and what follows: of the block that runs now */
     int64_t block_number;
+    gm_vector_clock *clock;
     int thread, warp, block_threads; /* thread: the number, in its block, of the one that runs */
     const gm_access_call *call;      /* the access that is being observed */
     int64_t request_number;
@@ -75,7 +86,8 @@ struct gm_trace {
     } fault;
 
     /* The trace's own. */
-    gm_warp_stream stream;
+    gm_trace_block *blocks, *current;
+    gm_warp_stream *stream; /* of the block that runs now */
     gm_subscribers all;
     /* Those of the frequent events. */
     gm_subscribers on_access[GM_SPACES][GM_ACTORS], on_request[GM_SPACES], on_thread_end;
@@ -90,8 +102,18 @@ gm_status gm_trace_finish(gm_trace *trace, gm_trace_kernel kernel);
 /* Frees what the launch needed; also after gm_trace_begin has failed. */
 void gm_trace_end(gm_trace *trace);
 
-gm_status gm_trace_block(gm_trace *trace, gm_dim index, int64_t number);
-gm_status gm_trace_block_end(gm_trace *trace);
+/*
+ * Several blocks may be in flight, each on a host thread of its own; one runs at a time. Open makes
+ * a new block the one that runs now; the calling host thread is to run it. Select changes over to
+ * another open block, between two events. Close ends the block that runs now: another has to be
+ * opened or selected before the next event.
+ */
+gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
+                              gm_region shared_dynamic, const gm_fiber_pool *stacks);
+void gm_trace_block_select(gm_trace *trace, gm_trace_block *block);
+gm_status gm_trace_block_close(gm_trace *trace);
+
+/* The events of the block that runs now. */
 gm_status gm_trace_barrier(gm_trace *trace);
 /* These lanes of a warp have met. */
 void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes);

@@ -30,7 +30,7 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
     bool before = false;
 
     if (site->space == GM_SPACE_UNKNOWN) {
-        gm_region shared = trace->spaces.shared_dynamic;
+        gm_region shared = trace->spaces.block.shared_dynamic;
         if (shared.end > shared.begin && access->address - shared.end < NEAR) {
             return gm_fail(GM_ERROR_SIMULATION,
                            "%s of %u bytes out of bounds, %llu bytes past the end of %llu bytes of "

@@ -7,6 +7,7 @@
  * rules nevertheless.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/observer.h"
 
@@ -34,23 +35,15 @@ static gm_status out_of_memory(void)
     return gm_fail(GM_ERROR_MEMORY, "out of memory for pending copies");
 }
 
-static gm_status begin(void *state, gm_trace *trace)
-{
-    engine *e = state;
-    e->committed = calloc((size_t)trace->block_threads, sizeof *e->committed);
-    return e->committed ? GM_OK : out_of_memory();
-}
-
 static void drop(engine *e, int index)
 {
     free(e->copies[index].waiters);
     e->copies[index] = e->copies[--e->count];
 }
 
-static void end(void *state, gm_trace *trace)
+static void free_block(void *block_state)
 {
-    engine *e = state;
-    (void)trace;
+    engine *e = block_state;
     while (e->count > 0) {
         drop(e, 0);
     }
@@ -60,21 +53,24 @@ static void end(void *state, gm_trace *trace)
 
 static gm_status block_begins(void *state, gm_trace *trace)
 {
-    engine *e = state;
+    engine *e = gm_block_state(trace, GM_OBSERVER_engine);
+    (void)state;
     while (e->count > 0) {
         drop(e, 0);
     }
-    for (int i = 0; i < trace->block_threads; i++) {
-        e->committed[i] = 0;
+    if (!e->committed) {
+        e->committed = calloc((size_t)trace->block_threads, sizeof *e->committed);
+        return e->committed ? GM_OK : out_of_memory();
     }
+    memset(e->committed, 0, (size_t)trace->block_threads * sizeof *e->committed);
     return GM_OK;
 }
 
 /* All threads have met, and so are ordered after every wait. */
 static gm_status barrier(void *state, gm_trace *trace)
 {
-    engine *e = state;
-    (void)trace;
+    engine *e = gm_block_state(trace, GM_OBSERVER_engine);
+    (void)state;
     for (int i = e->count; i-- > 0;) {
         if (e->copies[i].waiter_count > 0) {
             drop(e, i);
@@ -125,7 +121,8 @@ static bool is_over(const pending_copy *c, const gm_trace *trace)
 
 static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 {
-    engine *e = state;
+    engine *e = gm_block_state(trace, GM_OBSERVER_engine);
+    (void)state;
     gm_status status = GM_OK;
     uint32_t *committed = &e->committed[trace->thread];
     if (sync->kind == GM_ENGINE_COMMIT) {
@@ -197,7 +194,8 @@ static gm_status add_copy(engine *e, const gm_trace *trace, pending_copy made)
 
 static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 {
-    engine *e = state;
+    engine *e = gm_block_state(trace, GM_OBSERVER_engine);
+    (void)state;
     const gm_site *site = &trace->sites.list[access->site];
     bool write = site->kind == GM_STORE;
     if (e->count == 0 && site->actor != GM_BY_ENGINE) {
@@ -235,7 +233,8 @@ static gm_status never_waited(gm_trace *trace, const pending_copy *c, const char
 /* Only the thread that asked can wait until the engine has read. */
 static gm_status thread_end(void *state, gm_trace *trace)
 {
-    const engine *e = state;
+    const engine *e = gm_block_state(trace, GM_OBSERVER_engine);
+    (void)state;
     for (int i = 0; i < e->count; i++) {
         const pending_copy *c = &e->copies[i];
         if (!c->writes && c->thread == trace->thread && c->waiter_count == 0) {
@@ -249,7 +248,8 @@ static gm_status thread_end(void *state, gm_trace *trace)
 
 static gm_status block_end(void *state, gm_trace *trace)
 {
-    const engine *e = state;
+    const engine *e = gm_block_state(trace, GM_OBSERVER_engine);
+    (void)state;
     for (int i = 0; i < e->count; i++) {
         const pending_copy *c = &e->copies[i];
         if (c->writes && c->waiter_count == 0) {
@@ -263,11 +263,10 @@ static gm_status block_end(void *state, gm_trace *trace)
 
 const gm_observer gm_observer_engine = {
     .name = "engine",
-    .state_bytes = sizeof(engine),
+    .block_bytes = sizeof(engine),
     .accesses = GM_SEES(GM_SPACE_SHARED),
     .about_order = true,
-    .begin = begin,
-    .end = end,
+    .free_block = free_block,
     .block = block_begins,
     .block_end = block_end,
     .barrier = barrier,

@@ -13,17 +13,16 @@ typedef struct mbarriers {
     int count, room;
 } mbarriers;
 
-static void end(void *state, gm_trace *trace)
+static void free_block(void *block_state)
 {
-    mbarriers *b = state;
-    (void)trace;
+    mbarriers *b = block_state;
     free(b->list);
 }
 
 static gm_status block_begins(void *state, gm_trace *trace)
 {
-    mbarriers *b = state;
-    (void)trace;
+    mbarriers *b = gm_block_state(trace, GM_OBSERVER_mbarriers);
+    (void)state;
     b->count = 0;
     return GM_OK;
 }
@@ -75,10 +74,12 @@ static gm_status check(mbarriers *b, const gm_trace *trace, const void *address)
 
 static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 {
+    mbarriers *b = gm_block_state(trace, GM_OBSERVER_mbarriers);
+    (void)state;
     switch (sync->kind) {
-    case GM_MBARRIER_INIT: return initialise(state, trace, sync->mbarrier);
+    case GM_MBARRIER_INIT: return initialise(b, trace, sync->mbarrier);
     case GM_MBARRIER_ARRIVE:
-    case GM_MBARRIER_WAIT: return check(state, trace, sync->mbarrier);
+    case GM_MBARRIER_WAIT: return check(b, trace, sync->mbarrier);
     default: return GM_OK;
     }
 }
@@ -86,17 +87,19 @@ static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 /* An engine's store reports to its mbarrier. */
 static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 {
+    mbarriers *b = gm_block_state(trace, GM_OBSERVER_mbarriers);
+    (void)state;
     (void)access;
-    return trace->call->kind == GM_STORE ? check(state, trace, trace->call->mbarrier) : GM_OK;
+    return trace->call->kind == GM_STORE ? check(b, trace, trace->call->mbarrier) : GM_OK;
 }
 
 const gm_observer gm_observer_mbarriers = {
     .name = "mbarriers",
-    .state_bytes = sizeof(mbarriers),
+    .block_bytes = sizeof(mbarriers),
     .accesses = GM_SEES(GM_SPACE_SHARED),
     .actors = GM_SEES(GM_BY_ENGINE),
     .about_order = true,
-    .end = end,
+    .free_block = free_block,
     .block = block_begins,
     .sync = sync,
     .access = access,

@@ -38,17 +38,9 @@ static gm_status out_of_memory(void)
     return gm_fail(GM_ERROR_MEMORY, "out of memory for asynchronous copies");
 }
 
-static gm_status begin(void *state, gm_trace *trace)
+static void free_block(void *block_state)
 {
-    pipeline *p = state;
-    p->askers = calloc((size_t)trace->block_threads, sizeof *p->askers);
-    return p->askers ? GM_OK : out_of_memory();
-}
-
-static void end(void *state, gm_trace *trace)
-{
-    pipeline *p = state;
-    (void)trace;
+    pipeline *p = block_state;
     free(p->askers);
     free(p->words);
     free(p->copies);
@@ -56,7 +48,12 @@ static void end(void *state, gm_trace *trace)
 
 static gm_status block_begins(void *state, gm_trace *trace)
 {
-    pipeline *p = state;
+    pipeline *p = gm_block_state(trace, GM_OBSERVER_pipeline);
+    (void)state;
+    if (!p->askers) {
+        p->askers = calloc((size_t)trace->block_threads, sizeof *p->askers);
+        return p->askers ? GM_OK : out_of_memory();
+    }
     if (p->count == 0) {
         return GM_OK; /* the usual case: the kernel makes no such copies */
     }
@@ -147,7 +144,8 @@ static gm_status start(pipeline *p, const gm_trace *trace, const gm_access *acce
 
 static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 {
-    pipeline *p = state;
+    pipeline *p = gm_block_state(trace, GM_OBSERVER_pipeline);
+    (void)state;
     const gm_site *site = &trace->sites.list[access->site];
     bool write = site->kind == GM_STORE, own = site->actor == GM_BY_PIPELINE;
     if (p->count == 0 && !own) {
@@ -179,7 +177,8 @@ static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 
 static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 {
-    pipeline *p = state;
+    pipeline *p = gm_block_state(trace, GM_OBSERVER_pipeline);
+    (void)state;
     asker *a = &p->askers[trace->thread];
     if (sync->kind == GM_PIPELINE_COMMIT) {
         a->committed++;
@@ -196,7 +195,8 @@ static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 
 static gm_status thread_end(void *state, gm_trace *trace)
 {
-    const pipeline *p = state;
+    const pipeline *p = gm_block_state(trace, GM_OBSERVER_pipeline);
+    (void)state;
     const asker *a = &p->askers[trace->thread];
     if (!a->first) {
         return GM_OK;
@@ -210,11 +210,10 @@ static gm_status thread_end(void *state, gm_trace *trace)
 
 const gm_observer gm_observer_pipeline = {
     .name = "pipeline",
-    .state_bytes = sizeof(pipeline),
+    .block_bytes = sizeof(pipeline),
     .accesses = GM_SEES(GM_SPACE_SHARED),
     .about_order = true,
-    .begin = begin,
-    .end = end,
+    .free_block = free_block,
     .block = block_begins,
     .thread_end = thread_end,
     .sync = sync,

@@ -110,7 +110,8 @@ static gm_status visit(races *r, gm_trace *trace, word *at, record mine)
 
 static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
 {
-    races *r = state;
+    races *r = gm_block_state(trace, GM_OBSERVER_races);
+    (void)state;
     gm_moment now = gm_clock_now(trace->clock, trace->thread);
     uintptr_t begin = gm_shared_offset(&trace->spaces, access->address),
               end = begin + access->bytes;
@@ -139,19 +140,18 @@ static gm_status shared_access(void *state, gm_trace *trace, const gm_access *ac
     return status;
 }
 
-static void end(void *state, gm_trace *trace)
+static void free_block(void *block_state)
 {
-    races *r = state;
-    (void)trace;
+    races *r = block_state;
     free(r->words);
     free(r->records);
 }
 
 const gm_observer gm_observer_races = {
     .name = "races",
-    .state_bytes = sizeof(races),
+    .block_bytes = sizeof(races),
     .accesses = GM_SEES(GM_SPACE_SHARED),
     .about_order = true,
     .access = shared_access,
-    .end = end,
+    .free_block = free_block,
 };

@@ -18,7 +18,7 @@ static uintptr_t base_of(const gm_spaces *spaces, gm_space space, uintptr_t addr
         return spaces->module->constant.begin;
     }
     if (space == GM_SPACE_SHARED) {
-        gm_region dynamic = spaces->shared_dynamic;
+        gm_region dynamic = spaces->block.shared_dynamic;
         return gm_region_holds(dynamic, address) ? dynamic.begin : 0;
     }
     for (int i = 0; i < spaces->global_count; i++) {
@@ -48,7 +48,9 @@ static gm_status keep(void *state, gm_trace *trace, const gm_request *request, v
     sample->warp = trace->warp;
     sample->lanes = request->lanes;
     sample->base = base_of(&trace->spaces, request->site->space, request->address[0]);
-    memcpy(sample->address, request->address, sizeof sample->address);
+    for (int i = 0; i < request->lanes; i++) {
+        sample->address[i] = gm_reported_address(&trace->spaces, request->address[i]);
+    }
     memcpy(sample->bytes, request->bytes, sizeof sample->bytes);
     memcpy(sample->lane, request->lane, sizeof sample->lane);
     return GM_OK;

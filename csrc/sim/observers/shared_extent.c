@@ -19,7 +19,7 @@ static gm_status begin(void *state, gm_trace *trace)
 static gm_status extend(void *state, gm_trace *trace, const gm_request *request, void *counters)
 {
     extent *e = state;
-    const gm_region variables = trace->spaces.shared_static;
+    const gm_region variables = trace->spaces.block.shared_static;
     (void)counters;
     if (request->site->actor == GM_BY_ENGINE) {
         return GM_OK;
@@ -27,6 +27,8 @@ static gm_status extend(void *state, gm_trace *trace, const gm_request *request,
     for (int i = 0; i < request->lanes; i++) {
         uintptr_t first = request->address[i], past = first + request->bytes[i];
         if (first >= variables.begin && past <= variables.end) {
+            first = gm_reported_address(&trace->spaces, first);
+            past = first + request->bytes[i];
             e->used.begin = first < e->used.begin ? first : e->used.begin;
             e->used.end = past > e->used.end ? past : e->used.end;
         }

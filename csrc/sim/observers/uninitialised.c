@@ -19,15 +19,16 @@ typedef struct uninitialised {
 
 static gm_status block_begins(void *state, gm_trace *trace)
 {
-    uninitialised *u = state;
-    (void)trace;
+    uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
+    (void)state;
     u->block = (u->block + 1) & 0xfffffff;
     return GM_OK;
 }
 
 static gm_status report_held_back(void *state, gm_trace *trace)
 {
-    const uninitialised *u = state;
+    const uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
+    (void)state;
     if (!u->missing) {
         return GM_OK;
     }
@@ -41,7 +42,8 @@ static gm_status report_held_back(void *state, gm_trace *trace)
 
 static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
 {
-    uninitialised *u = state;
+    uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
+    (void)state;
     bool store = trace->sites.list[access->site].kind == GM_STORE;
     uintptr_t begin = gm_shared_offset(&trace->spaces, access->address),
               end = begin + access->bytes;
@@ -69,21 +71,20 @@ static gm_status shared_access(void *state, gm_trace *trace, const gm_access *ac
     return GM_OK;
 }
 
-static void end(void *state, gm_trace *trace)
+static void free_block(void *block_state)
 {
-    uninitialised *u = state;
-    (void)trace;
+    uninitialised *u = block_state;
     free(u->words);
 }
 
 const gm_observer gm_observer_uninitialised = {
     .name = "uninitialised",
-    .state_bytes = sizeof(uninitialised),
+    .block_bytes = sizeof(uninitialised),
     .accesses = GM_SEES(GM_SPACE_SHARED),
     .block = block_begins,
     .block_end = report_held_back,
     .barrier = report_held_back,
     .access = shared_access,
     .stopped = report_held_back,
-    .end = end,
+    .free_block = free_block,
 };
