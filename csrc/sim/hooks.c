@@ -100,6 +100,11 @@ void gm_sim_yield(const char *file, int line)
     (void)file, (void)line;
 }
 
+void gm_sim_local(const volatile void *address, size_t bytes)
+{
+    (void)address, (void)bytes;
+}
+
 HOOK __tsan_init(void);
 HOOK __tsan_init(void)
 {

@@ -5,6 +5,7 @@
 #ifndef GPUMEM_LANE_H
 #define GPUMEM_LANE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define GM_HIDDEN __attribute__((visibility("hidden")))
@@ -77,6 +78,17 @@ GM_HIDDEN void gm_sim_fence(gm_order order, gm_scope scope, const char *file, in
 
 /* The thread has nothing to do for now (__nanosleep): others may run. */
 GM_HIDDEN void gm_sim_yield(const char *file, int line);
+
+/* A local variable begins to live and has no initialiser: a traced thread may not read bytes of it
+ * that it has not written. */
+#ifdef GM_BUILD_PLAIN
+static inline void gm_sim_local(const volatile void *address, size_t bytes)
+{
+    (void)address, (void)bytes;
+}
+#else
+GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes);
+#endif
 
 /* A traced thread has ended. */
 GM_HIDDEN void gm_sim_thread_end(void);

@@ -17,6 +17,18 @@ typedef struct gm_site_record {
     int32_t reserved;
 } gm_site_record;
 
+/* A variable of a module. Bytes between two variables belong to none. */
+typedef struct gm_extent {
+    uintptr_t offset, bytes; /* from the start of its memory space in the module */
+    const char *name;        /* as the source has it */
+} gm_extent;
+
+/* The variables of one memory space, in ascending order. */
+typedef struct gm_extents {
+    const gm_extent *list; /* NULL: unknown, so that the space is checked as a whole */
+    int count;
+} gm_extents;
+
 typedef struct gm_module {
     const gm_site_record *sites, *sites_end;
     gm_region image;     /* the shared object as loaded, its variables included */
@@ -27,6 +39,8 @@ typedef struct gm_module {
     size_t shared_bytes;
     uintptr_t (*shared_begin)(void);
     gm_lane_state *(*lane)(void); /* the calling host thread's gm_lane of this shared object */
+    /* Offsets from shared_begin(), constant.begin and variables.begin. */
+    gm_extents shared_extents, constant_extents, variable_extents;
 } gm_module;
 
 /* One kernel of a module, compiled for speed and with every access reported. */
