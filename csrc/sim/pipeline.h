@@ -1,4 +1,4 @@
-/* __pipeline_memcpy_async, its commit and its wait on the simulator, as simt.h uses them. */
+/* __pipeline_memcpy_async, its commit and its wait on the simulator, as cuda/async.h uses them. */
 #ifndef GPUMEM_SIM_PIPELINE_H
 #define GPUMEM_SIM_PIPELINE_H
 

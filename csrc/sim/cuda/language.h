@@ -1,0 +1,38 @@
+/* The words that CUDA adds to C++: qualifiers, and the indices of a thread. */
+#ifndef GPUMEM_CUDA_LANGUAGE_H
+#define GPUMEM_CUDA_LANGUAGE_H
+
+#include "sim/lane.h"
+
+#ifdef GM_BUILD_TRACED
+#define GM_UNTRACED __attribute__((no_sanitize_thread))
+/* Hides a value from the optimiser, which would otherwise load only the members that are used. */
+#define GM_WHOLE(value) __asm__("" : "+m"(value))
+#else
+#define GM_UNTRACED
+#define GM_WHOLE(value) ((void)0)
+#endif
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __align__(bytes) __attribute__((aligned(bytes)))
+/* A copy per host thread, since a host thread runs one block at a time. */
+#define __shared__ static thread_local
+#ifndef __restrict__
+#define __restrict__ __restrict
+#endif
+
+#define threadIdx (gm_lane.thread_index)
+#define blockIdx (gm_lane.block_index)
+#define blockDim (gm_lane.block_dim)
+#define gridDim (gm_lane.grid_dim)
+#define warpSize 32
+
+typedef gm_index uint3;
+typedef gm_index dim3;
+
+#endif
