@@ -95,6 +95,16 @@ template <typename... types, void (*kernel)(types...)> struct gm_launcher<kernel
     }
 };
 
+/* ---- local variables without initialiser ------------------------------------------------------
+ * What has a constructor is not marked: it may have written. */
+
+template <typename type> static __forceinline__ void gm_unwritten(type &variable)
+{
+    if constexpr (__is_trivially_constructible(type)) {
+        gm_sim_local(&reinterpret_cast<const volatile char &>(variable), sizeof(type));
+    }
+}
+
 /* ---- specifiers ------------------------------------------------------------------------------
  * They stay in the preprocessed text, where gpumem/cuda_c/rewrite.py reads them. */
 

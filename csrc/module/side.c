@@ -13,6 +13,11 @@
 
 GM_THREAD_LOCAL gm_lane_state gm_lane;
 
+/* Until the simulator has given its functions: constructors of the module call __tsan_init. */
+static void nothing(void)
+{
+}
+
 #if defined(__x86_64__)
 #define JUMP(name) "    jmp *gm_entry_" name "(%rip)\n"
 #elif defined(__aarch64__)
@@ -25,7 +30,7 @@ GM_THREAD_LOCAL gm_lane_state gm_lane;
 #endif
 
 #define ENTRY(name)                                                                                \
-    HIDDEN gm_entry_point gm_entry_##name;                                                         \
+    HIDDEN gm_entry_point gm_entry_##name = nothing;                                               \
     __asm__(".text\n"                                                                              \
             ".hidden " #name "\n"                                                                  \
             ".globl " #name "\n"                                                                   \

@@ -154,8 +154,9 @@ PyObject *gm_core_module_launch(PyObject *module, PyObject *args)
     }
     if (what.kernel < 0 || what.kernel >= what.loaded->kernel_count || shared_bytes < 0 ||
         PyTuple_GET_SIZE(values) != what.loaded->kernels[what.kernel].count) {
-        PyErr_SetString(PyExc_ValueError,
-                        "module_launch: no such kernel, or not as many values as it has parameters");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "module_launch: no such kernel, or not as many values as it has parameters");
         return NULL;
     }
     what.shared_bytes = (size_t)shared_bytes;

@@ -14,7 +14,7 @@
 gm_status gm_loader_open(const char *path, gm_loaded *loaded)
 {
     const gm_entry_point entries[] = {
-#define ENTRY(name) (gm_entry_point)(uintptr_t)&gm_entry_of_##name,
+#define ENTRY(name) (gm_entry_point)(uintptr_t) & gm_entry_of_##name,
 #include "sim/entry_points.def"
 #undef ENTRY
     };
