@@ -14,7 +14,7 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
         return status;
     }
     gm_grid grid = {
-        .module = launch->loaded->module,
+        .module = &launch->loaded->module,
         .kernel = {.name = kernel->name, .doc = "", .plain = kernel->run, .traced = kernel->run},
         .grid = launch->grid,
         .block = launch->block,

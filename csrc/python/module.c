@@ -56,8 +56,9 @@ static PyMethodDef functions[] = {
     {"traffic", FAST(gm_core_traffic),
      "traffic(family, variant, inputs, parameters, /)\n--\n\n"
      "Run one call on the simulator under observation."},
-    {"module_open", gm_core_module_open, METH_O,
-     "module_open(path, /)\n--\n\nLoad compiled kernels: a handle, and their names and parameters."},
+    {"module_open", gm_core_module_open, METH_VARARGS,
+     "module_open(path, shared, constant, variables, /)\n--\n\n"
+     "Load compiled kernels: a handle, and their names and parameters."},
     {"module_launch", gm_core_module_launch, METH_VARARGS,
      "module_launch(handle, kernel, grid, block, shared_bytes, values, traced, cooperative, /)\n--\n\n"
      "Run a loaded kernel on the simulator."},

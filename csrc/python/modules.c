@@ -47,16 +47,49 @@ static PyObject *kernels_tuple(const gm_loaded *loaded)
     return kernels;
 }
 
-PyObject *gm_core_module_open(PyObject *module, PyObject *path)
+/* [(offset, bytes, name), ...]; the list is kept for as long as the module, which is for good. */
+static int parse_extents(PyObject *list, gm_extents *extents)
 {
-    PyObject *encoded;
+    Py_ssize_t count = PyList_GET_SIZE(list);
+    gm_extent *all = PyMem_RawCalloc((size_t)count + 1, sizeof *all);
+    for (Py_ssize_t i = 0; all && i < count; i++) {
+        Py_ssize_t offset, bytes;
+        const char *name;
+        PyObject *one = PyList_GET_ITEM(list, i);
+        if (!PyArg_ParseTuple(one, "nns", &offset, &bytes, &name)) {
+            PyMem_RawFree(all);
+            return -1;
+        }
+        char *copy = PyMem_RawMalloc(strlen(name) + 1);
+        all[i] = (gm_extent){(uintptr_t)offset, (uintptr_t)bytes, copy ? strcpy(copy, name) : "?"};
+    }
+    if (!all) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    *extents = (gm_extents){all, (int)count};
+    return 0;
+}
+
+PyObject *gm_core_module_open(PyObject *module, PyObject *args)
+{
+    PyObject *encoded, *lists[3];
+    gm_extents extents[3];
     gm_status status = gm_sim_open();
     (void)module;
     if (status != GM_OK) {
         return gm_raise(status);
     }
-    if (!PyUnicode_FSConverter(path, &encoded)) {
+    if (!PyArg_ParseTuple(args, "O&O!O!O!:module_open", PyUnicode_FSConverter, &encoded,
+                          &PyList_Type, &lists[0], &PyList_Type, &lists[1], &PyList_Type,
+                          &lists[2])) {
         return NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (parse_extents(lists[i], &extents[i]) < 0) {
+            Py_DECREF(encoded);
+            return NULL;
+        }
     }
     gm_loaded *loaded = PyMem_Calloc(1, sizeof *loaded);
     status = loaded ? gm_loader_open(PyBytes_AS_STRING(encoded), loaded) : GM_OK;
@@ -68,6 +101,7 @@ PyObject *gm_core_module_open(PyObject *module, PyObject *path)
         PyMem_Free(loaded);
         return gm_raise(status);
     }
+    gm_loader_name_variables(loaded, extents[0], extents[1], extents[2]);
     PyObject *capsule = PyCapsule_New(loaded, capsule_name, forget);
     if (!capsule) {
         PyMem_Free(loaded);

@@ -4,7 +4,7 @@
 
 #include "python/python.h"
 
-PyObject *gm_core_module_open(PyObject *module, PyObject *path);
+PyObject *gm_core_module_open(PyObject *module, PyObject *args);
 PyObject *gm_core_module_launch(PyObject *module, PyObject *args);
 
 #endif

@@ -25,16 +25,25 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
     gm_module_open_function *open =
         (gm_module_open_function *)(uintptr_t)dlsym(loaded->handle, GM_MODULE_OPEN);
     int count = (int)(sizeof entries / sizeof *entries);
-    loaded->module = open ? open(entries, count, &loaded->kernels) : NULL;
-    if (!loaded->module) {
+    const gm_module *module = open ? open(entries, count, &loaded->kernels) : NULL;
+    if (!module) {
         dlclose(loaded->handle);
         return gm_fail(GM_ERROR_UNAVAILABLE,
                        "cannot load the compiled kernels: %s was compiled for another version of "
                        "gpumem",
                        path);
     }
+    loaded->module = *module;
     while (loaded->kernels[loaded->kernel_count].name) {
         loaded->kernel_count++;
     }
     return GM_OK;
+}
+
+void gm_loader_name_variables(gm_loaded *loaded, gm_extents shared, gm_extents constant,
+                              gm_extents variables)
+{
+    loaded->module.shared_extents = shared;
+    loaded->module.constant_extents = constant;
+    loaded->module.variable_extents = variables;
 }

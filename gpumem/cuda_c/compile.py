@@ -117,6 +117,7 @@ def compile_source(source: Source, traced: bool, cache: Path) -> Path:
     build = _builder()
     compiler = build.host_compiler("CXX", ("g++", "c++", "clang++"))
     flags = [*_FLAGS.split(), *_QUIET.split(), "-DGM_USER_MODULE=1"]
+    flags += [] if compiler.clang else ["-fno-toplevel-reorder"]  # guards stay behind variables
     own = build.TRACED_FLAGS if traced else build.PLAIN_FLAGS
     own = [*own, "-O1" if traced else "-O2"]
     own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []

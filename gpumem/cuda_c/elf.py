@@ -17,7 +17,7 @@ class Symbol:
     """A variable: its name as the compiler gave it, its address in the file's own terms."""
 
     name: str
-    address: int  # of a thread-local variable: its offset among them
+    offset: int  # in its section; of a thread-local variable: among them all
     bytes: int
     thread_local: bool
     section: str
@@ -45,10 +45,11 @@ def symbols(path: Path) -> list[Symbol]:
             name, info, _, index, value, extent = struct.unpack_from("<IBBHQQ", data, at)
             kind = info & 15
             if kind in (_OBJECT, _THREAD_LOCAL) and 0 < index < count and extent:
+                begin = 0 if kind == _THREAD_LOCAL else sections[index][3]
                 found.append(
                     Symbol(
                         string(section[6], name),
-                        value,
+                        value - begin,
                         extent,
                         kind == _THREAD_LOCAL,
                         string(names, sections[index][0]),

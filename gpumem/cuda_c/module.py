@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _core
 from .compile import Source, compile_source
+from .variables import extents
 
 __all__ = ["Kernel", "Module", "load"]
 
@@ -107,7 +108,7 @@ class Module:
     def _load(self, traced: bool) -> tuple[object, dict[str, Kernel]]:
         if traced not in self._loaded:
             path = compile_source(self.source, traced, _cache())
-            handle, kernels = _core.module_open(path)
+            handle, kernels = _core.module_open(path, *extents(path))
             self._loaded[traced] = (
                 handle,
                 {name: Kernel(i, name, types) for i, (name, types) in enumerate(kernels)},
