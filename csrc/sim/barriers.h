@@ -9,6 +9,7 @@ typedef enum gm_strand_state {
     RUNNING,
     AT_BARRIER,
     AT_WARP,
+    AT_PLACE, /* to see which lanes come here */
     AT_MBARRIER,
     DONE,
 } gm_strand_state;
@@ -22,11 +23,15 @@ typedef struct gm_strand {
     const char *file; /* where it waits */
     int line;
     union {
-        unsigned mask;   /* AT_WARP: the lanes it waits for */
+        unsigned mask;   /* AT_WARP: the lanes it waits for; AT_PLACE: those that are here */
         uint32_t parity; /* AT_MBARRIER: of the phase it waits for */
+        bool vote;       /* AT_BARRIER with a predicate */
     };
     const uint64_t *mbarrier; /* AT_MBARRIER */
 } gm_strand;
+
+/* Do two threads wait at the same place? */
+bool gm_same_place(const gm_strand *a, const gm_strand *b);
 
 /* For threads that all wait at a barrier of the block or have ended, `done` of them. Returns -1 if
  * that is right; otherwise a thread at fault, and gm_last_error() says why. */

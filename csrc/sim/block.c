@@ -43,6 +43,15 @@ static gm_warp warp_from(const gm_block *block, int first)
     return (gm_warp){first, past < block->threads ? past : block->threads};
 }
 
+static void count_votes(gm_block *block)
+{
+    block->votes = false;
+    block->voted = 0;
+    for (int t = 0; t < block->threads; t++) {
+        block->voted += block->strands[t].vote;
+    }
+}
+
 /* All threads wait at a barrier of the block or have ended. */
 static gm_status pass_barrier(gm_block *block)
 {
@@ -52,6 +61,9 @@ static gm_status pass_barrier(gm_block *block)
         return gm_thread_locate(block, thread, strand->file, strand->line);
     }
     block->barriers++;
+    if (block->votes) {
+        count_votes(block);
+    }
     return block->trace ? gm_thread_locate_traced(block, gm_trace_barrier(block->trace)) : GM_OK;
 }
 

@@ -28,9 +28,11 @@ typedef struct gm_block {
     gm_fiber *running_fiber;
     gm_strand *strands; /* one per thread of the block */
     int threads;
-    int running;               /* number of the thread that runs now */
-    int next_fresh, end_fresh; /* threads of the warp that have yet to start */
-    int done, at_warp, at_mbarrier;
+    int running;                    /* number of the thread that runs now */
+    int next_fresh, end_fresh;      /* threads of the warp that have yet to start */
+    int done, at_warp, at_mbarrier; /* at_warp: AT_PLACE, too */
+    bool votes;                     /* some threads wait at a barrier with a predicate */
+    int voted;                      /* for how many it was not 0 at the last such barrier */
     gm_interrupt interrupt;
     int64_t barriers, warps; /* so far in this launch */
     char *dynamic_shared;

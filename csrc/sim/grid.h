@@ -16,6 +16,7 @@ typedef struct gm_grid {
     size_t shared_bytes; /* dynamic */
     gm_trace *trace;     /* NULL: at full speed */
     int host_threads;    /* most to use; a traced grid uses one */
+    bool cooperative;    /* all blocks are resident, and may meet at barriers of the grid */
 } gm_grid;
 
 gm_status gm_grid_run(const gm_grid *grid);

@@ -38,10 +38,30 @@ extern GM_HIDDEN GM_THREAD_LOCAL gm_lane_state gm_lane;
 /* file and line are those of the call in the kernel. */
 GM_HIDDEN void gm_sim_barrier(const char *file, int line);
 
+/* A barrier that tells each thread for how many the predicate was not 0, or whether for all or any.
+ */
+typedef enum gm_reduction {
+    GM_COUNT,
+    GM_ALL,
+    GM_ANY,
+} gm_reduction;
+
+GM_HIDDEN int gm_sim_barrier_reduce(int predicate, gm_reduction how, const char *file, int line);
+
+/* All threads of a cooperative launch meet; in any other launch a fault. */
+GM_HIDDEN void gm_sim_grid_barrier(const char *file, int line);
+
 /* All lanes in mask meet. Each gives a value, and all values can be read afterwards. */
 GM_HIDDEN void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line);
 GM_HIDDEN uint64_t gm_sim_exchanged(unsigned lane);
 GM_HIDDEN unsigned gm_sim_lane(void);
+
+/*
+ * The lanes of the warp that are at this place (__activemask, coalesced groups). A lane that comes
+ * here waits until the others wait or have ended, or have taken their turn; those that are here
+ * then go on together. They are the lanes that hardware most often finds active here.
+ */
+GM_HIDDEN unsigned gm_sim_active_lanes(const char *file, int line);
 
 /* Returns once the phase of this parity is complete; a fault if it never completes. */
 GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file,

@@ -134,6 +134,40 @@ void gm_sim_barrier(const char *file, int line)
     wait_as(current, AT_BARRIER, file, line);
 }
 
+int gm_sim_barrier_reduce(int predicate, gm_reduction how, const char *file, int line)
+{
+    gm_block *block = current;
+    block->strands[block->running].vote = predicate != 0;
+    block->votes = true;
+    wait_as(block, AT_BARRIER, file, line);
+    switch (how) {
+    case GM_ALL: return block->voted == block->threads;
+    case GM_ANY: return block->voted > 0;
+    default: return block->voted;
+    }
+}
+
+void gm_sim_grid_barrier(const char *file, int line)
+{
+    gm_block *block = current;
+    if (!block->grid->cooperative) {
+        gm_sim_fault(file, line, "a barrier of the grid, but the launch is not cooperative");
+    }
+    const gm_dim grid = block->grid->grid;
+    if ((int64_t)grid.x * grid.y * grid.z > 1) {
+        gm_sim_fault(file, line, "a barrier of a grid of several blocks");
+    }
+    wait_as(block, AT_BARRIER, file, line);
+}
+
+unsigned gm_sim_active_lanes(const char *file, int line)
+{
+    gm_block *block = current;
+    block->at_warp++;
+    wait_as(block, AT_PLACE, file, line);
+    return block->strands[block->running].mask;
+}
+
 void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 {
     gm_block *block = current;

@@ -41,6 +41,22 @@ static unsigned find_complete(gm_block *block, gm_warp warp, unsigned waiting, u
     return complete;
 }
 
+/* Those of the waiting lanes that are at the place of the first of them. */
+static unsigned at_one_place(gm_block *block, gm_warp warp, unsigned waiting)
+{
+    gm_strand *lanes = &block->strands[warp.first];
+    const gm_strand *first = &lanes[__builtin_ctz(waiting)];
+    unsigned here = 0;
+    for (unsigned rest = waiting; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        here |= (unsigned)gm_same_place(&lanes[lane], first) << lane;
+    }
+    for (unsigned rest = here; rest; rest &= rest - 1) {
+        lanes[__builtin_ctz(rest)].mask = here;
+    }
+    return here;
+}
+
 static gm_status fail_waiting(gm_block *block, int thread)
 {
     const gm_strand *strand = &block->strands[thread];
@@ -69,10 +85,11 @@ static gm_status settle(gm_block *block, gm_warp warp)
 {
     gm_status status = GM_OK;
     while (block->at_warp > 0 && status == GM_OK) {
-        unsigned waiting = 0;
+        unsigned waiting = 0, at_place = 0;
         bool more_may_come = false;
         for (int t = warp.first; t < warp.past; t++) {
             waiting |= (unsigned)(block->strands[t].state == AT_WARP) << (t - warp.first);
+            at_place |= (unsigned)(block->strands[t].state == AT_PLACE) << (t - warp.first);
             more_may_come = more_may_come || block->strands[t].state == AT_MBARRIER;
         }
         int size = warp.past - warp.first;
@@ -81,6 +98,9 @@ static gm_status settle(gm_block *block, gm_warp warp)
         if (block->trace && released == present) {
             /* All lanes have met, so no request has lanes before and after this. */
             status = gm_trace_flush(block->trace, warp.first / GM_WARP);
+        }
+        if (!released && at_place) {
+            released = at_one_place(block, warp, at_place);
         }
         if (!released) {
             return !waiting || more_may_come

@@ -85,6 +85,27 @@ def test_votes(run, rng, n):
     assert np.array_equal(run("votes", a), np.repeat(expected, 32)[:n].astype(np.float32))
 
 
+@pytest.mark.parametrize("n", SIZES)
+def test_votes_of_the_block(run, rng, n):
+    a = whole_numbers(rng, n)
+    a[: n // 3] = abs(a[: n // 3]) + 1
+    a[2 * n // 3 :] = -1
+    positive = (by_group(a, 256) > 0).sum(axis=1)
+    expected = positive + 1000 * (positive == 256) + 2000 * (positive > 0)
+    assert np.array_equal(run("block_votes", a), np.repeat(expected, 256)[:n].astype(np.float32))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_active_lanes(run, rng, n):
+    a = whole_numbers(rng, n)
+    positive = by_group(a, 32) > 0
+    there = np.arange(positive.size).reshape(positive.shape) < n
+    sides = [(positive & there).sum(axis=1), -(~positive & there).sum(axis=1)]
+    expected = np.where(positive, sides[0][:, None], sides[1][:, None])
+    expected[:, 16:] += 100 * there[:, 16:].sum(axis=1)[:, None]
+    assert np.array_equal(run("active_lanes", a), expected.ravel()[:n].astype(np.float32))
+
+
 def test_many_blocks_on_several_host_threads(probes, rng):
     a = whole_numbers(rng, 1 << 20)
     expected = np.repeat(by_group(a, 256).sum(axis=1), 256)
