@@ -93,16 +93,29 @@ static __forceinline__ unsigned gm_segment(unsigned lane, int width, const char 
     return lane & ~(unsigned)(width - 1);
 }
 
-template <typename type>
-static inline type __shfl_sync(unsigned mask, type value, int index, int width = 32, GM_PLACE)
+/* The source lanes of the four shuffles, each with its own rule for what lies outside. */
+
+static inline unsigned gm_source_index(unsigned mask, int index, int width, const char *file,
+                                       int line)
 {
-    static_assert(sizeof(type) <= 8, "shuffles move at most 8 bytes");
     unsigned lane = gm_sim_lane(), segment = gm_segment(lane, width, file, line);
     unsigned source = segment | ((unsigned)index & (unsigned)(width - 1));
     if (!gm_takes_part(mask, source, lane)) {
         gm_fail_source(file, line);
     }
-    return gm_shuffle(mask, value, source, file, line);
+    return source;
+}
+
+static inline unsigned gm_source_xor(unsigned mask, int lanes, int width, const char *file,
+                                     int line)
+{
+    unsigned lane = gm_sim_lane(), segment = gm_segment(lane, width, file, line);
+    unsigned source = (lane ^ (unsigned)lanes) & 31;
+    source = source < segment + (unsigned)width ? source : lane;
+    if (!gm_takes_part(mask, source, lane)) {
+        gm_fail_source(file, line);
+    }
+    return source;
 }
 
 /*
@@ -110,55 +123,50 @@ static inline type __shfl_sync(unsigned mask, type value, int index, int width =
  * from beyond the mask. Only if the lowest lane, or one with other lanes above its source, gets
  * such a value, it is an error. Shuffles up have the same rule, mirrored.
  */
-template <typename type>
-static inline type __shfl_down_sync(unsigned mask, type value, unsigned delta, int width = 32,
-                                    GM_PLACE)
+static inline unsigned gm_source_down(unsigned mask, unsigned delta, int width, const char *file,
+                                      int line)
 {
-    static_assert(sizeof(type) <= 8, "shuffles move at most 8 bytes");
     unsigned lane = gm_sim_lane(), segment = gm_segment(lane, width, file, line);
-    unsigned source = delta < (unsigned)width - (lane - segment) ? lane + delta : lane;
-    if (!gm_takes_part(mask, source, lane)) {
-        unsigned members = mask & gm_lanes_present() & gm_lanes_below(segment + (unsigned)width) &
-                           ~gm_lanes_below(segment);
-        if (!(members & gm_lanes_below(lane)) || members & ~gm_lanes_below(source)) {
-            gm_fail_source(file, line);
-        }
-        source = lane;
+    unsigned past = segment + (unsigned)width;
+    unsigned source = delta < past - lane ? lane + delta : lane;
+    if (gm_takes_part(mask, source, lane)) {
+        return source;
     }
-    return gm_shuffle(mask, value, source, file, line);
-}
-
-template <typename type>
-static inline type __shfl_up_sync(unsigned mask, type value, unsigned delta, int width = 32,
-                                  GM_PLACE)
-{
-    static_assert(sizeof(type) <= 8, "shuffles move at most 8 bytes");
-    unsigned lane = gm_sim_lane(), segment = gm_segment(lane, width, file, line);
-    unsigned source = delta <= lane - segment ? lane - delta : lane;
-    if (!gm_takes_part(mask, source, lane)) {
-        unsigned members =
-            mask & gm_lanes_below(segment + (unsigned)width) & ~gm_lanes_below(segment);
-        if (!(members & gm_lanes_present() & ~gm_lanes_below(lane + 1)) ||
-            members & gm_lanes_below(source)) {
-            gm_fail_source(file, line);
-        }
-        source = lane;
-    }
-    return gm_shuffle(mask, value, source, file, line);
-}
-
-template <typename type>
-static inline type __shfl_xor_sync(unsigned mask, type value, int lanes, int width = 32, GM_PLACE)
-{
-    static_assert(sizeof(type) <= 8, "shuffles move at most 8 bytes");
-    unsigned lane = gm_sim_lane(), segment = gm_segment(lane, width, file, line);
-    unsigned source = (lane ^ (unsigned)lanes) & 31;
-    source = source < segment + (unsigned)width ? source : lane;
-    if (!gm_takes_part(mask, source, lane)) {
+    unsigned members = mask & gm_lanes_present() & gm_lanes_below(past) & ~gm_lanes_below(segment);
+    if (!(members & gm_lanes_below(lane)) || members & ~gm_lanes_below(source)) {
         gm_fail_source(file, line);
     }
-    return gm_shuffle(mask, value, source, file, line);
+    return lane;
 }
+
+static inline unsigned gm_source_up(unsigned mask, unsigned delta, int width, const char *file,
+                                    int line)
+{
+    unsigned lane = gm_sim_lane(), segment = gm_segment(lane, width, file, line);
+    unsigned past = segment + (unsigned)width;
+    unsigned source = delta <= lane - segment ? lane - delta : lane;
+    if (gm_takes_part(mask, source, lane)) {
+        return source;
+    }
+    unsigned members = mask & gm_lanes_present() & gm_lanes_below(past) & ~gm_lanes_below(segment);
+    if (!(members & ~gm_lanes_below(lane + 1)) || members & gm_lanes_below(source)) {
+        gm_fail_source(file, line);
+    }
+    return lane;
+}
+
+#define GM_SHUFFLE(name, source, which)                                                            \
+    template <typename type>                                                                       \
+    static inline type name(unsigned mask, type value, which, int width = 32, GM_PLACE)            \
+    {                                                                                              \
+        static_assert(sizeof(type) <= 8, "shuffles move at most 8 bytes");                         \
+        return gm_shuffle(mask, value, source(mask, from, width, file, line), file, line);         \
+    }
+
+GM_SHUFFLE(__shfl_sync, gm_source_index, int from)
+GM_SHUFFLE(__shfl_up_sync, gm_source_up, unsigned from)
+GM_SHUFFLE(__shfl_down_sync, gm_source_down, unsigned from)
+GM_SHUFFLE(__shfl_xor_sync, gm_source_xor, int from)
 
 /* ---- votes and matches ------------------------------------------------------------------ */
 
