@@ -1,15 +1,21 @@
 """Measure the speed of the simulator on one core, and of Numba's CUDA simulator.
 
-    python tools/benchmark_sim.py [--json] [--probes FILE] [--without-numba]
+    python tools/benchmark_sim.py [--json] [--probes FILE] [--against FILE] [--without-numba]
 
-It times a copy of 64 MiB with 128-bit accesses; a kernel with one barrier, plain and traced; and a
-copy on Numba's simulator, of a smaller size, per element. The kernel with the barrier is one of the
-tests' probes: their module is built first, unless --probes names it.
+It times a copy of 64 MiB with 128-bit accesses; kernels of the tests' probes, plain and traced; and
+a copy on Numba's simulator, of a smaller size, per element. The probes' module is built first,
+unless --probes names it.
+
+The probes of the family `speed` are a copy, a 5-point stencil and a product of 256 x 256 matrices
+by tiles of 16 x 16 in shared memory. Their times are per access to global or shared memory, so that
+kernels can be compared. --against names the probes' module of another version, built there with
+this version's tests/probes/speed: the runs of the two alternate in one process.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import os
@@ -19,7 +25,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -36,6 +42,12 @@ COPIED = 2**24  # float32: 64 MiB
 THREADS = 2**20  # of the kernel with a barrier, plain
 THREADS_TRACED = 2**17
 NUMBA_ELEMENTS = 2**14
+# Probes of the family `speed`: name, elements and parameters.
+SPEED = (
+    ("copy", 2**20, (0, 1)),
+    ("stencil", 2**19, (0, 1024)),
+    ("product", 2**16, (0, 256)),
+)
 
 COPY_LIMIT = 0.5  # seconds
 NUMBA_RATIO = 1000
@@ -93,15 +105,40 @@ def build_probes() -> pathlib.Path:
     return path
 
 
-def seconds_of(call: Callable[[], Any], repeats: int = 5) -> float:
+def seconds_of_each(calls: Sequence[Callable[[], Any]], repeats: int = 5) -> list[float]:
+    """Return the median seconds of each call, run in turns, after one to warm up."""
+    seconds: list[list[float]] = [[] for _ in calls]
+    for i in range(repeats + 1):
+        for call, taken in zip(calls, seconds, strict=True):
+            begin = time.perf_counter()
+            call()
+            if i > 0:
+                taken.append(time.perf_counter() - begin)
+    return [statistics.median(taken) for taken in seconds]
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
     """Return the median seconds of a call, after one to warm up."""
-    call()
-    seconds = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        call()
-        seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds)
+    return seconds_of_each([call])[0]
+
+
+def measure_speed(modules: list[ModuleType]) -> list[dict[str, Any]]:
+    """Return the nanoseconds per access of each probe of the family `speed`, in each module."""
+    rows: list[dict[str, Any]] = []
+    for name, size, parameters in SPEED:
+        a = np.random.default_rng(0).random(size, dtype=np.float32)
+        calls: list[Callable[[], Any]] = []
+        accesses = 0
+        for module in modules:
+            there, out = module.to_device(a), module.DeviceArray(a.shape, a.dtype)
+            operands = ("speed", name, (there,), out, None, None, parameters)
+            calls.append(functools.partial(module.call, *operands))
+            calls.append(functools.partial(module.traffic, "speed", name, (a,), parameters))
+            accesses = sum(site["lanes"] for site in calls[-1]()["sites"])
+        for i, seconds in enumerate(seconds_of_each(calls)):
+            what = f"{name}, {'traced' if i % 2 else 'plain'}{', the other version' * (i > 1)}"
+            rows.append({"what": what, "value": seconds / accesses * 1e9, "unit": "ns/access"})
+    return [{"target": "", "note": "", **row} for row in rows]
 
 
 def measure_numba() -> tuple[str, float] | str:
@@ -118,7 +155,7 @@ def measure_numba() -> tuple[str, float] | str:
     return version, float(seconds)
 
 
-def measure(probes: ModuleType, with_numba: bool) -> list[dict[str, Any]]:
+def measure(probes: ModuleType, other: ModuleType | None, with_numba: bool) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
 
     def row(what: str, value: float | None, unit: str, target: str = "", note: str = "") -> None:
@@ -145,6 +182,7 @@ def measure(probes: ModuleType, with_numba: bool) -> list[dict[str, Any]]:
     row("one barrier per thread, traced", THREADS_TRACED / traced, "threads/s")
     traced = seconds_of(lambda: gm.traffic("copy", a, variant="scalar"))
     row("copy-scalar, traced", THREADS / traced, "elements/s")
+    rows += measure_speed([probes, other] if other else [probes])
 
     if with_numba:
         numba = measure_numba()
@@ -163,11 +201,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--probes", type=pathlib.Path, help="the probes' module, already built")
+    parser.add_argument(
+        "--against", type=pathlib.Path, help="the probes' module of another version"
+    )
     parser.add_argument("--without-numba", action="store_true")
     options = parser.parse_args()
 
     probes = load(options.probes or build_probes(), "gpumem_probes._core")
-    rows = measure(probes, not options.without_numba)
+    other = load(options.against, "gpumem_other._core") if options.against else None
+    rows = measure(probes, other, not options.without_numba)
     if options.json:
         print(json.dumps(rows, indent=2))
         return 0

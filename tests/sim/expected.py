@@ -10,7 +10,7 @@ import pytest
 
 PROBES = Path(__file__).resolve().parent.parent / "probes"
 FAULTY = ("fault", "race", "unwritten", "meeting", "pipeline")
-CORRECT = ("pattern", "barrier", "order", "written", "pipelined", "bank", "constant")
+CORRECT = ("pattern", "barrier", "order", "written", "pipelined", "bank", "constant", "speed")
 
 
 def names(probes, family):
