@@ -29,6 +29,10 @@ struct gm_observer {
     unsigned accesses;      /* spaces whose accesses it sees: bits GM_SEES, GM_SEES_PREFETCHES */
     unsigned actors;        /* whose accesses it sees: bits GM_SEES(actor); 0: everyone's */
     unsigned requests;      /* spaces whose requests it sees */
+    unsigned after;         /* sees accesses once one of these actors has made one: GM_SEES(actor);
+                               0: from the start */
+    bool unusual;           /* sees only accesses that are not aligned to their width, or not inside
+                               one region (gm_spaces_find) */
     bool about_order;       /* its faults are about missing order between threads */
 
     gm_status (*begin)(void *state, gm_trace *trace); /* of a launch */

@@ -12,68 +12,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-gm_status gm_requests_grow(gm_warp_stream *stream)
+/* Adds what observers would otherwise find out one by one. */
+static void measure(gm_request *request)
 {
-    int64_t room = stream->room ? 2 * stream->room : 64 * 1024;
-    /* Accesses are numbered in 32 bits. */
-    gm_access *accesses =
-        room <= UINT32_MAX ? realloc(stream->accesses, (size_t)room * sizeof *accesses) : NULL;
-    if (!accesses) {
-        return gm_fail(GM_ERROR_MEMORY,
-                       "out of memory for the accesses of a warp, %lld so far; trace a smaller "
-                       "shape",
-                       (long long)stream->count);
+    uintptr_t begin = request->address[0], end = begin + request->bytes[0];
+    uint32_t widest = request->bytes[0];
+    bool gapless = true;
+    for (int i = 1; i < request->lanes; i++) {
+        uintptr_t first = request->address[i], past = first + request->bytes[i];
+        gapless &= first >= begin && first <= end;
+        begin = first < begin ? first : begin;
+        end = past > end ? past : end;
+        widest = request->bytes[i] > widest ? request->bytes[i] : widest;
     }
-    stream->accesses = accesses;
-    stream->room = room;
-    return GM_OK;
+    request->begin = begin;
+    request->end = end;
+    request->widest = widest;
+    request->gapless = gapless;
 }
 
 /* ---- all lanes alike ---------------------------------------------------------------------- */
 
-/* Accesses of each lane, if all lanes accessed the same sites in the same order; else 0. */
-static int64_t accesses_per_lane(const gm_warp_stream *stream)
+static gm_status emit_steps(const gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
+                            void *context)
 {
-    const gm_access *accesses = stream->accesses;
-    int64_t per_lane = 1;
-    while (per_lane < stream->count && accesses[per_lane].lane == accesses[0].lane) {
-        per_lane++;
-    }
-    int64_t lanes = stream->count / per_lane;
-    if (lanes > GM_WARP || lanes * per_lane != stream->count) {
-        return 0;
-    }
-    for (int64_t lane = 1; lane < lanes; lane++) {
-        const gm_access *own = &accesses[lane * per_lane];
-        if (own[0].lane <= own[-1].lane) {
-            return 0;
-        }
-        for (int64_t i = 0; i < per_lane; i++) {
-            if (own[i].lane != own[0].lane || own[i].site != accesses[i].site) {
-                return 0;
-            }
-        }
-    }
-    return per_lane;
-}
-
-static gm_status emit_alike(const gm_warp_stream *stream, int64_t per_lane, gm_sites *sites,
-                            gm_request_sink sink, void *context)
-{
-    const gm_access *accesses = stream->accesses;
     gm_status status = GM_OK;
-    gm_request request;
-    request.lanes = (int)(stream->count / per_lane);
-    request.uncertain = false;
-    for (int64_t lane = 0; lane < request.lanes; lane++) {
-        request.lane[lane] = accesses[lane * per_lane].lane;
-    }
-    for (int64_t i = 0; i < per_lane && status == GM_OK; i++) {
-        for (int64_t lane = 0; lane < request.lanes; lane++) {
-            request.address[lane] = accesses[lane * per_lane + i].address;
-            request.bytes[lane] = accesses[lane * per_lane + i].bytes;
-        }
-        request.site = &sites->list[accesses[i].site];
+    gm_request request = {.lanes = stream->lanes};
+    memcpy(request.lane, stream->lane, sizeof request.lane);
+    for (int64_t i = 0; i < stream->length && status == GM_OK; i++) {
+        const gm_step *step = &stream->steps[i];
+        memcpy(request.address, step->address, sizeof request.address);
+        memcpy(request.bytes, step->bytes, sizeof request.bytes);
+        request.site = &sites->list[step->site];
+        measure(&request);
         status = sink(context, &request);
     }
     return status;
@@ -249,6 +220,7 @@ static gm_status emit(const forming *f, uint32_t index, bool uncertain, gm_sites
         request.bytes[lane] = access->bytes;
         request.lane[lane] = access->lane;
     }
+    measure(&request);
     return sink(context, &request);
 }
 
@@ -276,15 +248,15 @@ static gm_status form_any(const gm_warp_stream *stream, gm_sites *sites, gm_requ
                           void *context)
 {
     /* A key is the number of an access, of a meeting, which is an access too, or of a site. */
-    const size_t all = (size_t)stream->count + 2, table = ((size_t)sites->count + 2) * GM_WARP;
+    const size_t all = (size_t)stream->list_count + 2, table = ((size_t)sites->count + 2) * GM_WARP;
     const size_t most = all > table ? all : table;
     uint32_t *memory = calloc(6 * all + table + 2 * most, sizeof *memory);
     if (!memory) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the requests of a warp");
     }
     forming f = {
-        .stream = stream->accesses,
-        .count = (uint32_t)stream->count,
+        .stream = stream->list,
+        .count = (uint32_t)stream->list_count,
         .sites = sites->count,
         .meetings = memory,
     };
@@ -305,12 +277,11 @@ static gm_status form_any(const gm_warp_stream *stream, gm_sites *sites, gm_requ
 gm_status gm_requests_form(gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
                            void *context)
 {
-    gm_status status = GM_OK;
-    if (stream->count > 0) {
-        int64_t per_lane = accesses_per_lane(stream);
-        status = per_lane > 0 ? emit_alike(stream, per_lane, sites, sink, context)
-                              : form_any(stream, sites, sink, context);
+    gm_status status = gm_stream_end(stream);
+    if (status == GM_OK) {
+        status = stream->listed ? form_any(stream, sites, sink, context)
+                                : emit_steps(stream, sites, sink, context);
     }
-    stream->count = 0;
+    gm_stream_clear(stream);
     return status;
 }

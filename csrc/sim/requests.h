@@ -8,34 +8,23 @@
 #define GPUMEM_SIM_REQUESTS_H
 
 #include "sim/sites.h"
-
-typedef struct gm_access {
-    uintptr_t address;
-    uint32_t bytes;
-    uint32_t site;
-    uint8_t lane;
-} gm_access;
+#include "sim/stream.h"
 
 /* One memory instruction of one warp. */
 typedef struct gm_request {
     gm_site *site;
     int lanes;
     bool uncertain; /* a GPU may form other requests of these accesses */
+    bool gapless;   /* the first lane's address is the lowest, and all bytes up to `end` are wanted;
+                       false also if that takes longer to find out */
+    uint32_t widest;
+    uintptr_t begin, end; /* the lowest address, and the first one past all accesses */
     uintptr_t address[GM_WARP];
     uint32_t bytes[GM_WARP];
     uint8_t lane[GM_WARP]; /* ascending */
 } gm_request;
 
-/* The accesses of one warp since its lanes last met. */
-typedef struct gm_warp_stream {
-    gm_access *accesses;
-    int64_t count, room;
-} gm_warp_stream;
-
 typedef gm_status (*gm_request_sink)(void *context, gm_request *request);
-
-/* Makes room for more accesses. */
-gm_status gm_requests_grow(gm_warp_stream *stream);
 
 /*
  * Sorts the accesses into requests, hands each to the sink, up to the first fault, and empties the

@@ -71,31 +71,60 @@ static int find_global(const gm_spaces *spaces, uintptr_t address)
     return low < spaces->global_count && gm_region_holds(spaces->global[low], address) ? low : -1;
 }
 
-gm_space gm_spaces_search(gm_spaces *spaces, uintptr_t address)
+/* The part of a region that holds the address and nothing of the hole, in which it is not. */
+static gm_region without(gm_region region, gm_region hole, uintptr_t address)
+{
+    if (hole.end > hole.begin && address >= hole.end && region.begin < hole.end) {
+        region.begin = hole.end;
+    } else if (hole.end > hole.begin && address < hole.begin && region.end > hole.begin) {
+        region.end = hole.begin;
+    }
+    return region;
+}
+
+/* Does it hold the address? Then it is the region to return. */
+static bool holds(gm_region candidate, uintptr_t address, gm_region *region)
+{
+    *region = candidate;
+    return gm_region_holds(candidate, address);
+}
+
+gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region)
 {
     const gm_module *module = spaces->module;
+    const gm_block_memory *block = &spaces->block;
+    int last = spaces->last_global;
+    if (last >= 0 && holds(spaces->global[last], address, region)) {
+        return GM_SPACE_GLOBAL;
+    }
     /* gm_lane is thread-local like the __shared__ variables, so it is asked for first. */
-    if (gm_region_holds(spaces->block.lane, address) ||
-        gm_region_holds(spaces->arguments, address)) {
+    if (holds(block->lane, address, region) || holds(spaces->arguments, address, region)) {
         return GM_SPACE_PRIVATE;
     }
-    if (gm_region_holds(spaces->block.shared_static, address) ||
-        gm_region_holds(spaces->block.shared_dynamic, address)) {
+    if (holds(block->shared_static, address, region)) {
+        *region = without(*region, block->lane, address);
         return GM_SPACE_SHARED;
     }
-    if (gm_region_holds(module->constant, address)) {
+    if (holds(block->shared_dynamic, address, region)) {
+        return GM_SPACE_SHARED;
+    }
+    if (holds(module->constant, address, region)) {
         return GM_SPACE_CONSTANT;
     }
-    /* __device__ variables lie in the image too, but are global memory. */
-    bool variable = gm_region_holds(module->variables, address);
-    if (gm_fiber_owns(spaces->block.stacks, address) ||
-        (!variable && gm_region_holds(module->image, address))) {
+    if (gm_fiber_owns(block->stacks, address, region)) {
         return GM_SPACE_PRIVATE;
     }
-    int region = find_global(spaces, address);
-    if (region < 0) {
+    /* __device__ variables lie in the image too, but are global memory. */
+    if (!gm_region_holds(module->variables, address) && holds(module->image, address, region)) {
+        *region = without(without(*region, module->constant, address), module->variables, address);
+        return GM_SPACE_PRIVATE;
+    }
+    int found = find_global(spaces, address);
+    if (found < 0) {
+        *region = (gm_region){address, address};
         return GM_SPACE_UNKNOWN;
     }
-    spaces->last_global = region;
+    *region = spaces->global[found];
+    spaces->last_global = found;
     return GM_SPACE_GLOBAL;
 }

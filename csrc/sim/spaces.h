@@ -43,16 +43,11 @@ void gm_spaces_close(gm_spaces *spaces);
 gm_block_memory gm_spaces_of_block(const gm_module *module, gm_region shared_dynamic,
                                    const gm_fiber_pool *stacks);
 
-gm_space gm_spaces_search(gm_spaces *spaces, uintptr_t address);
-
-/* The space of an address; for GM_SPACE_GLOBAL, last_global is then its region. */
-static inline gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address)
-{
-    if (spaces->last_global >= 0 && gm_region_holds(spaces->global[spaces->last_global], address)) {
-        return GM_SPACE_GLOBAL;
-    }
-    return gm_spaces_search(spaces, address);
-}
+/*
+ * The space of an address, and a region around it in which the answer is the same; an empty region
+ * if there is none. For GM_SPACE_GLOBAL, last_global is then the index of the region.
+ */
+gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region);
 
 /* "global" */
 const char *gm_space_name(gm_space space);

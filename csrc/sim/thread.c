@@ -222,7 +222,13 @@ static void observe(const gm_access_call *call)
 void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line)
 {
-    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL});
+    gm_block *block = current;
+    if (file) {
+        observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL});
+    } else if (block && block->trace) {
+        stop_if_failed(
+            block, gm_trace_own_access(block->trace, block->running, code, address, bytes, kind));
+    }
 }
 
 void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,

@@ -2,6 +2,7 @@
 #include "sim/trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/observer.h"
 
@@ -78,6 +79,39 @@ static void add_subscriber(gm_subscribers *to, gm_subscriber subscriber)
     to->list[to->count++] = subscriber;
 }
 
+static void forget_access_subscribers(gm_trace *trace)
+{
+    for (int space = 0; space < GM_SPACES; space++) {
+        trace->on_usual[space].count = 0;
+        for (int actor = 0; actor < GM_ACTORS; actor++) {
+            trace->on_access[space][actor].count = 0;
+        }
+    }
+}
+
+/* Lists who sees accesses, given who has made any so far. */
+static void subscribe_to_accesses(gm_trace *trace)
+{
+    forget_access_subscribers(trace);
+    for (int i = 0; i < trace->all.count * GM_SPACES; i++) {
+        const gm_subscriber *subscriber = &trace->all.list[i / GM_SPACES];
+        const gm_observer *observer = subscriber->observer;
+        int space = i % GM_SPACES;
+        if (!(observer->accesses & GM_SEES(space)) ||
+            (observer->after && !(observer->after & trace->actors))) {
+            continue;
+        }
+        for (int actor = 0; actor < GM_ACTORS; actor++) {
+            if (!observer->actors || observer->actors & GM_SEES(actor)) {
+                add_subscriber(&trace->on_access[space][actor], *subscriber);
+            }
+        }
+        if (!observer->unusual && (!observer->actors || observer->actors & GM_SEES(GM_BY_THREAD))) {
+            add_subscriber(&trace->on_usual[space], *subscriber);
+        }
+    }
+}
+
 static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
 {
     gm_subscriber subscriber = {
@@ -90,12 +124,6 @@ static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
     }
     add_subscriber(&trace->all, subscriber);
     for (int space = 0; space < GM_SPACES; space++) {
-        for (int actor = 0; actor < GM_ACTORS; actor++) {
-            bool sees = !observer->actors || observer->actors & GM_SEES(actor);
-            if (sees && observer->accesses & GM_SEES(space)) {
-                add_subscriber(&trace->on_access[space][actor], subscriber);
-            }
-        }
         if (observer->requests & GM_SEES(space)) {
             add_subscriber(&trace->on_request[space], subscriber);
         }
@@ -120,6 +148,8 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
     for (int i = 0; i < GM_OBSERVERS && status == GM_OK; i++) {
         status = subscribe(trace, gm_observers[i]);
     }
+    trace->actors = 0;
+    subscribe_to_accesses(trace);
     return status;
 }
 
@@ -151,7 +181,7 @@ static void free_block(gm_trace_block *block)
         free(block->states[i]);
     }
     gm_clock_destroy(block->clock);
-    free(block->stream.accesses);
+    gm_stream_free(&block->stream);
     free(block);
 }
 
@@ -175,10 +205,8 @@ void gm_trace_end(gm_trace *trace)
     trace->all.count = trace->on_thread_end.count = 0;
     for (int space = 0; space < GM_SPACES; space++) {
         trace->on_request[space].count = 0;
-        for (int actor = 0; actor < GM_ACTORS; actor++) {
-            trace->on_access[space][actor].count = 0;
-        }
     }
+    forget_access_subscribers(trace);
     gm_spaces_close(&trace->spaces);
 }
 
@@ -227,8 +255,13 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
     block->open = true;
     block->index = index;
     block->number = number;
-    block->memory = gm_spaces_of_block(trace->spaces.module, shared_dynamic, stacks);
-    block->stream.count = 0;
+    gm_block_memory memory = gm_spaces_of_block(trace->spaces.module, shared_dynamic, stacks);
+    if (memcmp(&block->memory, &memory, sizeof memory) == 0) {
+        gm_stream_clear(&block->stream);
+    } else {
+        gm_stream_reset(&block->stream);
+    }
+    block->memory = memory;
     gm_clock_block(block->clock);
     gm_trace_block_select(trace, block);
     NOTIFY(trace->all, status, block, trace);
@@ -243,6 +276,7 @@ void gm_trace_block_select(gm_trace *trace, gm_trace_block *block)
     trace->clock = block->clock;
     trace->stream = &block->stream;
     trace->spaces.block = block->memory;
+    trace->aside = (gm_region){0, 0};
 }
 
 gm_status gm_trace_block_close(gm_trace *trace)
@@ -298,11 +332,10 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 /* ---- accesses ------------------------------------------------------------------------------ */
 
 /* One observer stops the kernel at an access. Another may know of an earlier cause. */
-static gm_status stop(gm_trace *trace, const gm_observer *by, gm_status status)
+static gm_status stop(gm_trace *trace, const gm_observer *by, const gm_access *at, gm_status status)
 {
     if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
-        const gm_access *access = &trace->stream->accesses[trace->stream->count - 1];
-        const gm_site *site = &trace->sites.list[access->site];
+        const gm_site *site = &trace->sites.list[at->site];
         gm_trace_place(trace, site->file, site->line, trace->thread);
     }
     gm_status earlier = GM_OK;
@@ -310,6 +343,27 @@ static gm_status stop(gm_trace *trace, const gm_observer *by, gm_status status)
         NOTIFY(trace->all, earlier, stopped, trace);
     }
     return earlier != GM_OK ? earlier : status;
+}
+
+static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step, bool usual)
+{
+    const gm_access_call *call = &step->call;
+    const gm_subscribers *subscribers =
+        usual ? &trace->on_usual[step->space] : &trace->on_access[step->space][call->actor];
+    const gm_access access = {call->address, call->bytes, step->site, (uint8_t)(thread % GM_WARP)};
+    trace->thread = thread;
+    trace->call = call;
+    for (int i = 0; i < subscribers->count; i++) {
+        const gm_subscriber *to = &subscribers->list[i];
+        if (call->kind == GM_PREFETCH && !(to->observer->accesses & GM_SEES_PREFETCHES)) {
+            continue;
+        }
+        gm_status status = to->observer->access(to->state, trace, &access);
+        if (status != GM_OK) {
+            return stop(trace, to->observer, &access, status);
+        }
+    }
+    return GM_OK;
 }
 
 /* A copy by an engine or the pipeline: checks between which spaces it is. */
@@ -330,47 +384,73 @@ static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const g
                                             : "a copy to a thread's local variables");
 }
 
+/* Which accesses by the call's code need no look at where they are. */
+static void find_usual(gm_step *step, gm_region region)
+{
+    const gm_access_call *call = &step->call;
+    uintptr_t size = region.end - region.begin, bytes = call->bytes;
+    bool power_of_two = bytes <= 16 && (bytes & (bytes - 1)) == 0;
+    step->begin = region.begin;
+    step->align = power_of_two ? bytes - 1 : 0;
+    step->span = call->file || call->actor != GM_BY_THREAD || size < bytes ? 0 : size - bytes + 1;
+}
+
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
 {
-    gm_space space = gm_spaces_find(&trace->spaces, call->address);
     gm_warp_stream *stream = trace->stream;
+    gm_step step;
+    gm_region region;
+    gm_status status = GM_OK;
+    step.call = *call;
+    step.space = gm_spaces_find(&trace->spaces, call->address, &region);
     if (call->actor != GM_BY_THREAD) {
-        gm_status status = check_copy(trace, thread, space, call);
-        if (status != GM_OK) {
-            return status;
-        }
+        status = check_copy(trace, thread, step.space, call);
     }
-    if (space == GM_SPACE_PRIVATE) {
-        return GM_OK;
+    if (step.space == GM_SPACE_PRIVATE) {
+        trace->aside = region;
+        return status;
     }
-    if (stream->count == stream->room) {
-        gm_status status = gm_requests_grow(stream);
-        if (status != GM_OK) {
-            return status;
-        }
+    if (!(trace->actors & GM_SEES(call->actor))) {
+        trace->actors |= GM_SEES(call->actor);
+        subscribe_to_accesses(trace);
     }
-    int site = gm_sites_find(&trace->sites, trace->spaces.module, space, call);
+    int site = gm_sites_find(&trace->sites, trace->spaces.module, step.space, call);
     if (site < 0) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
     }
-    gm_access *access = &stream->accesses[stream->count++];
-    *access = (gm_access){call->address, call->bytes, (uint32_t)site, (uint8_t)(thread % GM_WARP)};
-    trace->thread = thread;
-    trace->call = call;
-    bool prefetch = call->kind == GM_PREFETCH;
-    const gm_subscribers *subscribers = &trace->on_access[space][call->actor];
-    for (int i = 0; i < subscribers->count; i++) {
-        const gm_subscriber *to = &subscribers->list[i];
-        if (prefetch && !(to->observer->accesses & GM_SEES_PREFETCHES)) {
-            continue;
-        }
-        gm_status status = to->observer->access(to->state, trace, access);
+    step.site = (uint32_t)site;
+    step.global = trace->spaces.last_global;
+    find_usual(&step, region);
+    if (status == GM_OK && call->kind != GM_PREFETCH) {
+        status = stream->thread == thread ? GM_OK : gm_stream_turn(stream, thread);
+        status = status == GM_OK ? gm_stream_add(stream, &step) : status;
+    }
+    return status == GM_OK ? observe_access(trace, thread, &step, false) : status;
+}
+
+gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
+                              uint32_t bytes, gm_kind kind)
+{
+    gm_warp_stream *stream = trace->stream;
+    if (gm_region_holds(trace->spaces.block.lane, address) ||
+        gm_region_holds(trace->aside, address)) {
+        return GM_OK;
+    }
+    if (stream->thread != thread) {
+        gm_status status = gm_stream_turn(stream, thread);
         if (status != GM_OK) {
-            return stop(trace, to->observer, status);
+            return status;
         }
     }
-    stream->count -= prefetch;
-    return GM_OK;
+    gm_step *step = gm_stream_repeat(stream, code, address, bytes, kind);
+    if (!step) {
+        gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
+        return gm_trace_access(trace, thread, &call);
+    }
+    if (step->space == GM_SPACE_GLOBAL) {
+        trace->spaces.last_global = step->global;
+    }
+    return observe_access(trace, thread, step, true);
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */
@@ -380,10 +460,8 @@ static gm_status observe_request(void *context, gm_request *request)
     gm_trace *trace = context;
     gm_site *site = request->site;
     gm_status status = GM_OK;
-    for (int i = 0; i < request->lanes; i++) {
-        if ((int)request->bytes[i] > site->width) {
-            site->width = (int)request->bytes[i];
-        }
+    if ((int)request->widest > site->width) {
+        site->width = (int)request->widest;
     }
     const gm_subscribers *subscribers = &trace->on_request[site->space];
     for (int i = 0; i < subscribers->count && status == GM_OK; i++) {

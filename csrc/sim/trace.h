@@ -91,6 +91,9 @@ struct gm_trace {
     gm_subscribers all;
     /* Those of the frequent events. */
     gm_subscribers on_access[GM_SPACES][GM_ACTORS], on_request[GM_SPACES], on_thread_end;
+    gm_subscribers on_usual[GM_SPACES]; /* accesses of threads; see gm_observer.unusual */
+    unsigned actors;                    /* that have made accesses in this launch */
+    gm_region aside; /* around the last private access: all of it is private and not observed */
 };
 
 gm_trace *gm_trace_create(void);
@@ -118,6 +121,9 @@ gm_status gm_trace_barrier(gm_trace *trace);
 /* These lanes of a warp have met. */
 void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes);
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call);
+/* The same for a thread's own load or store, identified by its return address. */
+gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
+                              uint32_t bytes, gm_kind kind);
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync);
 gm_status gm_trace_thread_end(gm_trace *trace, int thread);
 /* All lanes of a warp wait or have ended: their accesses become requests. */

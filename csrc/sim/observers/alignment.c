@@ -22,5 +22,6 @@ const gm_observer gm_observer_alignment = {
     .name = "alignment",
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED),
     .actors = GM_SEES(GM_BY_THREAD),
+    .unusual = true,
     .access = check,
 };

@@ -6,6 +6,8 @@
  * its busiest bank has to give different words; lanes that ask for one word get it together. At
  * best a group with an active lane takes one pass.
  */
+#include <string.h>
+
 #include "sim/observer.h"
 
 enum { BANKS = 32, BANK_BYTES = 4 };
@@ -46,6 +48,15 @@ static uint32_t instruction_bytes(const gm_request *request)
     return (uint32_t)(bits & -bits);
 }
 
+/* Does each bank have at most one of the words? */
+static bool spans_the_banks(const gm_spaces *spaces, const gm_request *request)
+{
+    uintptr_t first = gm_shared_offset(spaces, request->begin);
+    uintptr_t last = gm_shared_offset(spaces, request->end - 1);
+    return last - first == request->end - 1 - request->begin &&
+           last / BANK_BYTES - first / BANK_BYTES < BANKS;
+}
+
 static gm_status count(void *state, gm_trace *trace, const gm_request *request, void *counters)
 {
     banks *of_line = counters;
@@ -53,14 +64,19 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
     if (request->site->actor == GM_BY_ENGINE) {
         return GM_OK;
     }
-    uint32_t piece = instruction_bytes(request), widest = 0;
-    uint8_t group_lanes = (uint8_t)(piece <= BANK_BYTES ? GM_WARP : GM_WARP * BANK_BYTES / piece);
-    for (int i = 0; i < request->lanes; i++) {
-        widest = request->bytes[i] > widest ? request->bytes[i] : widest;
+    uint32_t piece = instruction_bytes(request);
+    if (request->widest == piece && piece <= BANK_BYTES &&
+        spans_the_banks(&trace->spaces, request)) {
+        of_line->passes++;
+        of_line->fewest++;
+        return GM_OK;
     }
-    for (uint32_t at = 0; at < widest; at += piece) {
+    uint8_t group_lanes = (uint8_t)(piece <= BANK_BYTES ? GM_WARP : GM_WARP * BANK_BYTES / piece);
+    for (uint32_t at = 0; at < request->widest; at += piece) {
         for (int i = 0; i < request->lanes;) {
-            group g = {.passes = 0};
+            group g;
+            g.passes = 0;
+            memset(g.count, 0, sizeof g.count);
             int end = (request->lane[i] / group_lanes + 1) * group_lanes;
             for (; i < request->lanes && request->lane[i] < end; i++) {
                 if (at < request->bytes[i]) {

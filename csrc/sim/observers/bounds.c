@@ -70,5 +70,6 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
 const gm_observer gm_observer_bounds = {
     .name = "bounds",
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_UNKNOWN) | GM_SEES_PREFETCHES,
+    .unusual = true,
     .access = bounds_access,
 };

@@ -265,6 +265,7 @@ const gm_observer gm_observer_engine = {
     .name = "engine",
     .block_bytes = sizeof(engine),
     .accesses = GM_SEES(GM_SPACE_SHARED),
+    .after = GM_SEES(GM_BY_ENGINE),
     .about_order = true,
     .free_block = free_block,
     .block = block_begins,

@@ -212,6 +212,7 @@ const gm_observer gm_observer_pipeline = {
     .name = "pipeline",
     .block_bytes = sizeof(pipeline),
     .accesses = GM_SEES(GM_SPACE_SHARED),
+    .after = GM_SEES(GM_BY_PIPELINE),
     .about_order = true,
     .free_block = free_block,
     .block = block_begins,

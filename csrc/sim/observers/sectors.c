@@ -38,6 +38,16 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
     sectors *of_line = counters;
     (void)state;
     (void)trace;
+    bool global = request->site->space == GM_SPACE_GLOBAL;
+    uintptr_t last = request->end - 1;
+    if (request->gapless) {
+        of_line->bytes += (int64_t)(request->end - request->begin);
+        if (global) {
+            of_line->sectors += (int64_t)(last / GM_SECTOR - request->begin / GM_SECTOR + 1);
+            of_line->lines += (int64_t)(last / GM_LINE - request->begin / GM_LINE + 1);
+        }
+        return GM_OK;
+    }
     gm_request sorted;
     for (int i = 1; i < request->lanes; i++) {
         if (request->address[i] < request->address[i - 1]) {
@@ -49,7 +59,7 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
         }
     }
     of_line->bytes += count_ascending(request, 1);
-    if (request->site->space == GM_SPACE_GLOBAL) {
+    if (global) {
         of_line->sectors += count_ascending(request, GM_SECTOR);
         of_line->lines += count_ascending(request, GM_LINE);
     }

@@ -16,6 +16,13 @@ static gm_status begin(void *state, gm_trace *trace)
     return GM_OK;
 }
 
+static void add(extent *e, const gm_spaces *spaces, uintptr_t begin, uintptr_t end)
+{
+    uintptr_t first = gm_reported_address(spaces, begin), past = first + (end - begin);
+    e->used.begin = first < e->used.begin ? first : e->used.begin;
+    e->used.end = past > e->used.end ? past : e->used.end;
+}
+
 static gm_status extend(void *state, gm_trace *trace, const gm_request *request, void *counters)
 {
     extent *e = state;
@@ -24,13 +31,14 @@ static gm_status extend(void *state, gm_trace *trace, const gm_request *request,
     if (request->site->actor == GM_BY_ENGINE) {
         return GM_OK;
     }
+    if (request->begin >= variables.begin && request->end <= variables.end) {
+        add(e, &trace->spaces, request->begin, request->end);
+        return GM_OK;
+    }
     for (int i = 0; i < request->lanes; i++) {
         uintptr_t first = request->address[i], past = first + request->bytes[i];
         if (first >= variables.begin && past <= variables.end) {
-            first = gm_reported_address(&trace->spaces, first);
-            past = first + request->bytes[i];
-            e->used.begin = first < e->used.begin ? first : e->used.begin;
-            e->used.end = past > e->used.end ? past : e->used.end;
+            add(e, &trace->spaces, first, past);
         }
     }
     return GM_OK;

@@ -1,0 +1,79 @@
+/*
+ * The accesses that the lanes of a warp have made since they last met.
+ *
+ * Lanes run one after another and mostly do the same, so that the n-th accesses of all of them make
+ * a step. A step knows its source line and the memory around it: an access of a lane that follows
+ * only has to be compared with it. When a lane does otherwise, the accesses are listed one by one.
+ */
+#ifndef GPUMEM_SIM_STREAM_H
+#define GPUMEM_SIM_STREAM_H
+
+#include "sim/hooks.h"
+#include "sim/spaces.h"
+
+typedef struct gm_access {
+    uintptr_t address;
+    uint32_t bytes;
+    uint32_t site;
+    uint8_t lane;
+} gm_access;
+
+typedef struct gm_step {
+    /* Accesses by `call.code` of this kind and width, at addresses that are multiples of align + 1
+     * among the `span` ones from `begin`, are usual: there is nothing to find out about them. Of
+     * other accesses span is 0. */
+    uintptr_t begin, span, align;
+    gm_access_call call; /* the last lane's */
+    uint32_t site;
+    gm_space space;
+    int global; /* index of the region, if the space is global */
+    uintptr_t address[GM_WARP];
+    uint32_t bytes[GM_WARP];
+} gm_step;
+
+typedef struct gm_warp_stream {
+    gm_step *steps;
+    int64_t made, room;   /* steps[made - 1] is the last; those of an earlier warp are kept as
+                             predictions for the first lane */
+    gm_step *next, *past; /* of the running lane: its next step, and the last that it may repeat */
+    int thread;           /* whose accesses came last; -1: there are none */
+    int lanes;            /* in the order of `lane`, the running one included */
+    int64_t length;       /* steps of each lane but the running one */
+    uint8_t lane[GM_WARP];
+
+    bool listed; /* the accesses are in the list, not in steps */
+    gm_access *list;
+    int64_t list_count, list_room;
+} gm_warp_stream;
+
+void gm_stream_free(gm_warp_stream *stream);
+/* Forgets all accesses. */
+void gm_stream_clear(gm_warp_stream *stream);
+/* Forgets the predictions too: memory has moved. */
+void gm_stream_reset(gm_warp_stream *stream);
+
+/* The next accesses are those of another thread of the warp. */
+gm_status gm_stream_turn(gm_warp_stream *stream, int thread);
+/* Adds an access of the running thread; address and bytes are those of the step's call. */
+gm_status gm_stream_add(gm_warp_stream *stream, const gm_step *step);
+/* No more accesses follow. Are all of them in steps? If not, in the list. */
+gm_status gm_stream_end(gm_warp_stream *stream);
+
+/* Adds an access of the running thread that repeats a step, which is returned; NULL if it does
+ * not. */
+static inline gm_step *gm_stream_repeat(gm_warp_stream *stream, const void *code, uintptr_t address,
+                                        uint32_t bytes, gm_kind kind)
+{
+    gm_step *step = stream->next;
+    if (step == stream->past || step->call.code != code || step->call.bytes != bytes ||
+        step->call.kind != kind || address - step->begin >= step->span || address & step->align) {
+        return NULL;
+    }
+    stream->next = step + 1;
+    step->call.address = address;
+    step->address[stream->lanes - 1] = address;
+    step->bytes[stream->lanes - 1] = bytes;
+    return step;
+}
+
+#endif
