@@ -8,6 +8,9 @@
 #include "sim/module_kernel.h"
 #include "sim/simt.h"
 
+#include "sim/cuda/atomics.h"
+#include "sim/cuda/fences.h"
+
 /* ---- types of parameters ------------------------------------------------------------------- */
 
 template <typename type> struct gm_same_as_bool {

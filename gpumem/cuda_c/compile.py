@@ -176,7 +176,7 @@ def _link(source: Source, compiler: object, work: Path, cache: Path) -> None:
             os.replace(beside, made)
         objects.append(made)
     libraries = ["-lstdc++", "-lm"]
-    command = [*cc.command, "-shared", "-Wl,-z,now", "-Wl,-Bsymbolic", str(work / "module.o")]
+    command = [*cc.command, "-shared", "-Wl,-z,now,-z,defs,-Bsymbolic", str(work / "module.o")]
     _run([*command, *objects, *libraries, "-o", str(work / "module.so")], source, "linking")
 
 
