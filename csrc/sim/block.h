@@ -10,6 +10,7 @@
 #define GPUMEM_SIM_BLOCK_H
 
 #include "sim/barriers.h"
+#include "sim/faults.h"
 #include "sim/fiber.h"
 #include "sim/grid.h"
 #include "sim/interrupt.h"
@@ -37,7 +38,8 @@ typedef struct gm_block {
     int64_t barriers, warps; /* so far in this launch */
     char *dynamic_shared;
     uint64_t deposit[GM_WARP], exchanged[GM_WARP];
-    bool failed; /* a thread has stopped in mid-kernel; the error record says why */
+    bool failed;    /* a thread has stopped in mid-kernel; the error record says why, or: */
+    gm_fault fault; /* the signal that stopped it */
 } gm_block;
 
 /* Gets the threads and the shared memory ready for the blocks of a grid. */

@@ -8,14 +8,18 @@
 #define _GNU_SOURCE
 #include "sim/fiber.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 enum {
-    STACK_BYTES = 64 * 1024,
+    STACK_BYTES = 512 * 1024, /* as much as CUDA gives a thread at most; untouched pages are free */
+    /* A function with large variables may step over a single page. 17 pages, as stacks an even
+     * number of pages apart would share entries of the TLB. */
+    GUARD_BYTES = 68 * 1024,
     FIBERS_PER_SLAB = 64,
+    MOST_GUARDS = 16 * 1024, /* each splits a mapping, of which a process may have 65530 */
 };
 
 typedef struct gm_fiber_slab {
@@ -23,8 +27,12 @@ typedef struct gm_fiber_slab {
     char *base;
     size_t bytes;
     int used;
+    bool guarded;
     gm_fiber fibers[FIBERS_PER_SLAB];
 } gm_fiber_slab;
+
+/* Of the process, wanted or there. */
+static atomic_int guards;
 
 /* What a new fiber finds on its stack. */
 typedef struct start {
@@ -168,8 +176,7 @@ static void *prepare(char *top, start *s)
 
 static gm_fiber_slab *slab_create(void)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t pitch = STACK_BYTES + page;
+    size_t pitch = STACK_BYTES + GUARD_BYTES;
     gm_fiber_slab *slab = calloc(1, sizeof *slab);
     if (!slab) {
         return NULL;
@@ -181,10 +188,15 @@ static gm_fiber_slab *slab_create(void)
         free(slab);
         return NULL;
     }
+    (void)madvise(slab->base, slab->bytes, MADV_NOHUGEPAGE);
+    /* Without a guard an overflow is not diagnosed. */
+    slab->guarded = atomic_fetch_add(&guards, FIBERS_PER_SLAB) < MOST_GUARDS;
     for (int i = 0; i < FIBERS_PER_SLAB; i++) {
         char *guard = slab->base + (size_t)i * pitch;
-        (void)mprotect(guard, page, PROT_NONE); /* without it an overflow is not diagnosed */
-        slab->fibers[i].stack = guard + page;
+        if (slab->guarded) {
+            (void)mprotect(guard, GUARD_BYTES, PROT_NONE);
+        }
+        slab->fibers[i].stack = guard + GUARD_BYTES;
         slab->fibers[i].stack_bytes = STACK_BYTES;
     }
     return slab;
@@ -241,6 +253,7 @@ void gm_fiber_pool_free(gm_fiber_pool *pool)
         gm_fiber_slab *slab = pool->slabs;
         pool->slabs = slab->next;
         munmap(slab->base, slab->bytes);
+        atomic_fetch_sub(&guards, FIBERS_PER_SLAB);
         free(slab);
     }
     pool->idle = NULL;

@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "sim/thread.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/hooks.h"
@@ -26,6 +27,7 @@ gm_thread_outer gm_thread_enter(gm_block *block)
     gm_lane_state *lane = grid->module->lane();
     gm_thread_outer outer = {current, lane, *lane};
     current = block;
+    gm_faults_watch(block);
     block->lane = lane;
     lane->block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
     lane->grid_dim = (gm_index){grid->grid.x, grid->grid.y, grid->grid.z};
@@ -36,6 +38,7 @@ gm_thread_outer gm_thread_enter(gm_block *block)
 void gm_thread_leave(const gm_thread_outer *outer)
 {
     current = outer->block;
+    gm_faults_watch(outer->block);
     *outer->lane = outer->state;
 }
 
@@ -52,8 +55,12 @@ static gm_status locate(gm_block *block, const char *file, int line)
     char what[sizeof error->message];
     memcpy(what, error->message, sizeof what);
     gm_index b = block->lane->block_index, t = block->lane->thread_index;
-    gm_fail(GM_ERROR_SIMULATION, "kernel %s at %s:%d, block (%u, %u, %u), thread (%u, %u, %u): %s",
-            kernel, file ? file : "?", line, b.x, b.y, b.z, t.x, t.y, t.z, what);
+    char place[256] = "";
+    if (file) {
+        snprintf(place, sizeof place, " at %s:%d", file, line);
+    }
+    gm_fail(GM_ERROR_SIMULATION, "kernel %s%s, block (%u, %u, %u), thread (%u, %u, %u): %s", kernel,
+            place, b.x, b.y, b.z, t.x, t.y, t.z, what);
     error->kernel = kernel;
     error->file = file;
     error->line = line;
@@ -76,6 +83,33 @@ gm_status gm_thread_locate_traced(gm_block *block, gm_status status)
         return gm_thread_locate(block, trace->fault.thread, trace->fault.file, trace->fault.line);
     }
     return status;
+}
+
+/* The last line before this code that reports an access; NULL: none is near. */
+static const gm_site_record *line_before(const gm_block *block, uintptr_t code)
+{
+    enum { NEAR = 512 };
+    const gm_module *module = block->grid->module;
+    const gm_site_record *nearest = NULL;
+    for (const gm_site_record *r = module->sites; block->trace && r < module->sites_end; r++) {
+        bool near = code - (uintptr_t)r->address < NEAR;
+        if (near && (!nearest || (uintptr_t)r->address > (uintptr_t)nearest->address)) {
+            nearest = r;
+        }
+    }
+    return nearest;
+}
+
+gm_status gm_thread_failure(gm_block *block)
+{
+    const gm_fault fault = block->fault;
+    if (fault.signal) {
+        block->fault.signal = 0;
+        gm_faults_describe(block, &fault);
+        const gm_site_record *at = line_before(block, fault.caller ? fault.caller : fault.pc);
+        locate(block, at ? at->file : NULL, at ? at->line : 0);
+    }
+    return gm_last_error()->status;
 }
 
 /* Leaves the kernel for good. Kernels own nothing, so that their fibers can simply be dropped. */

@@ -18,6 +18,9 @@ typedef struct gm_thread_outer {
 gm_thread_outer gm_thread_enter(gm_block *block);
 void gm_thread_leave(const gm_thread_outer *outer);
 
+/* Why a thread of the block has stopped in mid-kernel. */
+gm_status gm_thread_failure(gm_block *block);
+
 /* What a fiber does: runs fresh threads of the warp, one after another. */
 void gm_thread_run_fresh(gm_fiber *fiber, void *argument);
 
@@ -30,7 +33,7 @@ static inline gm_status gm_thread_enter_fiber(gm_block *block, gm_fiber *fiber)
 {
     block->running_fiber = fiber;
     gm_fiber_switch(&block->home, fiber->context);
-    return block->failed ? gm_last_error()->status : GM_OK;
+    return block->failed ? gm_thread_failure(block) : GM_OK;
 }
 
 /* Starts the warp's fresh threads, one after another, until one waits or all have run. */

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 PROBES = Path(__file__).resolve().parent.parent / "probes"
-FAULTY = ("fault", "race", "unwritten", "meeting", "pipeline")
+FAULTY = ("fault", "race", "unwritten", "meeting", "pipeline", "survival")
 CORRECT = ("pattern", "barrier", "order", "written", "pipelined", "bank", "constant", "speed")
 
 
