@@ -17,9 +17,16 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+/* Empty: the standard library writes __attribute__((__noinline__)). */
+#define __noinline__
+#define __inline_hint__ inline
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __cluster_dims__(...)
+#define __block_size__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_align__(bytes) __align__(bytes)
 /* A copy per host thread, since a host thread runs one block at a time. */
 #define __shared__ static thread_local
 #ifndef __restrict__
@@ -30,9 +37,7 @@
 #define blockIdx (gm_lane.block_index)
 #define blockDim (gm_lane.block_dim)
 #define gridDim (gm_lane.grid_dim)
-#define warpSize 32
 
-typedef gm_index uint3;
-typedef gm_index dim3;
+static constexpr int warpSize = 32;
 
 #endif

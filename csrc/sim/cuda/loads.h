@@ -9,8 +9,15 @@
     {                                                                                              \
         return *address;                                                                           \
     }
+
+/* The address alone tells the type: a value of another one is converted. */
+template <typename type> struct gm_stored {
+    typedef type value;
+};
+
 #define GM_STORE(name)                                                                             \
-    template <typename type> static __forceinline__ void name(type *address, type value)           \
+    template <typename type>                                                                       \
+    static __forceinline__ void name(type *address, typename gm_stored<type>::value value)         \
     {                                                                                              \
         *address = value;                                                                          \
     }
