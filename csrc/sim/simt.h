@@ -17,6 +17,10 @@
 #include "sim/cuda/loads.h"
 #include "sim/cuda/vectors.h"
 #include "sim/cuda/warp.h"
+#ifdef GM_USER_MODULE /* gpumem's own kernels use none of it, and compile faster without */
+#include "sim/cuda/atomics.h"
+#include "sim/cuda/fences.h"
+#endif
 #include "sim/lane.h"
 #include "sim/tensor.h"
 #include "sim/texture.h"

@@ -248,6 +248,11 @@ class coalesced_group : public gm_lane_group {
     }
 };
 
+static __forceinline__ coalesced_group coalesced_threads(GM_PLACE)
+{
+    return coalesced_group(gm_sim_active_lanes(file, line));
+}
+
 template <unsigned Size, typename Parent = void> class thread_block_tile : public gm_lane_group {
     static_assert(Size > 0 && (Size & (Size - 1)) == 0, "the size of a tile is a power of two");
     static_assert(Size <= 32,

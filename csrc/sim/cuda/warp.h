@@ -9,6 +9,21 @@ static __forceinline__ void __syncthreads(GM_PLACE)
     gm_sim_barrier(file, line);
 }
 
+static __forceinline__ int __syncthreads_count(int predicate, GM_PLACE)
+{
+    return gm_sim_barrier_reduce(predicate, GM_COUNT, file, line);
+}
+
+static __forceinline__ int __syncthreads_and(int predicate, GM_PLACE)
+{
+    return gm_sim_barrier_reduce(predicate, GM_ALL, file, line);
+}
+
+static __forceinline__ int __syncthreads_or(int predicate, GM_PLACE)
+{
+    return gm_sim_barrier_reduce(predicate, GM_ANY, file, line);
+}
+
 static __forceinline__ void __syncwarp(unsigned mask = 0xffffffffu, GM_PLACE)
 {
     gm_sim_exchange(mask, 0, file, line);
@@ -36,6 +51,11 @@ static __forceinline__ unsigned gm_block_threads(void)
 static __forceinline__ unsigned gm_lanes_present(void)
 {
     return gm_lanes_below(gm_block_threads() - (gm_thread_number() & ~31u));
+}
+
+static __forceinline__ unsigned __activemask(GM_PLACE)
+{
+    return gm_sim_active_lanes(file, line);
 }
 
 /* ---- shuffles --------------------------------------------------------------------------- */
