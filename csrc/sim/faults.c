@@ -94,7 +94,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 {
     gm_block *block = gm_faults_block();
     gm_machine machine = gm_machine_read(context);
-    if (!block || !gm_fiber_owns(&block->fibers, machine.sp)) {
+    gm_region stacks;
+    if (!block || !gm_fiber_owns(&block->fibers, machine.sp, &stacks)) {
         pass_on(signal, info, context);
         return;
     }
@@ -172,7 +173,9 @@ static void describe_address(const gm_block *block, const gm_fault *fault)
 {
     const gm_fiber *fiber = block->running_fiber;
     unsigned long long address = fault->address;
-    if (fault->address < (uintptr_t)fiber->stack && gm_fiber_owns(&block->fibers, fault->address)) {
+    gm_region stacks;
+    if (fault->address < (uintptr_t)fiber->stack &&
+        gm_fiber_owns(&block->fibers, fault->address, &stacks)) {
         gm_fail(GM_ERROR_SIMULATION,
                 "stack overflow: more than %zu KiB of local variables and calls",
                 fiber->stack_bytes / 1024);
