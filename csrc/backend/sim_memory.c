@@ -19,7 +19,6 @@ gm_status gm_sim_adopt(void *address, int64_t bytes, int *device)
     return gm_memory_adopt(address, bytes);
 }
 
-/* No memory is kept for reuse: malloc does that. */
 gm_status gm_sim_pool(gm_pool_sizes *pool)
 {
     int64_t used_bytes = gm_memory_used() - atomic_load(&host_bytes);
@@ -29,6 +28,7 @@ gm_status gm_sim_pool(gm_pool_sizes *pool)
 
 gm_status gm_sim_pool_trim(void)
 {
+    gm_memory_trim();
     return GM_OK;
 }
 
@@ -38,6 +38,7 @@ gm_status gm_sim_host_allocate(gm_memory_kind kind, int64_t bytes, void **addres
     (void)kind;
     gm_status status = gm_memory_allocate(bytes, address);
     if (status == GM_OK) {
+        gm_memory_note_write(*address, bytes); /* the host writes there without copies */
         atomic_fetch_add(&host_bytes, bytes);
     }
     return status;
@@ -68,6 +69,7 @@ gm_status gm_sim_copy(void *to, const void *from, int64_t bytes, gm_direction di
     (void)stream;
     if (bytes > 0) {
         memcpy(to, from, (size_t)bytes);
+        gm_memory_note_write(to, bytes);
     }
     return GM_OK;
 }
@@ -79,6 +81,10 @@ gm_status gm_sim_copy_rows(void *to, int64_t to_pitch, const void *from, int64_t
     (void)stream;
     for (int64_t i = 0; i < rows; i++) {
         memcpy((char *)to + i * to_pitch, (const char *)from + i * from_pitch, (size_t)width);
+    }
+    if (rows > 0 && width > 0) { /* what lies between the rows as well, for speed */
+        int64_t span = (rows - 1) * to_pitch;
+        gm_memory_note_write((char *)to + (span < 0 ? span : 0), (span < 0 ? -span : span) + width);
     }
     return GM_OK;
 }
@@ -94,6 +100,7 @@ gm_status gm_sim_fill(void *to, int byte, int64_t bytes, gm_stream stream)
     (void)stream;
     if (bytes > 0) {
         memset(to, byte, (size_t)bytes);
+        gm_memory_note_write(to, bytes);
     }
     return GM_OK;
 }

@@ -13,6 +13,7 @@
 #include "sim/block.h"
 #include "sim/thread.h"
 #include "sim/trace.h"
+#include "sim/written.h"
 
 enum {
     THREADS_WORTH_A_HOST_THREAD = 32 * 1024, /* about 50 us of work, as much as starting one */
@@ -249,5 +250,8 @@ static gm_status run_nested(const gm_grid *grid)
 
 gm_status gm_grid_run(const gm_grid *grid)
 {
+    if (!grid->trace) {
+        gm_written_by_plain_launch();
+    }
     return gm_thread_block() ? run_nested(grid) : run_here(grid);
 }

@@ -1,8 +1,9 @@
 /*
  * Simulated device memory.
  *
- * An allocation lies between two guards. Traced kernels report a stray access where it happens;
- * for plain kernels the only check is here: a guard that has changed after a launch.
+ * An allocation lies between two guards, and far from others (see slots.h). Traced kernels report a
+ * stray access where it happens; for plain kernels the only check is here: a guard that has changed
+ * after a launch.
  */
 #define _GNU_SOURCE
 #include "sim/memory.h"
@@ -13,16 +14,26 @@
 #include <unistd.h>
 
 #include "fork_lock.h"
+#include "sim/slots.h"
 
 enum {
     ALIGNMENT = 256, /* as cudaMalloc */
     GUARD_BYTES = 64,
     GUARD_BYTE = 0xC3,
+    /* Offsets in a page, several, as one would share a few sets of the cache. Host arrays begin
+     * near the start of a page: a copy from there stalls if its stores hit the same offset in a
+     * page as the loads that follow within some 2 KiB. */
+    FIRST_OFFSET = 2560,
+    OFFSETS = 6,
+    OVERHEAD = FIRST_OFFSET + OFFSETS * ALIGNMENT,
 };
 
 typedef struct allocation {
     gm_region region;
-    char *block; /* what malloc returned; NULL: adopted memory, which has no guards */
+    bool adopted;        /* without guards */
+    gm_slot *slot;       /* NULL: the address space has no more room for slots, or adopted */
+    void *block;         /* what malloc returned then */
+    gm_written *written; /* NULL: counts as written */
 } allocation;
 
 GM_FORK_LOCK(lock);
@@ -96,44 +107,99 @@ static void forget(int at)
             (size_t)(allocation_count - at) * sizeof *allocations);
 }
 
-gm_status gm_memory_allocate(int64_t bytes, void **address)
+static gm_status out_of_memory(int64_t bytes)
+{
+    int64_t free_bytes, total_bytes;
+    gm_memory_sizes(&free_bytes, &total_bytes);
+    return gm_fail(GM_ERROR_MEMORY,
+                   "out of simulated device memory: asked for %lld bytes, %lld are free",
+                   (long long)bytes, (long long)free_bytes);
+}
+
+void gm_memory_trim(void)
+{
+    pthread_mutex_lock(&lock);
+    gm_slots_trim();
+    pthread_mutex_unlock(&lock);
+}
+
+/* The host gives out more address space than it has memory: large sizes are checked first. */
+static bool fits(int64_t bytes)
 {
     enum { LARGE = 64 * 1024 * 1024 };
-    int64_t free_bytes, total_bytes, padded;
-    /* malloc may succeed for memory that the host does not have: check large sizes first. */
-    if (!gm_add(bytes, 3 * ALIGNMENT, &padded) || padded >= LARGE) {
-        gm_memory_sizes(&free_bytes, &total_bytes);
-        if (bytes > free_bytes - LARGE) {
-            return gm_fail(GM_ERROR_MEMORY,
-                           "out of simulated device memory: asked for %lld bytes, %lld are free",
-                           (long long)bytes, (long long)free_bytes);
-        }
+    int64_t free_bytes, total_bytes;
+    if (bytes < LARGE) {
+        return true;
     }
-    char *block = malloc((size_t)padded);
-    if (!block) {
+    gm_memory_sizes(&free_bytes, &total_bytes);
+    if (bytes > free_bytes - LARGE) {
+        gm_memory_trim();
         gm_memory_sizes(&free_bytes, &total_bytes);
-        return gm_fail(GM_ERROR_MEMORY,
-                       "out of simulated device memory: asked for %lld bytes, %lld are free",
-                       (long long)bytes, (long long)free_bytes);
     }
-    uintptr_t begin = ((uintptr_t)block + GUARD_BYTES + ALIGNMENT - 1) & -(uintptr_t)ALIGNMENT;
-    allocation made = {{begin, begin + (uintptr_t)bytes}, block};
+    return bytes <= free_bytes - LARGE;
+}
+
+/* Room for `bytes` at an aligned address with a guard on either side. */
+static bool place(allocation *made, int64_t bytes)
+{
+    static unsigned offset;
+    const size_t padded = (size_t)bytes + OVERHEAD;
+    uintptr_t begin;
+    pthread_mutex_lock(&lock);
+    made->slot = gm_slot_take(padded);
+    if (made->slot) {
+        begin = made->slot->address + FIRST_OFFSET + offset++ % OFFSETS * ALIGNMENT;
+        made->slot->held = (gm_region){begin, begin + (uintptr_t)bytes};
+    }
+    pthread_mutex_unlock(&lock);
+    if (!made->slot) {
+        made->block = malloc(padded);
+        begin = ((uintptr_t)made->block + GUARD_BYTES + ALIGNMENT - 1) & -(uintptr_t)ALIGNMENT;
+    }
+    made->region = (gm_region){begin, begin + (uintptr_t)bytes};
+    return made->slot || made->block;
+}
+
+/* Under the lock. */
+static void give_back(allocation freed)
+{
+    gm_written_drop(freed.written);
+    if (freed.slot) {
+        gm_slot_give(freed.slot);
+    }
+    free(freed.block);
+}
+
+gm_status gm_memory_allocate(int64_t bytes, void **address)
+{
+    allocation made = {.adopted = false};
+    int64_t padded;
+    if (!gm_add(bytes, OVERHEAD, &padded) || !fits(bytes) || !place(&made, bytes)) {
+        return out_of_memory(bytes);
+    }
     memset((char *)made.region.begin - GUARD_BYTES, GUARD_BYTE, GUARD_BYTES);
     memset((char *)made.region.end, GUARD_BYTE, GUARD_BYTES);
+    made.written = gm_written_create(made.region);
 
     gm_status status = remember(made);
     if (status != GM_OK) {
-        free(block);
+        pthread_mutex_lock(&lock);
+        give_back(made);
+        pthread_mutex_unlock(&lock);
         return status;
     }
-    *address = (void *)begin;
+    *address = (void *)made.region.begin;
     return GM_OK;
 }
 
 gm_status gm_memory_adopt(void *address, int64_t bytes)
 {
+    if (bytes <= 0) {
+        return GM_OK;
+    }
     uintptr_t begin = (uintptr_t)address;
-    return bytes > 0 ? remember((allocation){{begin, begin + (uintptr_t)bytes}, NULL}) : GM_OK;
+    gm_memory_note_write(address, bytes); /* if it is an allocation of ours that comes back */
+    return remember((allocation){.region = {begin, begin + (uintptr_t)bytes}, .adopted = true});
 }
 
 int64_t gm_memory_release(void *address)
@@ -141,21 +207,19 @@ int64_t gm_memory_release(void *address)
     if (!address) {
         return 0;
     }
-    char *block = NULL;
     int64_t bytes = 0;
     pthread_mutex_lock(&lock);
     int at = lower_bound((uintptr_t)address);
     while (at < allocation_count && allocations[at].region.begin == (uintptr_t)address &&
-           !allocations[at].block) {
+           allocations[at].adopted) {
         at++;
     }
     if (at < allocation_count && allocations[at].region.begin == (uintptr_t)address) {
-        block = allocations[at].block;
         bytes = (int64_t)(allocations[at].region.end - allocations[at].region.begin);
+        give_back(allocations[at]);
         forget(at);
     }
     pthread_mutex_unlock(&lock);
-    free(block);
     return bytes;
 }
 
@@ -165,8 +229,22 @@ void gm_memory_disown(void *address, int64_t bytes)
     pthread_mutex_lock(&lock);
     for (int at = lower_bound(begin);
          at < allocation_count && allocations[at].region.begin == begin; at++) {
-        if (!allocations[at].block && allocations[at].region.end == end) {
+        if (allocations[at].adopted && allocations[at].region.end == end) {
             forget(at);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void gm_memory_note_write(const void *address, int64_t bytes)
+{
+    uintptr_t begin = (uintptr_t)address;
+    pthread_mutex_lock(&lock);
+    /* Allocations do not overlap; adopted ones overlap anything, and have no record. */
+    for (int at = lower_bound(begin + 1); at-- > 0;) {
+        if (allocations[at].written) {
+            gm_written_add(allocations[at].written, begin, begin + (uintptr_t)bytes);
             break;
         }
     }
@@ -179,29 +257,44 @@ int64_t gm_memory_used(void)
     pthread_mutex_lock(&lock);
     for (int i = 0; i < allocation_count; i++) {
         gm_region region = allocations[i].region;
-        bytes += allocations[i].block ? (int64_t)(region.end - region.begin) : 0;
+        bytes += allocations[i].adopted ? 0 : (int64_t)(region.end - region.begin);
     }
     pthread_mutex_unlock(&lock);
     return bytes;
 }
 
-gm_region *gm_memory_snapshot(int *count)
+gm_memory_area *gm_memory_snapshot(int *count, int more)
 {
     int found = 0;
     pthread_mutex_lock(&lock);
-    gm_region *regions = malloc((size_t)(allocation_count + 1) * sizeof *regions);
-    for (int i = 0; regions && i < allocation_count; i++) {
+    gm_memory_area *areas = malloc((size_t)(allocation_count + more + 1) * sizeof *areas);
+    for (int i = 0; areas && i < allocation_count; i++) {
         gm_region region = allocations[i].region;
-        if (found > 0 && region.begin < regions[found - 1].end) { /* two views of one array */
-            gm_region *last = &regions[found - 1];
-            last->end = region.end > last->end ? region.end : last->end;
+        gm_memory_area *last = found > 0 ? &areas[found - 1] : NULL;
+        if (last && region.begin < last->region.end) { /* two views of one array */
+            last->region.end = region.end > last->region.end ? region.end : last->region.end;
+            gm_written_drop(last->written);
+            last->written = NULL;
         } else {
-            regions[found++] = region;
+            areas[found++] = (gm_memory_area){
+                .region = region,
+                .written = gm_written_keep(allocations[i].written),
+            };
         }
     }
     pthread_mutex_unlock(&lock);
     *count = found;
-    return regions;
+    return areas;
+}
+
+bool gm_memory_was_freed(uintptr_t address, gm_region *freed)
+{
+    pthread_mutex_lock(&lock);
+    const gm_slot *slot = gm_slot_at(address);
+    bool was = slot && !slot->taken && gm_region_holds(slot->held, address);
+    *freed = was ? slot->held : (gm_region){0, 0};
+    pthread_mutex_unlock(&lock);
+    return was;
 }
 
 static bool guard_intact(const unsigned char *guard)
@@ -220,7 +313,7 @@ gm_status gm_memory_check_guards(const char *kernel)
     pthread_mutex_lock(&lock);
     for (int i = 0; i < allocation_count; i++) {
         gm_region region = allocations[i].region;
-        if (!allocations[i].block) {
+        if (allocations[i].adopted) {
             continue;
         }
         unsigned char *front = (unsigned char *)region.begin - GUARD_BYTES;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "sim/lane.h"
-#include "sim/memory.h"
 
 const char *gm_space_name(gm_space space)
 {
@@ -12,20 +11,37 @@ const char *gm_space_name(gm_space space)
     return names[space];
 }
 
-/* Allocations, and the module's __device__ variables as one more, in order of addresses. */
+/* Adds an area to those in order of addresses. */
+static void insert(gm_spaces *spaces, gm_memory_area area)
+{
+    int at = spaces->global_count++;
+    for (; at > 0 && spaces->areas[at - 1].region.begin > area.region.begin; at--) {
+        spaces->areas[at] = spaces->areas[at - 1];
+    }
+    spaces->areas[at] = area;
+}
+
+/* Allocations, and the module's __device__ variables, one by one where they are known. */
 static gm_status list_global(gm_spaces *spaces)
 {
-    spaces->global = gm_memory_snapshot(&spaces->global_count); /* with room for one more */
-    if (!spaces->global) {
+    const gm_region variables = spaces->module->variables;
+    const gm_extents extents = spaces->module->variable_extents;
+    spaces->areas = gm_memory_snapshot(&spaces->global_count, extents.count + 1);
+    if (spaces->areas && extents.list) {
+        for (int i = 0; i < extents.count; i++) {
+            uintptr_t begin = variables.begin + extents.list[i].offset;
+            insert(spaces, (gm_memory_area){.region = {begin, begin + extents.list[i].bytes},
+                                            .name = extents.list[i].name});
+        }
+    } else if (spaces->areas && variables.end > variables.begin) {
+        insert(spaces, (gm_memory_area){.region = variables});
+    }
+    spaces->global = malloc((size_t)(spaces->global_count + 1) * sizeof *spaces->global);
+    if (!spaces->areas || !spaces->global) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of allocations");
     }
-    gm_region variables = spaces->module->variables;
-    if (variables.end > variables.begin) {
-        int at = spaces->global_count++;
-        for (; at > 0 && spaces->global[at - 1].begin > variables.begin; at--) {
-            spaces->global[at] = spaces->global[at - 1];
-        }
-        spaces->global[at] = variables;
+    for (int i = 0; i < spaces->global_count; i++) {
+        spaces->global[i] = spaces->areas[i].region;
     }
     return GM_OK;
 }
@@ -52,7 +68,12 @@ gm_block_memory gm_spaces_of_block(const gm_module *module, gm_region shared_dyn
 
 void gm_spaces_close(gm_spaces *spaces)
 {
+    for (int i = 0; spaces->areas && i < spaces->global_count; i++) {
+        gm_written_drop(spaces->areas[i].written);
+    }
+    free(spaces->areas);
     free(spaces->global);
+    spaces->areas = NULL;
     spaces->global = NULL;
 }
 
@@ -89,6 +110,19 @@ static bool holds(gm_region candidate, uintptr_t address, gm_region *region)
     return gm_region_holds(candidate, address);
 }
 
+/* Leaves of a region only the variable that holds the address; none: an empty region. */
+static gm_region variable_at(gm_region region, gm_extents extents, uintptr_t address)
+{
+    gm_region variable;
+    for (int i = 0; i < extents.count; i++) {
+        uintptr_t begin = region.begin + extents.list[i].offset;
+        if (holds((gm_region){begin, begin + extents.list[i].bytes}, address, &variable)) {
+            return variable;
+        }
+    }
+    return (gm_region){address, address};
+}
+
 gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region)
 {
     const gm_module *module = spaces->module;
@@ -102,13 +136,18 @@ gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region)
         return GM_SPACE_PRIVATE;
     }
     if (holds(block->shared_static, address, region)) {
-        *region = without(*region, block->lane, address);
+        *region = module->shared_extents.list
+                      ? variable_at(*region, module->shared_extents, address)
+                      : without(*region, block->lane, address);
         return GM_SPACE_SHARED;
     }
     if (holds(block->shared_dynamic, address, region)) {
         return GM_SPACE_SHARED;
     }
     if (holds(module->constant, address, region)) {
+        if (module->constant_extents.list) {
+            *region = variable_at(*region, module->constant_extents, address);
+        }
         return GM_SPACE_CONSTANT;
     }
     if (gm_fiber_owns(block->stacks, address, region)) {

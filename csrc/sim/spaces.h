@@ -4,6 +4,7 @@
 
 #include "gpumem.h"
 #include "sim/fiber.h"
+#include "sim/memory.h"
 #include "sim/module.h"
 #include "sim/region.h"
 
@@ -26,7 +27,8 @@ typedef struct gm_block_memory {
 /* Where a launch, and the block that runs now, keep what. */
 typedef struct gm_spaces {
     const gm_module *module;
-    gm_region *global; /* allocations and __device__ variables, in ascending order */
+    gm_region *global;     /* allocations and __device__ variables, in ascending order */
+    gm_memory_area *areas; /* what is known of each */
     int global_count;
     int last_global; /* index of the region of the last global access; -1: none yet */
     gm_block_memory block;

@@ -1,24 +1,123 @@
-/* Observer: accesses that do not lie inside one allocation. */
+/* Observer: accesses that do not lie inside one allocation or one variable of the module. */
+#include <stdio.h>
+
 #include "sim/observer.h"
 
-enum { NEAR = 4096 }; /* bytes: an address this near to a region belongs to it by mistake */
+enum { NEAR = 4096 }; /* bytes: an address this near to memory belongs to it by mistake */
 
-/* The allocation whose edge is nearest to the address; -1 when there is none. */
-static int nearest(const gm_trace *trace, uintptr_t address, uintptr_t *distance, bool *before)
+/* Memory that an access may be meant for, and how far it is from there. */
+typedef struct aim {
+    gm_region region;
+    const char *what, *name; /* name NULL: it has none */
+    uintptr_t distance;
+    bool before;
+} aim;
+
+static void consider(aim *best, uintptr_t address, gm_region region, const char *what,
+                     const char *name)
 {
-    int found = -1;
-    for (int i = 0; i < trace->spaces.global_count; i++) {
-        gm_region region = trace->spaces.global[i];
-        bool is_before = address < region.begin;
-        uintptr_t gap =
-            is_before ? region.begin - address : (address < region.end ? 0 : address - region.end);
-        if (found < 0 || gap < *distance) {
-            found = i;
-            *distance = gap;
-            *before = is_before;
-        }
+    bool before = address < region.begin, behind = !before && address >= region.end;
+    uintptr_t distance = before ? region.begin - address : behind ? address - region.end : 0;
+    if (!best->what || distance < best->distance) {
+        *best = (aim){region, what, name, distance, before};
     }
-    return found;
+}
+
+static void consider_extents(aim *best, uintptr_t address, gm_extents extents, uintptr_t base,
+                             const char *what)
+{
+    for (int i = 0; i < extents.count; i++) {
+        uintptr_t begin = base + extents.list[i].offset;
+        gm_region region = {begin, begin + extents.list[i].bytes};
+        consider(best, address, region, what, extents.list[i].name);
+    }
+}
+
+static void consider_shared(aim *best, const gm_trace *trace, uintptr_t address)
+{
+    const gm_block_memory *block = &trace->spaces.block;
+    if (block->shared_dynamic.end > block->shared_dynamic.begin) {
+        consider(best, address, block->shared_dynamic, "dynamic shared memory", NULL);
+    }
+    consider_extents(best, address, trace->spaces.module->shared_extents,
+                     block->shared_static.begin, "shared variable");
+}
+
+static void consider_constant(aim *best, const gm_trace *trace, uintptr_t address)
+{
+    const gm_module *module = trace->spaces.module;
+    consider_extents(best, address, module->constant_extents, module->constant.begin,
+                     "__constant__ variable");
+}
+
+/* The memory whose edge is nearest. */
+static aim find_aim(const gm_trace *trace, uintptr_t address, gm_space space)
+{
+    aim best = {.what = NULL};
+    if (space == GM_SPACE_SHARED || space == GM_SPACE_UNKNOWN) {
+        consider_shared(&best, trace, address);
+    }
+    if (space == GM_SPACE_CONSTANT || space == GM_SPACE_UNKNOWN) {
+        consider_constant(&best, trace, address);
+    }
+    if (best.what && best.distance < NEAR) {
+        return best;
+    }
+    for (int i = 0; space == GM_SPACE_UNKNOWN && i < trace->spaces.global_count; i++) {
+        const gm_memory_area *area = &trace->spaces.areas[i];
+        consider(&best, address, area->region, area->name ? "__device__ variable" : "allocation",
+                 area->name);
+    }
+    return best;
+}
+
+/* "an allocation of 4096 bytes" */
+static const char *describe(const aim *at, char text[160])
+{
+    unsigned long long bytes = at->region.end - at->region.begin;
+    if (at->name) {
+        snprintf(text, 160, "%s '%.80s' of %llu bytes", at->what, at->name, bytes);
+    } else if (at->what[0] == 'a') {
+        snprintf(text, 160, "an %s of %llu bytes", at->what, bytes);
+    } else {
+        snprintf(text, 160, "%llu bytes of %s", bytes, at->what);
+    }
+    return text;
+}
+
+static gm_status ends_outside(const char *what, const gm_access *access, const aim *at)
+{
+    char text[160];
+    return gm_fail(GM_ERROR_SIMULATION,
+                   "%s of %u bytes out of bounds, begins %llu bytes before the end of %s", what,
+                   access->bytes, (unsigned long long)(at->region.end - access->address),
+                   describe(at, text));
+}
+
+static gm_status outside(const gm_trace *trace, const char *what, const gm_access *access,
+                         gm_space space)
+{
+    gm_region freed;
+    char text[160];
+    if (access->address < NEAR) {
+        return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes at address %llu, a null pointer", what,
+                       access->bytes, (unsigned long long)access->address);
+    }
+    if (gm_memory_was_freed(access->address, &freed)) {
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "%s of %u bytes of freed memory, %llu bytes into what was an allocation of "
+                       "%llu bytes",
+                       what, access->bytes, (unsigned long long)(access->address - freed.begin),
+                       (unsigned long long)(freed.end - freed.begin));
+    }
+    aim at = find_aim(trace, access->address, space);
+    if (!at.what || at.distance > INT64_MAX) {
+        return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes outside every allocation", what,
+                       access->bytes);
+    }
+    return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes out of bounds, %llu bytes %s %s", what,
+                   access->bytes, (unsigned long long)at.distance,
+                   at.before ? "before the start of" : "past the end of", describe(&at, text));
 }
 
 static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *access)
@@ -26,50 +125,32 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
     (void)state;
     const gm_site *site = &trace->sites.list[access->site];
     const char *what = gm_kind_name(site->kind);
-    uintptr_t distance = 0;
-    bool before = false;
-
-    if (site->space == GM_SPACE_UNKNOWN) {
-        gm_region shared = trace->spaces.block.shared_dynamic;
-        if (shared.end > shared.begin && access->address - shared.end < NEAR) {
-            return gm_fail(GM_ERROR_SIMULATION,
-                           "%s of %u bytes out of bounds, %llu bytes past the end of %llu bytes of "
-                           "dynamic shared memory",
-                           what, access->bytes, (unsigned long long)(access->address - shared.end),
-                           (unsigned long long)(shared.end - shared.begin));
-        }
-        int at = nearest(trace, access->address, &distance, &before);
-        if (access->address < NEAR) {
-            return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes at address %llu, a null pointer",
-                           what, access->bytes, (unsigned long long)access->address);
-        }
-        if (at < 0 || distance > INT64_MAX) {
-            return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes outside every allocation", what,
-                           access->bytes);
-        }
-        return gm_fail(
-            GM_ERROR_SIMULATION,
-            "%s of %u bytes out of bounds, %llu bytes %s an allocation of %llu bytes", what,
-            access->bytes, (unsigned long long)distance,
-            before ? "before the start of" : "past the end of",
-            (unsigned long long)(trace->spaces.global[at].end - trace->spaces.global[at].begin));
-    }
+    aim at;
     if (site->space == GM_SPACE_GLOBAL) {
         gm_region region = trace->spaces.global[trace->spaces.last_global];
-        if (access->bytes > region.end - access->address) {
-            return gm_fail(GM_ERROR_SIMULATION,
-                           "%s of %u bytes out of bounds, begins %llu bytes before the end of an "
-                           "allocation of %llu bytes",
-                           what, access->bytes, (unsigned long long)(region.end - access->address),
-                           (unsigned long long)(region.end - region.begin));
+        if (access->bytes <= region.end - access->address) {
+            return GM_OK;
         }
+        const char *name = trace->spaces.areas[trace->spaces.last_global].name;
+        at = (aim){region, name ? "__device__ variable" : "allocation", name, 0, false};
+        return ends_outside(what, access, &at);
     }
-    return GM_OK;
+    if (site->space == GM_SPACE_UNKNOWN) {
+        return outside(trace, what, access, site->space);
+    }
+    at = find_aim(trace, access->address, site->space);
+    if (!at.what || (at.distance == 0 && gm_region_holds(at.region, access->address) &&
+                     access->bytes <= at.region.end - access->address)) {
+        return GM_OK;
+    }
+    return gm_region_holds(at.region, access->address) ? ends_outside(what, access, &at)
+                                                       : outside(trace, what, access, site->space);
 }
 
 const gm_observer gm_observer_bounds = {
     .name = "bounds",
-    .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_UNKNOWN) | GM_SEES_PREFETCHES,
+    .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED) | GM_SEES(GM_SPACE_CONSTANT) |
+                GM_SEES(GM_SPACE_UNKNOWN) | GM_SEES_PREFETCHES,
     .unusual = true,
     .access = bounds_access,
 };
