@@ -24,7 +24,7 @@ __global__ void barrier_before_branch(const int *x, int *y)
     }
 }
 
-/* Threads behind the end return, and the others wait for them. */
+/* Threads behind the end return, and the last one that stays reads what its partner never wrote. */
 __global__ void return_before_barrier(const int *x, int *y, int n)
 {
     __shared__ int s[128];
@@ -33,8 +33,8 @@ __global__ void return_before_barrier(const int *x, int *y, int n)
         return;
     }
     s[threadIdx.x] = x[i];
-    __syncthreads(); // BUG
-    y[i] = s[threadIdx.x ^ 1];
+    __syncthreads();           // BUG
+    y[i] = s[threadIdx.x ^ 1]; // BUG
 }
 
 __global__ void return_after_barrier(const int *x, int *y, int n)
@@ -168,14 +168,14 @@ __global__ void producer_skips_barrier(const int *x, int *y, int rounds)
     int lane = threadIdx.x % 32;
     if (threadIdx.x < 32) {
         for (int round = 0; round < rounds; round++) {
-            s[lane] = x[round * 32 + lane];
-            __syncthreads(); // BUG
+            s[lane] = x[round * 32 + lane]; // BUG
+            __syncthreads();                // BUG
         }
     } else {
         for (int round = 0; round < rounds; round++) {
-            __syncthreads(); // BUG
-            y[round * 32 + lane] = s[31 - lane];
-            __syncthreads(); // BUG
+            __syncthreads();                     // BUG
+            y[round * 32 + lane] = s[31 - lane]; // BUG
+            __syncthreads();                     // BUG
         }
     }
 }
