@@ -17,7 +17,7 @@ _RUNTIME = re.compile(r"(?:.*/)?(?:csrc/sim/.+|csrc/kernels/[^/]+|device\.h|simt
 
 _STRING = r'"((?:[^"\\]|\\.)*)"'
 _FILE = re.compile(rf"\s*\.file\s+(\d+)\s+{_STRING}(?:\s+{_STRING})?")
-_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)")
+_LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)(?:.*\bis_stmt\s+([01]))?")
 _SECTION = re.compile(r'\s*\.(?:section\s+"?([^\s,"]+)|text\b|data\b|bss\b)')
 _COMDAT = re.compile(r',\s*"(\w*)G(\w*)"(,\s*[@%]\w+(?:,\s*\d+)?),\s*[^,]+,\s*comdat')
 _WEAK = re.compile(r"\s*\.weak\s+(\S+)")
@@ -32,9 +32,11 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     """The assembly text of a traced kernel with a table of the calls that report an access.
 
     One record of section ``gm_sites`` is ``{return address, file name, int32 line, int32 0}``.
-    The line is the last ``.loc`` before the call that is inside `root` and outside the simulator's
-    headers: an access in the assignment of ``float4`` is attributed to the kernel. If a function
-    has no such line, it is the header's. Both GCC's and Clang's assembly for x86-64 and aarch64
+    The line is that of the last ``.loc`` before the call, if it is inside `root` and outside the
+    simulator's headers. An access that a header inlines, as in the assignment of ``float4``, is
+    attributed to the statement of the kernel that began last before it: instructions of earlier
+    statements may have been moved in between. If a function has no such line, it is the header's.
+    Both GCC's and Clang's assembly for x86-64 and aarch64
     is accepted.
 
     The debug information is removed. Functions and variables that the linker may share between
@@ -48,7 +50,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     records: list[str] = []
     kernel_line: tuple[str, str] | None = None
     any_line = ("", "0")
-    debug = False
+    debug, begins = False, True
     for line in assembly.split("\n"):  # splitlines() would also split at other characters
         if match := _SECTION.match(line):
             debug = (match[1] or "").startswith(".debug")
@@ -58,9 +60,10 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             files[match[1]] = _inside(root, os.path.join(folder, name))
         elif match := _LOC.match(line):
             name = files.get(match[1])
+            begins = match[3] == "1" if match[3] else begins  # holds until it is changed
             if name and match[2] != "0":  # line 0: code without a source line
                 any_line = (name, match[2])
-                if not _RUNTIME.fullmatch(name):
+                if not _RUNTIME.fullmatch(name) and (begins or not kernel_line):
                     kernel_line = any_line
         elif not debug:
             if ".cfi_endproc" in line:
@@ -70,7 +73,8 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             line = _MOVE.sub(r"\1__tsan_\2", line)
             out.append(line)
             if _ACCESS.match(line):
-                name, number = kernel_line or any_line
+                inlined = _RUNTIME.fullmatch(any_line[0])
+                name, number = (inlined and kernel_line) or any_line
                 label = labels.setdefault(name, f".Lgm_file{len(labels)}")
                 site = f".Lgm_site{len(records)}"
                 out.append(f"{site}:")
