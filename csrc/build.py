@@ -56,10 +56,12 @@ TRACED_FLAGS = (
     " -fno-tree-vectorize -fno-tree-slp-vectorize"
 ).split()
 TRACED_GCC_FLAGS = (
-    "--param tsan-instrument-func-entry-exit=0 -fno-store-merging -fno-gnu-unique"
+    "--param tsan-instrument-func-entry-exit=0 --param tsan-distinguish-volatile=1"
+    " -fno-store-merging -fno-gnu-unique"
 ).split()
 TRACED_CLANG_FLAGS = (
     "-mllvm -tsan-instrument-func-entry-exit=0 -mllvm -tsan-instrument-read-before-write=1"
+    " -mllvm -tsan-distinguish-volatile=1"
     " -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -gno-inline-line-tables"
 ).split()
 LINK_FLAGS = "-shared -Wl,-z,now -Wl,--exclude-libs,ALL".split()

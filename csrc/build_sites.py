@@ -34,8 +34,8 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     One record of section ``gm_sites`` is ``{return address, file name, int32 line, int32 0}``.
     The line is that of the last ``.loc`` before the call, if it is inside `root` and outside the
     simulator's headers. An access that a header inlines, as in the assignment of ``float4``, is
-    attributed to the statement of the kernel that began last before it: instructions of earlier
-    statements may have been moved in between. If a function has no such line, it is the header's.
+    attributed to the kernel's line before it, without instructions of earlier statements that the
+    compiler has moved in between. If a function has no such line, it is the header's.
     Both GCC's and Clang's assembly for x86-64 and aarch64
     is accepted.
 
@@ -63,7 +63,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             begins = match[3] == "1" if match[3] else begins  # holds until it is changed
             if name and match[2] != "0":  # line 0: code without a source line
                 any_line = (name, match[2])
-                if not _RUNTIME.fullmatch(name) and (begins or not kernel_line):
+                if not _RUNTIME.fullmatch(name) and (begins or not _goes_back(any_line, kernel_line)):
                     kernel_line = any_line
         elif not debug:
             if ".cfi_endproc" in line:
@@ -84,6 +84,10 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
         out += [f'{label}:\n\t.string\t"{name}"' for name, label in labels.items()]
         out += ['\t.section\tgm_sites,"aw",@progbits', "\t.balign\t8", *records]
     return "\n".join(out) + "\n"
+
+
+def _goes_back(line: tuple[str, str], before: tuple[str, str] | None) -> bool:
+    return before is not None and line[0] == before[0] and int(line[1]) < int(before[1])
 
 
 def _inside(root: Path, path: str) -> str | None:

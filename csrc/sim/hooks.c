@@ -19,6 +19,26 @@
         gm_sim_access(__builtin_return_address(0), (uintptr_t)address, bytes, kind, NULL, 0);      \
     }
 
+#define VOLATILE_ACCESS(name, bytes_, kind_)                                                       \
+    HOOK name(void *address);                                                                      \
+    HOOK name(void *address)                                                                       \
+    {                                                                                              \
+        gm_access_call call = {.code = __builtin_return_address(0),                                \
+                               .address = (uintptr_t)address,                                      \
+                               .bytes = bytes_,                                                    \
+                               .kind = kind_,                                                      \
+                               .strength = GM_VOLATILE,                                            \
+                               .scope = GM_SCOPE_SYSTEM};                                          \
+        gm_sim_strong_access(&call, GM_ORDER_RELAXED);                                             \
+    }
+
+#define VOLATILE_WIDTHS(prefix, kind)                                                              \
+    VOLATILE_ACCESS(prefix##1, 1, kind)                                                            \
+    VOLATILE_ACCESS(prefix##2, 2, kind)                                                            \
+    VOLATILE_ACCESS(prefix##4, 4, kind)                                                            \
+    VOLATILE_ACCESS(prefix##8, 8, kind)                                                            \
+    VOLATILE_ACCESS(prefix##16, 16, kind)
+
 #define WIDTHS(prefix, kind)                                                                       \
     ACCESS(prefix##1, 1, kind)                                                                     \
     ACCESS(prefix##2, 2, kind)                                                                     \
@@ -30,10 +50,10 @@ WIDTHS(__tsan_read, GM_LOAD)
 WIDTHS(__tsan_write, GM_STORE)
 WIDTHS(__tsan_unaligned_read, GM_LOAD)
 WIDTHS(__tsan_unaligned_write, GM_STORE)
-WIDTHS(__tsan_volatile_read, GM_LOAD)
-WIDTHS(__tsan_volatile_write, GM_STORE)
-WIDTHS(__tsan_unaligned_volatile_read, GM_LOAD)
-WIDTHS(__tsan_unaligned_volatile_write, GM_STORE)
+VOLATILE_WIDTHS(__tsan_volatile_read, GM_LOAD)
+VOLATILE_WIDTHS(__tsan_volatile_write, GM_STORE)
+VOLATILE_WIDTHS(__tsan_unaligned_volatile_read, GM_LOAD)
+VOLATILE_WIDTHS(__tsan_unaligned_volatile_write, GM_STORE)
 
 #define RANGE(name, kind)                                                                          \
     HOOK name(void *address, unsigned long bytes);                                                 \
@@ -80,19 +100,16 @@ void gm_sim_prefetch(const void *address, const char *file, int line)
 void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind kind, gm_order order,
                    gm_scope scope, const char *file, int line)
 {
-    const void *code = __builtin_return_address(0);
-    (void)order, (void)scope;
-    if (kind != GM_ATOMIC_STORE) {
-        gm_sim_access(code, (uintptr_t)address, bytes, GM_LOAD, file, line);
-    }
-    if (kind != GM_ATOMIC_LOAD) {
-        gm_sim_access(code, (uintptr_t)address, bytes, GM_STORE, file, line);
-    }
-}
-
-void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line)
-{
-    (void)order, (void)scope, (void)file, (void)line;
+    static const gm_kind kinds[] = {GM_LOAD, GM_STORE, GM_UPDATE};
+    gm_access_call call = {.code = __builtin_return_address(0),
+                           .address = (uintptr_t)address,
+                           .bytes = bytes,
+                           .kind = kinds[kind],
+                           .file = file,
+                           .line = line,
+                           .strength = GM_ATOMIC,
+                           .scope = scope};
+    gm_sim_strong_access(&call, order);
 }
 
 void gm_sim_yield(const char *file, int line)

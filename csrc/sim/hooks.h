@@ -7,11 +7,21 @@
 
 #include <stdint.h>
 
+#include "sim/lane.h"
+
 typedef enum gm_kind {
     GM_LOAD,
     GM_STORE,
     GM_PREFETCH, /* has to be in bounds, moves nothing and is not counted */
+    GM_UPDATE,   /* an atomic operation that reads and writes */
 } gm_kind;
+
+/* Strong accesses do not race with each other, if their scopes include both threads. */
+typedef enum gm_strength {
+    GM_PLAIN,
+    GM_VOLATILE,
+    GM_ATOMIC,
+} gm_strength;
 
 typedef enum gm_actor {
     GM_BY_THREAD,
@@ -30,11 +40,16 @@ typedef struct gm_access_call {
     int line;
     gm_actor actor;
     const void *mbarrier; /* of an engine's store to shared memory */
+    gm_strength strength;
+    gm_scope scope; /* of a strong access */
 } gm_access_call;
 
 /* A thread's own load or store, with its line unknown, or an access with its line given. */
 void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line);
+
+/* The same for a strong access, which may also order other accesses. */
+void gm_sim_strong_access(const gm_access_call *call, gm_order order);
 
 /*
  * One contiguous piece of a bulk or tensor copy, reported before its bytes are moved; a copy of

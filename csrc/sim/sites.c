@@ -5,7 +5,7 @@
 
 const char *gm_kind_name(gm_kind kind)
 {
-    static const char *const names[] = {"load", "store", "prefetch"};
+    static const char *const names[] = {"load", "store", "prefetch", "atomic"};
     return names[kind];
 }
 

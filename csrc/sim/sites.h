@@ -55,7 +55,7 @@ static inline int gm_sites_find(gm_sites *sites, const gm_module *module, gm_spa
     return gm_sites_add(sites, module, space, call);
 }
 
-/* "load", "store", "prefetch" */
+/* "load", "store", "prefetch", "atomic" */
 const char *gm_kind_name(gm_kind kind);
 /* "thread", "engine", "pipeline" */
 const char *gm_actor_name(gm_actor actor);

@@ -258,23 +258,44 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
 {
     gm_block *block = current;
     if (file) {
-        observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL});
+        observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL,
+                                  GM_PLAIN, GM_SCOPE_BLOCK});
     } else if (block && block->trace) {
         stop_if_failed(
             block, gm_trace_own_access(block->trace, block->running, code, address, bytes, kind));
     }
 }
 
+void gm_sim_strong_access(const gm_access_call *call, gm_order order)
+{
+    gm_block *block = current;
+    observe(call);
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_hand_over(block->trace, block->running, call, order));
+    }
+}
+
+void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line)
+{
+    gm_block *block = current;
+    (void)file, (void)line;
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_fence(block->trace, block->running, order, scope));
+    }
+}
+
 void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                           const void *mbarrier, const char *file, int line)
 {
-    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_ENGINE, mbarrier});
+    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_ENGINE, mbarrier,
+                              GM_PLAIN, GM_SCOPE_BLOCK});
 }
 
 void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                             const char *file, int line)
 {
-    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_PIPELINE, NULL});
+    observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_PIPELINE, NULL,
+                              GM_PLAIN, GM_SCOPE_BLOCK});
 }
 
 void gm_sim_sync(const gm_sync *sync)

@@ -207,6 +207,7 @@ void gm_trace_end(gm_trace *trace)
         trace->on_request[space].count = 0;
     }
     forget_access_subscribers(trace);
+    gm_releases_free(&trace->releases);
     gm_spaces_close(&trace->spaces);
 }
 
@@ -262,7 +263,7 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
         gm_stream_reset(&block->stream);
     }
     block->memory = memory;
-    gm_clock_block(block->clock);
+    gm_clock_block(block->clock, number);
     gm_trace_block_select(trace, block);
     NOTIFY(trace->all, status, block, trace);
     return status;
@@ -289,15 +290,14 @@ gm_status gm_trace_block_close(gm_trace *trace)
 
 gm_status gm_trace_barrier(gm_trace *trace)
 {
-    gm_status status = GM_OK;
-    gm_clock_barrier(trace->clock);
+    gm_status status = gm_clock_barrier(trace->clock);
     NOTIFY(trace->all, status, barrier, trace);
     return status;
 }
 
 void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes)
 {
-    gm_clock_warp(trace->clock, first_thread, lanes);
+    trace->warp_status = gm_clock_warp(trace->clock, first_thread, lanes);
 }
 
 gm_status gm_trace_thread_end(gm_trace *trace, int thread)
@@ -392,7 +392,8 @@ static void find_usual(gm_step *step, gm_region region)
     bool power_of_two = bytes <= 16 && (bytes & (bytes - 1)) == 0;
     step->begin = region.begin;
     step->align = power_of_two ? bytes - 1 : 0;
-    step->span = call->file || call->actor != GM_BY_THREAD || size < bytes ? 0 : size - bytes + 1;
+    bool own = !call->file && call->actor == GM_BY_THREAD && call->strength == GM_PLAIN;
+    step->span = !own || size < bytes ? 0 : size - bytes + 1;
 }
 
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
@@ -475,5 +476,8 @@ static gm_status observe_request(void *context, gm_request *request)
 gm_status gm_trace_flush(gm_trace *trace, int warp)
 {
     trace->warp = warp;
+    if (trace->warp_status != GM_OK) {
+        return trace->warp_status;
+    }
     return gm_requests_form(trace->stream, &trace->sites, observe_request, trace);
 }

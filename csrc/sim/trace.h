@@ -8,6 +8,7 @@
 #include "gpumem.h"
 #include "sim/hooks.h"
 #include "sim/module.h"
+#include "sim/releases.h"
 #include "sim/requests.h"
 #include "sim/sites.h"
 #include "sim/spaces.h"
@@ -86,6 +87,8 @@ struct gm_trace {
     } fault;
 
     /* The trace's own. */
+    gm_status warp_status; /* of the last gm_trace_warp: reported with the next flush */
+    gm_releases releases;
     gm_trace_block *blocks, *current;
     gm_warp_stream *stream; /* of the block that runs now */
     gm_subscribers all;
@@ -124,6 +127,10 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
 /* The same for a thread's own load or store, identified by its return address. */
 gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
                               uint32_t bytes, gm_kind kind);
+/* A strong access hands on what the thread's fences keep, or takes what was handed on there. */
+gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *call,
+                             gm_order order);
+gm_status gm_trace_fence(gm_trace *trace, int thread, gm_order order, gm_scope scope);
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync);
 gm_status gm_trace_thread_end(gm_trace *trace, int thread);
 /* All lanes of a warp wait or have ended: their accesses become requests. */

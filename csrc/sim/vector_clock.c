@@ -26,6 +26,8 @@ struct gm_vector_clock {
     uint32_t *learnt_in; /* per warp: the interval in which a lane last learnt something */
     mbarrier_clock *mbarriers;
     int mbarrier_count, mbarrier_room;
+    int64_t block;
+    gm_handover *handover; /* NULL until a thread fences or learns of another */
 };
 
 gm_vector_clock *gm_clock_create(int threads)
@@ -59,18 +61,29 @@ void gm_clock_destroy(gm_vector_clock *clock)
     free(clock->known);
     free(clock->learnt);
     free(clock->learnt_in);
+    gm_handover_destroy(clock->handover);
     free(clock);
 }
 
-void gm_clock_barrier(gm_vector_clock *clock)
+static gm_status out_of_memory(void)
 {
-    clock->interval++;
+    return gm_fail(GM_ERROR_MEMORY, "out of memory for the vector clock of a block");
 }
 
-void gm_clock_block(gm_vector_clock *clock)
+gm_status gm_clock_barrier(gm_vector_clock *clock)
+{
+    clock->interval++;
+    return clock->handover && !gm_handover_barrier(clock->handover) ? out_of_memory() : GM_OK;
+}
+
+void gm_clock_block(gm_vector_clock *clock, int64_t number)
 {
     clock->interval++;
     clock->mbarrier_count = 0;
+    clock->block = number;
+    if (clock->handover) {
+        gm_handover_forget(clock->handover);
+    }
 }
 
 static void join(uint32_t *to, const uint32_t *from, int count)
@@ -94,7 +107,7 @@ static void join_learnt(gm_vector_clock *clock, int first, unsigned lanes)
     }
 }
 
-void gm_clock_warp(gm_vector_clock *clock, int first, unsigned lanes)
+gm_status gm_clock_warp(gm_vector_clock *clock, int first, unsigned lanes)
 {
     int warp = first / GM_WARP;
     uint32_t after = ++clock->ticks[warp];
@@ -111,6 +124,23 @@ void gm_clock_warp(gm_vector_clock *clock, int first, unsigned lanes)
     if (clock->learnt && clock->learnt_in[warp] == clock->interval) {
         join_learnt(clock, first, lanes);
     }
+    bool ok = !clock->handover || gm_handover_warp(clock->handover, first, lanes);
+    return ok ? GM_OK : out_of_memory();
+}
+
+/* The thread learns the ticks of the block's threads up to which their actions come before. */
+static gm_status learn(gm_vector_clock *clock, int thread, const uint32_t *ticks)
+{
+    if (!clock->learnt) {
+        clock->learnt =
+            calloc((size_t)clock->threads * (size_t)clock->threads, sizeof *clock->learnt);
+        if (!clock->learnt) {
+            return out_of_memory();
+        }
+    }
+    join(&clock->learnt[(size_t)thread * clock->threads], ticks, clock->threads);
+    clock->learnt_in[thread / GM_WARP] = clock->interval;
+    return GM_OK;
 }
 
 /* ---- mbarriers ---------------------------------------------------------------------------- */
@@ -159,11 +189,6 @@ static mbarrier_clock *find_or_make(gm_vector_clock *clock, const void *mbarrier
     return m;
 }
 
-static gm_status out_of_memory(void)
-{
-    return gm_fail(GM_ERROR_MEMORY, "out of memory for the vector clock of a block");
-}
-
 gm_status gm_clock_arrive(gm_vector_clock *clock, int thread, const void *mbarrier)
 {
     mbarrier_clock *m = find_or_make(clock, mbarrier);
@@ -191,19 +216,7 @@ void gm_clock_phase(gm_vector_clock *clock, const void *mbarrier)
 gm_status gm_clock_wait(gm_vector_clock *clock, int thread, const void *mbarrier)
 {
     const mbarrier_clock *m = find(clock, mbarrier);
-    if (!m) {
-        return GM_OK;
-    }
-    if (!clock->learnt) {
-        clock->learnt =
-            calloc((size_t)clock->threads * (size_t)clock->threads, sizeof *clock->learnt);
-        if (!clock->learnt) {
-            return out_of_memory();
-        }
-    }
-    join(&clock->learnt[(size_t)thread * clock->threads], m->complete, clock->threads);
-    clock->learnt_in[thread / GM_WARP] = clock->interval;
-    return GM_OK;
+    return m ? learn(clock, thread, m->complete) : GM_OK;
 }
 
 void gm_clock_forget(gm_vector_clock *clock, const void *mbarrier)
@@ -215,7 +228,86 @@ void gm_clock_forget(gm_vector_clock *clock, const void *mbarrier)
     }
 }
 
+/* ---- fences and atomic operations --------------------------------------------------------- */
+
+static bool hands_over(gm_vector_clock *clock)
+{
+    if (!clock->handover) {
+        clock->handover = gm_handover_create(clock->threads);
+    }
+    return clock->handover;
+}
+
+/* What the thread has done, and knows of its block. */
+static gm_view *own_view(gm_vector_clock *clock, int thread)
+{
+    int warp = thread / GM_WARP;
+    gm_ticks *ticks = calloc(1, sizeof *ticks + (size_t)clock->threads * sizeof ticks->of[0]);
+    if (!ticks) {
+        return NULL;
+    }
+    ticks->users = 1;
+    if (clock->learnt) {
+        join(ticks->of, &clock->learnt[(size_t)thread * clock->threads], clock->threads);
+    }
+    join(&ticks->of[(size_t)warp * GM_WARP], clock->known[thread], GM_WARP);
+    ticks->of[thread] = ++clock->ticks[warp]; /* not what follows */
+    return gm_view_of_block(clock->block, clock->interval, ticks);
+}
+
+/* What a view says of the clock's own block. */
+static gm_status learn_own(gm_vector_clock *clock, int thread, const gm_view *view)
+{
+    const gm_block_view *own = gm_view_find(view, clock->block);
+    bool is_new = own && own->interval == clock->interval && own->ticks;
+    return is_new ? learn(clock, thread, own->ticks->of) : GM_OK;
+}
+
+gm_status gm_clock_fence(gm_vector_clock *clock, int thread, gm_reach reach, bool releases)
+{
+    if (!hands_over(clock)) {
+        return out_of_memory();
+    }
+    for (int r = 0; r <= (int)reach; r++) {
+        gm_status status = learn_own(clock, thread, clock->handover->of[thread].seen[r]);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
+    gm_view *own = releases ? own_view(clock, thread) : NULL;
+    bool ok = (own || !releases) && gm_handover_fence(clock->handover, thread, reach, own);
+    gm_view_drop(own);
+    return ok ? GM_OK : out_of_memory();
+}
+
+gm_status gm_clock_released(const gm_vector_clock *clock, int thread, gm_reach reach,
+                            gm_view **view)
+{
+    *view = NULL;
+    bool ok = !clock->handover || gm_handover_released(clock->handover, thread, reach, view);
+    return ok ? GM_OK : out_of_memory();
+}
+
+gm_status gm_clock_learn(gm_vector_clock *clock, int thread, gm_view *view)
+{
+    if (!hands_over(clock) || !gm_handover_learn(clock->handover, thread, view)) {
+        return out_of_memory();
+    }
+    return learn_own(clock, thread, view);
+}
+
+gm_status gm_clock_see(gm_vector_clock *clock, int thread, gm_reach reach, gm_view *view)
+{
+    bool ok = hands_over(clock) && gm_handover_see(clock->handover, thread, reach, view);
+    return ok ? GM_OK : out_of_memory();
+}
+
 /* ---- questions ---------------------------------------------------------------------------- */
+
+bool gm_clock_orders_warps(const gm_vector_clock *clock)
+{
+    return clock->learnt;
+}
 
 uint32_t gm_clock_interval(const gm_vector_clock *clock)
 {
@@ -258,4 +350,18 @@ bool gm_clock_before(const gm_vector_clock *clock, gm_moment moment, int thread)
     return moment.interval != clock->interval ||
            !gm_clock_unordered(clock, moment.thread / GM_WARP, moment.tick,
                                1u << moment.thread % GM_WARP, thread);
+}
+
+unsigned gm_clock_unordered_abroad(const gm_vector_clock *clock, int64_t block, gm_moment moment,
+                                   unsigned lanes, int thread)
+{
+    unsigned unordered = lanes;
+    for (unsigned rest = clock->handover ? lanes : 0; rest; rest &= rest - 1) {
+        int lane = __builtin_ctz(rest);
+        if (gm_handover_knows(clock->handover, thread, block, moment.interval, moment.tick,
+                              moment.thread + lane)) {
+            unordered &= ~(1u << lane);
+        }
+    }
+    return unordered;
 }

@@ -87,7 +87,7 @@ GLOBAL = [
         "blocks_neighbour",
         "a.out[i] +=",
         0,
-        r"block \(1, 0, 0\) reads .*\(0, 0, 0\) wrote at .*<+=>",
+        r"block \(1, 0, 0\) reads .*\(0, 0, 0\) wrote at .*<= a.in>",
     ),
     (
         "blocks_in_place",

@@ -1,157 +1,441 @@
 /*
- * Observer: two threads of a block access one byte of shared memory, one of them writes, and
- * nothing orders the two.
+ * Observer: two threads access one byte of shared or global memory, one of them writes, and nothing
+ * orders the two.
  *
- * Each word of shared memory keeps the accesses since the last barrier of the block, one record for
- * the lanes of a warp that did the same at the same tick. A record that is ordered before an access
- * which covers it can be dropped: a later access that is not ordered after the record is not
- * ordered after that access either.
+ * Each word of memory keeps the accesses that a later one may race with, see cells.h. An access is
+ * dropped when it is ordered before another that races with all that it would race with.
  */
 #include <stdlib.h>
 
+#include "sim/cells.h"
 #include "sim/observer.h"
 
-typedef struct record {
-    uint32_t next; /* 0: none */
-    uint32_t tick, lanes, site;
-    uint16_t warp;
-    uint8_t bytes; /* which of the word's four */
-    bool write;
-} record;
-
-typedef struct word {
-    uint32_t interval; /* of its records; in a later interval there are none */
-    uint32_t first;
-} word;
+enum {
+    /* Accesses of a sort by other warps and by other blocks that a cell keeps. Two are enough where
+     * nothing but barriers of the block orders warps, and nothing orders blocks. */
+    MOST_UNKNOWN = 2,
+    MOST_WARPS = 64,
+    MOST_BLOCKS = 8,
+    LINES_TOLD_APART = 3, /* reads of one warp at one moment that a cell keeps by line */
+};
 
 typedef struct races {
-    word *words;
-    record *records; /* from 1; all are dropped at a barrier of the block */
-    uint32_t count, room, idle;
-    uint32_t interval;
+    gm_event_log log;
+    gm_cell_page ***pages; /* per region, per page */
+    gm_cell_records records;
+    gm_event now; /* the present moment */
 } races;
 
-static gm_status race(gm_trace *trace, const record *before, unsigned unordered, bool write)
+typedef struct block_races {
+    gm_event_log log;
+    gm_cell_page **pages;
+    size_t span; /* of shared memory */
+    uint32_t interval;
+} block_races;
+
+/* An access to a cell. */
+typedef struct visit {
+    races *r;
+    gm_trace *trace;
+    const gm_event_log *log;
+    const gm_event *mine;
+    uint32_t event, lane;
+    bool kept; /* the cell keeps it; another observer sees to the order of engines' copies */
+    /* Accesses of the same sort that the cell keeps: */
+    int at_once, of_warps, of_blocks; /* of this moment, of other warps and of other blocks */
+} visit;
+
+static gm_status out_of_memory(void)
 {
-    const gm_site *site = &trace->sites.list[before->site];
-    gm_dim mine = gm_trace_thread(trace, trace->thread);
-    gm_dim other = gm_trace_thread(trace, before->warp * GM_WARP + __builtin_ctz(unordered));
-    const char *does = write ? "writes over" : "reads";
+    return gm_fail(GM_ERROR_MEMORY, "out of memory for the accesses to memory; trace a smaller "
+                                    "shape");
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* The event of an access; 0 when memory ran out. */
+static inline uint32_t event_of(gm_event_log *log, const gm_trace *trace, const gm_event *now,
+                                const gm_access *access)
+{
+    const gm_access_call *call = trace->call;
+    uint32_t site = access->site;
+    if ((int)site < log->here_room && log->here[site] >= log->now &&
+        gm_event_at(log, log->here[site])->scope == call->scope) {
+        return log->here[site];
+    }
+    gm_event made = *now;
+    made.site = site;
+    made.kind = (uint8_t)call->kind;
+    made.strength = (uint8_t)call->strength;
+    made.scope = (uint8_t)call->scope;
+    return gm_event_add(log, made, trace->sites.room) ? log->here[site] : 0;
+}
+
+/* Another warp runs, or something has ordered the accesses of this one. */
+static void note_moment(races *r, block_races *b, const gm_trace *trace, gm_moment moment)
+{
+    if (r->now.block != trace->block_number || r->now.interval != moment.interval) {
+        r->log.interval = r->log.first + r->log.count;
+    }
+    r->now = (gm_event){.block = trace->block_number,
+                        .interval = moment.interval,
+                        .tick = moment.tick,
+                        .warp = (uint16_t)(moment.thread / GM_WARP)};
+    r->log.now = r->log.first + r->log.count;
+    if (b->interval != moment.interval) {
+        b->interval = moment.interval;
+        b->log.first += b->log.count;
+        b->log.count = 0;
+        b->log.interval = b->log.first;
+    }
+    b->log.now = b->log.first + b->log.count;
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static bool strong_together(const gm_event *a, const gm_event *b, gm_space space)
+{
+    if (!a->strength || !b->strength) {
+        return false;
+    }
+    if (a->block != b->block) {
+        return a->scope != GM_SCOPE_BLOCK && b->scope != GM_SCOPE_BLOCK;
+    }
+    /* Code that has the lanes of a warp pass values through volatile variables counts on their
+     * running in lockstep. */
+    bool lockstep = space == GM_SPACE_SHARED && a->warp == b->warp &&
+                    (a->strength == GM_VOLATILE || b->strength == GM_VOLATILE);
+    return !lockstep;
+}
+
+/* Those of the lanes whose access is not ordered before what the thread does now. */
+static unsigned unordered_lanes(const gm_trace *trace, const gm_event *before, unsigned lanes)
+{
+    const gm_vector_clock *clock = trace->clock;
+    if (before->block != trace->block_number) {
+        gm_moment moment = {before->interval, before->tick, before->warp * GM_WARP};
+        return gm_clock_unordered_abroad(clock, before->block, moment, lanes, trace->thread);
+    }
+    if (before->interval != gm_clock_interval(clock)) {
+        return 0;
+    }
+    return gm_clock_unordered(clock, before->warp, before->tick, lanes, trace->thread);
+}
+
+static const char *present(const gm_trace *trace)
+{
     if (trace->call->actor == GM_BY_ENGINE) {
-        does = write ? "has the copy engine write over" : "has the copy engine read";
+        return trace->call->kind == GM_STORE ? "has the copy engine write over"
+                                             : "has the copy engine read";
     }
+    static const char *const does[] = {"reads", "writes over", "reads", "atomically updates"};
+    return does[trace->call->kind];
+}
+
+static gm_status race(const visit *v, const gm_event *before, unsigned unordered)
+{
+    static const char *const past[] = {"read", "wrote", "read", "atomically updated"};
+    gm_trace *trace = v->trace;
+    const gm_site *site = &trace->sites.list[before->site];
+    const char *file = site->file ? site->file : "?", *did = past[before->kind];
+    int lane = __builtin_ctz(unordered);
+    gm_dim t = gm_trace_thread(trace, trace->thread), b = trace->block_index;
+    gm_dim u = gm_trace_thread(trace, before->warp * GM_WARP + lane);
+    if (before->block == trace->block_number) {
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "a race: thread (%u, %u, %u) %s what thread (%u, %u, %u) %s at %s:%d, with "
+                       "no barrier between",
+                       t.x, t.y, t.z, present(trace), u.x, u.y, u.z, did, file, site->line);
+    }
+    static const char *const does[] = {"reads", "writes", "reads", "atomically updates"};
+    gm_dim c = gm_trace_block_index(trace, before->block);
     return gm_fail(GM_ERROR_SIMULATION,
-                   "a race: thread (%u, %u, %u) %s what thread (%u, %u, %u) %s at %s:%d, with no "
-                   "barrier between",
-                   mine.x, mine.y, mine.z, does, other.x, other.y, other.z,
-                   before->write ? "wrote" : "read", site->file ? site->file : "?", site->line);
+                   "a race: block (%u, %u, %u) %s global memory that thread (%u, %u, %u) of block "
+                   "(%u, %u, %u) %s at %s:%d, and nothing orders the two blocks",
+                   b.x, b.y, b.z, does[trace->call->kind], u.x, u.y, u.z, c.x, c.y, c.z, did, file,
+                   site->line);
 }
 
-/* Index of a free record; 0 when memory ran out. */
-static uint32_t take(races *r)
+typedef enum verdict { KEEP, DROP, MERGE, RACE } verdict;
+
+static bool may_share_a_record(const visit *v, const gm_event *before)
 {
-    uint32_t index = r->idle;
-    if (index) {
-        r->idle = r->records[index].next;
-        return index;
-    }
-    if (r->count + 1 >= r->room) {
-        uint32_t room = r->room ? 2 * r->room : 1024;
-        record *records = realloc(r->records, room * sizeof *records);
-        if (!records) {
-            return 0;
-        }
-        r->records = records;
-        r->room = room;
-    }
-    return ++r->count;
+    const gm_event *mine = v->mine;
+    return v->at_once >= LINES_TOLD_APART && mine->kind == GM_LOAD && before->kind == GM_LOAD &&
+           !mine->strength && !before->strength && before->block == mine->block &&
+           before->interval == mine->interval && before->tick == mine->tick &&
+           before->warp == mine->warp;
 }
 
-static gm_status visit(races *r, gm_trace *trace, word *at, record mine)
+/* What becomes of an earlier access to the cell. */
+static verdict judge(visit *v, uint32_t number, unsigned lanes, gm_status *status)
 {
-    bool merged = trace->call->actor == GM_BY_ENGINE; /* another observer checks its order */
-    if (at->interval != r->interval) {
-        *at = (word){.interval = r->interval};
+    const gm_event *before = gm_event_at(v->log, number), *mine = v->mine;
+    unsigned unordered = unordered_lanes(v->trace, before, lanes);
+    bool one_writes = before->kind != GM_LOAD || mine->kind != GM_LOAD;
+    gm_space space = v->trace->sites.list[mine->site].space;
+    if (unordered && one_writes && !strong_together(before, mine, space)) {
+        *status = race(v, before, unordered);
+        return RACE;
     }
-    for (uint32_t *link = &at->first; *link;) {
-        record *before = &r->records[*link];
-        if (before->bytes & mine.bytes) {
-            unsigned unordered = gm_clock_unordered(trace->clock, before->warp, before->tick,
-                                                    before->lanes, trace->thread);
-            if (unordered && (before->write || mine.write)) {
-                return race(trace, before, unordered, mine.write);
-            }
-            if (!merged && before->tick == mine.tick && before->warp == mine.warp &&
-                before->site == mine.site && before->bytes == mine.bytes) {
-                before->lanes |= mine.lanes;
-                merged = true;
-            } else if (!merged && !unordered && (mine.write || !before->write) &&
-                       !(before->bytes & ~mine.bytes)) {
-                uint32_t index = *link;
-                *link = before->next;
-                before->next = r->idle;
-                r->idle = index;
-                continue;
-            }
-        }
-        link = &before->next;
+    if (v->kept && (number == v->event || may_share_a_record(v, before))) {
+        return MERGE;
     }
-    if (!merged) {
-        uint32_t index = take(r);
-        if (!index) {
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for the accesses to shared memory");
-        }
-        mine.next = at->first;
-        r->records[index] = mine;
-        at->first = index;
+    bool like_a_write = mine->kind != GM_LOAD || before->kind == GM_LOAD;
+    bool no_stronger = !mine->strength || (before->strength && mine->scope <= before->scope);
+    if (v->kept && !unordered && like_a_write && no_stronger) {
+        return DROP;
     }
-    return GM_OK;
+    if ((before->kind == GM_LOAD) == (mine->kind == GM_LOAD) &&
+        !before->strength == !mine->strength) {
+        bool other_block = before->block != mine->block, other_warp = before->warp != mine->warp;
+        v->of_blocks += other_block;
+        v->of_warps += !other_block && other_warp;
+        v->at_once += !other_block && !other_warp && before->tick == mine->tick;
+    }
+    return KEEP;
 }
 
-static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
+/* ---- cells -------------------------------------------------------------------------------- */
+
+/* Moves an access out of the cell itself, unless the cell keeps enough of its sort. */
+static bool displace(const visit *v, gm_cell *at, uint32_t number, uint32_t lanes)
 {
-    races *r = gm_block_state(trace, GM_OBSERVER_races);
-    (void)state;
-    gm_moment now = gm_clock_now(trace->clock, trace->thread);
-    uintptr_t begin = gm_shared_offset(&trace->spaces, access->address),
-              end = begin + access->bytes;
+    const gm_event *before = gm_event_at(v->log, number), *mine = v->mine;
+    bool enough = false;
+    if (before->block != mine->block) {
+        enough = v->of_blocks > (v->trace->releases.count > 0 ? MOST_BLOCKS : MOST_UNKNOWN);
+    } else if (before->warp != mine->warp) {
+        enough = v->of_warps > (gm_clock_orders_warps(v->trace->clock) ? MOST_WARPS : MOST_UNKNOWN);
+    }
+    return enough || gm_cell_add(&v->r->records, at, number, lanes);
+}
+
+static bool keep_access(const visit *v, gm_cell *at)
+{
+    if (v->mine->kind == GM_LOAD) {
+        if (at->read && !displace(v, at, at->read, at->read_lanes)) {
+            return false;
+        }
+        at->read = v->event;
+        at->read_lanes = 1u << v->lane;
+        at->by_blocks = !v->mine->strength && v->of_blocks > 0;
+        at->by_warps = !v->mine->strength && v->of_warps > 0;
+        return true;
+    }
+    if (at->write && !displace(v, at, at->write, 1u << at->write_lane)) {
+        return false;
+    }
+    at->write = v->event;
+    at->write_lane = v->lane & 31;
+    return true;
+}
+
+/* Checks an access against all that the cell keeps, and adds it. */
+static gm_status visit_cell(visit *v, gm_cell *at)
+{
     gm_status status = GM_OK;
-    if (!r->words) {
-        r->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *r->words);
-        if (!r->words) {
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for the accesses to shared memory");
+    bool merged = false;
+    v->at_once = v->of_warps = v->of_blocks = 0;
+    if (at->write) {
+        verdict is = judge(v, at->write, 1u << at->write_lane, &status);
+        merged = is == MERGE && at->write_lane == v->lane;
+        at->write = is == DROP ? 0 : at->write;
+    }
+    if (at->read && status == GM_OK) {
+        verdict is = judge(v, at->read, at->read_lanes, &status);
+        if (is == DROP) {
+            at->read = at->by_blocks = at->by_warps = 0;
         }
+        at->read_lanes |= is == MERGE ? 1u << v->lane : 0;
+        merged = merged || is == MERGE;
     }
-    if (r->interval != now.interval) {
-        r->interval = now.interval;
-        r->count = r->idle = 0;
+    for (uint32_t before = 0, index = at->more; index && status == GM_OK;) {
+        gm_cell_record *one = &v->r->records.list[index];
+        uint32_t next = one->next;
+        verdict is = judge(v, one->event, one->lanes, &status);
+        if (is == DROP) {
+            gm_cell_remove(&v->r->records, at, before, index);
+        } else {
+            one->lanes |= is == MERGE && !merged ? 1u << v->lane : 0;
+            merged = merged || is == MERGE;
+            before = index;
+        }
+        index = next;
     }
-    record mine = {
-        .tick = now.tick,
-        .lanes = 1u << access->lane,
-        .site = access->site,
-        .warp = (uint16_t)(trace->thread / GM_WARP),
-        .write = trace->sites.list[access->site].kind == GM_STORE,
-    };
-    for (uintptr_t word = begin / 4; 4 * word < end && status == GM_OK; word++) {
-        mine.bytes = (uint8_t)gm_bytes_of_word(word, begin, end);
-        status = visit(r, trace, &r->words[word], mine);
+    if (status == GM_OK && v->kept && !merged && !keep_access(v, at)) {
+        status = out_of_memory();
     }
     return status;
 }
 
+/* Empties a cell of shared memory that holds nothing since the last barrier of the block. */
+static inline void refresh(const visit *v, gm_cell *at)
+{
+    if (at->write < v->log->first && at->read < v->log->first) {
+        if (at->more) {
+            gm_cell_clear(&v->r->records, at);
+        }
+        at->write = at->read = at->by_blocks = at->by_warps = 0;
+    }
+}
+
+/* Would every write now race with one of the reads that the cell keeps? */
+static inline bool is_read_enough(const visit *v, const gm_cell *at)
+{
+    return (at->by_blocks && v->trace->releases.count == 0) ||
+           (at->by_warps && at->read >= v->log->interval &&
+            !gm_clock_orders_warps(v->trace->clock));
+}
+
+/* The frequent cases of an access that the cell keeps; false: none of them. */
+static inline bool visit_quickly(const visit *v, gm_cell *at)
+{
+    if (v->mine->kind == GM_LOAD) {
+        if (at->write || (at->read && at->read != v->event)) {
+            return !at->write && !v->mine->strength && is_read_enough(v, at);
+        }
+        at->read_lanes = (at->read ? at->read_lanes : 0) | 1u << v->lane;
+        at->read = v->event;
+        return true;
+    }
+    if (at->write || at->read || at->more) {
+        return false;
+    }
+    at->write = v->event;
+    at->write_lane = v->lane & 31;
+    return true;
+}
+
+/* ---- accesses ----------------------------------------------------------------------------- */
+
+/* The pages of the accessed memory, and where in it the access begins; NULL: out of memory. */
+static gm_cell_page **find_memory(races *r, block_races *b, const gm_trace *trace, bool shared,
+                                  uintptr_t address, uintptr_t *offset)
+{
+    if (shared) {
+        *offset = gm_shared_offset(&trace->spaces, address);
+        if (!b->pages) {
+            b->span = trace->spaces.shared_span;
+            b->pages = gm_pages_create(b->span);
+        }
+        return b->pages;
+    }
+    int region = trace->spaces.last_global;
+    gm_region memory = trace->spaces.global[region];
+    *offset = address - memory.begin;
+    if (!r->pages[region]) {
+        r->pages[region] = gm_pages_create(memory.end - memory.begin);
+    }
+    return r->pages[region];
+}
+
+static inline gm_cell_page *find_page(races *r, gm_cell_page **at, bool fine)
+{
+    gm_cell_page *found = *at;
+    return found && found->fine >= fine ? found : gm_page_make(&r->records, at, fine);
+}
+
+static gm_status visit_bytes(visit *v, gm_cell_page **pages, uintptr_t offset, uintptr_t last)
+{
+    gm_status status = GM_OK;
+    while (offset < last && status == GM_OK) {
+        uintptr_t stop = (offset | (GM_PAGE_BYTES - 1)) + 1;
+        stop = stop < last ? stop : last;
+        gm_cell_page *p = find_page(v->r, &pages[offset >> GM_PAGE_BITS], (offset | stop) % 4 != 0);
+        if (!p) {
+            return out_of_memory();
+        }
+        int shift = p->fine ? 0 : 2;
+        gm_cell *at = &p->cells[(offset & (GM_PAGE_BYTES - 1)) >> shift];
+        gm_cell *past = at + ((stop - offset) >> shift);
+        for (; at < past && status == GM_OK; at++) {
+            refresh(v, at);
+            if (!v->kept || !visit_quickly(v, at)) {
+                status = visit_cell(v, at);
+            }
+        }
+        offset = stop;
+    }
+    return status;
+}
+
+static gm_status observe(void *state, gm_trace *trace, const gm_access *access)
+{
+    races *r = state;
+    block_races *b = gm_block_state(trace, GM_OBSERVER_races);
+    bool shared = trace->sites.list[access->site].space == GM_SPACE_SHARED;
+    gm_moment moment = gm_clock_now(trace->clock, trace->thread);
+    uintptr_t offset = 0;
+    if (r->now.tick != moment.tick || r->now.warp != moment.thread / GM_WARP ||
+        r->now.interval != moment.interval || r->now.block != trace->block_number) {
+        note_moment(r, b, trace, moment);
+    }
+    gm_event_log *l = shared ? &b->log : &r->log;
+    gm_cell_page **pages = find_memory(r, b, trace, shared, access->address, &offset);
+    uint32_t number = event_of(l, trace, &r->now, access);
+    if (!number || !pages) {
+        return out_of_memory();
+    }
+    visit v = {
+        .r = r,
+        .trace = trace,
+        .log = l,
+        .mine = gm_event_at(l, number),
+        .event = number,
+        .lane = access->lane,
+        .kept = !shared || trace->call->actor != GM_BY_ENGINE,
+    };
+    return visit_bytes(&v, pages, offset, offset + access->bytes);
+}
+
+/* ---- a launch and its blocks -------------------------------------------------------------- */
+
+static gm_status begin(void *state, gm_trace *trace)
+{
+    races *r = state;
+    r->log.first = 1;
+    r->now.block = -1;
+    r->pages = calloc((size_t)trace->spaces.global_count + 1, sizeof *r->pages);
+    return r->pages ? GM_OK : out_of_memory();
+}
+
+static gm_status block_begins(void *state, gm_trace *trace)
+{
+    block_races *b = gm_block_state(trace, GM_OBSERVER_races);
+    (void)state;
+    b->log.first += !b->log.first;
+    return GM_OK;
+}
+
 static void free_block(void *block_state)
 {
-    races *r = block_state;
-    free(r->words);
-    free(r->records);
+    block_races *b = block_state;
+    gm_event_log_free(&b->log);
+    gm_pages_free(b->pages, b->span);
+}
+
+static void end(void *state, gm_trace *trace)
+{
+    races *r = state;
+    for (int i = 0; r->pages && i < trace->spaces.global_count; i++) {
+        gm_region memory = trace->spaces.global[i];
+        gm_pages_free(r->pages[i], memory.end - memory.begin);
+    }
+    free(r->pages);
+    free(r->records.list);
+    gm_event_log_free(&r->log);
 }
 
 const gm_observer gm_observer_races = {
     .name = "races",
-    .block_bytes = sizeof(races),
-    .accesses = GM_SEES(GM_SPACE_SHARED),
+    .state_bytes = sizeof(races),
+    .block_bytes = sizeof(block_races),
+    .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED),
     .about_order = true,
-    .access = shared_access,
+    .begin = begin,
+    .end = end,
     .free_block = free_block,
+    .block = block_begins,
+    .access = observe,
 };

@@ -7,6 +7,7 @@ GM_KERNEL(race_blocks_both_read, probe_args)
 
     if (blockIdx.x < 2) {
         float value = a.out[0];
+        __syncthreads();
         if (blockIdx.x == 1 && threadIdx.x == 63) {
             a.out[0] = value + 1;
         }

@@ -7,7 +7,7 @@ GM_KERNEL(race_blocks_neighbour, probe_args)
 
     a.out[i] = a.in[i];
     __syncthreads();
-    if (i > 0) {
+    if (i > 0 && threadIdx.x == 0) {
         a.out[i] += a.out[i - 1];
     }
 }
