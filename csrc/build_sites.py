@@ -22,7 +22,8 @@ _SECTION = re.compile(r'\s*\.(?:section\s+"?([^\s,"]+)|text\b|data\b|bss\b)')
 _COMDAT = re.compile(r',\s*"(\w*)G(\w*)"(,\s*[@%]\w+(?:,\s*\d+)?),\s*[^,]+,\s*comdat')
 _WEAK = re.compile(r"\s*\.weak\s+(\S+)")
 _ACCESS = re.compile(
-    r"\s*(?:callq?|bl)\s+\*?__tsan_(?:(?:unaligned_|volatile_)*(?:read|write)|atomic|mem)"
+    r"\s*(?:callq?|bl)\s+\*?"
+    r"(?:__tsan_(?:(?:unaligned_|volatile_)*(?:read|write)|atomic|mem)|gm_sim_atomic)"
 )
 # Clang copies structures by calling memcpy, which is an access too.
 _MOVE = re.compile(r"^(\s*(?:callq?|bl)\s+\*?)(mem(?:cpy|move|set))(?=@|\s|$)")

@@ -18,6 +18,7 @@
 #include "sim/cuda/vectors.h"
 #include "sim/cuda/warp.h"
 #ifdef GM_USER_MODULE /* gpumem's own kernels use none of it, and compile faster without */
+#include "sim/cuda/atomic_builtins.h"
 #include "sim/cuda/atomics.h"
 #include "sim/cuda/fences.h"
 #endif
