@@ -64,6 +64,22 @@ TRACED_CLANG_FLAGS = (
     " -mllvm -tsan-distinguish-volatile=1"
     " -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -gno-inline-line-tables"
 ).split()
+# Kernels of users may have any fault. Indices are checked, and every access that a GPU would make
+# is reported: memset and memcpy are called, not expanded; null pointers are dereferenced; the
+# compiler may not conclude from an array's length how often a loop runs. The ends of functions are
+# reported, since local variables end with them, and no two variables share a place on the stack.
+USER_TRACED_FLAGS = (
+    "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
+    " -fno-delete-null-pointer-checks -fno-strict-aliasing"
+).split()
+USER_TRACED_GCC_FLAGS = (
+    "-fsanitize=bounds-strict -fno-aggressive-loop-optimizations -fstack-reuse=none"
+    " --param tsan-instrument-func-entry-exit=1 -fno-tree-loop-distribute-patterns"
+    " -fno-isolate-erroneous-paths-dereference"
+).split()
+USER_TRACED_CLANG_FLAGS = (
+    "-fsanitize=bounds -mllvm -tsan-instrument-func-entry-exit=1 -mllvm -no-stack-coloring"
+).split()
 LINK_FLAGS = "-shared -Wl,-z,now -Wl,--exclude-libs,ALL".split()
 NVCC_FLAGS = (
     "-O3 -std=c++17 -DGM_BUILD_CUDA=1"
@@ -142,6 +158,12 @@ def jobs_for(
         command = [*plain, *options_of(path, "plain"), source]
         jobs.append(Job(source, "plain", command, cxx.identity))
     return sorted(jobs, key=lambda job: ("nvcc", "traced", "plain", "c").index(job.how))
+
+
+def user_traced_flags(compiler: Compiler) -> list[str]:
+    """What traced kernels of users are compiled with beside TRACED_FLAGS."""
+    own = USER_TRACED_CLANG_FLAGS if compiler.clang else USER_TRACED_GCC_FLAGS
+    return [*USER_TRACED_FLAGS, *own]
 
 
 def unlisted_families(kernels: Sequence[Path]) -> list[str]:

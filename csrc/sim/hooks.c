@@ -19,7 +19,7 @@
         gm_sim_access(__builtin_return_address(0), (uintptr_t)address, bytes, kind, NULL, 0);      \
     }
 
-#define VOLATILE_ACCESS(name, bytes_, kind_)                                                       \
+#define VOLATILE(name, bytes_, kind_)                                                              \
     HOOK name(void *address);                                                                      \
     HOOK name(void *address)                                                                       \
     {                                                                                              \
@@ -32,35 +32,34 @@
         gm_sim_strong_access(&call, GM_ORDER_RELAXED);                                             \
     }
 
-#define VOLATILE_WIDTHS(prefix, kind)                                                              \
-    VOLATILE_ACCESS(prefix##1, 1, kind)                                                            \
-    VOLATILE_ACCESS(prefix##2, 2, kind)                                                            \
-    VOLATILE_ACCESS(prefix##4, 4, kind)                                                            \
-    VOLATILE_ACCESS(prefix##8, 8, kind)                                                            \
-    VOLATILE_ACCESS(prefix##16, 16, kind)
+/* The compiler knows of no alignment: a device would move single bytes. */
+#define UNALIGNED(name, bytes, kind)                                                               \
+    HOOK name(void *address);                                                                      \
+    HOOK name(void *address)                                                                       \
+    {                                                                                              \
+        gm_sim_bytes_access(__builtin_return_address(0), (uintptr_t)address, bytes, kind, NULL,    \
+                            0);                                                                    \
+    }
 
-#define WIDTHS(prefix, kind)                                                                       \
-    ACCESS(prefix##1, 1, kind)                                                                     \
-    ACCESS(prefix##2, 2, kind)                                                                     \
-    ACCESS(prefix##4, 4, kind)                                                                     \
-    ACCESS(prefix##8, 8, kind)                                                                     \
-    ACCESS(prefix##16, 16, kind)
+#define WIDTHS(hook, prefix, kind)                                                                 \
+    hook(prefix##1, 1, kind) hook(prefix##2, 2, kind) hook(prefix##4, 4, kind)                     \
+        hook(prefix##8, 8, kind) hook(prefix##16, 16, kind)
 
-WIDTHS(__tsan_read, GM_LOAD)
-WIDTHS(__tsan_write, GM_STORE)
-WIDTHS(__tsan_unaligned_read, GM_LOAD)
-WIDTHS(__tsan_unaligned_write, GM_STORE)
-VOLATILE_WIDTHS(__tsan_volatile_read, GM_LOAD)
-VOLATILE_WIDTHS(__tsan_volatile_write, GM_STORE)
-VOLATILE_WIDTHS(__tsan_unaligned_volatile_read, GM_LOAD)
-VOLATILE_WIDTHS(__tsan_unaligned_volatile_write, GM_STORE)
+WIDTHS(ACCESS, __tsan_read, GM_LOAD)
+WIDTHS(ACCESS, __tsan_write, GM_STORE)
+WIDTHS(UNALIGNED, __tsan_unaligned_read, GM_LOAD)
+WIDTHS(UNALIGNED, __tsan_unaligned_write, GM_STORE)
+WIDTHS(VOLATILE, __tsan_volatile_read, GM_LOAD)
+WIDTHS(VOLATILE, __tsan_volatile_write, GM_STORE)
+WIDTHS(UNALIGNED, __tsan_unaligned_volatile_read, GM_LOAD)
+WIDTHS(UNALIGNED, __tsan_unaligned_volatile_write, GM_STORE)
 
 #define RANGE(name, kind)                                                                          \
     HOOK name(void *address, unsigned long bytes);                                                 \
     HOOK name(void *address, unsigned long bytes)                                                  \
     {                                                                                              \
-        gm_sim_access(__builtin_return_address(0), (uintptr_t)address, (uint32_t)bytes, kind,      \
-                      NULL, 0);                                                                    \
+        gm_sim_bytes_access(__builtin_return_address(0), (uintptr_t)address, bytes, kind, NULL,    \
+                            0);                                                                    \
     }
 
 RANGE(__tsan_read_range, GM_LOAD)
@@ -71,8 +70,8 @@ HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes);
 HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes)
 {
     const void *code = __builtin_return_address(0);
-    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, GM_LOAD, NULL, 0);
-    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
+    gm_sim_bytes_access(code, (uintptr_t)from, bytes, GM_LOAD, NULL, 0);
+    gm_sim_bytes_access(code, (uintptr_t)to, bytes, GM_STORE, NULL, 0);
     return memcpy(to, from, bytes);
 }
 
@@ -80,15 +79,15 @@ HOOK *__tsan_memmove(void *to, const void *from, size_t bytes);
 HOOK *__tsan_memmove(void *to, const void *from, size_t bytes)
 {
     const void *code = __builtin_return_address(0);
-    gm_sim_access(code, (uintptr_t)from, (uint32_t)bytes, GM_LOAD, NULL, 0);
-    gm_sim_access(code, (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
+    gm_sim_bytes_access(code, (uintptr_t)from, bytes, GM_LOAD, NULL, 0);
+    gm_sim_bytes_access(code, (uintptr_t)to, bytes, GM_STORE, NULL, 0);
     return memmove(to, from, bytes);
 }
 
 HOOK *__tsan_memset(void *to, int byte, size_t bytes);
 HOOK *__tsan_memset(void *to, int byte, size_t bytes)
 {
-    gm_sim_access(__builtin_return_address(0), (uintptr_t)to, (uint32_t)bytes, GM_STORE, NULL, 0);
+    gm_sim_bytes_access(__builtin_return_address(0), (uintptr_t)to, bytes, GM_STORE, NULL, 0);
     return memset(to, byte, bytes);
 }
 

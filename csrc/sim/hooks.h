@@ -5,6 +5,7 @@
 #ifndef GPUMEM_SIM_HOOKS_H
 #define GPUMEM_SIM_HOOKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sim/lane.h"
@@ -25,6 +26,7 @@ typedef enum gm_strength {
 
 typedef enum gm_actor {
     GM_BY_THREAD,
+    GM_BY_BYTES,    /* a thread's copy of bytes, at any alignment: of a structure, or memcpy */
     GM_BY_ENGINE,   /* a bulk or tensor copy: not a request of a warp to the banks */
     GM_BY_PIPELINE, /* __pipeline_memcpy_async */
     GM_ACTORS,
@@ -50,6 +52,9 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
 
 /* The same for a strong access, which may also order other accesses. */
 void gm_sim_strong_access(const gm_access_call *call, gm_order order);
+/* The same for a copy of bytes, whose address needs no alignment. */
+void gm_sim_bytes_access(const void *code, uintptr_t address, size_t bytes, gm_kind kind,
+                         const char *file, int line);
 
 /*
  * One contiguous piece of a bulk or tensor copy, reported before its bytes are moved; a copy of

@@ -11,7 +11,7 @@ const char *gm_kind_name(gm_kind kind)
 
 const char *gm_actor_name(gm_actor actor)
 {
-    static const char *const names[] = {"thread", "engine", "pipeline"};
+    static const char *const names[] = {"thread", "thread", "engine", "pipeline"};
     return names[actor];
 }
 

@@ -284,6 +284,16 @@ void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line)
     }
 }
 
+void gm_sim_bytes_access(const void *code, uintptr_t address, size_t bytes, gm_kind kind,
+                         const char *file, int line)
+{
+    uint32_t known = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+    if (bytes > 0) {
+        observe(&(gm_access_call){code, address, known, kind, file, line, GM_BY_BYTES, NULL,
+                                  GM_PLAIN, GM_SCOPE_BLOCK});
+    }
+}
+
 void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                           const void *mbarrier, const char *file, int line)
 {

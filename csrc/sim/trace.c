@@ -404,7 +404,7 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     gm_status status = GM_OK;
     step.call = *call;
     step.space = gm_spaces_find(&trace->spaces, call->address, &region);
-    if (call->actor != GM_BY_THREAD) {
+    if (call->actor == GM_BY_ENGINE || call->actor == GM_BY_PIPELINE) {
         status = check_copy(trace, thread, step.space, call);
     }
     if (step.space == GM_SPACE_PRIVATE) {

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 
 from .errors import CompileError
-from .rewrite import Rewritten, rewrite
+from .rewrite import GUARD_BYTES, Rewritten, rewrite
 
 __all__ = ["Source", "compile_source"]
 
@@ -28,6 +28,11 @@ _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
 _MOST_MISSING = 32
 _FLAGS = "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
+# In front of the first variable; rewrite.py puts others behind each.
+_GUARDS = "".join(
+    f'__attribute__((section("{section}"), used)) static char gm_guard_0{i}[{GUARD_BYTES}];\n'
+    for i, section in enumerate(("gm_constant", "gm_variable"))
+)
 _QUIET = "-w -fmax-errors=20"  # the source is CUDA's: its warnings are nvcc's business
 
 
@@ -122,14 +127,14 @@ def compile_source(source: Source, traced: bool, cache: Path) -> Path:
     own = [*own, "-O1" if traced else "-O2"]
     own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []
     own += build.TRACED_GCC_FLAGS if traced and not compiler.clang else []
-    own += getattr(build, "USER_TRACED_FLAGS", []) if traced else []
+    own += build.user_traced_flags(compiler) if traced else []
     with tempfile.TemporaryDirectory(prefix="gpumem-") as folder:
         work = Path(folder)
         text = _preprocess(source, compiler.command, [*flags, *own], work)
         rewritten = rewrite(text, traced)
         if not rewritten.kernels and not source.instances:
             raise CompileError(f"{source.name} has no kernel: no function is __global__")
-        text = rewritten.text + "\n" + _register(rewritten, source.instances)
+        text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
         key = _hash([text, compiler.identity, *own, _own_sources()])
         made = cache / f"{key}.so"
         if not made.exists():
@@ -140,9 +145,7 @@ def compile_source(source: Source, traced: bool, cache: Path) -> Path:
     return made
 
 
-def _compile(
-    source: Source, text: str, command: Sequence[str], work: Path, traced: bool
-) -> None:
+def _compile(source: Source, text: str, command: Sequence[str], work: Path, traced: bool) -> None:
     path = work / "module.cpp"
     path.write_text(text)
     erased = ["__global__", "__device__", "__host__", "__managed__", "__constant__"]
@@ -190,9 +193,9 @@ def _own_sources() -> str:
 
 
 def _hash(words: Sequence[object]) -> str:
-    return hashlib.sha256("\0".join(map(str, words)).encode("utf-8", "surrogateescape")).hexdigest()[
-        :24
-    ]
+    return hashlib.sha256(
+        "\0".join(map(str, words)).encode("utf-8", "surrogateescape")
+    ).hexdigest()[:24]
 
 
 def command_line(words: Sequence[str]) -> str:

@@ -50,18 +50,19 @@ static void consider_constant(aim *best, const gm_trace *trace, uintptr_t addres
                      "__constant__ variable");
 }
 
-/* The memory whose edge is nearest. */
+/* The memory whose edge is nearest; of shared memory only if it is near. */
 static aim find_aim(const gm_trace *trace, uintptr_t address, gm_space space)
 {
     aim best = {.what = NULL};
     if (space == GM_SPACE_SHARED || space == GM_SPACE_UNKNOWN) {
         consider_shared(&best, trace, address);
+        if (space == GM_SPACE_SHARED || (best.what && best.distance < NEAR)) {
+            return best;
+        }
+        best.what = NULL;
     }
     if (space == GM_SPACE_CONSTANT || space == GM_SPACE_UNKNOWN) {
         consider_constant(&best, trace, address);
-    }
-    if (best.what && best.distance < NEAR) {
-        return best;
     }
     for (int i = 0; space == GM_SPACE_UNKNOWN && i < trace->spaces.global_count; i++) {
         const gm_memory_area *area = &trace->spaces.areas[i];

@@ -1,0 +1,53 @@
+/*
+ * The functions that the compiler's -fsanitize=bounds calls where an index is outside of an array.
+ * They report the arrays that no trace knows, those in registers, on stacks and in structures; and
+ * they name the index. libubsan is not linked.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/lane.h"
+#include "sim/thread.h"
+
+#define HOOK __attribute__((visibility("hidden"), used)) void
+
+/* As the compilers lay them out. */
+typedef struct type_description {
+    uint16_t kind; /* 0: an integer */
+    uint16_t info; /* of an integer: the logarithm of its width, twice, and whether it is signed */
+    char name[];   /* in quotes */
+} type_description;
+
+typedef struct out_of_bounds {
+    const char *file;
+    uint32_t line, column;
+    const type_description *array, *index;
+} out_of_bounds;
+
+/* Values of up to 64 bits are handed over as they are. */
+static long long value_of(const type_description *type, uintptr_t handed)
+{
+    unsigned width = 1u << (type->info >> 1), unused = 64 - (width < 64 ? width : 64);
+    uint64_t top = (uint64_t)handed << unused;
+    return type->info & 1 ? (long long)((int64_t)top >> unused) : (long long)(top >> unused);
+}
+
+/* An array of one element at the end of a structure stands for one of any length. */
+static bool may_be_longer(const out_of_bounds *data)
+{
+    const char *bracket = strchr(data->array->name, '[');
+    return bracket && strncmp(bracket, "[1]", 3) == 0;
+}
+
+HOOK __ubsan_handle_out_of_bounds(const out_of_bounds *data, uintptr_t index);
+HOOK __ubsan_handle_out_of_bounds(const out_of_bounds *data, uintptr_t index)
+{
+    char what[200];
+    if (may_be_longer(data) || !gm_thread_block()) {
+        return;
+    }
+    snprintf(what, sizeof what, "index %lld is out of bounds of an array of type %.120s",
+             value_of(data->index, index), data->array->name);
+    gm_sim_fault(data->file, (int)data->line, what);
+}
