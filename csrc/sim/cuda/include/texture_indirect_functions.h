@@ -1,0 +1,7 @@
+/* <texture_indirect_functions.h> */
+#ifndef GPUMEM_INCLUDE_TEXTURE_INDIRECT_FUNCTIONS
+#define GPUMEM_INCLUDE_TEXTURE_INDIRECT_FUNCTIONS
+
+#include "sim/cuda/texture.h"
+
+#endif
