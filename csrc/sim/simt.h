@@ -26,6 +26,10 @@
 #include "sim/tensor.h"
 #include "sim/texture.h"
 
+#ifdef GM_USER_MODULE
+#include "sim/cuda/dialect.h"
+#endif
+
 #ifdef GM_BUILD_TRACED
 #define GM_SYMBOL(name) gm_traced_##name
 #define GM_THREAD_END() gm_sim_thread_end()

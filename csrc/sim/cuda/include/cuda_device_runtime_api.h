@@ -1,0 +1,2 @@
+/* CUDA's <cuda_device_runtime_api.h>: nothing that sources do not find without it. */
+#include "sim/simt.h"

@@ -1,0 +1,2 @@
+/* __half and its functions. */
+#include "sim/cuda/half.h"

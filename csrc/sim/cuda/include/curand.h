@@ -1,0 +1,2 @@
+/* Refused by name. */
+#error "<curand.h>: cuRAND is not on the simulator; pass random numbers to the kernel in an array"

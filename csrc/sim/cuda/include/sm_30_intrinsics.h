@@ -1,0 +1,2 @@
+/* CUDA's <sm_30_intrinsics.h>: nothing that sources do not find without it. */
+#include "sim/simt.h"
