@@ -121,6 +121,20 @@ void gm_sim_local(const volatile void *address, size_t bytes)
     (void)address, (void)bytes;
 }
 
+/* Constructors and destructors of classes with virtual functions. */
+HOOK __tsan_vptr_update(void *address, void *table);
+HOOK __tsan_vptr_update(void *address, void *table)
+{
+    (void)table;
+    gm_sim_access(__builtin_return_address(0), (uintptr_t)address, 8, GM_STORE, NULL, 0);
+}
+
+HOOK __tsan_vptr_read(void *address);
+HOOK __tsan_vptr_read(void *address)
+{
+    gm_sim_access(__builtin_return_address(0), (uintptr_t)address, 8, GM_LOAD, NULL, 0);
+}
+
 HOOK __tsan_init(void);
 HOOK __tsan_init(void)
 {

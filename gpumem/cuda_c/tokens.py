@@ -42,6 +42,8 @@ class Token:
 def tokenize(text: str) -> list[Token]:
     """Return the tokens of the output of ``g++ -E``; together they are the text again."""
     tokens: list[Token] = []
+    # A macro of a system's header that is used in another file has markers with both.
+    users = {m[2] for m in _MARKER.finditer(text) if _SYSTEM not in m[3].split()}
     at, file, line, system = 0, "", 1, False
     for marker in [*_MARKER.finditer(text), None]:
         end = marker.start() if marker else len(text)
@@ -53,7 +55,7 @@ def tokenize(text: str) -> list[Token]:
         if marker:
             tokens.append(Token("opaque", marker[0], marker[2], int(marker[1])))
             file, line = marker[2], int(marker[1]) - 1  # the marker's own line ends first
-            system = _SYSTEM in marker[3].split()
+            system = file not in users
             at = marker.end()
     return tokens
 
