@@ -309,6 +309,13 @@ bool gm_clock_orders_warps(const gm_vector_clock *clock)
     return clock->learnt;
 }
 
+bool gm_clock_knows_of(const gm_vector_clock *clock, int thread, int64_t block)
+{
+    const gm_handover *handover = clock->handover;
+    return handover && (gm_view_find(handover->of[thread].known, block) ||
+                        gm_view_find(handover->all.known, block));
+}
+
 uint32_t gm_clock_interval(const gm_vector_clock *clock)
 {
     return clock->interval;

@@ -48,6 +48,8 @@ gm_status gm_clock_see(gm_vector_clock *clock, int thread, gm_reach reach, gm_vi
 
 /* Has anything but barriers of the block ordered warps so far? */
 bool gm_clock_orders_warps(const gm_vector_clock *clock);
+/* Has the thread learnt anything of this other block? */
+bool gm_clock_knows_of(const gm_vector_clock *clock, int thread, int64_t block);
 uint32_t gm_clock_interval(const gm_vector_clock *clock);
 gm_moment gm_clock_now(const gm_vector_clock *clock, int thread);
 /* Is what happened at the moment ordered before whatever the thread does next? */

@@ -171,6 +171,18 @@ __global__ void block_scoped(const float *in, float *partial, unsigned *counts, 
     atomicAdd_block(&counts[blockIdx.x], 1);
 }
 """
+VOLATILE_TURNS = """
+__global__ void turns(const float *in, float *partial, volatile unsigned *turn, float *out)
+{
+    if (threadIdx.x == 0) {
+        while (*turn != blockIdx.x) { }
+        __threadfence();
+        out[0] = out[0] + 1;
+        __threadfence();
+        *turn = *turn + 1;
+    }
+}
+"""
 LOCKSTEP = """
 __global__ void lockstep(const float *in, float *partial, unsigned *unused, float *out)
 {
@@ -204,9 +216,11 @@ RIGHT = {
     "views": VIEWS,
     "additions": ADDITIONS,
     "block_scoped": BLOCK_SCOPED,
+    "turns": VOLATILE_TURNS,
     "lockstep": LOCKSTEP,
 }
 
+TURN = "\n".join(VOLATILE_TURNS.splitlines()[4:8])
 BIN = "held[(int)in[blockIdx.x * blockDim.x + threadIdx.x] % 16]"
 # kernel, text, what takes its place, text on the line of the fault, and on that of the other side
 WRONG = [
@@ -236,6 +250,8 @@ WRONG = [
     ("additions", "atomicAdd(&out[0], in[threadIdx.x])", "out[0] = 1", "= 1", "= 1"),
     ("additions", ");", "); partial[threadIdx.x] = out[0];", "out[0]", "out[0]"),
     ("block_scoped", "[blockIdx.x]", "[0]", "_block(", "_block("),
+    ("turns", "{ }\n        __threadfence();", "{ }", "= out[0] + 1", "= out[0] + 1"),
+    ("turns", TURN, "", "= *turn + 1", "= *turn + 1"),
     ("lockstep", "__syncwarp();\n        }", "}", "= mine", "float mine"),
 ]
 

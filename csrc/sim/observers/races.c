@@ -41,6 +41,7 @@ typedef struct visit {
     const gm_event *mine;
     uint32_t event, lane;
     bool kept; /* the cell keeps it; another observer sees to the order of engines' copies */
+    bool in_two_steps; /* a volatile store of what the thread has just read: not an atomic update */
     /* Accesses of the same sort that the cell keeps: */
     int at_once, of_warps, of_blocks; /* of this moment, of other warps and of other blocks */
 } visit;
@@ -156,6 +157,16 @@ static gm_status race(const visit *v, const gm_event *before, unsigned unordered
                    site->line);
 }
 
+/* Has the thread learnt from the one that made this store since, if not of the store itself? The
+ * fence that handed on came before it. */
+static bool has_heard_of(const gm_trace *trace, const gm_event *before, unsigned lanes)
+{
+    if (before->block != trace->block_number) {
+        return gm_clock_knows_of(trace->clock, trace->thread, before->block);
+    }
+    return !gm_clock_unordered(trace->clock, before->warp, before->tick - 1, lanes, trace->thread);
+}
+
 typedef enum verdict { KEEP, DROP, MERGE, RACE } verdict;
 
 static bool may_share_a_record(const visit *v, const gm_event *before)
@@ -174,7 +185,9 @@ static verdict judge(visit *v, uint32_t number, unsigned lanes, gm_status *statu
     unsigned unordered = unordered_lanes(v->trace, before, lanes);
     bool one_writes = before->kind != GM_LOAD || mine->kind != GM_LOAD;
     gm_space space = v->trace->sites.list[mine->site].space;
-    if (unordered && one_writes && !strong_together(before, mine, space)) {
+    bool lost =
+        v->in_two_steps && before->kind != GM_LOAD && !has_heard_of(v->trace, before, lanes);
+    if (unordered && one_writes && (lost || !strong_together(before, mine, space))) {
         *status = race(v, before, unordered);
         return RACE;
     }
@@ -231,12 +244,25 @@ static bool keep_access(const visit *v, gm_cell *at)
     return true;
 }
 
+/* Has the thread read the cell through a volatile variable, with nothing to order it since? */
+static bool has_just_read(const visit *v, const gm_cell *at)
+{
+    if (!at->read || !(at->read_lanes >> v->lane & 1)) {
+        return false;
+    }
+    const gm_event *read = gm_event_at(v->log, at->read), *mine = v->mine;
+    return read->strength == GM_VOLATILE && read->block == mine->block &&
+           read->interval == mine->interval && read->tick == mine->tick && read->warp == mine->warp;
+}
+
 /* Checks an access against all that the cell keeps, and adds it. */
 static gm_status visit_cell(visit *v, gm_cell *at)
 {
     gm_status status = GM_OK;
     bool merged = false;
     v->at_once = v->of_warps = v->of_blocks = 0;
+    v->in_two_steps =
+        v->mine->kind == GM_STORE && v->mine->strength == GM_VOLATILE && has_just_read(v, at);
     if (at->write) {
         verdict is = judge(v, at->write, 1u << at->write_lane, &status);
         merged = is == MERGE && at->write_lane == v->lane;
