@@ -87,7 +87,7 @@ static gm_status serve_mbarriers(gm_block *block)
         for (int first = 0; first < block->threads && status == GM_OK; first += GM_WARP) {
             status = gm_warp_run_waiting(block, warp_from(block, first), &progress);
             if (status == GM_OK && block->trace) {
-                status = gm_trace_flush(block->trace, first / GM_WARP);
+                status = gm_thread_flush(block, first / GM_WARP);
             }
         }
         if (status == GM_OK) {

@@ -33,6 +33,8 @@ struct gm_observer {
                                0: from the start */
     bool unusual;           /* sees only accesses that are not aligned to their width, or not inside
                                one region (gm_spaces_find) */
+    unsigned clean;         /* it need not see these of the threads' accesses to shared memory where
+                               its use is clean (postponed.h): GM_SEES(kind) */
     bool about_order;       /* its faults are about missing order between threads */
 
     gm_status (*begin)(void *state, gm_trace *trace); /* of a launch */

@@ -90,6 +90,9 @@ gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *
     const gm_release *from =
         call->kind == GM_STORE ? NULL : gm_releases_find(&trace->releases, call->address, owner);
     if (from && status == GM_OK) {
+        status = gm_postponed_tell(trace);
+    }
+    if (from && status == GM_OK) {
         status = take(trace, thread, from, call);
     }
     if (call->kind != GM_LOAD && status == GM_OK) {

@@ -274,14 +274,9 @@ static gm_status form_any(const gm_warp_stream *stream, gm_sites *sites, gm_requ
     return status;
 }
 
-gm_status gm_requests_form(gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
+gm_status gm_requests_form(const gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
                            void *context)
 {
-    gm_status status = gm_stream_end(stream);
-    if (status == GM_OK) {
-        status = stream->listed ? form_any(stream, sites, sink, context)
-                                : emit_steps(stream, sites, sink, context);
-    }
-    gm_stream_clear(stream);
-    return status;
+    return stream->listed ? form_any(stream, sites, sink, context)
+                          : emit_steps(stream, sites, sink, context);
 }

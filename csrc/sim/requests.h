@@ -26,11 +26,9 @@ typedef struct gm_request {
 
 typedef gm_status (*gm_request_sink)(void *context, gm_request *request);
 
-/*
- * Sorts the accesses into requests, hands each to the sink, up to the first fault, and empties the
- * stream.
- */
-gm_status gm_requests_form(gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
+/* Sorts the accesses of an ended stream into requests, and hands each to the sink, up to the first
+ * fault. */
+gm_status gm_requests_form(const gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
                            void *context);
 
 #endif

@@ -66,6 +66,14 @@ static inline uintptr_t gm_shared_offset(const gm_spaces *spaces, uintptr_t addr
            (block->shared_static.begin & ~(uintptr_t)15);
 }
 
+/* Finds the offset of a range if it lies in one part of shared memory. */
+static inline bool gm_shared_range(const gm_spaces *spaces, uintptr_t begin, uintptr_t end,
+                                   uintptr_t *offset)
+{
+    *offset = gm_shared_offset(spaces, begin);
+    return gm_shared_offset(spaces, end - 1) - *offset == end - 1 - begin;
+}
+
 /* The address at which the launch's first block has what this block has at `address`: reports do
  * not depend on the host thread that runs a block. */
 static inline uintptr_t gm_reported_address(const gm_spaces *spaces, uintptr_t address)

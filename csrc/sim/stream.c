@@ -59,16 +59,46 @@ static gm_status list_steps(gm_warp_stream *stream)
 {
     gm_status status = GM_OK;
     for (int i = 0; i < stream->lanes; i++) {
-        bool running = i == stream->lanes - 1;
-        const gm_step *past = running ? stream->next : stream->steps + stream->length;
+        const gm_step *past = gm_stream_past(stream, i);
         for (const gm_step *step = stream->steps; step < past && status == GM_OK; step++) {
-            status = append(
-                stream, (gm_access){step->address[i], step->bytes[i], step->site, stream->lane[i]});
+            status = append(stream, gm_step_access(step, stream, i));
         }
     }
     stream->listed = true;
     stream->next = stream->past = stream->steps;
     return status;
+}
+
+bool gm_stream_copy(gm_warp_stream *to, const gm_warp_stream *from)
+{
+    size_t steps = (size_t)(from->next - from->steps), listed = (size_t)from->list_count;
+    if ((int64_t)steps > to->room) {
+        free(to->steps);
+        to->steps = malloc(steps * sizeof *to->steps);
+        to->room = to->steps ? (int64_t)steps : 0;
+    }
+    if ((int64_t)listed > to->list_room) {
+        free(to->list);
+        to->list = malloc(listed * sizeof *to->list);
+        to->list_room = to->list ? (int64_t)listed : 0;
+    }
+    if ((steps && !to->steps) || (listed && !to->list)) {
+        return false;
+    }
+    to->thread = from->thread;
+    to->lanes = from->lanes;
+    to->length = from->length;
+    to->listed = from->listed;
+    to->list_count = from->list_count;
+    memcpy(to->lane, from->lane, sizeof to->lane);
+    if (steps) {
+        memcpy(to->steps, from->steps, steps * sizeof *to->steps);
+    }
+    if (listed) {
+        memcpy(to->list, from->list, listed * sizeof *to->list);
+    }
+    to->next = to->past = to->steps + steps;
+    return true;
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */

@@ -58,6 +58,19 @@ gm_status gm_stream_turn(gm_warp_stream *stream, int thread);
 gm_status gm_stream_add(gm_warp_stream *stream, const gm_step *step);
 /* No more accesses follow. Are all of them in steps? If not, in the list. */
 gm_status gm_stream_end(gm_warp_stream *stream);
+/* Copies the accesses of an ended stream; false when memory ran out. */
+bool gm_stream_copy(gm_warp_stream *to, const gm_warp_stream *from);
+
+/* Past the last step of the n-th of the lanes. */
+static inline const gm_step *gm_stream_past(const gm_warp_stream *stream, int n)
+{
+    return n == stream->lanes - 1 ? stream->next : stream->steps + stream->length;
+}
+
+static inline gm_access gm_step_access(const gm_step *step, const gm_warp_stream *stream, int n)
+{
+    return (gm_access){step->address[n], step->bytes[n], step->site, stream->lane[n]};
+}
 
 /* Adds an access of the running thread that repeats a step, which is returned; NULL if it does
  * not. */

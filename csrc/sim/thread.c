@@ -105,11 +105,20 @@ gm_status gm_thread_failure(gm_block *block)
     const gm_fault fault = block->fault;
     if (fault.signal) {
         block->fault.signal = 0;
+        gm_status earlier = block->trace ? gm_postponed_tell(block->trace) : GM_OK;
+        if (earlier != GM_OK) {
+            return gm_thread_locate_traced(block, earlier);
+        }
         gm_faults_describe(block, &fault);
         const gm_site_record *at = line_before(block, fault.caller ? fault.caller : fault.pc);
         locate(block, at ? at->file : NULL, at ? at->line : 0);
     }
     return gm_last_error()->status;
+}
+
+gm_status gm_thread_flush(gm_block *block, int warp)
+{
+    return gm_thread_locate_traced(block, gm_trace_flush(block->trace, warp));
 }
 
 /* Leaves the kernel for good. Kernels own nothing, so that their fibers can simply be dropped. */
@@ -120,11 +129,23 @@ static _Noreturn void abandon(gm_block *block)
     __builtin_unreachable();
 }
 
+static void stop_if_failed(gm_block *block, gm_status status)
+{
+    if (status != GM_OK) {
+        gm_thread_locate_traced(block, status);
+        abandon(block);
+    }
+}
+
 void gm_sim_fault(const char *file, int line, const char *what)
 {
+    gm_block *block = current;
+    if (block->trace) {
+        stop_if_failed(block, gm_postponed_tell(block->trace));
+    }
     gm_fail(GM_ERROR_SIMULATION, "%s", what);
-    locate(current, file, line);
-    abandon(current);
+    locate(block, file, line);
+    abandon(block);
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
@@ -236,14 +257,6 @@ unsigned gm_sim_lane(void)
 }
 
 /* ---- tracing: called on the thread's fiber -------------------------------------------------- */
-
-static void stop_if_failed(gm_block *block, gm_status status)
-{
-    if (status != GM_OK) {
-        gm_thread_locate_traced(block, status);
-        abandon(block);
-    }
-}
 
 static void observe(const gm_access_call *call)
 {

@@ -61,4 +61,7 @@ gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int li
 /* The same for a fault that the trace has found, at the place that it gives. */
 gm_status gm_thread_locate_traced(gm_block *block, gm_status status);
 
+/* All lanes of a warp wait or have ended: the trace, which there is, takes note. */
+gm_status gm_thread_flush(gm_block *block, int warp);
+
 #endif

@@ -93,6 +93,7 @@ static void forget_access_subscribers(gm_trace *trace)
 static void subscribe_to_accesses(gm_trace *trace)
 {
     forget_access_subscribers(trace);
+    trace->may_postpone = true;
     for (int i = 0; i < trace->all.count * GM_SPACES; i++) {
         const gm_subscriber *subscriber = &trace->all.list[i / GM_SPACES];
         const gm_observer *observer = subscriber->observer;
@@ -108,6 +109,7 @@ static void subscribe_to_accesses(gm_trace *trace)
         }
         if (!observer->unusual && (!observer->actors || observer->actors & GM_SEES(GM_BY_THREAD))) {
             add_subscriber(&trace->on_usual[space], *subscriber);
+            trace->may_postpone &= space != GM_SPACE_SHARED || observer->clean;
         }
     }
 }
@@ -180,6 +182,7 @@ static void free_block(gm_trace_block *block)
         }
         free(block->states[i]);
     }
+    gm_postponed_free(&block->postponed);
     gm_clock_destroy(block->clock);
     gm_stream_free(&block->stream);
     free(block);
@@ -265,6 +268,7 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
     block->memory = memory;
     gm_clock_block(block->clock, number);
     gm_trace_block_select(trace, block);
+    gm_postponed_block(trace);
     NOTIFY(trace->all, status, block, trace);
     return status;
 }
@@ -278,6 +282,13 @@ void gm_trace_block_select(gm_trace *trace, gm_trace_block *block)
     trace->stream = &block->stream;
     trace->spaces.block = block->memory;
     trace->aside = (gm_region){0, 0};
+    trace->silent = block->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
+}
+
+void gm_trace_postpone(gm_trace *trace, bool on)
+{
+    trace->current->postponed.on = on && trace->may_postpone;
+    trace->silent = trace->current->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
 }
 
 gm_status gm_trace_block_close(gm_trace *trace)
@@ -292,6 +303,7 @@ gm_status gm_trace_barrier(gm_trace *trace)
 {
     gm_status status = gm_clock_barrier(trace->clock);
     NOTIFY(trace->all, status, barrier, trace);
+    gm_postponed_barrier(trace);
     return status;
 }
 
@@ -310,7 +322,10 @@ gm_status gm_trace_thread_end(gm_trace *trace, int thread)
 
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 {
-    gm_status status = GM_OK;
+    gm_status status = gm_postponed_tell(trace);
+    if (status != GM_OK) {
+        return status;
+    }
     trace->thread = thread;
     /* Observers before the clock: what a thread learns by waiting does not entitle it to wait. */
     NOTIFY(trace->all, status, sync, trace, sync);
@@ -331,9 +346,13 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 
 /* ---- accesses ------------------------------------------------------------------------------ */
 
-/* One observer stops the kernel at an access. Another may know of an earlier cause. */
-static gm_status stop(gm_trace *trace, const gm_observer *by, const gm_access *at, gm_status status)
+/* Another observer may know of an earlier cause, or may not have been asked yet. */
+gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
+                        gm_status status)
 {
+    if (gm_postponed_tell(trace) != GM_OK) {
+        return gm_last_error()->status;
+    }
     if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
         const gm_site *site = &trace->sites.list[at->site];
         gm_trace_place(trace, site->file, site->line, trace->thread);
@@ -351,6 +370,12 @@ static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step
     const gm_subscribers *subscribers =
         usual ? &trace->on_usual[step->space] : &trace->on_access[step->space][call->actor];
     const gm_access access = {call->address, call->bytes, step->site, (uint8_t)(thread % GM_WARP)};
+    if (usual && step->space == trace->silent) {
+        return GM_OK;
+    }
+    if (step->space == GM_SPACE_SHARED && call->kind != GM_LOAD) {
+        gm_postponed_stored(trace, call->address, call->bytes);
+    }
     trace->thread = thread;
     trace->call = call;
     for (int i = 0; i < subscribers->count; i++) {
@@ -360,7 +385,7 @@ static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step
         }
         gm_status status = to->observer->access(to->state, trace, &access);
         if (status != GM_OK) {
-            return stop(trace, to->observer, &access, status);
+            return gm_trace_stop(trace, to->observer, &access, status);
         }
     }
     return GM_OK;
@@ -384,21 +409,42 @@ static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const g
                                             : "a copy to a thread's local variables");
 }
 
-/* Which accesses by the call's code need no look at where they are. */
-static void find_usual(gm_step *step, gm_region region)
+/* Which accesses by the call's code are usual. Returns whether this one is. */
+static bool find_usual(gm_step *step, gm_region region)
 {
     const gm_access_call *call = &step->call;
     uintptr_t size = region.end - region.begin, bytes = call->bytes;
     bool power_of_two = bytes <= 16 && (bytes & (bytes - 1)) == 0;
+    bool own = call->actor == GM_BY_THREAD && call->kind != GM_PREFETCH &&
+               call->strength == GM_PLAIN;
+    bool fits = own && size >= bytes;
     step->begin = region.begin;
     step->align = power_of_two ? bytes - 1 : 0;
-    bool own = !call->file && call->actor == GM_BY_THREAD && call->strength == GM_PLAIN;
-    step->span = !own || size < bytes ? 0 : size - bytes + 1;
+    step->span = fits && !call->file ? size - bytes + 1 : 0;
+    return fits && call->address - region.begin <= size - bytes && !(call->address & step->align);
+}
+
+/* An access that takes part in requests. Copies and what is unusual about shared memory have to
+ * find the observers told of what was before. */
+static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step, bool usual)
+{
+    gm_warp_stream *stream = trace->stream;
+    gm_status status = GM_OK;
+    if (step->call.actor != GM_BY_THREAD || (step->space == GM_SPACE_SHARED && !usual)) {
+        status = gm_postponed_tell(trace);
+    }
+    if (!(trace->actors & GM_SEES(step->call.actor))) {
+        trace->actors |= GM_SEES(step->call.actor);
+        subscribe_to_accesses(trace);
+    }
+    if (status == GM_OK && stream->thread != thread) {
+        status = gm_stream_turn(stream, thread);
+    }
+    return status == GM_OK ? gm_stream_add(stream, step) : status;
 }
 
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
 {
-    gm_warp_stream *stream = trace->stream;
     gm_step step;
     gm_region region;
     gm_status status = GM_OK;
@@ -407,13 +453,9 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     if (call->actor == GM_BY_ENGINE || call->actor == GM_BY_PIPELINE) {
         status = check_copy(trace, thread, step.space, call);
     }
-    if (step.space == GM_SPACE_PRIVATE) {
-        trace->aside = region;
+    if (step.space == GM_SPACE_PRIVATE || status != GM_OK) {
+        trace->aside = step.space == GM_SPACE_PRIVATE ? region : trace->aside;
         return status;
-    }
-    if (!(trace->actors & GM_SEES(call->actor))) {
-        trace->actors |= GM_SEES(call->actor);
-        subscribe_to_accesses(trace);
     }
     int site = gm_sites_find(&trace->sites, trace->spaces.module, step.space, call);
     if (site < 0) {
@@ -421,29 +463,30 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     }
     step.site = (uint32_t)site;
     step.global = trace->spaces.last_global;
-    find_usual(&step, region);
-    if (status == GM_OK && call->kind != GM_PREFETCH) {
-        status = stream->thread == thread ? GM_OK : gm_stream_turn(stream, thread);
-        status = status == GM_OK ? gm_stream_add(stream, &step) : status;
+    bool usual = find_usual(&step, region);
+    if (call->kind != GM_PREFETCH) {
+        status = add_to_stream(trace, thread, &step, usual);
     }
-    return status == GM_OK ? observe_access(trace, thread, &step, false) : status;
+    return status == GM_OK ? observe_access(trace, thread, &step, usual) : status;
 }
 
-gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
-                              uint32_t bytes, gm_kind kind)
+/* step: which the access repeats; NULL: none, as far as is known. */
+gm_status gm_trace_unsilent_access(gm_trace *trace, int thread, const gm_step *step,
+                                   const void *code, uintptr_t address, uint32_t bytes,
+                                   gm_kind kind)
 {
     gm_warp_stream *stream = trace->stream;
-    if (gm_region_holds(trace->spaces.block.lane, address) ||
-        gm_region_holds(trace->aside, address)) {
+    if (!step && (gm_region_holds(trace->spaces.block.lane, address) ||
+                  gm_region_holds(trace->aside, address))) {
         return GM_OK;
     }
-    if (stream->thread != thread) {
+    if (!step && stream->thread != thread) {
         gm_status status = gm_stream_turn(stream, thread);
         if (status != GM_OK) {
             return status;
         }
+        step = gm_stream_repeat(stream, code, address, bytes, kind);
     }
-    gm_step *step = gm_stream_repeat(stream, code, address, bytes, kind);
     if (!step) {
         gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
         return gm_trace_access(trace, thread, &call);
@@ -464,6 +507,9 @@ static gm_status observe_request(void *context, gm_request *request)
     if ((int)request->widest > site->width) {
         site->width = (int)request->widest;
     }
+    if (site->space == GM_SPACE_SHARED && trace->current->postponed.on) {
+        gm_postponed_check(trace, request);
+    }
     const gm_subscribers *subscribers = &trace->on_request[site->space];
     for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
         const gm_subscriber *to = &subscribers->list[i];
@@ -475,9 +521,17 @@ static gm_status observe_request(void *context, gm_request *request)
 
 gm_status gm_trace_flush(gm_trace *trace, int warp)
 {
+    gm_status status = gm_stream_end(trace->stream);
     trace->warp = warp;
-    if (trace->warp_status != GM_OK) {
-        return trace->warp_status;
+    if (status == GM_OK) {
+        status = trace->warp_status;
     }
-    return gm_requests_form(trace->stream, &trace->sites, observe_request, trace);
+    if (status == GM_OK) {
+        status = gm_requests_form(trace->stream, &trace->sites, observe_request, trace);
+    }
+    if (status == GM_OK) {
+        status = gm_postponed_flush(trace);
+    }
+    gm_stream_clear(trace->stream);
+    return status;
 }

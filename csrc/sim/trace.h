@@ -8,6 +8,7 @@
 #include "gpumem.h"
 #include "sim/hooks.h"
 #include "sim/module.h"
+#include "sim/postponed.h"
 #include "sim/releases.h"
 #include "sim/requests.h"
 #include "sim/sites.h"
@@ -48,6 +49,7 @@ typedef struct gm_trace_block {
     gm_block_memory memory;
     gm_vector_clock *clock;
     gm_warp_stream stream;
+    gm_postponed postponed;
     void *states[GM_OBSERVERS]; /* of observers with block_bytes */
 } gm_trace_block;
 
@@ -95,7 +97,10 @@ struct gm_trace {
     /* Those of the frequent events. */
     gm_subscribers on_access[GM_SPACES][GM_ACTORS], on_request[GM_SPACES], on_thread_end;
     gm_subscribers on_usual[GM_SPACES]; /* accesses of threads; see gm_observer.unusual */
-    unsigned actors;                    /* that have made accesses in this launch */
+    gm_space silent; /* of which usual accesses interest nobody now: shared memory's if they are
+                        postponed; GM_SPACES: none */
+    bool may_postpone;
+    unsigned actors; /* that have made accesses in this launch */
     gm_region aside; /* around the last private access: all of it is private and not observed */
 };
 
@@ -124,13 +129,30 @@ gm_status gm_trace_barrier(gm_trace *trace);
 /* These lanes of a warp have met. */
 void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes);
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call);
+gm_status gm_trace_unsilent_access(gm_trace *trace, int thread, const gm_step *step,
+                                   const void *code, uintptr_t address, uint32_t bytes,
+                                   gm_kind kind);
 /* The same for a thread's own load or store, identified by its return address. */
-gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
-                              uint32_t bytes, gm_kind kind);
+static inline gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code,
+                                            uintptr_t address, uint32_t bytes, gm_kind kind)
+{
+    gm_warp_stream *stream = trace->stream;
+    const gm_step *step =
+        stream->thread == thread ? gm_stream_repeat(stream, code, address, bytes, kind) : NULL;
+    return step && step->space == trace->silent
+               ? GM_OK
+               : gm_trace_unsilent_access(trace, thread, step, code, address, bytes, kind);
+}
+
 /* A strong access hands on what the thread's fences keep, or takes what was handed on there. */
 gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *call,
                              gm_order order);
 gm_status gm_trace_fence(gm_trace *trace, int thread, gm_order order, gm_scope scope);
+/* An observer stops the kernel at an access. Returns the status of this or an earlier fault. */
+gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
+                        gm_status status);
+/* From now on, checks of shared memory are postponed, if they can be, or not. */
+void gm_trace_postpone(gm_trace *trace, bool on);
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync);
 gm_status gm_trace_thread_end(gm_trace *trace, int thread);
 /* All lanes of a warp wait or have ended: their accesses become requests. */

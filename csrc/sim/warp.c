@@ -84,6 +84,9 @@ static gm_status release(gm_block *block, gm_warp warp, unsigned lanes)
 static gm_status settle(gm_block *block, gm_warp warp)
 {
     gm_status status = GM_OK;
+    if (block->trace && block->at_warp > 0) {
+        status = gm_thread_locate_traced(block, gm_postponed_tell(block->trace));
+    }
     while (block->at_warp > 0 && status == GM_OK) {
         unsigned waiting = 0, at_place = 0;
         bool more_may_come = false;
@@ -97,7 +100,7 @@ static gm_status settle(gm_block *block, gm_warp warp)
         unsigned released = find_complete(block, warp, waiting, present);
         if (block->trace && released == present) {
             /* All lanes have met, so no request has lanes before and after this. */
-            status = gm_trace_flush(block->trace, warp.first / GM_WARP);
+            status = gm_thread_flush(block, warp.first / GM_WARP);
         }
         if (!released && at_place) {
             released = at_one_place(block, warp, at_place);
@@ -172,7 +175,7 @@ gm_status gm_warp_run(gm_block *block, gm_warp warp, bool fresh)
         status = gm_warp_run_waiting(block, warp, &progress);
     }
     if (status == GM_OK && block->trace) {
-        status = gm_trace_flush(block->trace, warp.first / GM_WARP);
+        status = gm_thread_flush(block, warp.first / GM_WARP);
     }
     return status;
 }

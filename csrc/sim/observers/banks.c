@@ -51,10 +51,9 @@ static uint32_t instruction_bytes(const gm_request *request)
 /* Does each bank have at most one of the words? */
 static bool spans_the_banks(const gm_spaces *spaces, const gm_request *request)
 {
-    uintptr_t first = gm_shared_offset(spaces, request->begin);
-    uintptr_t last = gm_shared_offset(spaces, request->end - 1);
-    return last - first == request->end - 1 - request->begin &&
-           last / BANK_BYTES - first / BANK_BYTES < BANKS;
+    uintptr_t first, bytes = request->end - request->begin;
+    return gm_shared_range(spaces, request->begin, request->end, &first) &&
+           (first + bytes - 1) / BANK_BYTES - first / BANK_BYTES < BANKS;
 }
 
 static gm_status count(void *state, gm_trace *trace, const gm_request *request, void *counters)

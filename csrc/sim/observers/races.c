@@ -458,6 +458,7 @@ const gm_observer gm_observer_races = {
     .state_bytes = sizeof(races),
     .block_bytes = sizeof(block_races),
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED),
+    .clean = GM_SEES(GM_LOAD) | GM_SEES(GM_STORE),
     .about_order = true,
     .begin = begin,
     .end = end,

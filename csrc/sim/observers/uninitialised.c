@@ -81,6 +81,7 @@ const gm_observer gm_observer_uninitialised = {
     .name = "uninitialised",
     .block_bytes = sizeof(uninitialised),
     .accesses = GM_SEES(GM_SPACE_SHARED),
+    .clean = GM_SEES(GM_LOAD),
     .block = block_begins,
     .block_end = report_held_back,
     .barrier = report_held_back,

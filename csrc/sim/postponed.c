@@ -1,0 +1,239 @@
+/* Postponed checks of shared memory: whether its use is clean, and what to do if it is not. */
+#include "sim/postponed.h"
+
+#include <stdlib.h>
+
+#include "sim/observer.h"
+
+enum { MOST_KEPT = 1 << 22 }; /* accesses of a warp; more are told at once */
+
+#define WROTE (1u << 31)
+#define MANY (WROTE - 1)
+
+typedef struct gm_word_use {
+    uint32_t interval; /* the last in which a thread used it */
+    uint32_t user;     /* then: the thread, with WROTE if it wrote, or MANY that only read */
+    uint32_t written;  /* the last block that wrote all of it */
+} gm_word_use;
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+void gm_postponed_barrier(gm_trace *trace)
+{
+    gm_postponed *p = &trace->current->postponed;
+    p->interval++;
+    p->count = 0;
+    p->clean = true;
+    p->used = false;
+    gm_trace_postpone(trace, true);
+}
+
+void gm_postponed_block(gm_trace *trace)
+{
+    trace->current->postponed.block++;
+    gm_postponed_barrier(trace);
+}
+
+void gm_postponed_free(gm_postponed *p)
+{
+    for (int i = 0; i < p->room; i++) {
+        gm_stream_free(&p->kept[i]);
+    }
+    free(p->kept);
+    free(p->words);
+}
+
+/* ---- clean use ----------------------------------------------------------------------------- */
+
+static inline bool load(const gm_postponed *p, gm_word_use *word, uint32_t thread)
+{
+    if (word->interval != p->interval) {
+        word->interval = p->interval;
+        word->user = thread;
+    } else if ((word->user & ~WROTE) != thread) {
+        if (word->user & WROTE) {
+            return false;
+        }
+        word->user = MANY;
+    }
+    return word->written == p->block;
+}
+
+static inline bool store(const gm_postponed *p, gm_word_use *word, uint32_t thread)
+{
+    bool clean = word->interval != p->interval || (word->user & ~WROTE) == thread;
+    word->interval = p->interval;
+    word->user = thread | WROTE;
+    word->written = p->block;
+    return clean;
+}
+
+static bool is_clean(const gm_trace *trace, const gm_request *request)
+{
+    const gm_postponed *p = &trace->current->postponed;
+    const uint32_t first_thread = (uint32_t)trace->warp * GM_WARP, bytes = request->widest;
+    const bool writes = request->site->kind != GM_LOAD;
+    uintptr_t offset;
+    if (bytes % 4 != 0 || !gm_shared_range(&trace->spaces, request->begin, request->end, &offset)) {
+        return false;
+    }
+    bool clean = true;
+    for (int i = 0; i < request->lanes && clean; i++) {
+        uintptr_t at = request->address[i] - request->begin + offset;
+        uint32_t thread = first_thread + request->lane[i];
+        clean = request->bytes[i] == bytes && at % 4 == 0;
+        for (gm_word_use *word = &p->words[at / 4]; word < &p->words[(at + bytes) / 4]; word++) {
+            clean &= writes ? store(p, word, thread) : load(p, word, thread);
+        }
+    }
+    return clean;
+}
+
+void gm_postponed_check(gm_trace *trace, const gm_request *request)
+{
+    gm_postponed *p = &trace->current->postponed;
+    if (!p->words) {
+        p->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *p->words);
+    }
+    p->used = true;
+    p->clean = p->clean && p->words && is_clean(trace, request);
+}
+
+void gm_postponed_stored(gm_trace *trace, uintptr_t address, uint32_t bytes)
+{
+    const gm_postponed *p = &trace->current->postponed;
+    uintptr_t begin = gm_shared_offset(&trace->spaces, address);
+    for (uintptr_t word = (begin + 3) / 4; p->words && word < (begin + bytes) / 4; word++) {
+        p->words[word].written = p->block;
+    }
+}
+
+/* ---- telling observers --------------------------------------------------------------------- */
+
+/* Of a clean use, all that a load means to an observer which skips loads is that nothing is amiss;
+ * but it has been told of the stores. */
+typedef enum telling { OF_STORES, OF_THE_REST, OF_ALL } telling;
+
+static bool wants(const gm_observer *observer, telling what)
+{
+    bool skips_stores = observer->clean & GM_SEES(GM_STORE);
+    return what == OF_ALL || skips_stores == (what == OF_THE_REST);
+}
+
+static gm_status tell(gm_trace *trace, const gm_access *access, telling what)
+{
+    const gm_site *site = &trace->sites.list[access->site];
+    const gm_subscribers *subscribers = &trace->on_usual[GM_SPACE_SHARED];
+    if (site->space != GM_SPACE_SHARED || (what == OF_STORES && site->kind == GM_LOAD)) {
+        return GM_OK;
+    }
+    const gm_access_call *present = trace->call;
+    const gm_access_call call = {.code = site->address,
+                                 .address = access->address,
+                                 .bytes = access->bytes,
+                                 .kind = site->kind};
+    gm_status status = GM_OK;
+    trace->thread = trace->warp * GM_WARP + access->lane;
+    trace->call = &call;
+    for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
+        const gm_subscriber *to = &subscribers->list[i];
+        if (wants(to->observer, what)) {
+            status = to->observer->access(to->state, trace, access);
+            status = status == GM_OK ? GM_OK : gm_trace_stop(trace, to->observer, access, status);
+        }
+    }
+    trace->call = present;
+    return status;
+}
+
+/* Of what the lanes of a warp did, in the order in which they ran. */
+static gm_status tell_all(gm_trace *trace, const gm_warp_stream *stream, int warp, telling what)
+{
+    gm_status status = GM_OK;
+    trace->warp = warp;
+    for (int64_t i = 0; stream->listed && i < stream->list_count && status == GM_OK; i++) {
+        status = tell(trace, &stream->list[i], what);
+    }
+    for (int lane = 0; !stream->listed && lane < stream->lanes; lane++) {
+        const gm_step *past = gm_stream_past(stream, lane);
+        for (const gm_step *step = stream->steps; step < past && status == GM_OK; step++) {
+            gm_access access = gm_step_access(step, stream, lane);
+            status = tell(trace, &access, what);
+        }
+    }
+    return status;
+}
+
+/* The same of stores, whose order does not matter. */
+static gm_status tell_stores(gm_trace *trace, const gm_warp_stream *stream)
+{
+    gm_status status = GM_OK;
+    if (stream->listed) {
+        return tell_all(trace, stream, trace->warp, OF_STORES);
+    }
+    for (const gm_step *step = stream->steps; step < stream->next; step++) {
+        bool store = step->space == GM_SPACE_SHARED && step->call.kind != GM_LOAD;
+        for (int lane = 0; store && lane < stream->lanes && status == GM_OK; lane++) {
+            gm_access access = gm_step_access(step, stream, lane);
+            status = tell(trace, &access, OF_STORES);
+        }
+    }
+    return status;
+}
+
+gm_status gm_postponed_tell(gm_trace *trace)
+{
+    gm_postponed *p = &trace->current->postponed;
+    const int thread = trace->thread, warp = trace->warp;
+    gm_status status = GM_OK;
+    if (!p->on) {
+        return GM_OK;
+    }
+    gm_trace_postpone(trace, false);
+    for (int i = 0; i < p->count && status == GM_OK; i++) {
+        status = tell_all(trace, &p->kept[i], p->kept[i].thread / GM_WARP, OF_THE_REST);
+    }
+    if (status == GM_OK && trace->stream->thread >= 0) {
+        status = tell_all(trace, trace->stream, trace->stream->thread / GM_WARP, OF_ALL);
+    }
+    if (status == GM_OK) {
+        trace->thread = thread;
+    }
+    trace->warp = warp;
+    return status;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------- */
+
+static bool keep(gm_postponed *p, const gm_warp_stream *stream)
+{
+    if (stream->length * stream->lanes + stream->list_count > MOST_KEPT) {
+        return false;
+    }
+    if (p->count == p->room) {
+        int room = p->room ? 2 * p->room : 8;
+        gm_warp_stream *kept = realloc(p->kept, (size_t)room * sizeof *kept);
+        if (!kept) {
+            return false;
+        }
+        for (int i = p->room; i < room; i++) {
+            kept[i] = (gm_warp_stream){.steps = NULL};
+        }
+        p->kept = kept;
+        p->room = room;
+    }
+    bool copied = gm_stream_copy(&p->kept[p->count], stream);
+    p->count += copied;
+    return copied;
+}
+
+gm_status gm_postponed_flush(gm_trace *trace)
+{
+    gm_postponed *p = &trace->current->postponed;
+    const gm_warp_stream *stream = trace->stream;
+    if (!p->on || !p->used) {
+        return GM_OK;
+    }
+    p->used = false;
+    return p->clean && keep(p, stream) ? tell_stores(trace, stream) : gm_postponed_tell(trace);
+}
