@@ -9,7 +9,8 @@ unless --probes names it.
 The probes of the family `speed` are a copy, a 5-point stencil and a product of 256 x 256 matrices
 by tiles of 16 x 16 in shared memory. Their times are per access to global or shared memory, so that
 kernels can be compared. --against names the probes' module of another version, built there with
-this version's tests/probes/speed: the runs of the two alternate in one process.
+this version's tests/probes/speed: the runs of the two alternate in one process. Times are CPU
+seconds, as other work on the machine would disturb the comparison.
 """
 
 from __future__ import annotations
@@ -106,19 +107,19 @@ def build_probes() -> pathlib.Path:
 
 
 def seconds_of_each(calls: Sequence[Callable[[], Any]], repeats: int = 5) -> list[float]:
-    """Return the median seconds of each call, run in turns, after one to warm up."""
+    """Return the median CPU seconds of each call, run in turns, after one to warm up."""
     seconds: list[list[float]] = [[] for _ in calls]
     for i in range(repeats + 1):
         for call, taken in zip(calls, seconds, strict=True):
-            begin = time.perf_counter()
+            begin = time.process_time()
             call()
             if i > 0:
-                taken.append(time.perf_counter() - begin)
+                taken.append(time.process_time() - begin)
     return [statistics.median(taken) for taken in seconds]
 
 
 def seconds_of(call: Callable[[], Any]) -> float:
-    """Return the median seconds of a call, after one to warm up."""
+    """Return the median CPU seconds of a call, after one to warm up."""
     return seconds_of_each([call])[0]
 
 

@@ -9,14 +9,26 @@
 
 #include "sim/hooks.h"
 #include "sim/lane.h"
+#include "sim/thread.h"
+#include "sim/trace.h"
 
 #define HOOK __attribute__((visibility("hidden"), used)) void
+
+/* The short way of most accesses of most kernels. */
+static inline bool repeats(const void *code, uintptr_t address)
+{
+    const gm_block *block = gm_thread_current;
+    return block && block->trace && gm_trace_repeats(block->trace, block->running, code, address);
+}
 
 #define ACCESS(name, bytes, kind)                                                                  \
     HOOK name(void *address);                                                                      \
     HOOK name(void *address)                                                                       \
     {                                                                                              \
-        gm_sim_access(__builtin_return_address(0), (uintptr_t)address, bytes, kind, NULL, 0);      \
+        const void *code = __builtin_return_address(0);                                            \
+        if (!repeats(code, (uintptr_t)address)) {                                                  \
+            gm_sim_access(code, (uintptr_t)address, bytes, kind, NULL, 0);                         \
+        }                                                                                          \
     }
 
 #define VOLATILE(name, bytes_, kind_)                                                              \

@@ -83,6 +83,15 @@ static inline void *gm_block_state(const gm_trace *trace, int observer)
 /* The counters that an observer keeps for a source line. */
 void *gm_observer_counters(const gm_observer *observer, const gm_site *site);
 
+/* Calls a hook of those observers that have it, up to the first fault. */
+#define GM_NOTIFY(subscribers, status, hook, ...)                                                  \
+    for (int i_ = 0; i_ < (subscribers).count && (status) == GM_OK; i_++) {                        \
+        const gm_subscriber *to_ = &(subscribers).list[i_];                                        \
+        if (to_->observer->hook) {                                                                 \
+            (status) = to_->observer->hook(to_->state, __VA_ARGS__);                               \
+        }                                                                                          \
+    }
+
 /* The coordinates of a thread and of a block by their numbers. */
 gm_dim gm_trace_thread(const gm_trace *trace, int number);
 gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number);

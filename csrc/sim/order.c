@@ -16,7 +16,11 @@ gm_status gm_trace_fence(gm_trace *trace, int thread, gm_order order, gm_scope s
     if (order == GM_ORDER_RELAXED) {
         return GM_OK;
     }
-    return gm_clock_fence(trace->clock, thread, reach_of(scope), order != GM_ORDER_ACQUIRE);
+    gm_status status = gm_postponed_tell(trace);
+    if (status == GM_OK) {
+        status = gm_clock_fence(trace->clock, thread, reach_of(scope), order != GM_ORDER_ACQUIRE);
+    }
+    return status;
 }
 
 /* An atomic operation learns at once, even a relaxed one: locks are often taken without a fence

@@ -50,7 +50,7 @@ static inline bool load(const gm_postponed *p, gm_word_use *word, uint32_t threa
     if (word->interval != p->interval) {
         word->interval = p->interval;
         word->user = thread;
-    } else if ((word->user & ~WROTE) != thread) {
+    } else if (word->user != MANY && (word->user & ~WROTE) != thread) {
         if (word->user & WROTE) {
             return false;
         }
@@ -62,9 +62,19 @@ static inline bool load(const gm_postponed *p, gm_word_use *word, uint32_t threa
 static inline bool store(const gm_postponed *p, gm_word_use *word, uint32_t thread)
 {
     bool clean = word->interval != p->interval || (word->user & ~WROTE) == thread;
-    word->interval = p->interval;
-    word->user = thread | WROTE;
-    word->written = p->block;
+    *word = (gm_word_use){p->interval, thread | WROTE, p->block};
+    return clean;
+}
+
+/* The words at `at`, an offset in shared memory. */
+static inline bool use(const gm_postponed *p, uintptr_t at, uint32_t bytes, bool writes,
+                       uint32_t thread)
+{
+    gm_word_use *word = &p->words[at / 4], *past = word + bytes / 4;
+    bool clean = true;
+    do {
+        clean &= writes ? store(p, word, thread) : load(p, word, thread);
+    } while (++word < past);
     return clean;
 }
 
@@ -73,18 +83,19 @@ static bool is_clean(const gm_trace *trace, const gm_request *request)
     const gm_postponed *p = &trace->current->postponed;
     const uint32_t first_thread = (uint32_t)trace->warp * GM_WARP, bytes = request->widest;
     const bool writes = request->site->kind != GM_LOAD;
-    uintptr_t offset;
-    if (bytes % 4 != 0 || !gm_shared_range(&trace->spaces, request->begin, request->end, &offset)) {
+    uintptr_t offset, low = bytes;
+    uint32_t different = 0;
+    if (!gm_shared_range(&trace->spaces, request->begin, request->end, &offset)) {
         return false;
     }
-    bool clean = true;
+    for (int i = 0; i < request->lanes; i++) {
+        low |= request->address[i] - request->begin + offset;
+        different |= request->bytes[i] ^ bytes;
+    }
+    bool clean = low % 4 == 0 && !different;
     for (int i = 0; i < request->lanes && clean; i++) {
         uintptr_t at = request->address[i] - request->begin + offset;
-        uint32_t thread = first_thread + request->lane[i];
-        clean = request->bytes[i] == bytes && at % 4 == 0;
-        for (gm_word_use *word = &p->words[at / 4]; word < &p->words[(at + bytes) / 4]; word++) {
-            clean &= writes ? store(p, word, thread) : load(p, word, thread);
-        }
+        clean = use(p, at, bytes, writes, first_thread + request->lane[i]);
     }
     return clean;
 }

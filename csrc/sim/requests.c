@@ -42,7 +42,9 @@ static gm_status emit_steps(const gm_warp_stream *stream, gm_sites *sites, gm_re
     for (int64_t i = 0; i < stream->length && status == GM_OK; i++) {
         const gm_step *step = &stream->steps[i];
         memcpy(request.address, step->address, sizeof request.address);
-        memcpy(request.bytes, step->bytes, sizeof request.bytes);
+        for (int lane = 0; lane < GM_WARP; lane++) {
+            request.bytes[lane] = step->call.bytes;
+        }
         request.site = &sites->list[step->site];
         measure(&request);
         status = sink(context, &request);

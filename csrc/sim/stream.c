@@ -160,7 +160,8 @@ gm_status gm_stream_add(gm_warp_stream *stream, const gm_step *step)
     }
     if (stream->lanes == 1) {
         status = make_room(stream, step->site);
-    } else if (stream->next == stream->past || stream->next->site != step->site) {
+    } else if (stream->next == stream->past || stream->next->site != step->site ||
+               stream->next->call.bytes != call->bytes) {
         status = list_steps(stream);
         return status == GM_OK ? append(stream, access) : status;
     }
@@ -168,7 +169,6 @@ gm_status gm_stream_add(gm_warp_stream *stream, const gm_step *step)
         gm_step *at = stream->next++;
         memcpy(at, step, offsetof(gm_step, address)); /* keeps the addresses of other lanes */
         at->address[stream->lanes - 1] = call->address;
-        at->bytes[stream->lanes - 1] = call->bytes;
     }
     return status;
 }

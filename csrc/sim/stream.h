@@ -26,9 +26,8 @@ typedef struct gm_step {
     gm_access_call call; /* the last lane's */
     uint32_t site;
     gm_space space;
-    int global; /* index of the region, if the space is global */
-    uintptr_t address[GM_WARP];
-    uint32_t bytes[GM_WARP];
+    int global;                 /* index of the region, if the space is global */
+    uintptr_t address[GM_WARP]; /* per lane, of call.bytes */
 } gm_step;
 
 typedef struct gm_warp_stream {
@@ -69,24 +68,21 @@ static inline const gm_step *gm_stream_past(const gm_warp_stream *stream, int n)
 
 static inline gm_access gm_step_access(const gm_step *step, const gm_warp_stream *stream, int n)
 {
-    return (gm_access){step->address[n], step->bytes[n], step->site, stream->lane[n]};
+    return (gm_access){step->address[n], step->call.bytes, step->site, stream->lane[n]};
 }
 
-/* Adds an access of the running thread that repeats a step, which is returned; NULL if it does
- * not. */
-static inline gm_step *gm_stream_repeat(gm_warp_stream *stream, const void *code, uintptr_t address,
-                                        uint32_t bytes, gm_kind kind)
+/* Does the running thread repeat the next step, which there is? Then the access is added. By `code`
+ * all accesses have the width and the kind of the step. */
+static inline bool gm_stream_repeat(gm_warp_stream *stream, const void *code, uintptr_t address)
 {
     gm_step *step = stream->next;
-    if (step == stream->past || step->call.code != code || step->call.bytes != bytes ||
-        step->call.kind != kind || address - step->begin >= step->span || address & step->align) {
-        return NULL;
+    if (step->call.code != code || address - step->begin >= step->span || address & step->align) {
+        return false;
     }
     stream->next = step + 1;
     step->call.address = address;
     step->address[stream->lanes - 1] = address;
-    step->bytes[stream->lanes - 1] = bytes;
-    return step;
+    return true;
 }
 
 #endif

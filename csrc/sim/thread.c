@@ -14,19 +14,14 @@
 #include "sim/trace.h"
 
 GM_THREAD_LOCAL gm_lane_state gm_lane;
-static _Thread_local gm_block *current;
-
-gm_block *gm_thread_block(void)
-{
-    return current;
-}
+GM_THREAD_LOCAL gm_block *gm_thread_current;
 
 gm_thread_outer gm_thread_enter(gm_block *block)
 {
     const gm_grid *grid = block->grid;
     gm_lane_state *lane = grid->module->lane();
-    gm_thread_outer outer = {current, lane, *lane};
-    current = block;
+    gm_thread_outer outer = {gm_thread_current, lane, *lane};
+    gm_thread_current = block;
     gm_faults_watch(block);
     block->lane = lane;
     lane->block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
@@ -37,7 +32,7 @@ gm_thread_outer gm_thread_enter(gm_block *block)
 
 void gm_thread_leave(const gm_thread_outer *outer)
 {
-    current = outer->block;
+    gm_thread_current = outer->block;
     gm_faults_watch(outer->block);
     *outer->lane = outer->state;
 }
@@ -139,7 +134,7 @@ static void stop_if_failed(gm_block *block, gm_status status)
 
 void gm_sim_fault(const char *file, int line, const char *what)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     if (block->trace) {
         stop_if_failed(block, gm_postponed_tell(block->trace));
     }
@@ -186,12 +181,12 @@ static void wait_as(gm_block *block, gm_strand_state state, const char *file, in
 
 void gm_sim_barrier(const char *file, int line)
 {
-    wait_as(current, AT_BARRIER, file, line);
+    wait_as(gm_thread_current, AT_BARRIER, file, line);
 }
 
 int gm_sim_barrier_reduce(int predicate, gm_reduction how, const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     block->strands[block->running].vote = predicate != 0;
     block->votes = true;
     wait_as(block, AT_BARRIER, file, line);
@@ -204,7 +199,7 @@ int gm_sim_barrier_reduce(int predicate, gm_reduction how, const char *file, int
 
 void gm_sim_grid_barrier(const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     if (!block->grid->cooperative) {
         gm_sim_fault(file, line, "a barrier of the grid, but the launch is not cooperative");
     }
@@ -217,7 +212,7 @@ void gm_sim_grid_barrier(const char *file, int line)
 
 unsigned gm_sim_active_lanes(const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     block->at_warp++;
     wait_as(block, AT_PLACE, file, line);
     return block->strands[block->running].mask;
@@ -225,7 +220,7 @@ unsigned gm_sim_active_lanes(const char *file, int line)
 
 void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     unsigned lane = (unsigned)block->running % GM_WARP;
     if (!(mask >> lane & 1)) {
         gm_sim_fault(file, line, "the mask of a warp operation does not include the calling lane");
@@ -238,7 +233,7 @@ void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 
 void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     gm_strand *strand = &block->strands[block->running];
     strand->mbarrier = mbarrier;
     strand->parity = parity;
@@ -248,19 +243,19 @@ void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char
 
 uint64_t gm_sim_exchanged(unsigned lane)
 {
-    return current->exchanged[lane % GM_WARP];
+    return gm_thread_current->exchanged[lane % GM_WARP];
 }
 
 unsigned gm_sim_lane(void)
 {
-    return (unsigned)current->running % GM_WARP;
+    return (unsigned)gm_thread_current->running % GM_WARP;
 }
 
 /* ---- tracing: called on the thread's fiber -------------------------------------------------- */
 
 static void observe(const gm_access_call *call)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_access(block->trace, block->running, call));
     }
@@ -269,7 +264,7 @@ static void observe(const gm_access_call *call)
 void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     if (file) {
         observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL,
                                   GM_PLAIN, GM_SCOPE_BLOCK});
@@ -281,7 +276,7 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
 
 void gm_sim_strong_access(const gm_access_call *call, gm_order order)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     observe(call);
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_hand_over(block->trace, block->running, call, order));
@@ -290,7 +285,7 @@ void gm_sim_strong_access(const gm_access_call *call, gm_order order)
 
 void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     (void)file, (void)line;
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_fence(block->trace, block->running, order, scope));
@@ -323,7 +318,7 @@ void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes,
 
 void gm_sim_sync(const gm_sync *sync)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_sync(block->trace, block->running, sync));
     }
@@ -331,7 +326,7 @@ void gm_sim_sync(const gm_sync *sync)
 
 void gm_sim_thread_end(void)
 {
-    gm_block *block = current;
+    gm_block *block = gm_thread_current;
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_thread_end(block->trace, block->running));
     }

@@ -5,7 +5,7 @@
 #include "sim/block.h"
 
 /* The block whose threads run on this host thread; NULL: none. */
-gm_block *gm_thread_block(void);
+extern GM_HIDDEN GM_THREAD_LOCAL gm_block *gm_thread_current;
 
 /* What gm_thread_enter replaces on a host thread. */
 typedef struct gm_thread_outer {

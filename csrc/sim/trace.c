@@ -74,46 +74,6 @@ void gm_trace_destroy(gm_trace *trace)
     free(trace);
 }
 
-static void add_subscriber(gm_subscribers *to, gm_subscriber subscriber)
-{
-    to->list[to->count++] = subscriber;
-}
-
-static void forget_access_subscribers(gm_trace *trace)
-{
-    for (int space = 0; space < GM_SPACES; space++) {
-        trace->on_usual[space].count = 0;
-        for (int actor = 0; actor < GM_ACTORS; actor++) {
-            trace->on_access[space][actor].count = 0;
-        }
-    }
-}
-
-/* Lists who sees accesses, given who has made any so far. */
-static void subscribe_to_accesses(gm_trace *trace)
-{
-    forget_access_subscribers(trace);
-    trace->may_postpone = true;
-    for (int i = 0; i < trace->all.count * GM_SPACES; i++) {
-        const gm_subscriber *subscriber = &trace->all.list[i / GM_SPACES];
-        const gm_observer *observer = subscriber->observer;
-        int space = i % GM_SPACES;
-        if (!(observer->accesses & GM_SEES(space)) ||
-            (observer->after && !(observer->after & trace->actors))) {
-            continue;
-        }
-        for (int actor = 0; actor < GM_ACTORS; actor++) {
-            if (!observer->actors || observer->actors & GM_SEES(actor)) {
-                add_subscriber(&trace->on_access[space][actor], *subscriber);
-            }
-        }
-        if (!observer->unusual && (!observer->actors || observer->actors & GM_SEES(GM_BY_THREAD))) {
-            add_subscriber(&trace->on_usual[space], *subscriber);
-            trace->may_postpone &= space != GM_SPACE_SHARED || observer->clean;
-        }
-    }
-}
-
 static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
 {
     gm_subscriber subscriber = {
@@ -124,14 +84,14 @@ static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
     if (!subscriber.state) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the observers of a kernel");
     }
-    add_subscriber(&trace->all, subscriber);
+    gm_subscribers_add(&trace->all, subscriber);
     for (int space = 0; space < GM_SPACES; space++) {
         if (observer->requests & GM_SEES(space)) {
-            add_subscriber(&trace->on_request[space], subscriber);
+            gm_subscribers_add(&trace->on_request[space], subscriber);
         }
     }
     if (observer->thread_end) {
-        add_subscriber(&trace->on_thread_end, subscriber);
+        gm_subscribers_add(&trace->on_thread_end, subscriber);
     }
     return observer->begin ? observer->begin(subscriber.state, trace) : GM_OK;
 }
@@ -151,7 +111,7 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
         status = subscribe(trace, gm_observers[i]);
     }
     trace->actors = 0;
-    subscribe_to_accesses(trace);
+    gm_trace_list_access_subscribers(trace);
     return status;
 }
 
@@ -209,21 +169,12 @@ void gm_trace_end(gm_trace *trace)
     for (int space = 0; space < GM_SPACES; space++) {
         trace->on_request[space].count = 0;
     }
-    forget_access_subscribers(trace);
+    gm_trace_forget_access_subscribers(trace);
     gm_releases_free(&trace->releases);
     gm_spaces_close(&trace->spaces);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
-
-/* Calls a hook of those observers that have it, up to the first fault. */
-#define NOTIFY(subscribers, status, hook, ...)                                                     \
-    for (int i_ = 0; i_ < (subscribers).count && (status) == GM_OK; i_++) {                        \
-        const gm_subscriber *to_ = &(subscribers).list[i_];                                        \
-        if (to_->observer->hook) {                                                                 \
-            (status) = to_->observer->hook(to_->state, __VA_ARGS__);                               \
-        }                                                                                          \
-    }
 
 static gm_trace_block *make_block(gm_trace *trace)
 {
@@ -269,7 +220,7 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
     gm_clock_block(block->clock, number);
     gm_trace_block_select(trace, block);
     gm_postponed_block(trace);
-    NOTIFY(trace->all, status, block, trace);
+    GM_NOTIFY(trace->all, status, block, trace);
     return status;
 }
 
@@ -294,7 +245,7 @@ void gm_trace_postpone(gm_trace *trace, bool on)
 gm_status gm_trace_block_close(gm_trace *trace)
 {
     gm_status status = GM_OK;
-    NOTIFY(trace->all, status, block_end, trace);
+    GM_NOTIFY(trace->all, status, block_end, trace);
     trace->current->open = false;
     return status;
 }
@@ -302,7 +253,7 @@ gm_status gm_trace_block_close(gm_trace *trace)
 gm_status gm_trace_barrier(gm_trace *trace)
 {
     gm_status status = gm_clock_barrier(trace->clock);
-    NOTIFY(trace->all, status, barrier, trace);
+    GM_NOTIFY(trace->all, status, barrier, trace);
     gm_postponed_barrier(trace);
     return status;
 }
@@ -316,7 +267,7 @@ gm_status gm_trace_thread_end(gm_trace *trace, int thread)
 {
     gm_status status = GM_OK;
     trace->thread = thread;
-    NOTIFY(trace->on_thread_end, status, thread_end, trace);
+    GM_NOTIFY(trace->on_thread_end, status, thread_end, trace);
     return status;
 }
 
@@ -328,7 +279,7 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
     }
     trace->thread = thread;
     /* Observers before the clock: what a thread learns by waiting does not entitle it to wait. */
-    NOTIFY(trace->all, status, sync, trace, sync);
+    GM_NOTIFY(trace->all, status, sync, trace, sync);
     if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
         gm_trace_place(trace, sync->file, sync->line, thread);
     }
@@ -342,196 +293,4 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
     case GM_MBARRIER_WAIT: return gm_clock_wait(trace->clock, thread, sync->mbarrier);
     default: return GM_OK;
     }
-}
-
-/* ---- accesses ------------------------------------------------------------------------------ */
-
-/* Another observer may know of an earlier cause, or may not have been asked yet. */
-gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
-                        gm_status status)
-{
-    if (gm_postponed_tell(trace) != GM_OK) {
-        return gm_last_error()->status;
-    }
-    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
-        const gm_site *site = &trace->sites.list[at->site];
-        gm_trace_place(trace, site->file, site->line, trace->thread);
-    }
-    gm_status earlier = GM_OK;
-    if (status == GM_ERROR_SIMULATION && !by->about_order) {
-        NOTIFY(trace->all, earlier, stopped, trace);
-    }
-    return earlier != GM_OK ? earlier : status;
-}
-
-static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step, bool usual)
-{
-    const gm_access_call *call = &step->call;
-    const gm_subscribers *subscribers =
-        usual ? &trace->on_usual[step->space] : &trace->on_access[step->space][call->actor];
-    const gm_access access = {call->address, call->bytes, step->site, (uint8_t)(thread % GM_WARP)};
-    if (usual && step->space == trace->silent) {
-        return GM_OK;
-    }
-    if (step->space == GM_SPACE_SHARED && call->kind != GM_LOAD) {
-        gm_postponed_stored(trace, call->address, call->bytes);
-    }
-    trace->thread = thread;
-    trace->call = call;
-    for (int i = 0; i < subscribers->count; i++) {
-        const gm_subscriber *to = &subscribers->list[i];
-        if (call->kind == GM_PREFETCH && !(to->observer->accesses & GM_SEES_PREFETCHES)) {
-            continue;
-        }
-        gm_status status = to->observer->access(to->state, trace, &access);
-        if (status != GM_OK) {
-            return gm_trace_stop(trace, to->observer, &access, status);
-        }
-    }
-    return GM_OK;
-}
-
-/* A copy by an engine or the pipeline: checks between which spaces it is. */
-static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const gm_access_call *call)
-{
-    bool store = call->kind == GM_STORE;
-    bool wrong = store && space == GM_SPACE_PRIVATE;
-    if (call->actor == GM_BY_PIPELINE) {
-        wrong = wrong || space == (store ? GM_SPACE_GLOBAL : GM_SPACE_SHARED);
-    }
-    if (!wrong) {
-        return GM_OK;
-    }
-    gm_trace_place(trace, call->file, call->line, thread);
-    return gm_fail(GM_ERROR_SIMULATION, call->actor == GM_BY_PIPELINE
-                                            ? "an asynchronous copy that is not from global to "
-                                              "shared memory"
-                                            : "a copy to a thread's local variables");
-}
-
-/* Which accesses by the call's code are usual. Returns whether this one is. */
-static bool find_usual(gm_step *step, gm_region region)
-{
-    const gm_access_call *call = &step->call;
-    uintptr_t size = region.end - region.begin, bytes = call->bytes;
-    bool power_of_two = bytes <= 16 && (bytes & (bytes - 1)) == 0;
-    bool own = call->actor == GM_BY_THREAD && call->kind != GM_PREFETCH &&
-               call->strength == GM_PLAIN;
-    bool fits = own && size >= bytes;
-    step->begin = region.begin;
-    step->align = power_of_two ? bytes - 1 : 0;
-    step->span = fits && !call->file ? size - bytes + 1 : 0;
-    return fits && call->address - region.begin <= size - bytes && !(call->address & step->align);
-}
-
-/* An access that takes part in requests. Copies and what is unusual about shared memory have to
- * find the observers told of what was before. */
-static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step, bool usual)
-{
-    gm_warp_stream *stream = trace->stream;
-    gm_status status = GM_OK;
-    if (step->call.actor != GM_BY_THREAD || (step->space == GM_SPACE_SHARED && !usual)) {
-        status = gm_postponed_tell(trace);
-    }
-    if (!(trace->actors & GM_SEES(step->call.actor))) {
-        trace->actors |= GM_SEES(step->call.actor);
-        subscribe_to_accesses(trace);
-    }
-    if (status == GM_OK && stream->thread != thread) {
-        status = gm_stream_turn(stream, thread);
-    }
-    return status == GM_OK ? gm_stream_add(stream, step) : status;
-}
-
-gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
-{
-    gm_step step;
-    gm_region region;
-    gm_status status = GM_OK;
-    step.call = *call;
-    step.space = gm_spaces_find(&trace->spaces, call->address, &region);
-    if (call->actor == GM_BY_ENGINE || call->actor == GM_BY_PIPELINE) {
-        status = check_copy(trace, thread, step.space, call);
-    }
-    if (step.space == GM_SPACE_PRIVATE || status != GM_OK) {
-        trace->aside = step.space == GM_SPACE_PRIVATE ? region : trace->aside;
-        return status;
-    }
-    int site = gm_sites_find(&trace->sites, trace->spaces.module, step.space, call);
-    if (site < 0) {
-        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
-    }
-    step.site = (uint32_t)site;
-    step.global = trace->spaces.last_global;
-    bool usual = find_usual(&step, region);
-    if (call->kind != GM_PREFETCH) {
-        status = add_to_stream(trace, thread, &step, usual);
-    }
-    return status == GM_OK ? observe_access(trace, thread, &step, usual) : status;
-}
-
-/* step: which the access repeats; NULL: none, as far as is known. */
-gm_status gm_trace_unsilent_access(gm_trace *trace, int thread, const gm_step *step,
-                                   const void *code, uintptr_t address, uint32_t bytes,
-                                   gm_kind kind)
-{
-    gm_warp_stream *stream = trace->stream;
-    if (!step && (gm_region_holds(trace->spaces.block.lane, address) ||
-                  gm_region_holds(trace->aside, address))) {
-        return GM_OK;
-    }
-    if (!step && stream->thread != thread) {
-        gm_status status = gm_stream_turn(stream, thread);
-        if (status != GM_OK) {
-            return status;
-        }
-        step = gm_stream_repeat(stream, code, address, bytes, kind);
-    }
-    if (!step) {
-        gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
-        return gm_trace_access(trace, thread, &call);
-    }
-    if (step->space == GM_SPACE_GLOBAL) {
-        trace->spaces.last_global = step->global;
-    }
-    return observe_access(trace, thread, step, true);
-}
-
-/* ---- requests ----------------------------------------------------------------------------- */
-
-static gm_status observe_request(void *context, gm_request *request)
-{
-    gm_trace *trace = context;
-    gm_site *site = request->site;
-    gm_status status = GM_OK;
-    if ((int)request->widest > site->width) {
-        site->width = (int)request->widest;
-    }
-    if (site->space == GM_SPACE_SHARED && trace->current->postponed.on) {
-        gm_postponed_check(trace, request);
-    }
-    const gm_subscribers *subscribers = &trace->on_request[site->space];
-    for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
-        const gm_subscriber *to = &subscribers->list[i];
-        status = to->observer->request(to->state, trace, request, site->counters + to->counters);
-    }
-    trace->request_number++;
-    return status;
-}
-
-gm_status gm_trace_flush(gm_trace *trace, int warp)
-{
-    gm_status status = gm_stream_end(trace->stream);
-    trace->warp = warp;
-    if (status == GM_OK) {
-        status = trace->warp_status;
-    }
-    if (status == GM_OK) {
-        status = gm_requests_form(trace->stream, &trace->sites, observe_request, trace);
-    }
-    if (status == GM_OK) {
-        status = gm_postponed_flush(trace);
-    }
-    gm_stream_clear(trace->stream);
-    return status;
 }

@@ -104,6 +104,11 @@ struct gm_trace {
     gm_region aside; /* around the last private access: all of it is private and not observed */
 };
 
+static inline void gm_subscribers_add(gm_subscribers *to, gm_subscriber subscriber)
+{
+    to->list[to->count++] = subscriber;
+}
+
 gm_trace *gm_trace_create(void);
 void gm_trace_destroy(gm_trace *trace);
 
@@ -129,25 +134,27 @@ gm_status gm_trace_barrier(gm_trace *trace);
 /* These lanes of a warp have met. */
 void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes);
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call);
-gm_status gm_trace_unsilent_access(gm_trace *trace, int thread, const gm_step *step,
-                                   const void *code, uintptr_t address, uint32_t bytes,
-                                   gm_kind kind);
 /* The same for a thread's own load or store, identified by its return address. */
-static inline gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code,
-                                            uintptr_t address, uint32_t bytes, gm_kind kind)
+gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
+                              uint32_t bytes, gm_kind kind);
+
+/* Takes the access in if it repeats what the lane before did, and interests nobody now. By `code`
+ * all accesses have one width and kind. */
+static inline bool gm_trace_repeats(gm_trace *trace, int thread, const void *code,
+                                    uintptr_t address)
 {
     gm_warp_stream *stream = trace->stream;
-    const gm_step *step =
-        stream->thread == thread ? gm_stream_repeat(stream, code, address, bytes, kind) : NULL;
-    return step && step->space == trace->silent
-               ? GM_OK
-               : gm_trace_unsilent_access(trace, thread, step, code, address, bytes, kind);
+    return stream->thread == thread && stream->next != stream->past &&
+           stream->next->space == trace->silent && gm_stream_repeat(stream, code, address);
 }
 
 /* A strong access hands on what the thread's fences keep, or takes what was handed on there. */
 gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *call,
                              gm_order order);
 gm_status gm_trace_fence(gm_trace *trace, int thread, gm_order order, gm_scope scope);
+/* Lists who sees accesses, given who has made any so far in the launch; or nobody. */
+void gm_trace_list_access_subscribers(gm_trace *trace);
+void gm_trace_forget_access_subscribers(gm_trace *trace);
 /* An observer stops the kernel at an access. Returns the status of this or an earlier fault. */
 gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
                         gm_status status);

@@ -1,0 +1,235 @@
+/* The trace of accesses: who is told of them, at once or as requests, and of which not at all. */
+#include "sim/observer.h"
+#include "sim/trace.h"
+
+/* ---- who sees them -------------------------------------------------------------------------- */
+
+void gm_trace_forget_access_subscribers(gm_trace *trace)
+{
+    for (int space = 0; space < GM_SPACES; space++) {
+        trace->on_usual[space].count = 0;
+        for (int actor = 0; actor < GM_ACTORS; actor++) {
+            trace->on_access[space][actor].count = 0;
+        }
+    }
+}
+
+void gm_trace_list_access_subscribers(gm_trace *trace)
+{
+    gm_trace_forget_access_subscribers(trace);
+    trace->may_postpone = true;
+    for (int i = 0; i < trace->all.count * GM_SPACES; i++) {
+        const gm_subscriber *subscriber = &trace->all.list[i / GM_SPACES];
+        const gm_observer *observer = subscriber->observer;
+        int space = i % GM_SPACES;
+        if (!(observer->accesses & GM_SEES(space)) ||
+            (observer->after && !(observer->after & trace->actors))) {
+            continue;
+        }
+        for (int actor = 0; actor < GM_ACTORS; actor++) {
+            if (!observer->actors || observer->actors & GM_SEES(actor)) {
+                gm_subscribers_add(&trace->on_access[space][actor], *subscriber);
+            }
+        }
+        if (!observer->unusual && (!observer->actors || observer->actors & GM_SEES(GM_BY_THREAD))) {
+            gm_subscribers_add(&trace->on_usual[space], *subscriber);
+            trace->may_postpone &= space != GM_SPACE_SHARED || observer->clean;
+        }
+    }
+}
+
+/* ---- accesses ------------------------------------------------------------------------------ */
+
+/* Another observer may know of an earlier cause, or may not have been asked yet. */
+gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
+                        gm_status status)
+{
+    if (gm_postponed_tell(trace) != GM_OK) {
+        return gm_last_error()->status;
+    }
+    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
+        const gm_site *site = &trace->sites.list[at->site];
+        gm_trace_place(trace, site->file, site->line, trace->thread);
+    }
+    gm_status earlier = GM_OK;
+    if (status == GM_ERROR_SIMULATION && !by->about_order) {
+        GM_NOTIFY(trace->all, earlier, stopped, trace);
+    }
+    return earlier != GM_OK ? earlier : status;
+}
+
+static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step, bool usual)
+{
+    const gm_access_call *call = &step->call;
+    const gm_subscribers *subscribers =
+        usual ? &trace->on_usual[step->space] : &trace->on_access[step->space][call->actor];
+    const gm_access access = {call->address, call->bytes, step->site, (uint8_t)(thread % GM_WARP)};
+    if (usual && step->space == trace->silent) {
+        return GM_OK;
+    }
+    if (step->space == GM_SPACE_SHARED && call->kind != GM_LOAD) {
+        gm_postponed_stored(trace, call->address, call->bytes);
+    }
+    trace->thread = thread;
+    trace->call = call;
+    for (int i = 0; i < subscribers->count; i++) {
+        const gm_subscriber *to = &subscribers->list[i];
+        if (call->kind == GM_PREFETCH && !(to->observer->accesses & GM_SEES_PREFETCHES)) {
+            continue;
+        }
+        gm_status status = to->observer->access(to->state, trace, &access);
+        if (status != GM_OK) {
+            return gm_trace_stop(trace, to->observer, &access, status);
+        }
+    }
+    return GM_OK;
+}
+
+static bool is_copy(const gm_access_call *call)
+{
+    return call->actor == GM_BY_ENGINE || call->actor == GM_BY_PIPELINE;
+}
+
+/* A copy by an engine or the pipeline: checks between which spaces it is. */
+static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const gm_access_call *call)
+{
+    bool store = call->kind == GM_STORE;
+    bool wrong = store && space == GM_SPACE_PRIVATE;
+    if (call->actor == GM_BY_PIPELINE) {
+        wrong = wrong || space == (store ? GM_SPACE_GLOBAL : GM_SPACE_SHARED);
+    }
+    if (!wrong) {
+        return GM_OK;
+    }
+    gm_trace_place(trace, call->file, call->line, thread);
+    return gm_fail(GM_ERROR_SIMULATION, call->actor == GM_BY_PIPELINE
+                                            ? "an asynchronous copy that is not from global to "
+                                              "shared memory"
+                                            : "a copy to a thread's local variables");
+}
+
+/* Which accesses by the call's code are usual. Returns whether this one is. */
+static bool find_usual(gm_step *step, gm_region region)
+{
+    const gm_access_call *call = &step->call;
+    uintptr_t size = region.end - region.begin, bytes = call->bytes;
+    bool power_of_two = bytes <= 16 && (bytes & (bytes - 1)) == 0;
+    bool own =
+        call->actor == GM_BY_THREAD && call->kind != GM_PREFETCH && call->strength == GM_PLAIN;
+    bool fits = own && size >= bytes;
+    step->begin = region.begin;
+    step->align = power_of_two ? bytes - 1 : 0;
+    step->span = fits && !call->file ? size - bytes + 1 : 0;
+    return fits && call->address - region.begin <= size - bytes && !(call->address & step->align);
+}
+
+/* An access that takes part in requests. Copies and what is unusual about shared memory have to
+ * find the observers told of what was before. */
+static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step, bool usual)
+{
+    gm_warp_stream *stream = trace->stream;
+    gm_status status = GM_OK;
+    if (is_copy(&step->call) || (step->space == GM_SPACE_SHARED && !usual)) {
+        status = gm_postponed_tell(trace);
+    }
+    if (!(trace->actors & GM_SEES(step->call.actor))) {
+        trace->actors |= GM_SEES(step->call.actor);
+        gm_trace_list_access_subscribers(trace);
+    }
+    if (status == GM_OK && stream->thread != thread) {
+        status = gm_stream_turn(stream, thread);
+    }
+    return status == GM_OK ? gm_stream_add(stream, step) : status;
+}
+
+gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
+{
+    gm_step step;
+    gm_region region;
+    gm_status status = GM_OK;
+    step.call = *call;
+    step.space = gm_spaces_find(&trace->spaces, call->address, &region);
+    if (is_copy(call)) {
+        status = check_copy(trace, thread, step.space, call);
+    }
+    if (step.space == GM_SPACE_PRIVATE || status != GM_OK) {
+        trace->aside = step.space == GM_SPACE_PRIVATE ? region : trace->aside;
+        return status;
+    }
+    int site = gm_sites_find(&trace->sites, trace->spaces.module, step.space, call);
+    if (site < 0) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
+    }
+    step.site = (uint32_t)site;
+    step.global = trace->spaces.last_global;
+    bool usual = find_usual(&step, region);
+    if (call->kind != GM_PREFETCH) {
+        status = add_to_stream(trace, thread, &step, usual);
+    }
+    return status == GM_OK ? observe_access(trace, thread, &step, usual) : status;
+}
+
+gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
+                              uint32_t bytes, gm_kind kind)
+{
+    gm_warp_stream *stream = trace->stream;
+    if (gm_region_holds(trace->spaces.block.lane, address) ||
+        gm_region_holds(trace->aside, address)) {
+        return GM_OK;
+    }
+    if (stream->thread != thread) {
+        gm_status status = gm_stream_turn(stream, thread);
+        if (status != GM_OK) {
+            return status;
+        }
+    }
+    const gm_step *next = stream->next;
+    bool alike = next != stream->past && next->call.bytes == bytes && next->call.kind == kind;
+    if (!alike || !gm_stream_repeat(stream, code, address)) {
+        gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
+        return gm_trace_access(trace, thread, &call);
+    }
+    if (next->space == GM_SPACE_GLOBAL) {
+        trace->spaces.last_global = next->global;
+    }
+    return observe_access(trace, thread, next, true);
+}
+
+/* ---- requests ----------------------------------------------------------------------------- */
+
+static gm_status observe_request(void *context, gm_request *request)
+{
+    gm_trace *trace = context;
+    gm_site *site = request->site;
+    gm_status status = GM_OK;
+    if ((int)request->widest > site->width) {
+        site->width = (int)request->widest;
+    }
+    if (site->space == GM_SPACE_SHARED && trace->current->postponed.on) {
+        gm_postponed_check(trace, request);
+    }
+    const gm_subscribers *subscribers = &trace->on_request[site->space];
+    for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
+        const gm_subscriber *to = &subscribers->list[i];
+        status = to->observer->request(to->state, trace, request, site->counters + to->counters);
+    }
+    trace->request_number++;
+    return status;
+}
+
+gm_status gm_trace_flush(gm_trace *trace, int warp)
+{
+    gm_status status = gm_stream_end(trace->stream);
+    trace->warp = warp;
+    if (status == GM_OK) {
+        status = trace->warp_status;
+    }
+    if (status == GM_OK) {
+        status = gm_requests_form(trace->stream, &trace->sites, observe_request, trace);
+    }
+    if (status == GM_OK) {
+        status = gm_postponed_flush(trace);
+    }
+    gm_stream_clear(trace->stream);
+    return status;
+}
