@@ -54,6 +54,9 @@ SHARED = [
     ),
     ("rest_of_the_word", "bytes[3]", 32, r"reads what thread \(0, 0, 0\) wrote at .*<0x01020304>"),
     ("after_arrival", "= factor", 1, r"reads what thread \(0, 0, 0\) wrote at .*<factor = 2>"),
+    ("before_the_end", "a.out", 1, r"reads what thread \(0, 0, 0\) wrote at .*<held[t] =>"),
+    ("before_a_shuffle", "float before", 1, r"reads what .*\(0, 0, 0\) wrote at .*<held[t] =>"),
+    ("among_readers", "held[0] = 1", 70, r"writes over what .* read at .*<float first>"),
     ("dynamic", "held[t] =", 32, r"writes over what thread \(31, 0, 0\) read at .*<a.out>"),
 ]
 ENGINE = [

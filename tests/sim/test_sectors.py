@@ -202,3 +202,23 @@ def test_an_empty_launch_counts_nothing(probes):
     report = probes.traffic("pattern", "affine", (np.empty(0, np.float32),), (0, 1))
     assert report["sites"] == []
     assert report["threads"] == 0
+
+
+def test_a_tiled_product(probes, rng):
+    """Tiles of 16 x 16: a warp holds two rows of them."""
+    a = rng.integers(-4, 5, (64, 64)).astype(np.float32)
+    report = probes.traffic("speed", "product", (a.ravel(),), (0, 64))
+    assert (report["result"].reshape(a.shape) == a @ a).all()
+    warps, steps = 64 * 64 // 32, 64 // 16
+    assert report["barriers"] == 16 * steps * 2
+    shared = [s for s in report["sites"] if s["space"] == "shared"]
+    assert [(s["kind"], s["requests"]) for s in shared] == [
+        ("store", warps * steps),
+        ("store", warps * steps),
+        ("load", warps * steps * 32),
+    ]
+    assert all(s["passes"] == s["requests"] for s in shared)
+    (stored,) = [s for s in report["sites"] if s["space"] == "global" and s["kind"] == "store"]
+    assert per_request(stored) == 4
+    loads = [s for s in report["sites"] if s["space"] == "global" and s["kind"] == "load"]
+    assert [per_request(s) for s in loads] == [4, 4]
