@@ -56,14 +56,15 @@ TRACED_FLAGS = (
     " -fno-tree-vectorize -fno-tree-slp-vectorize"
 ).split()
 TRACED_GCC_FLAGS = (
-    "--param tsan-instrument-func-entry-exit=0 --param tsan-distinguish-volatile=1"
-    " -fno-store-merging -fno-gnu-unique"
+    "--param tsan-distinguish-volatile=1 -fno-store-merging -fno-gnu-unique"
 ).split()
 TRACED_CLANG_FLAGS = (
-    "-mllvm -tsan-instrument-func-entry-exit=0 -mllvm -tsan-instrument-read-before-write=1"
-    " -mllvm -tsan-distinguish-volatile=1"
+    "-mllvm -tsan-instrument-read-before-write=1 -mllvm -tsan-distinguish-volatile=1"
     " -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset -gno-inline-line-tables"
 ).split()
+# gpumem's own kernels do not report where functions begin and end.
+OWN_TRACED_GCC_FLAGS = "--param tsan-instrument-func-entry-exit=0".split()
+OWN_TRACED_CLANG_FLAGS = "-mllvm -tsan-instrument-func-entry-exit=0".split()
 # Kernels of users may have any fault. Indices are checked, and every access that a GPU would make
 # is reported: memset and memcpy are called, not expanded; null pointers are dereferenced; the
 # compiler may not conclude from an array's length how often a loop runs. The ends of functions are
@@ -74,12 +75,9 @@ USER_TRACED_FLAGS = (
 ).split()
 USER_TRACED_GCC_FLAGS = (
     "-fsanitize=bounds-strict -fno-aggressive-loop-optimizations -fstack-reuse=none"
-    " --param tsan-instrument-func-entry-exit=1 -fno-tree-loop-distribute-patterns"
-    " -fno-isolate-erroneous-paths-dereference"
+    " -fno-tree-loop-distribute-patterns -fno-isolate-erroneous-paths-dereference"
 ).split()
-USER_TRACED_CLANG_FLAGS = (
-    "-fsanitize=bounds -mllvm -tsan-instrument-func-entry-exit=1 -mllvm -no-stack-coloring"
-).split()
+USER_TRACED_CLANG_FLAGS = "-fsanitize=array-bounds -mllvm -no-stack-coloring".split()
 LINK_FLAGS = "-shared -Wl,-z,now -Wl,--exclude-libs,ALL".split()
 NVCC_FLAGS = (
     "-O3 -std=c++17 -DGM_BUILD_CUDA=1"
@@ -142,7 +140,9 @@ def jobs_for(
 
     host = [*cxx.command, *HOST_FLAGS, mapped, *own, *common]
     host += [] if cxx.clang else GCC_FLAGS
-    traced = [*host, *TRACED_FLAGS, *(TRACED_CLANG_FLAGS if cxx.clang else TRACED_GCC_FLAGS)]
+    traced = [*host, *TRACED_FLAGS]
+    traced += OWN_TRACED_CLANG_FLAGS if cxx.clang else OWN_TRACED_GCC_FLAGS
+    traced += TRACED_CLANG_FLAGS if cxx.clang else TRACED_GCC_FLAGS
     plain = [*host, *PLAIN_FLAGS, *words("CXXFLAGS")]
     nvcc: list[str] = []
     if toolkit:

@@ -104,7 +104,8 @@ template <typename... types, void (*kernel)(types...)> struct gm_launcher<kernel
 template <typename type> static __forceinline__ void gm_unwritten(type &variable)
 {
     if constexpr (__is_trivially_constructible(type)) {
-        gm_sim_local(&reinterpret_cast<const volatile char &>(variable), sizeof(type));
+        gm_sim_local(&reinterpret_cast<const volatile char &>(variable), sizeof(type),
+                     __is_class(type) || __is_union(type));
     }
 }
 

@@ -142,6 +142,55 @@ static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step,
     return status == GM_OK ? gm_stream_add(stream, step) : status;
 }
 
+/* The first event about local variables makes room for them. */
+static gm_locals *locals_of(gm_trace *trace)
+{
+    gm_trace_block *block = trace->current;
+    if (!block->locals && !(block->locals = gm_locals_create(trace->block_threads))) {
+        gm_fail(GM_ERROR_MEMORY, "out of memory for local variables");
+    }
+    return block->locals;
+}
+
+gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t bytes,
+                         bool is_structure)
+{
+    gm_locals *locals = locals_of(trace);
+    trace->aside = (gm_region){0, 0};
+    return locals ? gm_locals_add(locals, thread, address, bytes, is_structure) : GM_ERROR_MEMORY;
+}
+
+gm_status gm_trace_function(gm_trace *trace, int thread, bool begins)
+{
+    gm_locals *locals = locals_of(trace);
+    if (locals && begins) {
+        gm_locals_function_begins(locals, thread);
+    } else if (locals) {
+        gm_locals_function_ends(locals, thread);
+    }
+    return locals ? GM_OK : GM_ERROR_MEMORY;
+}
+
+static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
+                              const gm_access_call *call)
+{
+    if (call->kind != GM_LOAD) {
+        gm_locals_write(locals, call->address, call->bytes);
+        return GM_OK;
+    }
+    if (!gm_locals_unwritten(locals, call->address, call->bytes)) {
+        return GM_OK; /* of a structure some bytes may be padding */
+    }
+    int at = gm_sites_find(&trace->sites, trace->spaces.module, GM_SPACE_PRIVATE, call);
+    if (at < 0) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
+    }
+    gm_trace_place(trace, trace->sites.list[at].file, trace->sites.list[at].line, thread);
+    return gm_fail(GM_ERROR_SIMULATION,
+                   "load of %u bytes of a local variable that nothing has written: uninitialised",
+                   call->bytes);
+}
+
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
 {
     gm_step step;
@@ -151,6 +200,10 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     step.space = gm_spaces_find(&trace->spaces, call->address, &region);
     if (is_copy(call)) {
         status = check_copy(trace, thread, step.space, call);
+    }
+    if (step.space == GM_SPACE_PRIVATE && status == GM_OK && trace->current->locals &&
+        gm_locals_any(trace->current->locals)) {
+        return access_local(trace, thread, trace->current->locals, call);
     }
     if (step.space == GM_SPACE_PRIVATE || status != GM_OK) {
         trace->aside = step.space == GM_SPACE_PRIVATE ? region : trace->aside;

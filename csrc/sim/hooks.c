@@ -128,11 +128,6 @@ void gm_sim_yield(const char *file, int line)
     (void)file, (void)line;
 }
 
-void gm_sim_local(const volatile void *address, size_t bytes)
-{
-    (void)address, (void)bytes;
-}
-
 /* Constructors and destructors of classes with virtual functions. */
 HOOK __tsan_vptr_update(void *address, void *table);
 HOOK __tsan_vptr_update(void *address, void *table)
@@ -156,9 +151,11 @@ HOOK __tsan_func_entry(void *caller);
 HOOK __tsan_func_entry(void *caller)
 {
     (void)caller;
+    gm_sim_function(true);
 }
 
 HOOK __tsan_func_exit(void);
 HOOK __tsan_func_exit(void)
 {
+    gm_sim_function(false);
 }

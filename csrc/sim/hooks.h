@@ -5,6 +5,7 @@
 #ifndef GPUMEM_SIM_HOOKS_H
 #define GPUMEM_SIM_HOOKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,9 +53,13 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
 
 /* The same for a strong access, which may also order other accesses. */
 void gm_sim_strong_access(const gm_access_call *call, gm_order order);
+
 /* The same for a copy of bytes, whose address needs no alignment. */
 void gm_sim_bytes_access(const void *code, uintptr_t address, size_t bytes, gm_kind kind,
                          const char *file, int line);
+
+/* A function that is not inlined begins, or ends. */
+void gm_sim_function(bool begins);
 
 /*
  * One contiguous piece of a bulk or tensor copy, reported before its bytes are moved; a copy of

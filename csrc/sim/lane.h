@@ -99,15 +99,16 @@ GM_HIDDEN void gm_sim_fence(gm_order order, gm_scope scope, const char *file, in
 /* The thread has nothing to do for now (__nanosleep): others may run. */
 GM_HIDDEN void gm_sim_yield(const char *file, int line);
 
-/* A local variable begins to live and has no initialiser: a traced thread may not read bytes of it
- * that it has not written. */
+/* A local variable begins to live and has no initialiser: a traced thread may not read it before it
+ * has written to it. Structures may be written by a function that returns one, which is not seen.
+ */
 #ifdef GM_BUILD_PLAIN
-static inline void gm_sim_local(const volatile void *address, size_t bytes)
+static inline void gm_sim_local(const volatile void *address, size_t bytes, int is_structure)
 {
-    (void)address, (void)bytes;
+    (void)address, (void)bytes, (void)is_structure;
 }
 #else
-GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes);
+GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes, int is_structure);
 #endif
 
 /* A traced thread has ended. */

@@ -324,6 +324,23 @@ void gm_sim_sync(const gm_sync *sync)
     }
 }
 
+void gm_sim_local(const volatile void *address, size_t bytes, int is_structure)
+{
+    gm_block *block = gm_thread_current;
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_local(block->trace, block->running, (uintptr_t)address,
+                                             bytes, is_structure));
+    }
+}
+
+void gm_sim_function(bool begins)
+{
+    gm_block *block = gm_thread_current;
+    if (block && block->trace) {
+        stop_if_failed(block, gm_trace_function(block->trace, block->running, begins));
+    }
+}
+
 void gm_sim_thread_end(void)
 {
     gm_block *block = gm_thread_current;

@@ -144,6 +144,7 @@ static void free_block(gm_trace_block *block)
     }
     gm_postponed_free(&block->postponed);
     gm_clock_destroy(block->clock);
+    gm_locals_destroy(block->locals);
     gm_stream_free(&block->stream);
     free(block);
 }
@@ -267,6 +268,9 @@ gm_status gm_trace_thread_end(gm_trace *trace, int thread)
 {
     gm_status status = GM_OK;
     trace->thread = thread;
+    if (trace->current->locals) {
+        gm_locals_thread_ends(trace->current->locals, thread);
+    }
     GM_NOTIFY(trace->on_thread_end, status, thread_end, trace);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "gpumem.h"
 #include "sim/hooks.h"
+#include "sim/locals.h"
 #include "sim/module.h"
 #include "sim/postponed.h"
 #include "sim/releases.h"
@@ -48,6 +49,7 @@ typedef struct gm_trace_block {
     int64_t number;
     gm_block_memory memory;
     gm_vector_clock *clock;
+    gm_locals *locals; /* NULL: there are none, and no function has reported its begin */
     gm_warp_stream stream;
     gm_postponed postponed;
     void *states[GM_OBSERVERS]; /* of observers with block_bytes */
@@ -162,6 +164,10 @@ gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access 
 void gm_trace_postpone(gm_trace *trace, bool on);
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync);
 gm_status gm_trace_thread_end(gm_trace *trace, int thread);
+/* A local variable without initialiser begins to live. */
+gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t bytes,
+                         bool is_structure);
+gm_status gm_trace_function(gm_trace *trace, int thread, bool begins);
 /* All lanes of a warp wait or have ended: their accesses become requests. */
 gm_status gm_trace_flush(gm_trace *trace, int warp);
 
