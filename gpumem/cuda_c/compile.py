@@ -27,7 +27,11 @@ __all__ = ["Source", "compile_source"]
 _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
 _MOST_MISSING = 32
-_FLAGS = "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
+_FLAGS = (
+    "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
+    # Vectors are loaded from arrays of other types; nvcc takes {1.5} for an int2.
+    " -fno-strict-aliasing -Wno-narrowing"
+)
 # In front of the first variable; rewrite.py puts others behind each.
 _GUARDS = "".join(
     f'__attribute__((section("{section}"), used)) static char gm_guard_0{i}[{GUARD_BYTES}];\n'

@@ -1,4 +1,4 @@
-/* What stops a kernel, and what asks for the time or the space of an address. */
+/* What stops a kernel, what converts addresses, and clocks. */
 #ifndef GPUMEM_CUDA_TRAPS_H
 #define GPUMEM_CUDA_TRAPS_H
 
@@ -10,6 +10,7 @@
 #define __trap() gm_sim_fault(__FILE__, __LINE__, "__trap()")
 #define __brkpt() gm_sim_fault(__FILE__, __LINE__, "__brkpt()")
 #define __prof_trigger(counter) ((void)(counter))
+/* A promise that is not kept is not noticed, as on a device. */
 #define __assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
 #define __builtin_assume(condition) __assume(condition)
 #define __nanosleep(nanoseconds) ((void)(nanoseconds), gm_sim_yield(__FILE__, __LINE__))
@@ -23,6 +24,16 @@ extern "C" __attribute__((weak, visibility("hidden"), noreturn)) GM_UNTRACED voi
     snprintf(what, sizeof what, "assertion failed: %s", assertion);
     gm_sim_fault(file, (int)line, what);
 }
+
+/* There is one space of addresses: what only PTX takes is the address itself. */
+#define __cvta_generic_to_shared(pointer) ((size_t)(pointer))
+#define __cvta_generic_to_global(pointer) ((size_t)(pointer))
+#define __cvta_generic_to_local(pointer) ((size_t)(pointer))
+#define __cvta_generic_to_constant(pointer) ((size_t)(pointer))
+#define __cvta_shared_to_generic(address) ((void *)(size_t)(address))
+#define __cvta_global_to_generic(address) ((void *)(size_t)(address))
+#define __cvta_local_to_generic(address) ((void *)(size_t)(address))
+#define __cvta_constant_to_generic(address) ((void *)(size_t)(address))
 
 /* Nanoseconds, as if the clock ran at 1 GHz. clock() is the host's. */
 static inline long long clock64(void)

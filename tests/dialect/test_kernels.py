@@ -1,0 +1,130 @@
+"""What the dialect's types and functions do in kernels: accesses, findings, output."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from gpumem.cuda_c import load
+
+VECTORS = """
+#include <cuda_fp16.h>
+
+template <typename vector> __device__ void copied(vector *to, const vector *from)
+{
+    to[threadIdx.x] = from[threadIdx.x];
+}
+#define COPY(name, vector)                                                   \\
+    __global__ void name(vector *to, const vector *from) { copied(to, from); }
+COPY(float1s, float1) COPY(float2s, float2) COPY(float3s, float3) COPY(float4s, float4)
+COPY(char3s, char3) COPY(uchar4s, uchar4) COPY(doubles2, double2) COPY(doubles4, double4)
+COPY(half2s, half2)
+
+__global__ void through_shared(float4 *to, const float4 *from)
+{
+    __shared__ float4 tile[32];
+    tile[threadIdx.x] = from[threadIdx.x];
+    __syncthreads();
+    to[threadIdx.x] = tile[31 - threadIdx.x];
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    return load(source=VECTORS, name="vectors.cu")
+
+
+def requests(report, space, kind):
+    """All requests of this kind, added up over the lines."""
+    return sum(
+        site["requests"]
+        for site in report["sites"]
+        if site["space"] == space and site["kind"] == kind
+    )
+
+
+# A warp's access of 16 bytes per lane is one request, and three members are three.
+@pytest.mark.parametrize(
+    ("kernel", "bytes_", "expected"),
+    [("float1s", 4, 1), ("float2s", 8, 1), ("float3s", 12, 3), ("float4s", 16, 1),
+     ("char3s", 3, 3), ("uchar4s", 4, 1), ("doubles2", 16, 1), ("doubles4", 32, 2),
+     ("half2s", 4, 1)],
+)  # fmt: skip
+def test_vectors_move_whole(vectors, rng, kernel, bytes_, expected):
+    a = rng.integers(0, 256, 32 * bytes_).astype(np.uint8)
+    b = np.zeros_like(a)
+    report = vectors.traffic(kernel, 1, 32, (b, a))
+    np.testing.assert_array_equal(a, b)
+    assert requests(report, "global", "load") == expected
+    assert requests(report, "global", "store") == expected
+
+
+def test_vectors_in_shared_memory(vectors, rng):
+    a, b = rng.normal(size=(32, 4)).astype(np.float32), np.zeros((32, 4), np.float32)
+    assert vectors.check("through_shared", 1, 32, (b, a)) is None
+    np.testing.assert_array_equal(a[::-1], b)
+
+
+STOPS = """
+#include <cassert>
+
+__global__ void asserts(int *a)
+{
+    assert(a[threadIdx.x] >= 0);
+}
+
+__global__ void traps(int *a)
+{
+    if (a[threadIdx.x] < 0) {
+        __trap();
+    }
+}
+
+__global__ void prints(int *a)
+{
+    printf("thread %d: %d\\n", (int)threadIdx.x, a[threadIdx.x]);
+}
+
+__global__ void waits(int *a)
+{
+    long long start = clock64();
+    while (clock64() - start < 1000) {
+        __nanosleep(20);
+    }
+    a[threadIdx.x] = 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def stops():
+    return load(source=STOPS, name="stops.cu")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line", "what"),
+    [("asserts", 6, "assertion failed: a[threadIdx.x] >= 0"), ("traps", 12, "__trap()")],
+)
+def test_a_stop_is_a_finding(stops, kernel, line, what):
+    a = np.zeros(32, np.int32)
+    assert stops.check(kernel, 1, 32, (a,)) is None
+    a[5] = -1
+    finding = stops.check(kernel, 1, 32, (a,))
+    assert f"stops.cu:{line}" in str(finding)
+    assert "thread (5, 0, 0)" in str(finding)
+    assert what in str(finding)
+
+
+def test_output_is_in_the_order_of_threads(stops, capfd):
+    stops.run("prints", 1, 4, (np.arange(10, 14, dtype=np.int32),))
+    ctypes.CDLL(None).fflush(None)
+    assert capfd.readouterr().out.splitlines() == [f"thread {i}: {10 + i}" for i in range(4)]
+
+
+def test_clocks_run(stops):
+    a = np.zeros(4, np.int32)
+    stops.run("waits", 1, 4, (a,))
+    assert a.tolist() == [1] * 4
