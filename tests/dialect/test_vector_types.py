@@ -47,6 +47,9 @@ extern "C" int forms(void)
     float3 three = {1, 2, 3}, unset;
     unset = three;
     float2 few[2] = {{1, 2}, {3}};
+    float4 sums[4] = {0};
+    Particle none = {0};
+    int2 nought = {0};
     uint3 index = threadIdx;
     dim3 grid = gridDim, five = 5, of_index = threadIdx;
     Particle particle = {{1, 2, 3}, {4, 5, 6, 7}}, another = particle;
@@ -63,7 +66,8 @@ extern "C" int forms(void)
            few[1].x == 3 && few[1].y == 0 && index.x == 0 && five.y == 1 && grid.x == 0 &&
            of_index.x == 0 && another.rest.w == 7 && another.place.z == 3 && bytes.bytes[3] == 63 &&
            loose.x == 1 && wide_copy.w == 4 && volume(5) == 5 && volume({2, 3}) == 6 &&
-           table[1].x == 5 && many[2].w == 8 && sum.x == 3 && std::min(1, 2) == min(1, 2u);
+           table[1].x == 5 && many[2].w == 8 && sum.x == 3 &&
+           sums[3].w == 0 && none.rest.z == 0 && nought.y == 0 && std::min(1, 2) == min(1, 2u);
 }
 
 extern "C" int loads(float4 *to, const float4 *from, half *halves)
@@ -107,6 +111,6 @@ def test_sizes_and_alignments(compiler, tmp_path):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_ways_of_writing_them(compiler, tmp_path):
     erased = "#define __constant__\n#include <cuda_fp16.h>\n"
-    state = 'extern "C" { __thread gm_lane_state gm_lane; }\n'
+    state = 'extern "C" { __thread const gm_lane_state gm_lane = {}; }\n'
     library = build(erased + FORMS + state, tmp_path, compiler)
     assert library.forms() == 1

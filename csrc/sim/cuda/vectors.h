@@ -17,6 +17,10 @@ template <typename type> struct gm_first {
     }
 };
 
+/* A pointer, which the literal 0 is: makes {0} an array of vectors, or a struct that begins with
+ * one, as it does of aggregates. */
+struct gm_literal_zero;
+
 /* Members that are about to be copied. */
 struct gm_unset {};
 
@@ -25,6 +29,9 @@ template <typename type> struct gm_members<type, 1> {
     type x;
 
     gm_members() = default;
+    constexpr gm_members(gm_literal_zero *) : x()
+    {
+    }
     __forceinline__ gm_members(gm_unset)
     {
     }
@@ -36,6 +43,9 @@ template <typename type> struct gm_members<type, 2> {
     type x, y;
 
     gm_members() = default;
+    constexpr gm_members(gm_literal_zero *) : x(), y()
+    {
+    }
     __forceinline__ gm_members(gm_unset)
     {
     }
@@ -50,6 +60,9 @@ template <typename type> struct gm_members<type, 3> {
     type x, y, z;
 
     gm_members() = default;
+    constexpr gm_members(gm_literal_zero *) : x(), y(), z()
+    {
+    }
     __forceinline__ gm_members(gm_unset)
     {
     }
@@ -64,6 +77,9 @@ template <typename type> struct gm_members<type, 4> {
     type x, y, z, w;
 
     gm_members() = default;
+    constexpr gm_members(gm_literal_zero *) : x(), y(), z(), w()
+    {
+    }
     __forceinline__ gm_members(gm_unset)
     {
     }
