@@ -21,6 +21,8 @@
 #include "sim/cuda/atomic_builtins.h"
 #include "sim/cuda/atomics.h"
 #include "sim/cuda/fences.h"
+#include "sim/cuda/refused.h"
+#include "sim/cuda/texture.h"
 #endif
 #include "sim/lane.h"
 #include "sim/tensor.h"

@@ -56,7 +56,7 @@ GM_ATOMIC_64(atomicXor, xor)
 GM_ATOMIC_SCOPES(GM_ATOMIC_CAS, atomicCAS, int)
 GM_ATOMIC_SCOPES(GM_ATOMIC_CAS, atomicCAS, unsigned)
 GM_ATOMIC_SCOPES(GM_ATOMIC_CAS, atomicCAS, unsigned long long)
-GM_ATOMIC_SCOPES(GM_ATOMIC_CAS, atomicCAS, unsigned short)
+GM_ATOMIC_CAS(atomicCAS, GM_SCOPE_DEVICE, unsigned short)
 
 /* Vectors: each element is updated in a step of its own, in one access of the whole. */
 #define GM_ATOMIC_ADD_VECTOR(name, scope, type, element)                                           \

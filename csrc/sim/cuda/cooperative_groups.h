@@ -327,7 +327,7 @@ template <unsigned Size, unsigned Whole, typename Parent>
 static __forceinline__ thread_block_tile<Size, thread_block_tile<Whole, Parent>> tiled_partition(
     const thread_block_tile<Whole, Parent> &parent)
 {
-    static_assert(Size <= Whole, "a tile is no larger than what it is a part of");
+    static_assert(Size < Whole, "a tile is smaller than what it is a part of");
     return {parent.thread_rank() / Size, Whole / Size};
 }
 
@@ -369,15 +369,11 @@ static inline coalesced_group binary_partition(const gm_lane_group &group, bool 
 template <typename type>
 static inline coalesced_group labeled_partition(const gm_lane_group &group, type label, GM_PLACE)
 {
-    if constexpr (sizeof(type) < 4) {
-        return labeled_partition(group, (int)label, file, line);
-    } else {
-        unsigned mine = __match_any_sync(group.gm_lanes(), label, file, line);
-        unsigned leader = (unsigned)__builtin_ctz(mine);
-        unsigned leaders = __ballot_sync(group.gm_lanes(), leader == gm_sim_lane(), file, line);
-        return coalesced_group(mine, gm_rank_of_lane(leaders, leader),
-                               (unsigned)__builtin_popcount(leaders));
-    }
+    unsigned mine = __match_any_sync(group.gm_lanes(), label, file, line);
+    unsigned leader = (unsigned)__builtin_ctz(mine);
+    unsigned leaders = __ballot_sync(group.gm_lanes(), leader == gm_sim_lane(), file, line);
+    return coalesced_group(mine, gm_rank_of_lane(leaders, leader),
+                           (unsigned)__builtin_popcount(leaders));
 }
 
 /* ---- functions of any group ------------------------------------------------------------- */

@@ -86,11 +86,16 @@ GM_TEXTURE_FETCH(tex2DLod, 2, (x, y, level), x, y, 0, -1, float x, float y,
 GM_TEXTURE_FETCH(tex3DLod, 3, (x, y, z, level), x, y, z, -1, float x, float y, float z,
                  [[maybe_unused]] float level)
 
+GM_STEP bool gm_texture_has(const gm_texture_descriptor *texture, int x)
+{
+    return x >= 0 && x < texture->size[0];
+}
+
 /* By index and unfiltered; zero outside. */
 template <typename type> static inline type tex1Dfetch(cudaTextureObject_t object, int x, GM_PLACE)
 {
     const gm_texture_descriptor *texture = gm_texture_of(object, file, line);
-    bool inside = x >= 0 && x < texture->size[0];
+    bool inside = gm_texture_has(texture, x);
     gm_texel texel = gm_texture_element(texture, inside ? x : 0, 0, 0);
     type value = gm_texel_as<type>(texture, texel, file, line);
     return inside ? value : type{};
@@ -118,8 +123,8 @@ GM_REFUSE_FETCH(texCubemapLod)
 /* The address of an element, whose x counts bytes; NULL: outside, where reads give zero and writes
  * do nothing. */
 template <typename type>
-static inline char *gm_surface_at(cudaSurfaceObject_t object, int64_t x, int64_t y, int64_t z,
-                                  cudaSurfaceBoundaryMode mode, const char *file, int line)
+GM_STEP char *gm_surface_at(cudaSurfaceObject_t object, int64_t x, int64_t y, int64_t z,
+                            cudaSurfaceBoundaryMode mode, const char *file, int line)
 {
     const gm_texture_descriptor *surface = gm_texture_of(object, file, line);
     const int64_t at[3] = {x / (int64_t)sizeof(type), y, z};

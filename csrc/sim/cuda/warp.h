@@ -220,7 +220,7 @@ static inline int __all_sync(unsigned mask, int predicate, GM_PLACE)
 template <typename type>
 static inline unsigned __match_any_sync(unsigned mask, type value, GM_PLACE)
 {
-    static_assert(sizeof(type) == 4 || sizeof(type) == 8, "matches compare 4 or 8 bytes");
+    static_assert(sizeof(type) <= 8, "matches compare at most 8 bytes");
     uint64_t bits = gm_bytes_as<uint64_t>(value);
     gm_sim_exchange(mask, bits, file, line);
     return gm_lanes_with(mask, bits);
