@@ -30,7 +30,7 @@ sys.path[:0] = [str(ROOT / "tests" / "planted"), str(ROOT / "csrc")]
 
 import numpy as np  # noqa: E402
 from build_toolchain import nvcc_candidates  # noqa: E402
-from case import Case  # noqa: E402
+from case import Array, Case, Rows  # noqa: E402
 from cases import PLANTED  # noqa: E402
 
 CASES = {case.name: case for case in PLANTED}
@@ -96,20 +96,29 @@ class Driver:
             self.call("cuFuncSetAttribute", function, 8, shared)
         return function
 
+    def copy(self, value: np.ndarray, written: bool = True) -> ctypes.c_void_p:
+        """Return memory on the device, with an array's values if `written`."""
+        pointer, size = ctypes.c_void_p(), ctypes.c_size_t(value.nbytes)
+        self.call("cuMemAlloc_v2", ctypes.byref(pointer), size)
+        if written:
+            self.call("cuMemcpyHtoD_v2", pointer, ctypes.c_void_p(value.ctypes.data), size)
+        return pointer
+
     def place(self, case: Case) -> list[Any]:
         """Return the arguments as C values, with arrays copied to the device."""
         placed: dict[int, ctypes.c_void_p] = {}
         values: list[Any] = []
-        for given, value in zip(case.arguments, case.arrays(), strict=True):
+        for given, value in zip(case.arguments, case.values(), strict=True):
             if isinstance(value, np.ndarray):
                 if id(value) not in placed:
-                    placed[id(value)] = pointer = ctypes.c_void_p()
-                    self.call("cuMemAlloc_v2", ctypes.byref(pointer), ctypes.c_size_t(value.nbytes))
-                    if getattr(given, "fill", "") != "unwritten":
-                        source = ctypes.c_void_p(value.ctypes.data)
-                        size = ctypes.c_size_t(value.nbytes)
-                        self.call("cuMemcpyHtoD_v2", pointer, source, size)
+                    written = not (isinstance(given, Array) and given.fill == "unwritten")
+                    placed[id(value)] = self.copy(value, written)
                 values.append(placed[id(value)])
+            elif isinstance(value, Rows):
+                rows = [self.copy(np.ones(value.size, "f4")) for _ in range(value.count)]
+                if value.freed is not None:
+                    self.call("cuMemFree_v2", rows[value.freed])
+                values.append(self.copy(np.array([row.value for row in rows], "u8")))
             elif value is None:
                 values.append(ctypes.c_void_p(0))
             else:

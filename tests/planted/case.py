@@ -45,6 +45,14 @@ class Array(NamedTuple):
     fill: str
 
 
+class Rows(NamedTuple):
+    """An array of pointers to arrays of floats, of which one may be freed before the launch."""
+
+    count: int
+    size: int
+    freed: int | None = None
+
+
 class Same(NamedTuple):
     """The same array as another argument."""
 
@@ -58,7 +66,7 @@ class Case(NamedTuple):
     kernel: str
     grid: Size
     block: Size
-    arguments: tuple[Array | Same | float | None, ...]
+    arguments: tuple[Array | Rows | Same | float | None, ...]
     kinds: tuple[str, ...] = ()
     shared: int = 0
     cooperative: bool = False
@@ -71,10 +79,10 @@ class Case(NamedTuple):
         sort = "bug" if self.kinds else "twin"
         return f"{self.file}-{self.kernel}{launch if self.file == 'limits' else ''}-{sort}"
 
-    def arrays(self) -> list[np.ndarray | float | None]:
+    def values(self) -> list[np.ndarray | Rows | float | None]:
         """Return the arguments with arrays filled; they are the same in every run."""
         random = np.random.default_rng(zlib.crc32(self.kernel.encode()))
-        made: list[np.ndarray | float | None] = []
+        made: list[np.ndarray | Rows | float | None] = []
         for argument in self.arguments:
             if isinstance(argument, Same):
                 made.append(made[argument.argument])

@@ -1,6 +1,6 @@
 """Accesses out of bounds, of freed memory, misaligned, and of memory that nothing wrote."""
 
-from case import bug, cases_of, f32, f64, i32, twin, u8, u32
+from case import Rows, bug, cases_of, f32, f64, i32, twin, u8, u32
 
 ONE, ZERO, UNWRITTEN = "ones", "zeros", "unwritten"
 
@@ -95,6 +95,14 @@ MEMORY = [
         twin("heap_freed_at_the_end", 1, 32, i32(32, ZERO), 64),
         bug("heap_freed_by_first", 1, 32, i32(32, ZERO), 64),
         twin("heap_freed_after_barrier", 1, 32, i32(32, ZERO), 64),
+    ),
+    *cases_of(
+        "freed_rows",
+        "freed",
+        bug("sum_rows", 4, 32, Rows(4, 64, freed=2), f32(4, ZERO), 64),
+        twin("sum_rows", 4, 32, Rows(4, 64), f32(4, ZERO), 64),
+        bug("clear_rows", 4, 32, Rows(4, 64, freed=0), 64),
+        twin("clear_rows", 4, 32, Rows(4, 64), 64),
     ),
     *cases_of(
         "misaligned",
