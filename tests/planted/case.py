@@ -75,9 +75,9 @@ class Case(NamedTuple):
     @property
     def name(self) -> str:
         """Name the case in the list of all."""
-        launch = f"-{self.grid}x{self.block}-{self.shared}".replace(" ", "")
-        sort = "bug" if self.kinds else "twin"
-        return f"{self.file}-{self.kernel}{launch if self.file == 'limits' else ''}-{sort}"
+        sizes = [str(n) for size in (self.grid, self.block) for n in np.atleast_1d(size)]
+        launch = f"-{'x'.join(sizes)}-{self.shared}" if self.file == "limits" else ""
+        return f"{self.file}-{self.kernel}{launch}-{'bug' if self.kinds else 'twin'}"
 
     def values(self) -> list[np.ndarray | Rows | float | None]:
         """Return the arguments with arrays filled; they are the same in every run."""
