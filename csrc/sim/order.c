@@ -60,16 +60,16 @@ static gm_status give(gm_trace *trace, gm_release *to, gm_kind kind,
 }
 
 static gm_status give_released(gm_trace *trace, int thread, const gm_access_call *call,
-                               int64_t owner)
+                               gm_releases *releases)
 {
     gm_view *views[GM_REACHES] = {NULL};
     gm_status status = GM_OK;
     for (int r = 0; r <= (int)reach_of(call->scope) && status == GM_OK; r++) {
         status = gm_clock_released(trace->clock, thread, (gm_reach)r, &views[r]);
     }
-    gm_release *to = gm_releases_find(&trace->releases, call->address, owner);
+    gm_release *to = gm_releases_find(releases, call->address);
     if (status == GM_OK && (to || views[GM_IN_BLOCK] || views[GM_IN_GRID])) {
-        to = gm_releases_make(&trace->releases, call->address, owner);
+        to = gm_releases_make(releases, call->address);
         status = to ? give(trace, to, call->kind, views) : out_of_memory();
     }
     for (int r = 0; r < GM_REACHES; r++) {
@@ -83,7 +83,7 @@ gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *
 {
     gm_region region;
     gm_space space = gm_spaces_find(&trace->spaces, call->address, &region);
-    int64_t owner = space == GM_SPACE_SHARED ? trace->block_number : -1;
+    gm_releases *releases = space == GM_SPACE_SHARED ? &trace->current->releases : &trace->releases;
     gm_status status = GM_OK;
     if (space != GM_SPACE_SHARED && space != GM_SPACE_GLOBAL) {
         return GM_OK;
@@ -92,7 +92,7 @@ gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *
         status = gm_trace_fence(trace, thread, order, call->scope);
     }
     const gm_release *from =
-        call->kind == GM_STORE ? NULL : gm_releases_find(&trace->releases, call->address, owner);
+        call->kind == GM_STORE ? NULL : gm_releases_find(releases, call->address);
     if (from && status == GM_OK) {
         status = gm_postponed_tell(trace);
     }
@@ -100,7 +100,7 @@ gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *
         status = take(trace, thread, from, call);
     }
     if (call->kind != GM_LOAD && status == GM_OK) {
-        status = give_released(trace, thread, call, owner);
+        status = give_released(trace, thread, call, releases);
     }
     return status;
 }

@@ -20,13 +20,13 @@ void gm_release_clear(gm_release *release)
     release->device = release->block = NULL;
 }
 
-gm_release *gm_releases_find(gm_releases *releases, uintptr_t address, int64_t owner)
+gm_release *gm_releases_find(gm_releases *releases, uintptr_t address)
 {
     if (releases->count == 0) {
         return NULL;
     }
     gm_release *found = &releases->table[slot_of(releases, address)];
-    return found->address && found->owner == owner ? found : NULL;
+    return found->address ? found : NULL;
 }
 
 static bool grow(gm_releases *releases)
@@ -48,7 +48,7 @@ static bool grow(gm_releases *releases)
     return true;
 }
 
-gm_release *gm_releases_make(gm_releases *releases, uintptr_t address, int64_t owner)
+gm_release *gm_releases_make(gm_releases *releases, uintptr_t address)
 {
     if (2 * releases->count >= releases->size && !grow(releases)) {
         return NULL;
@@ -56,10 +56,7 @@ gm_release *gm_releases_make(gm_releases *releases, uintptr_t address, int64_t o
     gm_release *found = &releases->table[slot_of(releases, address)];
     if (!found->address) {
         releases->count++;
-        *found = (gm_release){.address = address, .owner = owner};
-    } else if (found->owner != owner) {
-        gm_release_clear(found);
-        found->owner = owner;
+        *found = (gm_release){.address = address};
     }
     return found;
 }

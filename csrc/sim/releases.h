@@ -11,7 +11,6 @@
 
 typedef struct gm_release {
     uintptr_t address; /* 0: a free slot of the table */
-    int64_t owner;     /* of shared memory, its block; -1: global memory */
     gm_view *device;   /* what threads of every block learn */
     gm_view *block;    /* what threads of the block with this number learn */
     int64_t block_number;
@@ -22,10 +21,10 @@ typedef struct gm_releases {
     size_t size, count; /* size: a power of two */
 } gm_releases;
 
-/* The release at an address; NULL: none. Of a block that is over, nothing is handed on. */
-gm_release *gm_releases_find(gm_releases *releases, uintptr_t address, int64_t owner);
+/* The release at an address; NULL: none. */
+gm_release *gm_releases_find(gm_releases *releases, uintptr_t address);
 /* The same, and makes it if there is none; NULL when memory ran out. */
-gm_release *gm_releases_make(gm_releases *releases, uintptr_t address, int64_t owner);
+gm_release *gm_releases_make(gm_releases *releases, uintptr_t address);
 void gm_release_clear(gm_release *release);
 void gm_releases_free(gm_releases *releases);
 

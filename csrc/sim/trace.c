@@ -145,6 +145,7 @@ static void free_block(gm_trace_block *block)
     gm_postponed_free(&block->postponed);
     gm_clock_destroy(block->clock);
     gm_locals_destroy(block->locals);
+    gm_releases_free(&block->releases);
     gm_stream_free(&block->stream);
     free(block);
 }
@@ -219,6 +220,7 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
     }
     block->memory = memory;
     gm_clock_block(block->clock, number);
+    gm_releases_free(&block->releases);
     gm_trace_block_select(trace, block);
     gm_postponed_block(trace);
     GM_NOTIFY(trace->all, status, block, trace);

@@ -50,6 +50,7 @@ typedef struct gm_trace_block {
     gm_block_memory memory;
     gm_vector_clock *clock;
     gm_locals *locals; /* NULL: there are none, and no function has reported its begin */
+    gm_releases releases; /* through shared memory */
     gm_warp_stream stream;
     gm_postponed postponed;
     void *states[GM_OBSERVERS]; /* of observers with block_bytes */
@@ -92,7 +93,7 @@ struct gm_trace {
 
     /* The trace's own. */
     gm_status warp_status; /* of the last gm_trace_warp: reported with the next flush */
-    gm_releases releases;
+    gm_releases releases;  /* through global memory */
     gm_trace_block *blocks, *current;
     gm_warp_stream *stream; /* of the block that runs now */
     gm_subscribers all;
