@@ -99,13 +99,20 @@ template <typename... types, void (*kernel)(types...)> struct gm_launcher<kernel
 };
 
 /* ---- local variables without initialiser ------------------------------------------------------
- * What has a constructor is not marked: it may have written. */
+ * What has a constructor is not marked: it may have written. Nor are arrays and structures if Clang
+ * compiles: it does not report accesses to parts of them, unless by a pointer. */
 
 template <typename type> static __forceinline__ void gm_unwritten(type &variable)
 {
-    if constexpr (__is_trivially_constructible(type)) {
+    constexpr bool is_structure = __is_class(type) || __is_union(type);
+#ifdef __clang__
+    constexpr bool known = !is_structure && !__is_array(type);
+#else
+    constexpr bool known = true;
+#endif
+    if constexpr (__is_trivially_constructible(type) && known) {
         gm_sim_local(&reinterpret_cast<const volatile char &>(variable), sizeof(type),
-                     __is_class(type) || __is_union(type));
+                     is_structure);
     }
 }
 

@@ -101,6 +101,29 @@ static int describe(DLTensor *tensor, int64_t *numbers, const gm_device_array *a
     return 0;
 }
 
+/* The consumer may write to memory of the host without a word: from now on it counts as written, as
+ * another library's does, which is why it is adopted for a moment. */
+static gm_status expect_writes(const gm_device_array *array)
+{
+    const gm_backend *backend = array->memory->backend;
+    PyArrayObject *layout = array->layout;
+    char *begin = PyArray_DATA(layout), *end = begin + PyArray_ITEMSIZE(layout);
+    int device;
+    if (!backend->host_memory || PyArray_SIZE(layout) == 0) {
+        return GM_OK;
+    }
+    for (int d = 0; d < PyArray_NDIM(layout); d++) {
+        npy_intp span = (PyArray_DIM(layout, d) - 1) * PyArray_STRIDE(layout, d);
+        begin += span < 0 ? span : 0;
+        end += span > 0 ? span : 0;
+    }
+    gm_status status = backend->adopt(begin, end - begin, &device);
+    if (status == GM_OK) {
+        backend->disown(begin, end - begin);
+    }
+    return status;
+}
+
 static PyObject *lend(gm_device_array *array, bool versioned, bool copied)
 {
     int ndim = PyArray_NDIM(array->layout);
@@ -190,6 +213,7 @@ static PyObject *lend_in_order(gm_device_array *array, PyObject *stream_object, 
     }
     PyObject *capsule = lend(array, versioned, copied);
     gm_status status = capsule ? hand_over(array, stream, ordered) : GM_OK;
+    status = capsule && status == GM_OK ? expect_writes(array) : status;
     if (status != GM_OK) {
         Py_CLEAR(capsule);
         gm_raise(status);

@@ -142,6 +142,8 @@ static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step,
     return status == GM_OK ? gm_stream_add(stream, step) : status;
 }
 
+/* ---- local variables ------------------------------------------------------------------------ */
+
 /* The first event about local variables makes room for them. */
 static gm_locals *locals_of(gm_trace *trace)
 {
@@ -190,6 +192,8 @@ static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
                    "load of %u bytes of a local variable that nothing has written: uninitialised",
                    call->bytes);
 }
+
+/* ---- every access ---------------------------------------------------------------------------- */
 
 gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *call)
 {

@@ -219,6 +219,9 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
         gm_stream_reset(&block->stream);
     }
     block->memory = memory;
+    if (block->locals) {
+        gm_locals_clear(block->locals);
+    }
     gm_clock_block(block->clock, number);
     gm_releases_free(&block->releases);
     gm_trace_block_select(trace, block);

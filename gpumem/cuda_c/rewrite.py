@@ -395,6 +395,6 @@ class _Rewriter:
         holder = f"gm_shared_{d.name}"
         return (
             f" struct {holder}_type {{ {kind} {core}; char gm_guard[{GUARD_BYTES}]; }};"
-            f" static thread_local {holder}_type {holder} = {{}};"
+            f" __attribute__((used)) static thread_local {holder}_type {holder} = {{}};"
             f" [[maybe_unused]] auto &{d.name} = {holder}.{d.name};"
         )

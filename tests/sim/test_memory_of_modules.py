@@ -19,6 +19,7 @@ __device__ float scale;
 struct point { float at[3]; float weight[4]; };
 struct packed { int count; float tail[1]; };
 struct record { char key; int value; };
+struct sixteen { double first, second; };
 struct __align__(8) pair { float x, y; };
 
 /* ---- bounds of variables */
@@ -32,16 +33,15 @@ __global__ void shared_array(float *out, int shift)
     __syncthreads();
     out[threadIdx.x] = p[(int)threadIdx.x + shift];
 }
-__global__ void shared_vector(float4 *out, int shift)
+__global__ void shared_vector(sixteen *out, int shift)
 {
-    __shared__ float held[34];
-    held[threadIdx.x] = 1;
-    if (threadIdx.x < 2) {
-        held[32 + threadIdx.x] = 1;
+    __shared__ double held[5];
+    if (threadIdx.x < 5) {
+        held[threadIdx.x] = 1;
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        out[0] = *(float4 *)(held + shift);
+        out[0] = *(sixteen *)(held + shift);
     }
 }
 __global__ void dynamic_array(float *out, int shift)
@@ -183,7 +183,7 @@ CASES = [
      {"block": 32}),
     ("shared_array", (ARRAY, 40), r"out of bounds", {"block": 32}),
     ("shared_vector", (ARRAY, 0), None, {"block": 32}),
-    ("shared_vector", (ARRAY, 32), r"begins 8 bytes before the end of shared variable 'held'",
+    ("shared_vector", (ARRAY, 4), r"begins 8 bytes before the end of shared variable 'held'",
      {"block": 32}),
     ("dynamic_array", (ARRAY, 0), None, {"block": 32, "shared_bytes": 128}),
     ("dynamic_array", (ARRAY, 1), r"0 bytes past the end of 128 bytes of dynamic shared memory",

@@ -20,7 +20,7 @@
 extern "C" __attribute__((weak, visibility("hidden"), noreturn)) GM_UNTRACED void __assert_fail(
     const char *assertion, const char *file, unsigned line, const char *) noexcept
 {
-    static thread_local char what[200];
+    char what[200];
     snprintf(what, sizeof what, "assertion failed: %s", assertion);
     gm_sim_fault(file, (int)line, what);
 }

@@ -9,7 +9,7 @@ enum { NEAR = 4096 }; /* bytes: an address this near to memory belongs to it by 
 typedef struct aim {
     gm_region region;
     const char *what, *name; /* name NULL: it has none */
-    uintptr_t distance;
+    uintptr_t distance;      /* 0: inside; 1: the byte before it, or the one behind it */
     bool before;
 } aim;
 
@@ -17,7 +17,7 @@ static void consider(aim *best, uintptr_t address, gm_region region, const char 
                      const char *name)
 {
     bool before = address < region.begin, behind = !before && address >= region.end;
-    uintptr_t distance = before ? region.begin - address : behind ? address - region.end : 0;
+    uintptr_t distance = before ? region.begin - address : behind ? address - region.end + 1 : 0;
     if (!best->what || distance < best->distance) {
         *best = (aim){region, what, name, distance, before};
     }
@@ -117,7 +117,7 @@ static gm_status outside(const gm_trace *trace, const char *what, const gm_acces
                        access->bytes);
     }
     return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes out of bounds, %llu bytes %s %s", what,
-                   access->bytes, (unsigned long long)at.distance,
+                   access->bytes, (unsigned long long)(at.before ? at.distance : at.distance - 1),
                    at.before ? "before the start of" : "past the end of", describe(&at, text));
 }
 

@@ -1,5 +1,6 @@
 /*
- * Observer: reads of shared memory that nothing in the block has written.
+ * Observer: reads of shared memory that nothing in the block has written, and of global memory that
+ * nothing has written since it was allocated.
  *
  * Threads run one after another, so that another thread may yet write those bytes. Then the two
  * threads race, and the race is the fault to report. So the first such read is held back until the
@@ -34,36 +35,61 @@ static gm_status report_held_back(void *state, gm_trace *trace)
     }
     const gm_site *site = &trace->sites.list[u->read.site];
     gm_trace_place(trace, site->file, site->line, u->thread);
+    bool shared = site->space == GM_SPACE_SHARED;
     return gm_fail(GM_ERROR_SIMULATION,
-                   "load of %u bytes of shared memory, %u of which nothing in the block has "
-                   "written: uninitialised",
-                   u->read.bytes, u->missing);
+                   "load of %u bytes of %s memory, %u of which nothing %s written: uninitialised",
+                   u->read.bytes, gm_space_name(site->space), u->missing,
+                   shared ? "in the block has" : "has");
 }
 
-static gm_status shared_access(void *state, gm_trace *trace, const gm_access *access)
+/* How many of the bytes are not written yet. Then they are, if it is a store. */
+static uint32_t visit_shared(uninitialised *u, const gm_trace *trace, const gm_access *access,
+                             bool store)
 {
-    uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
-    (void)state;
-    bool store = trace->sites.list[access->site].kind == GM_STORE;
     uintptr_t begin = gm_shared_offset(&trace->spaces, access->address),
               end = begin + access->bytes;
     uint32_t missing = 0;
-    if (!u->words) {
-        u->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *u->words);
-        if (!u->words) {
-            return gm_fail(GM_ERROR_MEMORY, "out of memory for the bytes written in shared memory");
-        }
-    }
     for (uintptr_t word = begin / 4; 4 * word < end; word++) {
         uint32_t bytes = gm_bytes_of_word(word, begin, end);
         uint32_t written = u->words[word] >> 4 == u->block ? u->words[word] & 0xF : 0;
+        missing += (uint32_t)__builtin_popcount(bytes & ~written);
         if (store) {
             u->words[word] = u->block << 4 | written | bytes;
-        } else {
-            missing += (uint32_t)__builtin_popcount(bytes & ~written);
         }
     }
-    if (missing && !u->missing) {
+    return missing;
+}
+
+static uint32_t visit_global(const gm_trace *trace, const gm_access *access, bool load, bool store)
+{
+    gm_written *written = trace->spaces.areas[trace->spaces.last_global].written;
+    uintptr_t begin = access->address, end = begin + access->bytes;
+    uint32_t missing = written && load ? gm_written_missing(written, begin, end) : 0;
+    if (written && store) {
+        gm_written_add(written, begin, end);
+    }
+    return missing;
+}
+
+static gm_status visit(void *state, gm_trace *trace, const gm_access *access)
+{
+    uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
+    (void)state;
+    const gm_site *site = &trace->sites.list[access->site];
+    bool load = site->kind != GM_STORE, store = site->kind != GM_LOAD;
+    uint32_t missing;
+    if (site->space == GM_SPACE_GLOBAL) {
+        missing = visit_global(trace, access, load, store);
+    } else {
+        if (!u->words &&
+            !(u->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *u->words))) {
+            return gm_fail(GM_ERROR_MEMORY, "out of memory for the bytes written in shared memory");
+        }
+        missing = visit_shared(u, trace, access, store);
+    }
+    /* Of a structure that is copied some bytes may be padding; up to 7 if it has 16 bytes. */
+    uint32_t padding = site->actor == GM_BY_BYTES ? access->bytes - 1 : access->bytes == 16 ? 7 : 0;
+    if (load && missing > padding && !u->missing) {
         u->missing = missing;
         u->read = *access;
         u->thread = trace->thread;
@@ -80,12 +106,12 @@ static void free_block(void *block_state)
 const gm_observer gm_observer_uninitialised = {
     .name = "uninitialised",
     .block_bytes = sizeof(uninitialised),
-    .accesses = GM_SEES(GM_SPACE_SHARED),
+    .accesses = GM_SEES(GM_SPACE_SHARED) | GM_SEES(GM_SPACE_GLOBAL),
     .clean = GM_SEES(GM_LOAD),
     .block = block_begins,
     .block_end = report_held_back,
     .barrier = report_held_back,
-    .access = shared_access,
+    .access = visit,
     .stopped = report_held_back,
     .free_block = free_block,
 };
