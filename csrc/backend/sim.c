@@ -46,6 +46,7 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
         .shared_bytes = plan->shared_bytes,
         .trace = plan->trace,
         .host_threads = gm_sim_host_threads(),
+        .resident = gm_sim_resident_blocks(plan->block, plan->shared_bytes),
     };
     status = gm_grid_run(&grid);
     if (status == GM_OK && !plan->trace) {

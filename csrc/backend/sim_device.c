@@ -23,6 +23,19 @@ int gm_sim_host_threads(void)
     return host_threads;
 }
 
+int64_t gm_sim_resident_blocks(gm_dim block, size_t shared_bytes)
+{
+    enum { RESERVED = 1024 }; /* bytes of shared memory per block, for the system */
+    int64_t threads = (int64_t)block.x * block.y * block.z;
+    int64_t whole_warps = (threads + GM_WARP - 1) / GM_WARP * GM_WARP;
+    int64_t by_threads = properties.threads_per_multiprocessor / whole_warps;
+    int64_t by_shared = properties.shared_per_multiprocessor / (int64_t)(shared_bytes + RESERVED);
+    int64_t blocks = properties.blocks_per_multiprocessor;
+    blocks = by_threads < blocks ? by_threads : blocks;
+    blocks = by_shared < blocks ? by_shared : blocks;
+    return (blocks > 0 ? blocks : 1) * properties.multiprocessors;
+}
+
 static int usable_processors(void)
 {
     cpu_set_t set;

@@ -9,6 +9,8 @@
 gm_status gm_sim_open(void);
 /* Host threads that may run the blocks of a grid. */
 int gm_sim_host_threads(void);
+/* Blocks that the device holds at once, each with this much dynamic shared memory. */
+int64_t gm_sim_resident_blocks(gm_dim block, size_t shared_bytes);
 int gm_sim_device_count(void);
 gm_status gm_sim_current_device(int *device);
 gm_status gm_sim_use_device(int device, int *previous);

@@ -23,6 +23,8 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
         .shared_bytes = launch->shared_bytes,
         .trace = launch->trace,
         .host_threads = gm_sim_host_threads(),
+        .cooperative = launch->cooperative,
+        .resident = gm_sim_resident_blocks(launch->block, launch->shared_bytes),
     };
     status = gm_grid_run(&grid);
     if (status == GM_OK && !launch->trace) {

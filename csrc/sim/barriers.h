@@ -11,6 +11,7 @@ typedef enum gm_strand_state {
     AT_WARP,
     AT_PLACE, /* to see which lanes come here */
     AT_MBARRIER,
+    GAVE_WAY, /* it spins; others have their turn */
     DONE,
 } gm_strand_state;
 
@@ -27,7 +28,10 @@ typedef struct gm_strand {
         uint32_t parity; /* AT_MBARRIER: of the phase it waits for */
         bool vote;       /* AT_BARRIER with a predicate */
     };
-    const uint64_t *mbarrier; /* AT_MBARRIER */
+    union {
+        const uint64_t *mbarrier; /* AT_MBARRIER */
+        uint64_t trail;           /* GAVE_WAY: where it was in its last turn */
+    };
 } gm_strand;
 
 /* Do two threads wait at the same place? */

@@ -5,12 +5,14 @@
 #define _GNU_SOURCE
 #include "sim/grid.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "fork_lock.h"
 #include "sim/block.h"
+#include "sim/residents.h"
+#include "sim/run.h"
 #include "sim/thread.h"
 #include "sim/trace.h"
 #include "sim/written.h"
@@ -19,21 +21,11 @@ enum {
     THREADS_WORTH_A_HOST_THREAD = 32 * 1024, /* about 50 us of work, as much as starting one */
 };
 
-/* What the host threads of a run share. */
-typedef struct run {
-    const gm_grid *grid;
-    int64_t blocks;
-    atomic_llong next_block;
-    atomic_bool stop;
-    pthread_mutex_t lock;
-    int64_t failed_block; /* the lowest so far; -1: none */
-    gm_error error;
-} run;
-
 /* A host thread of a run. */
 typedef struct worker {
     gm_block block;
-    run *run;
+    gm_run *run;
+    gm_preempt preempt;
     struct worker *next_idle;
 } worker;
 
@@ -61,7 +53,7 @@ static void worker_give(worker *w)
     pthread_mutex_unlock(&idle_lock);
 }
 
-static worker *worker_take(run *r, bool polls)
+static worker *worker_take(gm_run *r, bool polls)
 {
     pthread_mutex_lock(&idle_lock);
     worker *w = idle_workers;
@@ -77,12 +69,13 @@ static worker *worker_take(run *r, bool polls)
     }
     gm_interrupt_init(&w->block.interrupt, &r->stop, polls);
     w->run = r;
+    w->block.preempt = &w->preempt;
     return w;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-static void note_failure(run *r, int64_t block)
+static void note_failure(gm_run *r, int64_t block)
 {
     pthread_mutex_lock(&r->lock);
     /* Blocks are handed out in order, so that every lower block has run or is running: the lowest
@@ -92,31 +85,49 @@ static void note_failure(run *r, int64_t block)
         r->error = *gm_last_error();
     }
     atomic_store(&r->next_block, r->blocks);
+    atomic_store(&r->failed, true);
     pthread_mutex_unlock(&r->lock);
+}
+
+/* Runs a block; if it gets stuck, together with others. *failed: which of them has the error. */
+static gm_status run_block(worker *w, int64_t number, int64_t *failed)
+{
+    gm_block *block = &w->block;
+    *failed = number;
+    gm_status status = gm_block_begin(block, number);
+    status = status == GM_OK ? gm_block_advance(block) : status;
+    if (status == GM_OK && block->standing == GM_ENDED) {
+        gm_run_ended(w->run);
+    } else if (status == GM_OK) {
+        status = gm_residents_run(w->run, block, failed);
+    }
+    gm_preempt_often(&w->preempt, false);
+    return status;
 }
 
 static void run_blocks(worker *w)
 {
-    run *r = w->run;
+    gm_run *r = w->run;
     gm_thread_outer outer = gm_thread_enter(&w->block);
-    for (;;) {
-        int64_t block = atomic_fetch_add(&r->next_block, 1);
-        if (block >= r->blocks) {
-            break;
-        }
-        gm_status status = gm_block_run(&w->block, block);
+    gm_preempt_begin(&w->preempt, &w->block);
+    for (int64_t number; (number = gm_run_take(r)) >= 0;) {
+        int64_t failed;
+        gm_status status = run_block(w, number, &failed);
         if (status != GM_OK) {
             w->block.failed = true;
-            if (!atomic_load(&r->stop) || status != GM_ERROR_INTERRUPTED) {
-                note_failure(r, block);
+            bool told = atomic_load(&r->stop) || atomic_load(&r->failed);
+            if (!told || status != GM_ERROR_INTERRUPTED) {
+                note_failure(r, failed);
             }
-            if (status == GM_ERROR_INTERRUPTED) {
+            if (!told && status == GM_ERROR_INTERRUPTED) {
                 atomic_store(&r->stop, true);
             }
             break;
         }
     }
+    gm_preempt_end(&w->preempt);
     gm_thread_leave(&outer);
+    atomic_fetch_sub(&r->running, 1);
 }
 
 static void *worker_main(void *argument)
@@ -127,7 +138,7 @@ static void *worker_main(void *argument)
 
 /* ---- runs --------------------------------------------------------------------------------- */
 
-static gm_status run_traced(run *r)
+static gm_status run_traced(gm_run *r)
 {
     const gm_grid *grid = r->grid;
     worker *w = worker_take(r, true);
@@ -163,7 +174,7 @@ static gm_status run_traced(run *r)
 }
 
 /* How many host threads the work is worth. */
-static int64_t wanted_threads(const run *r)
+static int64_t wanted_threads(const gm_run *r)
 {
     const gm_grid *grid = r->grid;
     int64_t block_threads = (int64_t)grid->block.x * grid->block.y * grid->block.z;
@@ -172,7 +183,26 @@ static int64_t wanted_threads(const run *r)
     return wanted < r->blocks ? wanted : r->blocks;
 }
 
-static gm_status run_plain(run *r)
+/* The thread may run for long, or for ever. */
+static void join(gm_run *r, gm_interrupt *interrupt, pthread_t thread)
+{
+    for (;;) {
+        struct timespec end;
+        clock_gettime(CLOCK_REALTIME, &end);
+        end.tv_nsec += 50 * 1000 * 1000;
+        end.tv_sec += end.tv_nsec / 1000000000;
+        end.tv_nsec %= 1000000000;
+        if (pthread_timedjoin_np(thread, NULL, &end) != ETIMEDOUT) {
+            return;
+        }
+        if (!atomic_load(&r->stop) && gm_interrupt_check(interrupt) != GM_OK) {
+            note_failure(r, r->blocks);
+            atomic_store(&r->stop, true);
+        }
+    }
+}
+
+static gm_status run_plain(gm_run *r)
 {
     worker *workers[GM_MAX_HOST_THREADS];
     pthread_t threads[GM_MAX_HOST_THREADS];
@@ -188,7 +218,9 @@ static gm_status run_plain(run *r)
         if (!w) {
             break; /* fewer host threads, the same result */
         }
+        atomic_fetch_add(&r->running, 1);
         if (pthread_create(&threads[started], NULL, worker_main, w) != 0) {
+            atomic_fetch_sub(&r->running, 1);
             worker_give(w);
             break;
         }
@@ -196,7 +228,7 @@ static gm_status run_plain(run *r)
     }
     run_blocks(workers[0]);
     for (int i = 1; i < started; i++) {
-        pthread_join(threads[i], NULL);
+        join(r, &workers[0]->block.interrupt, threads[i]);
     }
     for (int i = 0; i < started; i++) {
         worker_give(workers[i]);
@@ -206,8 +238,15 @@ static gm_status run_plain(run *r)
 
 static gm_status run_here(const gm_grid *grid)
 {
-    run r = {.grid = grid, .failed_block = -1};
+    gm_run r = {.grid = grid, .running = 1, .failed_block = -1};
     r.blocks = (int64_t)grid->grid.x * grid->grid.y * grid->grid.z;
+    r.resident = grid->resident ? grid->resident : r.blocks;
+    if (grid->cooperative && r.blocks > r.resident) {
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "kernel %s: a cooperative launch of %lld blocks, of which at most %lld can "
+                       "be resident",
+                       grid->kernel.name, (long long)r.blocks, (long long)r.resident);
+    }
     pthread_mutex_init(&r.lock, NULL);
     gm_status status = grid->trace ? run_traced(&r) : run_plain(&r);
     pthread_mutex_destroy(&r.lock);

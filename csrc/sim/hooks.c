@@ -123,11 +123,6 @@ void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind kind, gm_
     gm_sim_strong_access(&call, order);
 }
 
-void gm_sim_yield(const char *file, int line)
-{
-    (void)file, (void)line;
-}
-
 /* Constructors and destructors of classes with virtual functions. */
 HOOK __tsan_vptr_update(void *address, void *table);
 HOOK __tsan_vptr_update(void *address, void *table)

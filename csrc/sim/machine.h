@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+#include "sim/turns.h"
+
 typedef struct gm_machine {
     uintptr_t pc, sp; /* 0 on processors that are not known here */
 } gm_machine;
@@ -15,6 +17,14 @@ static inline gm_machine gm_machine_read(const void *context)
 {
     const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
     return (gm_machine){(uintptr_t)registers[REG_RIP], (uintptr_t)registers[REG_RSP]};
+}
+
+/* Of all that code computes with. */
+static inline uint64_t gm_machine_hash(const void *context)
+{
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+    uint64_t hash = gm_turn_hash(1, m->gregs, (REG_RIP + 1) * sizeof m->gregs[0]);
+    return m->fpregs ? gm_turn_hash(hash, m->fpregs->_xmm, sizeof m->fpregs->_xmm) : hash;
 }
 
 /* Where a function was called from that has not begun. */
@@ -42,6 +52,13 @@ static inline gm_machine gm_machine_read(const void *context)
     return (gm_machine){registers->pc, registers->sp};
 }
 
+/* Without the vector registers, which lie in records of varying length behind the others. */
+static inline uint64_t gm_machine_hash(const void *context)
+{
+    const mcontext_t *m = &((const ucontext_t *)context)->uc_mcontext;
+    return gm_turn_hash(m->pc, m->regs, sizeof m->regs);
+}
+
 static inline uintptr_t gm_machine_caller(const void *context)
 {
     return ((const ucontext_t *)context)->uc_mcontext.regs[30];
@@ -63,6 +80,12 @@ static inline gm_machine gm_machine_read(const void *context)
 {
     (void)context;
     return (gm_machine){0, 0};
+}
+
+static inline uint64_t gm_machine_hash(const void *context)
+{
+    (void)context;
+    return 0;
 }
 
 static inline uintptr_t gm_machine_caller(const void *context)

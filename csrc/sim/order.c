@@ -85,7 +85,8 @@ gm_status gm_trace_hand_over(gm_trace *trace, int thread, const gm_access_call *
     gm_space space = gm_spaces_find(&trace->spaces, call->address, &region);
     gm_releases *releases = space == GM_SPACE_SHARED ? &trace->current->releases : &trace->releases;
     gm_status status = GM_OK;
-    if (space != GM_SPACE_SHARED && space != GM_SPACE_GLOBAL) {
+    if (space != GM_SPACE_SHARED && space != GM_SPACE_GLOBAL &&
+        call->address != (uintptr_t)&trace->grid_barrier) {
         return GM_OK;
     }
     if (order != GM_ORDER_RELAXED) {

@@ -8,6 +8,7 @@
 #include "sim/thread.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/hooks.h"
@@ -35,6 +36,37 @@ void gm_thread_leave(const gm_thread_outer *outer)
     gm_thread_current = outer->block;
     gm_faults_watch(outer->block);
     *outer->lane = outer->state;
+}
+
+gm_status gm_thread_select(gm_block *from, gm_block *to)
+{
+    const gm_module *module = to->grid->module;
+    if (from == to) {
+        return GM_OK;
+    }
+    if (!from->shared && !(from->shared = malloc(module->shared_bytes + 1))) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the shared memory of a block");
+    }
+    /* The indices, and in the simulator's own image its thread-local variables, lie among the
+     * variables of the blocks. */
+    const gm_error error = *gm_last_error();
+    gm_lane_state lane = *from->lane;
+    void *variables = (void *)module->shared_begin();
+    memcpy(from->shared, variables, module->shared_bytes);
+    if (to->shared) {
+        memcpy(variables, to->shared, module->shared_bytes);
+    }
+    *gm_last_error() = error;
+    lane.dynamic_shared = to->dynamic_shared;
+    lane.block_index = gm_block_index(to->grid, to->number);
+    to->lane = from->lane;
+    *to->lane = lane;
+    gm_thread_current = to;
+    gm_faults_watch(to);
+    if (to->traced) {
+        gm_trace_block_select(to->trace, to->traced);
+    }
+    return GM_OK;
 }
 
 /* ---- faults ------------------------------------------------------------------------------- */
@@ -95,7 +127,20 @@ static const gm_site_record *line_before(const gm_block *block, uintptr_t code)
     return nearest;
 }
 
-gm_status gm_thread_failure(gm_block *block)
+gm_status gm_thread_locate_spin(gm_block *block, int thread, const void *code)
+{
+    const gm_strand *strand = &block->strands[thread];
+    const gm_module *module = block->grid->module;
+    for (const gm_site_record *r = module->sites; code && !strand->file && r < module->sites_end;
+         r++) {
+        if (r->address == code) {
+            return gm_thread_locate(block, thread, r->file, r->line);
+        }
+    }
+    return gm_thread_locate(block, thread, strand->file, strand->line);
+}
+
+static gm_status why_failed(gm_block *block)
 {
     const gm_fault fault = block->fault;
     if (fault.signal) {
@@ -114,6 +159,25 @@ gm_status gm_thread_failure(gm_block *block)
 gm_status gm_thread_flush(gm_block *block, int warp)
 {
     return gm_thread_locate_traced(block, gm_trace_flush(block->trace, warp));
+}
+
+gm_status gm_thread_stopped(gm_block *block)
+{
+    enum { POLLS = 100 }; /* of a thread that stays in the states in which it was: for a second */
+    while (block->polled && !block->failed) {
+        gm_status status = gm_interrupt_check(&block->interrupt);
+        if (status == GM_OK && block->polls.same == POLLS) {
+            const gm_site_record *at = line_before(block, block->polls.pc);
+            gm_fail(GM_ERROR_SIMULATION, "loops for ever, without any access to memory");
+            status = locate(block, at ? at->file : NULL, at ? at->line : 0);
+        }
+        if (status != GM_OK) {
+            return status;
+        }
+        block->polled = false;
+        gm_fiber_switch(&block->home, block->running_fiber->context);
+    }
+    return block->failed ? why_failed(block) : GM_OK;
 }
 
 /* Leaves the kernel for good. Kernels own nothing, so that their fibers can simply be dropped. */
@@ -179,6 +243,81 @@ static void wait_as(gm_block *block, gm_strand_state state, const char *file, in
     gm_fiber_switch(&strand->fiber->context, block->home);
 }
 
+/* Others have their turn. */
+static void give_way(gm_block *block, bool idle, const char *file, int line)
+{
+    block->gave_way++;
+    block->actives += !idle;
+    wait_as(block, GAVE_WAY, file, line);
+}
+
+static bool seen_before(gm_block *block, uint64_t registers, uintptr_t sp)
+{
+    if (!block->states) {
+        block->states = calloc((size_t)block->threads * GM_STATES, sizeof *block->states);
+    }
+    const gm_fiber *fiber = block->running_fiber;
+    uintptr_t top = (uintptr_t)fiber->stack + fiber->stack_bytes;
+    uint64_t state = gm_turn_hash(registers, (const void *)sp, top - sp);
+    return block->states && gm_turn_seen(block->states + (size_t)block->running * GM_STATES, state);
+}
+
+static __attribute__((noinline)) bool frames_seen_before(gm_block *block)
+{
+    return seen_before(block, 1, (uintptr_t)__builtin_frame_address(0));
+}
+
+/* Called by the thread itself: what it still needs of its registers is written to this frame. */
+static __attribute__((noinline)) bool called_before(gm_block *block)
+{
+    __builtin_unwind_init();
+    bool seen = frames_seen_before(block);
+    __asm__ volatile("" : : : "memory"); /* no tail call, which would drop the frame */
+    return seen;
+}
+
+static void give_way_traced(gm_block *block, const char *file, int line)
+{
+    gm_strand *strand = &block->strands[block->running];
+    bool again = called_before(block);
+    give_way(block, gm_turn_end(block->turn, block->running, again, &strand->trail), file, line);
+}
+
+bool gm_thread_may_stop(const gm_block *block, uintptr_t pc, uintptr_t sp)
+{
+    const gm_fiber *fiber = block->running_fiber;
+    return gm_region_holds(block->grid->module->image, pc) && fiber &&
+           sp - (uintptr_t)fiber->stack < fiber->stack_bytes;
+}
+
+void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_t sp)
+{
+    if (block->trace) { /* whose order does not depend on time */
+        const void *step = block->trace->stream->next;
+        bool accessed = step != block->polls.step || block->turn->patience != block->polls.patience;
+        bool same = seen_before(block, state, sp) && !accessed;
+        block->polls.same = same ? block->polls.same + 1 : 0;
+        block->polls.step = step;
+        block->polls.patience = block->turn->patience;
+        block->polls.pc = pc;
+        block->polled = true;
+        gm_fiber_switch(&block->running_fiber->context, block->home);
+    } else {
+        gm_preempt_often(block->preempt, true);
+        give_way(block, seen_before(block, state, sp), NULL, 0);
+    }
+}
+
+void gm_sim_yield(const char *file, int line)
+{
+    gm_block *block = gm_thread_current;
+    if (block->trace) {
+        give_way_traced(block, file, line);
+    } else {
+        give_way(block, called_before(block), file, line);
+    }
+}
+
 void gm_sim_barrier(const char *file, int line)
 {
     wait_as(gm_thread_current, AT_BARRIER, file, line);
@@ -203,10 +342,7 @@ void gm_sim_grid_barrier(const char *file, int line)
     if (!block->grid->cooperative) {
         gm_sim_fault(file, line, "a barrier of the grid, but the launch is not cooperative");
     }
-    const gm_dim grid = block->grid->grid;
-    if ((int64_t)grid.x * grid.y * grid.z > 1) {
-        gm_sim_fault(file, line, "a barrier of a grid of several blocks");
-    }
+    block->at_grid++;
     wait_as(block, AT_BARRIER, file, line);
 }
 
@@ -253,11 +389,30 @@ unsigned gm_sim_lane(void)
 
 /* ---- tracing: called on the thread's fiber -------------------------------------------------- */
 
+/* Before an access is reported: what other threads do meanwhile comes before it. */
+static inline void take_turn(gm_block *block, const void *code, uintptr_t address, uint32_t bytes,
+                             const char *file, int line)
+{
+    if (--block->turn->patience <= 0 &&
+        gm_turn_look(block->turn, block->running, code, address, bytes)) {
+        give_way_traced(block, file, line);
+    }
+}
+
+static inline void note_store(gm_block *block, uintptr_t address, uint32_t bytes, gm_kind kind)
+{
+    if (block->turn->thread >= 0 && kind != GM_LOAD && kind != GM_PREFETCH) {
+        gm_turn_store(block->turn, address, bytes);
+    }
+}
+
 static void observe(const gm_access_call *call)
 {
     gm_block *block = gm_thread_current;
     if (block && block->trace) {
+        take_turn(block, call->code, call->address, call->bytes, call->file, call->line);
         stop_if_failed(block, gm_trace_access(block->trace, block->running, call));
+        note_store(block, call->address, call->bytes, call->kind);
     }
 }
 
@@ -269,8 +424,10 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
         observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL,
                                   GM_PLAIN, GM_SCOPE_BLOCK});
     } else if (block && block->trace) {
+        take_turn(block, code, address, bytes, NULL, 0);
         stop_if_failed(
             block, gm_trace_own_access(block->trace, block->running, code, address, bytes, kind));
+        note_store(block, address, bytes, kind);
     }
 }
 

@@ -18,8 +18,16 @@ typedef struct gm_thread_outer {
 gm_thread_outer gm_thread_enter(gm_block *block);
 void gm_thread_leave(const gm_thread_outer *outer);
 
-/* Why a thread of the block has stopped in mid-kernel. */
-gm_status gm_thread_failure(gm_block *block);
+/* A thread has stopped in mid-kernel: because of an error, or to poll; it then goes on. */
+gm_status gm_thread_stopped(gm_block *block);
+
+/* Changes over to another block in flight on this host thread, between two of their threads. */
+gm_status gm_thread_select(gm_block *from, gm_block *to);
+
+/* For the handler of a timer's signal: is this code of the running thread that can be interrupted,
+ * and if so, do that. */
+bool gm_thread_may_stop(const gm_block *block, uintptr_t pc, uintptr_t sp);
+void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_t sp);
 
 /* What a fiber does: runs fresh threads of the warp, one after another. */
 void gm_thread_run_fresh(gm_fiber *fiber, void *argument);
@@ -33,7 +41,7 @@ static inline gm_status gm_thread_enter_fiber(gm_block *block, gm_fiber *fiber)
 {
     block->running_fiber = fiber;
     gm_fiber_switch(&block->home, fiber->context);
-    return block->failed ? gm_thread_failure(block) : GM_OK;
+    return block->failed | block->polled ? gm_thread_stopped(block) : GM_OK;
 }
 
 /* Starts the warp's fresh threads, one after another, until one waits or all have run. */
@@ -44,6 +52,15 @@ static inline gm_status gm_thread_start(gm_block *block)
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the stacks of a block");
     }
     return gm_thread_enter_fiber(block, fiber);
+}
+
+/* A thread that gave way has its turn. */
+static inline void gm_thread_begin_turn(gm_block *block, int thread)
+{
+    block->gave_way--;
+    if (block->turn) {
+        gm_turn_begin(block->turn, thread);
+    }
 }
 
 /* Lets a waiting thread go on until it waits again or ends. */
@@ -58,6 +75,8 @@ static inline gm_status gm_thread_resume(gm_block *block, int thread)
 
 /* Adds kernel, line, block and thread to the message of a fault. */
 gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int line);
+/* The same for a thread that spins; code: of its last access, NULL if that is not known. */
+gm_status gm_thread_locate_spin(gm_block *block, int thread, const void *code);
 /* The same for a fault that the trace has found, at the place that it gives. */
 gm_status gm_thread_locate_traced(gm_block *block, gm_status status);
 

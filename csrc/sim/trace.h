@@ -84,6 +84,7 @@ struct gm_trace {
     int thread, warp, block_threads; /* thread: the number, in its block, of the one that runs */
     const gm_access_call *call;      /* the access that is being observed */
     int64_t request_number;
+    char grid_barrier; /* its address stands for the barriers of the grid */
 
     /* The place of a fault, if it is not at the access; thread -1: not set. */
     struct {

@@ -8,6 +8,8 @@
 #include "sim/thread.h"
 #include "sim/trace.h"
 
+enum { TURNS = 64 }; /* of a warp's spinning lanes before other warps have theirs */
+
 /* ---- operations of a warp ----------------------------------------------------------------- */
 
 /* The lanes of a warp that wait for a warp operation with this mask. */
@@ -74,6 +76,7 @@ static gm_status release(gm_block *block, gm_warp warp, unsigned lanes)
         block->exchanged[lane] = block->deposit[lane];
     }
     block->at_warp -= __builtin_popcount(lanes);
+    block->moves++;
     for (unsigned rest = lanes; rest && status == GM_OK; rest &= rest - 1) {
         status = gm_thread_resume(block, warp.first + __builtin_ctz(rest));
     }
@@ -93,7 +96,8 @@ static gm_status settle(gm_block *block, gm_warp warp)
         for (int t = warp.first; t < warp.past; t++) {
             waiting |= (unsigned)(block->strands[t].state == AT_WARP) << (t - warp.first);
             at_place |= (unsigned)(block->strands[t].state == AT_PLACE) << (t - warp.first);
-            more_may_come = more_may_come || block->strands[t].state == AT_MBARRIER;
+            more_may_come = more_may_come || block->strands[t].state == AT_MBARRIER ||
+                            block->strands[t].state == GAVE_WAY;
         }
         int size = warp.past - warp.first;
         unsigned present = size == GM_WARP ? ~0u : (1u << size) - 1;
@@ -117,28 +121,54 @@ static gm_status settle(gm_block *block, gm_warp warp)
     return status;
 }
 
-gm_status gm_warp_run_waiting(gm_block *block, gm_warp warp, bool *progress)
+/* Lets those lanes go on whose phase of an mbarrier is complete. */
+static gm_status pass_mbarriers(gm_block *block, gm_warp warp)
 {
-    for (bool again = true; again;) {
-        gm_status status = block->at_warp > 0 ? settle(block, warp) : GM_OK;
-        if (status != GM_OK) {
-            return status;
-        }
-        again = false;
-        for (int t = warp.first; block->at_mbarrier > 0 && t < warp.past; t++) {
-            const gm_strand *strand = &block->strands[t];
-            if (strand->state == AT_MBARRIER &&
-                gm_sim_mbarrier_passed(strand->mbarrier, strand->parity)) {
-                block->at_mbarrier--;
-                status = gm_thread_resume(block, t);
-                if (status != GM_OK) {
-                    return status;
-                }
-                again = *progress = true;
-            }
+    gm_status status = GM_OK;
+    for (int t = warp.first; block->at_mbarrier > 0 && t < warp.past && status == GM_OK; t++) {
+        const gm_strand *strand = &block->strands[t];
+        if (strand->state == AT_MBARRIER &&
+            gm_sim_mbarrier_passed(strand->mbarrier, strand->parity)) {
+            block->at_mbarrier--;
+            block->moves++;
+            status = gm_thread_resume(block, t);
         }
     }
-    return GM_OK;
+    return status;
+}
+
+static gm_status take_turns(gm_block *block, gm_warp warp)
+{
+    gm_status status = GM_OK;
+    for (int t = warp.first; block->gave_way > 0 && t < warp.past && status == GM_OK; t++) {
+        if (block->strands[t].state == GAVE_WAY) {
+            gm_thread_begin_turn(block, t);
+            status = gm_thread_resume(block, t);
+            block->moves += block->strands[t].state != GAVE_WAY;
+        }
+    }
+    return status;
+}
+
+/* As long as lanes go on, the warp does: its requests are of lanes that do the same. */
+gm_status gm_warp_run_waiting(gm_block *block, gm_warp warp)
+{
+    gm_status status = GM_OK;
+    int turns = 0;
+    int64_t moves, actives;
+    do {
+        moves = block->moves;
+        actives = block->actives;
+        status = block->at_warp > 0 ? settle(block, warp) : GM_OK;
+        if (status == GM_OK) {
+            status = pass_mbarriers(block, warp);
+        }
+        if (status == GM_OK && block->gave_way > 0 && turns++ < TURNS) {
+            status = take_turns(block, warp);
+        }
+    } while (status == GM_OK && (block->moves != moves ||
+                                 (block->trace && block->actives != actives && turns < TURNS)));
+    return status;
 }
 
 /* ---- lanes -------------------------------------------------------------------------------- */
@@ -170,9 +200,8 @@ gm_status gm_warp_run(gm_block *block, gm_warp warp, bool fresh)
     if (status == GM_OK) {
         status = run_lanes(block, warp, fresh);
     }
-    if (status == GM_OK && block->at_warp + block->at_mbarrier > 0) {
-        bool progress;
-        status = gm_warp_run_waiting(block, warp, &progress);
+    if (status == GM_OK && block->at_warp + block->at_mbarrier + block->gave_way > 0) {
+        status = gm_warp_run_waiting(block, warp);
     }
     if (status == GM_OK && block->trace) {
         status = gm_thread_flush(block, warp.first / GM_WARP);

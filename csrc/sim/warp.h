@@ -12,8 +12,8 @@ typedef struct gm_warp {
 /* Runs all lanes from their start (`fresh`) or from the last barrier to the next. */
 gm_status gm_warp_run(gm_block *block, gm_warp warp, bool fresh);
 
-/* Lets lanes go on that wait for each other or on mbarriers, as far as they can now; sets *progress
- * if an mbarrier let one go on. */
-gm_status gm_warp_run_waiting(gm_block *block, gm_warp warp, bool *progress);
+/* Lets lanes go on that wait for each other or on mbarriers, as far as they can now, and gives a
+ * turn to those that gave way. */
+gm_status gm_warp_run_waiting(gm_block *block, gm_warp warp);
 
 #endif
