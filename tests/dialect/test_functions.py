@@ -98,6 +98,20 @@ def library(request, tmp_path_factory):
 
 
 POINTERS = """
+#include <cuComplex.h>
+#include <cuda_profiler_api.h>
+
+extern "C" int complex_numbers(void)
+{
+    cuFloatComplex a = make_cuFloatComplex(3, 4), b = make_cuComplex(1, -2);
+    cuDoubleComplex huge = make_cuDoubleComplex(3e200, 4e200);
+    cuFloatComplex product = cuCmulf(a, b), back = cuCdivf(product, b), sum = cuCfmaf(a, b, a);
+    return product.x == 11 && product.y == -2 && fabsf(back.x - 3) < 1e-5f && sum.y == 2 &&
+           cuCabsf(a) == 5 && fabs(cuCabs(huge) / 5e200 - 1) < 1e-15 &&
+           fabs(cuCdiv(huge, huge).x - 1) < 1e-15 &&
+           cuConjf(a).y == -4 && cuCimagf(cuCsubf(a, b)) == 6 && cuComplexFloatToDouble(a).y == 4;
+}
+
 extern "C" int pointers(void)
 {
     float sine, cosine, whole;
@@ -214,6 +228,10 @@ def test_integers_saturate(library):
 def test_halves_of_a_double(library, rng):
     a = rng.normal(size=100)
     np.testing.assert_array_equal(call(library, "xhilo", np.float64, a), a)
+
+
+def test_complex_numbers(library):
+    assert library.complex_numbers() == 1
 
 
 def test_results_by_pointer_and_overloads(library):

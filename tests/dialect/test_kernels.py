@@ -20,7 +20,7 @@ template <typename vector> __device__ void copied(vector *to, const vector *from
     __global__ void name(vector *to, const vector *from) { copied(to, from); }
 COPY(float1s, float1) COPY(float2s, float2) COPY(float3s, float3) COPY(float4s, float4)
 COPY(char3s, char3) COPY(uchar4s, uchar4) COPY(doubles2, double2) COPY(doubles4, double4)
-COPY(half2s, half2)
+COPY(half2s, half2) COPY(uints3, uint3)
 
 __global__ void through_shared(float4 *to, const float4 *from)
 {
@@ -50,8 +50,8 @@ def requests(report, space, kind):
 @pytest.mark.parametrize(
     ("kernel", "bytes_", "expected"),
     [("float1s", 4, 1), ("float2s", 8, 1), ("float3s", 12, 3), ("float4s", 16, 1),
-     ("char3s", 3, 3), ("uchar4s", 4, 1), ("doubles2", 16, 1), ("doubles4", 32, 2),
-     ("half2s", 4, 1)],
+     ("char3s", 3, 3), ("uints3", 12, 3), ("uchar4s", 4, 1), ("doubles2", 16, 1),
+     ("doubles4", 32, 2), ("half2s", 4, 1)],
 )  # fmt: skip
 def test_vectors_move_whole(vectors, rng, kernel, bytes_, expected):
     a = rng.integers(0, 256, 32 * bytes_).astype(np.uint8)

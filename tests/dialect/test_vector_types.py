@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from host_library import COMPILERS, build
+
+from gpumem.cuda_c import load
 
 KINDS = {
     "char": ("signed char", 1), "uchar": ("unsigned char", 1), "short": ("short", 2),
@@ -52,6 +56,10 @@ extern "C" int forms(void)
     int2 nought = {0};
     uint3 index = threadIdx;
     dim3 grid = gridDim, five = 5, of_index = threadIdx;
+    uint3 written = {1, 2, 3}, fewer = {4}, again = written;
+    again = threadIdx;
+    dim3 from_uint3 = written;
+    uint3 from_dim3 = from_uint3;
     Particle particle = {{1, 2, 3}, {4, 5, 6, 7}}, another = particle;
     Bytes bytes;
     bytes.vector = all;
@@ -64,10 +72,11 @@ extern "C" int forms(void)
     float4 sum = all * 2 + one;
     return zero.w == 0 && one.x == 1 && one.y == 0 && copy.w == 4 && all.w == 8 && unset.z == 3 &&
            few[1].x == 3 && few[1].y == 0 && index.x == 0 && five.y == 1 && grid.x == 0 &&
-           of_index.x == 0 && another.rest.w == 7 && another.place.z == 3 && bytes.bytes[3] == 63 &&
-           loose.x == 1 && wide_copy.w == 4 && volume(5) == 5 && volume({2, 3}) == 6 &&
-           table[1].x == 5 && many[2].w == 8 && sum.x == 3 &&
-           sums[3].w == 0 && none.rest.z == 0 && nought.y == 0 && std::min(1, 2) == min(1, 2u);
+           fewer.z == 0 && again.y == 0 && from_dim3.z == 3 && of_index.x == 0 &&
+           another.rest.w == 7 && another.place.z == 3 && bytes.bytes[3] == 63 && loose.x == 1 &&
+           wide_copy.w == 4 && volume(5) == 5 && volume({2, 3}) == 6 && table[1].x == 5 &&
+           many[2].w == 8 && sum.x == 3 && sums[3].w == 0 && none.rest.z == 0 && nought.y == 0 &&
+           std::min(1, 2) == min(1, 2u);
 }
 
 extern "C" int loads(float4 *to, const float4 *from, half *halves)
@@ -114,3 +123,10 @@ def test_ways_of_writing_them(compiler, tmp_path):
     state = 'extern "C" { __thread const gm_lane_state gm_lane = {}; }\n'
     library = build(erased + FORMS + state, tmp_path, compiler)
     assert library.forms() == 1
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_what_people_write_compiles(compiler, monkeypatch):
+    monkeypatch.setenv("CXX", compiler)
+    module = load(Path(__file__).with_name("idioms.cu"))
+    assert set(module.kernels()) == {"vectorised", "halves", "bodies", "numbers"}

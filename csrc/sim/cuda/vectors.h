@@ -197,11 +197,18 @@ GM_LONG_VECTOR_TYPES(longlong, long long)
 GM_LONG_VECTOR_TYPES(ulonglong, unsigned long long)
 GM_LONG_VECTOR_TYPES(double, double)
 
-/* uint3 is what threadIdx is, in C too. */
 GM_VECTOR_TYPES_1_2(uint, unsigned)
 GM_VECTOR_TYPE_4(uint4, unsigned, 16)
 
-typedef gm_index uint3;
+/* threadIdx and its like are gm_index, as C has it, and become one of these. */
+struct uint3 : gm_vector<unsigned, 3, sizeof(unsigned)> {
+    uint3() = default;
+    using gm_vector::gm_vector;
+    constexpr uint3(const gm_index &from) : gm_vector(from.x, from.y, from.z)
+    {
+    }
+};
+
 static inline uint3 make_uint3(unsigned x, unsigned y, unsigned z)
 {
     return {x, y, z};
@@ -213,7 +220,10 @@ struct dim3 {
     constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z)
     {
     }
-    constexpr dim3(uint3 from) : x(from.x), y(from.y), z(from.z)
+    constexpr dim3(const gm_index &from) : x(from.x), y(from.y), z(from.z)
+    {
+    }
+    constexpr dim3(const uint3 &from) : x(from.x), y(from.y), z(from.z)
     {
     }
     constexpr operator uint3() const

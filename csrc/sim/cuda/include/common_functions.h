@@ -1,0 +1,2 @@
+/* CUDA's <common_functions.h>: nothing that sources do not find without it. */
+#include "sim/simt.h"
