@@ -324,12 +324,6 @@ def test_one_thread_calls(run):
     assert out[1].tolist() == 16 * [3] + 16 * [19]
 
 
-def test_grid(run):
-    out, flags = np.zeros(4 * 32, np.int32), np.zeros(4 * 32, np.int32)
-    run("of_grid", 4, 32, (out, flags), cooperative=True)
-    assert np.array_equal(out, np.arange(128)[::-1])
-
-
 def test_a_barrier_of_the_grid_needs_a_cooperative_launch():
     arguments = (np.zeros(64, np.int32), np.zeros(64, np.int32))
     finding = module().check("of_grid", 2, 32, arguments)

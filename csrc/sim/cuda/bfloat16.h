@@ -2,6 +2,8 @@
 #ifndef GPUMEM_CUDA_BFLOAT16_H
 #define GPUMEM_CUDA_BFLOAT16_H
 
+#include "sim/cuda/atomics.h"
+
 #define GM_HALF __nv_bfloat16
 #define GM_HALF2 __nv_bfloat162
 #define GM_HALF_WORD bfloat16
@@ -18,6 +20,9 @@
 
 typedef __nv_bfloat16 nv_bfloat16;
 typedef __nv_bfloat162 nv_bfloat162;
+
+GM_ATOMIC(atomicAdd, add, __nv_bfloat16)
+GM_ATOMIC(atomicAdd, add, __nv_bfloat162)
 
 #define CUDART_INF_BF16 __ushort_as_bfloat16(0x7f80)
 #define CUDART_NAN_BF16 __ushort_as_bfloat16(0x7fff)

@@ -145,6 +145,16 @@ static __forceinline__ thread_block this_thread_block()
     return thread_block();
 }
 
+/* Memory for tiles of several warps, which are refused. */
+template <unsigned threads = 1024> struct block_tile_memory {
+};
+
+template <unsigned threads>
+static __forceinline__ thread_block this_thread_block(block_tile_memory<threads> &)
+{
+    return thread_block();
+}
+
 /* ---- groups of lanes -------------------------------------------------------------------- */
 
 /* What tiles and coalesced groups share. */

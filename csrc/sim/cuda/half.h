@@ -2,6 +2,8 @@
 #ifndef GPUMEM_CUDA_HALF_H
 #define GPUMEM_CUDA_HALF_H
 
+#include "sim/cuda/atomics.h"
+
 #define GM_HALF __half
 #define GM_HALF2 __half2
 #define GM_HALF_WORD half
@@ -20,6 +22,9 @@ typedef __half half;
 typedef __half2 half2;
 typedef __half nv_half;
 typedef __half2 nv_half2;
+
+GM_ATOMIC(atomicAdd, add, __half)
+GM_ATOMIC(atomicAdd, add, __half2)
 
 #define CUDART_INF_FP16 __ushort_as_half(0x7c00)
 #define CUDART_NAN_FP16 __ushort_as_half(0x7fff)

@@ -40,6 +40,11 @@ GM_REFUSE_FUNCTION(bmma_sync, GM_NO_TENSOR_CORES)
 } // namespace wmma
 } // namespace nvcuda
 
+struct GM_REFUSED("the simulator gives loaded kernels no tensor maps: copy with "
+                  "cuda::memcpy_async") CUtensorMap {
+    unsigned long long opaque[16];
+};
+
 #define GM_REFUSE_CUB(name)                                                                        \
     template <typename type, auto... options>                                                      \
     class GM_REFUSED("CUB does not run on the simulator: write cub::" #name                        \

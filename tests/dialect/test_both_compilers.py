@@ -1,0 +1,34 @@
+"""Clang too compiles every name of the other tests, for both runs."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import test_asynchronous_copies
+import test_atomics
+import test_groups
+import test_textures
+import test_warps
+
+from gpumem.cuda_c import load
+
+SOURCES = {
+    "copies": test_asynchronous_copies.SOURCE,
+    "groups": test_groups.SOURCE,
+    "objects": test_atomics.OBJECTS,
+    "sixteen": test_atomics.SIXTEEN,
+    "textures": test_textures.SOURCE,
+    "vectors": test_atomics.VECTORS,
+    "warps": test_warps.SOURCE,
+}
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(not shutil.which("clang++"), reason="there is no clang++ here")
+@pytest.mark.parametrize("traced", [False, True], ids=["plain", "traced"])
+@pytest.mark.parametrize("name", SOURCES)
+def test_clang(monkeypatch, name, traced):
+    monkeypatch.setenv("CXX", "clang++")
+    module = load(source=SOURCES[name], name=f"{name}.cu")
+    assert len(module.kernels(traced)) == SOURCES[name].count("__global__")
