@@ -50,7 +50,8 @@ static __forceinline__ unsigned gm_block_threads(void)
 /* The lanes that this thread's warp has: the last warp of a block may have less than 32. */
 static __forceinline__ unsigned gm_lanes_present(void)
 {
-    return gm_lanes_below(gm_block_threads() - (gm_thread_number() & ~31u));
+    unsigned threads = gm_block_threads();
+    return threads % 32 == 0 ? ~0u : gm_lanes_below(threads - (gm_thread_number() & ~31u));
 }
 
 static __forceinline__ unsigned __activemask(GM_PLACE)
