@@ -22,6 +22,7 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
         .args_size = launch->args_size,
         .shared_bytes = launch->shared_bytes,
         .trace = launch->trace,
+        .cooperative = launch->cooperative,
         .host_threads = gm_sim_host_threads(),
         .cooperative = launch->cooperative,
         .resident = gm_sim_resident_blocks(launch->block, launch->shared_bytes),

@@ -12,7 +12,7 @@ __all__ = ["extents"]
 
 _HELD = re.compile(r"gm_shared_(\w+?)(?:_\d+)?$")  # in a struct, with its guard
 _MANGLED = re.compile(r"^_Z\w*?\d+([A-Za-z_]\w*?)E?$")
-_OWN = re.compile(r"gm_guard_\d+|gm_lane$|^anchor$|__tls_guard|gm_entry_")
+_OWN = re.compile(r"gm_guard_\d+|__assert_fail|gm_lane$|^anchor$|__tls_guard|gm_entry_")
 
 
 def extents(path: Path) -> tuple[list[tuple[int, int, str]], ...]:
