@@ -179,13 +179,13 @@ __global__ void spin_lock_plain_release(int *lock, int *balance)
 __global__ void spin_lock_without_atomic(volatile int *lock, int *balance)
 {
     if (threadIdx.x == 0) {
-        while (*lock != 0) {
+        while (*lock != 0) { // BUG
         }
-        *lock = 1;
+        *lock = 1; // BUG
         __threadfence();
         *balance += blockIdx.x; // BUG
         __threadfence();
-        *lock = 0;
+        *lock = 0; // BUG
     }
 }
 

@@ -37,6 +37,7 @@ WHY = (
     ("crashed", "crashes"),
     ("CompileError", "does not compile"),
 )
+ANYWHERE = {"stack", "limit"}  # kinds that belong to no line: a finding need not name one
 LONGEST = 120.0  # seconds until a case counts as hung; even a slow machine needs far less
 
 
@@ -56,7 +57,8 @@ class Outcome(NamedTuple):
             return f"not as {' or '.join(case.kinds)}: {self.finding}"
         lines = marked(case.file, case.kernel)
         named = [int(n) for n in re.findall(rf"\b{case.file}\.cu:(\d+)", self.finding)]
-        if lines and not lines & set(named[:1]):
+        anywhere = not named and set(case.kinds) <= ANYWHERE
+        if lines and not anywhere and not lines & set(named[:1]):
             return f"not at line {sorted(lines)}: {self.finding}"
         return None
 

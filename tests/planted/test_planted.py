@@ -15,9 +15,12 @@ def runner():
 
 
 def marks(name: str) -> list[pytest.MarkDecorator]:
-    """Return the mark of a case that is known to be wrong: once it is right, the test fails."""
+    """Return the mark of a case that is known to be wrong: once it is right, the test fails.
+
+    One that hangs is not run.
+    """
     why = MISSED.get(name)
-    return [pytest.mark.xfail(strict=True, reason=why)] if why else []
+    return [pytest.mark.xfail(strict=True, reason=why, run=why != "hangs")] if why else []
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=marks(name)) for name in CASES])
