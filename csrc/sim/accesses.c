@@ -113,13 +113,13 @@ static bool find_usual(gm_step *step, gm_region region)
 {
     const gm_access_call *call = &step->call;
     uintptr_t size = region.end - region.begin, bytes = call->bytes;
-    bool power_of_two = bytes <= 16 && (bytes & (bytes - 1)) == 0;
-    bool own =
-        call->actor == GM_BY_THREAD && call->kind != GM_PREFETCH && call->strength == GM_PLAIN;
+    bool thread = call->actor == GM_BY_THREAD;
+    bool aligned = thread && bytes <= 16 && (bytes & (bytes - 1)) == 0;
+    bool own = !is_copy(call) && call->kind != GM_PREFETCH && call->strength == GM_PLAIN;
     bool fits = own && size >= bytes;
     step->begin = region.begin;
-    step->align = power_of_two ? bytes - 1 : 0;
-    step->span = fits && !call->file ? size - bytes + 1 : 0;
+    step->align = aligned ? bytes - 1 : 0;
+    step->span = fits && thread && !call->file ? size - bytes + 1 : 0;
     return fits && call->address - region.begin <= size - bytes && !(call->address & step->align);
 }
 

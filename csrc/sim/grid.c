@@ -292,5 +292,5 @@ gm_status gm_grid_run(const gm_grid *grid)
     if (!grid->trace) {
         gm_written_by_plain_launch();
     }
-    return gm_thread_current ? run_nested(grid) : run_here(grid);
+    return gm_thread_block() ? run_nested(grid) : run_here(grid);
 }

@@ -17,7 +17,7 @@
 /* The short way of most accesses of most kernels. */
 static inline bool repeats(const void *code, uintptr_t address)
 {
-    const gm_block *block = gm_thread_current;
+    const gm_block *block = gm_thread_block();
     return block && block->trace && gm_trace_repeats(block->trace, block->running, code, address);
 }
 

@@ -7,6 +7,11 @@
 /* The block whose threads run on this host thread; NULL: none. */
 extern GM_HIDDEN GM_THREAD_LOCAL gm_block *gm_thread_current;
 
+static inline gm_block *gm_thread_block(void)
+{
+    return gm_thread_current;
+}
+
 /* What gm_thread_enter replaces on a host thread. */
 typedef struct gm_thread_outer {
     gm_block *block;
