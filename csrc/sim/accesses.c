@@ -226,12 +226,19 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     return status == GM_OK ? observe_access(trace, thread, &step, usual) : status;
 }
 
+gm_status gm_trace_repeated(gm_trace *trace, int thread, const gm_step *step)
+{
+    if (step->space == GM_SPACE_GLOBAL) {
+        trace->spaces.last_global = step->global;
+    }
+    return observe_access(trace, thread, step, true);
+}
+
 gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
                               uint32_t bytes, gm_kind kind)
 {
     gm_warp_stream *stream = trace->stream;
-    if (gm_region_holds(trace->spaces.block.lane, address) ||
-        gm_region_holds(trace->aside, address)) {
+    if (gm_trace_ignores(trace, address)) {
         return GM_OK;
     }
     if (stream->thread != thread) {
@@ -246,10 +253,7 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
         gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
         return gm_trace_access(trace, thread, &call);
     }
-    if (next->space == GM_SPACE_GLOBAL) {
-        trace->spaces.last_global = next->global;
-    }
-    return observe_access(trace, thread, next, true);
+    return gm_trace_repeated(trace, thread, next);
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */

@@ -14,11 +14,22 @@
 
 #define HOOK __attribute__((visibility("hidden"), used)) void
 
-/* The short way of most accesses of most kernels. */
+/* The short way of most accesses of most kernels; false: this one takes the long way. */
 static inline bool repeats(const void *code, uintptr_t address)
 {
-    const gm_block *block = gm_thread_block();
-    return block && block->trace && gm_trace_repeats(block->trace, block->running, code, address);
+    gm_block *block = gm_thread_block();
+    gm_trace *trace = block ? block->trace : NULL;
+    if (!trace) {
+        return true; /* there is nothing to report */
+    }
+    const gm_step *step = gm_trace_repeats(trace, block->running, code, address);
+    if (!step) {
+        return gm_trace_ignores(trace, address);
+    }
+    if (step->space != trace->silent) {
+        gm_thread_repeated(block, step);
+    }
+    return true;
 }
 
 #define ACCESS(name, bytes, kind)                                                                  \

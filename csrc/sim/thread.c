@@ -416,6 +416,11 @@ static void observe(const gm_access_call *call)
     }
 }
 
+void gm_thread_repeated(gm_block *block, const gm_step *step)
+{
+    stop_if_failed(block, gm_trace_repeated(block->trace, block->running, step));
+}
+
 void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line)
 {

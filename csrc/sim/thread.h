@@ -3,6 +3,7 @@
 #define GPUMEM_SIM_THREAD_H
 
 #include "sim/block.h"
+#include "sim/stream.h"
 
 /* The block whose threads run on this host thread; NULL: none. */
 extern GM_HIDDEN GM_THREAD_LOCAL gm_block *gm_thread_current;
@@ -84,6 +85,9 @@ gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int li
 gm_status gm_thread_locate_spin(gm_block *block, int thread, const void *code);
 /* The same for a fault that the trace has found, at the place that it gives. */
 gm_status gm_thread_locate_traced(gm_block *block, gm_status status);
+
+/* The running thread of a traced kernel repeats a step, which interests somebody. */
+void gm_thread_repeated(gm_block *block, const gm_step *step);
 
 /* All lanes of a warp wait or have ended: the trace, which there is, takes note. */
 gm_status gm_thread_flush(gm_block *block, int warp);

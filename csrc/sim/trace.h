@@ -142,14 +142,26 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
 gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
                               uint32_t bytes, gm_kind kind);
 
-/* Takes the access in if it repeats what the lane before did, and interests nobody now. By `code`
- * all accesses have one width and kind. */
-static inline bool gm_trace_repeats(gm_trace *trace, int thread, const void *code,
-                                    uintptr_t address)
+/* The step that such an access repeats, in which it is taken in; NULL: none. Those by one `code`
+ * are all of one width and kind. */
+static inline const gm_step *gm_trace_repeats(gm_trace *trace, int thread, const void *code,
+                                              uintptr_t address)
 {
     gm_warp_stream *stream = trace->stream;
-    return stream->thread == thread && stream->next != stream->past &&
-           stream->next->space == trace->silent && gm_stream_repeat(stream, code, address);
+    const gm_step *step = stream->next;
+    bool repeats =
+        stream->thread == thread && step != stream->past && gm_stream_repeat(stream, code, address);
+    return repeats ? step : NULL;
+}
+
+/* Tells the observers of an access that was taken in, unless it interests nobody now. */
+gm_status gm_trace_repeated(gm_trace *trace, int thread, const gm_step *step);
+
+/* Is it a private access that nobody asks for? */
+static inline bool gm_trace_ignores(const gm_trace *trace, uintptr_t address)
+{
+    return gm_region_holds(trace->spaces.block.lane, address) ||
+           gm_region_holds(trace->aside, address);
 }
 
 /* A strong access hands on what the thread's fences keep, or takes what was handed on there. */
