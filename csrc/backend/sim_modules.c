@@ -24,7 +24,6 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
         .trace = launch->trace,
         .cooperative = launch->cooperative,
         .host_threads = gm_sim_host_threads(),
-        .cooperative = launch->cooperative,
         .resident = gm_sim_resident_blocks(launch->block, launch->shared_bytes),
     };
     status = gm_grid_run(&grid);
