@@ -27,6 +27,7 @@ __global__ void last_block(const float *in, float *partial, unsigned *count, flo
         partial[blockIdx.x] = sum;
         __threadfence();
         last = atomicAdd(count, 1) == gridDim.x - 1;
+        if (last) *count = 0;
     }
     __syncthreads();
     if (last && threadIdx.x < gridDim.x) atomicAdd(out, partial[threadIdx.x]);

@@ -41,6 +41,7 @@ typedef struct visit {
     const gm_event *mine;
     uint32_t event, lane;
     bool kept; /* the cell keeps it; another observer sees to the order of engines' copies */
+    bool updated_last; /* the last to write was an atomic update that is ordered before this */
     bool in_two_steps; /* a volatile store of what the thread has just read: not an atomic update */
     /* Accesses of the same sort that the cell keeps: */
     int at_once, of_warps, of_blocks; /* of this moment, of other warps and of other blocks */
@@ -187,7 +188,10 @@ static verdict judge(visit *v, uint32_t number, unsigned lanes, gm_status *statu
     gm_space space = v->trace->sites.list[mine->site].space;
     bool lost =
         v->in_two_steps && before->kind != GM_LOAD && !has_heard_of(v->trace, before, lanes);
-    if (unordered && one_writes && (lost || !strong_together(before, mine, space))) {
+    bool excused = !lost && strong_together(before, mine, space);
+    /* The last block may reset its counter: its update came after those of all others. */
+    excused = excused || (v->updated_last && before->strength);
+    if (unordered && one_writes && !excused) {
         *status = race(v, before, unordered);
         return RACE;
     }
@@ -255,12 +259,20 @@ static bool has_just_read(const visit *v, const gm_cell *at)
            read->interval == mine->interval && read->tick == mine->tick && read->warp == mine->warp;
 }
 
+static bool is_updated_last(const visit *v, const gm_cell *at)
+{
+    const gm_event *write = at->write ? gm_event_at(v->log, at->write) : NULL;
+    return write && write->kind == GM_UPDATE && write->block == v->mine->block &&
+           !unordered_lanes(v->trace, write, 1u << at->write_lane);
+}
+
 /* Checks an access against all that the cell keeps, and adds it. */
 static gm_status visit_cell(visit *v, gm_cell *at)
 {
     gm_status status = GM_OK;
     bool merged = false;
     v->at_once = v->of_warps = v->of_blocks = 0;
+    v->updated_last = !v->mine->strength && is_updated_last(v, at);
     v->in_two_steps =
         v->mine->kind == GM_STORE && v->mine->strength == GM_VOLATILE && has_just_read(v, at);
     if (at->write) {
