@@ -106,6 +106,10 @@ gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int li
 gm_status gm_thread_locate_traced(gm_block *block, gm_status status)
 {
     const gm_trace *trace = block->trace;
+    if (status == GM_ERROR_SIMULATION && trace->fault.elsewhere) {
+        const gm_dim at = trace->fault.block;
+        block->lane->block_index = (gm_index){at.x, at.y, at.z};
+    }
     if (status == GM_ERROR_SIMULATION && trace->fault.thread >= 0) {
         return gm_thread_locate(block, trace->fault.thread, trace->fault.file, trace->fault.line);
     }

@@ -25,6 +25,13 @@ void gm_trace_place(gm_trace *trace, const char *file, int line, int thread)
     trace->fault.file = file;
     trace->fault.line = line;
     trace->fault.thread = thread;
+    trace->fault.elsewhere = false;
+}
+
+void gm_trace_place_in(gm_trace *trace, gm_dim block)
+{
+    trace->fault.elsewhere = true;
+    trace->fault.block = block;
 }
 
 /* Where the counters of the i-th observer lie among those of a site; of one past the last: how many

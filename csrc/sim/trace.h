@@ -90,6 +90,8 @@ struct gm_trace {
     struct {
         const char *file;
         int line, thread;
+        bool elsewhere; /* not in the block that runs now, but in `block` */
+        gm_dim block;
     } fault;
 
     /* The trace's own. */

@@ -4,19 +4,30 @@
  *
  * Threads run one after another, so that another thread may yet write those bytes. Then the two
  * threads race, and the race is the fault to report. So the first such read is held back until the
- * next barrier of the block.
+ * next barrier of the block; of global memory, until the last block has ended.
  */
 #include <stdlib.h>
 
 #include "sim/observer.h"
 
-typedef struct uninitialised {
-    uint32_t *words;  /* number of the block that wrote there last << 4 | which of the four bytes */
-    uint32_t block;   /* 28 bits */
-    uint32_t missing; /* bytes of the read that is held back; 0: there is none */
+/* A read that is held back. */
+typedef struct held_back {
+    uint32_t missing; /* bytes that are not written; 0: there is none */
     gm_access read;
     int thread;
+    gm_dim block;
+} held_back;
+
+typedef struct uninitialised {
+    uint32_t *words; /* number of the block that wrote there last << 4 | which of the four bytes */
+    uint32_t block;  /* 28 bits */
+    held_back shared;
 } uninitialised;
+
+typedef struct of_launch {
+    held_back global;
+    int64_t blocks_ended;
+} of_launch;
 
 static gm_status block_begins(void *state, gm_trace *trace)
 {
@@ -26,20 +37,39 @@ static gm_status block_begins(void *state, gm_trace *trace)
     return GM_OK;
 }
 
-static gm_status report_held_back(void *state, gm_trace *trace)
+static gm_status report(gm_trace *trace, const held_back *held)
+{
+    const gm_site *site = &trace->sites.list[held->read.site];
+    bool shared = site->space == GM_SPACE_SHARED;
+    gm_trace_place(trace, site->file, site->line, held->thread);
+    gm_trace_place_in(trace, held->block);
+    return gm_fail(GM_ERROR_SIMULATION,
+                   "load of %u bytes of %s memory, %u of which nothing %s written: uninitialised",
+                   held->read.bytes, gm_space_name(site->space), held->missing,
+                   shared ? "in the block has" : "has");
+}
+
+static gm_status at_barrier(void *state, gm_trace *trace)
 {
     const uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
     (void)state;
-    if (!u->missing) {
-        return GM_OK;
-    }
-    const gm_site *site = &trace->sites.list[u->read.site];
-    gm_trace_place(trace, site->file, site->line, u->thread);
-    bool shared = site->space == GM_SPACE_SHARED;
-    return gm_fail(GM_ERROR_SIMULATION,
-                   "load of %u bytes of %s memory, %u of which nothing %s written: uninitialised",
-                   u->read.bytes, gm_space_name(site->space), u->missing,
-                   shared ? "in the block has" : "has");
+    return u->shared.missing ? report(trace, &u->shared) : GM_OK;
+}
+
+static gm_status stopped(void *state, gm_trace *trace)
+{
+    const of_launch *l = state;
+    gm_status status = at_barrier(state, trace);
+    return status == GM_OK && l->global.missing ? report(trace, &l->global) : status;
+}
+
+static gm_status block_ends(void *state, gm_trace *trace)
+{
+    of_launch *l = state;
+    int64_t blocks = (int64_t)trace->grid.x * trace->grid.y * trace->grid.z;
+    gm_status status = at_barrier(state, trace);
+    bool last = ++l->blocks_ended == blocks;
+    return status == GM_OK && last && l->global.missing ? report(trace, &l->global) : status;
 }
 
 /* How many of the bytes are not written yet. Then they are, if it is a store. */
@@ -74,7 +104,7 @@ static uint32_t visit_global(const gm_trace *trace, const gm_access *access, boo
 static gm_status visit(void *state, gm_trace *trace, const gm_access *access)
 {
     uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
-    (void)state;
+    of_launch *l = state;
     const gm_site *site = &trace->sites.list[access->site];
     bool load = site->kind != GM_STORE, store = site->kind != GM_LOAD;
     uint32_t missing;
@@ -89,10 +119,9 @@ static gm_status visit(void *state, gm_trace *trace, const gm_access *access)
     }
     /* Of a structure that is copied some bytes may be padding; up to 7 if it has 16 bytes. */
     uint32_t padding = site->actor == GM_BY_BYTES ? access->bytes - 1 : access->bytes == 16 ? 7 : 0;
-    if (load && missing > padding && !u->missing) {
-        u->missing = missing;
-        u->read = *access;
-        u->thread = trace->thread;
+    held_back *held = site->space == GM_SPACE_GLOBAL ? &l->global : &u->shared;
+    if (load && missing > padding && !held->missing) {
+        *held = (held_back){missing, *access, trace->thread, trace->block_index};
     }
     return GM_OK;
 }
@@ -105,13 +134,14 @@ static void free_block(void *block_state)
 
 const gm_observer gm_observer_uninitialised = {
     .name = "uninitialised",
+    .state_bytes = sizeof(of_launch),
     .block_bytes = sizeof(uninitialised),
     .accesses = GM_SEES(GM_SPACE_SHARED) | GM_SEES(GM_SPACE_GLOBAL),
     .clean = GM_SEES(GM_LOAD),
     .block = block_begins,
-    .block_end = report_held_back,
-    .barrier = report_held_back,
+    .block_end = block_ends,
+    .barrier = at_barrier,
     .access = visit,
-    .stopped = report_held_back,
+    .stopped = stopped,
     .free_block = free_block,
 };
