@@ -11,13 +11,28 @@ gm_status gm_sim_check_launch(const char *kernel, gm_dim grid, gm_dim block, siz
 {
     const gm_device_properties *properties;
     gm_sim_properties(0, &properties);
-    int64_t threads = (int64_t)block.x * block.y * block.z;
-    if (threads < 1 || threads > 1024 || grid.y > 65535 || grid.z > 65535 || grid.x > INT32_MAX ||
-        (int64_t)shared_bytes > properties->shared_per_block) {
-        return gm_fail(GM_ERROR_SIMULATION,
-                       "kernel %s: a grid of (%u, %u, %u) blocks of (%u, %u, %u) threads with %zu "
-                       "bytes of dynamic shared memory is more than a device takes",
-                       kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes);
+    const struct {
+        const char *what;
+        int64_t value, most;
+    } limits[] = {
+        {"threads in a block", (int64_t)block.x * block.y * block.z, 1024},
+        {"threads in a block along x", block.x, 1024},
+        {"threads in a block along y", block.y, 1024},
+        {"threads in a block along z", block.z, 64},
+        {"blocks along x", grid.x, INT32_MAX},
+        {"blocks along y", grid.y, 65535},
+        {"blocks along z", grid.z, 65535},
+        {"bytes of dynamic shared memory", (int64_t)shared_bytes, properties->shared_per_block},
+    };
+    int count = (int)(sizeof limits / sizeof *limits);
+    for (int i = 0; i < count; i++) {
+        bool shared = i == count - 1;
+        if (limits[i].value > limits[i].most || (limits[i].value < 1 && !shared)) {
+            return gm_fail(GM_ERROR_SIMULATION,
+                           "kernel %s cannot be launched with %lld %s: a device takes %d to %lld",
+                           kernel, (long long)limits[i].value, limits[i].what, shared ? 0 : 1,
+                           (long long)limits[i].most);
+        }
     }
     return GM_OK;
 }

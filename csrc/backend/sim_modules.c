@@ -5,11 +5,30 @@
 #include "sim/grid.h"
 #include "sim/memory.h"
 
+/* nvcc refuses a file with more. */
+static gm_status check_static_shared(const char *kernel, gm_extents variables)
+{
+    enum { MOST = 48 * 1024 };
+    for (int i = 0; i < variables.count; i++) {
+        if (variables.list[i].bytes > MOST) {
+            return gm_fail(GM_ERROR_SIMULATION,
+                           "kernel %s cannot be launched: its file declares %llu bytes of shared "
+                           "memory as '%s', and a block has at most %d that are not dynamic",
+                           kernel, (unsigned long long)variables.list[i].bytes,
+                           variables.list[i].name, MOST);
+        }
+    }
+    return GM_OK;
+}
+
 gm_status gm_sim_module_launch(const gm_module_launch *launch)
 {
     const gm_module_kernel *kernel = &launch->loaded->kernels[launch->kernel];
     gm_status status =
         gm_sim_check_launch(kernel->name, launch->grid, launch->block, launch->shared_bytes);
+    if (status == GM_OK) {
+        status = check_static_shared(kernel->name, launch->loaded->module.shared_extents);
+    }
     if (status != GM_OK) {
         return status;
     }

@@ -264,3 +264,40 @@ def test_finding(module, kernel, arguments, finding, options):
     first = 1 + SOURCE[: SOURCE.index(f" {kernel}(")].count("\n")
     assert first < error.line < first + 12
     assert error.block == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "shared_bytes", "what"),
+    [
+        (1, 1025, 0, "1025 threads in a block: a device takes 1 to 1024"),
+        (1, (32, 33), 0, "1056 threads in a block: a device takes 1 to 1024"),
+        (1, (1, 1, 65), 0, "65 threads in a block along z: a device takes 1 to 64"),
+        (1, 0, 0, "0 threads in a block: a device takes 1 to 1024"),
+        ((1, 65536), 1, 0, "65536 blocks along y: a device takes 1 to 65535"),
+        ((1, 1, 65536), 1, 0, "65536 blocks along z: a device takes 1 to 65535"),
+        (0, 1, 0, "0 blocks along x: a device takes 1 to 2147483647"),
+        (1, 1, 232449, "232449 bytes of dynamic shared memory: a device takes 0 to 232448"),
+    ],
+)
+def test_limits_of_a_launch(module, grid, block, shared_bytes, what):
+    error = module.check("local_array", grid, block, (ARRAY, 0), shared_bytes=shared_bytes)
+    assert str(error) == f"kernel local_array cannot be launched with {what}"
+
+
+def test_largest_launches(module):
+    module.run("local_array", 1, (1024, 1), (ARRAY, 0), shared_bytes=232448)
+    module.run("local_array", 1, (1, 16, 64), (ARRAY, 0))
+    module.run("local_array", (1, 65535), 1, (ARRAY, 0))
+
+
+@pytest.mark.parametrize("count", [12288, 12289])
+def test_static_shared_memory(count):
+    source = (
+        "__global__ void fill(float *y) {\n"
+        f"__shared__ float held[{count}]; held[threadIdx.x] = 1; y[0] = held[threadIdx.x]; }}"
+    )
+    error = load(source=source, name="fill.cu").check("fill", 1, 1, (ARRAY,))
+    if count == 12288:
+        assert error is None
+    else:
+        assert "declares 49156 bytes of shared memory as 'held'" in str(error)
