@@ -85,6 +85,10 @@ static void note_place(gm_turn *turn, const void *code, uintptr_t address)
 
 bool gm_turn_look(gm_turn *turn, int thread, const void *code, uintptr_t address, uint32_t bytes)
 {
+    if (turn->thread >= 0 && turn->thread != thread) {
+        leave_alone(turn); /* the other one has stopped before it could be said to spin */
+        return false;
+    }
     if (turn->thread != thread) {
         start(turn, thread, false);
     }
