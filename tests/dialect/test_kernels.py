@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import re
 
 import numpy as np
 import pytest
 
+import gpumem as gm
 from gpumem.cuda_c import load
 
 VECTORS = """
@@ -116,6 +119,46 @@ def test_a_stop_is_a_finding(stops, kernel, line, what):
     assert f"stops.cu:{line}" in str(finding)
     assert "thread (5, 0, 0)" in str(finding)
     assert what in str(finding)
+    with pytest.raises(gm.SimulationError, match=re.escape(what)):  # without a trace too
+        stops.run(kernel, 1, 32, (a,))
+
+
+PARTS = """
+__global__ void partly(float4 *to, const float *from)
+{
+    float4 v;
+    v.x = from[0];
+    v.y = from[1];
+    to[threadIdx.x] = v;
+}
+
+__global__ void not_at_all(float4 *to, const float *from)
+{
+    float4 v;
+    if (from[0] > 5) {
+        v.x = 1;
+    }
+    to[threadIdx.x].x = v.x;
+}
+
+__global__ void by_pointer(float4 *to, const float *from)
+{
+    int exponent;
+    float whole, sine, cosine;
+    float rest = modff(frexpf(from[0], &exponent), &whole);
+    sincosf(rest, &sine, &cosine);
+    to[threadIdx.x] = make_float4(exponent, whole, sine, cosine);
+}
+"""
+
+
+@pytest.mark.skipif("clang" in os.environ.get("CXX", ""), reason="Clang leaves out some stores")
+def test_local_vectors_and_results_by_pointer():
+    parts = load(source=PARTS, name="parts.cu")
+    a, b = np.ones(8, np.float32), np.zeros((32, 4), np.float32)
+    assert parts.check("partly", 1, 32, (b, a)) is None
+    assert parts.check("by_pointer", 1, 32, (b, a)) is None
+    assert "uninitialised" in str(parts.check("not_at_all", 1, 32, (b, a)))
 
 
 def test_output_is_in_the_order_of_threads(stops, capfd):
