@@ -6,6 +6,8 @@ them on the simulator, tools/crosscheck_modules.py on a GPU too.
 
 from __future__ import annotations
 
+import functools
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
+from gpumem import cuda_c
 
 i32, u32, i64, u64 = np.int32, np.uint32, np.int64, np.uint64
 f32, f64 = np.float32, np.float64
@@ -51,6 +53,11 @@ class Case(NamedTuple):
     @property
     def name(self) -> str:
         return f"{self.file}:{self.kernel}"
+
+    @property
+    def function(self) -> str:
+        """The kernel's name without namespaces and template arguments."""
+        return self.kernel.partition("<")[0].rpartition("::")[2]
 
     def __str__(self) -> str:
         return self.name
@@ -96,6 +103,46 @@ class Case(NamedTuple):
                     f"the first at {list(at)} is {a[at]!r}, not {b[at]!r}"
                 )
         return ""
+
+
+class Modules:
+    """The modules of a folder's sources, each loaded once."""
+
+    def __init__(self, folder: Path, cases: Sequence[Case]) -> None:
+        self.folder = folder
+        self.instances: dict[str, list[str]] = {}
+        for case in cases:
+            templates = self.instances.setdefault(case.file, [])
+            if "<" in case.kernel:
+                templates.append(case.kernel)
+        self.load = functools.cache(self._load)
+
+    def _load(self, file: str) -> cuda_c.Module:
+        return cuda_c.load(self.folder / file, instances=self.instances.get(file, ()))
+
+    def run(self, case: Case, traced: bool) -> list[np.ndarray]:
+        """Run a case on the simulator and return its outputs; a finding is raised."""
+        arguments = case.arguments()
+        launched = self.load(case.file).check if traced else self.load(case.file).run
+        options = {"shared_bytes": case.shared, "cooperative": case.cooperative}
+        flat = [as_bytes(a) for a in arguments]
+        error = launched(case.kernel, case.grid, case.block, flat, **options)
+        if error is not None:
+            raise error
+        return case.outputs(arguments)
+
+
+def kernels_of(source: Path) -> set[str]:
+    """Return the names of the kernels that a source spells out."""
+    text = re.sub(r"__launch_bounds__\([^)]*\)|\\\n", " ", source.read_text(encoding="utf-8"))
+    return set(re.findall(r"__global__\s+void\s+(\w+)\s*\(", text)) - {"name"}
+
+
+def as_bytes(argument: Any) -> Any:
+    """View arrays of structures as bytes, which every interface takes."""
+    if isinstance(argument, np.ndarray) and argument.dtype.fields is not None:
+        return argument.view(np.uint8)
+    return argument
 
 
 # ---- arrays -------------------------------------------------------------------------------

@@ -31,4 +31,7 @@ class Refused(NamedTuple):
 REFUSED = [Refused("wmma.cu", "mma"), Refused("inline_ptx.cu", "asm")]
 
 # Their arguments are objects that only the host can make.
-NO_ARGUMENTS = ["textures.cu", "surfaces.cu"]
+NO_ARGUMENTS = {"textures.cu", "surfaces.cu"}
+
+# What the simulator does not do yet: a file, "file:kernel", or "file:kernel plain" or "... traced".
+MISSING: dict[str, str] = {}

@@ -97,8 +97,8 @@ WARPS = [
     Case("clocks.cu", "ticks", 1, 32, [zeros(32, dtype=i32)], lambda out: out + 3),
     Case("clocks.cu", "waits_for_a_flag", 2, 32, [zeros(1, dtype=i32), zeros(32, dtype=i32)],
          lambda flag, out: (41, 41 + LANES)),
-    Case("messages.cu", "says", 2, 32, [integers(32), zeros(32, dtype=i32)],
-         lambda a, out: a + 1),
+    Case("messages.cu", "says", 2, 32, [integers(32), zeros(64, dtype=i32)],
+         lambda a, out: np.resize(a + 1, 64)),
     Case("messages.cu", "holds", 1, 32, [integers(32, low=0), zeros(32, dtype=i32)],
          lambda a, out: a * 2),
 ]  # fmt: skip

@@ -8,7 +8,7 @@ __global__ void says(const int *in, int *out)
         printf("block %d of %u: %s %5.2f %c %%\n", blockIdx.x, gridDim.x, "first", in[0] * 0.5,
                'x');
     }
-    out[threadIdx.x] = in[threadIdx.x] + 1;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = in[threadIdx.x] + 1;
 }
 
 __global__ void holds(const int *in, int *out)

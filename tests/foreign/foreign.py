@@ -288,7 +288,7 @@ DATA = [
           updated(fixed(LEVELS, u32)), fixed(FRONTIER, u32), zeros(3000, dtype=u32), u32(500),
           zeros(1, dtype=u32)], bfs, any_order=(1,)),
     Case("sorting.cu", "bitonicSortShared", 4, 256,
-         [zeros(2048, dtype=u32), zeros(2048, dtype=u32), words(2048),
+         [zeros(2048, dtype=u32), zeros(2048, dtype=u32), fixed(RANDOM.permutation(2048), u32),
           fixed(np.arange(2048), u32), u32(512), u32(1)], bitonic),
     Case("sorting.cu", "radix_pass<256>", 6, 256,
          [words(1536), zeros(1536, dtype=u32), zeros(96, dtype=u32), i32(4)], radix),
@@ -313,3 +313,6 @@ DATA = [
 ]  # fmt: skip
 
 CASES = REDUCTIONS + GRIDS + PRODUCTS + DATA
+
+# What the simulator does not do yet: "file:kernel", or "file:kernel plain" or "... traced".
+MISSING: dict[str, str] = {}
