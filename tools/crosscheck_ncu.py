@@ -290,11 +290,24 @@ def find_ncu() -> str:
 class Profiler:
     """Runs this file under ncu."""
 
+    metrics: Sequence[str] = METRICS
+
     def __init__(
         self, families: Sequence[str], sizes: Sequence[int], folder: Path, seconds: float
     ) -> None:
         self.ncu = find_ncu()
         self.families, self.sizes, self.folder, self.seconds = families, sizes, folder, seconds
+        self.header = folder / "launches.json"
+
+    def kernels(self) -> list[str]:
+        """Return the names of the functions to profile."""
+        return [kernel(v.family, v.name) for v in checked(self.families)]
+
+    def program(self) -> list[str]:
+        """Return the command that launches the kernels."""
+        run = [sys.executable, os.path.abspath(__file__), "--run", str(self.header)]
+        sizes = ",".join(map(str, self.sizes))
+        return [*run, "--families", ",".join(self.families), "--sizes", sizes]
 
     def version(self) -> str:
         done = subprocess.run([self.ncu, "--version"], capture_output=True, text=True)
@@ -303,24 +316,17 @@ class Profiler:
 
     def profile(self, metrics: Sequence[str], *more: str) -> tuple[int, str, str]:
         """Return the exit status, the CSV and all other output."""
-        log, header = self.folder / "ncu.csv", self.folder / "launches.json"
+        log = self.folder / "ncu.csv"
         log.unlink(missing_ok=True)
-        header.unlink(missing_ok=True)
-        names = "|".join(kernel(v.family, v.name) for v in checked(self.families))
+        self.header.unlink(missing_ok=True)
+        names = "|".join(self.kernels())
         profiler = [self.ncu, "--clock-control", "none", "--target-processes", "all"]
         profiler += ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
         profiler += ["-k", f"regex:^({names})$", "--metrics", ",".join(metrics), *more]
-        program = [sys.executable, os.path.abspath(__file__), "--run", str(header)]
-        program += [
-            "--families",
-            ",".join(self.families),
-            "--sizes",
-            ",".join(map(str, self.sizes)),
-        ]
         environment = {"GPUMEM_BACKEND": "cuda", **os.environ, "LC_ALL": "C"}
         try:
             done = subprocess.run(
-                profiler + program,
+                profiler + self.program(),
                 env=environment,
                 capture_output=True,
                 text=True,
@@ -333,11 +339,11 @@ class Profiler:
         return status, text, said
 
     def launches(self) -> dict[str, Any]:
-        return json.loads((self.folder / "launches.json").read_text(encoding="utf-8"))
+        return json.loads(self.header.read_text(encoding="utf-8"))
 
     def collect(self) -> tuple[str, list[str]]:
         """Return the CSV of all launches, and the metrics that ncu does not know."""
-        metrics = list(METRICS)
+        metrics = list(self.metrics)
         dropped: list[str] = []
         while metrics:
             status, text, said = self.profile(metrics)
