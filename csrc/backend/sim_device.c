@@ -15,6 +15,9 @@ enum { MAX_MULTIPROCESSORS = 1024 };
 
 static gm_device_properties properties;
 static int host_threads;
+/* Those on which blocks are resident together: unless the user has chosen a number, as many as an
+ * H100 has, for which kernels that rely on it are written. */
+static int resident_multiprocessors = 132;
 static atomic_bool is_open;
 GM_FORK_LOCK(opening);
 
@@ -33,7 +36,7 @@ int64_t gm_sim_resident_blocks(gm_dim block, size_t shared_bytes)
     int64_t blocks = properties.blocks_per_multiprocessor;
     blocks = by_threads < blocks ? by_threads : blocks;
     blocks = by_shared < blocks ? by_shared : blocks;
-    return (blocks > 0 ? blocks : 1) * properties.multiprocessors;
+    return (blocks > 0 ? blocks : 1) * resident_multiprocessors;
 }
 
 static int usable_processors(void)
@@ -75,9 +78,15 @@ static gm_status read_environment(void)
     host_threads = usable < GM_MAX_HOST_THREADS ? usable : GM_MAX_HOST_THREADS;
     properties.multiprocessors = 16;
     gm_status status = read_number("GPUMEM_SIM_THREADS", GM_MAX_HOST_THREADS, &host_threads);
-    return status == GM_OK ? read_number("GPUMEM_SIM_MULTIPROCESSORS", MAX_MULTIPROCESSORS,
-                                         &properties.multiprocessors)
-                           : status;
+    const int usual = properties.multiprocessors;
+    if (status == GM_OK) {
+        status = read_number("GPUMEM_SIM_MULTIPROCESSORS", MAX_MULTIPROCESSORS,
+                             &properties.multiprocessors);
+    }
+    if (properties.multiprocessors != usual) {
+        resident_multiprocessors = properties.multiprocessors;
+    }
+    return status;
 }
 
 /* With the limits of compute capability 9.0, so that whatever runs here also fits a GPU. */

@@ -225,12 +225,13 @@ gm_status gm_block_fail_stuck(gm_block *block, const char *why)
     }
     if (known) {
         gm_fail(GM_ERROR_SIMULATION,
-                "spins for ever: reads %u bytes at address 0x%llx, which no thread changes any "
+                "a spin that never ends: it reads %u bytes at address 0x%llx, which no thread "
+                "changes any "
                 "more%s",
                 turn->bytes, (unsigned long long)turn->address, why);
     } else {
-        gm_fail(GM_ERROR_SIMULATION, "spins for ever on memory that no thread changes any more%s",
-                why);
+        gm_fail(GM_ERROR_SIMULATION,
+                "a spin that never ends, on memory that no thread changes any more%s", why);
     }
     return gm_thread_locate_spin(block, thread, known ? turn->code : NULL);
 }

@@ -131,6 +131,24 @@ static const gm_site_record *line_before(const gm_block *block, uintptr_t code)
     return nearest;
 }
 
+/* A fault in a function that the kernel called, such as one of the simulator's: the kernel is the
+ * first to which a return address on the stack belongs. */
+static const gm_site_record *line_of_fault(const gm_block *block, const gm_fault *fault)
+{
+    enum { DEPTH = 4096 }; /* bytes of the stack to search */
+    const gm_fiber *fiber = block->running_fiber;
+    uintptr_t begin = (uintptr_t)fiber->stack, end = begin + fiber->stack_bytes;
+    uintptr_t sp = fault->sp < begin ? begin : (fault->sp + 7) & ~(uintptr_t)7;
+    const gm_site_record *at = line_before(block, fault->caller ? fault->caller : fault->pc);
+    for (end = sp + DEPTH < end ? sp + DEPTH : end; !at && sp + 8 <= end; sp += 8) {
+        uintptr_t code = *(const uintptr_t *)sp;
+        if (gm_region_holds(block->grid->module->image, code)) {
+            at = line_before(block, code);
+        }
+    }
+    return at;
+}
+
 gm_status gm_thread_locate_spin(gm_block *block, int thread, const void *code)
 {
     const gm_strand *strand = &block->strands[thread];
@@ -154,7 +172,7 @@ static gm_status why_failed(gm_block *block)
             return gm_thread_locate_traced(block, earlier);
         }
         gm_faults_describe(block, &fault);
-        const gm_site_record *at = line_before(block, fault.caller ? fault.caller : fault.pc);
+        const gm_site_record *at = line_of_fault(block, &fault);
         locate(block, at ? at->file : NULL, at ? at->line : 0);
     }
     return gm_last_error()->status;
@@ -172,7 +190,7 @@ gm_status gm_thread_stopped(gm_block *block)
         gm_status status = gm_interrupt_check(&block->interrupt);
         if (status == GM_OK && block->polls.same == POLLS) {
             const gm_site_record *at = line_before(block, block->polls.pc);
-            gm_fail(GM_ERROR_SIMULATION, "loops for ever, without any access to memory");
+            gm_fail(GM_ERROR_SIMULATION, "a loop that never ends, without any access to memory");
             status = locate(block, at ? at->file : NULL, at ? at->line : 0);
         }
         if (status != GM_OK) {
