@@ -343,8 +343,7 @@ def moved(a, b, out):
     both = each(lambda x, y: y << 32 | x, a, b)
     return cast(columns(each(lambda x, y: permuted(x, y, 0x5140), a, b),
                         each(lambda x, y: permuted(x, y, y & 0x7777), a, b),
-                        [v << 13 >> 32 for v in both], [v >> 5 for v in both],
-                        [v << 32 >> 32 for v in both], [v >> 9 for v in both]), u32)  # fmt: skip
+                        both << 13 >> 32, both >> 5, both, both >> 9), u32)  # fmt: skip
 
 
 def signed24(x):

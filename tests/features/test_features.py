@@ -21,12 +21,12 @@ def marked(way):
         yield pytest.param(case, id=case.name, marks=marks)
 
 
-@pytest.mark.parametrize("case", marked("plain"))
+@pytest.mark.parametrize("case", list(marked("plain")))
 def test_plain(case):
     assert not case.differences(MODULES.run(case, traced=False), case.wanted())
 
 
-@pytest.mark.parametrize("case", marked("traced"))
+@pytest.mark.parametrize("case", list(marked("traced")))
 def test_traced(case):
     assert not case.differences(MODULES.run(case, traced=True), case.wanted())
 
