@@ -22,6 +22,7 @@ FLOORS = {
     ".": "vocabulary: status, errors, arrays, the table of families",
     "sim": "the simulator of a GPU",
     "backend": "who runs kernels: CUDA, or the simulator",
+    "module": "what is compiled into a module of a user's kernels",
     "memory": "memory of host and device, and the ways between them",
     "call": "from a call to its launch",
     "kernels": "families: kernels, and how to plan them",

@@ -2,61 +2,7 @@
 #include "sim/observer.h"
 #include "sim/trace.h"
 
-/* ---- who sees them -------------------------------------------------------------------------- */
-
-void gm_trace_forget_access_subscribers(gm_trace *trace)
-{
-    for (int space = 0; space < GM_SPACES; space++) {
-        trace->on_usual[space].count = 0;
-        for (int actor = 0; actor < GM_ACTORS; actor++) {
-            trace->on_access[space][actor].count = 0;
-        }
-    }
-}
-
-void gm_trace_list_access_subscribers(gm_trace *trace)
-{
-    gm_trace_forget_access_subscribers(trace);
-    trace->may_postpone = true;
-    for (int i = 0; i < trace->all.count * GM_SPACES; i++) {
-        const gm_subscriber *subscriber = &trace->all.list[i / GM_SPACES];
-        const gm_observer *observer = subscriber->observer;
-        int space = i % GM_SPACES;
-        if (!(observer->accesses & GM_SEES(space)) ||
-            (observer->after && !(observer->after & trace->actors))) {
-            continue;
-        }
-        for (int actor = 0; actor < GM_ACTORS; actor++) {
-            if (!observer->actors || observer->actors & GM_SEES(actor)) {
-                gm_subscribers_add(&trace->on_access[space][actor], *subscriber);
-            }
-        }
-        if (!observer->unusual && (!observer->actors || observer->actors & GM_SEES(GM_BY_THREAD))) {
-            gm_subscribers_add(&trace->on_usual[space], *subscriber);
-            trace->may_postpone &= space != GM_SPACE_SHARED || observer->clean;
-        }
-    }
-}
-
 /* ---- accesses ------------------------------------------------------------------------------ */
-
-/* Another observer may know of an earlier cause, or may not have been asked yet. */
-gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
-                        gm_status status)
-{
-    if (gm_postponed_tell(trace) != GM_OK) {
-        return gm_last_error()->status;
-    }
-    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
-        const gm_site *site = &trace->sites.list[at->site];
-        gm_trace_place(trace, site->file, site->line, trace->thread);
-    }
-    gm_status earlier = GM_OK;
-    if (status == GM_ERROR_SIMULATION && !by->about_order) {
-        GM_NOTIFY(trace->all, earlier, stopped, trace);
-    }
-    return earlier != GM_OK ? earlier : status;
-}
 
 static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step, bool usual)
 {

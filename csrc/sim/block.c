@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sim/locate.h"
 #include "sim/postponed.h"
 #include "sim/thread.h"
 #include "sim/trace.h"
@@ -70,14 +71,14 @@ static gm_status pass_barrier(gm_block *block)
     int thread = gm_barrier_check(block->strands, block->threads, block->done);
     if (thread >= 0) {
         const gm_strand *strand = &block->strands[thread];
-        return gm_thread_locate(block, thread, strand->file, strand->line);
+        return gm_locate_thread(block, thread, strand->file, strand->line);
     }
     block->barriers++;
     block->moves++;
     if (block->votes) {
         count_votes(block);
     }
-    return block->trace ? gm_thread_locate_traced(block, gm_trace_barrier(block->trace)) : GM_OK;
+    return block->trace ? gm_locate_traced(block, gm_trace_barrier(block->trace)) : GM_OK;
 }
 
 /* Of the first thread that waits so. */
@@ -88,7 +89,7 @@ static gm_status fail_waiting(gm_block *block, gm_strand_state state)
         thread++;
     }
     const gm_strand *strand = &block->strands[thread];
-    return gm_thread_locate(block, thread, strand->file, strand->line);
+    return gm_locate_thread(block, thread, strand->file, strand->line);
 }
 
 static gm_status fail_at_mbarrier(gm_block *block)
@@ -125,13 +126,6 @@ static gm_status meet(gm_block *block)
     return GM_OK;
 }
 
-gm_index gm_block_index(const gm_grid *grid, int64_t number)
-{
-    const gm_dim all = grid->grid;
-    return (gm_index){(unsigned)(number % all.x), (unsigned)(number / all.x % all.y),
-                      (unsigned)(number / all.x / all.y)};
-}
-
 gm_status gm_block_begin(gm_block *block, int64_t number)
 {
     const gm_index index = gm_block_index(block->grid, number);
@@ -157,8 +151,7 @@ static gm_status end_block(gm_block *block)
     block->standing = GM_ENDED;
     free(block->states);
     block->states = NULL;
-    return block->trace ? gm_thread_locate_traced(block, gm_trace_block_close(block->trace))
-                        : GM_OK;
+    return block->trace ? gm_locate_traced(block, gm_trace_block_close(block->trace)) : GM_OK;
 }
 
 /* The first thread hands on what the block has done, or learns what others have. */
@@ -211,7 +204,7 @@ gm_status gm_block_fail_stuck(gm_block *block, const char *why)
 {
     gm_status earlier = block->trace ? gm_postponed_tell(block->trace) : GM_OK;
     if (earlier != GM_OK) {
-        return gm_thread_locate_traced(block, earlier);
+        return gm_locate_traced(block, earlier);
     }
     if (block->standing == GM_AT_GRID) {
         gm_fail(GM_ERROR_SIMULATION, "a barrier of the grid that not all blocks reach");
@@ -233,5 +226,5 @@ gm_status gm_block_fail_stuck(gm_block *block, const char *why)
         gm_fail(GM_ERROR_SIMULATION,
                 "a spin that never ends, on memory that no thread changes any more%s", why);
     }
-    return gm_thread_locate_spin(block, thread, known ? turn->code : NULL);
+    return gm_locate_spin(block, thread, known ? turn->code : NULL);
 }

@@ -92,7 +92,12 @@ gm_status gm_block_begin(gm_block *block, int64_t number);
 gm_status gm_block_advance(gm_block *block);
 /* All blocks have come to the barrier of the grid. */
 gm_status gm_block_pass_grid(gm_block *block);
-gm_index gm_block_index(const gm_grid *grid, int64_t number);
+static inline gm_index gm_block_index(const gm_grid *grid, int64_t number)
+{
+    const gm_dim all = grid->grid;
+    return (gm_index){(unsigned)(number % all.x), (unsigned)(number / all.x % all.y),
+                      (unsigned)(number / all.x / all.y)};
+}
 /* Says that the block never ends, and why not. */
 gm_status gm_block_fail_stuck(gm_block *block, const char *why);
 

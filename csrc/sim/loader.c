@@ -34,6 +34,7 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
                        path);
     }
     loaded->module = *module;
+    loaded->module.loaded = true;
     while (loaded->kernels[loaded->kernel_count].name) {
         loaded->kernel_count++;
     }

@@ -30,6 +30,7 @@ typedef struct gm_extents {
 } gm_extents;
 
 typedef struct gm_module {
+    bool loaded; /* at run time: kernels of users, with which anything may be wrong */
     const gm_site_record *sites, *sites_end;
     gm_region image;     /* the shared object as loaded, its variables included */
     gm_region constant;  /* __constant__ variables */

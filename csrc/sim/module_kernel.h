@@ -13,8 +13,8 @@ extern "C" {
 
 struct gm_lane_state;
 
-/* A parameter of a kernel, or what it points to. kind is NumPy's dtype.kind: b i u f, V for a struct,
- * ? for void. */
+/* A parameter of a kernel, or what it points to. kind is NumPy's dtype.kind: b i u f, V for a
+ * struct, ? for void. */
 typedef struct gm_module_parameter {
     char kind;
     char pointer;  /* 0: no pointer; else the rest is about what it points to */
@@ -35,8 +35,9 @@ typedef void (*gm_entry_point)(void);
 
 struct gm_module;
 
-/* A module exports this: takes the simulator's functions, and gives its description and its kernels,
- * the last of which has no name. NULL if it was compiled for another number of functions. */
+/* A module exports this: takes the simulator's functions, and gives its description and its
+ * kernels, the last of which has no name. NULL if it was compiled for another number of functions.
+ */
 #define GM_MODULE_OPEN "gm_module_open"
 typedef const struct gm_module *gm_module_open_function(const gm_entry_point *entries, int count,
                                                         const gm_module_kernel **kernels);

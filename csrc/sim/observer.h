@@ -97,9 +97,19 @@ gm_dim gm_trace_thread(const gm_trace *trace, int number);
 gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number);
 
 /* The place of a fault that is elsewhere than at the access: call it beside gm_fail. */
-void gm_trace_place(gm_trace *trace, const char *file, int line, int thread);
+static inline void gm_trace_place(gm_trace *trace, const char *file, int line, int thread)
+{
+    trace->fault.file = file;
+    trace->fault.line = line;
+    trace->fault.thread = thread;
+    trace->fault.elsewhere = false;
+}
 /* And then, if it is in another block than the one that runs now: */
-void gm_trace_place_in(gm_trace *trace, gm_dim block);
+static inline void gm_trace_place_in(gm_trace *trace, gm_dim block)
+{
+    trace->fault.elsewhere = true;
+    trace->fault.block = block;
+}
 
 /* A mask of the bytes of the word at 4 * word that lie in [begin, end). */
 static inline unsigned gm_bytes_of_word(uintptr_t word, uintptr_t begin, uintptr_t end)

@@ -16,6 +16,12 @@ typedef struct gm_word_use {
     uint32_t written;  /* the last block that wrote all of it */
 } gm_word_use;
 
+void gm_trace_postpone(gm_trace *trace, bool on)
+{
+    trace->current->postponed.on = on && trace->may_postpone;
+    trace->silent = trace->current->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
+}
+
 /* ---- time ---------------------------------------------------------------------------------- */
 
 void gm_postponed_barrier(gm_trace *trace)
@@ -251,4 +257,25 @@ gm_status gm_postponed_flush(gm_trace *trace)
     }
     p->used = false;
     return p->clean && keep(p, stream) ? tell_stores(trace, stream) : gm_postponed_tell(trace);
+}
+
+/* ---- stopping ---------------------------------------------------------------------------------
+ */
+
+/* Another observer may know of an earlier cause, or may not have been asked yet. */
+gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
+                        gm_status status)
+{
+    if (gm_postponed_tell(trace) != GM_OK) {
+        return gm_last_error()->status;
+    }
+    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
+        const gm_site *site = &trace->sites.list[at->site];
+        gm_trace_place(trace, site->file, site->line, trace->thread);
+    }
+    gm_status earlier = GM_OK;
+    if (status == GM_ERROR_SIMULATION && !by->about_order) {
+        GM_NOTIFY(trace->all, earlier, stopped, trace);
+    }
+    return earlier != GM_OK ? earlier : status;
 }

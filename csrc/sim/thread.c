@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "sim/thread.h"
+#include "sim/locate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,116 +72,9 @@ gm_status gm_thread_select(gm_block *from, gm_block *to)
 
 /* ---- faults ------------------------------------------------------------------------------- */
 
-/* Of the thread in gm_lane. */
-static gm_status locate(gm_block *block, const char *file, int line)
-{
-    gm_error *error = gm_last_error();
-    if (error->status != GM_ERROR_SIMULATION) {
-        return error->status;
-    }
-    const char *kernel = block->grid->kernel.name;
-    char what[sizeof error->message];
-    memcpy(what, error->message, sizeof what);
-    gm_index b = block->lane->block_index, t = block->lane->thread_index;
-    char place[256] = "";
-    if (file) {
-        snprintf(place, sizeof place, " at %s:%d", file, line);
-    }
-    gm_fail(GM_ERROR_SIMULATION, "kernel %s%s, block (%u, %u, %u), thread (%u, %u, %u): %s", kernel,
-            place, b.x, b.y, b.z, t.x, t.y, t.z, what);
-    error->kernel = kernel;
-    error->file = file;
-    error->line = line;
-    error->located = true;
-    error->block = (gm_dim){b.x, b.y, b.z};
-    error->thread = (gm_dim){t.x, t.y, t.z};
-    return GM_ERROR_SIMULATION;
-}
-
-gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int line)
-{
-    block->lane->thread_index = block->strands[thread].index;
-    return locate(block, file, line);
-}
-
-gm_status gm_thread_locate_traced(gm_block *block, gm_status status)
-{
-    const gm_trace *trace = block->trace;
-    if (status == GM_ERROR_SIMULATION && trace->fault.elsewhere) {
-        const gm_dim at = trace->fault.block;
-        block->lane->block_index = (gm_index){at.x, at.y, at.z};
-    }
-    if (status == GM_ERROR_SIMULATION && trace->fault.thread >= 0) {
-        return gm_thread_locate(block, trace->fault.thread, trace->fault.file, trace->fault.line);
-    }
-    return status;
-}
-
-/* The last line before this code that reports an access; NULL: none is near. */
-static const gm_site_record *line_before(const gm_block *block, uintptr_t code)
-{
-    enum { NEAR = 512 };
-    const gm_module *module = block->grid->module;
-    const gm_site_record *nearest = NULL;
-    for (const gm_site_record *r = module->sites; block->trace && r < module->sites_end; r++) {
-        bool near = code - (uintptr_t)r->address < NEAR;
-        if (near && (!nearest || (uintptr_t)r->address > (uintptr_t)nearest->address)) {
-            nearest = r;
-        }
-    }
-    return nearest;
-}
-
-/* A fault in a function that the kernel called, such as one of the simulator's: the kernel is the
- * first to which a return address on the stack belongs. */
-static const gm_site_record *line_of_fault(const gm_block *block, const gm_fault *fault)
-{
-    enum { DEPTH = 4096 }; /* bytes of the stack to search */
-    const gm_fiber *fiber = block->running_fiber;
-    uintptr_t begin = (uintptr_t)fiber->stack, end = begin + fiber->stack_bytes;
-    uintptr_t sp = fault->sp < begin ? begin : (fault->sp + 7) & ~(uintptr_t)7;
-    const gm_site_record *at = line_before(block, fault->caller ? fault->caller : fault->pc);
-    for (end = sp + DEPTH < end ? sp + DEPTH : end; !at && sp + 8 <= end; sp += 8) {
-        uintptr_t code = *(const uintptr_t *)sp;
-        if (gm_region_holds(block->grid->module->image, code)) {
-            at = line_before(block, code);
-        }
-    }
-    return at;
-}
-
-gm_status gm_thread_locate_spin(gm_block *block, int thread, const void *code)
-{
-    const gm_strand *strand = &block->strands[thread];
-    const gm_module *module = block->grid->module;
-    for (const gm_site_record *r = module->sites; code && !strand->file && r < module->sites_end;
-         r++) {
-        if (r->address == code) {
-            return gm_thread_locate(block, thread, r->file, r->line);
-        }
-    }
-    return gm_thread_locate(block, thread, strand->file, strand->line);
-}
-
-static gm_status why_failed(gm_block *block)
-{
-    const gm_fault fault = block->fault;
-    if (fault.signal) {
-        block->fault.signal = 0;
-        gm_status earlier = block->trace ? gm_postponed_tell(block->trace) : GM_OK;
-        if (earlier != GM_OK) {
-            return gm_thread_locate_traced(block, earlier);
-        }
-        gm_faults_describe(block, &fault);
-        const gm_site_record *at = line_of_fault(block, &fault);
-        locate(block, at ? at->file : NULL, at ? at->line : 0);
-    }
-    return gm_last_error()->status;
-}
-
 gm_status gm_thread_flush(gm_block *block, int warp)
 {
-    return gm_thread_locate_traced(block, gm_trace_flush(block->trace, warp));
+    return gm_locate_traced(block, gm_trace_flush(block->trace, warp));
 }
 
 gm_status gm_thread_stopped(gm_block *block)
@@ -189,9 +83,9 @@ gm_status gm_thread_stopped(gm_block *block)
     while (block->polled && !block->failed) {
         gm_status status = gm_interrupt_check(&block->interrupt);
         if (status == GM_OK && block->polls.same == POLLS) {
-            const gm_site_record *at = line_before(block, block->polls.pc);
+            const gm_site_record *at = gm_locate_line(block, block->polls.pc);
             gm_fail(GM_ERROR_SIMULATION, "a loop that never ends, without any access to memory");
-            status = locate(block, at ? at->file : NULL, at ? at->line : 0);
+            status = gm_locate_here(block, at ? at->file : NULL, at ? at->line : 0);
         }
         if (status != GM_OK) {
             return status;
@@ -199,7 +93,7 @@ gm_status gm_thread_stopped(gm_block *block)
         block->polled = false;
         gm_fiber_switch(&block->home, block->running_fiber->context);
     }
-    return block->failed ? why_failed(block) : GM_OK;
+    return block->failed ? gm_locate_failure(block) : GM_OK;
 }
 
 /* Leaves the kernel for good. Kernels own nothing, so that their fibers can simply be dropped. */
@@ -213,7 +107,7 @@ static _Noreturn void abandon(gm_block *block)
 static void stop_if_failed(gm_block *block, gm_status status)
 {
     if (status != GM_OK) {
-        gm_thread_locate_traced(block, status);
+        gm_locate_traced(block, status);
         abandon(block);
     }
 }
@@ -225,7 +119,7 @@ void gm_sim_fault(const char *file, int line, const char *what)
         stop_if_failed(block, gm_postponed_tell(block->trace));
     }
     gm_fail(GM_ERROR_SIMULATION, "%s", what);
-    locate(block, file, line);
+    gm_locate_here(block, file, line);
     abandon(block);
 }
 
@@ -325,7 +219,6 @@ void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_
         block->polled = true;
         gm_fiber_switch(&block->running_fiber->context, block->home);
     } else {
-        gm_preempt_often(block->preempt, true);
         give_way(block, seen_before(block, state, sp), NULL, 0);
     }
 }

@@ -79,13 +79,6 @@ static inline gm_status gm_thread_resume(gm_block *block, int thread)
     return gm_thread_enter_fiber(block, strand->fiber);
 }
 
-/* Adds kernel, line, block and thread to the message of a fault. */
-gm_status gm_thread_locate(gm_block *block, int thread, const char *file, int line);
-/* The same for a thread that spins; code: of its last access, NULL if that is not known. */
-gm_status gm_thread_locate_spin(gm_block *block, int thread, const void *code);
-/* The same for a fault that the trace has found, at the place that it gives. */
-gm_status gm_thread_locate_traced(gm_block *block, gm_status status);
-
 /* The running thread of a traced kernel repeats a step, which interests somebody. */
 void gm_thread_repeated(gm_block *block, const gm_step *step);
 

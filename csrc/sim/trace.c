@@ -20,20 +20,6 @@ gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number)
     return (gm_dim){(unsigned)(number % x), (unsigned)(number / x % y), (unsigned)(number / x / y)};
 }
 
-void gm_trace_place(gm_trace *trace, const char *file, int line, int thread)
-{
-    trace->fault.file = file;
-    trace->fault.line = line;
-    trace->fault.thread = thread;
-    trace->fault.elsewhere = false;
-}
-
-void gm_trace_place_in(gm_trace *trace, gm_dim block)
-{
-    trace->fault.elsewhere = true;
-    trace->fault.block = block;
-}
-
 /* Where the counters of the i-th observer lie among those of a site; of one past the last: how many
  * bytes they take. */
 static size_t counter_offset(int index)
@@ -247,12 +233,6 @@ void gm_trace_block_select(gm_trace *trace, gm_trace_block *block)
     trace->spaces.block = block->memory;
     trace->aside = (gm_region){0, 0};
     trace->silent = block->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
-}
-
-void gm_trace_postpone(gm_trace *trace, bool on)
-{
-    trace->current->postponed.on = on && trace->may_postpone;
-    trace->silent = trace->current->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
 }
 
 gm_status gm_trace_block_close(gm_trace *trace)

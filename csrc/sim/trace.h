@@ -49,7 +49,7 @@ typedef struct gm_trace_block {
     int64_t number;
     gm_block_memory memory;
     gm_vector_clock *clock;
-    gm_locals *locals; /* NULL: there are none, and no function has reported its begin */
+    gm_locals *locals;    /* NULL: there are none, and no function has reported its begin */
     gm_releases releases; /* through shared memory */
     gm_warp_stream stream;
     gm_postponed postponed;

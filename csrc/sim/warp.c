@@ -4,6 +4,7 @@
  */
 #include "sim/warp.h"
 
+#include "sim/locate.h"
 #include "sim/mbarrier.h"
 #include "sim/thread.h"
 #include "sim/trace.h"
@@ -64,7 +65,7 @@ static gm_status fail_waiting(gm_block *block, int thread)
     const gm_strand *strand = &block->strands[thread];
     gm_fail(GM_ERROR_SIMULATION,
             "a warp operation waits for lanes that never reach it (mask 0x%08x)", strand->mask);
-    return gm_thread_locate(block, thread, strand->file, strand->line);
+    return gm_locate_thread(block, thread, strand->file, strand->line);
 }
 
 /* Gives the lanes each other's values, and lets them go on. */
@@ -88,7 +89,7 @@ static gm_status settle(gm_block *block, gm_warp warp)
 {
     gm_status status = GM_OK;
     if (block->trace && block->at_warp > 0) {
-        status = gm_thread_locate_traced(block, gm_postponed_tell(block->trace));
+        status = gm_locate_traced(block, gm_postponed_tell(block->trace));
     }
     while (block->at_warp > 0 && status == GM_OK) {
         unsigned waiting = 0, at_place = 0;

@@ -135,7 +135,8 @@ def compile_source(source: Source, traced: bool, cache: Path) -> Path:
     with tempfile.TemporaryDirectory(prefix="gpumem-") as folder:
         work = Path(folder)
         text = _preprocess(source, compiler.command, [*flags, *own], work)
-        rewritten = rewrite(text, traced)
+        # Clang leaves out stores to local variables whose address is known.
+        rewritten = rewrite(text, mark_locals=traced and not compiler.clang)
         if not rewritten.kernels and not source.instances:
             raise CompileError(f"{source.name} has no kernel: no function is __global__")
         text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)

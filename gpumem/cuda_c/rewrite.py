@@ -46,7 +46,7 @@ class _Head:
     template: bool
 
 
-def rewrite(text: str, traced: bool) -> Rewritten:
+def rewrite(text: str, mark_locals: bool) -> Rewritten:
     """Rewrite the output of the preprocessor.
 
     Raises
@@ -54,13 +54,13 @@ def rewrite(text: str, traced: bool) -> Rewritten:
     CompileError
         For what the simulator does not have, with file and line.
     """
-    return _Rewriter(tokenize(text), traced).run()
+    return _Rewriter(tokenize(text), mark_locals).run()
 
 
 class _Rewriter:
-    def __init__(self, tokens: list[Token], traced: bool) -> None:
+    def __init__(self, tokens: list[Token], mark_locals: bool) -> None:
         self.tokens = tokens
-        self.traced = traced
+        self.mark_locals = mark_locals
         self.out = [token.text for token in tokens]  # what each token becomes
         self.result = Rewritten("")
         self.dynamic: dict[str, str] = {}  # extern __shared__ arrays at file scope: declaration
@@ -275,7 +275,7 @@ class _Rewriter:
             return stop if is_class else at
         if "__shared__" in variables.words:
             self.shared(at, variables, in_function=True)
-        elif self.traced and not constant and not variables.words & {"static", "extern", "const"}:
+        elif self.mark_locals and not constant and not variables.words & {"static", "extern", "const"}:
             self.out[stop] += "".join(
                 f" gm_unwritten({d.name});"
                 for d in variables.declarators

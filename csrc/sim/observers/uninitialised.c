@@ -94,7 +94,9 @@ static uint32_t visit_global(const gm_trace *trace, const gm_access *access, boo
 {
     gm_written *written = trace->spaces.areas[trace->spaces.last_global].written;
     uintptr_t begin = access->address, end = begin + access->bytes;
-    uint32_t missing = written && load ? gm_written_missing(written, begin, end) : 0;
+    /* gpumem's own kernels move whatever an array holds. */
+    bool looks = load && trace->spaces.module->loaded;
+    uint32_t missing = written && looks ? gm_written_missing(written, begin, end) : 0;
     if (written && store) {
         gm_written_add(written, begin, end);
     }
