@@ -269,14 +269,19 @@ def test_finding(module, kernel, arguments, finding, options):
 @pytest.mark.parametrize(
     ("grid", "block", "shared_bytes", "what"),
     [
-        (1, 1025, 0, "1025 threads in a block: a device takes 1 to 1024"),
-        (1, (32, 33), 0, "1056 threads in a block: a device takes 1 to 1024"),
-        (1, (1, 1, 65), 0, "65 threads in a block along z: a device takes 1 to 64"),
-        (1, 0, 0, "0 threads in a block: a device takes 1 to 1024"),
-        ((1, 65536), 1, 0, "65536 blocks along y: a device takes 1 to 65535"),
-        ((1, 1, 65536), 1, 0, "65536 blocks along z: a device takes 1 to 65535"),
-        (0, 1, 0, "0 blocks along x: a device takes 1 to 2147483647"),
-        (1, 1, 232449, "232449 bytes of dynamic shared memory: a device takes 0 to 232448"),
+        (1, 1025, 0, "1025 threads in a block: a device takes from 1 to at most 1024"),
+        (1, (32, 33), 0, "1056 threads in a block: a device takes from 1 to at most 1024"),
+        (1, (1, 1, 65), 0, "65 threads in a block along z: a device takes from 1 to at most 64"),
+        (1, 0, 0, "0 threads in a block: a device takes from 1 to at most 1024"),
+        ((1, 65536), 1, 0, "65536 blocks along y: a device takes from 1 to at most 65535"),
+        ((1, 1, 65536), 1, 0, "65536 blocks along z: a device takes from 1 to at most 65535"),
+        (0, 1, 0, "0 blocks along x: a device takes from 1 to at most 2147483647"),
+        (
+            1,
+            1,
+            232449,
+            "232449 bytes of dynamic shared memory: a device takes from 0 to at most 232448",
+        ),
     ],
 )
 def test_limits_of_a_launch(module, grid, block, shared_bytes, what):
