@@ -31,7 +31,7 @@ KINDS = {
     "division": r"division by zero",
     "assertion": r"assert",
     "trap": r"trap",
-    "endless": r"never|cannot|no progress|endless|deadlock",
+    "endless": r"for ever|never|cannot|no progress|endless|deadlock",
 }
 
 Size = int | tuple[int, ...]

@@ -141,7 +141,7 @@ EXECUTION = [
         twin("flag_never_set", 1, 64, i32(1, ONE), i32(1), i32(1, ZERO)),
         bug("grid_barrier_wrong_count", 4, 32, i32(1, ZERO), i32(4, ZERO)),
         bug("grid_barrier_too_large", 200, 32, i32(1, ZERO), i32(200, ZERO), shared=200 * KIB),
-        twin("grid_barrier_too_large", 100, 32, i32(1, ZERO), i32(100, ZERO), shared=200 * KIB),
+        twin("grid_barrier_too_large", 12, 32, i32(1, ZERO), i32(12, ZERO), shared=200 * KIB),
         bug("step_of_zero", 1, 32, i32(128, ZERO), i32(32, ZERO), 128),
         twin("step_of_at_least_one", 1, 32, i32(128), i32(32, ZERO), 128),
         twin("wait_for_later_warp", 1, 128, i32(1), i32(1, ZERO)),

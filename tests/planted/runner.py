@@ -83,7 +83,9 @@ def place(case: Case) -> tuple[list[Any], list[Any]]:
             if id(value) not in placed:
                 unwritten = isinstance(given, Array) and given.fill == "unwritten"
                 what = (value.shape, value.dtype) if unwritten else (value,)
-                placed[id(value)] = (gm.empty if unwritten else gm.to_device)(*what, backend="sim")
+                placed[id(value)] = (gm.DeviceArray if unwritten else gm.to_device)(
+                    *what, backend="sim"
+                )
             value = placed[id(value)]
         arguments.append(value)
     return arguments, kept
