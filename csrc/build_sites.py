@@ -64,7 +64,9 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             begins = match[3] == "1" if match[3] else begins  # holds until it is changed
             if name and match[2] != "0":  # line 0: code without a source line
                 any_line = (name, match[2])
-                if not _RUNTIME.fullmatch(name) and (begins or not _goes_back(any_line, kernel_line)):
+                if not _RUNTIME.fullmatch(name) and (
+                    begins or not _goes_back(any_line, kernel_line)
+                ):
                     kernel_line = any_line
         elif not debug:
             if ".cfi_endproc" in line:

@@ -4,6 +4,7 @@ Of what is here, only what :mod:`gpumem` exports is public. Every function relea
 data moves or a kernel runs.
 """
 
+import os
 from collections.abc import Sequence
 from typing import Any, Literal, NoReturn, final
 
@@ -165,6 +166,31 @@ class Prepared:
     def variant(self) -> str:
         """The name of the variant that runs; never "auto"."""
     def launch(self) -> None: ...
+
+def module_open(
+    path: str | os.PathLike[str],
+    shared: list[tuple[int, int, str]],
+    constant: list[tuple[int, int, str]],
+    variables: list[tuple[int, int, str]],
+    /,
+) -> tuple[object, tuple[tuple[str, tuple[tuple[str, int, bool, bool], ...]], ...]]:
+    """Load a module of kernels: a handle, and of each kernel its name and its parameters.
+
+    A parameter is (kind, bytes, whether it is a pointer, whether to constants).
+    """
+
+def module_launch(
+    handle: object,
+    kernel: int,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    shared_bytes: int,
+    values: tuple[bytes, ...],
+    traced: bool,
+    cooperative: bool,
+    /,
+) -> dict[str, Any] | None:
+    """Run a loaded kernel on the simulator; traced: what was observed."""
 
 def families() -> tuple[dict[str, Any], ...]:
     """Return the table of families and variants.

@@ -60,7 +60,8 @@ static PyMethodDef functions[] = {
      "module_open(path, shared, constant, variables, /)\n--\n\n"
      "Load compiled kernels: a handle, and their names and parameters."},
     {"module_launch", gm_core_module_launch, METH_VARARGS,
-     "module_launch(handle, kernel, grid, block, shared_bytes, values, traced, cooperative, /)\n--\n\n"
+     "module_launch(handle, kernel, grid, block, shared_bytes, values, traced, cooperative, "
+     "/)\n--\n\n"
      "Run a loaded kernel on the simulator."},
     {"families", gm_core_families, METH_NOARGS, "families()\n--\n\nThe table, as dicts."},
     {"available", KEYWORDS(gm_core_available),

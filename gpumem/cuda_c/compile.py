@@ -11,7 +11,6 @@ import hashlib
 import importlib.util
 import os
 import re
-import shlex
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -107,7 +106,7 @@ def _preprocess(source: Source, compiler: Sequence[str], flags: Sequence[str], w
 
 
 def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
-    """The list of kernels, for the end of the text."""
+    """Return the list of kernels, for the end of the text."""
     lines = ['# 1 "kernels"', 'extern "C" constexpr gm_module_kernel gm_module_kernels[] = {']
     for name in [*dict.fromkeys(rewritten.kernels), *instances]:
         text = name.replace("\\", "\\\\").replace('"', '\\"')
@@ -162,8 +161,8 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
     _run([*words, "-S", str(path), "-o", str(assembly)], source, "compilation")
     as_bytes = {"encoding": "utf-8", "errors": "surrogateescape"}
     sites = sys.modules["build_sites"]
-    table = sites.tabulate_accesses(assembly.read_text(**as_bytes), source.folder)  # type: ignore[call-overload]
-    assembly.write_text(table, **as_bytes)  # type: ignore[call-overload]
+    table = sites.tabulate_accesses(assembly.read_text(**as_bytes), source.folder)
+    assembly.write_text(table, **as_bytes)
     assembler = [*command[:1], "-c", str(assembly), "-o", str(work / "module.o")]
     _run(assembler, source, "assembly")
 
@@ -190,7 +189,7 @@ def _link(source: Source, compiler: object, work: Path, cache: Path) -> None:
 
 @functools.cache
 def _own_sources() -> str:
-    """A hash of all that a module is compiled against."""
+    """Return a hash of all that a module is compiled against."""
     folders = ("sim", "sim/cuda", "module")
     paths = [path for folder in folders for path in sorted((_CSRC / folder).glob("*.[ch]"))]
     paths += [*(_CSRC / "sim").glob("*.def"), _CSRC / "backend" / "sim_kernels.c"]
@@ -201,8 +200,3 @@ def _hash(words: Sequence[object]) -> str:
     return hashlib.sha256(
         "\0".join(map(str, words)).encode("utf-8", "surrogateescape")
     ).hexdigest()[:24]
-
-
-def command_line(words: Sequence[str]) -> str:
-    """The words as a shell would take them, for messages."""
-    return shlex.join(words)

@@ -128,7 +128,9 @@ class Module:
     ) -> dict[str, Any] | None:
         handle, kernels = self._load(traced)
         if name not in kernels:
-            raise ValueError(f"{self.source.name} has no kernel {name}; it has {', '.join(kernels)}")
+            raise ValueError(
+                f"{self.source.name} has no kernel {name}; it has {', '.join(kernels)}"
+            )
         kernel = kernels[name]
         if len(args) != len(kernel.parameters):
             raise TypeError(
@@ -141,8 +143,14 @@ class Module:
             copies.append(copy)
         try:
             return _core.module_launch(
-                handle, kernel.number, _dim(grid), _dim(block), shared_bytes, tuple(values),
-                traced, cooperative,
+                handle,
+                kernel.number,
+                _dim(grid),
+                _dim(block),
+                shared_bytes,
+                tuple(values),
+                traced,
+                cooperative,
             )
         finally:
             for value, copy, parameter in zip(args, copies, kernel.parameters, strict=True):
@@ -157,7 +165,7 @@ def _dim(size: Any) -> tuple[int, int, int]:
 
 
 def _pack(value: Any, kind: str, size: int, pointer: bool, constant: bool) -> tuple[bytes, Any]:
-    """The bytes of a value; for an array also its copy on the device, of which they are the address."""
+    """Return the bytes of a value, and an array's copy on the device, whose address they are."""
     if pointer:
         if value is None:
             return bytes(8), None
@@ -175,6 +183,6 @@ def _pack(value: Any, kind: str, size: int, pointer: bool, constant: bool) -> tu
 
 
 def _cache() -> Path:
-    """The folder for compiled modules."""
+    """Return the folder for compiled modules."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base, "gpumem", "modules")

@@ -8,7 +8,6 @@ in traced code local variables without initialiser are reported. Lines keep thei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .declarations import Declarator, Variables, read_variables
@@ -79,7 +78,7 @@ class _Rewriter:
         return at
 
     def text(self, first: int, end: int) -> str:
-        """The tokens on one line; lines are kept elsewhere."""
+        """Return the tokens on one line; lines are kept elsewhere."""
         return " ".join(t.text for t in self.tokens[first:end] if t.matters)
 
     def replace(self, first: int, end: int, text: str) -> None:
@@ -141,7 +140,7 @@ class _Rewriter:
         return min(at, end)
 
     def one(self, first: int, end: int, prefix: str, in_class: bool) -> int:
-        """A function, a class, or variables."""
+        """Treat a function, a class, or variables; return the index behind."""
         head = _Head(set(), "", None, False)
         at, assigned, colon = first, False, False
         while at < end:
@@ -210,7 +209,7 @@ class _Rewriter:
     # ---- functions -------------------------------------------------------------------------
 
     def function(self, first: int, brace: int, end: int, head: _Head, prefix: str) -> int:
-        """A function with a body; return the index behind it."""
+        """Treat a function with a body; return the index behind it."""
         close = closing(self.tokens, brace, end)
         device = head.words & {"__global__", "__device__"}
         if not device and not head.words & _KEPT:
@@ -229,7 +228,7 @@ class _Rewriter:
         return close + 1
 
     def body(self, at: int, end: int, constant: bool) -> None:
-        """The statements of a function that the simulator runs."""
+        """Go through the statements of a function that the simulator runs."""
         begins, label, depth = True, False, 0
         while at < end:
             token = self.tokens[at]
@@ -250,8 +249,9 @@ class _Rewriter:
         text = self.tokens[at].text
         if text == "<<<":
             raise self.refuse(
-                at, "a kernel that launches a kernel (dynamic parallelism) does not run on the "
-                "simulator"
+                at,
+                "a kernel that launches a kernel (dynamic parallelism) does not run on the "
+                "simulator",
             )
         if text in ("asm", "__asm__", "__asm"):
             bracket = at
@@ -275,7 +275,11 @@ class _Rewriter:
             return stop if is_class else at
         if "__shared__" in variables.words:
             self.shared(at, variables, in_function=True)
-        elif self.mark_locals and not constant and not variables.words & {"static", "extern", "const"}:
+        elif (
+            self.mark_locals
+            and not constant
+            and not variables.words & {"static", "extern", "const"}
+        ):
             self.out[stop] += "".join(
                 f" gm_unwritten({d.name});"
                 for d in variables.declarators
@@ -290,7 +294,7 @@ class _Rewriter:
     # ---- variables -------------------------------------------------------------------------
 
     def plain(self, first: int, stop: int, head: _Head, prefix: str, in_class: bool) -> int:
-        """A declaration that ends with a semicolon, not with the body of a function."""
+        """Treat a declaration that ends with a semicolon, not with the body of a function."""
         words = head.words
         if "__shared__" in words:
             variables = read_variables(self.tokens, first, stop)

@@ -1,7 +1,6 @@
 """Cases that the simulator gets wrong; written by ``runner.py --record``."""
 
 MISSED: dict[str, str] = {
-    "ordering-last_block_volatile-twin": "correct, but reported",
     "bounds_local-local_passed_on-bug": "not found",
     "freed-heap_used_after_free-bug": "found at another line",
     "freed-heap_freed_at_the_end-twin": "correct, but reported",
@@ -12,6 +11,5 @@ MISSED: dict[str, str] = {
     "async_copies-source_overwritten-bug": "not found",
     "limits-static_and_dynamic_shared-1x64-204800-bug": "not found",
     "limits-at_most_128_threads-1x256-0-bug": "not found",
-    "limits_static-static_shared-bug": "not found",
     "progress-step_of_zero-bug": "hangs",
 }
