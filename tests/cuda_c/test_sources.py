@@ -1,0 +1,142 @@
+"""Sources as people write them: what of them becomes a kernel of the simulator."""
+
+import numpy as np
+import pytest
+
+from gpumem.cuda_c import CompileError, load
+
+SOURCE = """
+#include <cstdio>
+#include <vector>
+#include "helper_that_is_not_there.h"
+#define BLOCK 64
+#define CHECK(call) do { if ((call) != 0) { fprintf(stderr, "failed\\n"); return 1; } } while (0)
+
+namespace shop {
+__constant__ float factors[2];
+template <typename type> __device__ type twice(type x) { return x + x; }
+struct Range { int first, last; __device__ int size() const { return last - first; } };
+namespace {
+__global__ void size_of(Range range, int *out) { *out = range.size(); }
+}
+}
+
+__device__ int calls = 3;
+extern __shared__ float stage[];
+
+template <int times> __global__ void scale(float *x) { x[threadIdx.x] *= times; }
+
+__global__ void reverse(const float *in, float *out, int n)
+{
+    __shared__ float tile[BLOCK], *unused;
+    int i = threadIdx.x;
+    float t;
+    if (i < n) {
+        t = in[i];
+        tile[i] = t;
+        stage[i] = shop::twice(t);
+    }
+    __syncthreads();
+    if (i < n) out[i] = tile[n - 1 - i] + stage[i] + calls;
+}
+
+static int launch(const std::vector<float> &h)
+{
+    float *d;
+    CHECK(cudaMalloc(&d, h.size() * sizeof(float)));
+    reverse<<<1, BLOCK, BLOCK * sizeof(float)>>>(d, d, BLOCK);
+    return 0;
+}
+
+int main(int argc, char **argv) { std::vector<float> h(BLOCK); return launch(h); }
+"""
+
+
+@pytest.fixture(scope="module")
+def module():
+    return load(source=SOURCE, name="shop.cu", instances=["scale<3>"])
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_kernels_are_found(module, traced):
+    kernels = module.kernels(traced)
+    assert set(kernels) == {"shop::size_of", "reverse", "scale<3>"}
+    assert kernels["reverse"].parameters == (
+        ("f", 4, True, True), ("f", 4, True, False), ("i", 4, False, False),
+    )  # fmt: skip
+    assert kernels["shop::size_of"].parameters[0] == ("V", 8, False, False)
+
+
+def test_run_and_check(module):
+    values = np.random.default_rng().random(64, np.float32)
+    out = np.zeros(64, np.float32)
+    module.run("reverse", 1, 64, [values, out, 64], shared_bytes=256)
+    assert np.array_equal(out, values[::-1] + 2 * values + np.float32(3))
+    assert module.check("reverse", 1, 64, [values, out, 64], shared_bytes=256) is None
+    size = np.zeros(1, np.int32)
+    module.run("shop::size_of", 1, 1, [np.array([3, 10], np.int32), size])
+    assert size[0] == 7
+    module.run("scale<3>", 1, 64, [out])
+    assert np.array_equal(out, 3 * (values[::-1] + 2 * values + np.float32(3)))
+
+
+def test_findings_name_the_line_of_the_source(module):
+    values = np.ones(64, np.float32)
+    error = module.check("reverse", 1, 64, [values, np.ones(63, np.float32), 64], shared_bytes=256)
+    line = next(i for i, text in enumerate(SOURCE.split("\n"), 1) if "out[i] =" in text)
+    assert (error.file, error.line) == ("shop.cu", line)
+    assert "out of bounds" in str(error)
+
+
+def test_traffic(module):
+    values = np.ones(64, np.float32)
+    lines = module.traffic("scale<3>", 1, 64, [values])["sites"]
+    assert [(line["kind"], line["sectors"]) for line in lines] == [("load", 8), ("store", 8)]
+
+
+def test_an_error_of_the_compiler_names_the_line():
+    with pytest.raises(CompileError, match=r"bad\.cu:3:.*missing"):
+        load(
+            source="\n__global__ void k(int *x) {\n    *x = missing;\n}\n", name="bad.cu"
+        ).kernels()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('asm("mov.u32 %0, %laneid;" : "=r"(*x));', r"two\.cu:2: PTX assembly"),
+        ("other<<<1, 1>>>(x);", r"two\.cu:2: a kernel that launches a kernel"),
+        ("__shared__ int s = 1; *x = s;", r"two\.cu:2: the __shared__ variable s has an init"),
+    ],
+)
+def test_what_is_refused_is_named(body, message):
+    source = f"__global__ void other(int *x);\n__global__ void k(int *x) {{ {body} }}\n"
+    with pytest.raises(CompileError, match=message):
+        load(source=source, name="two.cu").kernels()
+
+
+def test_a_source_without_kernels():
+    with pytest.raises(CompileError, match=r"none\.cu has no kernel"):
+        load(source="int main() { return 0; }", name="none.cu").kernels()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "int i, j = 1, k[2]; i = j; k[0] = i; k[1] = k[0]; *x = k[1];",
+        "for (int i = 0, n = 2; i < n; i++) { float f; f = i; *x += (int)f; }",
+        "switch (*x) { case 0: int a; a = 1; *x = a; break; default: *x = 2; }",
+        "struct P { int a; float b; }; P p; p.a = 1; p.b = 2; P q = p; *x = q.a;",
+        "int t = *x > 0 ? t = 2, t * t : 3; *x = t;",
+        "auto f = [](int v) { int w; w = v; return w * w; }; *x = f(3);",
+        "union { float f; unsigned u; } both; both.f = 1.0f; *x = both.u != 0;",
+        "int (*row)[2]; int rows[2][2] = {{1, 2}, {3, 4}}; row = rows; *x = row[1][0];",
+        "{ int *p; p = x; *p = 4; } while (*x > 5) *x -= 1;",
+    ],
+)
+def test_declarations_of_local_variables(body):
+    module = load(source=f"__global__ void k(int *x) {{ {body} }}")
+    x, y = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    module.run("k", 1, 1, [x])
+    assert module.check("k", 1, 1, [y]) is None
+    assert x[0] == y[0] != 0
