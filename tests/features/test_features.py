@@ -8,6 +8,8 @@ from kernel_cases import Modules, kernels_of
 
 from gpumem import cuda_c
 
+pytestmark = pytest.mark.exhaustive  # tests/planted and tests/dialect cover the same in samples
+
 MODULES = Modules(FOLDER, CASES)
 
 

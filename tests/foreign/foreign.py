@@ -315,6 +315,4 @@ DATA = [
 CASES = REDUCTIONS + GRIDS + PRODUCTS + DATA
 
 # What the simulator does not do yet: "file:kernel", or "file:kernel plain" or "... traced".
-MISSING: dict[str, str] = {
-    "reductions.cu:reduceLastBlock traced": "the last block resets the counter: a false race",
-}
+MISSING: dict[str, str] = {}

@@ -4,6 +4,8 @@ import pytest
 from foreign import CASES, FOLDER, MISSING
 from kernel_cases import Modules, kernels_of
 
+pytestmark = pytest.mark.exhaustive  # tests/planted and tests/dialect cover the same in samples
+
 MODULES = Modules(FOLDER, CASES)
 
 
