@@ -19,6 +19,8 @@ from gpumem import _core
 os.environ["COLUMNS"] = "100"
 
 ROOT = Path(__file__).resolve().parent.parent
+# Modules of kernels are compiled into the checkout, not into the user's cache; runs share them.
+os.environ.setdefault("GPUMEM_CACHE_DIR", str(ROOT / "build"))
 MOST_WORKERS = 8  # each worker collects all tests before it runs its share
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 

@@ -183,6 +183,8 @@ def _pack(value: Any, kind: str, size: int, pointer: bool, constant: bool) -> tu
 
 
 def _cache() -> Path:
-    """Return the folder for compiled modules."""
+    """Return the folder for compiled modules: GPUMEM_CACHE_DIR, or one in the user's cache."""
+    if chosen := os.environ.get("GPUMEM_CACHE_DIR"):
+        return Path(chosen, "modules")
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(base, "gpumem", "modules")

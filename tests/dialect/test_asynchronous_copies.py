@@ -3,10 +3,9 @@ where a wait does not cover a copy."""
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
+from both_ways import both_ways
 
 from gpumem.cuda_c import load
 
@@ -183,20 +182,7 @@ __global__ void bytes(unsigned char *out, const unsigned char *in)
 """
 
 
-@functools.cache
-def module():
-    return load(source=SOURCE, name="copies.cu")
-
-
-@pytest.fixture(params=["plain", "traced"])
-def run(request):
-    def call(*arguments, **options):
-        if request.param == "plain":
-            module().run(*arguments, **options)
-        else:
-            assert module().check(*arguments, **options) is None
-
-    return call
+module, run = both_ways(SOURCE, "copies.cu")
 
 
 X = np.arange(256, dtype=np.float32)

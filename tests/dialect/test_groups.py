@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
+from both_ways import both_ways
 
 from gpumem.cuda_c import CompileError, load
 
@@ -183,20 +182,7 @@ __global__ void cluster(int *out)
 """
 
 
-@functools.cache
-def module():
-    return load(source=SOURCE, name="groups.cu")
-
-
-@pytest.fixture(params=["plain", "traced"])
-def run(request):
-    def call(*arguments, **options):
-        if request.param == "plain":
-            module().run(*arguments, **options)
-        else:
-            assert module().check(*arguments, **options) is None
-
-    return call
+module, run = both_ways(SOURCE, "groups.cu")
 
 
 LANES = np.arange(32)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy as np
 import pytest
+from both_ways import both_ways
 
 from gpumem.cuda_c import CompileError, load
 
@@ -124,20 +123,7 @@ __global__ void sources(int *out, int mask, int by, int how, int width)
 SOURCE = "".join(SHUFFLES.format(name=t.replace(" ", "_"), type=t) for t in TYPES) + OTHERS
 
 
-@functools.cache
-def module():
-    return load(source=SOURCE, name="warps.cu")
-
-
-@pytest.fixture(params=["plain", "traced"])
-def run(request):
-    def call(*arguments, **options):
-        if request.param == "plain":
-            module().run(*arguments, **options)
-        else:
-            assert module().check(*arguments, **options) is None
-
-    return call
+module, run = both_ways(SOURCE, "warps.cu")
 
 
 @pytest.mark.parametrize("width", [1, 2, 8, 32])
