@@ -4,6 +4,8 @@
  */
 #include "sim/warp.h"
 
+#include <string.h>
+
 #include "sim/locate.h"
 #include "sim/mbarrier.h"
 #include "sim/thread.h"
@@ -44,11 +46,25 @@ static unsigned find_complete(gm_block *block, gm_warp warp, unsigned waiting, u
     return complete;
 }
 
-/* Those of the waiting lanes that are at the place of the first of them. */
+/* The waiting lane whose place comes first in the source. Lanes that are further on thus wait where
+ * the sides of a branch meet again, or behind a loop, as they do on a device. */
+static const gm_strand *least_advanced(const gm_strand *lanes, unsigned waiting)
+{
+    const gm_strand *last = &lanes[__builtin_ctz(waiting)];
+    for (unsigned rest = waiting; rest; rest &= rest - 1) {
+        const gm_strand *lane = &lanes[__builtin_ctz(rest)];
+        if (lane->line < last->line && strcmp(lane->file, last->file) == 0) {
+            last = lane;
+        }
+    }
+    return last;
+}
+
+/* Those of the waiting lanes that are at the place of the least advanced one. */
 static unsigned at_one_place(gm_block *block, gm_warp warp, unsigned waiting)
 {
     gm_strand *lanes = &block->strands[warp.first];
-    const gm_strand *first = &lanes[__builtin_ctz(waiting)];
+    const gm_strand *first = least_advanced(lanes, waiting);
     unsigned here = 0;
     for (unsigned rest = waiting; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);

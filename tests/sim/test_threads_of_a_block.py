@@ -95,15 +95,30 @@ def test_votes_of_the_block(run, rng, n):
     assert np.array_equal(run("block_votes", a), np.repeat(expected, 256)[:n].astype(np.float32))
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_active_lanes(run, rng, n):
-    a = whole_numbers(rng, n)
+def count_active_lanes(a):
+    """Return what the probe counts for each element."""
     positive = by_group(a, 32) > 0
-    there = np.arange(positive.size).reshape(positive.shape) < n
+    there = np.arange(positive.size).reshape(positive.shape) < len(a)
     sides = [(positive & there).sum(axis=1), -(~positive & there).sum(axis=1)]
     expected = np.where(positive, sides[0][:, None], sides[1][:, None])
     expected[:, 16:] += 100 * there[:, 16:].sum(axis=1)[:, None]
-    assert np.array_equal(run("active_lanes", a), expected.ravel()[:n].astype(np.float32))
+    return expected.ravel()[: len(a)].astype(np.float32)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_active_lanes(run, rng, n):
+    a = whole_numbers(rng, n)
+    assert np.array_equal(run("active_lanes", a), count_active_lanes(a))
+
+
+@pytest.mark.parametrize("side", [1, -1])
+@pytest.mark.parametrize("first_of_other_side", [1, 15, 16, 17, 31])
+def test_lanes_meet_again_after_a_branch(run, side, first_of_other_side):
+    """Whichever side goes first, it waits behind the branch for the other."""
+    a = np.full(32, side, np.float32)
+    a[first_of_other_side:] = -side
+    a[-1] = side
+    assert np.array_equal(run("active_lanes", a), count_active_lanes(a))
 
 
 def test_many_blocks_on_several_host_threads(probes, rng):
