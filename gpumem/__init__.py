@@ -29,6 +29,7 @@ from .base.result import BenchResult
 from .base.version import __version__
 from .count.sass import Sass, sass
 from .count.traffic import Traffic, traffic
+from .cuda_c.errors import CompileError
 from .families.add import add
 from .families.copy import copy
 from .families.gather import gather
@@ -45,6 +46,9 @@ from .families.transpose import transpose
 from .machine.devices import info
 from .measure.bench import bench
 from .measure.suite import bench_all
+from .modules.kernel import Kernel
+from .modules.launch import Launch
+from .modules.module import Module, get_symbol, load, set_symbol
 from .report.advice import prefetch_advice, prefetch_table
 from .report.comparison import compare
 from .report.explanation import Explanation, explain
@@ -56,9 +60,13 @@ BenchResult.presentation = Traffic.presentation = Presentation()
 
 __all__ = [
     "BenchResult",
+    "CompileError",
     "CudaError",
     "DeviceArray",
     "Explanation",
+    "Kernel",
+    "Launch",
+    "Module",
     "Sass",
     "SimulationError",
     "Stream",
@@ -77,7 +85,9 @@ __all__ = [
     "families",
     "from_dlpack",
     "gather",
+    "get_symbol",
     "info",
+    "load",
     "matmul",
     "memory_kind",
     "polynomial",
@@ -89,6 +99,7 @@ __all__ = [
     "results",
     "sample",
     "sass",
+    "set_symbol",
     "sgemm",
     "shift_points",
     "static_value",

@@ -173,10 +173,16 @@ def module_open(
     constant: list[tuple[int, int, str]],
     variables: list[tuple[int, int, str]],
     /,
-) -> tuple[object, tuple[tuple[str, tuple[tuple[str, int, bool, bool], ...]], ...]]:
-    """Load a module of kernels: a handle, and of each kernel its name and its parameters.
+) -> tuple[
+    object,
+    tuple[tuple[str, tuple[tuple[str, int, bool, bool], ...]], ...],
+    list[tuple[str, str, int, tuple[int, ...], memoryview]],
+]:
+    """Load a module of kernels.
 
-    A parameter is (kind, bytes, whether it is a pointer, whether to constants).
+    Returns a handle; of each kernel its name and its parameters, each of which is (kind, bytes,
+    whether it is a pointer, whether to constants); and of each device variable its name, the kind
+    and bytes of its elements, its shape, and its memory.
     """
 
 def module_launch(

@@ -66,6 +66,25 @@ template <typename type> struct gm_describe<type *> {
                                                       to.bytes};
 };
 
+/* ---- variables ------------------------------------------------------------------------------ */
+
+template <typename type> constexpr gm_module_variable gm_variable_of(const char *name, type &it)
+{
+    gm_module_variable variable = {name, (void *)&it, gm_describe<type>::parameter, 0, {}};
+    return variable;
+}
+template <typename type, unsigned long count>
+constexpr gm_module_variable gm_variable_of(const char *name, type (&it)[count])
+{
+    gm_module_variable variable = gm_variable_of(name, it[0]);
+    for (int i = variable.dimensions; i > 0; i--) {
+        variable.shape[i] = variable.shape[i - 1];
+    }
+    variable.shape[0] = count;
+    variable.dimensions++;
+    return variable;
+}
+
 /* ---- calls ---------------------------------------------------------------------------------- */
 
 template <int... numbers> struct gm_numbers {

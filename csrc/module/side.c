@@ -47,11 +47,13 @@ static gm_entry_point *const slots[] = {
 
 /* Written by the C++ compiler, behind the kernels. */
 extern const gm_module_kernel gm_module_kernels[];
+extern const gm_module_variable gm_module_variables[];
 
 __attribute__((visibility("default"))) gm_module_open_function gm_module_open;
 
 const struct gm_module *gm_module_open(const gm_entry_point *entries, int count,
-                                       const gm_module_kernel **kernels)
+                                       const gm_module_kernel **kernels,
+                                       const gm_module_variable **variables)
 {
     if (count != (int)(sizeof slots / sizeof *slots)) {
         return NULL;
@@ -60,5 +62,6 @@ const struct gm_module *gm_module_open(const gm_entry_point *entries, int count,
         *slots[i] = entries[i];
     }
     *kernels = gm_module_kernels;
+    *variables = gm_module_variables;
     return gm_sim_kernels();
 }

@@ -47,6 +47,46 @@ static PyObject *kernels_tuple(const gm_loaded *loaded)
     return kernels;
 }
 
+/* ("coefficients", kind, bytes, (4,), memory) */
+static PyObject *variable_tuple(const gm_module_variable *variable)
+{
+    PyObject *shape = PyTuple_New(variable->dimensions);
+    Py_ssize_t bytes = variable->element.pointer ? (Py_ssize_t)sizeof(void *)
+                                                 : (Py_ssize_t)variable->element.bytes;
+    Py_ssize_t total = bytes;
+    for (int i = 0; shape && i < variable->dimensions; i++) {
+        PyObject *length = PyLong_FromUnsignedLongLong(variable->shape[i]);
+        if (!length) {
+            Py_CLEAR(shape);
+            break;
+        }
+        PyTuple_SET_ITEM(shape, i, length);
+        total *= (Py_ssize_t)variable->shape[i];
+    }
+    /* Modules stay loaded. */
+    PyObject *memory =
+        shape ? PyMemoryView_FromMemory(variable->address, total, PyBUF_WRITE) : NULL;
+    if (!memory) {
+        Py_XDECREF(shape);
+        return NULL;
+    }
+    int kind = variable->element.pointer ? 'u' : variable->element.kind;
+    return Py_BuildValue("(sCnNN)", variable->name, kind, bytes, shape, memory);
+}
+
+static PyObject *variables_list(const gm_loaded *loaded)
+{
+    PyObject *list = PyList_New(0);
+    for (const gm_module_variable *v = loaded->variables; list && v->name; v++) {
+        PyObject *one = variable_tuple(v);
+        if (!one || PyList_Append(list, one) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
 /* [(offset, bytes, name), ...]; the list is kept for as long as the module, which is for good. */
 static int parse_extents(PyObject *list, gm_extents *extents)
 {
@@ -108,11 +148,13 @@ PyObject *gm_core_module_open(PyObject *module, PyObject *args)
         return NULL;
     }
     PyObject *kernels = kernels_tuple(loaded);
-    if (!kernels) {
+    PyObject *variables = kernels ? variables_list(loaded) : NULL;
+    if (!variables) {
+        Py_XDECREF(kernels);
         Py_DECREF(capsule);
         return NULL;
     }
-    return Py_BuildValue("(NN)", capsule, kernels);
+    return Py_BuildValue("(NNN)", capsule, kernels, variables);
 }
 
 /* Pointers to the values, then the values, each aligned as the widest type is; NULL with an

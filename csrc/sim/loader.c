@@ -25,7 +25,8 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
     gm_module_open_function *open =
         (gm_module_open_function *)(uintptr_t)dlsym(loaded->handle, GM_MODULE_OPEN);
     int count = (int)(sizeof entries / sizeof *entries);
-    const gm_module *module = open ? open(entries, count, &loaded->kernels) : NULL;
+    const gm_module *module =
+        open ? open(entries, count, &loaded->kernels, &loaded->variables) : NULL;
     if (!module) {
         dlclose(loaded->handle);
         return gm_fail(GM_ERROR_UNAVAILABLE,

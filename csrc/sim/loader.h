@@ -11,6 +11,7 @@ typedef struct gm_loaded {
     gm_module module; /* a copy, with the extents of its variables */
     const gm_module_kernel *kernels;
     int kernel_count;
+    const gm_module_variable *variables; /* the last has no name */
 } gm_loaded;
 
 /* Modules stay loaded: host threads keep their shared memory, and messages the names of files. */

@@ -30,17 +30,29 @@ typedef struct gm_module_kernel {
     int count;
 } gm_module_kernel;
 
+enum { GM_MOST_DIMENSIONS = 8 };
+
+/* A __device__, __constant__ or __managed__ variable; of an array, the elements' type. */
+typedef struct gm_module_variable {
+    const char *name;
+    void *address;
+    gm_module_parameter element;
+    int dimensions;
+    uint64_t shape[GM_MOST_DIMENSIONS];
+} gm_module_variable;
+
 /* The simulator's functions, in the order of entry_points.def. */
 typedef void (*gm_entry_point)(void);
 
 struct gm_module;
 
-/* A module exports this: takes the simulator's functions, and gives its description and its
- * kernels, the last of which has no name. NULL if it was compiled for another number of functions.
- */
+/* A module exports this: takes the simulator's functions, and gives its description, its kernels
+ * and its variables, the last of which have no name. NULL if it was compiled for another number of
+ * functions. */
 #define GM_MODULE_OPEN "gm_module_open"
 typedef const struct gm_module *gm_module_open_function(const gm_entry_point *entries, int count,
-                                                        const gm_module_kernel **kernels);
+                                                        const gm_module_kernel **kernels,
+                                                        const gm_module_variable **variables);
 
 #ifdef __cplusplus
 }

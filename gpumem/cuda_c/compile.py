@@ -11,21 +11,37 @@ import hashlib
 import importlib.util
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
+from .cache import Compiled, cached, folder, keep, stamp
 from .errors import CompileError
 from .rewrite import GUARD_BYTES, Rewritten, rewrite
+from .variables import extents
 
 __all__ = ["Source", "compile_source"]
 
 _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
+_MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.M)
 _MOST_MISSING = 32
+_INSTANCE = re.compile(r"[\w:]+<[\w\s:<>,.&*+()'-]*>")
+# Options of nvcc that change machine code alone, with their values.
+_IGNORED = re.compile(
+    r"-O[0-3s]?|-g|-G|-lineinfo|--generate-line-info|-arch=\S+|--gpu-architecture=\S+|-m64"
+    r"|-code=\S+|--expt-relaxed-constexpr|--expt-extended-lambda|--extended-lambda|-w|-Xptxas=\S+"
+    r"|-?-?use_fast_math|-maxrregcount=\d+|--maxrregcount=\d+|-rdc=(?:true|false)"
+)
+_TAKEN = re.compile(r"-D\w+(?:=.*)?|-U\w+|-I.+|--?std=(?:c|gnu)\+\+(?:11|14|17|20|23)")
+_HELP = (
+    "Without a GPU kernels are compiled by GCC or Clang: install g++ (Debian, Ubuntu), gcc-c++ "
+    "(Fedora) or clang."
+)
 _FLAGS = (
     "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
     # Vectors are loaded from arrays of other types; nvcc takes {1.5} for an int2.
@@ -48,7 +64,20 @@ class Source:
     folder: Path  # in which its includes are looked for first
     defines: Mapping[str, str]
     include_dirs: Sequence[str]
-    instances: Sequence[str]  # of templates: "tile<float, 32>"
+    instances: tuple[str, ...]  # of templates: "tile<float, 32>"
+    options: tuple[str, ...] = ()
+
+    def with_instance(self, name: str) -> Source:
+        """Return the source with one more instance of a template.
+
+        Raises
+        ------
+        CompileError
+            If the name is none.
+        """
+        if not _INSTANCE.fullmatch(name):
+            raise CompileError(f"{self.name}: {name!r} is no instance of a template")
+        return replace(self, instances=(*self.instances, name))
 
 
 @functools.cache
@@ -84,46 +113,80 @@ def _includes(source: Source) -> list[str]:
     return [*words, *(word for folder in own for word in ("-isystem", str(folder)))]
 
 
-def _preprocess(source: Source, compiler: Sequence[str], flags: Sequence[str], work: Path) -> str:
-    """Preprocess; headers that are nowhere count as empty, since they may be the host side's."""
+def _options(source: Source) -> list[str]:
+    """Return those of the options that matter here."""
+    found = []
+    for option in source.options:
+        if _TAKEN.fullmatch(option):
+            found.append(option.replace("--std", "-std"))
+        elif not _IGNORED.fullmatch(option):
+            raise CompileError(
+                f"{source.name}: the simulator does not know the option {option!r}; it takes -D, "
+                "-U, -I and -std=, and passes over options of nvcc that change machine code alone"
+            )
+    return found
+
+
+def _preprocess(
+    source: Source, compiler: Sequence[str], flags: Sequence[str], work: Path
+) -> tuple[str, list[str]]:
+    """Preprocess; also return which headers are nowhere.
+
+    They count as empty, since they may be the host side's.
+    """
     path = work / "source.cu"
     path.write_text(f'# 1 "{source.name}"\n{source.text}\n')
     stubs = work / "missing"
     stubs.mkdir()
     defines = [f"-D{name}={value}" for name, value in source.defines.items()]
     command = [*compiler, *flags, *_includes(source), "-isystem", str(stubs), *defines]
+    command += _options(source)
     command += ["-include", "module/kernels.h", "-E", str(path)]
+    absent: list[str] = []
     for _ in range(_MOST_MISSING):
         done = _toolchain().run(command, cwd=source.folder)
         if not done.returncode:
-            return str(done.stdout)
+            return str(done.stdout), absent
         missing = _MISSING.search(done.stderr)
         if not missing or (stubs / missing[1]).exists() or ".." in missing[1]:
             break
         (stubs / missing[1]).parent.mkdir(parents=True, exist_ok=True)
         (stubs / missing[1]).touch()
+        absent.append(missing[1])
     raise CompileError(f"preprocessing of {source.name} failed:\n{done.stderr.strip()}")
 
 
 def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
-    """Return the list of kernels, for the end of the text."""
+    """Return the lists of kernels and of variables, for the end of the text."""
     lines = ['# 1 "kernels"', 'extern "C" constexpr gm_module_kernel gm_module_kernels[] = {']
     for name in [*dict.fromkeys(rewritten.kernels), *instances]:
         text = name.replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'gm_launcher<&{name}>::describe("{text}"),')
-    return "\n".join([*lines, "{nullptr, nullptr, nullptr, 0}};", ""])
+    lines += ["{nullptr, nullptr, nullptr, 0}};"]
+    lines += ['extern "C" const gm_module_variable gm_module_variables[] = {']
+    lines += [f'gm_variable_of("{name}", {name}),' for name in dict.fromkeys(rewritten.declared)]
+    return "\n".join([*lines, "{nullptr, nullptr, {}, 0, {}}};", ""])
 
 
-def compile_source(source: Source, traced: bool, cache: Path) -> Path:
-    """Return the shared object of a source, compiled for speed or for a trace.
+def compile_source(source: Source, traced: bool) -> Compiled:
+    """Return a source's shared object, compiled for speed or for a trace.
 
     Raises
     ------
     CompileError
         With the compiler's messages, which name the source's files and lines.
     """
+    at = folder()
+    key = _hash([*vars(source).values(), traced, *_toolchain_stamp()])
+    return cached(at, key) or _compile_anew(source, traced, at, key)
+
+
+def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
     build = _builder()
-    compiler = build.host_compiler("CXX", ("g++", "c++", "clang++"))
+    try:
+        compiler = build.host_compiler("CXX", ("g++", "c++", "clang++"))
+    except build.BuildError as error:
+        raise CompileError(f"{error} {_HELP}") from None
     flags = [*_FLAGS.split(), *_QUIET.split(), "-DGM_USER_MODULE=1"]
     flags += [] if compiler.clang else ["-fno-toplevel-reorder"]  # guards stay behind variables
     own = build.TRACED_FLAGS if traced else build.PLAIN_FLAGS
@@ -131,22 +194,31 @@ def compile_source(source: Source, traced: bool, cache: Path) -> Path:
     own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []
     own += build.TRACED_GCC_FLAGS if traced and not compiler.clang else []
     own += build.user_traced_flags(compiler) if traced else []
-    with tempfile.TemporaryDirectory(prefix="gpumem-") as folder:
-        work = Path(folder)
-        text = _preprocess(source, compiler.command, [*flags, *own], work)
+    with tempfile.TemporaryDirectory(prefix="gpumem-") as work_folder:
+        work = Path(work_folder)
+        text, missing = _preprocess(source, compiler.command, [*flags, *own], work)
         # Clang leaves out stores to local variables whose address is known.
         rewritten = rewrite(text, mark_locals=traced and not compiler.clang)
-        if not rewritten.kernels and not source.instances:
+        if not rewritten.kernels and not rewritten.templates:
             raise CompileError(f"{source.name} has no kernel: no function is __global__")
+        used = [line[1] for line in _MARKER.finditer(text) if os.path.isabs(line[1])]
         text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
-        key = _hash([text, compiler.identity, *own, _own_sources()])
-        made = cache / f"{key}.so"
+        made = at / f"{_hash([text, compiler.identity, *own, _own_sources()])}.so"
         if not made.exists():
-            _compile(source, text, [*compiler.command, *flags, *own], work, traced)
-            _link(source, compiler, work, cache)
-            cache.mkdir(parents=True, exist_ok=True)
+            _compile(
+                source, text, [*compiler.command, *flags, *own, *_options(source)], work, traced
+            )
+            _link(source, work, at)
             os.replace(work / "module.so", made)
-    return made
+    compiled = Compiled(
+        made, rewritten.parameters, rewritten.templates, rewritten.declared, extents(made)
+    )
+    # A header that was nowhere may come to be.
+    folders = (source.folder, *map(Path, source.include_dirs))
+    absent = [str(one / name) for one in folders for name in missing]
+    here = [file for file in dict.fromkeys(used) if not file.startswith(work_folder)]
+    keep(at, key, compiled, [*here, *absent])
+    return compiled
 
 
 def _compile(source: Source, text: str, command: Sequence[str], work: Path, traced: bool) -> None:
@@ -167,7 +239,7 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
     _run(assembler, source, "assembly")
 
 
-def _link(source: Source, compiler: object, work: Path, cache: Path) -> None:
+def _link(source: Source, work: Path, cache: Path) -> None:
     """Link with the module's side of the interface, which is compiled once."""
     build = _builder()
     cc = build.host_compiler("CC", ("gcc", "cc", "clang"))
@@ -176,7 +248,6 @@ def _link(source: Source, compiler: object, work: Path, cache: Path) -> None:
     for path in (_CSRC / "module" / "side.c", _CSRC / "backend" / "sim_kernels.c"):
         made = cache / f"{key}-{path.stem}.o"
         if not made.exists():
-            cache.mkdir(parents=True, exist_ok=True)
             beside = work / f"{path.stem}.o"
             command = [*cc.command, *build.C_FLAGS, f"-I{_CSRC}", "-c", str(path), "-o", beside]
             _run(command, source, "compilation")
@@ -187,13 +258,27 @@ def _link(source: Source, compiler: object, work: Path, cache: Path) -> None:
     _run([*command, *objects, *libraries, "-o", str(work / "module.so")], source, "linking")
 
 
+def _own_files() -> list[Path]:
+    """Return all that a module is compiled against."""
+    folders = ("sim", "sim/cuda", "module")
+    paths = [path for folder in folders for path in (_CSRC / folder).glob("*.[ch]")]
+    paths += [*_CSRC.glob("*.py"), *(_CSRC / "sim").glob("*.def")]
+    return sorted([*paths, _CSRC / "backend" / "sim_kernels.c"])
+
+
 @functools.cache
 def _own_sources() -> str:
-    """Return a hash of all that a module is compiled against."""
-    folders = ("sim", "sim/cuda", "module")
-    paths = [path for folder in folders for path in sorted((_CSRC / folder).glob("*.[ch]"))]
-    paths += [*(_CSRC / "sim").glob("*.def"), _CSRC / "backend" / "sim_kernels.c"]
-    return _hash([path.read_text() for path in sorted(paths)])
+    return _hash([path.read_text() for path in _own_files()])
+
+
+def _toolchain_stamp() -> list[object]:
+    """Return what changes when the compilers do, or what modules are compiled against."""
+    found: list[object] = []
+    for variable, names in (("CXX", ("g++", "c++", "clang++")), ("CC", ("gcc", "cc", "clang"))):
+        given = os.environ.get(variable, "")
+        paths = [shutil.which(name) for name in (given.split() or names)[:3]]
+        found += [given, *((path, stamp(path)) for path in paths if path)]
+    return [*found, *((path, stamp(path)) for path in _own_files())]
 
 
 def _hash(words: Sequence[object]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .tokens import Token, closing, skip_angles, split
 
-__all__ = ["Declarator", "Variables", "read_variables"]
+__all__ = ["Declarator", "Parameter", "Variables", "read_parameters", "read_variables"]
 
 _ATTRIBUTES = {"alignas", "__align__", "__attribute__", "__declspec", "__launch_bounds__"}
 _QUALIFIERS = {
@@ -40,6 +41,14 @@ class Declarator:
     array: bool
     reference: bool
     initialised: bool
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a function, as the source has it."""
+
+    name: str  # "" if it has none
+    type: str
 
 
 @dataclass(frozen=True)
@@ -180,3 +189,25 @@ def read_variables(tokens: Sequence[Token], first: int, end: int) -> Variables |
             return None
         declarators.append(declarator)
     return Variables(frozenset(words), first, type_end, tuple(declarators), end)
+
+
+def read_parameters(tokens: Sequence[Token], first: int, end: int) -> list[Parameter]:
+    """Return the parameters of the function with tokens[first:end] between its parentheses."""
+    found = []
+    for begin, past in split(tokens, first, end):
+        words = [t.text for t in tokens[begin:past] if t.matters]
+        if not words or words == ["void"]:
+            continue
+        type_end = _skip_type(tokens, begin, past, set())
+        declarator = _read_declarator(tokens, type_end, past) if type_end >= 0 else None
+        name = declarator.name if declarator else ""
+        core = tokens[begin : declarator.core_end if declarator else past]
+        found.append(Parameter(name, _as_type([t.text for t in core if t.matters], name)))
+    return found
+
+
+def _as_type(words: list[str], name: str) -> str:
+    """Return the words of a declaration as a type: without the name, and spaced as usual."""
+    dropped = {name, "__restrict__", "__restrict", "__grid_constant__"}
+    text = " ".join(word for word in words if word not in dropped)
+    return re.sub(r" ?(::|[<(\[]) ?| (?=[>,)\]])|(?<=[*&]) (?=[*&])", r"\1", text)

@@ -11,7 +11,6 @@ import numpy as np
 
 from .. import _core
 from .compile import Source, compile_source
-from .variables import extents
 
 __all__ = ["Kernel", "Module", "load"]
 
@@ -107,8 +106,8 @@ class Module:
 
     def _load(self, traced: bool) -> tuple[object, dict[str, Kernel]]:
         if traced not in self._loaded:
-            path = compile_source(self.source, traced, _cache())
-            handle, kernels = _core.module_open(path, *extents(path))
+            compiled = compile_source(self.source, traced)
+            handle, kernels, _ = _core.module_open(compiled.path, *compiled.extents)
             self._loaded[traced] = (
                 handle,
                 {name: Kernel(i, name, types) for i, (name, types) in enumerate(kernels)},
@@ -180,11 +179,3 @@ def _pack(value: Any, kind: str, size: int, pointer: bool, constant: bool) -> tu
     if len(data) != size:
         raise TypeError(f"a struct of {size} bytes was given {len(data)}")
     return data, None
-
-
-def _cache() -> Path:
-    """Return the folder for compiled modules: GPUMEM_CACHE_DIR, or one in the user's cache."""
-    if chosen := os.environ.get("GPUMEM_CACHE_DIR"):
-        return Path(chosen, "modules")
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base, "gpumem", "modules")

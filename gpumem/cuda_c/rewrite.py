@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .declarations import Declarator, Variables, read_variables
+from .declarations import Declarator, Parameter, Variables, read_parameters, read_variables
 from .errors import CompileError
 from .tokens import Token, closing, skip_angles, tokenize
 
@@ -33,6 +33,7 @@ class Rewritten:
     kernels: list[str] = field(default_factory=list)
     templates: list[str] = field(default_factory=list)  # kernels that are templates
     declared: list[str] = field(default_factory=list)  # device variables
+    parameters: dict[str, list[Parameter]] = field(default_factory=dict)  # of kernels and templates
 
 
 @dataclass
@@ -218,6 +219,9 @@ class _Rewriter:
         if "__global__" in head.words:
             names = self.result.templates if head.template else self.result.kernels
             names.append(prefix + head.name)
+            self.result.parameters[prefix + head.name] = read_parameters(
+                self.tokens, *(head.parameters or (0, 0))
+            )
         parameters = {t.text for t in self.tokens[slice(*(head.parameters or (0, 0)))]}
         inside = {t.text for t in self.tokens[brace:close] if t.kind == "name"}
         pointers = [

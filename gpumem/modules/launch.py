@@ -1,0 +1,90 @@
+"""A kernel with a grid, ready to be called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import _core
+from .arguments import Arguments, bind
+
+if TYPE_CHECKING:
+    from .kernel import Kernel
+
+__all__ = ["Launch"]
+
+
+class Launch:
+    """A kernel with the size of its grid: ``kernel[grid, block]``. Call it to run the kernel.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        What runs.
+    grid, block : tuple of int
+        Blocks, and threads per block, in x, y and z.
+    stream : Stream or None
+        In which the kernel is queued.
+    shared_bytes : int
+        Dynamic shared memory per block, in bytes.
+    cooperative : bool
+        Whether the blocks may wait for each other at a barrier of the grid.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        stream: Any = None,
+        shared_bytes: int = 0,
+        cooperative: bool = False,
+    ) -> None:
+        self.kernel = kernel
+        self.grid = grid
+        self.block = block
+        self.stream = stream
+        self.shared_bytes = shared_bytes
+        self.cooperative = cooperative
+
+    def __call__(self, *args: Any) -> None:
+        """Run the kernel.
+
+        Parameters
+        ----------
+        *args
+            One for each parameter. For a pointer an ndarray, which is copied to the device and,
+            unless the parameter points to const, back; a DeviceArray, whose memory the kernel
+            gets as it is; or None for a null pointer. For a struct a NumPy scalar or bytes.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If an argument does not fit its parameter; the message names it. Nothing has run.
+        SimulationError
+            If the kernel did what no kernel may do; host arrays are as they were.
+        """
+        bound = self.bind(args)
+        self.kernel.module.run(self, bound)
+        bound.copy_back()
+
+    def bind(self, args: tuple[Any, ...]) -> Arguments:
+        """Return the arguments as the kernel takes them."""
+        backend = self.kernel.module.backend
+        return bind(self.kernel.name, self.kernel.parameters, args, backend)
+
+    def observe(self, args: tuple[Any, ...]) -> dict[str, Any]:
+        """Run the kernel on the simulator under observation; return what was counted."""
+        if self.kernel.module.backend != "sim":
+            raise _core.UnavailableError(
+                f"{self.kernel.name} was loaded for the GPU, and only the simulator counts and "
+                'checks: load it with backend="sim"'
+            )
+        bound = self.bind(args)
+        counted = self.kernel.module.run(self, bound, traced=True)
+        bound.copy_back()
+        assert counted is not None
+        return counted
+
+    def __repr__(self) -> str:
+        grid, block = (" x ".join(map(str, one)) for one in (self.grid, self.block))
+        return f"<{self.kernel.name}: grid {grid}, block {block}>"
