@@ -15,14 +15,41 @@ gm_error *gm_last_error(void)
     return &last_error;
 }
 
+__attribute__((format(printf, 2, 0))) static gm_status fail(gm_error error, const char *format,
+                                                            va_list arguments)
+{
+    last_error = error;
+    vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
+    return error.status;
+}
+
 gm_status gm_fail(gm_status status, const char *format, ...)
 {
-    last_error = (gm_error){.status = status};
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
+    fail((gm_error){.status = status}, format, arguments);
     va_end(arguments);
     return status;
+}
+
+gm_status gm_find(gm_rule rule, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fail((gm_error){.status = GM_ERROR_SIMULATION, .rule = rule}, format, arguments);
+    va_end(arguments);
+    return GM_ERROR_SIMULATION;
+}
+
+const char *gm_rule_name(gm_rule rule)
+{
+    static const char *const names[] = {
+        [GM_NO_RULE] = "fault",
+#define RULE(constant, name, goes_on) [GM_RULE_##constant] = name,
+#include "rules.def"
+#undef RULE
+    };
+    return names[rule];
 }
 
 int64_t gm_coarse_now(void)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rules.h"
 #include "tensor_map.h"
 
 /* ---- status and error --------------------------------------------------------------- */
@@ -44,10 +45,17 @@ typedef struct gm_error {
     int line;
     bool located; /* block and thread are known */
     gm_dim block, thread;
+    gm_rule rule;
+    const char *other_file; /* of a race: the other side's line; NULL: there is none */
+    int other_line;
 } gm_error;
 
 gm_status gm_fail(gm_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same of a GM_ERROR_SIMULATION. */
+gm_status gm_find(gm_rule rule, const char *format, ...) __attribute__((format(printf, 2, 3)));
 gm_error *gm_last_error(void);
+/* "race-shared" */
+const char *gm_rule_name(gm_rule rule);
 
 /* False when the product or the sum does not fit; *result is then unspecified. */
 bool gm_multiply(int64_t a, int64_t b, int64_t *result);

@@ -32,8 +32,9 @@ class CudaMemoryError(CudaError, MemoryError):
 class SimulationError(RuntimeError):
     """A kernel broke a rule of the memory model, and the simulator stopped it.
 
-    ``kernel``, ``file``, ``line``, ``block`` and ``thread`` locate the fault; what is unknown is
-    None.
+    ``kernel``, ``file``, ``line``, ``block`` and ``thread`` locate the fault, ``other`` is the
+    line of the other side of a race; what is unknown is None. ``rule`` is a word such as
+    "race-shared".
     """
 
     kernel: str
@@ -41,6 +42,8 @@ class SimulationError(RuntimeError):
     line: int | None
     block: tuple[int, int, int] | None
     thread: tuple[int, int, int] | None
+    rule: str
+    other: tuple[str, int] | None
 
 class UnavailableError(RuntimeError):
     """A backend or a variant is unavailable; the message says why."""

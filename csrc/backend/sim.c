@@ -28,8 +28,8 @@ gm_status gm_sim_check_launch(const char *kernel, gm_dim grid, gm_dim block, siz
     for (int i = 0; i < count; i++) {
         bool shared = i == count - 1;
         if (limits[i].value > limits[i].most || (limits[i].value < 1 && !shared)) {
-            return gm_fail(
-                GM_ERROR_SIMULATION,
+            return gm_find(
+                GM_RULE_LAUNCH,
                 "kernel %s cannot be launched with %lld %s: a device takes from %d to at most %lld",
                 kernel, (long long)limits[i].value, limits[i].what, shared ? 0 : 1,
                 (long long)limits[i].most);

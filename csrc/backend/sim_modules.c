@@ -11,7 +11,7 @@ static gm_status check_static_shared(const char *kernel, gm_extents variables)
     enum { MOST = 48 * 1024 };
     for (int i = 0; i < variables.count; i++) {
         if (variables.list[i].bytes > MOST) {
-            return gm_fail(GM_ERROR_SIMULATION,
+            return gm_find(GM_RULE_LAUNCH,
                            "kernel %s cannot be launched: its file declares %llu bytes of shared "
                            "memory as '%s', and a block has at most %d that are not dynamic",
                            kernel, (unsigned long long)variables.list[i].bytes,

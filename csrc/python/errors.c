@@ -15,7 +15,10 @@ int gm_errors_init(PyObject *module)
     simulation_error = PyErr_NewExceptionWithDoc(
         "gpumem.SimulationError",
         "A kernel did something illegal, and the simulator stopped it.\n\n"
-        "Attributes: ``kernel``, ``file``, ``line``, ``block``, ``thread``; None where unknown.",
+        "Attributes: ``kernel``, ``file``, ``line``, ``block``, ``thread`` and ``other``, the "
+        "file\n"
+        "and line of the other side of a race; None where unknown. ``rule`` is a word such as\n"
+        "\"race-shared\".",
         PyExc_RuntimeError, NULL);
     unavailable_error = PyErr_NewExceptionWithDoc(
         "gpumem.UnavailableError",
@@ -127,12 +130,17 @@ PyObject *gm_raise(gm_status status)
                    set(exception, "call", PyUnicode_FromString(error->call)) &&
                    set(exception, "sticky", PyBool_FromLong(error->sticky));
     } else if (status == GM_ERROR_SIMULATION) {
-        complete = set(exception, "kernel", Py_BuildValue("z", error->kernel)) &&
-                   set(exception, "file", Py_BuildValue("z", error->file)) &&
-                   set(exception, "line",
-                       error->line ? PyLong_FromLong(error->line) : Py_NewRef(Py_None)) &&
-                   set(exception, "block", triple_or_none(error->located, error->block)) &&
-                   set(exception, "thread", triple_or_none(error->located, error->thread));
+        complete =
+            set(exception, "kernel", Py_BuildValue("z", error->kernel)) &&
+            set(exception, "file", Py_BuildValue("z", error->file)) &&
+            set(exception, "line",
+                error->line ? PyLong_FromLong(error->line) : Py_NewRef(Py_None)) &&
+            set(exception, "block", triple_or_none(error->located, error->block)) &&
+            set(exception, "thread", triple_or_none(error->located, error->thread)) &&
+            set(exception, "rule", PyUnicode_FromString(gm_rule_name(error->rule))) &&
+            set(exception, "other",
+                error->other_file ? Py_BuildValue("(si)", error->other_file, error->other_line)
+                                  : Py_NewRef(Py_None));
     }
     if (complete) {
         PyErr_SetObject(type, exception);

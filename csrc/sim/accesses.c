@@ -48,10 +48,10 @@ static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const g
         return GM_OK;
     }
     gm_trace_place(trace, call->file, call->line, thread);
-    return gm_fail(GM_ERROR_SIMULATION, call->actor == GM_BY_PIPELINE
-                                            ? "an asynchronous copy that is not from global to "
-                                              "shared memory"
-                                            : "a copy to a thread's local variables");
+    return gm_find(GM_RULE_MISUSE, call->actor == GM_BY_PIPELINE
+                                       ? "an asynchronous copy that is not from global to "
+                                         "shared memory"
+                                       : "a copy to a thread's local variables");
 }
 
 /* Which accesses by the call's code are usual. Returns whether this one is. */
@@ -134,7 +134,7 @@ static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
     }
     gm_trace_place(trace, trace->sites.list[at].file, trace->sites.list[at].line, thread);
-    return gm_fail(GM_ERROR_SIMULATION,
+    return gm_find(GM_RULE_UNINITIALISED,
                    "load of %u bytes of a local variable that nothing has written: uninitialised",
                    call->bytes);
 }

@@ -26,7 +26,7 @@ int gm_barrier_check(const gm_strand *strands, int threads, int done)
             ended++;
         }
         gm_index e = strands[ended].index;
-        gm_fail(GM_ERROR_SIMULATION,
+        gm_find(GM_RULE_BARRIER,
                 "a barrier that not all threads of the block reach: thread (%u, %u, %u) has ended",
                 e.x, e.y, e.z);
         return waits;
@@ -34,7 +34,7 @@ int gm_barrier_check(const gm_strand *strands, int threads, int done)
     for (int t = 1; t < threads; t++) {
         if (!gm_same_place(&strands[t], &strands[0])) {
             gm_index first = strands[0].index;
-            gm_fail(GM_ERROR_SIMULATION,
+            gm_find(GM_RULE_BARRIER,
                     "a barrier that not all threads of the block reach: thread (%u, %u, %u) waits "
                     "at another barrier, %s:%d",
                     first.x, first.y, first.z, strands[0].file, strands[0].line);

@@ -94,7 +94,7 @@ static gm_status fail_waiting(gm_block *block, gm_strand_state state)
 
 static gm_status fail_at_mbarrier(gm_block *block)
 {
-    gm_fail(GM_ERROR_SIMULATION, "waits on an mbarrier whose phase never completes");
+    gm_find(GM_RULE_MBARRIER, "waits on an mbarrier whose phase never completes");
     return fail_waiting(block, AT_MBARRIER);
 }
 
@@ -207,7 +207,7 @@ gm_status gm_block_fail_stuck(gm_block *block, const char *why)
         return gm_locate_traced(block, earlier);
     }
     if (block->standing == GM_AT_GRID) {
-        gm_fail(GM_ERROR_SIMULATION, "a barrier of the grid that not all blocks reach");
+        gm_find(GM_RULE_BARRIER, "a barrier of the grid that not all blocks reach");
         return fail_waiting(block, AT_BARRIER);
     }
     const gm_turn *turn = block->turn;
@@ -217,13 +217,13 @@ gm_status gm_block_fail_stuck(gm_block *block, const char *why)
         thread = (thread + 1) % block->threads;
     }
     if (known) {
-        gm_fail(GM_ERROR_SIMULATION,
+        gm_find(GM_RULE_ENDLESS,
                 "a spin that never ends: it reads %u bytes at address 0x%llx, which no thread "
                 "changes any "
                 "more%s",
                 turn->bytes, (unsigned long long)turn->address, why);
     } else {
-        gm_fail(GM_ERROR_SIMULATION,
+        gm_find(GM_RULE_ENDLESS,
                 "a spin that never ends, on memory that no thread changes any more%s", why);
     }
     return gm_locate_spin(block, thread, known ? turn->code : NULL);

@@ -16,7 +16,8 @@ static void report(gm_sync_kind kind, const char *file, int line)
 static void check_multiples(uintptr_t bits, const char *file, int line)
 {
     if (bits % 16 != 0) {
-        gm_sim_fault(file, line, "a bulk copy whose addresses or size are not multiples of 16");
+        gm_sim_fault_of(GM_RULE_MISALIGNED, file, line,
+                        "a bulk copy whose addresses or size are not multiples of 16");
     }
 }
 

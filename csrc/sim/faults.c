@@ -176,20 +176,19 @@ static void describe_address(const gm_block *block, const gm_fault *fault)
     gm_region stacks;
     if (fault->address < (uintptr_t)fiber->stack &&
         gm_fiber_owns(&block->fibers, fault->address, &stacks)) {
-        gm_fail(GM_ERROR_SIMULATION,
-                "stack overflow: more than %zu KiB of local variables and calls",
+        gm_find(GM_RULE_STACK, "stack overflow: more than %zu KiB of local variables and calls",
                 fiber->stack_bytes / 1024);
     } else if (fault->pc == fault->address && address < NULL_PAGE) {
-        gm_fail(GM_ERROR_SIMULATION, "a call of a null function pointer");
+        gm_find(GM_RULE_CALL, "a call of a null function pointer");
     } else if (fault->pc == fault->address) {
-        gm_fail(GM_ERROR_SIMULATION, "a call of a function at address 0x%llx, where there is none",
+        gm_find(GM_RULE_CALL, "a call of a function at address 0x%llx, where there is none",
                 address);
     } else if (fault->code == SI_KERNEL) { /* the processor does not say which address */
-        gm_fail(GM_ERROR_SIMULATION, "an access to an invalid or misaligned address");
+        gm_find(GM_RULE_OUT_OF_BOUNDS, "an access to an invalid or misaligned address");
     } else if (address < NULL_PAGE) {
-        gm_fail(GM_ERROR_SIMULATION, "an access at address %llu, a null pointer", address);
+        gm_find(GM_RULE_NULL_POINTER, "an access at address %llu, a null pointer", address);
     } else {
-        gm_fail(GM_ERROR_SIMULATION, "an access at address 0x%llx, where there is no memory",
+        gm_find(GM_RULE_OUT_OF_BOUNDS, "an access at address 0x%llx, where there is no memory",
                 address);
     }
 }
@@ -199,15 +198,14 @@ void gm_faults_describe(const gm_block *block, const gm_fault *fault)
     switch (fault->signal) {
     case SIGFPE:
         /* A GPU goes on with a meaningless quotient. */
-        gm_fail(GM_ERROR_SIMULATION,
-                "an integer division by zero, or of the smallest number by -1");
+        gm_find(GM_RULE_DIVISION, "an integer division by zero, or of the smallest number by -1");
         return;
     case SIGILL:
     case SIGTRAP:
-        gm_fail(GM_ERROR_SIMULATION,
+        gm_find(GM_RULE_TRAP,
                 "a trap: __builtin_trap, or code that can only be reached by undefined behaviour");
         return;
-    case SIGABRT: gm_fail(GM_ERROR_SIMULATION, "a call of abort"); return;
+    case SIGABRT: gm_find(GM_RULE_TRAP, "a call of abort"); return;
     default: describe_address(block, fault);
     }
 }

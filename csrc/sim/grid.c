@@ -242,7 +242,7 @@ static gm_status run_here(const gm_grid *grid)
     r.blocks = (int64_t)grid->grid.x * grid->grid.y * grid->grid.z;
     r.resident = grid->resident ? grid->resident : r.blocks;
     if (grid->cooperative && r.blocks > r.resident) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_LAUNCH,
                        "kernel %s: a cooperative launch of %lld blocks, of which at most %lld can "
                        "be resident",
                        grid->kernel.name, (long long)r.blocks, (long long)r.resident);

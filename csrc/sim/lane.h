@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "rules.h"
+
 #define GM_HIDDEN __attribute__((visibility("hidden")))
 
 /* Not thread_local: C++ would call an initialiser that C does not define. */
@@ -115,6 +117,9 @@ GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes, int is_s
 GM_HIDDEN void gm_sim_thread_end(void);
 
 /* Stops the kernel with an error at this place. */
+GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault_of(gm_rule rule, const char *file, int line,
+                                                         const char *what);
+/* What the kernel asked for does not exist. */
 GM_HIDDEN __attribute__((noreturn)) void gm_sim_fault(const char *file, int line, const char *what);
 
 #ifdef __cplusplus

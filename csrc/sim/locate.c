@@ -14,15 +14,16 @@ gm_status gm_locate_here(gm_block *block, const char *file, int line)
         return error->status;
     }
     const char *kernel = block->grid->kernel.name;
-    char what[sizeof error->message];
-    memcpy(what, error->message, sizeof what);
+    const gm_error found = *error;
     gm_index b = block->lane->block_index, t = block->lane->thread_index;
     char place[256] = "";
     if (file) {
         snprintf(place, sizeof place, " at %s:%d", file, line);
     }
-    gm_fail(GM_ERROR_SIMULATION, "kernel %s%s, block (%u, %u, %u), thread (%u, %u, %u): %s", kernel,
-            place, b.x, b.y, b.z, t.x, t.y, t.z, what);
+    gm_find(found.rule, "kernel %s%s, block (%u, %u, %u), thread (%u, %u, %u): %s", kernel, place,
+            b.x, b.y, b.z, t.x, t.y, t.z, found.message);
+    error->other_file = found.other_file;
+    error->other_line = found.other_line;
     error->kernel = kernel;
     error->file = file;
     error->line = line;

@@ -41,7 +41,8 @@ static mbarrier load(const uint64_t *barrier)
 void gm_sim_mbarrier_init_count(uint64_t *barrier, uint32_t count, const char *file, int line)
 {
     if (count == 0 || count > MOST_ARRIVALS) {
-        gm_sim_fault(file, line, "an mbarrier is initialised for 1 to 1048575 arrivals");
+        gm_sim_fault_of(GM_RULE_MBARRIER, file, line,
+                        "an mbarrier is initialised for 1 to 1048575 arrivals");
     }
     report(GM_MBARRIER_INIT, barrier, file, line);
     store(barrier, (mbarrier){.expected = count, .pending = count}, file, line);
@@ -59,8 +60,8 @@ static uint32_t arrive(uint64_t *barrier, uint32_t count, uint32_t bytes, bool d
     mbarrier state = load(barrier);
     uint32_t phase = state.phase;
     if (count > state.pending) {
-        gm_sim_fault(file, line,
-                     "more arrivals at an mbarrier than it is initialised for, or it is not");
+        gm_sim_fault_of(GM_RULE_MBARRIER, file, line,
+                        "more arrivals at an mbarrier than it is initialised for, or it is not");
     }
     state.missing += (int32_t)bytes;
     state.pending -= count;

@@ -325,7 +325,7 @@ gm_status gm_memory_check_guards(const char *kernel)
         memset(front, GUARD_BYTE, GUARD_BYTES);
         memset(back, GUARD_BYTE, GUARD_BYTES);
         if (status == GM_OK) {
-            status = gm_fail(GM_ERROR_SIMULATION,
+            status = gm_find(GM_RULE_OUT_OF_BOUNDS,
                              "kernel %s wrote just %s an allocation of %llu bytes; "
                              "gpumem.traffic with the same arguments names the source line",
                              kernel, front_intact ? "past the end of" : "before the start of",

@@ -17,8 +17,8 @@ void gm_sim_pipeline_copy(void *shared, const void *global, size_t size, size_t 
                      "an asynchronous copy that fills more bytes with zero than its size");
     }
     if (((uintptr_t)shared | (uintptr_t)global) % size != 0) {
-        gm_sim_fault(file, line,
-                     "an asynchronous copy whose addresses are not multiples of its size");
+        gm_sim_fault_of(GM_RULE_MISALIGNED, file, line,
+                        "an asynchronous copy whose addresses are not multiples of its size");
     }
     if (zfill < size) {
         gm_sim_pipeline_access(code, (uintptr_t)global, (uint32_t)(size - zfill), GM_LOAD, file,

@@ -62,7 +62,8 @@ static gm_tensor open_map(const gm_tensor_map *map, const void *shared, const ch
     gm_tensor tensor;
     memcpy(&tensor, map->opaque, sizeof tensor);
     if ((uintptr_t)shared % SWIZZLE_ROW != 0) {
-        gm_sim_fault(file, line, "a tensor copy whose shared address is not a multiple of 128");
+        gm_sim_fault_of(GM_RULE_MISALIGNED, file, line,
+                        "a tensor copy whose shared address is not a multiple of 128");
     }
     return tensor;
 }

@@ -84,7 +84,7 @@ gm_status gm_thread_stopped(gm_block *block)
         gm_status status = gm_interrupt_check(&block->interrupt);
         if (status == GM_OK && block->polls.same == POLLS) {
             const gm_site_record *at = gm_locate_line(block, block->polls.pc);
-            gm_fail(GM_ERROR_SIMULATION, "a loop that never ends, without any access to memory");
+            gm_find(GM_RULE_ENDLESS, "a loop that never ends, without any access to memory");
             status = gm_locate_here(block, at ? at->file : NULL, at ? at->line : 0);
         }
         if (status != GM_OK) {
@@ -112,15 +112,20 @@ static void stop_if_failed(gm_block *block, gm_status status)
     }
 }
 
-void gm_sim_fault(const char *file, int line, const char *what)
+void gm_sim_fault_of(gm_rule rule, const char *file, int line, const char *what)
 {
     gm_block *block = gm_thread_current;
     if (block->trace) {
         stop_if_failed(block, gm_postponed_tell(block->trace));
     }
-    gm_fail(GM_ERROR_SIMULATION, "%s", what);
+    gm_find(rule, "%s", what);
     gm_locate_here(block, file, line);
     abandon(block);
+}
+
+void gm_sim_fault(const char *file, int line, const char *what)
+{
+    gm_sim_fault_of(GM_RULE_MISUSE, file, line, what);
 }
 
 /* ---- running ------------------------------------------------------------------------------ */
@@ -255,7 +260,8 @@ void gm_sim_grid_barrier(const char *file, int line)
 {
     gm_block *block = gm_thread_current;
     if (!block->grid->cooperative) {
-        gm_sim_fault(file, line, "a barrier of the grid, but the launch is not cooperative");
+        gm_sim_fault_of(GM_RULE_BARRIER, file, line,
+                        "a barrier of the grid, but the launch is not cooperative");
     }
     block->at_grid++;
     wait_as(block, AT_BARRIER, file, line);
@@ -274,7 +280,8 @@ void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
     gm_block *block = gm_thread_current;
     unsigned lane = (unsigned)block->running % GM_WARP;
     if (!(mask >> lane & 1)) {
-        gm_sim_fault(file, line, "the mask of a warp operation does not include the calling lane");
+        gm_sim_fault_of(GM_RULE_WARP, file, line,
+                        "the mask of a warp operation does not include the calling lane");
     }
     block->deposit[lane] = value;
     block->strands[block->running].mask = mask;

@@ -49,5 +49,5 @@ HOOK __ubsan_handle_out_of_bounds(const out_of_bounds *data, uintptr_t index)
     }
     snprintf(what, sizeof what, "index %lld is out of bounds of an array of type %.120s",
              value_of(data->index, index), data->array->name);
-    gm_sim_fault(data->file, (int)data->line, what);
+    gm_sim_fault_of(GM_RULE_OUT_OF_BOUNDS, data->file, (int)data->line, what);
 }

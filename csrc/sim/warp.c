@@ -79,8 +79,8 @@ static unsigned at_one_place(gm_block *block, gm_warp warp, unsigned waiting)
 static gm_status fail_waiting(gm_block *block, int thread)
 {
     const gm_strand *strand = &block->strands[thread];
-    gm_fail(GM_ERROR_SIMULATION,
-            "a warp operation waits for lanes that never reach it (mask 0x%08x)", strand->mask);
+    gm_find(GM_RULE_WARP, "a warp operation waits for lanes that never reach it (mask 0x%08x)",
+            strand->mask);
     return gm_locate_thread(block, thread, strand->file, strand->line);
 }
 

@@ -138,7 +138,7 @@ GM_STEP char *gm_surface_at(cudaSurfaceObject_t object, int64_t x, int64_t y, in
     for (int i = 0; i < 3; i++) {
         bool outside = at[i] < 0 || at[i] >= surface->size[i];
         if (outside && mode == cudaBoundaryModeTrap) {
-            gm_sim_fault(file, line, "an access outside of a surface");
+            gm_sim_fault_of(GM_RULE_OUT_OF_BOUNDS, file, line, "an access outside of a surface");
         }
         if (outside && mode == cudaBoundaryModeZero) {
             return nullptr;

@@ -7,8 +7,8 @@
 
 #include "sim/cuda/language.h"
 
-#define __trap() gm_sim_fault(__FILE__, __LINE__, "__trap()")
-#define __brkpt() gm_sim_fault(__FILE__, __LINE__, "__brkpt()")
+#define __trap() gm_sim_fault_of(GM_RULE_TRAP, __FILE__, __LINE__, "__trap()")
+#define __brkpt() gm_sim_fault_of(GM_RULE_TRAP, __FILE__, __LINE__, "__brkpt()")
 #define __prof_trigger(counter) ((void)(counter))
 /* A promise that is not kept is not noticed, as on a device. */
 #define __assume(condition) ((condition) ? (void)0 : __builtin_unreachable())
@@ -22,7 +22,7 @@ extern "C" __attribute__((weak, visibility("hidden"), noreturn)) GM_UNTRACED voi
 {
     char what[200];
     snprintf(what, sizeof what, "assertion failed: %s", assertion);
-    gm_sim_fault(file, (int)line, what);
+    gm_sim_fault_of(GM_RULE_ASSERT, file, (int)line, what);
 }
 
 /* There is one space of addresses: what only PTX takes is the address itself. */

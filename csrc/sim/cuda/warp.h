@@ -71,9 +71,9 @@ static __forceinline__ bool gm_takes_part(unsigned mask, unsigned source, unsign
 
 static inline void gm_fail_source(const char *file, int line)
 {
-    gm_sim_fault(file, line,
-                 "a shuffle reads a lane that does not take part: the mask does not name it, or "
-                 "the block has no such thread");
+    gm_sim_fault_of(GM_RULE_WARP, file, line,
+                    "a shuffle reads a lane that does not take part: the mask does not name it, or "
+                    "the block has no such thread");
 }
 
 /* Any type is exchanged in words of 64 bits. */

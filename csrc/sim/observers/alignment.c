@@ -13,7 +13,7 @@ static gm_status check(void *state, gm_trace *trace, const gm_access *access)
      * memory such structures are in arrays, at multiples of 16. */
     uint32_t needed = access->bytes == 16 && site->space == GM_SPACE_SHARED ? 8 : access->bytes;
     if (is_width && access->address % needed != 0) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_MISALIGNED,
                        "%s of %u bytes at an address that is %u past a multiple of %u: misaligned",
                        gm_kind_name(site->kind), access->bytes,
                        (unsigned)(access->address % access->bytes), access->bytes);

@@ -89,7 +89,7 @@ static const char *describe(const aim *at, char text[160])
 static gm_status ends_outside(const char *what, const gm_access *access, const aim *at)
 {
     char text[160];
-    return gm_fail(GM_ERROR_SIMULATION,
+    return gm_find(GM_RULE_OUT_OF_BOUNDS,
                    "%s of %u bytes out of bounds, begins %llu bytes before the end of %s", what,
                    access->bytes, (unsigned long long)(at->region.end - access->address),
                    describe(at, text));
@@ -101,11 +101,11 @@ static gm_status outside(const gm_trace *trace, const char *what, const gm_acces
     gm_region freed;
     char text[160];
     if (access->address < NEAR) {
-        return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes at address %llu, a null pointer", what,
+        return gm_find(GM_RULE_NULL_POINTER, "%s of %u bytes at address %llu, a null pointer", what,
                        access->bytes, (unsigned long long)access->address);
     }
     if (gm_memory_was_freed(access->address, &freed)) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_FREED,
                        "%s of %u bytes of freed memory, %llu bytes into what was an allocation of "
                        "%llu bytes",
                        what, access->bytes, (unsigned long long)(access->address - freed.begin),
@@ -113,10 +113,10 @@ static gm_status outside(const gm_trace *trace, const char *what, const gm_acces
     }
     aim at = find_aim(trace, access->address, space);
     if (!at.what || at.distance > INT64_MAX) {
-        return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes outside every allocation", what,
+        return gm_find(GM_RULE_OUT_OF_BOUNDS, "%s of %u bytes outside every allocation", what,
                        access->bytes);
     }
-    return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes out of bounds, %llu bytes %s %s", what,
+    return gm_find(GM_RULE_OUT_OF_BOUNDS, "%s of %u bytes out of bounds, %llu bytes %s %s", what,
                    access->bytes, (unsigned long long)(at.before ? at.distance : at.distance - 1),
                    at.before ? "before the start of" : "past the end of", describe(&at, text));
 }

@@ -12,7 +12,7 @@ static gm_status check(void *state, gm_trace *trace, const gm_access *access)
 {
     (void)state;
     if (trace->sites.list[access->site].kind != GM_LOAD) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_CONSTANT_STORE,
                        "a store to constant memory, which kernels may only read");
     }
     return GM_OK;

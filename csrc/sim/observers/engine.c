@@ -156,13 +156,13 @@ static gm_status clash(const gm_trace *trace, const pending_copy *c, bool write)
     }
     if (c->waiter_count > 0) {
         gm_dim who = gm_trace_thread(trace, c->waiters[0].thread);
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_RACE_COPY,
                        "a race: thread (%u, %u, %u) %s what the copy of thread (%u, %u, %u) at "
                        "%s:%d %s, with no barrier after thread (%u, %u, %u) has waited for it",
                        mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file,
                        site->line, c->writes ? "writes" : "reads", who.x, who.y, who.z);
     }
-    return gm_fail(GM_ERROR_SIMULATION,
+    return gm_find(GM_RULE_RACE_COPY,
                    "a race: thread (%u, %u, %u) %s what the copy of thread (%u, %u, %u) at %s:%d "
                    "%s, without %s",
                    mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file, site->line,
@@ -227,7 +227,7 @@ static gm_status never_waited(gm_trace *trace, const pending_copy *c, const char
 {
     const gm_site *site = &trace->sites.list[c->site];
     gm_trace_place(trace, site->file, site->line, c->thread);
-    return gm_fail(GM_ERROR_SIMULATION, "%s", what);
+    return gm_find(GM_RULE_COPY_NOT_AWAITED, "%s", what);
 }
 
 /* Only the thread that asked can wait until the engine has read. */

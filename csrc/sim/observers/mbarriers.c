@@ -59,12 +59,12 @@ static gm_status check(mbarriers *b, const gm_trace *trace, const void *address)
 {
     const mbarrier *m = find(b, address);
     if (!m) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_MBARRIER,
                        "uses an mbarrier that nothing in the block has initialised");
     }
     if (!gm_clock_before(trace->clock, m->made, trace->thread)) {
         gm_dim other = gm_trace_thread(trace, m->made.thread);
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_MBARRIER,
                        "a race: uses an mbarrier that thread (%u, %u, %u) initialised, with no "
                        "barrier between",
                        other.x, other.y, other.z);

@@ -100,7 +100,7 @@ static gm_status early(const gm_trace *trace, const pipeline *p, const copy *c, 
     const char *does = write ? "writes over" : "reads";
     gm_dim mine = gm_trace_thread(trace, trace->thread), other = gm_trace_thread(trace, c->thread);
     if (c->waited) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_RACE_COPY,
                        "a race: thread (%u, %u, %u) %s what the asynchronous copy of thread (%u, "
                        "%u, %u) at %s:%d writes, with no barrier after that thread's wait",
                        mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file,
@@ -109,7 +109,7 @@ static gm_status early(const gm_trace *trace, const pipeline *p, const copy *c, 
     const char *why = c->group < p->askers[c->thread].committed
                           ? "no wait of that thread covers the copy's group"
                           : "the copy is not committed";
-    return gm_fail(GM_ERROR_SIMULATION,
+    return gm_find(GM_RULE_COPY_NOT_AWAITED,
                    "thread (%u, %u, %u) %s what the asynchronous copy of thread (%u, %u, %u) at "
                    "%s:%d writes, and %s",
                    mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file, site->line,
@@ -204,7 +204,7 @@ static gm_status thread_end(void *state, gm_trace *trace)
     const copy *c = &p->copies[a->first];
     const gm_site *site = &trace->sites.list[c->site];
     gm_trace_place(trace, site->file, site->line, trace->thread);
-    return gm_fail(GM_ERROR_SIMULATION, "an asynchronous copy that %s before its thread ends",
+    return gm_find(GM_RULE_COPY_NOT_AWAITED, "an asynchronous copy that %s before its thread ends",
                    c->group < a->committed ? "no wait covers" : "is never committed");
 }
 

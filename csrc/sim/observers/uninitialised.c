@@ -43,7 +43,7 @@ static gm_status report(gm_trace *trace, const held_back *held)
     bool shared = site->space == GM_SPACE_SHARED;
     gm_trace_place(trace, site->file, site->line, held->thread);
     gm_trace_place_in(trace, held->block);
-    return gm_fail(GM_ERROR_SIMULATION,
+    return gm_find(GM_RULE_UNINITIALISED,
                    "load of %u bytes of %s memory, %u of which nothing %s written: uninitialised",
                    held->read.bytes, gm_space_name(site->space), held->missing,
                    shared ? "in the block has" : "has");
