@@ -26,6 +26,7 @@ FLAGS = (
 STAND_IN = """
 #include <stdlib.h>
 void gm_sim_fault(const char *, int, const char *what) { puts(what); abort(); }
+void gm_sim_fault_of(gm_rule, const char *, int, const char *what) { puts(what); abort(); }
 """
 
 
