@@ -48,6 +48,7 @@ typedef struct gm_error {
     gm_rule rule;
     const char *other_file; /* of a race: the other side's line; NULL: there is none */
     int other_line;
+    int bare; /* where in the message it begins to say what happened, behind the place */
 } gm_error;
 
 gm_status gm_fail(gm_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));

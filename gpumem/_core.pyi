@@ -197,9 +197,18 @@ def module_launch(
     values: tuple[bytes, ...],
     traced: bool,
     cooperative: bool,
+    all_findings: bool = False,
     /,
 ) -> dict[str, Any] | None:
-    """Run a loaded kernel on the simulator; traced: what was observed."""
+    """Run a loaded kernel on the simulator; traced: return what was observed.
+
+    ``{"kernels": [dicts], "sites": [dicts], "findings": [dicts], "cut": bool}``, the first two as
+    of :func:`traffic`. With `all_findings` the kernel goes on after a finding where it can, else
+    its block ends; without, SimulationError is raised at the first. A finding is ``{"rule",
+    "message", "kernel", "file", "line", "block", "thread", "other", "count"}``, as of
+    SimulationError; ``count`` is how often the same happened at the same lines. ``cut`` says that
+    the run ended early.
+    """
 
 def families() -> tuple[dict[str, Any], ...]:
     """Return the table of families and variants.

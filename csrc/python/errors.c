@@ -95,6 +95,30 @@ static PyObject *triple_or_none(bool known, gm_dim d)
     return known ? Py_BuildValue("(III)", d.x, d.y, d.z) : Py_NewRef(Py_None);
 }
 
+static PyObject *line_or_none(int line)
+{
+    return line ? PyLong_FromLong(line) : Py_NewRef(Py_None);
+}
+
+PyObject *gm_finding_attributes(const gm_error *error)
+{
+    PyObject *other = error->other_file
+                          ? Py_BuildValue("(si)", error->other_file, error->other_line)
+                          : Py_NewRef(Py_None);
+    PyObject *line = other ? line_or_none(error->line) : NULL;
+    PyObject *block = line ? triple_or_none(error->located, error->block) : NULL;
+    PyObject *thread = block ? triple_or_none(error->located, error->thread) : NULL;
+    if (!thread) {
+        Py_XDECREF(other);
+        Py_XDECREF(line);
+        Py_XDECREF(block);
+        return NULL;
+    }
+    return Py_BuildValue("{s:s, s:z, s:z, s:N, s:N, s:N, s:N}", "rule", gm_rule_name(error->rule),
+                         "kernel", error->kernel, "file", error->file, "line", line, "block", block,
+                         "thread", thread, "other", other);
+}
+
 PyObject *gm_raise(gm_status status)
 {
     static PyObject *const *const types[] = {
@@ -130,17 +154,14 @@ PyObject *gm_raise(gm_status status)
                    set(exception, "call", PyUnicode_FromString(error->call)) &&
                    set(exception, "sticky", PyBool_FromLong(error->sticky));
     } else if (status == GM_ERROR_SIMULATION) {
-        complete =
-            set(exception, "kernel", Py_BuildValue("z", error->kernel)) &&
-            set(exception, "file", Py_BuildValue("z", error->file)) &&
-            set(exception, "line",
-                error->line ? PyLong_FromLong(error->line) : Py_NewRef(Py_None)) &&
-            set(exception, "block", triple_or_none(error->located, error->block)) &&
-            set(exception, "thread", triple_or_none(error->located, error->thread)) &&
-            set(exception, "rule", PyUnicode_FromString(gm_rule_name(error->rule))) &&
-            set(exception, "other",
-                error->other_file ? Py_BuildValue("(si)", error->other_file, error->other_line)
-                                  : Py_NewRef(Py_None));
+        PyObject *attributes = gm_finding_attributes(error);
+        PyObject *key, *value;
+        Py_ssize_t at = 0;
+        complete = attributes != NULL;
+        while (complete && PyDict_Next(attributes, &at, &key, &value)) {
+            complete = PyObject_SetAttr(exception, key, value) == 0;
+        }
+        Py_XDECREF(attributes);
     }
     if (complete) {
         PyErr_SetObject(type, exception);

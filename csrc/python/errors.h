@@ -8,6 +8,9 @@
 int gm_errors_init(PyObject *module);
 /* Raises the exception for a status and the error record; returns NULL. */
 PyObject *gm_raise(gm_status status);
+/* What a simulation error is about: {"rule", "kernel", "file", "line", "block", "thread", "other"}.
+ */
+PyObject *gm_finding_attributes(const gm_error *error);
 /* Clears an exception about a wrong value, so that the caller can raise one with a better message;
  * false for any other exception, such as MemoryError, which stays. */
 bool gm_forgive_value(void);

@@ -185,12 +185,60 @@ static void **pack(PyObject *values, size_t *size)
     return args;
 }
 
-static PyObject *launch(gm_module_launch *what, bool traced)
+static PyObject *finding_dict(const gm_finding *finding)
+{
+    const gm_error *error = &finding->error;
+    PyObject *attributes = gm_finding_attributes(error);
+    PyObject *message = attributes ? PyUnicode_FromString(error->message + error->bare) : NULL;
+    PyObject *count = message ? PyLong_FromLongLong(finding->count) : NULL;
+    bool complete = count && PyDict_SetItemString(attributes, "message", message) == 0 &&
+                    PyDict_SetItemString(attributes, "count", count) == 0;
+    Py_XDECREF(message);
+    Py_XDECREF(count);
+    if (!complete) {
+        Py_CLEAR(attributes);
+    }
+    return attributes;
+}
+
+static PyObject *findings_list(const gm_findings *findings)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list && i < findings->count; i++) {
+        PyObject *one = finding_dict(&findings->list[i]);
+        if (!one || PyList_Append(list, one) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+/* {"kernels", "sites", "findings", "cut"} */
+static PyObject *observed(const gm_trace *trace, const gm_findings *findings)
+{
+    PyObject *kernels = gm_traced_kernels(trace);
+    PyObject *lines = kernels ? gm_traced_lines(trace) : NULL;
+    PyObject *found = lines ? findings_list(findings) : NULL;
+    if (!found) {
+        Py_XDECREF(kernels);
+        Py_XDECREF(lines);
+        return NULL;
+    }
+    return Py_BuildValue("{s:N, s:N, s:N, s:O}", "kernels", kernels, "sites", lines, "findings",
+                         found, "cut", findings->cut ? Py_True : Py_False);
+}
+
+static PyObject *launch(gm_module_launch *what, bool traced, bool all_findings)
 {
     gm_status status;
+    gm_findings findings = {.list = NULL};
     PyObject *answer = NULL;
     if (traced && !(what->trace = gm_trace_create())) {
         return PyErr_NoMemory();
+    }
+    if (traced && all_findings) {
+        what->trace->findings = &findings;
     }
     Py_BEGIN_ALLOW_THREADS
     status = gm_sim_module_launch(what);
@@ -198,16 +246,12 @@ static PyObject *launch(gm_module_launch *what, bool traced)
     if (status != GM_OK) {
         gm_raise(status);
     } else if (traced) {
-        PyObject *kernels = gm_traced_kernels(what->trace);
-        PyObject *lines = kernels ? gm_traced_lines(what->trace) : NULL;
-        answer = lines ? Py_BuildValue("{s:N, s:N}", "kernels", kernels, "sites", lines) : NULL;
-        if (!lines) {
-            Py_XDECREF(kernels);
-        }
+        answer = observed(what->trace, &findings);
     } else {
         answer = Py_NewRef(Py_None);
     }
     gm_trace_destroy(what->trace);
+    gm_findings_free(&findings);
     return answer;
 }
 
@@ -216,12 +260,12 @@ PyObject *gm_core_module_launch(PyObject *module, PyObject *args)
     PyObject *capsule, *values;
     gm_module_launch what = {0};
     Py_ssize_t shared_bytes;
-    int traced, cooperative;
+    int traced, cooperative, all_findings = 0;
     (void)module;
-    if (!PyArg_ParseTuple(args, "Oi(III)(III)nO!pp:module_launch", &capsule, &what.kernel,
+    if (!PyArg_ParseTuple(args, "Oi(III)(III)nO!pp|p:module_launch", &capsule, &what.kernel,
                           &what.grid.x, &what.grid.y, &what.grid.z, &what.block.x, &what.block.y,
                           &what.block.z, &shared_bytes, &PyTuple_Type, &values, &traced,
-                          &cooperative)) {
+                          &cooperative, &all_findings)) {
         return NULL;
     }
     what.loaded = PyCapsule_GetPointer(capsule, capsule_name);
@@ -242,7 +286,7 @@ PyObject *gm_core_module_launch(PyObject *module, PyObject *args)
         return NULL;
     }
     what.args = packed;
-    PyObject *answer = launch(&what, traced);
+    PyObject *answer = launch(&what, traced, all_findings);
     PyMem_Free(packed);
     return answer;
 }

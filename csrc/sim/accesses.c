@@ -134,6 +134,7 @@ static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
     }
     gm_trace_place(trace, trace->sites.list[at].file, trace->sites.list[at].line, thread);
+    gm_locals_write(locals, call->address, call->bytes); /* says so once */
     return gm_find(GM_RULE_UNINITIALISED,
                    "load of %u bytes of a local variable that nothing has written: uninitialised",
                    call->bytes);

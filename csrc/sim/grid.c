@@ -105,6 +105,38 @@ static gm_status run_block(worker *w, int64_t number, int64_t *failed)
     return status;
 }
 
+/* If all findings are wanted: keeps the one that has stopped a block. Returns whether others may
+ * go on; if several were in flight, they may have waited for that one. */
+static bool keep_finding(const gm_run *r, gm_status status)
+{
+    enum { MOST_STOPPED = 100 };
+    gm_findings *findings = r->grid->trace ? r->grid->trace->findings : NULL;
+    const gm_error *error = gm_last_error();
+    if (!findings || status != GM_ERROR_SIMULATION) {
+        return false;
+    }
+    bool alone = atomic_load(&r->in_flight) == 1;
+    bool may_follow = findings->stopped > 0 && error->rule == GM_RULE_ENDLESS;
+    if (!may_follow && gm_findings_add(findings, error) != GM_OK) {
+        return false;
+    }
+    findings->cut = findings->cut || !alone || findings->stopped + 1 == MOST_STOPPED;
+    return ++findings->stopped < MOST_STOPPED && alone;
+}
+
+/* The threads of the block have stopped in mid-kernel, and nothing of it can be used again. */
+static gm_status renew_block(worker *w)
+{
+    const gm_interrupt interrupt = w->block.interrupt;
+    gm_trace *trace = w->run->grid->trace;
+    gm_block_free(&w->block);
+    w->block = (gm_block){.preempt = &w->preempt, .interrupt = interrupt};
+    trace->current->open = false;
+    gm_trace_place(trace, NULL, 0, -1);
+    gm_run_ended(w->run);
+    return gm_block_prepare(&w->block, w->run->grid);
+}
+
 static void run_blocks(worker *w)
 {
     gm_run *r = w->run;
@@ -113,6 +145,13 @@ static void run_blocks(worker *w)
     for (int64_t number; (number = gm_run_take(r)) >= 0;) {
         int64_t failed;
         gm_status status = run_block(w, number, &failed);
+        if (status != GM_OK && keep_finding(r, status)) {
+            gm_preempt_end(&w->preempt);
+            gm_thread_leave(&outer);
+            status = renew_block(w);
+            outer = gm_thread_enter(&w->block);
+            gm_preempt_begin(&w->preempt, &w->block);
+        }
         if (status != GM_OK) {
             w->block.failed = true;
             bool told = atomic_load(&r->stop) || atomic_load(&r->failed);
@@ -250,7 +289,9 @@ static gm_status run_here(const gm_grid *grid)
     pthread_mutex_init(&r.lock, NULL);
     gm_status status = grid->trace ? run_traced(&r) : run_plain(&r);
     pthread_mutex_destroy(&r.lock);
-    if (status == GM_OK && r.failed_block >= 0) {
+    bool kept = grid->trace && grid->trace->findings && grid->trace->findings->stopped > 0 &&
+                r.error.status == GM_ERROR_SIMULATION;
+    if (status == GM_OK && r.failed_block >= 0 && !kept) {
         *gm_last_error() = r.error;
         status = r.error.status;
     }

@@ -20,8 +20,12 @@ gm_status gm_locate_here(gm_block *block, const char *file, int line)
     if (file) {
         snprintf(place, sizeof place, " at %s:%d", file, line);
     }
-    gm_find(found.rule, "kernel %s%s, block (%u, %u, %u), thread (%u, %u, %u): %s", kernel, place,
-            b.x, b.y, b.z, t.x, t.y, t.z, found.message);
+    char where[512];
+    int bare = snprintf(where, sizeof where,
+                        "kernel %.100s%s, block (%u, %u, %u), thread (%u, %u, %u): ", kernel, place,
+                        b.x, b.y, b.z, t.x, t.y, t.z);
+    gm_find(found.rule, "%s%s", where, found.message);
+    error->bare = bare;
     error->other_file = found.other_file;
     error->other_line = found.other_line;
     error->kernel = kernel;
@@ -41,7 +45,8 @@ gm_status gm_locate_thread(gm_block *block, int thread, const char *file, int li
 
 gm_status gm_locate_traced(gm_block *block, gm_status status)
 {
-    const gm_trace *trace = block->trace;
+    gm_trace *trace = block->trace;
+    status = gm_trace_keep(trace, status);
     if (status == GM_ERROR_SIMULATION && trace->fault.elsewhere) {
         const gm_dim at = trace->fault.block;
         block->lane->block_index = (gm_index){at.x, at.y, at.z};

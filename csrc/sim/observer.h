@@ -83,33 +83,22 @@ static inline void *gm_block_state(const gm_trace *trace, int observer)
 /* The counters that an observer keeps for a source line. */
 void *gm_observer_counters(const gm_observer *observer, const gm_site *site);
 
-/* Calls a hook of those observers that have it, up to the first fault. */
+#define GM_FIRST_OF(first, ...) first
+
+/* Calls a hook of those observers that have it, up to the first fault that stops the kernel. The
+ * first of the arguments is the trace. */
 #define GM_NOTIFY(subscribers, status, hook, ...)                                                  \
     for (int i_ = 0; i_ < (subscribers).count && (status) == GM_OK; i_++) {                        \
         const gm_subscriber *to_ = &(subscribers).list[i_];                                        \
         if (to_->observer->hook) {                                                                 \
-            (status) = to_->observer->hook(to_->state, __VA_ARGS__);                               \
+            (status) = gm_trace_keep(GM_FIRST_OF(__VA_ARGS__, 0),                                  \
+                                     to_->observer->hook(to_->state, __VA_ARGS__));                \
         }                                                                                          \
     }
 
 /* The coordinates of a thread and of a block by their numbers. */
 gm_dim gm_trace_thread(const gm_trace *trace, int number);
 gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number);
-
-/* The place of a fault that is elsewhere than at the access: call it beside gm_fail. */
-static inline void gm_trace_place(gm_trace *trace, const char *file, int line, int thread)
-{
-    trace->fault.file = file;
-    trace->fault.line = line;
-    trace->fault.thread = thread;
-    trace->fault.elsewhere = false;
-}
-/* And then, if it is in another block than the one that runs now: */
-static inline void gm_trace_place_in(gm_trace *trace, gm_dim block)
-{
-    trace->fault.elsewhere = true;
-    trace->fault.block = block;
-}
 
 /* A mask of the bytes of the word at 4 * word that lie in [begin, end). */
 static inline unsigned gm_bytes_of_word(uintptr_t word, uintptr_t begin, uintptr_t end)

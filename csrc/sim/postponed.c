@@ -266,16 +266,23 @@ gm_status gm_postponed_flush(gm_trace *trace)
 gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
                         gm_status status)
 {
-    if (gm_postponed_tell(trace) != GM_OK) {
-        return gm_last_error()->status;
-    }
-    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
-        const gm_site *site = &trace->sites.list[at->site];
-        gm_trace_place(trace, site->file, site->line, trace->thread);
-    }
-    gm_status earlier = GM_OK;
-    if (status == GM_ERROR_SIMULATION && !by->about_order) {
+    const gm_error found = *gm_last_error();
+    const int placed = trace->fault.thread;
+    const char *file = trace->fault.file;
+    const int line = trace->fault.line;
+    gm_status earlier = gm_postponed_tell(trace);
+    if (earlier == GM_OK && status == GM_ERROR_SIMULATION && !by->about_order) {
         GM_NOTIFY(trace->all, earlier, stopped, trace);
     }
-    return earlier != GM_OK ? earlier : status;
+    if (earlier != GM_OK) {
+        return earlier;
+    }
+    const gm_site *site = &trace->sites.list[at->site];
+    if (placed >= 0) {
+        gm_trace_place(trace, file, line, placed);
+    } else if (status == GM_ERROR_SIMULATION) {
+        gm_trace_place(trace, site->file, site->line, trace->thread);
+    }
+    *gm_last_error() = found;
+    return gm_trace_keep(trace, status);
 }

@@ -106,8 +106,7 @@ static _Noreturn void abandon(gm_block *block)
 
 static void stop_if_failed(gm_block *block, gm_status status)
 {
-    if (status != GM_OK) {
-        gm_locate_traced(block, status);
+    if (status != GM_OK && gm_locate_traced(block, status) != GM_OK) {
         abandon(block);
     }
 }

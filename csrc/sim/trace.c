@@ -8,18 +8,6 @@
 
 /* ---- observers' view ----------------------------------------------------------------------- */
 
-gm_dim gm_trace_thread(const gm_trace *trace, int number)
-{
-    unsigned n = (unsigned)number, x = trace->block.x, y = trace->block.y;
-    return (gm_dim){n % x, n / x % y, n / x / y};
-}
-
-gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number)
-{
-    int64_t x = trace->grid.x, y = trace->grid.y;
-    return (gm_dim){(unsigned)(number % x), (unsigned)(number / x % y), (unsigned)(number / x / y)};
-}
-
 /* Where the counters of the i-th observer lie among those of a site; of one past the last: how many
  * bytes they take. */
 static size_t counter_offset(int index)
@@ -275,13 +263,12 @@ gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
     }
     trace->thread = thread;
     /* Observers before the clock: what a thread learns by waiting does not entitle it to wait. */
+    gm_trace_place(trace, sync->file, sync->line, thread);
     GM_NOTIFY(trace->all, status, sync, trace, sync);
-    if (status == GM_ERROR_SIMULATION && trace->fault.thread < 0) {
-        gm_trace_place(trace, sync->file, sync->line, thread);
-    }
     if (status != GM_OK) {
         return status;
     }
+    gm_trace_place(trace, NULL, 0, -1);
     switch (sync->kind) {
     case GM_MBARRIER_INIT: gm_clock_forget(trace->clock, sync->mbarrier); return GM_OK;
     case GM_MBARRIER_ARRIVE: return gm_clock_arrive(trace->clock, thread, sync->mbarrier);

@@ -6,6 +6,7 @@
 #define GPUMEM_SIM_TRACE_H
 
 #include "gpumem.h"
+#include "sim/findings.h"
 #include "sim/hooks.h"
 #include "sim/locals.h"
 #include "sim/module.h"
@@ -74,6 +75,7 @@ struct gm_trace {
     gm_trace_kernel *kernels; /* in the order of their launches */
     int kernel_count;
     gm_sites sites;
+    gm_findings *findings; /* NULL: the first finding stops the kernel */
 
     /* While a launch runs: what observers may read. */
     gm_dim grid, block;
@@ -113,6 +115,21 @@ struct gm_trace {
 static inline void gm_subscribers_add(gm_subscribers *to, gm_subscriber subscriber)
 {
     to->list[to->count++] = subscriber;
+}
+
+/* The place of a fault that is elsewhere than at the access: call it beside gm_fail. */
+static inline void gm_trace_place(gm_trace *trace, const char *file, int line, int thread)
+{
+    trace->fault.file = file;
+    trace->fault.line = line;
+    trace->fault.thread = thread;
+    trace->fault.elsewhere = false;
+}
+/* And then, if it is in another block than the one that runs now: */
+static inline void gm_trace_place_in(gm_trace *trace, gm_dim block)
+{
+    trace->fault.elsewhere = true;
+    trace->fault.block = block;
 }
 
 gm_trace *gm_trace_create(void);
@@ -173,6 +190,9 @@ gm_status gm_trace_fence(gm_trace *trace, int thread, gm_order order, gm_scope s
 /* Lists who sees accesses, given who has made any so far in the launch; or nobody. */
 void gm_trace_list_access_subscribers(gm_trace *trace);
 void gm_trace_forget_access_subscribers(gm_trace *trace);
+/* If all findings are wanted and the kernel can go on after this one: keeps it, and returns GM_OK.
+ */
+gm_status gm_trace_keep(gm_trace *trace, gm_status status);
 /* An observer stops the kernel at an access. Returns the status of this or an earlier fault. */
 gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
                         gm_status status);

@@ -72,15 +72,19 @@ class Launch:
         backend = self.kernel.module.backend
         return bind(self.kernel.name, self.kernel.parameters, args, backend)
 
-    def observe(self, args: tuple[Any, ...]) -> dict[str, Any]:
-        """Run the kernel on the simulator under observation; return what was counted."""
+    def observe(self, args: tuple[Any, ...], all_findings: bool = False) -> dict[str, Any]:
+        """Run the kernel on the simulator under observation; return what was counted.
+
+        With `all_findings` the answer lists what is wrong; without, SimulationError is raised at
+        the first that is.
+        """
         if self.kernel.module.backend != "sim":
             raise _core.UnavailableError(
                 f"{self.kernel.name} was loaded for the GPU, and only the simulator counts and "
                 'checks: load it with backend="sim"'
             )
         bound = self.bind(args)
-        counted = self.kernel.module.run(self, bound, traced=True)
+        counted = self.kernel.module.run(self, bound, traced=True, all_findings=all_findings)
         bound.copy_back()
         assert counted is not None
         return counted

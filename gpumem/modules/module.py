@@ -86,7 +86,9 @@ class Module:
             found = self._qualified(name, list(self._image(traced=False).kernels))
         return self._kernel(found)
 
-    def run(self, launch: Launch, bound: Arguments, traced: bool = False) -> dict[str, Any] | None:
+    def run(
+        self, launch: Launch, bound: Arguments, traced: bool = False, all_findings: bool = False
+    ) -> dict[str, Any] | None:
         """Run a launch whose arguments are bound; traced: return what was counted."""
         with self._lock:
             image = self._image(traced)
@@ -102,6 +104,7 @@ class Module:
             tuple(bound.values),
             traced,
             launch.cooperative,
+            all_findings,
         )
 
     def variable(self, name: str) -> Variable:

@@ -37,28 +37,30 @@ static gm_status block_begins(void *state, gm_trace *trace)
     return GM_OK;
 }
 
-static gm_status report(gm_trace *trace, const held_back *held)
+static gm_status report(gm_trace *trace, held_back *held)
 {
+    uint32_t missing = held->missing;
+    held->missing = 0; /* others may follow */
     const gm_site *site = &trace->sites.list[held->read.site];
     bool shared = site->space == GM_SPACE_SHARED;
     gm_trace_place(trace, site->file, site->line, held->thread);
     gm_trace_place_in(trace, held->block);
     return gm_find(GM_RULE_UNINITIALISED,
                    "load of %u bytes of %s memory, %u of which nothing %s written: uninitialised",
-                   held->read.bytes, gm_space_name(site->space), held->missing,
+                   held->read.bytes, gm_space_name(site->space), missing,
                    shared ? "in the block has" : "has");
 }
 
 static gm_status at_barrier(void *state, gm_trace *trace)
 {
-    const uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
+    uninitialised *u = gm_block_state(trace, GM_OBSERVER_uninitialised);
     (void)state;
     return u->shared.missing ? report(trace, &u->shared) : GM_OK;
 }
 
 static gm_status stopped(void *state, gm_trace *trace)
 {
-    const of_launch *l = state;
+    of_launch *l = state;
     gm_status status = at_barrier(state, trace);
     return status == GM_OK && l->global.missing ? report(trace, &l->global) : status;
 }
