@@ -18,9 +18,9 @@
 static inline bool repeats(const void *code, uintptr_t address)
 {
     gm_block *block = gm_thread_block();
-    gm_trace *trace = block ? block->trace : NULL;
+    gm_trace *trace = block ? block->quick_trace : NULL;
     if (!trace) {
-        return true; /* there is nothing to report */
+        return !block || !block->trace; /* there is nothing to report */
     }
     const gm_step *step = gm_trace_repeats(trace, block->running, code, address);
     if (!step) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/caller.h"
 #include "sim/hooks.h"
 #include "sim/trace.h"
 
@@ -182,24 +183,19 @@ static bool seen_before(gm_block *block, uint64_t registers, uintptr_t sp)
     return block->states && gm_turn_seen(block->states + (size_t)block->running * GM_STATES, state);
 }
 
-static __attribute__((noinline)) bool frames_seen_before(gm_block *block)
+/* `code` is where the thread called the simulator from. */
+static bool called_before(gm_block *block, const void *code)
 {
-    return seen_before(block, 1, (uintptr_t)__builtin_frame_address(0));
+    gm_caller caller = gm_caller_of(code);
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return seen_before(block, caller.registers, caller.sp ? caller.sp : here);
 }
 
-/* Called by the thread itself: what it still needs of its registers is written to this frame. */
-static __attribute__((noinline)) bool called_before(gm_block *block)
-{
-    __builtin_unwind_init();
-    bool seen = frames_seen_before(block);
-    __asm__ volatile("" : : : "memory"); /* no tail call, which would drop the frame */
-    return seen;
-}
-
-static void give_way_traced(gm_block *block, const char *file, int line)
+static void give_way_traced(gm_block *block, const void *code, const char *file, int line)
 {
     gm_strand *strand = &block->strands[block->running];
-    bool again = called_before(block);
+    bool again = called_before(block, code);
+    block->quick_trace = block->trace;
     give_way(block, gm_turn_end(block->turn, block->running, again, &strand->trail), file, line);
 }
 
@@ -230,10 +226,11 @@ void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_
 void gm_sim_yield(const char *file, int line)
 {
     gm_block *block = gm_thread_current;
+    const void *code = __builtin_return_address(0);
     if (block->trace) {
-        give_way_traced(block, file, line);
+        give_way_traced(block, code, file, line);
     } else {
-        give_way(block, called_before(block), file, line);
+        give_way(block, called_before(block, code), file, line);
     }
 }
 
@@ -314,9 +311,12 @@ unsigned gm_sim_lane(void)
 static inline void take_turn(gm_block *block, const void *code, uintptr_t address, uint32_t bytes,
                              const char *file, int line)
 {
-    if (--block->turn->patience <= 0 &&
-        gm_turn_look(block->turn, block->running, code, address, bytes)) {
-        give_way_traced(block, file, line);
+    if (--block->turn->patience <= 0) {
+        bool spins = gm_turn_look(block->turn, block->running, code, address, bytes);
+        block->quick_trace = block->turn->thread >= 0 ? NULL : block->trace;
+        if (spins) {
+            give_way_traced(block, code, file, line);
+        }
     }
 }
 

@@ -65,6 +65,7 @@ static inline void gm_thread_begin_turn(gm_block *block, int thread)
 {
     block->gave_way--;
     if (block->turn) {
+        block->quick_trace = NULL;
         gm_turn_begin(block->turn, thread);
     }
 }

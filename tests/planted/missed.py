@@ -11,5 +11,4 @@ MISSED: dict[str, str] = {
     "async_copies-source_overwritten-bug": "not found",
     "limits-static_and_dynamic_shared-1x64-204800-bug": "not found",
     "limits-at_most_128_threads-1x256-0-bug": "not found",
-    "progress-step_of_zero-bug": "hangs",
 }

@@ -155,3 +155,61 @@ __global__ void wait_with_pause(int *arrived, int *y)
         y[blockIdx.x] = 1;
     }
 }
+
+/* A search in halves that keeps the middle can stay where it is. */
+__device__ __noinline__ int middle_of(const int *x, const int *bounds, int value)
+{
+    int at = (bounds[0] + bounds[1]) / 2; // BUG
+    return x[at] <= value ? at : -at;     // BUG
+}
+
+__global__ void search_keeps_middle(const int *x, int *y, int n)
+{
+    int bounds[2] = {0, n}, value = (int)threadIdx.x;
+    while (bounds[0] < bounds[1]) {
+        int at = middle_of(x, bounds, value); // BUG
+        bounds[at < 0] = at < 0 ? -at : at;   // BUG
+    }
+    y[threadIdx.x] = bounds[0];
+}
+
+/* A list that leads back into itself. */
+__global__ void list_in_a_circle(const int *next, int *y)
+{
+    int at = threadIdx.x, last = at;
+    while (at >= 0) {
+        last = at;
+        at = next[at]; // BUG
+    }
+    y[threadIdx.x] = last;
+}
+
+/* The thread stores the same value to shared memory again and again. */
+__global__ void waits_for_itself(const int *x, int *y)
+{
+    __shared__ int seen[32];
+    seen[threadIdx.x] = 0;
+    while (seen[threadIdx.x] == 0) {        // BUG
+        seen[threadIdx.x] = x[threadIdx.x]; // BUG
+    }
+    y[threadIdx.x] = seen[threadIdx.x];
+}
+
+/* Only memory says how far the loop is. */
+__global__ void counts_in_memory(int *x, int *y, int n)
+{
+    while (x[threadIdx.x] < n) {
+        x[threadIdx.x]++;
+    }
+    y[threadIdx.x] = x[threadIdx.x];
+}
+
+/* Only a register says how far the loop is. */
+__global__ void reads_one_word_often(const int *x, int *y, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += *(volatile const int *)x;
+    }
+    y[threadIdx.x] = sum;
+}
