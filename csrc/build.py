@@ -71,11 +71,11 @@ OWN_TRACED_CLANG_FLAGS = "-mllvm -tsan-instrument-func-entry-exit=0".split()
 # reported, since local variables end with them, and no two variables share a place on the stack.
 USER_TRACED_FLAGS = (
     "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
-    " -fno-delete-null-pointer-checks -fno-strict-aliasing"
+    " -fno-builtin-malloc -fno-builtin-free -fno-delete-null-pointer-checks -fno-strict-aliasing"
 ).split()
 USER_TRACED_GCC_FLAGS = (
     "-fsanitize=bounds-strict -fno-aggressive-loop-optimizations -fstack-reuse=none"
-    " -fno-tree-loop-distribute-patterns -fno-isolate-erroneous-paths-dereference"
+    " -fno-tree-loop-distribute-patterns -fno-allocation-dce -fno-isolate-erroneous-paths-dereference"
 ).split()
 USER_TRACED_CLANG_FLAGS = "-fsanitize=array-bounds -mllvm -no-stack-coloring".split()
 LINK_FLAGS = "-shared -Wl,-z,now -Wl,--exclude-libs,ALL".split()

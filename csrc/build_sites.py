@@ -23,7 +23,8 @@ _COMDAT = re.compile(r',\s*"(\w*)G(\w*)"(,\s*[@%]\w+(?:,\s*\d+)?),\s*[^,]+,\s*co
 _WEAK = re.compile(r"\s*\.weak\s+(\S+)")
 _ACCESS = re.compile(
     r"\s*(?:callq?|bl)\s+\*?"
-    r"(?:__tsan_(?:(?:unaligned_|volatile_)*(?:read|write)|atomic|mem|vptr)|gm_sim_atomic)"
+    r"(?:__tsan_(?:(?:unaligned_|volatile_)*(?:read|write)|atomic|mem|vptr)|gm_sim_atomic"
+    r"|free\b|_Zd[la]Pv)"
 )
 # Clang copies structures by calling memcpy, which is an access too.
 _MOVE = re.compile(r"^(\s*(?:callq?|bl)\s+\*?)(mem(?:cpy|move|set))(?=@|\s|$)")

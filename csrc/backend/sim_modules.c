@@ -3,6 +3,7 @@
 
 #include "backend/sim_internal.h"
 #include "sim/grid.h"
+#include "sim/heap.h"
 #include "sim/memory.h"
 
 /* nvcc refuses a file with more. */
@@ -32,6 +33,7 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
     if (status != GM_OK) {
         return status;
     }
+    bool traced = launch->trace;
     gm_grid grid = {
         .module = &launch->loaded->module,
         .kernel = {.name = kernel->name, .doc = "", .plain = kernel->run, .traced = kernel->run},
@@ -45,8 +47,10 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
         .host_threads = gm_sim_host_threads(),
         .resident = gm_sim_resident_blocks(launch->block, launch->shared_bytes),
     };
+    grid.heap_launch = gm_heap_begin(traced);
     status = gm_grid_run(&grid);
-    if (status == GM_OK && !launch->trace) {
+    gm_heap_end(grid.heap_launch, traced, status != GM_OK);
+    if (status == GM_OK && !traced) {
         status = gm_memory_check_guards(kernel->name);
     }
     return status;

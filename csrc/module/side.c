@@ -29,15 +29,39 @@ static void nothing(void)
 #error "modules of kernels are loaded on x86-64 and aarch64 only"
 #endif
 
+/* A function that jumps to an entry; `binding` is .globl or .weak. */
+#define FUNCTION(binding, name, entry)                                                             \
+    __asm__(".text\n"                                                                              \
+            ".hidden " name "\n" binding " " name "\n"                                             \
+            ".type " name ", %function\n" name ":\n" JUMP(entry) ".size " name ", .-" name "\n")
+
 #define ENTRY(name)                                                                                \
     HIDDEN gm_entry_point gm_entry_##name = nothing;                                               \
-    __asm__(".text\n"                                                                              \
-            ".hidden " #name "\n"                                                                  \
-            ".globl " #name "\n"                                                                   \
-            ".type " #name ", %function\n" #name ":\n" JUMP(#name) ".size " #name ", .-" #name     \
-                                                                   "\n");
+    FUNCTION(".globl", #name, #name);
 #include "sim/entry_points.def"
 #undef ENTRY
+
+/* C's and C++'s functions for the heap, under their names in the compiler's output. Weak, since a
+ * source may define operators of its own. */
+#define MALLOC(name) FUNCTION(".weak", name, "gm_sim_malloc")
+#define ALIGNED(name) FUNCTION(".weak", name, "gm_sim_malloc_aligned")
+#define FREE(name) FUNCTION(".weak", name, "gm_sim_free")
+MALLOC("malloc");
+MALLOC("_Znwm");
+MALLOC("_Znam");
+MALLOC("_ZnwmRKSt9nothrow_t");
+MALLOC("_ZnamRKSt9nothrow_t");
+ALIGNED("_ZnwmSt11align_val_t");
+ALIGNED("_ZnamSt11align_val_t");
+FREE("free");
+FREE("_ZdlPv");
+FREE("_ZdaPv");
+FREE("_ZdlPvm");
+FREE("_ZdaPvm");
+FREE("_ZdlPvSt11align_val_t");
+FREE("_ZdaPvSt11align_val_t");
+FREE("_ZdlPvmSt11align_val_t");
+FREE("_ZdaPvmSt11align_val_t");
 
 static gm_entry_point *const slots[] = {
 #define ENTRY(name) &gm_entry_##name,

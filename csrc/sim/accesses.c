@@ -88,6 +88,33 @@ static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step,
     return status == GM_OK ? gm_stream_add(stream, step) : status;
 }
 
+/* ---- the heap ---------------------------------------------------------------------------------
+ */
+
+/* As if the thread wrote all of it, though that is no access that counts: what other threads do
+ * there has to be ordered before. */
+gm_status gm_trace_freed(gm_trace *trace, int thread, const void *code, gm_region region)
+{
+    gm_step step = {.call = {.code = code,
+                             .address = region.begin,
+                             .bytes = (uint32_t)(region.end - region.begin),
+                             .kind = GM_STORE,
+                             .actor = GM_BY_BYTES}};
+    for (gm_trace_block *block = trace->blocks; block; block = block->next) {
+        gm_stream_forget(&block->stream, region.begin);
+    }
+    step.space = gm_spaces_find(&trace->spaces, region.begin, &region);
+    if (step.call.bytes == 0 || step.space != GM_SPACE_GLOBAL) {
+        return GM_OK;
+    }
+    int site = gm_sites_find(&trace->sites, trace->spaces.module, step.space, &step.call);
+    if (site < 0) {
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
+    }
+    step.site = (uint32_t)site;
+    return observe_access(trace, thread, &step, false);
+}
+
 /* ---- local variables ------------------------------------------------------------------------ */
 
 /* The first event about local variables makes room for them. */

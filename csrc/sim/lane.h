@@ -113,6 +113,11 @@ static inline void gm_sim_local(const volatile void *address, size_t bytes, int 
 GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes, int is_structure);
 #endif
 
+/* The device's heap. malloc, free, new and delete of a module lead here. */
+GM_HIDDEN void *gm_sim_malloc(size_t bytes);
+GM_HIDDEN void *gm_sim_malloc_aligned(size_t bytes, size_t alignment);
+GM_HIDDEN void gm_sim_free(void *address);
+
 /* A traced thread has ended. */
 GM_HIDDEN void gm_sim_thread_end(void);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "sim/heap.h"
 #include "sim/lane.h"
 
 const char *gm_space_name(gm_space space)
@@ -26,7 +27,11 @@ static gm_status list_global(gm_spaces *spaces)
 {
     const gm_region variables = spaces->module->variables;
     const gm_extents extents = spaces->module->variable_extents;
-    spaces->areas = gm_memory_snapshot(&spaces->global_count, extents.count + 1);
+    spaces->areas = gm_memory_snapshot(&spaces->global_count, extents.count + 2);
+    gm_region heap = spaces->module->loaded ? gm_heap_arena() : (gm_region){0, 0};
+    if (spaces->areas && heap.end > heap.begin) {
+        insert(spaces, (gm_memory_area){.region = heap, .written = gm_heap_written()});
+    }
     if (spaces->areas && extents.list) {
         for (int i = 0; i < extents.count; i++) {
             uintptr_t begin = variables.begin + extents.list[i].offset;
@@ -42,6 +47,7 @@ static gm_status list_global(gm_spaces *spaces)
     }
     for (int i = 0; i < spaces->global_count; i++) {
         spaces->global[i] = spaces->areas[i].region;
+        spaces->heap = spaces->global[i].begin == heap.begin ? i : spaces->heap;
     }
     return GM_OK;
 }
@@ -50,7 +56,7 @@ gm_status gm_spaces_open(gm_spaces *spaces, size_t shared_dynamic_bytes)
 {
     spaces->shared_span = shared_dynamic_bytes + spaces->module->shared_bytes + 64;
     spaces->shared_first = spaces->module->shared_begin();
-    spaces->last_global = -1;
+    spaces->last_global = spaces->heap = -1;
     return list_global(spaces);
 }
 
@@ -123,12 +129,21 @@ static gm_region variable_at(gm_region region, gm_extents extents, uintptr_t add
     return (gm_region){address, address};
 }
 
+gm_region gm_spaces_object(const gm_spaces *spaces, uintptr_t address)
+{
+    gm_region region = spaces->global[spaces->last_global];
+    if (spaces->last_global == spaces->heap && gm_heap_holds(address, &region) != GM_HEAP_TAKEN) {
+        return (gm_region){address, address};
+    }
+    return region;
+}
+
 gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region)
 {
     const gm_module *module = spaces->module;
     const gm_block_memory *block = &spaces->block;
     int last = spaces->last_global;
-    if (last >= 0 && holds(spaces->global[last], address, region)) {
+    if (last >= 0 && last != spaces->heap && holds(spaces->global[last], address, region)) {
         return GM_SPACE_GLOBAL;
     }
     /* gm_lane is thread-local like the __shared__ variables, so it is asked for first. */
@@ -163,7 +178,11 @@ gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region)
         *region = (gm_region){address, address};
         return GM_SPACE_UNKNOWN;
     }
-    *region = spaces->global[found];
     spaces->last_global = found;
+    *region = gm_spaces_object(spaces, address);
+    if (region->begin == region->end) {
+        *region = (gm_region){address, address};
+        return GM_SPACE_UNKNOWN;
+    }
     return GM_SPACE_GLOBAL;
 }

@@ -30,6 +30,7 @@ typedef struct gm_spaces {
     gm_region *global;     /* allocations and __device__ variables, in ascending order */
     gm_memory_area *areas; /* what is known of each */
     int global_count;
+    int heap;        /* index of the region of the whole heap; -1: none */
     int last_global; /* index of the region of the last global access; -1: none yet */
     gm_block_memory block;
     uintptr_t shared_span;  /* every gm_shared_offset is below it */
@@ -50,6 +51,9 @@ gm_block_memory gm_spaces_of_block(const gm_module *module, gm_region shared_dyn
  * if there is none. For GM_SPACE_GLOBAL, last_global is then the index of the region.
  */
 gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region);
+
+/* The allocation or variable that holds an address of the region of the last global access. */
+gm_region gm_spaces_object(const gm_spaces *spaces, uintptr_t address);
 
 /* "global" */
 const char *gm_space_name(gm_space space);

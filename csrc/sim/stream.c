@@ -28,6 +28,16 @@ void gm_stream_reset(gm_warp_stream *stream)
     stream->made = 0;
 }
 
+void gm_stream_forget(gm_warp_stream *stream, uintptr_t begin)
+{
+    int64_t made = stream->next - stream->steps;
+    made = stream->made > made ? stream->made : made;
+    for (int64_t i = 0; i < made; i++) {
+        gm_step *step = &stream->steps[i];
+        step->span = step->begin == begin ? 0 : step->span;
+    }
+}
+
 static gm_status out_of_memory(int64_t accesses)
 {
     return gm_fail(GM_ERROR_MEMORY,

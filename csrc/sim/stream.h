@@ -51,6 +51,9 @@ void gm_stream_clear(gm_warp_stream *stream);
 /* Forgets the predictions too: memory has moved. */
 void gm_stream_reset(gm_warp_stream *stream);
 
+/* Nothing is known any more of accesses to the memory that begins here. */
+void gm_stream_forget(gm_warp_stream *stream, uintptr_t begin);
+
 /* The next accesses are those of another thread of the warp. */
 gm_status gm_stream_turn(gm_warp_stream *stream, int thread);
 /* Adds an access of the running thread; address and bytes are those of the step's call. */

@@ -385,6 +385,13 @@ void gm_sim_bytes_access(const void *code, uintptr_t address, size_t bytes, gm_k
     }
 }
 
+void gm_thread_freed(gm_block *block, const void *code, gm_region region)
+{
+    if (block->trace) {
+        stop_if_failed(block, gm_trace_freed(block->trace, block->running, code, region));
+    }
+}
+
 void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                           const void *mbarrier, const char *file, int line)
 {

@@ -83,6 +83,9 @@ static inline gm_status gm_thread_resume(gm_block *block, int thread)
 /* The running thread of a traced kernel repeats a step, which interests somebody. */
 void gm_thread_repeated(gm_block *block, const gm_step *step);
 
+/* The running thread frees memory of the heap: nobody may use it any more. */
+void gm_thread_freed(gm_block *block, const void *code, gm_region region);
+
 /* All lanes of a warp wait or have ended: the trace, which there is, takes note. */
 gm_status gm_thread_flush(gm_block *block, int warp);
 

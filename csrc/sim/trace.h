@@ -200,6 +200,8 @@ gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access 
 void gm_trace_postpone(gm_trace *trace, bool on);
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync);
 gm_status gm_trace_thread_end(gm_trace *trace, int thread);
+/* A thread frees memory of the heap, which lies in this region. */
+gm_status gm_trace_freed(gm_trace *trace, int thread, const void *code, gm_region region);
 /* A local variable without initialiser begins to live. */
 gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t bytes,
                          bool is_structure);

@@ -188,7 +188,8 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
     except build.BuildError as error:
         raise CompileError(f"{error} {_HELP}") from None
     flags = [*_FLAGS.split(), *_QUIET.split(), "-DGM_USER_MODULE=1"]
-    flags += [] if compiler.clang else ["-fno-toplevel-reorder"]  # guards stay behind variables
+    # Guards stay behind variables; new returns a null pointer where the heap is exhausted.
+    flags += [] if compiler.clang else ["-fno-toplevel-reorder", "-fcheck-new"]
     own = build.TRACED_FLAGS if traced else build.PLAIN_FLAGS
     own = [*own, "-O1" if traced else "-O2"]
     own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []

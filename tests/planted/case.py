@@ -20,6 +20,7 @@ KINDS = {
     "race": r"\brace\b",
     "bounds": r"out of bounds|outside|null pointer|beyond|past the end",
     "freed": r"freed|outside|out of bounds",
+    "heap": r"malloc",
     "misaligned": r"misaligned",
     "unwritten": r"nothing (has )?(written|wrote)|uninitiali[sz]ed|unwritten|never written",
     "barrier": r"barrier|has ended",

@@ -1,6 +1,7 @@
 /* Observer: accesses that do not lie inside one allocation or one variable of the module. */
 #include <stdio.h>
 
+#include "sim/heap.h"
 #include "sim/observer.h"
 
 enum { NEAR = 4096 }; /* bytes: an address this near to memory belongs to it by mistake */
@@ -66,6 +67,13 @@ static aim find_aim(const gm_trace *trace, uintptr_t address, gm_space space)
     }
     for (int i = 0; space == GM_SPACE_UNKNOWN && i < trace->spaces.global_count; i++) {
         const gm_memory_area *area = &trace->spaces.areas[i];
+        gm_region taken;
+        if (i == trace->spaces.heap) {
+            if (gm_region_holds(area->region, address) && gm_heap_nearest(address, &taken)) {
+                consider(&best, address, taken, "allocation", NULL);
+            }
+            continue;
+        }
         consider(&best, address, area->region, area->name ? "__device__ variable" : "allocation",
                  area->name);
     }
@@ -104,7 +112,8 @@ static gm_status outside(const gm_trace *trace, const char *what, const gm_acces
         return gm_find(GM_RULE_NULL_POINTER, "%s of %u bytes at address %llu, a null pointer", what,
                        access->bytes, (unsigned long long)access->address);
     }
-    if (gm_memory_was_freed(access->address, &freed)) {
+    if (gm_memory_was_freed(access->address, &freed) ||
+        gm_heap_holds(access->address, &freed) == GM_HEAP_FREED) {
         return gm_find(GM_RULE_FREED,
                        "%s of %u bytes of freed memory, %llu bytes into what was an allocation of "
                        "%llu bytes",
@@ -128,7 +137,7 @@ static gm_status bounds_access(void *state, gm_trace *trace, const gm_access *ac
     const char *what = gm_kind_name(site->kind);
     aim at;
     if (site->space == GM_SPACE_GLOBAL) {
-        gm_region region = trace->spaces.global[trace->spaces.last_global];
+        gm_region region = gm_spaces_object(&trace->spaces, access->address);
         if (access->bytes <= region.end - access->address) {
             return GM_OK;
         }
