@@ -10,7 +10,7 @@
 static _Noreturn void fault(gm_block *block, const void *code, const char *what)
 {
     const gm_site_record *at = gm_locate_line(block, (uintptr_t)code);
-    gm_sim_fault(at ? at->file : NULL, at ? at->line : 0, what);
+    gm_sim_fault_of(GM_RULE_FREED, at ? at->file : NULL, at ? at->line : 0, what);
     __builtin_unreachable();
 }
 
