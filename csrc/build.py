@@ -66,16 +66,18 @@ TRACED_CLANG_FLAGS = (
 OWN_TRACED_GCC_FLAGS = "--param tsan-instrument-func-entry-exit=0".split()
 OWN_TRACED_CLANG_FLAGS = "-mllvm -tsan-instrument-func-entry-exit=0".split()
 # Kernels of users may have any fault. Indices are checked, and every access that a GPU would make
-# is reported: memset and memcpy are called, not expanded; null pointers are dereferenced; the
-# compiler may not conclude from an array's length how often a loop runs. The ends of functions are
-# reported, since local variables end with them, and no two variables share a place on the stack.
+# is reported: memset and memcpy are called, not expanded; what is allocated for nothing stays; null
+# pointers are dereferenced; the compiler may not conclude from an array's length how often a loop
+# runs. The ends of functions are reported, since local variables end with them, and no two
+# variables share a place on the stack.
 USER_TRACED_FLAGS = (
     "-fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset"
     " -fno-builtin-malloc -fno-builtin-free -fno-delete-null-pointer-checks -fno-strict-aliasing"
 ).split()
 USER_TRACED_GCC_FLAGS = (
     "-fsanitize=bounds-strict -fno-aggressive-loop-optimizations -fstack-reuse=none"
-    " -fno-tree-loop-distribute-patterns -fno-allocation-dce -fno-isolate-erroneous-paths-dereference"
+    " -fno-tree-loop-distribute-patterns -fno-isolate-erroneous-paths-dereference"
+    " -fno-allocation-dce"
 ).split()
 USER_TRACED_CLANG_FLAGS = "-fsanitize=array-bounds -mllvm -no-stack-coloring".split()
 LINK_FLAGS = "-shared -Wl,-z,now -Wl,--exclude-libs,ALL".split()

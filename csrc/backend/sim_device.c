@@ -9,6 +9,7 @@
 #include "backend/sim_internal.h"
 #include "fork_lock.h"
 #include "sim/grid.h"
+#include "sim/limits.h"
 #include "sim/memory.h"
 
 enum { MAX_MULTIPROCESSORS = 1024 };
@@ -98,7 +99,7 @@ static void describe(void)
         .warp_size = GM_WARP,
         .threads_per_multiprocessor = 2048,
         .blocks_per_multiprocessor = 32,
-        .shared_per_block = 227 * 1024,
+        .shared_per_block = GM_MOST_SHARED,
         .shared_per_multiprocessor = 228 * 1024,
         .constant_bytes = 64 * 1024,
         .max_grid_x = INT32_MAX,

@@ -111,11 +111,36 @@ template <typename... types, void (*kernel)(types...)> struct gm_launcher<kernel
     }
     /* One more, so that there is an array for kernels without parameters. */
     static constexpr gm_module_parameter parameters[] = {gm_describe<types>::parameter..., {}};
-    static constexpr gm_module_kernel describe(const char *name)
+    static constexpr gm_module_kernel describe(const char *name, gm_module_limits limits = {})
     {
-        return {name, run, parameters, sizeof...(types)};
+        return {name, run, parameters, sizeof...(types), limits};
     }
 };
+
+/* The limits in a kernel's declaration: what is in the parentheses of __launch_bounds__ and of
+ * __cluster_dims__. */
+constexpr int32_t gm_bounds()
+{
+    return 0;
+}
+template <typename... types> constexpr int32_t gm_bounds(long long threads, types...)
+{
+    return (int32_t)threads;
+}
+
+struct gm_cluster {
+    int32_t x = 0, y = 0, z = 0;
+    constexpr gm_cluster() = default;
+    constexpr gm_cluster(long long x, long long y = 1, long long z = 1)
+        : x((int32_t)x), y((int32_t)y), z((int32_t)z)
+    {
+    }
+};
+
+constexpr gm_module_limits gm_limits(int32_t threads, const gm_cluster &cluster)
+{
+    return {threads, {cluster.x, cluster.y, cluster.z}};
+}
 
 /* ---- local variables without initialiser ------------------------------------------------------
  * What has a constructor is not marked: it may have written. Nor are arrays and structures if Clang
@@ -145,5 +170,6 @@ template <typename type> static __forceinline__ void gm_unwritten(type &variable
 #undef __constant__
 #undef __managed__
 #undef __launch_bounds__
+#undef __cluster_dims__
 
 #endif

@@ -22,12 +22,19 @@ typedef struct gm_module_parameter {
     uint32_t bytes;
 } gm_module_parameter;
 
+/* What a kernel's declaration allows; 0: it does not say. */
+typedef struct gm_module_limits {
+    int32_t threads;    /* at most in a block: __launch_bounds__ */
+    int32_t cluster[3]; /* of which a grid's sizes are multiples: __cluster_dims__ */
+} gm_module_limits;
+
 typedef struct gm_module_kernel {
     const char *name;
     /* args: an array of pointers to the values, in the order of the parameters. */
     void (*run)(const void *args, const struct gm_lane_state *lane);
     const gm_module_parameter *parameters;
     int count;
+    gm_module_limits limits;
 } gm_module_kernel;
 
 enum { GM_MOST_DIMENSIONS = 8 };

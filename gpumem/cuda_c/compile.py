@@ -21,7 +21,7 @@ from types import ModuleType
 
 from .cache import Compiled, cached, folder, keep, stamp
 from .errors import CompileError
-from .rewrite import GUARD_BYTES, Rewritten, rewrite
+from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
 from .variables import extents
 
 __all__ = ["Source", "compile_source"]
@@ -161,11 +161,17 @@ def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
     lines = ['# 1 "kernels"', 'extern "C" constexpr gm_module_kernel gm_module_kernels[] = {']
     for name in [*dict.fromkeys(rewritten.kernels), *instances]:
         text = name.replace("\\", "\\\\").replace('"', '\\"')
-        lines.append(f'gm_launcher<&{name}>::describe("{text}"),')
-    lines += ["{nullptr, nullptr, nullptr, 0}};"]
+        limits = f", {limits_name(name)}" if _template(name) in rewritten.limited else ""
+        lines.append(f'gm_launcher<&{name}>::describe("{text}"{limits}),')
+    lines += ["{nullptr, nullptr, nullptr, 0, {}}};"]
     lines += ['extern "C" const gm_module_variable gm_module_variables[] = {']
     lines += [f'gm_variable_of("{name}", {name}),' for name in dict.fromkeys(rewritten.declared)]
     return "\n".join([*lines, "{nullptr, nullptr, {}, 0, {}}};", ""])
+
+
+def _template(instance: str) -> str:
+    """``ns::tile<float, 32>``, or without the arguments, as the kernel's name."""
+    return instance.partition("<")[0].strip().removeprefix("::")
 
 
 def compile_source(source: Source, traced: bool) -> Compiled:
@@ -227,6 +233,7 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
     path.write_text(text)
     erased = ["__global__", "__device__", "__host__", "__managed__", "__constant__"]
     words = [*command, *(f"-D{name}=" for name in erased), "-D__launch_bounds__(...)="]
+    words.append("-D__cluster_dims__(...)=")
     if not traced:
         _run([*words, "-c", str(path), "-o", str(work / "module.o")], source, "compilation")
         return

@@ -11,6 +11,7 @@ from .tokens import Token, closing, skip_angles, split
 __all__ = ["Declarator", "Parameter", "Variables", "read_parameters", "read_variables"]
 
 _ATTRIBUTES = {"alignas", "__align__", "__attribute__", "__declspec", "__launch_bounds__"}
+_ATTRIBUTES |= {"__cluster_dims__"}
 _QUALIFIERS = {
     *("static", "extern", "const", "volatile", "constexpr", "register", "mutable", "inline"),
     *("thread_local", "typename", "struct", "class", "union", "enum", "constinit"),

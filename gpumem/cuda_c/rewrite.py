@@ -14,7 +14,7 @@ from .declarations import Declarator, Parameter, Variables, read_parameters, rea
 from .errors import CompileError
 from .tokens import Token, closing, skip_angles, tokenize
 
-__all__ = ["GUARD_BYTES", "Rewritten", "rewrite"]
+__all__ = ["GUARD_BYTES", "Rewritten", "limits_name", "rewrite"]
 
 GUARD_BYTES = 64  # behind each variable, where nothing may be accessed
 
@@ -23,6 +23,7 @@ _KEPT = {"constexpr", "consteval"}  # functions that device code may call unmark
 _SIMPLE = {"using", "typedef", "static_assert", "friend", "enum", "public", "private", "protected"}
 _SECTIONS = {"__constant__": "gm_constant", "__managed__": "gm_variable"}
 _SECTIONS["__device__"] = "gm_variable"
+_LIMITS = {"__launch_bounds__": "gm_bounds", "__cluster_dims__": "gm_cluster"}
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Rewritten:
     templates: list[str] = field(default_factory=list)  # kernels that are templates
     declared: list[str] = field(default_factory=list)  # device variables
     parameters: dict[str, list[Parameter]] = field(default_factory=dict)  # of kernels and templates
+    limited: list[str] = field(default_factory=list)  # kernels with limits of their own
 
 
 @dataclass
@@ -44,6 +46,13 @@ class _Head:
     name: str
     parameters: tuple[int, int] | None  # between the parentheses
     template: bool
+
+
+def limits_name(kernel: str) -> str:
+    """Return the name of the constant with a kernel's limits; also of an instance."""
+    name, bracket, arguments = kernel.partition("<")
+    prefix, colons, last = name.rpartition("::")
+    return f"{prefix}{colons}gm_limits_of_{last}{bracket}{arguments}"
 
 
 def rewrite(text: str, mark_locals: bool) -> Rewritten:
@@ -157,7 +166,7 @@ class _Rewriter:
             elif token.text == "(":
                 close = closing(self.tokens, at, end)
                 attribute = self.before(at, first) in ("alignas", "__align__", "__attribute__")
-                attribute = attribute or self.before(at, first) in ("__launch_bounds__", "decltype")
+                attribute = attribute or self.before(at, first) in (*_LIMITS, "decltype")
                 if not attribute and head.parameters is None and not assigned:
                     head.name = self.before(at, first)
                     head.parameters = (at + 1, close)
@@ -222,6 +231,7 @@ class _Rewriter:
             self.result.parameters[prefix + head.name] = read_parameters(
                 self.tokens, *(head.parameters or (0, 0))
             )
+            self.out[close] += self.limits(first, brace, head, prefix)
         parameters = {t.text for t in self.tokens[slice(*(head.parameters or (0, 0)))]}
         inside = {t.text for t in self.tokens[brace:close] if t.kind == "name"}
         pointers = [
@@ -230,6 +240,30 @@ class _Rewriter:
         self.out[brace] += "".join(pointers)
         self.body(brace + 1, close, constant=bool(head.words & _KEPT))
         return close + 1
+
+    def limits(self, first: int, end: int, head: _Head, prefix: str) -> str:
+        """Return a constant with what the first declaration that says so allows a kernel."""
+        said = dict.fromkeys(_LIMITS, "")
+        if not head.name.isidentifier():
+            return ""  # a template's instance
+        for i in range(first, end):
+            if self.tokens[i].text in said and self.follows(i, end) == "(":
+                bracket = self.matter(i + 1, end)
+                said[self.tokens[i].text] = self.text(
+                    bracket + 1, closing(self.tokens, bracket, end)
+                )
+        if not any(said.values()) or prefix + head.name in self.result.limited:
+            return ""
+        self.result.limited.append(prefix + head.name)
+        header = ""
+        if head.template:
+            past = skip_angles(self.tokens, self.matter(first + 1, end), end)
+            header = self.text(first, past)
+        made = ", ".join(f"{_LIMITS[word]}({text})" for word, text in said.items())
+        return (
+            f" {header} [[maybe_unused]] constexpr gm_module_limits "
+            f"gm_limits_of_{head.name} = gm_limits({made});"
+        )
 
     def body(self, at: int, end: int, constant: bool) -> None:
         """Go through the statements of a function that the simulator runs."""
@@ -306,7 +340,9 @@ class _Rewriter:
                 self.shared(first, variables, in_function=False)
         elif words & set(_SECTIONS) and (head.parameters is None or self.is_variable(first, stop)):
             self.device_variables(first, stop, words, head.template or in_class, prefix)
-        elif head.parameters is not None and not words & ({"__device__", "__global__"} | _KEPT):
+        elif "__global__" in words:
+            self.out[stop] += self.limits(first, stop, head, prefix)
+        elif head.parameters is not None and not words & ({"__device__"} | _KEPT):
             if not words & _SIMPLE and not in_class and "operator" not in words:
                 self.replace(first, stop + 1, "")  # a host function's declaration
         elif not in_class and not self.is_for_device(first, words):

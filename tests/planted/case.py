@@ -27,6 +27,7 @@ KINDS = {
     "warp": r"lane|mask|warp",
     "copy": r"copy|\brace\b",
     "limit": r"at most|more than|limit|too (much|many|large)",
+    "cluster": r"cluster",
     "stack": r"stack",
     "null function": r"null|function pointer",
     "division": r"division by zero",

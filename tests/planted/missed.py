@@ -5,6 +5,4 @@ MISSED: dict[str, str] = {
     "misaligned-aligned_struct_shifted-bug": "not found",
     "unwritten_shared-vector_partly_written-bug": "not found",
     "async_copies-source_overwritten-bug": "not found",
-    "limits-static_and_dynamic_shared-1x64-204800-bug": "not found",
-    "limits-at_most_128_threads-1x256-0-bug": "not found",
 }

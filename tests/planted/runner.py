@@ -37,7 +37,11 @@ WHY = (
     ("crashed", "crashes"),
     ("CompileError", "does not compile"),
 )
-ANYWHERE = {"stack", "limit"}  # kinds that belong to no line: a finding need not name one
+ANYWHERE = {
+    "stack",
+    "limit",
+    "cluster",
+}  # kinds that belong to no line: a finding need not name one
 LONGEST = 120.0  # seconds until a case counts as hung; even a slow machine needs far less
 
 
