@@ -75,7 +75,7 @@ USER_TRACED_FLAGS = (
     " -fno-builtin-malloc -fno-builtin-free -fno-delete-null-pointer-checks -fno-strict-aliasing"
 ).split()
 USER_TRACED_GCC_FLAGS = (
-    "-fsanitize=bounds-strict -fno-aggressive-loop-optimizations -fstack-reuse=none"
+    "-fsanitize=bounds-strict,alignment -fno-aggressive-loop-optimizations -fstack-reuse=none"
     " -fno-tree-loop-distribute-patterns -fno-isolate-erroneous-paths-dereference"
     " -fno-allocation-dce"
 ).split()

@@ -1,8 +1,11 @@
 /*
- * The functions that the compiler's -fsanitize=bounds calls where an index is outside of an array.
- * They report the arrays that no trace knows, those in registers, on stacks and in structures; and
- * they name the index. libubsan is not linked.
+ * The functions that the compiler's -fsanitize=bounds and =alignment call: where an index is
+ * outside of an array, and where an object is not aligned as its type says (GCC only). The former
+ * are the arrays that no trace knows, those in registers, on stacks and in structures. The latter
+ * are structures, which the host copies in parts, so that no access shows it. libubsan is not
+ * linked.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +27,14 @@ typedef struct out_of_bounds {
     uint32_t line, column;
     const type_description *array, *index;
 } out_of_bounds;
+
+typedef struct mismatch {
+    const char *file;
+    uint32_t line, column;
+    const type_description *type;
+    unsigned char alignment; /* its logarithm */
+    unsigned char kind;
+} mismatch;
 
 /* Values of up to 64 bits are handed over as they are. */
 static long long value_of(const type_description *type, uintptr_t handed)
@@ -50,4 +61,34 @@ HOOK __ubsan_handle_out_of_bounds(const out_of_bounds *data, uintptr_t index)
     snprintf(what, sizeof what, "index %lld is out of bounds of an array of type %.120s",
              value_of(data->index, index), data->array->name);
     gm_sim_fault_of(GM_RULE_OUT_OF_BOUNDS, data->file, (int)data->line, what);
+}
+
+/* What is done with the object. A member at an address of its own may well be aligned. */
+enum {
+    LOADED,
+    STORED,
+    REFERRED_TO, /* as copies of structures do */
+};
+
+/* Numbers and vectors are moved as a whole, which the trace sees and describes better. */
+static bool is_seen_by_trace(const mismatch *data)
+{
+    const char *name = data->type->name;
+    bool is_structure = strstr(name, "struct ") || strstr(name, "union ");
+    return !is_structure || strstr(name, "gm_vector") || strstr(data->file, "csrc/sim/");
+}
+
+HOOK __ubsan_handle_type_mismatch_v1(const mismatch *data, uintptr_t address);
+HOOK __ubsan_handle_type_mismatch_v1(const mismatch *data, uintptr_t address)
+{
+    uintptr_t alignment = (uintptr_t)1 << data->alignment, past = address & (alignment - 1);
+    char what[200];
+    if (past == 0 || data->kind > REFERRED_TO || is_seen_by_trace(data) || !gm_thread_current) {
+        return;
+    }
+    snprintf(what, sizeof what,
+             "%s of type %.100s at an address that is %u past a multiple of %u: misaligned",
+             data->kind == STORED ? "store" : "load", data->type->name, (unsigned)past,
+             (unsigned)alignment);
+    gm_sim_fault(data->file, (int)data->line, what);
 }

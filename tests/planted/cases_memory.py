@@ -144,6 +144,9 @@ MEMORY = [
         twin("copy_from_offset_aligned", 1, 16, i32(80), i32(64, ZERO), 2, 34),
         bug("aligned_struct_shifted", 1, 8, f32(64), f32(8, ZERO)),
         twin("aligned_struct", 1, 8, f32(64), f32(8, ZERO)),
+        twin("member_of_shifted", 1, 8, f32(64), f32(8, ZERO)),
+        bug("entry_behind_length", 1, 8, u8(128, ZERO)),
+        twin("entry_behind_length_padded", 1, 8, u8(128, ZERO)),
     ),
     *cases_of(
         "unwritten_shared",

@@ -126,3 +126,36 @@ __global__ void aligned_struct(const float *x, float *y)
     quad mine = q[threadIdx.x];
     y[threadIdx.x] = mine.v[0] + mine.v[1] + mine.v[2] + mine.v[3];
 }
+
+/* A member alone is aligned, wherever the structure begins. */
+__global__ void member_of_shifted(const float *x, float *y)
+{
+    const quad *q = reinterpret_cast<const quad *>(x + 1);
+    y[threadIdx.x] = q[threadIdx.x].v[3];
+}
+
+/* Structures in records that are written one behind the other. */
+struct __align__(8) entry
+{
+    int key;
+    float value;
+};
+
+__device__ __noinline__ void put(char *record, entry e)
+{
+    *reinterpret_cast<entry *>(record + 4) = e; // BUG
+}
+
+__global__ void entry_behind_length(char *records)
+{
+    char *record = records + threadIdx.x * 16;
+    *reinterpret_cast<int *>(record) = 1;
+    put(record, {(int)threadIdx.x, 1.0f});
+}
+
+__global__ void entry_behind_length_padded(char *records)
+{
+    char *record = records + threadIdx.x * 16;
+    *reinterpret_cast<int *>(record) = 1;
+    put(record + 4, {(int)threadIdx.x, 1.0f});
+}

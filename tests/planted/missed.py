@@ -2,7 +2,6 @@
 
 MISSED: dict[str, str] = {
     "bounds_local-local_passed_on-bug": "not found",
-    "misaligned-aligned_struct_shifted-bug": "not found",
     "unwritten_shared-vector_partly_written-bug": "not found",
     "async_copies-source_overwritten-bug": "not found",
 }
