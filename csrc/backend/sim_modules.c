@@ -28,7 +28,7 @@ static gm_status check_bounds(const gm_module_kernel *kernel, gm_dim grid, gm_di
     const gm_module_limits limits = kernel->limits;
     int64_t threads = (int64_t)block.x * block.y * block.z;
     if (limits.threads > 0 && threads > limits.threads) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_LAUNCH,
                        "kernel %s cannot be launched with %lld threads in a block: its "
                        "__launch_bounds__ allow at most %d",
                        kernel->name, (long long)threads, limits.threads);
@@ -36,7 +36,7 @@ static gm_status check_bounds(const gm_module_kernel *kernel, gm_dim grid, gm_di
     const unsigned blocks[] = {grid.x, grid.y, grid.z};
     for (int i = 0; i < 3; i++) {
         if (limits.cluster[i] > 0 && blocks[i] % (unsigned)limits.cluster[i] != 0) {
-            return gm_fail(GM_ERROR_SIMULATION,
+            return gm_find(GM_RULE_LAUNCH,
                            "kernel %s cannot be launched with %u blocks along %c: its "
                            "__cluster_dims__ are %d, %d, %d, and a grid has no more than whole "
                            "clusters",

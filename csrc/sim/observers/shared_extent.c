@@ -48,13 +48,13 @@ static gm_status check_bytes(void *state, gm_trace *trace)
     gm_region dynamic = trace->spaces.block.shared_dynamic;
     uintptr_t all = e->bytes + dynamic.end - dynamic.begin;
     if (e->bytes > GM_MOST_SHARED_STATIC) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_LAUNCH,
                        "the kernel has variables of %llu bytes in shared memory, and a block has "
                        "at most %d that are not dynamic",
                        (unsigned long long)e->bytes, GM_MOST_SHARED_STATIC);
     }
     if (all > GM_MOST_SHARED) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_LAUNCH,
                        "the kernel cannot be launched with %llu bytes of shared memory, %llu of "
                        "which its variables have: a block has at most %d",
                        (unsigned long long)all, (unsigned long long)e->bytes, GM_MOST_SHARED);
