@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "KINDS",
     "RATIOS",
     "SECTOR",
     "Access",
+    "BankedAccess",
     "ConstantAccess",
     "SharedAccess",
     "bank_ways",
@@ -16,6 +18,7 @@ __all__ = [
 ]
 
 SECTOR = 32  # bytes
+KINDS = ("load", "store", "atomic")
 
 
 def source_line(site: dict[str, Any]) -> str:
@@ -33,7 +36,7 @@ def bank_ways(site: dict[str, Any]) -> float | None:
 
 
 class Access:
-    """The requests to one space, loads or stores, over the whole run.
+    """The requests to one space, of one kind, over the whole run.
 
     A request is one memory instruction executed by one warp.
 
@@ -97,31 +100,53 @@ class Access:
         return f"{type(self).__name__}({figures})"
 
 
-class SharedAccess(Access):
-    """The requests to shared memory, and separately its `loads` and `stores`.
+class BankedAccess(Access):
+    """The requests to shared memory, of one kind or of all.
 
     Attributes
     ----------
-    loads, stores : Access
-        The two directions.
+    passes : int
+        Passes through the banks, which Nsight Compute calls wavefronts; those of copy engines
+        are not counted.
+    """
+
+    __slots__ = ("passes",)
+
+    def __init__(self, sites: list[dict[str, Any]]) -> None:
+        super().__init__(sites)
+        self.passes: int = sum(site["passes"] for site in sites)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as a dict that JSON can hold."""
+        return super().to_dict() | {"passes": self.passes}
+
+
+class SharedAccess(BankedAccess):
+    """The requests to shared memory, and separately its `loads`, `stores` and `atomics`.
+
+    Attributes
+    ----------
+    loads, stores, atomics : BankedAccess
+        The kinds.
     bank_ways : float or None
         Passes through the banks over the fewest possible, of the worst source line; 1 is free
         of conflicts. None if no warp used shared memory.
     """
 
-    __slots__ = ("bank_ways", "loads", "stores")
+    __slots__ = ("atomics", "bank_ways", "loads", "stores")
 
     def __init__(self, sites: list[dict[str, Any]]) -> None:
         super().__init__(sites)
-        self.loads = Access([site for site in sites if site["kind"] == "load"])
-        self.stores = Access([site for site in sites if site["kind"] == "store"])
+        self.loads, self.stores, self.atomics = (
+            BankedAccess([site for site in sites if site["kind"] == kind]) for kind in KINDS
+        )
         ways = [way for way in map(bank_ways, sites) if way is not None]
         self.bank_ways: float | None = max(ways, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as a dict that JSON can hold."""
-        parts: dict[str, Any] = {"loads": self.loads.to_dict(), "stores": self.stores.to_dict()}
-        return super().to_dict() | {"bank_ways": self.bank_ways} | parts
+        kinds = {name: getattr(self, name).to_dict() for name in ("loads", "stores", "atomics")}
+        return super().to_dict() | {"bank_ways": self.bank_ways} | kinds
 
 
 class ConstantAccess(Access):

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 
 from ..base.tables import format_table, text_width
-from .access import RATIOS, ratios
+from .access import KINDS, RATIOS, ratios
 from .traffic import Traffic
 
 __all__ = ["summary"]
@@ -14,6 +14,8 @@ __all__ = ["summary"]
 
 def summary(reports: Sequence[Traffic]) -> str:
     """Return one table with two rows per report: its loads and its stores of global memory.
+
+    A report with atomic operations on global memory has a third row.
 
     The bank ways in the row of the loads are those of the worst line that uses shared memory.
     """
@@ -25,7 +27,10 @@ def summary(reports: Sequence[Traffic]) -> str:
             idle.append(f"{report.family}-{report.variant}")
             continue
         ways = report.shared.bank_ways
-        for kind, access in (("load", report.loads), ("store", report.stores)):
+        of_kinds = (report.loads, report.stores, report.atomics)
+        for kind, access in zip(KINDS, of_kinds, strict=True):
+            if kind == "atomic" and not access.requests:
+                continue
             first = kind == "load"
             rows.append(
                 (

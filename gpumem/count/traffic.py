@@ -14,6 +14,7 @@ from ..families import oracle, table
 from ..families.table import Variant, resolve
 from ..machine.host import host_memory
 from .access import (
+    KINDS,
     RATIOS,
     SECTOR,
     Access,
@@ -55,24 +56,27 @@ class Traffic:
     kernels : list of dict
         What the call launched, in order: the variant's own kernel and its helpers, whose requests
         are counted as well. Each has ``name doc grid block shared_bytes threads warps barriers``.
-    loads, stores : Access
-        Global memory.
+    loads, stores, atomics : Access
+        Global memory. An atomic operation that reads and writes counts once, whether or not the
+        kernel uses what it returns (Nsight Compute tells "atom" from "red"); lanes that update one
+        address do so in one request, and touch its sector once. Atomic loads and stores are loads
+        and stores.
     shared : SharedAccess
         Shared memory.
     constant : ConstantAccess
         Constant memory.
     sites : list of dict
-        One for each source line, space, kind and width: ``file line space kind by width requests
-        lanes bytes sectors lines sectors_per_request lines_per_request efficiency passes
-        fewest_passes bank_ways uncertain samples``. ``by`` says who makes the requests: "thread",
-        "engine" (a bulk or tensor copy) or "pipeline" (a thread's asynchronous copy).
-        ``uncertain`` counts accesses of lanes that reached the line on different paths and not
-        equally often: a GPU may group them into other requests. ``lanes`` are the active threads
-        summed over all requests, ``bytes`` what the requests asked for. ``passes`` go through the
-        banks of shared memory, or serve one address of constant memory each. ``samples`` are the
-        first 32 requests, each a dict: ``block`` (x, y, z), ``warp``, and with one number per
-        active lane ``lanes``, ``addresses`` (byte offsets from the start of the allocation, of
-        shared or of constant memory) and ``bytes``.
+        One for each source line, space, kind ("load", "store" or "atomic") and width: ``file line
+        space kind by width requests lanes bytes sectors lines sectors_per_request lines_per_request
+        efficiency passes fewest_passes bank_ways uncertain samples``. ``by`` says who makes the
+        requests: "thread", "engine" (a bulk or tensor copy) or "pipeline" (a thread's asynchronous
+        copy). ``uncertain`` counts accesses of lanes that reached the line on different paths and
+        not equally often: a GPU may group them into other requests. ``lanes`` are the active
+        threads summed over all requests, ``bytes`` what the requests asked for. ``passes`` go
+        through the banks of shared memory, or serve one address of constant memory each.
+        ``samples`` are the first 32 requests, each a dict: ``block`` (x, y, z), ``warp``, and with
+        one number per active lane ``lanes``, ``addresses`` (byte offsets from the start of the
+        allocation, of shared or of constant memory) and ``bytes``.
     requests : int
         Memory instructions executed by warps, in any space.
     bytes_asked, bytes_moved : int
@@ -117,8 +121,9 @@ class Traffic:
         spaces: dict[tuple[str, str], list[dict[str, Any]]] = {}
         for site in self.sites:
             spaces.setdefault((site["space"], site["kind"]), []).append(site)
-        self.loads = Access(spaces.get(("global", "load"), []))
-        self.stores = Access(spaces.get(("global", "store"), []))
+        self.loads, self.stores, self.atomics = (
+            Access(spaces.get(("global", kind), [])) for kind in KINDS
+        )
         self.shared = SharedAccess([site for site in self.sites if site["space"] == "shared"])
         self.constant = ConstantAccess(spaces.get(("constant", "load"), []))
 
@@ -130,12 +135,12 @@ class Traffic:
     @property
     def bytes_asked(self) -> int:
         """Bytes of global memory that requests asked for."""
-        return self.loads.bytes_asked + self.stores.bytes_asked
+        return sum(one.bytes_asked for one in (self.loads, self.stores, self.atomics))
 
     @property
     def bytes_moved(self) -> int:
         """Bytes of the sectors that requests touched."""
-        return (self.loads.sectors + self.stores.sectors) * SECTOR
+        return sum(one.sectors for one in (self.loads, self.stores, self.atomics)) * SECTOR
 
     def helpers(self) -> list[dict[str, Any]]:
         """Return those of `kernels` that help the variant's own, each once.
@@ -179,6 +184,7 @@ class Traffic:
             "bytes_moved": self.bytes_moved,
             "loads": self.loads.to_dict(),
             "stores": self.stores.to_dict(),
+            "atomics": self.atomics.to_dict(),
             "shared": self.shared.to_dict(),
             "constant": self.constant.to_dict(),
             "sites": [

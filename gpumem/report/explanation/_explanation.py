@@ -78,6 +78,7 @@ class Explanation:
             cells.append(("simulated", self.traffic_where or ""))
             cells += _access_cell("loads", self.traffic.loads)
             cells += _access_cell("stores", self.traffic.stores)
+            cells += _access_cell("atomics", self.traffic.atomics)
             ways = self.traffic.shared.bank_ways
             cells += [("bank ways", figure(ways))] if ways is not None else []
         return cells
@@ -142,7 +143,7 @@ def _figure_cells(measured: Measured) -> list[tuple[str, str]]:
 
 
 def _access_cell(name: str, access: Access) -> list[tuple[str, str]]:
-    """Return the row for loads or stores of global memory; none if there were none."""
+    """Return the row for one kind of access to global memory; none if there was none."""
     if not access.requests:
         return []
     width = access.width or 0

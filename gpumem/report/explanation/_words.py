@@ -72,13 +72,18 @@ def _width(report: Traffic, kind: str, access: Access) -> str:
 
 def _global_memory(report: Traffic) -> str:
     loads, stores = report.loads, report.stores
-    both = {"load": loads, "store": stores}
-    said = {kind: _touched(report, kind, one) for kind, one in both.items() if one.requests}
+    kinds = {"load": loads, "store": stores, "atomic": report.atomics}
+    said = {kind: _touched(report, kind, one) for kind, one in kinds.items() if one.requests}
     if not said:
         return "It touches no global memory."
-    if len(said) == 2 and len(set(said.values())) == 1 and loads.width == stores.width:
+    alike = set(said) == {"load", "store"} and len(set(said.values())) == 1
+    if alike and loads.width == stores.width:
         return f"A warp's load {_width(report, 'load', loads)}{said['load']}; so does a store."
-    parts = [f"warp's {kind} {_width(report, kind, both[kind])}{said[kind]}" for kind in said]
+    nouns = {"atomic": "atomic operation"}
+    parts = [
+        f"warp's {nouns.get(kind, kind)} {_width(report, kind, kinds[kind])}{said[kind]}"
+        for kind in said
+    ]
     return f"A {'; a '.join(parts)}."
 
 
