@@ -54,10 +54,14 @@ def pytest_collection_modifyitems(config, items):
         config.stash[LEFT_OUT][why_no_gpu()] = len(on_gpu)
 
 
-def pytest_collection_finish():
-    """Freeze the collected tests: gc.collect() in tests that count freed objects is then fast."""
+def freeze():
+    """Freeze all objects that exist: gc.collect() in tests that count freed ones is then fast."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish():
+    freeze()
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -124,6 +128,12 @@ def close_figures():
 def backend(request):
     """Each available backend."""
     return request.param
+
+
+@pytest.fixture(scope="module")
+def frozen():
+    """Freeze what earlier tests left, for tests that often collect garbage."""
+    freeze()
 
 
 @pytest.fixture

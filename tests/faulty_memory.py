@@ -101,6 +101,7 @@ def other_calls():
     yield lambda: (gm.empty(9, kind="pinned"), gm.Stream(), short)[2], short
 
 
+gc.freeze()  # what modules hold: it is not looked through after each call
 failed = [sweep(call, wanted) for source in (calls, other_calls) for call, wanted in source()]
 b = np.arange(100_000, dtype="f4")
 chunked = ("copy", "auto", (b,), None, None, None, (0,), 1 << 12)

@@ -17,6 +17,8 @@ from gpumem import _core
 
 faults = pytest.importorskip("_testcapi", reason="this Python has no hook for failing allocations")
 
+pytestmark = pytest.mark.usefixtures("frozen")
+
 MOST = 3000  # allocations of a call
 
 

@@ -13,6 +13,8 @@ import pytest
 
 import gpumem as gm
 
+pytestmark = pytest.mark.usefixtures("frozen")
+
 CUBE = np.arange(2 * 3 * 4, dtype="f4").reshape(2, 3, 4)
 POINT = np.dtype([("x", "f4"), ("y", "i8"), ("tags", "S3", (2,)), ("in", [("z", "i2")])])
 ATTRIBUTES = "shape strides dtype ndim size nbytes itemsize".split()

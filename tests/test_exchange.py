@@ -16,6 +16,8 @@ import gpumem as gm
 from gpumem import _core
 from gpumem.families import table
 
+pytestmark = pytest.mark.usefixtures("frozen")
+
 ARRAYS = dlpack.awkward_arrays()
 POINT = np.dtype([("x", "f4"), ("y", "i2")])
 SIX = np.arange(6, dtype="f4").reshape(2, 3)

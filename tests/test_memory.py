@@ -23,7 +23,7 @@ SHAPES = {  # large enough for several pieces; of other families, about 120 kB
     "shift_points": ((40_003, 2), (2, 40_003)),
     "polynomial": ((50_003,), (3, 20_001)),
     "sample": ((151, 203),),
-    "prefetch_sum": ((1003, 37),),
+    "prefetch_sum": ((301, 131),),
     "transpose": ((211, 1027), (1027, 211), (65, 4099)),
     "add": ((100_003,), (7, 5, 2003), ()),
     "sgemm": ((4500, 33, 40), (33, 45, 40)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.util
 import json
 import os
@@ -63,25 +64,25 @@ def load_tool():
     return tool
 
 
-@pytest.fixture
-def execute(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def execute(tmp_path_factory):
     """Return a function that runs a notebook in its own kernel and returns it with its outputs."""
     nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient (gpumem[notebooks])")
     pytest.importorskip("ipykernel", reason="notebooks need ipykernel (gpumem[notebooks])")
     pytest.importorskip("matplotlib", reason="notebooks need matplotlib (gpumem[notebooks])")
-    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
-    startup = tmp_path / "ipython/profile_default/startup"
-    startup.mkdir(parents=True)
-    (startup / "watch.py").write_text(WATCH, encoding="utf-8")
 
     def run(notebook, backend, *, made_up=False):
+        folder = tmp_path_factory.mktemp("notebook")
+        startup = folder / "ipython/profile_default/startup"
+        startup.mkdir(parents=True)
+        (startup / "watch.py").write_text(WATCH, encoding="utf-8")
         if made_up:
             code = f"import sys\nsys.path.insert(0, {str(ROOT / 'tests')!r})\n"
             code += "import made_up\nmade_up.install()\n"
             (startup / "made_up_device.py").write_text(code, encoding="utf-8")
         environment = {
             **os.environ,
-            "IPYTHONDIR": str(tmp_path / "ipython"),
+            "IPYTHONDIR": str(folder / "ipython"),
             "GPUMEM_BACKEND": backend,
             "GPUMEM_NOTEBOOK_QUICK": "1",
             # The kernel imports the same gpumem as these tests, whatever its working directory.
@@ -95,8 +96,43 @@ def execute(tmp_path, monkeypatch):
             kernel_name="python3",
             resources={"metadata": {"path": str(FOLDER)}},
         )
-        client.execute(env=environment)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
+            client.execute(env=environment)
         return notebook
+
+    return run
+
+
+# Code at the end of a notebook; a test looks at what it prints.
+QUESTIONS = {
+    "03-memory-spaces": (
+        "print({line.get_label(): [*map(float, line.get_xdata())] for line in ax.lines})"
+    ),
+    "08-your-gpu": (
+        "print({t.get_text(): float(bar.get_width()) "
+        "for t, bar in zip(ax.get_yticklabels(), ax.patches)})"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def executed(execute):
+    """Return a function that runs a notebook once for all tests, with its question at the end.
+
+    On the simulator it also runs what the notebook suggests to try: a GPU would measure that, which
+    takes long. Returns the notebook and the outputs of the question.
+    """
+
+    @functools.cache
+    def run(stem, backend):
+        notebook = nbformat.read(FOLDER / f"{stem}.ipynb", as_version=4)
+        calls = suggestions(notebook) if backend == "sim" else []
+        asked = len(notebook.cells)
+        codes = [QUESTIONS.get(stem, "pass"), *(f"_ = {call}" for call in calls)]
+        notebook.cells += [nbformat.v4.new_code_cell(code) for code in codes]
+        done = execute(notebook, backend)
+        return done, done.cells[asked].outputs
 
     return run
 
@@ -207,13 +243,9 @@ def suggestions(notebook):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_runs(path, execute, backend):
-    given = nbformat.read(path, as_version=4)
-    calls = suggestions(given)
-    assert calls
-    if backend == "sim":  # a GPU would measure them, which takes long
-        given.cells += [nbformat.v4.new_code_cell(f"_ = {call}") for call in calls]
-    done = execute(given, backend)
+def test_runs(path, executed, backend):
+    assert suggestions(nbformat.read(path, as_version=4))
+    done, _ = executed(path.stem, backend)
     assert not complaints(done)
     assert pictures(done), "it shows nothing"
     text = texts(done)
@@ -224,33 +256,26 @@ def test_runs(path, execute, backend):
         assert "Measured just now" not in text
 
 
-def printed(notebook, execute, code):
-    """Append a cell with this code, run the notebook on shipped results, return what it prints."""
-    given = nbformat.read(FOLDER / notebook, as_version=4)
-    given.cells += [nbformat.v4.new_code_cell(code)]
-    done = execute(given, "sim")
-    return ast.literal_eval(done.cells[-1].outputs[-1].text)
+def printed(stem, executed):
+    """Return what the question of a notebook prints on shipped results."""
+    _, outputs = executed(stem, "sim")
+    return ast.literal_eval(outputs[-1].text)
 
 
-def test_local_memory_is_drawn_with_more_sectors_than_global(execute):
+def test_local_memory_is_drawn_with_more_sectors_than_global(executed):
     """Local memory takes four sectors per load of a coefficient, plus the stores of the array.
 
     Global memory takes one sector per load, since all lanes read the same address.
     """
-    code = "print({line.get_label(): [*map(float, line.get_xdata())] for line in ax.lines})"
-    drawn = printed("03-memory-spaces.ipynb", execute, code)
+    drawn = printed("03-memory-spaces", executed)
     (local,) = next(counts for label, counts in drawn.items() if label.startswith("local"))
     uniform = max(next(counts for label, counts in drawn.items() if "global" in label))
     assert local > 4 * uniform
 
 
-def test_the_bar_of_a_family_is_labelled_with_its_size(execute):
+def test_the_bar_of_a_family_is_labelled_with_its_size(executed):
     """The bar shows the largest size: a small input fits in the L2 cache and is twice as fast."""
-    code = (
-        "print({t.get_text(): float(bar.get_width()) "
-        "for t, bar in zip(ax.get_yticklabels(), ax.patches)})"
-    )
-    drawn = printed("08-your-gpu.ipynb", execute, code)
+    drawn = printed("08-your-gpu", executed)
     assert len(drawn) > 8
     assert all(re.match(r"\w+, \d+( [KMG]iB|(x\d+)+)(, |$)", label) for label in drawn), drawn
     (gather,) = (width for label, width in drawn.items() if label.startswith("gather, 256 MiB"))

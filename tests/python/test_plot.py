@@ -33,6 +33,7 @@ def simulated_once():
     """Cache the simulated counts: several plots show the same kernel at the same shape."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intensity_module, "traffic", functools.cache(intensity_module.traffic))
+        patch.setattr(intensity_module, "_VECTOR", 2**16)  # moves as much per operation
         yield
 
 
