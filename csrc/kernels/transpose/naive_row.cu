@@ -11,17 +11,15 @@
 
 GM_KERNEL(transpose_naive_row, transpose_args)
 {
-    const uint32_t *in = (const uint32_t *)a.in;
     uint32_t *out = (uint32_t *)a.out;
-    const int64_t pitch = a.pitch / (int64_t)sizeof(uint32_t); /* elements from row to row */
+    const int64_t first = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 
     /* A thread has one element; it takes more of a matrix that is larger than a grid. */
     for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < a.rows;
          row += (int64_t)gridDim.y * blockDim.y) {
-#pragma unroll 1 /* one turn is the usual case */
-        for (int64_t col = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; col < a.cols;
-             col += (int64_t)gridDim.x * blockDim.x) {
-            out[col * a.rows + row] = in[row * pitch + col];
+        const uint32_t *in = (const uint32_t *)(a.in + row * a.pitch);
+        for (int64_t col = first; col < a.cols; col += (int64_t)gridDim.x * blockDim.x) {
+            out[col * a.rows + row] = in[col];
         }
     }
 }

@@ -12,22 +12,20 @@ enum { UNROLL = 4 }; /* `elements` in the ladder */
 
 GM_KERNEL(transpose_unroll4_row, transpose_args)
 {
-    const uint32_t *in = (const uint32_t *)a.in;
     uint32_t *out = (uint32_t *)a.out;
-    const int64_t pitch = a.pitch / (int64_t)sizeof(uint32_t); /* elements from row to row */
 
-    /* A thread has columns first, first + blockDim.x, ...: the lanes of a warp are neighbours. */
-    const int64_t first = (int64_t)blockIdx.x * UNROLL * blockDim.x + threadIdx.x;
+    /* A thread has columns first, first + step, ...: the lanes of a warp are neighbours. */
     const int64_t step = blockDim.x;
+    const int64_t first = (int64_t)blockIdx.x * UNROLL * step + threadIdx.x;
 
     for (int64_t row = (int64_t)blockIdx.y * blockDim.y + threadIdx.y; row < a.rows;
          row += (int64_t)gridDim.y * blockDim.y) {
-#pragma unroll 1 /* one turn is the usual case */
-        for (int64_t col = first; col < a.cols; col += (int64_t)gridDim.x * UNROLL * blockDim.x) {
+        const uint32_t *in = (const uint32_t *)(a.in + row * a.pitch);
+        for (int64_t col = first; col < a.cols; col += UNROLL * (int64_t)gridDim.x * blockDim.x) {
             uint32_t held[UNROLL];
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
-                held[k] = col + k * step < a.cols ? in[row * pitch + col + k * step] : 0;
+                held[k] = col + k * step < a.cols ? in[col + k * step] : 0;
             }
 #pragma unroll
             for (int k = 0; k < UNROLL; k++) {
