@@ -10,7 +10,7 @@ static gm_status observe_access(gm_trace *trace, int thread, const gm_step *step
     const gm_subscribers *subscribers =
         usual ? &trace->on_usual[step->space] : &trace->on_access[step->space][call->actor];
     const gm_access access = {call->address, call->bytes, step->site, (uint8_t)(thread % GM_WARP)};
-    if (usual && step->space == trace->silent) {
+    if (usual && !(trace->loud & GM_SEES(step->space))) {
         return GM_OK;
     }
     if (step->space == GM_SPACE_SHARED && call->kind != GM_LOAD) {
@@ -82,7 +82,7 @@ static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step,
         trace->actors |= GM_SEES(step->call.actor);
         gm_trace_list_access_subscribers(trace);
     }
-    if (status == GM_OK && stream->thread != thread) {
+    if (status == GM_OK && !gm_stream_is_turn(stream, thread)) {
         status = gm_stream_turn(stream, thread);
     }
     return status == GM_OK ? gm_stream_add(stream, step) : status;
@@ -200,11 +200,12 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     return status == GM_OK ? observe_access(trace, thread, &step, usual) : status;
 }
 
-gm_status gm_trace_repeated(gm_trace *trace, int thread, const gm_step *step)
+gm_status gm_trace_repeated(gm_trace *trace, int thread, gm_step *step, uintptr_t address)
 {
     if (step->space == GM_SPACE_GLOBAL) {
         trace->spaces.last_global = step->global;
     }
+    step->call.address = address;
     return observe_access(trace, thread, step, true);
 }
 
@@ -215,19 +216,19 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
     if (gm_trace_ignores(trace, address)) {
         return GM_OK;
     }
-    if (stream->thread != thread) {
+    if (!gm_stream_is_turn(stream, thread)) {
         gm_status status = gm_stream_turn(stream, thread);
         if (status != GM_OK) {
             return status;
         }
     }
-    const gm_step *next = stream->next;
-    bool alike = next != stream->past && next->call.bytes == bytes && next->call.kind == kind;
+    gm_step *next = stream->next;
+    bool alike = next < stream->past && next->call.bytes == bytes && next->call.kind == kind;
     if (!alike || !gm_stream_repeat(stream, code, address)) {
         gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
         return gm_trace_access(trace, thread, &call);
     }
-    return gm_trace_repeated(trace, thread, next);
+    return gm_trace_repeated(trace, thread, next, address);
 }
 
 /* ---- requests ----------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ gm_status gm_block_prepare(gm_block *block, const gm_grid *grid)
 {
     block->grid = grid;
     block->kernel = grid->trace ? grid->kernel.traced : grid->kernel.plain;
-    block->trace = block->quick_trace = grid->trace;
+    block->trace = grid->trace;
     block->at_warp = block->at_mbarrier = block->gave_way = block->at_grid = 0;
     block->grid_barriers = 0;
     block->barriers = block->warps = 0;

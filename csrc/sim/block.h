@@ -42,8 +42,6 @@ typedef struct gm_block {
     const gm_grid *grid;
     gm_host_kernel kernel; /* the plain or the traced one of the grid's */
     gm_trace *trace;       /* NULL: at full speed */
-    gm_trace *quick_trace; /* NULL also while the running thread is looked at (turns.h): repeated
-                              accesses then go the long way, like all others */
     void *home;            /* context of the scheduler, while a fiber runs */
     gm_fiber_pool fibers;
     gm_fiber *running_fiber;

@@ -14,32 +14,27 @@
 
 #define HOOK __attribute__((visibility("hidden"), used)) void
 
-/* The short way of most accesses of most kernels; false: this one takes the long way. */
-static inline bool repeats(const void *code, uintptr_t address)
+/* The short way of most accesses of most kernels. It calls nothing but at its end, so as to need
+ * no stack. */
+static inline void access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind)
 {
-    gm_block *block = gm_thread_block();
-    gm_trace *trace = block ? block->quick_trace : NULL;
-    if (!trace) {
-        return !block || !block->trace; /* there is nothing to report */
+    gm_trace *trace = gm_thread_claimed_trace();
+    gm_step *step = trace ? gm_trace_repeats(trace, code, address) : NULL;
+    if (step && !(trace->loud >> step->space & 1)) {
+        return;
     }
-    const gm_step *step = gm_trace_repeats(trace, block->running, code, address);
-    if (!step) {
-        return gm_trace_ignores(trace, address);
+    if (step) {
+        gm_thread_repeated(step, address);
+    } else if (!trace || !gm_trace_ignores(trace, address)) {
+        gm_sim_access(code, address, bytes, kind, NULL, 0);
     }
-    if (step->space != trace->silent) {
-        gm_thread_repeated(block, step);
-    }
-    return true;
 }
 
 #define ACCESS(name, bytes, kind)                                                                  \
     HOOK name(void *address);                                                                      \
     HOOK name(void *address)                                                                       \
     {                                                                                              \
-        const void *code = __builtin_return_address(0);                                            \
-        if (!repeats(code, (uintptr_t)address)) {                                                  \
-            gm_sim_access(code, (uintptr_t)address, bytes, kind, NULL, 0);                         \
-        }                                                                                          \
+        access(__builtin_return_address(0), (uintptr_t)address, bytes, kind);                      \
     }
 
 #define VOLATILE(name, bytes_, kind_)                                                              \

@@ -19,7 +19,7 @@ typedef struct gm_word_use {
 void gm_trace_postpone(gm_trace *trace, bool on)
 {
     trace->current->postponed.on = on && trace->may_postpone;
-    trace->silent = trace->current->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
+    gm_trace_list_loud(trace);
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */

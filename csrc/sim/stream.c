@@ -125,16 +125,19 @@ static bool complete(gm_warp_stream *stream)
 gm_status gm_stream_turn(gm_warp_stream *stream, int thread)
 {
     uint8_t lane = (uint8_t)(thread % GM_WARP);
+    bool goes_on = stream->thread == thread;
     stream->thread = thread;
-    if (!stream->listed && stream->lanes > 0 &&
+    if (!goes_on && !stream->listed && stream->lanes > 0 &&
         (!complete(stream) || lane <= stream->lane[stream->lanes - 1])) {
         return list_steps(stream);
     }
-    if (!stream->listed) {
+    if (!goes_on && !stream->listed) {
         stream->lane[stream->lanes++] = lane;
         stream->next = stream->steps;
-        stream->past = stream->steps + (stream->lanes == 1 ? stream->made : stream->length);
     }
+    stream->past = stream->listed ? stream->next
+                                  : stream->steps + (stream->lanes == 1 ? stream->made
+                                                                        : stream->length);
     return GM_OK;
 }
 

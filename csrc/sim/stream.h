@@ -23,7 +23,7 @@ typedef struct gm_step {
      * among the `span` ones from `begin`, are usual: there is nothing to find out about them. Of
      * other accesses span is 0. */
     uintptr_t begin, span, align;
-    gm_access_call call; /* the last lane's */
+    gm_access_call call; /* the last lane's that did not repeat the step */
     uint32_t site;
     gm_space space;
     int global;                 /* index of the region, if the space is global */
@@ -34,7 +34,8 @@ typedef struct gm_warp_stream {
     gm_step *steps;
     int64_t made, room;   /* steps[made - 1] is the last; those of an earlier warp are kept as
                              predictions for the first lane */
-    gm_step *next, *past; /* of the running lane: its next step, and the last that it may repeat */
+    gm_step *next, *past; /* of the running lane: its next step, and past the last that it may
+                             repeat; past NULL: another lane may be about to run */
     int thread;           /* whose accesses came last; -1: there are none */
     int lanes;            /* in the order of `lane`, the running one included */
     int64_t length;       /* steps of each lane but the running one */
@@ -54,7 +55,16 @@ void gm_stream_reset(gm_warp_stream *stream);
 /* Nothing is known any more of accesses to the memory that begins here. */
 void gm_stream_forget(gm_warp_stream *stream, uintptr_t begin);
 
-/* The next accesses are those of another thread of the warp. */
+/* A thread of the warp is about to run, maybe another one. */
+static inline void gm_stream_pause(gm_warp_stream *stream)
+{
+    stream->past = NULL;
+}
+/* The next accesses are those of this thread. */
+static inline bool gm_stream_is_turn(const gm_warp_stream *stream, int thread)
+{
+    return stream->thread == thread && stream->past;
+}
 gm_status gm_stream_turn(gm_warp_stream *stream, int thread);
 /* Adds an access of the running thread; address and bytes are those of the step's call. */
 gm_status gm_stream_add(gm_warp_stream *stream, const gm_step *step);
@@ -74,16 +84,16 @@ static inline gm_access gm_step_access(const gm_step *step, const gm_warp_stream
     return (gm_access){step->address[n], step->call.bytes, step->site, stream->lane[n]};
 }
 
-/* Does the running thread repeat the next step, which there is? Then the access is added. By `code`
- * all accesses have the width and the kind of the step. */
+/* Does the running thread repeat the next step? Then the access is added. By `code` all accesses
+ * have the width and the kind of the step. */
 static inline bool gm_stream_repeat(gm_warp_stream *stream, const void *code, uintptr_t address)
 {
     gm_step *step = stream->next;
-    if (step->call.code != code || address - step->begin >= step->span || address & step->align) {
+    if (step >= stream->past || step->call.code != code || address - step->begin >= step->span ||
+        address & step->align) {
         return false;
     }
     stream->next = step + 1;
-    step->call.address = address;
     step->address[stream->lanes - 1] = address;
     return true;
 }

@@ -34,3 +34,9 @@ void gm_trace_list_access_subscribers(gm_trace *trace)
         }
     }
 }
+
+void gm_trace_list_loud(gm_trace *trace)
+{
+    unsigned postponed = trace->current->postponed.on ? GM_SEES(GM_SPACE_SHARED) : 0;
+    trace->loud = ((1u << GM_SPACES) - 1) & ~postponed;
+}

@@ -18,14 +18,31 @@
 
 GM_THREAD_LOCAL gm_lane_state gm_lane;
 GM_THREAD_LOCAL gm_block *gm_thread_current;
+gm_thread_claim gm_thread_claimed;
+
+/* Makes a block, or none, the one that this host thread runs. */
+static void set_current(gm_block *block)
+{
+    gm_thread_claim *claim = &gm_thread_claimed;
+    uintptr_t me = gm_host_thread(), nobody = 0;
+    gm_thread_current = block;
+    gm_faults_watch(block);
+    if (block && block->trace) {
+        atomic_compare_exchange_strong(&claim->owner, &nobody, me);
+    }
+    if (gm_thread_has_claim()) {
+        claim->block = block;
+        claim->trace = block ? block->trace : NULL;
+        atomic_store(&claim->owner, block ? me : 0);
+    }
+}
 
 gm_thread_outer gm_thread_enter(gm_block *block)
 {
     const gm_grid *grid = block->grid;
     gm_lane_state *lane = grid->module->lane();
     gm_thread_outer outer = {gm_thread_current, lane, *lane};
-    gm_thread_current = block;
-    gm_faults_watch(block);
+    set_current(block);
     block->lane = lane;
     lane->block_dim = (gm_index){grid->block.x, grid->block.y, grid->block.z};
     lane->grid_dim = (gm_index){grid->grid.x, grid->grid.y, grid->grid.z};
@@ -35,8 +52,7 @@ gm_thread_outer gm_thread_enter(gm_block *block)
 
 void gm_thread_leave(const gm_thread_outer *outer)
 {
-    gm_thread_current = outer->block;
-    gm_faults_watch(outer->block);
+    set_current(outer->block);
     *outer->lane = outer->state;
 }
 
@@ -63,8 +79,7 @@ gm_status gm_thread_select(gm_block *from, gm_block *to)
     lane.block_index = gm_block_index(to->grid, to->number);
     to->lane = from->lane;
     *to->lane = lane;
-    gm_thread_current = to;
-    gm_faults_watch(to);
+    set_current(to);
     if (to->traced) {
         gm_trace_block_select(to->trace, to->traced);
     }
@@ -114,7 +129,7 @@ static void stop_if_failed(gm_block *block, gm_status status)
 
 void gm_sim_fault_of(gm_rule rule, const char *file, int line, const char *what)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (block->trace) {
         stop_if_failed(block, gm_postponed_tell(block->trace));
     }
@@ -138,8 +153,7 @@ void gm_thread_run_fresh(gm_fiber *fiber, void *argument)
             int thread = block->next_fresh++;
             gm_strand *strand = &block->strands[thread];
             strand->fiber = fiber;
-            block->running = thread;
-            block->lane->thread_index = strand->index;
+            gm_thread_begins(block, thread);
             block->kernel(block->grid->args, block->lane);
             block->strands[block->running].state = DONE;
             block->done++;
@@ -195,7 +209,7 @@ static void give_way_traced(gm_block *block, const void *code, const char *file,
 {
     gm_strand *strand = &block->strands[block->running];
     bool again = called_before(block, code);
-    block->quick_trace = block->trace;
+    gm_thread_looked_at(block, false);
     give_way(block, gm_turn_end(block->turn, block->running, again, &strand->trail), file, line);
 }
 
@@ -225,7 +239,7 @@ void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_
 
 void gm_sim_yield(const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     const void *code = __builtin_return_address(0);
     if (block->trace) {
         give_way_traced(block, code, file, line);
@@ -236,12 +250,12 @@ void gm_sim_yield(const char *file, int line)
 
 void gm_sim_barrier(const char *file, int line)
 {
-    wait_as(gm_thread_current, AT_BARRIER, file, line);
+    wait_as(gm_thread_block(), AT_BARRIER, file, line);
 }
 
 int gm_sim_barrier_reduce(int predicate, gm_reduction how, const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     block->strands[block->running].vote = predicate != 0;
     block->votes = true;
     wait_as(block, AT_BARRIER, file, line);
@@ -254,7 +268,7 @@ int gm_sim_barrier_reduce(int predicate, gm_reduction how, const char *file, int
 
 void gm_sim_grid_barrier(const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (!block->grid->cooperative) {
         gm_sim_fault_of(GM_RULE_BARRIER, file, line,
                         "a barrier of the grid, but the launch is not cooperative");
@@ -265,7 +279,7 @@ void gm_sim_grid_barrier(const char *file, int line)
 
 unsigned gm_sim_active_lanes(const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     block->at_warp++;
     wait_as(block, AT_PLACE, file, line);
     return block->strands[block->running].mask;
@@ -273,7 +287,7 @@ unsigned gm_sim_active_lanes(const char *file, int line)
 
 void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     unsigned lane = (unsigned)block->running % GM_WARP;
     if (!(mask >> lane & 1)) {
         gm_sim_fault_of(GM_RULE_WARP, file, line,
@@ -287,7 +301,7 @@ void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 
 void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     gm_strand *strand = &block->strands[block->running];
     strand->mbarrier = mbarrier;
     strand->parity = parity;
@@ -297,12 +311,12 @@ void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char
 
 uint64_t gm_sim_exchanged(unsigned lane)
 {
-    return gm_thread_current->exchanged[lane % GM_WARP];
+    return gm_thread_block()->exchanged[lane % GM_WARP];
 }
 
 unsigned gm_sim_lane(void)
 {
-    return (unsigned)gm_thread_current->running % GM_WARP;
+    return (unsigned)gm_thread_block()->running % GM_WARP;
 }
 
 /* ---- tracing: called on the thread's fiber -------------------------------------------------- */
@@ -313,7 +327,7 @@ static inline void take_turn(gm_block *block, const void *code, uintptr_t addres
 {
     if (--block->turn->patience <= 0) {
         bool spins = gm_turn_look(block->turn, block->running, code, address, bytes);
-        block->quick_trace = block->turn->thread >= 0 ? NULL : block->trace;
+        gm_thread_looked_at(block, block->turn->thread >= 0);
         if (spins) {
             give_way_traced(block, code, file, line);
         }
@@ -329,7 +343,7 @@ static inline void note_store(gm_block *block, uintptr_t address, uint32_t bytes
 
 static void observe(const gm_access_call *call)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (block && block->trace) {
         take_turn(block, call->code, call->address, call->bytes, call->file, call->line);
         stop_if_failed(block, gm_trace_access(block->trace, block->running, call));
@@ -337,15 +351,16 @@ static void observe(const gm_access_call *call)
     }
 }
 
-void gm_thread_repeated(gm_block *block, const gm_step *step)
+void gm_thread_repeated(gm_step *step, uintptr_t address)
 {
-    stop_if_failed(block, gm_trace_repeated(block->trace, block->running, step));
+    gm_block *block = gm_thread_block();
+    stop_if_failed(block, gm_trace_repeated(block->trace, block->running, step, address));
 }
 
 void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                    const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (file) {
         observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL,
                                   GM_PLAIN, GM_SCOPE_BLOCK});
@@ -359,7 +374,7 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
 
 void gm_sim_strong_access(const gm_access_call *call, gm_order order)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     observe(call);
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_hand_over(block->trace, block->running, call, order));
@@ -368,7 +383,7 @@ void gm_sim_strong_access(const gm_access_call *call, gm_order order)
 
 void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     (void)file, (void)line;
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_fence(block->trace, block->running, order, scope));
@@ -408,7 +423,7 @@ void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes,
 
 void gm_sim_sync(const gm_sync *sync)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_sync(block->trace, block->running, sync));
     }
@@ -416,7 +431,7 @@ void gm_sim_sync(const gm_sync *sync)
 
 void gm_sim_local(const volatile void *address, size_t bytes, int is_structure)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_local(block->trace, block->running, (uintptr_t)address,
                                              bytes, is_structure));
@@ -425,7 +440,7 @@ void gm_sim_local(const volatile void *address, size_t bytes, int is_structure)
 
 void gm_sim_function(bool begins)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_function(block->trace, block->running, begins));
     }
@@ -433,7 +448,7 @@ void gm_sim_function(bool begins)
 
 void gm_sim_thread_end(void)
 {
-    gm_block *block = gm_thread_current;
+    gm_block *block = gm_thread_block();
     if (block && block->trace) {
         stop_if_failed(block, gm_trace_thread_end(block->trace, block->running));
     }

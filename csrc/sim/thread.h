@@ -2,15 +2,49 @@
 #ifndef GPUMEM_SIM_THREAD_H
 #define GPUMEM_SIM_THREAD_H
 
+#include <stdatomic.h>
+
 #include "sim/block.h"
+#include "sim/host_thread.h"
 #include "sim/stream.h"
 
 /* The block whose threads run on this host thread; NULL: none. */
 extern GM_HIDDEN GM_THREAD_LOCAL gm_block *gm_thread_current;
 
+/* The same for one host thread that traces, as it takes a call to find a thread-local variable of a
+ * shared object. From claiming it to giving it up, that host thread alone uses it. */
+typedef struct gm_thread_claim {
+    _Atomic(uintptr_t) owner; /* gm_host_thread of the host thread; 0: nobody's */
+    gm_block *block;
+    gm_trace *trace;
+} gm_thread_claim;
+
+extern GM_HIDDEN gm_thread_claim gm_thread_claimed;
+
+static inline bool gm_thread_has_claim(void)
+{
+    uintptr_t owner = atomic_load_explicit(&gm_thread_claimed.owner, memory_order_relaxed);
+    return owner == gm_host_thread() && owner;
+}
+
 static inline gm_block *gm_thread_block(void)
 {
-    return gm_thread_current;
+    return gm_thread_has_claim() ? gm_thread_claimed.block : gm_thread_current;
+}
+
+/* The trace of a host thread with the claim; NULL: unknown. */
+static inline gm_trace *gm_thread_claimed_trace(void)
+{
+    return gm_thread_has_claim() ? gm_thread_claimed.trace : NULL;
+}
+
+/* While the running thread is looked at (turns.h), repeated accesses go the long way, like all
+ * others. */
+static inline void gm_thread_looked_at(const gm_block *block, bool looked_at)
+{
+    if (gm_thread_has_claim()) {
+        gm_thread_claimed.trace = looked_at ? NULL : block->trace;
+    }
 }
 
 /* What gm_thread_enter replaces on a host thread. */
@@ -65,8 +99,18 @@ static inline void gm_thread_begin_turn(gm_block *block, int thread)
 {
     block->gave_way--;
     if (block->turn) {
-        block->quick_trace = NULL;
+        gm_thread_looked_at(block, true);
         gm_turn_begin(block->turn, thread);
+    }
+}
+
+/* This thread is the next that runs. */
+static inline void gm_thread_begins(gm_block *block, int thread)
+{
+    block->running = thread;
+    block->lane->thread_index = block->strands[thread].index;
+    if (block->trace) {
+        gm_stream_pause(block->trace->stream);
     }
 }
 
@@ -75,13 +119,12 @@ static inline gm_status gm_thread_resume(gm_block *block, int thread)
 {
     gm_strand *strand = &block->strands[thread];
     strand->state = RUNNING;
-    block->running = thread;
-    block->lane->thread_index = strand->index;
+    gm_thread_begins(block, thread);
     return gm_thread_enter_fiber(block, strand->fiber);
 }
 
 /* The running thread of a traced kernel repeats a step, which interests somebody. */
-void gm_thread_repeated(gm_block *block, const gm_step *step);
+void gm_thread_repeated(gm_step *step, uintptr_t address);
 
 /* The running thread frees memory of the heap: nobody may use it any more. */
 void gm_thread_freed(gm_block *block, const void *code, gm_region region);

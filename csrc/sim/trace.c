@@ -220,7 +220,7 @@ void gm_trace_block_select(gm_trace *trace, gm_trace_block *block)
     trace->stream = &block->stream;
     trace->spaces.block = block->memory;
     trace->aside = (gm_region){0, 0};
-    trace->silent = block->postponed.on ? GM_SPACE_SHARED : GM_SPACES;
+    gm_trace_list_loud(trace);
 }
 
 gm_status gm_trace_block_close(gm_trace *trace)

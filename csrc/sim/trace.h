@@ -105,8 +105,7 @@ struct gm_trace {
     /* Those of the frequent events. */
     gm_subscribers on_access[GM_SPACES][GM_ACTORS], on_request[GM_SPACES], on_thread_end;
     gm_subscribers on_usual[GM_SPACES]; /* accesses of threads; see gm_observer.unusual */
-    gm_space silent; /* of which usual accesses interest nobody now: shared memory's if they are
-                        postponed; GM_SPACES: none */
+    unsigned loud; /* spaces whose usual accesses are told to observers at once: GM_SEES(space) */
     bool may_postpone;
     unsigned actors; /* that have made accesses in this launch */
     gm_region aside; /* around the last private access: all of it is private and not observed */
@@ -163,18 +162,14 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
 
 /* The step that such an access repeats, in which it is taken in; NULL: none. Those by one `code`
  * are all of one width and kind. */
-static inline const gm_step *gm_trace_repeats(gm_trace *trace, int thread, const void *code,
-                                              uintptr_t address)
+static inline gm_step *gm_trace_repeats(gm_trace *trace, const void *code, uintptr_t address)
 {
-    gm_warp_stream *stream = trace->stream;
-    const gm_step *step = stream->next;
-    bool repeats =
-        stream->thread == thread && step != stream->past && gm_stream_repeat(stream, code, address);
-    return repeats ? step : NULL;
+    gm_step *step = trace->stream->next;
+    return gm_stream_repeat(trace->stream, code, address) ? step : NULL;
 }
 
 /* Tells the observers of an access that was taken in, unless it interests nobody now. */
-gm_status gm_trace_repeated(gm_trace *trace, int thread, const gm_step *step);
+gm_status gm_trace_repeated(gm_trace *trace, int thread, gm_step *step, uintptr_t address);
 
 /* Is it a private access that nobody asks for? */
 static inline bool gm_trace_ignores(const gm_trace *trace, uintptr_t address)
@@ -196,6 +191,9 @@ gm_status gm_trace_keep(gm_trace *trace, gm_status status);
 /* An observer stops the kernel at an access. Returns the status of this or an earlier fault. */
 gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access *at,
                         gm_status status);
+/* Lists the spaces of which observers are told at once, given what the block that runs now
+ * postpones. */
+void gm_trace_list_loud(gm_trace *trace);
 /* From now on, checks of shared memory are postponed, if they can be, or not. */
 void gm_trace_postpone(gm_trace *trace, bool on);
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync);

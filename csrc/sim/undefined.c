@@ -55,7 +55,7 @@ HOOK __ubsan_handle_out_of_bounds(const out_of_bounds *data, uintptr_t index);
 HOOK __ubsan_handle_out_of_bounds(const out_of_bounds *data, uintptr_t index)
 {
     char what[200];
-    if (may_be_longer(data) || !gm_thread_current) {
+    if (may_be_longer(data) || !gm_thread_block()) {
         return;
     }
     snprintf(what, sizeof what, "index %lld is out of bounds of an array of type %.120s",
