@@ -24,7 +24,7 @@ def summary(reports: Sequence[Traffic]) -> str:
     idle = []
     for report in reports:
         if not report.requests:
-            idle.append(f"{report.family}-{report.variant}")
+            idle.append(report.name)
             continue
         ways = report.shared.bank_ways
         of_kinds = (report.loads, report.stores, report.atomics)
@@ -34,7 +34,7 @@ def summary(reports: Sequence[Traffic]) -> str:
             first = kind == "load"
             rows.append(
                 (
-                    f"{report.family}-{report.variant}" if first else "",
+                    report.name if first else "",
                     kind,
                     str(access.width or "-"),
                     str(access.requests),

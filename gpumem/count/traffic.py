@@ -13,6 +13,7 @@ from ..base.tables import format_table, text_width
 from ..families import oracle, table
 from ..families.table import Variant, resolve
 from ..machine.host import host_memory
+from ..modules.launch import Launch
 from .access import (
     KINDS,
     RATIOS,
@@ -28,7 +29,7 @@ from .access import (
 if TYPE_CHECKING:
     import numpy as np
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, DTypeLike
+    from numpy.typing import DTypeLike
 
 __all__ = ["Traffic", "traffic"]
 
@@ -43,7 +44,10 @@ class Traffic:
     Attributes
     ----------
     family, variant : str
-        What ran; `variant` is never "auto".
+        What ran; `variant` is never "auto". Of a user's kernel, the name of the module and of the
+        kernel.
+    name : str
+        Both in one: "copy-vec4", or "saxpy of mine.cu".
     grid, block : tuple of int
         Blocks, and threads per block, in x, y and z, of the variant's own kernel.
     shared_bytes : int
@@ -81,8 +85,8 @@ class Traffic:
         Memory instructions executed by warps, in any space.
     bytes_asked, bytes_moved : int
         Bytes of global memory that requests asked for, and bytes of the sectors that they touched.
-    result : ndarray or DeviceArray
-        What the kernel computed.
+    result : ndarray, DeviceArray or None
+        What the kernel computed; None of a user's kernel, which writes to its arguments.
 
     Examples
     --------
@@ -98,6 +102,7 @@ class Traffic:
     def __init__(self, counted: dict[str, Any]) -> None:
         self.family: str = counted["family"]
         self.variant: str = counted["variant"]
+        self.name: str = counted.get("name", f"{self.family}-{self.variant}")
         self.grid: tuple[int, int, int] = tuple(counted["grid"])
         self.block: tuple[int, int, int] = tuple(counted["block"])
         self.shared_bytes: int = counted["shared_bytes"]
@@ -105,7 +110,7 @@ class Traffic:
         self.warps: int = counted["warps"]
         self.barriers: int = counted["barriers"]
         self.kernels: list[dict[str, Any]] = counted.get("kernels", [])
-        self.result: np.ndarray[Any, Any] = counted["result"]
+        self.result: np.ndarray[Any, Any] | None = counted["result"]
         self.sites: list[dict[str, Any]] = []
         for site in counted["sites"]:
             one = Access([site])
@@ -259,13 +264,12 @@ class Traffic:
         return self.presentation.draw(self, site=site, request=request, ax=ax, space=space)
 
     def __repr__(self) -> str:
-        return f"<gpumem traffic of {self.family}-{self.variant}: {self.requests} requests>"
+        return f"<gpumem traffic of {self.name}: {self.requests} requests>"
 
     def __str__(self) -> str:
         grid, block = (" x ".join(map(str, sides)) for sides in (self.grid, self.block))
         lines = [
-            f"{self.family}-{self.variant}: grid {grid}, block {block}: "
-            f"{self.threads} threads, {self.warps} warps",
+            f"{self.name}: grid {grid}, block {block}: {self.threads} threads, {self.warps} warps",
             *(f"with {one['name']}: {one['doc']}" for one in self.helpers()),
             "",
         ]
@@ -293,8 +297,8 @@ class Traffic:
 
 
 def traffic(
-    family: str,
-    *arrays: ArrayLike,
+    family: str | Launch,
+    *arrays: Any,
     variant: str | Variant = "auto",
     shape: int | tuple[int, ...] | None = None,
     dtype: DTypeLike | None = None,
@@ -304,10 +308,11 @@ def traffic(
 
     Parameters
     ----------
-    family : str
-        Which family, such as "copy".
+    family : str or Launch
+        Which family, such as "copy"; or a user's kernel with its grid, ``kernel[grid, block]``.
     *arrays : array_like or DeviceArray
-        The inputs of the family's function. Host arrays are made contiguous when they are copied
+        The inputs of the family's function, or the arguments of the kernel, which writes to its
+        arrays as in any call. Host arrays are made contiguous when they are copied
         to simulated memory, as for any call; a DeviceArray on the simulator is observed in the
         layout that it has.
     variant : str or Variant
@@ -342,7 +347,13 @@ def traffic(
     >>> import gpumem as gm
     >>> gm.traffic("copy", variant="vec4", shape=2**20).loads.sectors_per_request
     16.0
+    >>> m = gm.load(source="__global__ void evens(float *x) { x[2 * threadIdx.x] = 1; }")
+    >>> gm.traffic(m["evens"][1, 32], gm.empty(64, backend="sim")).stores.efficiency
+    0.5
     """
+    if isinstance(family, Launch):
+        _refuse_keywords(variant=variant != "auto", shape=shape, dtype=dtype, **parameters)
+        return Traffic(_of_launch(family, arrays))
     name = resolve(family, variant)
     values = table.parameters(family, parameters)
     if shape is not None and arrays:
@@ -360,3 +371,31 @@ def traffic(
     elif not arrays:
         raise TypeError("traffic needs arrays or shape=")
     return Traffic(_core.traffic(family, name, table.as_taken(family, arrays), values))
+
+
+def _refuse_keywords(**given: Any) -> None:
+    """Raise for a keyword that only kernels of a family take."""
+    for name, value in given.items():
+        if value not in (None, False):
+            raise TypeError(f"traffic of a loaded kernel takes its arguments alone, and no {name}=")
+
+
+def _of_launch(launch: Launch, args: tuple[Any, ...]) -> dict[str, Any]:
+    """Run a user's kernel under observation, and say what Traffic is made of."""
+    counted = launch.observe(args)
+    kernel = launch.kernel
+    sums = {
+        name: sum(one[name] for one in counted["kernels"])
+        for name in ("threads", "warps", "barriers")
+    }
+    return {
+        **counted,
+        **sums,
+        "family": kernel.module.name,
+        "variant": kernel.name,
+        "name": kernel.title,
+        "grid": launch.grid,
+        "block": launch.block,
+        "shared_bytes": counted["kernels"][-1]["shared_bytes"],
+        "result": None,
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,11 @@ class Kernel:
         self.module = module
         self.name = name
         self.parameters = tuple(parameters)
+
+    @property
+    def title(self) -> str:
+        """The name with its file's, such as "saxpy of mine.cu"."""
+        return f"{self.name} of {os.path.basename(self.module.name)}"
 
     def __getitem__(self, size: Any) -> Launch:
         """Return the kernel with a grid: kernel[grid, block, stream, shared_bytes].

@@ -30,8 +30,7 @@ DRAWN = ("global", "shared", "constant")  # spaces of which there are pictures
 def _of_space(report: Traffic, space: str) -> list[dict[str, Any]]:
     used = list(dict.fromkeys(one["space"] for one in report.sites))
     if space not in used:
-        name = f"{report.family}-{report.variant}"
-        raise ValueError(unknown("space is", space, used, f", but {name} uses"))
+        raise ValueError(unknown("space is", space, used, f", but {report.name} uses"))
     return [one for one in report.sites if one["space"] == space]
 
 
@@ -56,7 +55,7 @@ def choose(report: Traffic, site: int | str | None, space: str | None = None) ->
     """
     sites = report.sites
     if not sites:
-        raise ValueError(f"{report.family}-{report.variant} touched no memory: nothing to draw")
+        raise ValueError(f"{report.name} touched no memory: nothing to draw")
     if space is not None:
         sites = _of_space(report, space)
     if site is None:
