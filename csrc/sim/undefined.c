@@ -83,12 +83,12 @@ HOOK __ubsan_handle_type_mismatch_v1(const mismatch *data, uintptr_t address)
 {
     uintptr_t alignment = (uintptr_t)1 << data->alignment, past = address & (alignment - 1);
     char what[200];
-    if (past == 0 || data->kind > REFERRED_TO || is_seen_by_trace(data) || !gm_thread_current) {
+    if (past == 0 || data->kind > REFERRED_TO || is_seen_by_trace(data) || !gm_thread_block()) {
         return;
     }
     snprintf(what, sizeof what,
              "%s of type %.100s at an address that is %u past a multiple of %u: misaligned",
              data->kind == STORED ? "store" : "load", data->type->name, (unsigned)past,
              (unsigned)alignment);
-    gm_sim_fault(data->file, (int)data->line, what);
+    gm_sim_fault_of(GM_RULE_MISALIGNED, data->file, (int)data->line, what);
 }
