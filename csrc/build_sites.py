@@ -15,6 +15,9 @@ from pathlib import Path
 # attributed to the line of the kernel that uses it.
 _RUNTIME = re.compile(r"(?:.*/)?(?:csrc/sim/.+|csrc/kernels/[^/]+|device\.h|simt\.h)")
 
+# Here vectors are moved as a whole; other accesses of 16 bytes may be to structures with padding.
+_VECTORS = re.compile(r"(?:.*/)?sim/cuda/vectors\.h")
+
 _STRING = r'"((?:[^"\\]|\\.)*)"'
 _FILE = re.compile(rf"\s*\.file\s+(\d+)\s+{_STRING}(?:\s+{_STRING})?")
 _LOC = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)(?:.*\bis_stmt\s+([01]))?")
@@ -33,7 +36,8 @@ _MOVE = re.compile(r"^(\s*(?:callq?|bl)\s+\*?)(mem(?:cpy|move|set))(?=@|\s|$)")
 def tabulate_accesses(assembly: str, root: Path) -> str:
     """The assembly text of a traced kernel with a table of the calls that report an access.
 
-    One record of section ``gm_sites`` is ``{return address, file name, int32 line, int32 0}``.
+    One record of section ``gm_sites`` is ``{return address, file name, int32 line, int32 vector}``;
+    vector is 1 where a vector is moved as a whole.
     The line is that of the last ``.loc`` before the call, if it is inside `root` and outside the
     simulator's headers. An access that a header inlines, as in the assignment of ``float4``, is
     attributed to the kernel's line before it, without instructions of earlier statements that the
@@ -47,6 +51,8 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     """
     defined = set(re.findall(r"^([^\s:#]+):", assembly, re.M))
     files: dict[str, str | None] = {}  # number -> name relative to the root, None outside it
+    vectors: set[str] = set()  # numbers
+    in_vectors = False
     labels: dict[str, str] = {}  # name -> label of its string
     out: list[str] = []
     records: list[str] = []
@@ -60,8 +66,11 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
         if match := _FILE.match(line):
             folder, name = (match[2], match[3]) if match[3] else ("", match[2])
             files[match[1]] = _inside(root, os.path.join(folder, name))
+            if _VECTORS.fullmatch(os.path.join(folder, name)):
+                vectors.add(match[1])
         elif match := _LOC.match(line):
             name = files.get(match[1])
+            in_vectors = match[1] in vectors
             begins = match[3] == "1" if match[3] else begins  # holds until it is changed
             if name and match[2] != "0":  # line 0: code without a source line
                 any_line = (name, match[2])
@@ -82,7 +91,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
                 label = labels.setdefault(name, f".Lgm_file{len(labels)}")
                 site = f".Lgm_site{len(records)}"
                 out.append(f"{site}:")
-                records.append(f"\t.quad\t{site}, {label}\n\t.long\t{number}, 0")
+                records.append(f"\t.quad\t{site}, {label}\n\t.long\t{number}, {int(in_vectors)}")
     if records:
         out.append('\t.section\t.rodata.gm_files,"aMS",@progbits,1')
         out += [f'{label}:\n\t.string\t"{name}"' for name, label in labels.items()]

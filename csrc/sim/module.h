@@ -14,7 +14,7 @@ typedef struct gm_site_record {
     const void *address; /* return address of the call that reports the access */
     const char *file;
     int32_t line;
-    int32_t reserved;
+    int32_t vector; /* a vector is moved as a whole, and has no padding */
 } gm_site_record;
 
 /* A variable of a module. Bytes between two variables belong to none. */

@@ -75,6 +75,7 @@ int gm_sites_add(gm_sites *sites, const gm_module *module, gm_space space,
         .line = record ? record->line : call->line,
         .space = space,
         .kind = call->kind,
+        .vector = record && record->vector,
         .actor = call->actor,
         .counters = counters,
     };

@@ -14,6 +14,7 @@ typedef struct gm_site {
     gm_space space;
     gm_kind kind;
     gm_actor actor;
+    bool vector;    /* moves a vector as a whole, which has no padding */
     int width;      /* bytes of the widest access in a request; 0: not part of any request */
     char *counters; /* of every observer, see observer.h */
 } gm_site;

@@ -151,6 +151,8 @@ MEMORY = [
     *cases_of(
         "unwritten_shared",
         "unwritten",
+        twin("padding_not_written", 1, 64, i32(64), i32(64, ZERO)),
+        bug("pairs_half_written", 1, 64, f32(64), f32(64, ZERO)),
         bug("accumulate_from_nothing", 1, 64, i32(64), i32(1, ZERO)),
         twin("accumulate_from_zero", 1, 64, i32(64), i32(1, ZERO)),
         bug("tail_not_filled", 1, 64, f32(64), f32(1, ZERO), 50),

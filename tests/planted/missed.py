@@ -2,6 +2,5 @@
 
 MISSED: dict[str, str] = {
     "bounds_local-local_passed_on-bug": "not found",
-    "unwritten_shared-vector_partly_written-bug": "not found",
     "async_copies-source_overwritten-bug": "not found",
 }

@@ -171,3 +171,32 @@ __global__ void flag_only_if_found(const int *x, int *y, int key)
     __syncthreads();
     y[threadIdx.x] = found; // BUG
 }
+
+/* A structure of 16 bytes has padding, which nobody writes. */
+struct weighted
+{
+    double value;
+    int key;
+};
+
+__global__ void padding_not_written(const int *x, int *y)
+{
+    __shared__ weighted items[64];
+    items[threadIdx.x].value = 0.5 * x[threadIdx.x];
+    items[threadIdx.x].key = x[threadIdx.x];
+    __syncthreads();
+    weighted mine = items[63 - threadIdx.x];
+    y[threadIdx.x] = mine.key + (int)mine.value;
+}
+
+/* The second half of each vector is written too late. */
+__global__ void pairs_half_written(const float *x, float *y)
+{
+    __shared__ double2 pairs[64];
+    pairs[threadIdx.x].x = x[threadIdx.x];
+    __syncthreads();
+    double2 p = pairs[63 - threadIdx.x]; // BUG
+    __syncthreads();
+    pairs[threadIdx.x].y = p.x;
+    y[threadIdx.x] = p.x + p.y;
+}

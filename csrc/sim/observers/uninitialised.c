@@ -122,7 +122,8 @@ static gm_status visit(void *state, gm_trace *trace, const gm_access *access)
         missing = visit_shared(u, trace, access, store);
     }
     /* Of a structure that is copied some bytes may be padding; up to 7 if it has 16 bytes. */
-    uint32_t padding = site->actor == GM_BY_BYTES ? access->bytes - 1 : access->bytes == 16 ? 7 : 0;
+    bool may_pad = access->bytes == 16 && !site->vector;
+    uint32_t padding = site->actor == GM_BY_BYTES ? access->bytes - 1 : may_pad ? 7 : 0;
     held_back *held = site->space == GM_SPACE_GLOBAL ? &l->global : &u->shared;
     if (load && missing > padding && !held->missing) {
         *held = (held_back){missing, *access, trace->thread, trace->block_index};
