@@ -132,3 +132,46 @@ __global__ void refilled_after_barrier(const float *x, float *y, int stages)
     }
     y[t] = sum;
 }
+
+/* The next tile is in flight, and other threads write what it comes from. */
+__global__ void next_tile_overwritten(float *x, float *y, int tiles)
+{
+    __shared__ float s[2][64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[0][t], &x[t], sizeof(float));
+    __pipeline_commit();
+    for (int tile = 0; tile < tiles; tile++) {
+        if (tile + 1 < tiles) {
+            __pipeline_memcpy_async(&s[(tile + 1) % 2][t], &x[(tile + 1) * 64 + t], 4); // BUG
+        }
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        x[tile * 64 + 63 - t] = s[tile % 2][t];
+        if (tile + 1 < tiles) {
+            x[(tile + 1) * 64 + 63 - t] = 0.0f; // BUG
+        }
+        __syncthreads();
+    }
+    y[t] = s[0][t];
+}
+
+/* Each tile is written back where it came from, once all have waited. */
+__global__ void tile_written_back(float *x, float *y, int tiles)
+{
+    __shared__ float s[2][64];
+    int t = threadIdx.x;
+    __pipeline_memcpy_async(&s[0][t], &x[t], sizeof(float));
+    __pipeline_commit();
+    for (int tile = 0; tile < tiles; tile++) {
+        if (tile + 1 < tiles) {
+            __pipeline_memcpy_async(&s[(tile + 1) % 2][t], &x[(tile + 1) * 64 + t], 4);
+        }
+        __pipeline_commit();
+        __pipeline_wait_prior(1);
+        __syncthreads();
+        x[tile * 64 + t] = 2.0f * s[tile % 2][63 - t];
+        __syncthreads();
+    }
+    y[t] = s[0][t];
+}

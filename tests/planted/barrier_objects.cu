@@ -83,3 +83,32 @@ __global__ void barrier_object(const int *x, int *y)
     bar.arrive_and_wait();
     y[threadIdx.x] = s[63 - threadIdx.x];
 }
+
+/* The source is cleared while the copy is in flight. */
+__global__ void barrier_source_overwritten(float *x, float *y)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    __shared__ float s[64];
+    if (threadIdx.x == 0) {
+        init(&bar, blockDim.x);
+    }
+    __syncthreads();
+    cuda::memcpy_async(&s[threadIdx.x], &x[threadIdx.x], sizeof(float), bar); // BUG
+    x[threadIdx.x] = 0.0f;                                                    // BUG
+    bar.arrive_and_wait();
+    y[threadIdx.x] = s[63 - threadIdx.x];
+}
+
+__global__ void barrier_source_overwritten_later(float *x, float *y)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    __shared__ float s[64];
+    if (threadIdx.x == 0) {
+        init(&bar, blockDim.x);
+    }
+    __syncthreads();
+    cuda::memcpy_async(&s[threadIdx.x], &x[threadIdx.x], sizeof(float), bar);
+    bar.arrive_and_wait();
+    x[63 - threadIdx.x] = 0.0f;
+    y[threadIdx.x] = s[63 - threadIdx.x];
+}

@@ -2,5 +2,4 @@
 
 MISSED: dict[str, str] = {
     "bounds_local-local_passed_on-bug": "not found",
-    "async_copies-source_overwritten-bug": "not found",
 }

@@ -2,8 +2,9 @@
  * Observer: pending copies of an engine (bulk, tensor) to and from shared memory.
  *
  * A thread may touch what the engine writes once it has waited for the mbarrier's phase, or is
- * ordered after a thread that has. What the engine reads may be written over once the thread that
- * asked for the copy has waited until it is read. The simulator copies at once, and checks these
+ * ordered after a thread that has; then it may also write over what the engine reads of global
+ * memory. What the engine reads of shared memory may be written over once the thread that asked for
+ * the copy has waited until it is read. The simulator copies at once, and checks these
  * rules nevertheless.
  */
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 /* One contiguous piece of a copy. */
 typedef struct pending_copy {
     uintptr_t begin, end; /* offsets in shared memory */
+    gm_region source;     /* in global memory, if it writes */
     bool writes;
     bool complete; /* the phase of its mbarrier is complete */
     const void *mbarrier;
@@ -28,6 +30,7 @@ typedef struct engine {
     pending_copy *copies;
     int count, room;
     uint32_t *committed; /* groups per thread */
+    gm_region source;    /* of the copy that is being asked for */
 } engine;
 
 static gm_status out_of_memory(void)
@@ -58,6 +61,7 @@ static gm_status block_begins(void *state, gm_trace *trace)
     while (e->count > 0) {
         drop(e, 0);
     }
+    e->source = (gm_region){0, 0};
     if (!e->committed) {
         e->committed = calloc((size_t)trace->block_threads, sizeof *e->committed);
         return e->committed ? GM_OK : out_of_memory();
@@ -145,7 +149,8 @@ static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
 
 /* ---- accesses ----------------------------------------------------------------------------- */
 
-static gm_status clash(const gm_trace *trace, const pending_copy *c, bool write)
+static gm_status clash(const gm_trace *trace, const pending_copy *c, bool write,
+                       const char *copy_does)
 {
     const gm_site *site = &trace->sites.list[c->site];
     gm_dim mine = gm_trace_thread(trace, trace->thread), other = gm_trace_thread(trace, c->thread);
@@ -160,13 +165,13 @@ static gm_status clash(const gm_trace *trace, const pending_copy *c, bool write)
                        "a race: thread (%u, %u, %u) %s what the copy of thread (%u, %u, %u) at "
                        "%s:%d %s, with no barrier after thread (%u, %u, %u) has waited for it",
                        mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file,
-                       site->line, c->writes ? "writes" : "reads", who.x, who.y, who.z);
+                       site->line, copy_does, who.x, who.y, who.z);
     }
     return gm_find(GM_RULE_RACE_COPY,
                    "a race: thread (%u, %u, %u) %s what the copy of thread (%u, %u, %u) at %s:%d "
                    "%s, without %s",
                    mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file, site->line,
-                   c->writes ? "writes" : "reads", missing);
+                   copy_does, missing);
 }
 
 static gm_status add_copy(engine *e, const gm_trace *trace, pending_copy made)
@@ -192,6 +197,24 @@ static gm_status add_copy(engine *e, const gm_trace *trace, pending_copy made)
     return made.writes ? gm_clock_arrive(trace->clock, trace->thread, made.mbarrier) : GM_OK;
 }
 
+/* Global memory: what the engine may still have to read. */
+static gm_status access_source(engine *e, const gm_trace *trace, const gm_access *access,
+                               const gm_site *site)
+{
+    gm_region accessed = {access->address, access->address + access->bytes};
+    if (site->kind == GM_LOAD) {
+        e->source = site->actor == GM_BY_ENGINE ? accessed : e->source;
+        return GM_OK;
+    }
+    for (int i = 0; i < e->count; i++) {
+        const pending_copy *c = &e->copies[i];
+        if (gm_regions_meet(accessed, c->source) && !is_over(c, trace)) {
+            return clash(trace, c, true, "reads");
+        }
+    }
+    return GM_OK;
+}
+
 static gm_status access(void *state, gm_trace *trace, const gm_access *access)
 {
     engine *e = gm_block_state(trace, GM_OBSERVER_engine);
@@ -201,19 +224,25 @@ static gm_status access(void *state, gm_trace *trace, const gm_access *access)
     if (e->count == 0 && site->actor != GM_BY_ENGINE) {
         return GM_OK;
     }
+    if (site->space == GM_SPACE_GLOBAL) {
+        return access_source(e, trace, access, site);
+    }
     uintptr_t from = gm_shared_offset(&trace->spaces, access->address), to = from + access->bytes;
     for (int i = 0; i < e->count; i++) {
         const pending_copy *c = &e->copies[i];
         if (c->begin < to && from < c->end && (c->writes || write) && !is_over(c, trace)) {
-            return clash(trace, c, write);
+            return clash(trace, c, write, c->writes ? "writes" : "reads");
         }
     }
     if (site->actor != GM_BY_ENGINE) {
         return GM_OK;
     }
+    gm_region source = write ? e->source : (gm_region){0, 0};
+    e->source = (gm_region){0, 0};
     return add_copy(e, trace,
                     (pending_copy){.begin = from,
                                    .end = to,
+                                   .source = source,
                                    .writes = write,
                                    .mbarrier = trace->call->mbarrier,
                                    .site = access->site,
@@ -264,7 +293,7 @@ static gm_status block_end(void *state, gm_trace *trace)
 const gm_observer gm_observer_engine = {
     .name = "engine",
     .block_bytes = sizeof(engine),
-    .accesses = GM_SEES(GM_SPACE_SHARED),
+    .accesses = GM_SEES(GM_SPACE_SHARED) | GM_SEES(GM_SPACE_GLOBAL),
     .after = GM_SEES(GM_BY_ENGINE),
     .about_order = true,
     .free_block = free_block,

@@ -2,9 +2,10 @@
  * Observer: __pipeline_memcpy_async, whose bytes may be touched only after a wait.
  *
  * The simulator copies at once. On a device the thread that asked for the copy may touch its bytes
- * after a wait that covers their group, and so may threads that are ordered after that wait. A wait
- * covers all but the last `pending` groups, empty groups included: a loop that commits in a branch
- * waits for too few groups in the end.
+ * after a wait that covers their group, and so may threads that are ordered after that wait. Until
+ * then the bytes from which it copies may not be written over either. A wait covers all but the
+ * last `pending` groups, empty groups included: a loop that commits in a branch waits for too few
+ * groups in the end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 typedef struct copy {
     uint32_t site, group;
     uint32_t words; /* of shared memory that still point here; 0: free */
-    uint32_t next;  /* in the list of its thread's unwaited copies, or of free ones */
+    gm_region source;
+    uint32_t next; /* in the list of its thread's unwaited copies, or of free ones */
     int thread;
     bool waited;
     gm_moment wait;
@@ -31,6 +33,8 @@ typedef struct pipeline {
     uintptr_t low, high;
     copy *copies; /* from 1 */
     uint32_t count, room, idle;
+    gm_region source;  /* in global memory, of the copy that is being asked for */
+    gm_region sources; /* around those of all copies */
 } pipeline;
 
 static gm_status out_of_memory(void)
@@ -60,6 +64,7 @@ static gm_status block_begins(void *state, gm_trace *trace)
     memset(p->askers, 0, (size_t)trace->block_threads * sizeof *p->askers);
     memset(&p->words[p->low], 0, (p->high - p->low) * sizeof *p->words);
     p->count = p->idle = 0;
+    p->source = p->sources = (gm_region){0, 0};
     return GM_OK;
 }
 
@@ -94,7 +99,14 @@ static void forget(pipeline *p, uintptr_t word)
     }
 }
 
-static gm_status early(const gm_trace *trace, const pipeline *p, const copy *c, bool write)
+/* Is the end of the copy ordered before the running thread? */
+static bool is_over(const copy *c, const gm_trace *trace)
+{
+    return c->waited && gm_clock_before(trace->clock, c->wait, trace->thread);
+}
+
+static gm_status early(const gm_trace *trace, const pipeline *p, const copy *c, bool write,
+                       const char *copy_does)
 {
     const gm_site *site = &trace->sites.list[c->site];
     const char *does = write ? "writes over" : "reads";
@@ -102,18 +114,18 @@ static gm_status early(const gm_trace *trace, const pipeline *p, const copy *c, 
     if (c->waited) {
         return gm_find(GM_RULE_RACE_COPY,
                        "a race: thread (%u, %u, %u) %s what the asynchronous copy of thread (%u, "
-                       "%u, %u) at %s:%d writes, with no barrier after that thread's wait",
+                       "%u, %u) at %s:%d %s, with no barrier after that thread's wait",
                        mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file,
-                       site->line);
+                       site->line, copy_does);
     }
     const char *why = c->group < p->askers[c->thread].committed
                           ? "no wait of that thread covers the copy's group"
                           : "the copy is not committed";
     return gm_find(GM_RULE_COPY_NOT_AWAITED,
                    "thread (%u, %u, %u) %s what the asynchronous copy of thread (%u, %u, %u) at "
-                   "%s:%d writes, and %s",
+                   "%s:%d %s, and %s",
                    mine.x, mine.y, mine.z, does, other.x, other.y, other.z, site->file, site->line,
-                   why);
+                   copy_does, why);
 }
 
 static gm_status start(pipeline *p, const gm_trace *trace, const gm_access *access, uintptr_t first,
@@ -127,6 +139,7 @@ static gm_status start(pipeline *p, const gm_trace *trace, const gm_access *acce
     p->copies[index] = (copy){.site = access->site,
                               .group = a->committed,
                               .words = (uint32_t)(past - first),
+                              .source = p->source,
                               .thread = trace->thread};
     if (a->first) {
         p->copies[a->last].next = index;
@@ -137,8 +150,31 @@ static gm_status start(pipeline *p, const gm_trace *trace, const gm_access *acce
     for (uintptr_t word = first; word < past; word++) {
         p->words[word] = index;
     }
+    gm_region_extend(&p->sources, p->source);
+    p->source = (gm_region){0, 0};
     p->low = p->low < first ? p->low : first;
     p->high = p->high > past ? p->high : past;
+    return GM_OK;
+}
+
+/* Global memory: what a copy may still have to read. */
+static gm_status access_source(pipeline *p, const gm_trace *trace, const gm_access *access,
+                               const gm_site *site)
+{
+    gm_region accessed = {access->address, access->address + access->bytes};
+    if (site->actor == GM_BY_PIPELINE) {
+        p->source = accessed;
+        return GM_OK;
+    }
+    if (site->kind == GM_LOAD || !gm_regions_meet(accessed, p->sources)) {
+        return GM_OK;
+    }
+    for (uint32_t i = 1; i <= p->count; i++) {
+        const copy *c = &p->copies[i];
+        if (c->words > 0 && gm_regions_meet(accessed, c->source) && !is_over(c, trace)) {
+            return early(trace, p, c, true, "reads");
+        }
+    }
     return GM_OK;
 }
 
@@ -150,6 +186,9 @@ static gm_status access(void *state, gm_trace *trace, const gm_access *access)
     bool write = site->kind == GM_STORE, own = site->actor == GM_BY_PIPELINE;
     if (p->count == 0 && !own) {
         return GM_OK;
+    }
+    if (site->space == GM_SPACE_GLOBAL) {
+        return access_source(p, trace, access, site);
     }
     if (!p->words) {
         p->low = trace->spaces.shared_span / 4 + 1;
@@ -165,8 +204,8 @@ static gm_status access(void *state, gm_trace *trace, const gm_access *access)
         if (!p->words[word]) {
             continue;
         }
-        if (!c->waited || !gm_clock_before(trace->clock, c->wait, trace->thread)) {
-            return early(trace, p, c, write);
+        if (!is_over(c, trace)) {
+            return early(trace, p, c, write, "writes");
         }
         if (write && gm_bytes_of_word(word, from, from + access->bytes) == 0xF) {
             forget(p, word);
@@ -211,7 +250,7 @@ static gm_status thread_end(void *state, gm_trace *trace)
 const gm_observer gm_observer_pipeline = {
     .name = "pipeline",
     .block_bytes = sizeof(pipeline),
-    .accesses = GM_SEES(GM_SPACE_SHARED),
+    .accesses = GM_SEES(GM_SPACE_SHARED) | GM_SEES(GM_SPACE_GLOBAL),
     .after = GM_SEES(GM_BY_PIPELINE),
     .about_order = true,
     .free_block = free_block,
