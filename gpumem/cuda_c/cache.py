@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -19,7 +20,7 @@ from ..base.sizes import parse_sizes
 from .declarations import Parameter
 from .errors import CompileError
 
-__all__ = ["Compiled", "cached", "folder", "keep", "remove_all", "stamp", "usage"]
+__all__ = ["Compiled", "cached", "folder", "keep", "put", "remove_all", "stamp", "usage"]
 
 _FORMAT = 1  # of manifests
 _LIMIT = "512M"
@@ -91,6 +92,14 @@ def cached(at: Path, key: str) -> Compiled | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return compiled
+
+
+def put(file: Path, made: Path) -> None:
+    """Copy a file into the folder, where it appears whole; it may be on another file system."""
+    handle, beside = tempfile.mkstemp(dir=made.parent, suffix=".part")
+    os.close(handle)
+    shutil.copyfile(file, beside)
+    os.replace(beside, made)
 
 
 def keep(at: Path, key: str, compiled: Compiled, files: Iterable[str]) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from .cache import Compiled, cached, folder, keep, stamp
+from .cache import Compiled, cached, folder, keep, put, stamp
 from .errors import CompileError
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
 from .variables import extents
@@ -146,7 +146,7 @@ def _preprocess(
     for _ in range(_MOST_MISSING):
         done = _toolchain().run(command, cwd=source.folder)
         if not done.returncode:
-            return str(done.stdout), absent
+            return str(done.stdout).replace(f'"{work}/', '"'), absent  # the same text in each run
         missing = _MISSING.search(done.stderr)
         if not missing or (stubs / missing[1]).exists() or ".." in missing[1]:
             break
@@ -216,15 +216,14 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
                 source, text, [*compiler.command, *flags, *own, *_options(source)], work, traced
             )
             _link(source, work, at)
-            os.replace(work / "module.so", made)
+            put(work / "module.so", made)
     compiled = Compiled(
         made, rewritten.parameters, rewritten.templates, rewritten.declared, extents(made)
     )
     # A header that was nowhere may come to be.
     folders = (source.folder, *map(Path, source.include_dirs))
     absent = [str(one / name) for one in folders for name in missing]
-    here = [file for file in dict.fromkeys(used) if not file.startswith(work_folder)]
-    keep(at, key, compiled, [*here, *absent])
+    keep(at, key, compiled, [*dict.fromkeys(used), *absent])
     return compiled
 
 
@@ -259,7 +258,7 @@ def _link(source: Source, work: Path, cache: Path) -> None:
             beside = work / f"{path.stem}.o"
             command = [*cc.command, *build.C_FLAGS, f"-I{_CSRC}", "-c", str(path), "-o", beside]
             _run(command, source, "compilation")
-            os.replace(beside, made)
+            put(beside, made)
         objects.append(made)
     libraries = ["-lstdc++", "-lm"]
     command = [*cc.command, "-shared", "-Wl,-z,now,-z,defs,-Bsymbolic", str(work / "module.o")]

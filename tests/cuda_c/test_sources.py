@@ -1,5 +1,7 @@
 """Sources as people write them: what of them becomes a kernel of the simulator."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -120,23 +122,39 @@ def test_a_source_without_kernels():
         load(source="int main() { return 0; }", name="none.cu").kernels()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "int i, j = 1, k[2]; i = j; k[0] = i; k[1] = k[0]; *x = k[1];",
-        "for (int i = 0, n = 2; i < n; i++) { float f; f = i; *x += (int)f; }",
-        "switch (*x) { case 0: int a; a = 1; *x = a; break; default: *x = 2; }",
-        "struct P { int a; float b; }; P p; p.a = 1; p.b = 2; P q = p; *x = q.a;",
-        "int t = *x > 0 ? t = 2, t * t : 3; *x = t;",
-        "auto f = [](int v) { int w; w = v; return w * w; }; *x = f(3);",
-        "union { float f; unsigned u; } both; both.f = 1.0f; *x = both.u != 0;",
-        "int (*row)[2]; int rows[2][2] = {{1, 2}, {3, 4}}; row = rows; *x = row[1][0];",
-        "{ int *p; p = x; *p = 4; } while (*x > 5) *x -= 1;",
-    ],
-)
-def test_declarations_of_local_variables(body):
-    module = load(source=f"__global__ void k(int *x) {{ {body} }}")
+BODIES = [
+    "int i, j = 1, k[2]; i = j; k[0] = i; k[1] = k[0]; *x = k[1];",
+    "for (int i = 0, n = 2; i < n; i++) { float f; f = i; *x += (int)f; }",
+    "switch (*x) { case 0: int a; a = 1; *x = a; break; default: *x = 2; }",
+    "struct P { int a; float b; }; P p; p.a = 1; p.b = 2; P q = p; *x = q.a;",
+    "int t = *x > 0 ? t = 2, t * t : 3; *x = t;",
+    "auto f = [](int v) { int w; w = v; return w * w; }; *x = f(3);",
+    "union { float f; unsigned u; } both; both.f = 1.0f; *x = both.u != 0;",
+    "int (*row)[2]; int rows[2][2] = {{1, 2}, {3, 4}}; row = rows; *x = row[1][0];",
+    "{ int *p; p = x; *p = 4; } while (*x > 5) *x -= 1;",
+]
+
+
+@pytest.fixture(scope="module")
+def bodies():
+    kernels = (f"__global__ void k{i}(int *x) {{ {body} }}\n" for i, body in enumerate(BODIES))
+    return load(source="".join(kernels))
+
+
+@pytest.mark.parametrize("number", range(len(BODIES)))
+def test_declarations_of_local_variables(bodies, number):
     x, y = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    module.run("k", 1, 1, [x])
-    assert module.check("k", 1, 1, [y]) is None
+    bodies.run(f"k{number}", 1, 1, [x])
+    assert bodies.check(f"k{number}", 1, 1, [y]) is None
     assert x[0] == y[0] != 0
+
+
+def test_a_header_that_is_only_touched_needs_no_other_object(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUMEM_CACHE_DIR", str(tmp_path / "cache"))
+    header = tmp_path / "one.h"
+    header.write_text("#define ONE 1\n")
+    text = '#include "nowhere.h"\n#include "one.h"\n__global__ void k(int *x) { *x = ONE; }'
+    for time in (1, 2):
+        os.utime(header, (time, time))
+        load(source=text, include_dirs=[str(tmp_path)]).kernels()
+    assert len(list((tmp_path / "cache/modules").glob("*.so"))) == 1
