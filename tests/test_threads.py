@@ -166,10 +166,12 @@ INTERRUPTED = """
     class Work:
         def __init__(self, bits):
             self.bits = bits
-            self.a = np.full(2**bits, 7, "u1")
-            self.out = np.full(2**bits, 0xAA, "u1")
-            self.there, self.result = gm.to_device(self.a), gm.DeviceArray(2**bits, "u1")
-            self.view = self.there.reshape(-1, *(2,) * 16).T
+            if where == "host":
+                self.a, self.out = np.zeros(2**bits, "u1"), np.empty(2**bits, "u1")
+            else:
+                self.there, self.result = (gm.DeviceArray(2**bits, "u1") for _ in range(2))
+                self.there.fill_bytes(7)
+                self.view = self.there.reshape(-1, *(2,) * 16).T
             self.do(16)
             self.sixteenth = self.do(16)
 
@@ -186,7 +188,8 @@ INTERRUPTED = """
             return time.process_time() - began
 
     def ends_early(work):
-        work.out[:] = 0xAA
+        if where == "host":
+            work.out[:] = 0xAA
         began = time.process_time()
         sender = when(lambda: time.process_time() > began + work.sixteenth,
                       lambda: os.kill(os.getpid(), signal.SIGINT))
