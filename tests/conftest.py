@@ -71,9 +71,16 @@ def pytest_terminal_summary(terminalreporter, config):
 
 # ---- workers of pytest-xdist, where it is installed -------------------------------------------
 
-# Files that run in one worker. The first two have results that all tests of the file share. Kernels
-# of notebooks choose a free port before they bind it, so two that start at once can collide.
-TOGETHER = ("tests/python/test_explain.py", "tests/python/test_plot.py", "tests/test_notebooks.py")
+# How the names of files begin that run in one worker each. The tests of the first share results,
+# those in folders the modules of kernels that they compile. Kernels of notebooks choose a free port
+# before they bind it, so two that start at once can collide.
+TOGETHER = (
+    "tests/python/test_explain.py",
+    "tests/python/test_plot.py",
+    "tests/cuda_c/",
+    "tests/dialect/",
+    "tests/test_notebooks.py",
+)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -95,7 +102,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             file = nodeid.partition("::")[0]
-            return file if file in TOGETHER else nodeid.partition("[")[0]
+            return file if file.startswith(TOGETHER) else nodeid.partition("[")[0]
 
     return Scheduling(config, log)
 
