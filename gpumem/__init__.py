@@ -27,6 +27,9 @@ from ._core import (
 )
 from .base.result import BenchResult
 from .base.version import __version__
+from .check.checking import check
+from .check.finding import Finding
+from .check.findings import Report
 from .count.sass import Sass, sass
 from .count.traffic import Traffic, traffic
 from .cuda_c.errors import CompileError
@@ -64,9 +67,11 @@ __all__ = [
     "CudaError",
     "DeviceArray",
     "Explanation",
+    "Finding",
     "Kernel",
     "Launch",
     "Module",
+    "Report",
     "Sass",
     "SimulationError",
     "Stream",
@@ -78,6 +83,7 @@ __all__ = [
     "backend",
     "bench",
     "bench_all",
+    "check",
     "compare",
     "copy",
     "empty",

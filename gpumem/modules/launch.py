@@ -28,6 +28,13 @@ class Launch:
         Dynamic shared memory per block, in bytes.
     cooperative : bool
         Whether the blocks may wait for each other at a barrier of the grid.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> m = gm.load(source="__global__ void nothing() {}")
+    >>> m["nothing"][2, (8, 4)]
+    <nothing: grid 2 x 1 x 1, block 8 x 4 x 1>
     """
 
     def __init__(

@@ -1,0 +1,273 @@
+"""gm.check: every rule on a small kernel, what reports say, and their forms for machines."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gpumem as gm
+from gpumem.check.rules import RULES, rule_of
+
+FILE = Path(__file__).parent / "rules.cu"
+INTS = np.ones(64, "i4")
+
+
+@pytest.fixture(scope="module")
+def module():
+    return gm.load(FILE)
+
+
+def line_of(mark):
+    """Return the lines of the file that are marked with a rule."""
+    lines = FILE.read_text().splitlines()
+    return [n for n, text in enumerate(lines, 1) if re.search(rf"// .*\b{mark}\b", text)]
+
+
+def freed():
+    """Return the address of an array that is no more."""
+    return gm.to_device(INTS, backend="sim").pointer
+
+
+# The arguments of the kernel that is named like the rule; grid and block are 1 and 64 if not given.
+KERNELS = {
+    "race-blocks": lambda: ((np.zeros(1, "i4"),), 2, 1),
+    "race-threads": lambda: ((INTS.copy(),),),
+    "endless": lambda: ((np.zeros(1, "i4"),),),
+    "mbarrier": lambda: ((),),
+    "race-copy": lambda: ((INTS, INTS.copy()),),
+    "copy-not-awaited": lambda: ((INTS,),),
+    "copy-invalid": lambda: ((INTS,), 1, 1),
+    "texture": lambda: ((0, np.ones(64, "f4")),),
+    "use-after-free": lambda: ((freed(),),),
+    "null-pointer": lambda: ((None,),),
+    "out-of-bounds": lambda: ((INTS.copy(),),),
+    "misaligned": lambda: ((INTS, np.zeros((64, 2), "i4")),),
+    "uninitialised": lambda: ((INTS.copy(),),),
+    "constant-store": lambda: ((), 1, 4),
+    "barrier-divergence": lambda: ((),),
+    "warp-divergence": lambda: ((INTS.copy(),),),
+    "stack-overflow": lambda: ((INTS, INTS.copy()), 1, 1),
+    "invalid-call": lambda: ((INTS.copy(),),),
+    "division": lambda: ((INTS.copy(), 0),),
+    "assertion": lambda: ((INTS,),),
+    "trap": lambda: ((),),
+}
+# Rules that the tests below show with other kernels; "other" is for messages still to come.
+ELSEWHERE = {"launch", "sectors", "efficiency", "bank-conflicts", "other"}
+
+
+def test_every_rule_has_a_kernel():
+    assert KERNELS.keys() | ELSEWHERE == RULES.keys() and not KERNELS.keys() & ELSEWHERE
+
+
+@pytest.mark.parametrize("rule", KERNELS)
+def test_rule(module, rule):
+    args, *size = KERNELS[rule]()
+    grid, block = size or (1, 64)
+    report = gm.check(module[rule.replace("-", "_")][grid, block], *args)
+    assert not report.ok and not report
+    (one,) = report.findings
+    assert one.rule == rule and one.count == 1 and one.hint == RULES[rule].hint
+    lines = line_of(rule)
+    sides = {one.line} if one.other is None else {one.line, one.other[1]}
+    assert sides & set(lines), (one.line, one.other, lines)
+    assert one.file == str(FILE) and one.kernel == rule.replace("-", "_")
+    assert len(one.block) == len(one.thread) == 3
+    text = str(report)
+    assert text.startswith(f"{FILE}:{one.line}: {RULES[rule].title}: {one.message} [{rule}]\n")
+    shown = FILE.read_text().splitlines()[one.line - 1].rstrip()
+    assert f"\n{one.line:6} | {shown}\n" in text
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "how", "says"),
+    [
+        (1, 2048, {}, "2048 threads in a block"),
+        (1, 64, {"shared_bytes": 1 << 20}, "dynamic shared memory"),
+        (1 << 20, 1024, {"cooperative": True}, "cooperative launch"),
+    ],
+)
+def test_launches_that_a_device_refuses(module, grid, block, how, says):
+    report = gm.check(module["trap"].launch(grid, block, **how))
+    (one,) = report.findings
+    assert one.rule == "launch" and says in one.message
+    assert (one.kernel, one.file, one.line, one.thread) == ("trap", None, None, None)
+    assert str(report).startswith(f"{FILE}: launch that a device refuses: ")
+
+
+def test_a_clean_kernel(module):
+    x, y = np.arange(64, dtype="f4"), np.zeros(64, "f4")
+    report = gm.check(module["sum_of_neighbours<64>"][1, 64], x, y)
+    assert report.ok and report and report.findings == []
+    assert str(report) == (
+        "sum_of_neighbours<64> of rules.cu: no findings "
+        "(1 block of 64 threads, 3 source lines with accesses)"
+    )
+    assert repr(report) == "<gpumem check of sum_of_neighbours<64>: ok>"
+    np.testing.assert_array_equal(y[1:-1], 2 * x[1:-1])
+
+
+def test_arrays_are_as_they_were_if_the_kernel_does_not_come_to_its_end(module):
+    x = np.arange(64, dtype="i4")
+    assert not gm.check(module["race_threads"][1, 64], x)
+    np.testing.assert_array_equal(x, np.arange(64))
+
+
+# ---- both sides of a race ---------------------------------------------------------------------
+
+
+def test_a_race_shows_both_lines(module):
+    report = gm.check(module["race_threads"][1, 64], INTS.copy())
+    (one,) = report.findings
+    (read,) = line_of("race-threads")
+    assert {one.line, one.other[1]} == {read - 1, read} and one.other[0] == str(FILE)
+    assert f" at line {one.other[1]}, with no barrier between" in one.message
+    text = str(report)
+    for line in (read - 1, read):
+        assert f"\n{line:6} | {FILE.read_text().splitlines()[line - 1]}\n{'':6} |     ^\n" in text
+    assert f"the other access is at {FILE}:{one.other[1]}:" in text
+
+
+def test_an_error_in_a_header_names_the_header(tmp_path):
+    (tmp_path / "set.h").write_text(
+        "__device__ inline void set(int *x)\n{\n    x[threadIdx.x] = 1;\n}\n"
+    )
+    main = tmp_path / "main.cu"
+    main.write_text('#include "set.h"\n__global__ void all(int *x)\n{\n    set(x);\n}\n')
+    report = gm.check(gm.load(main)["all"][1, 64], np.zeros(32, "i4"))
+    (one,) = report.findings
+    assert (one.file, one.line) == (str(tmp_path / "set.h"), 3)
+    assert "     3 |     x[threadIdx.x] = 1;\n" in str(report)
+
+
+# ---- limits of traffic ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept", "rule", "says"),
+    [
+        ("max_sectors", 32, "sectors", "32 sectors per request, at most 4 wanted"),
+        ("min_efficiency", 0.125, "efficiency", "12.5% are asked for, at least 90.0% wanted"),
+    ],
+)
+def test_limits_of_global_memory(module, limit, kept, rule, says):
+    wanted = {"max_sectors": 4, "min_efficiency": 0.9}[limit]
+    x = np.ones(32 * 8, "f4")
+    strided = module["strided"][1, 32]
+    assert gm.check(strided, x, 8) and gm.check(strided, x, 8, **{limit: kept})
+    assert gm.check(strided, x, 1, **{limit: wanted})
+    (one,) = gm.check(strided, x, 8, **{limit: wanted}).findings
+    assert one.rule == rule and says in one.message and [one.line] == line_of(rule)
+
+
+def test_limit_of_shared_memory(module):
+    x = np.ones(32, "f4")
+    assert gm.check(module["conflicts"][1, 32], x, max_bank_ways=32, max_sectors=4)
+    report = gm.check(module["conflicts"][1, 32], x, max_bank_ways=1)
+    (one,) = report.findings
+    assert one.rule == "bank-conflicts" and one.line in line_of("bank-conflicts")
+    assert "32 ways, at most 1 wanted; 1 more access beyond it" in one.message
+
+
+@pytest.mark.parametrize(
+    ("limit", "error"),
+    [
+        ({"max_sectors": 0}, ValueError),
+        ({"max_bank_ways": -1}, ValueError),
+        ({"min_efficiency": 1.5}, ValueError),
+        ({"max_sectors": "4"}, TypeError),
+        ({"max_sectors": True}, TypeError),
+    ],
+)
+def test_limits_that_make_no_sense(module, limit, error):
+    with pytest.raises(error, match=next(iter(limit))):
+        gm.check(module["strided"][1, 32], np.ones(32, "f4"), 1, **limit)
+
+
+def test_wrong_arguments(module):
+    with pytest.raises(TypeError, match="kernel\\[grid, block\\]"):
+        gm.check(module["strided"], np.ones(32, "f4"), 1)
+    with pytest.raises(TypeError, match="takes 2 arguments"):
+        gm.check(module["strided"][1, 32], np.ones(32, "f4"))
+
+
+# ---- messages of the simulator, which has them in several forms -------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "rule"),
+    [
+        ("an access to an invalid or misaligned address", "out-of-bounds"),
+        ("an access at address 8, a null pointer", "null-pointer"),
+        ("waits on an mbarrier whose phase never completes", "endless"),
+        ("a barrier of the grid, but the launch is not cooperative", "launch"),
+        ("a barrier of the grid that not all blocks reach", "barrier-divergence"),
+        ("a race: uses an mbarrier that thread (0, 0, 0) initialised, with no barrier", "mbarrier"),
+        ("something that nobody has thought of", "other"),
+    ],
+)
+def test_rule_of_a_message(message, rule):
+    assert rule_of(message).id == rule
+
+
+# ---- JSON and SARIF ---------------------------------------------------------------------------
+
+
+def test_json(module):
+    report = gm.check(module["race_threads"][1, 64], INTS.copy())
+    said = json.loads(report.to_json())
+    assert said == report.to_dict() and not said["ok"]
+    (one,) = said["findings"]
+    assert one["rule"] == "race-threads" and len(one["thread"]) == 3
+    assert one["other"] == {"file": str(FILE), "line": report.findings[0].other[1]}
+
+
+def test_sarif(module, monkeypatch):
+    monkeypatch.chdir(FILE.parent)
+    log = json.loads(gm.check(module["race_threads"][1, 64], INTS.copy()).to_sarif())
+    assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    assert run["tool"]["driver"]["name"] == "gpumem"
+    (rule,) = run["tool"]["driver"]["rules"]
+    (result,) = run["results"]
+    assert result["ruleId"] == rule["id"] == "race-threads" and result["ruleIndex"] == 0
+    assert result["level"] == "error" and "help" in rule
+    (at,) = result["locations"]
+    (other,) = result["relatedLocations"]
+    for one in (at, other):
+        assert one["physicalLocation"]["artifactLocation"] == {"uri": "rules.cu"}
+        assert one["physicalLocation"]["region"]["startLine"] > 0
+    assert at["logicalLocations"][0]["name"] == "race_threads"
+
+
+def test_sarif_of_findings_without_a_line_and_of_none(module, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (result,) = json.loads(gm.check(module["trap"][1, 2048]).to_sarif())["runs"][0]["results"]
+    (at,) = result["locations"]
+    assert at["physicalLocation"] == {"artifactLocation": {"uri": FILE.as_uri()}}
+    log = json.loads(gm.check(module["strided"][1, 32], np.ones(32, "f4"), 1).to_sarif())
+    assert log["runs"][0]["results"] == [] == log["runs"][0]["tool"]["driver"]["rules"]
+
+
+@pytest.mark.parametrize("rule", ["race-threads", "out-of-bounds", "trap"])
+def test_sarif_fits_its_schema(module, rule):
+    """With jsonschema, and a package that brings the schema of SARIF."""
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = next(
+        (
+            file
+            for folder in map(Path, __import__("sys").path)
+            for file in folder.glob("*/sarif-schema-2.1.0.json")
+        ),
+        None,
+    )
+    if schema is None:
+        pytest.skip("no installed package has the schema")
+    args, *size = KERNELS[rule]()
+    grid, block = size or (1, 64)
+    report = gm.check(module[rule.replace("-", "_")][grid, block], *args)
+    jsonschema.validate(json.loads(report.to_sarif()), json.loads(schema.read_text()))
