@@ -86,6 +86,8 @@ class DeviceArray:
     @property
     def contiguous(self) -> bool: ...
     @property
+    def writeable(self) -> bool: ...
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """The CUDA array interface, version 3.
 
@@ -209,6 +211,37 @@ def module_launch(
     SimulationError; ``count`` is how often the same happened at the same lines. ``cut`` says that
     the run ended early.
     """
+
+@final
+class DeviceKernel:
+    """A kernel on a GPU, by its CUkernel, with the types and the texts of its parameters."""
+
+    def __new__(
+        cls,
+        handle: int,
+        name: str,
+        types: tuple[tuple[str, int, bool, bool], ...],
+        texts: tuple[str, ...],
+        /,
+    ) -> Self: ...
+    def launch(
+        self,
+        values: tuple[Any, ...],
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        cluster: tuple[int, int, int],
+        shared_bytes: int,
+        stream: AnyStream | None,
+        cooperative: bool,
+        packed: bool,
+        /,
+    ) -> bool:
+        """Queue the kernel; False, and nothing is done, if the caller has to look at the values.
+
+        With `packed` the caller has: values are bytes, arrays of the device, or None.
+        """
+    def accept(self, parameter: int, dtype: np.dtype[Any], /) -> None:
+        """From now on take arrays of this dtype for a parameter, if they have whole elements."""
 
 def families() -> tuple[dict[str, Any], ...]:
     """Return the table of families and variants.
@@ -336,6 +369,12 @@ def adopt_all(
 
     Raises ValueError if an `out` on the device overlaps an input, as :func:`call` does. For
     functions that pass copies to :func:`call`, which would hide the overlap.
+    """
+
+def adopt(x: Any, name: str, stream: AnyStream | None, /) -> DeviceArray | None:
+    """Return another library's array on a CUDA device, ready for work on the stream.
+
+    None if it is none. Messages call it by the name.
     """
 
 def from_dlpack(

@@ -3,6 +3,7 @@
  */
 #include "backend/backend.h"
 #include "backend/cublas.h"
+#include "backend/cuda_modules.h"
 
 static gm_status refuse(void)
 {
@@ -238,6 +239,12 @@ static void versions(char runtime[32], char driver[32])
 {
     runtime[0] = '\0';
     driver[0] = '\0';
+}
+
+gm_status gm_cuda_launch_loaded(const gm_cuda_module_launch *launch)
+{
+    (void)launch;
+    return refuse();
 }
 
 const gm_backend gm_cuda = {

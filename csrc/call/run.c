@@ -24,13 +24,8 @@ static gm_status order_after(const gm_run *run)
     gm_status status = GM_OK;
     for (int i = 0; status == GM_OK && i < GM_OPERANDS; i++) {
         gm_device_memory *memory = run->at[i].memory;
-        if (!memory) {
-            continue;
-        }
-        status = run->nonblocking ? gm_device_memory_used(memory, run->call.stream) : GM_OK;
-        if (status == GM_OK && memory->has_producer) {
-            status = run->call.backend->stream_join(memory->producer, run->call.stream);
-        }
+        status =
+            memory ? gm_device_memory_worked(memory, run->call.stream, run->nonblocking) : GM_OK;
     }
     return status;
 }

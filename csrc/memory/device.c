@@ -205,3 +205,11 @@ gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream)
     }
     return status;
 }
+
+gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking)
+{
+    gm_status status = nonblocking ? gm_device_memory_used(memory, stream) : GM_OK;
+    return status == GM_OK && memory->has_producer
+               ? memory->backend->stream_join(memory->producer, stream)
+               : status;
+}

@@ -48,6 +48,8 @@ void gm_device_memory_drop(gm_device_memory *memory);
 
 /* Records that a nonblocking stream was just given work on the memory. */
 gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream);
+/* Records that a stream was just given work on the memory: what follows anywhere waits for it. */
+gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking);
 /* Makes the default stream wait for all such work. */
 gm_status gm_device_memory_settle(gm_device_memory *memory);
 /* Makes the host wait for all of gpumem's work on it. Its device is the current one. */

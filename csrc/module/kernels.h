@@ -6,65 +6,12 @@
 #define GPUMEM_MODULE_KERNELS_H
 
 #include "sim/module_kernel.h"
+
+#include "module/describe.h"
 #include "sim/simt.h"
 
 #include "sim/cuda/atomics.h"
 #include "sim/cuda/fences.h"
-
-/* ---- types of parameters ------------------------------------------------------------------- */
-
-template <typename type> struct gm_same_as_bool {
-    static constexpr bool value = false;
-};
-template <> struct gm_same_as_bool<bool> {
-    static constexpr bool value = true;
-};
-
-template <typename type> constexpr char gm_kind_of()
-{
-    if constexpr (gm_same_as_bool<type>::value) {
-        return 'b';
-    } else if constexpr (__is_class(type) || __is_union(type)) {
-        return 'V';
-    } else if constexpr (__is_enum(type)) {
-        return 'i';
-    } else {
-        return type(0.5f) != type(0) ? 'f' : type(-1) < type(0) ? 'i' : 'u';
-    }
-}
-
-template <typename type> struct gm_describe {
-    static constexpr gm_module_parameter parameter = {gm_kind_of<type>(), 0, 0, sizeof(type)};
-};
-template <typename type> struct gm_describe<const type> : gm_describe<type> {
-};
-template <typename type> struct gm_describe<volatile type> : gm_describe<type> {
-};
-template <typename type> struct gm_describe<const volatile type> : gm_describe<type> {
-};
-template <> struct gm_describe<void> {
-    static constexpr gm_module_parameter parameter = {'?', 0, 0, 0};
-};
-/* Pointers to pointers and to functions: addresses, as numbers. */
-template <typename type> struct gm_describe<type **> {
-    static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};
-};
-template <typename to, typename... from> struct gm_describe<to (*)(from...)> {
-    static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};
-};
-
-template <typename type> struct gm_is_const {
-    static constexpr char value = 0;
-};
-template <typename type> struct gm_is_const<const type> {
-    static constexpr char value = 1;
-};
-
-template <typename type> struct gm_describe<type *> {
-    static constexpr gm_module_parameter to = gm_describe<type>::parameter;
-    static constexpr gm_module_parameter parameter = {to.kind, 1, gm_is_const<type>::value,
-                                                      to.bytes};
-};
 
 /* ---- variables ------------------------------------------------------------------------------ */
 

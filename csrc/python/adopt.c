@@ -75,6 +75,18 @@ gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream)
                                    : NULL;
 }
 
+PyObject *gm_core_adopt(PyObject *module, PyObject *args)
+{
+    PyObject *object, *stream;
+    const char *name;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OsO:adopt", &object, &name, &stream)) {
+        return NULL;
+    }
+    gm_device_array *array = gm_adopt(object, name, stream);
+    return array || PyErr_Occurred() ? (PyObject *)array : Py_NewRef(Py_None);
+}
+
 /* ---- gpumem.from_dlpack --------------------------------------------------------------------- */
 
 /* The backend for a producer's device; -1 with an exception if there is none. */

@@ -9,6 +9,8 @@ bool gm_is_adoptable(PyObject *object);
 /* Another library's array in the memory of a CUDA device, ready for work on the stream; NULL
  * without an exception if the object is none. */
 gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream);
+/* The same for Python: adopt(x, name, stream). */
+PyObject *gm_core_adopt(PyObject *module, PyObject *args);
 /* gpumem.from_dlpack */
 PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords);
 

@@ -276,6 +276,12 @@ static PyObject *array_pointer(PyObject *object, void *unused)
     return PyLong_FromVoidPtr(PyArray_DATA(((gm_device_array *)object)->layout));
 }
 
+static PyObject *array_writeable(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(PyArray_ISWRITEABLE(((gm_device_array *)object)->layout));
+}
+
 static PyObject *array_contiguous(PyObject *object, void *unused)
 {
     (void)unused;
@@ -321,6 +327,8 @@ static PyGetSetDef array_attributes[] = {
     {"backend", array_backend, NULL, "\"cuda\" or \"sim\".", NULL},
     {"device", array_device, NULL, "Number of the device within its backend.", NULL},
     {"pointer", array_pointer, NULL, "Address of the first element in device memory.", NULL},
+    {"writeable", array_writeable, NULL,
+     "May it be written to? Not if another library lent it as read-only.", NULL},
     {"contiguous", array_contiguous, NULL, "Is the array in C order without gaps?", NULL},
     {"__cuda_array_interface__", gm_interface_export, NULL,
      "For other libraries, version 3; arrays of the simulator have none. Reading it waits for\n"

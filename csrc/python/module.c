@@ -4,6 +4,7 @@
 #include "python/arrays.h"
 #include "python/call.h"
 #include "python/describe.h"
+#include "python/device_kernel.h"
 #include "python/device_type.h"
 #include "python/devices.h"
 #include "python/errors.h"
@@ -102,6 +103,11 @@ static PyMethodDef functions[] = {
      ">>> import numpy as np, gpumem as gm\n"
      ">>> gm.to_device(np.arange(3), backend='sim')\n"
      "DeviceArray(shape=(3,), dtype='int64', backend='sim')"},
+    {"adopt", gm_core_adopt, METH_VARARGS,
+     "adopt(x, name, stream, /)\n--\n\n"
+     "Another library's array on a CUDA device as a DeviceArray, ready for work on the stream; "
+     "None "
+     "if it is none."},
     {"adopt_all", FAST(gm_core_adopt_all),
      "adopt_all(family, inputs, out, stream, /)\n--\n\n"
      "The arrays of a call, those of other libraries adopted and checked for overlap; see\n"
@@ -248,7 +254,8 @@ PyMODINIT_FUNC PyInit__core(void)
         gm_device_type_init() < 0 || add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||
-        add_type(module, &gm_prepared_type, "Prepared") < 0 || !facts ||
+        add_type(module, &gm_prepared_type, "Prepared") < 0 ||
+        add_type(module, &gm_device_kernel_type, "DeviceKernel") < 0 || !facts ||
         PyModule_AddObjectRef(module, "build", facts) < 0) {
         Py_XDECREF(facts);
         Py_DECREF(module);

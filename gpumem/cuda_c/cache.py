@@ -1,8 +1,9 @@
 """The cache of compiled modules: a folder that is the user's alone, of limited size.
 
-An entry is a shared object and a manifest with the same name. The manifest says which files the
-object was made from, so that a later load need not run the compiler to know that it fits. Files
-appear by renaming, so that several processes can use the folder at the same time.
+An entry is compiled code (a shared object for the simulator, or machine code of a GPU) and a
+manifest with the same name. The manifest says which files the code was made from, so that a later
+load need not run the compiler to know that it fits. Files appear by renaming, so that several
+processes can use the folder at the same time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ __all__ = ["Compiled", "cached", "folder", "keep", "put", "remove_all", "stamp",
 
 _FORMAT = 1  # of manifests
 _LIMIT = "512M"
+_CODE = (".so", ".cubin")
 
 Extents = tuple[list[tuple[int, int, str]], ...]
 
@@ -126,7 +128,7 @@ def keep(at: Path, key: str, compiled: Compiled, files: Iterable[str]) -> None:
 def usage(at: Path) -> tuple[int, int]:
     """Return how many compiled modules there are, and the bytes that all files take."""
     files = [one.stat().st_size for one in at.iterdir() if one.is_file()]
-    return len(list(at.glob("*.so"))), sum(files)
+    return sum(one.suffix in _CODE for one in at.iterdir()), sum(files)
 
 
 def remove_all(at: Path) -> None:
@@ -152,6 +154,6 @@ def _trim(at: Path, keeping: Path) -> None:
     for _, size, one in sorted(found):
         if excess <= 0:
             return
-        if one != keeping and one.suffix == ".so":
+        if one != keeping and one.suffix in _CODE:
             one.unlink(missing_ok=True)
             excess -= size

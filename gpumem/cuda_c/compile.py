@@ -24,7 +24,7 @@ from .errors import CompileError
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
 from .variables import extents
 
-__all__ = ["Source", "compile_source"]
+__all__ = ["IGNORED_OPTIONS", "Source", "builder", "compile_source", "digest", "toolchain"]
 
 _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
@@ -32,7 +32,7 @@ _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.M)
 _MOST_MISSING = 32
 _INSTANCE = re.compile(r"[\w:]+<[\w\s:<>,.&*+()'-]*>")
 # Options of nvcc that change machine code alone, with their values.
-_IGNORED = re.compile(
+IGNORED_OPTIONS = re.compile(
     r"-O[0-3s]?|-g|-G|-lineinfo|--generate-line-info|-arch=\S+|--gpu-architecture=\S+|-m64"
     r"|-code=\S+|--expt-relaxed-constexpr|--expt-extended-lambda|--extended-lambda|-w|-Xptxas=\S+"
     r"|-?-?use_fast_math|-maxrregcount=\d+|--maxrregcount=\d+|-rdc=(?:true|false)"
@@ -81,7 +81,7 @@ class Source:
 
 
 @functools.cache
-def _builder() -> ModuleType:
+def builder() -> ModuleType:
     """csrc/build.py, with the flags of the package's own build."""
     path = _CSRC / "build.py"
     if not path.exists():
@@ -94,13 +94,14 @@ def _builder() -> ModuleType:
     return module
 
 
-def _toolchain() -> ModuleType:
-    _builder()
+def toolchain() -> ModuleType:
+    """csrc/build_toolchain.py, which finds compilers and runs them."""
+    builder()
     return sys.modules["build_toolchain"]
 
 
 def _run(command: Sequence[str | Path], source: Source, what: str) -> str:
-    done = _toolchain().run(command, cwd=source.folder)
+    done = toolchain().run(command, cwd=source.folder)
     if done.returncode:
         raise CompileError(f"{what} of {source.name} failed:\n{done.stderr.strip()}")
     return str(done.stdout)
@@ -119,7 +120,7 @@ def _options(source: Source) -> list[str]:
     for option in source.options:
         if _TAKEN.fullmatch(option):
             found.append(option.replace("--std", "-std"))
-        elif not _IGNORED.fullmatch(option):
+        elif not IGNORED_OPTIONS.fullmatch(option):
             raise CompileError(
                 f"{source.name}: the simulator does not know the option {option!r}; it takes -D, "
                 "-U, -I and -std=, and passes over options of nvcc that change machine code alone"
@@ -144,7 +145,7 @@ def _preprocess(
     command += ["-include", "module/kernels.h", "-E", str(path)]
     absent: list[str] = []
     for _ in range(_MOST_MISSING):
-        done = _toolchain().run(command, cwd=source.folder)
+        done = toolchain().run(command, cwd=source.folder)
         if not done.returncode:
             return str(done.stdout).replace(f'"{work}/', '"'), absent  # the same text in each run
         missing = _MISSING.search(done.stderr)
@@ -183,12 +184,12 @@ def compile_source(source: Source, traced: bool) -> Compiled:
         With the compiler's messages, which name the source's files and lines.
     """
     at = folder()
-    key = _hash([*vars(source).values(), traced, *_toolchain_stamp()])
+    key = digest([*vars(source).values(), traced, *_toolchain_stamp()])
     return cached(at, key) or _compile_anew(source, traced, at, key)
 
 
 def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
-    build = _builder()
+    build = builder()
     try:
         compiler = build.host_compiler("CXX", ("g++", "c++", "clang++"))
     except build.BuildError as error:
@@ -210,7 +211,7 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
             raise CompileError(f"{source.name} has no kernel: no function is __global__")
         used = [line[1] for line in _MARKER.finditer(text) if os.path.isabs(line[1])]
         text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
-        made = at / f"{_hash([text, compiler.identity, *own, _own_sources()])}.so"
+        made = at / f"{digest([text, compiler.identity, *own, _own_sources()])}.so"
         if not made.exists():
             _compile(
                 source, text, [*compiler.command, *flags, *own, *_options(source)], work, traced
@@ -248,9 +249,9 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
 
 def _link(source: Source, work: Path, cache: Path) -> None:
     """Link with the module's side of the interface, which is compiled once."""
-    build = _builder()
+    build = builder()
     cc = build.host_compiler("CC", ("gcc", "cc", "clang"))
-    key = _hash([cc.identity, _own_sources()])
+    key = digest([cc.identity, _own_sources()])
     objects = []
     for path in (_CSRC / "module" / "side.c", _CSRC / "backend" / "sim_kernels.c"):
         made = cache / f"{key}-{path.stem}.o"
@@ -275,7 +276,7 @@ def _own_files() -> list[Path]:
 
 @functools.cache
 def _own_sources() -> str:
-    return _hash([path.read_text() for path in _own_files()])
+    return digest([path.read_text() for path in _own_files()])
 
 
 def _toolchain_stamp() -> list[object]:
@@ -288,7 +289,8 @@ def _toolchain_stamp() -> list[object]:
     return [*found, *((path, stamp(path)) for path in _own_files())]
 
 
-def _hash(words: Sequence[object]) -> str:
+def digest(words: Sequence[object]) -> str:
+    """Return a name for what consists of these words."""
     return hashlib.sha256(
         "\0".join(map(str, words)).encode("utf-8", "surrogateescape")
     ).hexdigest()[:24]

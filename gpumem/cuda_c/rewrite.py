@@ -67,6 +67,8 @@ def rewrite(text: str, mark_locals: bool) -> Rewritten:
 
 
 class _Rewriter:
+    """Goes through the declarations of a source, and decides what becomes of each."""
+
     def __init__(self, tokens: list[Token], mark_locals: bool) -> None:
         self.tokens = tokens
         self.mark_locals = mark_locals
@@ -98,6 +100,10 @@ class _Rewriter:
             if token.kind != "opaque":
                 self.out[i] = "\n" * token.text.count("\n")
         self.out[first] = text + self.out[first]
+
+    def meaning(self, word: str) -> set[str]:
+        """Return the words that a word stands for."""
+        return {word}
 
     def refuse(self, at: int, what: str) -> CompileError:
         token = self.tokens[at]
@@ -191,7 +197,7 @@ class _Rewriter:
                 else:
                     at = closing(self.tokens, at, end)
             elif token.kind == "name":
-                head.words.add(token.text)
+                head.words |= self.meaning(token.text)
             at += 1
         return end
 

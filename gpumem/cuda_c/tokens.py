@@ -11,7 +11,7 @@ __all__ = ["Token", "closing", "skip_angles", "split", "tokenize"]
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"([ \d]*)$', re.M)
 _TOKEN = re.compile(
     r"""
-    (?P<space>\s+ | //[^\n]* | /\*.*?\*/ | ^\#[^\n]*)
+    (?P<space>\s+ | //[^\n]* | /\*.*?\*/ | ^\#(?:[^\\\n]|\\.)*)
   | (?P<string>(?:u8|[uUL])?R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)"
       | (?:u8|[uUL])?"(?:[^"\\\n]|\\.)*" | (?:u8|[uUL])?'(?:[^'\\\n]|\\.)*')
   | (?P<number>\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*)

@@ -13,14 +13,19 @@ from .parameters import Parameter
 
 __all__ = ["Arguments", "bind"]
 
+_HOST = 1  # DLPack's number of the host
+
 
 @dataclass
 class Arguments:
-    """What a launch gets: the bytes of each argument, and the arrays behind the pointers."""
+    """What a launch gets: the array of each pointer or None, and the bytes of each value."""
 
-    values: list[bytes] = field(default_factory=list)
-    arrays: list[_core.DeviceArray] = field(default_factory=list)  # kept alive
+    values: list[_core.DeviceArray | bytes | None] = field(default_factory=list)
     written: list[tuple[np.ndarray[Any, Any], _core.DeviceArray]] = field(default_factory=list)
+
+    def as_bytes(self) -> list[bytes]:
+        """Return the values with addresses instead of arrays."""
+        return [one if isinstance(one, bytes) else _address(one) for one in self.values]
 
     def copy_back(self) -> None:
         """Copy to the host what the kernel has written there."""
@@ -28,10 +33,20 @@ class Arguments:
             host[...] = device.to_host().reshape(host.shape)
 
 
+def _address(array: _core.DeviceArray | None) -> bytes:
+    return (0 if array is None else array.pointer).to_bytes(8, "little")
+
+
 def bind(
-    kernel: str, parameters: Sequence[Parameter], args: Sequence[Any], backend: str
+    kernel: str,
+    parameters: Sequence[Parameter],
+    args: Sequence[Any],
+    backend: str,
+    stream: Any = None,
 ) -> Arguments:
     """Check the arguments of a kernel, and copy host arrays to the backend.
+
+    Arrays of other libraries are used where they are, the GPU's after the work on their stream.
 
     Raises
     ------
@@ -47,7 +62,10 @@ def bind(
             f"{kernel} takes {len(parameters)} argument{'s' * (len(parameters) != 1)}"
             f"{f' ({listed})' if listed else ''}, and was given {len(args)}"
         )
-    pairs = list(zip(parameters, args, strict=True))
+    pairs = [
+        (parameter, _adopted(kernel, parameter, value, backend, stream))
+        for parameter, value in zip(parameters, args, strict=True)
+    ]
     for parameter, value in pairs:
         if parameter.is_array:
             _check_array(kernel, parameter, value, backend)
@@ -57,20 +75,28 @@ def bind(
     for parameter, value in pairs:
         if not parameter.is_array:
             bound.values.append(parameter.pack(value, kernel))
-        elif value is None:
-            bound.values.append(bytes(8))
-        else:
-            array = value
-            if isinstance(value, np.ndarray):
-                place = _place(value)
-                if place not in copies:
-                    copies[place] = _core.to_device(value, backend=backend)
-                array = copies[place]
-                if parameter.written and not any(array is one for _, one in bound.written):
-                    bound.written.append((value, array))
-            bound.arrays.append(array)
-            bound.values.append(array.pointer.to_bytes(8, "little"))
+            continue
+        array = value
+        if isinstance(value, np.ndarray):
+            place = _place(value)
+            if place not in copies:
+                copies[place] = _core.to_device(value, backend=backend)
+            array = copies[place]
+            if parameter.written and not any(array is one for _, one in bound.written):
+                bound.written.append((value, array))
+        bound.values.append(array)
     return bound
+
+
+def _adopted(kernel: str, parameter: Parameter, value: Any, backend: str, stream: Any) -> Any:
+    """Return an array of another library as one of NumPy's or gpumem's."""
+    known = np.ndarray | np.generic | _core.DeviceArray | bytes | int | float | None
+    if not parameter.is_array or isinstance(value, known):
+        return value
+    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _HOST:
+        return np.asarray(value)
+    array = _core.adopt(value, f"{kernel}: {parameter}", stream) if backend == "cuda" else None
+    return value if array is None else array
 
 
 def _place(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:
@@ -90,11 +116,15 @@ def _check_array(kernel: str, parameter: Parameter, value: Any, backend: str) ->
             f"{kernel}: {parameter} was given an array of backend {value.backend!r}, and the "
             f"module was loaded for {backend!r}"
         )
-    if isinstance(value, np.ndarray) and parameter.written and not value.flags.writeable:
+    if parameter.written and not _is_writeable(value):
         raise ValueError(
             f"{kernel}: {parameter} was given a read-only array, and the kernel may write to it; "
             "declare it const, or give a copy"
         )
+
+
+def _is_writeable(array: np.ndarray[Any, Any] | _core.DeviceArray) -> bool:
+    return array.writeable if isinstance(array, _core.DeviceArray) else array.flags.writeable
 
 
 def _check_overlap(kernel: str, pairs: Sequence[tuple[Parameter, Any]]) -> None:

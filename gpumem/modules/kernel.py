@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Kernel"]
 
+_MOST_KEPT = 256  # grids of a kernel, since they are often asked for again
+
 
 class Kernel:
     """A kernel of a module; ``kernel[grid, block](...)`` runs it.
@@ -41,6 +43,7 @@ class Kernel:
         self.module = module
         self.name = name
         self.parameters = tuple(parameters)
+        self._launches: dict[Any, Launch] = {}
 
     @property
     def title(self) -> str:
@@ -56,6 +59,9 @@ class Kernel:
             Blocks in the grid and threads in a block, each an int or a tuple of up to three; then,
             if need be, a stream (or None) and the bytes of dynamic shared memory.
         """
+        plain = _is_plain(size)
+        if plain and size in self._launches:
+            return self._launches[size]
         if not isinstance(size, tuple) or not 2 <= len(size) <= 4:
             raise TypeError(
                 f"{self.name}[grid, block, stream, shared_bytes] takes two to four, "
@@ -63,7 +69,10 @@ class Kernel:
             )
         stream = size[2] if len(size) > 2 else None
         shared = size[3] if len(size) > 3 else 0
-        return self.launch(size[0], size[1], stream=stream, shared_bytes=shared)
+        launch = self.launch(size[0], size[1], stream=stream, shared_bytes=shared)
+        if plain and len(self._launches) < _MOST_KEPT:
+            self._launches[size] = launch
+        return launch
 
     def launch(
         self,
@@ -73,6 +82,7 @@ class Kernel:
         stream: Any = None,
         shared_bytes: int = 0,
         cooperative: bool = False,
+        cluster: int | Sequence[int] = 1,
     ) -> Launch:
         """Return the kernel with a grid, for what ``kernel[grid, block]`` has no place for.
 
@@ -86,6 +96,8 @@ class Kernel:
             Dynamic shared memory per block, in bytes.
         cooperative : bool
             Whether the blocks may wait for each other at a barrier of the grid.
+        cluster : int or sequence of int
+            Blocks per cluster, in x, y and z; a GPU of compute capability 9.0 or later.
 
         Examples
         --------
@@ -104,9 +116,50 @@ class Kernel:
             stream,
             bytes_,
             bool(cooperative),
+            self._dim("cluster", cluster),
         )
 
+    def attributes(
+        self, block: int | Sequence[int] = 256, *, shared_bytes: int = 0
+    ) -> dict[str, Any]:
+        """Return what the compiled kernel needs of a GPU.
+
+        Parameters
+        ----------
+        block : int or sequence of int
+            Threads per block, for "blocks" and "occupancy".
+        shared_bytes : int
+            Dynamic shared memory per block, in bytes, for the same.
+
+        Returns
+        -------
+        dict
+            "registers" and "local_bytes" per thread, "shared_bytes" per block without the dynamic
+            ones, "constant_bytes", "max_threads" of a block; "blocks" that a multiprocessor holds
+            at once, and "occupancy", the threads in them as a part of the most possible;
+            "binary_version".
+
+        Raises
+        ------
+        UnavailableError
+            If the module was loaded for the simulator.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> m = gm.load(source="__global__ void nothing() {}", backend="sim")
+        >>> m["nothing"].attributes()
+        Traceback (most recent call last):
+            ...
+        gpumem.UnavailableError: nothing was loaded for the simulator, ...
+        """
+        x, y, z = self._dim("block", block)
+        bytes_ = _whole("shared_bytes", shared_bytes)
+        return self.module.side.attributes(self.name, x * y * z, bytes_)
+
     def _dim(self, what: str, size: Any) -> tuple[int, int, int]:
+        if size.__class__ is int and 0 < size < 2**31:
+            return size, 1, 1
         given = list(size) if isinstance(size, tuple | list) else [size]
         if not 1 <= len(given) <= 3:
             raise ValueError(f"{self.name}: {what} has up to three dimensions, not {len(given)}")
@@ -118,6 +171,18 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(map(str, self.parameters))})>"
+
+
+def _is_plain(size: Any) -> bool:
+    """Whether these are two ints or tuples of ints: nothing that is only equal to them."""
+    if size.__class__ is not tuple or len(size) != 2:
+        return False
+    for sides in size:
+        if sides.__class__ is not int and not (
+            sides.__class__ is tuple and all(side.__class__ is int for side in sides)
+        ):
+            return False
+    return True
 
 
 def _whole(what: str, value: Any) -> int:

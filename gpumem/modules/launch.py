@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import _core
-from .arguments import Arguments, bind
+from .observed import observe
 
 if TYPE_CHECKING:
     from .kernel import Kernel
@@ -28,6 +27,8 @@ class Launch:
         Dynamic shared memory per block, in bytes.
     cooperative : bool
         Whether the blocks may wait for each other at a barrier of the grid.
+    cluster : tuple of int
+        Blocks per cluster, in x, y and z.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Launch:
         stream: Any = None,
         shared_bytes: int = 0,
         cooperative: bool = False,
+        cluster: tuple[int, int, int] = (1, 1, 1),
     ) -> None:
         self.kernel = kernel
         self.grid = grid
@@ -52,6 +54,8 @@ class Launch:
         self.stream = stream
         self.shared_bytes = shared_bytes
         self.cooperative = cooperative
+        self.cluster = cluster
+        self.demands = shared_bytes > 0 or cluster != (1, 1, 1)  # more than any kernel may have
 
     def __call__(self, *args: Any) -> None:
         """Run the kernel.
@@ -60,8 +64,9 @@ class Launch:
         ----------
         *args
             One for each parameter. For a pointer an ndarray, which is copied to the device and,
-            unless the parameter points to const, back; a DeviceArray, whose memory the kernel
-            gets as it is; or None for a null pointer. For a struct a NumPy scalar or bytes.
+            unless the parameter points to const, back; a DeviceArray or an array of another
+            library (PyTorch, CuPy, Numba, …), whose memory the kernel gets as it is; or None for a
+            null pointer. For a struct a NumPy scalar or bytes.
 
         Raises
         ------
@@ -69,32 +74,30 @@ class Launch:
             If an argument does not fit its parameter; the message names it. Nothing has run.
         SimulationError
             If the kernel did what no kernel may do; host arrays are as they were.
-        """
-        bound = self.bind(args)
-        self.kernel.module.run(self, bound)
-        bound.copy_back()
+        CudaError
+            If the GPU does not take the launch. What fails in the kernel itself is an error of a
+            later call.
 
-    def bind(self, args: tuple[Any, ...]) -> Arguments:
-        """Return the arguments as the kernel takes them."""
-        backend = self.kernel.module.backend
-        return bind(self.kernel.name, self.kernel.parameters, args, backend)
+        Notes
+        -----
+        On a GPU the call returns when the kernel is queued, unless there are arrays of the host.
+        """
+        self.kernel.module.side.call(self, args)
 
     def observe(self, args: tuple[Any, ...], all_findings: bool = False) -> dict[str, Any]:
         """Run the kernel on the simulator under observation; return what was counted.
 
         With `all_findings` the answer lists what is wrong; without, SimulationError is raised at
-        the first that is.
+        the first that is. Of a module on a GPU the simulator gets copies, and what it wrote is copied back.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> m = gm.load(source="__device__ int x; __global__ void k() { x = 1; }")
+        >>> m["k"][1, 1].observe(())["sites"][0]["kind"]
+        'store'
         """
-        if self.kernel.module.backend != "sim":
-            raise _core.UnavailableError(
-                f"{self.kernel.name} was loaded for the GPU, and only the simulator counts and "
-                'checks: load it with backend="sim"'
-            )
-        bound = self.bind(args)
-        counted = self.kernel.module.run(self, bound, traced=True, all_findings=all_findings)
-        bound.copy_back()
-        assert counted is not None
-        return counted
+        return observe(self, args, all_findings)
 
     def __repr__(self) -> str:
         grid, block = (" x ".join(map(str, one)) for one in (self.grid, self.block))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Mapping, Sequence
@@ -10,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..base.messages import quoted, unknown
-from ..cuda_c.compile import Source, compile_source
-from ..cuda_c.image import Image, Variable, open_image
-from .arguments import Arguments
+from ..cuda_c.compile import Source
+from .device import OnDevice, why_not_on_device
 from .kernel import Kernel
-from .launch import Launch
 from .parameters import Parameter
+from .side import Side
+from .simulator import OnSimulator
 
 __all__ = ["Module", "get_symbol", "load", "set_symbol"]
 
@@ -30,7 +30,7 @@ class Module:
     name : str
         The file's path as it was given, or what `load` was told.
     backend : str
-        Where the kernels run: "sim".
+        Where the kernels run: "cuda" or "sim".
 
     Examples
     --------
@@ -44,27 +44,24 @@ class Module:
         self.name = source.name
         self.backend = backend
         self.source = source
+        self.side: Side = OnDevice(source) if backend == "cuda" else OnSimulator(source)
         self._lock = threading.Lock()
-        self._images: dict[bool, Image] = {}
-        self._current = False  # whether the traced image's variables are the ones that count
-        self._compiled = compile_source(source, traced=False)
-        self._image(traced=False)
+        self._simulated: Module | None = None
 
     @property
     def kernels(self) -> dict[str, Kernel]:
         """The kernels by name; of templates those instances that were asked for."""
-        return {name: self._kernel(name) for name in self._image(traced=False).kernels}
+        return {name: self._kernel(name) for name in self.side.kernels}
 
     @property
     def templates(self) -> tuple[str, ...]:
         """The kernels that are templates: ``module["name<float, 32>"]`` makes an instance."""
-        return tuple(self._compiled.templates)
+        return tuple(self.side.compiled.templates)
 
     @property
     def symbols(self) -> dict[str, Any]:
         """The device variables: the dtype and the shape of each, by name."""
-        variables = self._image(traced=False).variables
-        return {name: (one.dtype, one.shape) for name, one in variables.items()}
+        return dict(self.side.variables)
 
     def __getitem__(self, name: str) -> Kernel:
         """Return a kernel, or an instance of a template.
@@ -80,74 +77,40 @@ class Module:
             raise TypeError(f"{self.name}: a kernel is asked for by its name, not {quoted(name)}")
         base, angle, rest = name.partition("<")
         if angle:
-            found = self._qualified(base.strip(), self.templates) + angle + rest
+            found = _qualified(self, base.strip(), self.templates) + angle + rest
             self._add_instance(found)
         else:
-            found = self._qualified(name, list(self._image(traced=False).kernels))
+            found = _qualified(self, name, list(self.side.kernels))
         return self._kernel(found)
 
-    def run(
-        self, launch: Launch, bound: Arguments, traced: bool = False, all_findings: bool = False
-    ) -> dict[str, Any] | None:
-        """Run a launch whose arguments are bound; traced: return what was counted."""
+    def simulated(self) -> Module:
+        """Return the module on the simulator; its variables have values of their own.
+
+        Examples
+        --------
+        >>> import gpumem as gm
+        >>> m = gm.load(source="__global__ void nothing() {}")
+        >>> m.simulated().backend
+        'sim'
+        """
+        if self.backend == "sim":
+            return self
         with self._lock:
-            image = self._image(traced)
-            if traced != self._current:
-                image.take_values(self._images[self._current])
-                self._current = traced
-        return _core.module_launch(
-            image.handle,
-            image.kernels[launch.kernel.name][0],
-            launch.grid,
-            launch.block,
-            launch.shared_bytes,
-            tuple(bound.values),
-            traced,
-            launch.cooperative,
-            all_findings,
-        )
-
-    def variable(self, name: str) -> Variable:
-        """Return a device variable as it is now."""
-        variables = self._image(self._current).variables
-        found = self._qualified(name, list(variables), "device variable")
-        return variables[found]
-
-    def _image(self, traced: bool) -> Image:
-        if traced not in self._images:
-            compiled = self._compiled if not traced else compile_source(self.source, traced)
-            self._images[traced] = open_image(compiled, [self])
-        return self._images[traced]
+            if self._simulated is None:
+                self._simulated = Module(self.source, "sim")
+            return self._simulated
 
     def _kernel(self, name: str) -> Kernel:
-        declared = self._compiled.parameters[name.partition("<")[0]]
-        machine = self._image(traced=False).kernels[name][1]
-        pairs = zip(declared, machine, strict=True)
+        declared = self.side.compiled.parameters[name.partition("<")[0]]
+        pairs = zip(declared, self.side.kernels[name], strict=True)
         return Kernel(self, name, [Parameter(d.name, d.type, m) for d, m in pairs])
-
-    def _qualified(self, name: str, known: Sequence[str], what: str = "kernel") -> str:
-        """Return the full name of what is asked for by it, or by its last part."""
-        found = [one for one in known if one == name or one.endswith(f"::{name}")]
-        exact = [one for one in found if one == name]
-        if not found:
-            message = unknown(f"{self.name} has no {what}", name, known, "; it has")
-            if name in self.templates:
-                message = f"{name} is a template: ask for an instance, as {name}<...>"
-            raise KeyError(message)
-        if len(found) > 1 and not exact:
-            raise KeyError(f"{self.name} has several: {', '.join(found)}; say which")
-        return exact[0] if exact else found[0]
 
     def _add_instance(self, name: str) -> None:
         with self._lock:
-            if name in self._image(traced=False).kernels:
-                return
-            source = self.source.with_instance(name)
-            compiled = compile_source(source, traced=False)
-            image = open_image(compiled, [self])
-            image.take_values(self._image(self._current))
-            self.source, self._compiled = source, compiled
-            self._images, self._current = {False: image}, False
+            if name not in self.side.kernels:
+                source = self.source.with_instance(name)
+                self.side = self.side.with_source(source)
+                self.source = source
 
     def __repr__(self) -> str:
         return f"<module {self.name}: {', '.join([*self.kernels, *self.templates])}>"
@@ -180,10 +143,11 @@ def load(
     include_dirs : sequence of path
         Folders in which includes are looked for, after the source's own.
     options : sequence of str
-        Options of the compiler: ``-D``, ``-U``, ``-I`` and ``-std=``. Options of nvcc that change
-        machine code alone, such as ``-O3`` or ``-lineinfo``, are accepted.
-    backend : {"sim"}, optional
-        Where the kernels run.
+        Options of nvcc: ``-D``, ``-U``, ``-I`` and ``-std=``. Options that change machine code
+        alone, such as ``-use_fast_math`` or ``-maxrregcount=64``, are heeded on a GPU only.
+    backend : {"cuda", "sim", "auto"}, optional
+        Where the kernels run: on a GPU, which needs cuda-core and NVRTC or nvcc, or on the
+        simulator. By default a GPU if all that is there.
 
     Returns
     -------
@@ -196,6 +160,8 @@ def load(
     CompileError
         If it does not compile, or uses what the backend does not have; the message names file and
         line.
+    UnavailableError
+        If the backend cannot be used here; the message says what is missing.
     OSError
         If the file cannot be read.
 
@@ -215,8 +181,8 @@ def load(
     """
     if (path is None) == (source is None):
         raise TypeError("load takes a path or source=, one of the two")
-    if backend not in (None, "auto", "sim"):
-        raise ValueError(f"backend is {quoted(backend)}, expected 'sim'")
+    if backend not in (None, "auto", "cuda", "sim"):
+        raise ValueError(f"backend is {quoted(backend)}, expected 'cuda', 'sim' or 'auto'")
     folder = Path.cwd()
     if path is not None:
         file = Path(path)
@@ -233,7 +199,28 @@ def load(
         (),
         tuple(options),
     )
-    return Module(what, "sim")
+    if backend in (None, "auto"):
+        backend = "cuda" if why_not_on_device() is None else "sim"
+    return Module(what, backend or "sim")
+
+
+def _qualified(module: Module, name: str, known: Sequence[str], what: str = "kernel") -> str:
+    """Return the full name of what is asked for by it, or by its last part."""
+    found = [one for one in known if one == name or one.endswith(f"::{name}")]
+    exact = [one for one in found if one == name]
+    if not found:
+        message = unknown(f"{module.name} has no {what}", name, known, "; it has")
+        if name in module.templates:
+            message = f"{name} is a template: ask for an instance, as {name}<...>"
+        raise KeyError(message)
+    if len(found) > 1 and not exact:
+        raise KeyError(f"{module.name} has several: {', '.join(found)}; say which")
+    return exact[0] if exact else found[0]
+
+
+def _symbol(module: Module, name: str) -> str:
+    """Return the full name of a device variable."""
+    return _qualified(module, name, list(module.side.variables), "device variable")
 
 
 def set_symbol(module: Module, name: str, value: Any) -> None:
@@ -263,19 +250,19 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     >>> gm.get_symbol(m, "scale")
     array([1. , 0.5], dtype=float32)
     """
-    variable = module.variable(name)
+    full = _symbol(module, name)
+    dtype, shape = module.side.variables[full]
     given = np.asarray(value)
-    target = variable.array()
-    if variable.dtype.kind == "V":
-        if given.nbytes != target.nbytes:
-            raise ValueError(f"{name} has {target.nbytes} bytes, and was given {given.nbytes}")
-        variable.memory[:] = given.tobytes()
-        return
-    if not np.can_cast(given.dtype, variable.dtype, "same_kind"):
-        raise TypeError(f"{name} holds {variable.dtype}, and was given {given.dtype}")
-    if given.shape != target.shape:
-        raise ValueError(f"{name} has shape {target.shape}, and was given {given.shape}")
-    target[...] = given
+    size = dtype.itemsize * math.prod(shape)
+    if dtype.kind == "V":
+        if given.nbytes != size:
+            raise ValueError(f"{name} has {size} bytes, and was given {given.nbytes}")
+        given = np.frombuffer(given.tobytes(), dtype)
+    elif not np.can_cast(given.dtype, dtype, "same_kind"):
+        raise TypeError(f"{name} holds {dtype}, and was given {given.dtype}")
+    elif given.shape != shape:
+        raise ValueError(f"{name} has shape {shape}, and was given {given.shape}")
+    module.side.write(full, given.astype(dtype, copy=False).reshape(shape))
 
 
 def get_symbol(module: Module, name: str) -> Any:
@@ -306,4 +293,4 @@ def get_symbol(module: Module, name: str) -> Any:
     >>> gm.get_symbol(m, "hits")
     np.int32(64)
     """
-    return module.variable(name).array().copy()[()]
+    return module.side.read(_symbol(module, name))[()]

@@ -105,6 +105,12 @@ class Parameter:
                 f"{limits.max}"
             ) from None
 
+    def unpack(self, data: bytes) -> Any:
+        """Return the value that `pack` has made these bytes of."""
+        if self.machine.kind == "V":
+            return data
+        return np.frombuffer(data, f"{self.machine.kind}{self.machine.bytes}")[0]
+
     def _pack_float(self, value: Any, kernel: str) -> bytes:
         if not isinstance(value, int | float | np.integer | np.floating):
             raise self.mismatch(kernel, value, _NAMES["f"])

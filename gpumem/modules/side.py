@@ -1,0 +1,54 @@
+"""Where a module's kernels run: the simulator or a GPU, and what both sides can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ..cuda_c.cache import Compiled
+from ..cuda_c.compile import Source
+from ..cuda_c.image import MachineType
+
+if TYPE_CHECKING:
+    from .launch import Launch
+
+__all__ = ["Side", "take_values"]
+
+
+class Side(Protocol):
+    """A source that is compiled and loaded for one backend, with variables of its own."""
+
+    backend: str
+    compiled: Compiled
+
+    def with_source(self, source: Source) -> Side:
+        """Load a source with more instances of templates; variables keep their values."""
+
+    @property
+    def kernels(self) -> Mapping[str, Sequence[MachineType]]:
+        """The types of the parameters of each kernel."""
+
+    @property
+    def variables(self) -> Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+        """The dtype and the shape of each device variable."""
+
+    def call(self, launch: Launch, args: tuple[Any, ...]) -> None:
+        """Check the arguments and run a kernel."""
+
+    def attributes(self, kernel: str, threads: int, shared_bytes: int) -> dict[str, Any]:
+        """Return what a kernel needs of a GPU; see Kernel.attributes."""
+
+    def read(self, name: str) -> np.ndarray[Any, Any]:
+        """Return a copy of a device variable."""
+
+    def write(self, name: str, value: np.ndarray[Any, Any]) -> None:
+        """Set a device variable to a value of its dtype and shape."""
+
+
+def take_values(to: Side, source: Side) -> None:
+    """Give variables the values that they have on another side."""
+    for name in to.variables:
+        if name in source.variables:
+            to.write(name, source.read(name))
