@@ -9,7 +9,7 @@ import pytest
 
 import gpumem as gm
 from gpumem.cuda_c import load
-from gpumem.cuda_c.compile import _builder
+from gpumem.cuda_c.compile import builder
 
 SOURCE = r"""
 #include <cmath>
@@ -273,7 +273,7 @@ def module():
 
 
 def is_clang():
-    return _builder().host_compiler("CXX", ("g++", "c++", "clang++")).clang
+    return builder().host_compiler("CXX", ("g++", "c++", "clang++")).clang
 
 
 def text_of(arguments):
