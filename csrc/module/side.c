@@ -4,6 +4,7 @@
  * the kernel, by which the simulator knows the source line.
  */
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "backend/sim_kernels.h"
 #include "sim/lane.h"
@@ -16,6 +17,18 @@ GM_THREAD_LOCAL gm_lane_state gm_lane;
 /* Until the simulator has given its functions: constructors of the module call __tsan_init. */
 static void nothing(void)
 {
+}
+
+/* And those of a C++ library that is linked statically take memory. This name of malloc is the
+ * host's: the others are below. */
+static void *early_malloc_aligned(size_t bytes, size_t alignment)
+{
+    return aligned_alloc(alignment, (bytes + alignment - 1) & -alignment);
+}
+
+static void *early_malloc(size_t bytes)
+{
+    return early_malloc_aligned(bytes, _Alignof(max_align_t));
 }
 
 #if defined(__x86_64__)
@@ -35,9 +48,10 @@ static void nothing(void)
             ".hidden " name "\n" binding " " name "\n"                                             \
             ".type " name ", %function\n" name ":\n" JUMP(entry) ".size " name ", .-" name "\n")
 
-#define ENTRY(name)                                                                                \
-    HIDDEN gm_entry_point gm_entry_##name = nothing;                                               \
+#define ENTRY_FROM(name, first)                                                                    \
+    HIDDEN gm_entry_point gm_entry_##name = (gm_entry_point)first;                                 \
     FUNCTION(".globl", #name, #name);
+#define ENTRY(name) ENTRY_FROM(name, nothing)
 #include "sim/entry_points.def"
 #undef ENTRY
 
