@@ -16,9 +16,9 @@ static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, g
 static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call,
                                       gm_plan *plan);
 
-/* `grid` in the ladder: groups of tiles in one dimension, see sgemm_find_tile, or two dimensions
- * with x along the rows of C or down its columns; z counts on where y ends. */
-enum { GRID_GROUPS, GRID_ROWS, GRID_COLUMNS };
+/* `grid` in the ladder: x counts all tiles, or those of a group, see sgemm_find_tile, or runs along
+ * the rows of C, or down its columns; z counts on where y ends. */
+enum { GRID_LINEAR, GRID_GROUPS, GRID_ROWS, GRID_COLUMNS };
 enum { MAX_GRID_Y = 65535 };
 
 #define GM_FAMILY sgemm
@@ -207,22 +207,29 @@ static sgemm_factor describe_factor(const gm_call *call, int factor)
     };
 }
 
-static void plan_grid(const gm_variant *variant, const sgemm_args *args, gm_plan *plan)
+static void plan_grid(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    int64_t x = args->tiles_x * args->tiles_y, y = 1, z = 1;
-    if (variant->grid != GRID_GROUPS) {
-        x = variant->grid == GRID_ROWS ? args->tiles_x : args->tiles_y;
-        y = variant->grid == GRID_ROWS ? args->tiles_y : args->tiles_x;
-        z = divide_up(y, MAX_GRID_Y);
-        y = least_of(y, MAX_GRID_Y);
+    /* Some 130 multiprocessors have two blocks each, 16 x 16 tiles, or one: 8 x 16 of them. */
+    const int64_t group = variant->launch == launch_tf32x3 ? 8 : 16;
+    sgemm_args *args = (sgemm_args *)plan->args;
+    int64_t x = args->tiles_x = divide_up(call->out.shape[1], variant->tile.x);
+    int64_t y = args->tiles_y = divide_up(call->out.shape[0], variant->tile.y);
+    if (variant->grid == GRID_LINEAR) {
+        args->group = (unsigned)least_of(y, group);
+        x *= y, y = 1;
+    } else if (variant->grid == GRID_GROUPS) { /* of about the same height */
+        y = divide_up(y, least_of(group, call->device->max_grid_x / x));
+        args->group = (unsigned)divide_up(args->tiles_y, y);
+        x *= args->group;
+    } else if (variant->grid == GRID_COLUMNS) {
+        x = args->tiles_y, y = args->tiles_x;
     }
-    plan->grid = (gm_dim){(unsigned)x, (unsigned)y, (unsigned)z};
+    plan->grid = (gm_dim){(unsigned)x, (unsigned)least_of(y, MAX_GRID_Y),
+                          (unsigned)divide_up(y, MAX_GRID_Y)};
 }
 
 static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    /* Some 130 multiprocessors have two blocks each, 16 x 16 tiles, or one: 8 x 16 of them. */
-    const int group = variant->launch == launch_tf32x3 ? 8 : 16;
     sgemm_args *args = (sgemm_args *)plan->args;
     const gm_array *c = &call->in[C], *out = &call->out;
     *args = (sgemm_args){
@@ -251,14 +258,10 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
         args->c_step = stride_along(c, 1);
         args->c_vectors = has_vectors(c) && args->c_step == 1;
     }
-    if (variant->library) {
-        plan->grid.x = 1; /* something to do, if not by a kernel of our own */
-        return GM_OK;
+    plan->grid.x = 1; /* something to do, if not by a kernel of our own */
+    if (!variant->library) {
+        plan_grid(variant, call, plan);
     }
-    args->tiles_x = divide_up(out->shape[1], variant->tile.x);
-    args->tiles_y = divide_up(out->shape[0], variant->tile.y);
-    args->group = (int)(args->tiles_y < group ? args->tiles_y : group);
-    plan_grid(variant, args, plan);
     return GM_OK;
 }
 

@@ -38,7 +38,7 @@ typedef struct sgemm_args {
     int64_t out_stride;
     bool out_vectors, c_vectors;
     int64_t tiles_x, tiles_y; /* of the variant's tile, over the result */
-    int group;                /* rows of tiles in a group, see sgemm_find_tile */
+    unsigned group;           /* rows of tiles in a group, see sgemm_find_tile */
 } sgemm_args;
 
 #ifdef __cplusplus
@@ -47,21 +47,24 @@ typedef struct sgemm_args {
 /* ---- where a block works ------------------------------------------------------------------- */
 
 /*
- * First row and column of the block's tile. Blocks that run at the same time should share lines of
- * A and of B, so that the L2 holds them. Groups of rows of tiles are walked column by column (here
- * of two rows): about as many rows as columns of tiles run at a time, where a plain row of tiles
- * would need all of B.
+ * Blocks that run at the same time should share lines of A and of B, so that the L2 holds them.
+ * Groups of rows of tiles are walked column by column (here of two rows): about as many rows as
+ * columns of tiles run at a time, where a plain row of tiles would need all of B.
  *
  *     blocks 0 2 4 6 ...
  *            1 3 5 7 ...
+ *
+ * From vec4 to hide_global_latency x of the grid counts the tiles of a group, y groups, and z
+ * counts on where y ends, at 65535. From warp_tile on x counts all tiles, and this finds the first
+ * row and column of the block's.
  */
 GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64_t *row,
                                int64_t *column)
 {
-    unsigned per_group = (unsigned)a.group * (unsigned)a.tiles_x; /* at most the grid */
-    unsigned first = blockIdx.x / per_group * (unsigned)a.group;
+    unsigned per_group = a.group * (unsigned)a.tiles_x; /* at most the grid */
+    unsigned first = blockIdx.x / per_group * a.group;
     unsigned within = blockIdx.x % per_group;
-    unsigned rows = min((unsigned)a.group, (unsigned)a.tiles_y - first);
+    unsigned rows = min(a.group, (unsigned)a.tiles_y - first);
     *row = (int64_t)(first + within % rows) * height;
     *column = (int64_t)(within / rows) * width;
 }

@@ -15,10 +15,11 @@ GM_KERNEL(sgemm_vec4, sgemm_args)
 {
     float sum[SQUARE][SQUARE] = {};
 
-    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
-    const int64_t block_y = (int64_t)blockIdx.z * gridDim.y + blockIdx.y;
-    const int64_t row = (block_y * SGEMM_SIDE + sgemm_thread_y()) * SQUARE;
-    const int64_t column = ((int64_t)blockIdx.x * SGEMM_SIDE + sgemm_thread_x()) * SQUARE;
+    /* x walks a group of rows of tiles column by column; y and z are groups: see sgemm.h. */
+    const unsigned group_y = (blockIdx.z * gridDim.y + blockIdx.y) * a.group;
+    const int64_t tile_y = group_y + blockIdx.x % a.group, tile_x = blockIdx.x / a.group;
+    const int64_t row = (tile_y * SGEMM_SIDE + sgemm_thread_y()) * SQUARE;
+    const int64_t column = (tile_x * SGEMM_SIDE + sgemm_thread_x()) * SQUARE;
     if (row >= a.a.lines || column >= a.b.lines) {
         return;
     }
