@@ -243,6 +243,27 @@ class DeviceKernel:
     def accept(self, parameter: int, dtype: np.dtype[Any], /) -> None:
         """From now on take arrays of this dtype for a parameter, if they have whole elements."""
 
+def texture(
+    data: int,
+    pitch: int,
+    slice: int,
+    size: tuple[int, ...],
+    kind: int,
+    channels: int,
+    channel_bytes: int,
+    address: tuple[int, ...],
+    linear: bool,
+    to_float: bool,
+    normalized: bool,
+    border: tuple[float, ...],
+    /,
+) -> tuple[bytes, int]:
+    """Return the descriptor of a texture or surface object, and its address.
+
+    The address is the object, for as long as the descriptor is alive. ValueError says what is wrong
+    with a texture.
+    """
+
 def families() -> tuple[dict[str, Any], ...]:
     """Return the table of families and variants.
 

@@ -79,6 +79,7 @@ TOGETHER = (
     "tests/python/test_plot.py",
     "tests/cuda_c/",
     "tests/dialect/",
+    "tests/modules/",
     "tests/test_notebooks.py",
 )
 

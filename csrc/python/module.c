@@ -16,6 +16,7 @@
 #include "python/prepared.h"
 #include "python/streams.h"
 #include "python/takes.h"
+#include "python/textures.h"
 #include "python/transfers.h"
 #include "python/values.h"
 
@@ -64,6 +65,10 @@ static PyMethodDef functions[] = {
      "module_launch(handle, kernel, grid, block, shared_bytes, values, traced, cooperative, "
      "/)\n--\n\n"
      "Run a loaded kernel on the simulator."},
+    {"texture", gm_core_texture, METH_VARARGS,
+     "texture(data, pitch, slice, size, kind, channels, channel_bytes, address, linear, to_float, "
+     "normalized, border, /)\n--\n\n"
+     "The descriptor of a texture object, and its address."},
     {"families", gm_core_families, METH_NOARGS, "families()\n--\n\nThe table, as dicts."},
     {"available", KEYWORDS(gm_core_available),
      "available(family, variant, backend=None)\n--\n\n"

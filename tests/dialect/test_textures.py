@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import itertools
-import subprocess
-import sysconfig
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import gpumem as gm
 from gpumem.cuda_c import load
+from gpumem.cuda_c.textures import texture
 
-ROOT = Path(__file__).resolve().parents[2]
-WRAP, CLAMP, MIRROR, BORDER = range(4)
-SIGNED, UNSIGNED, FLOAT = range(3)
+BORDER = (7, 8, 9, 10)
 
 SOURCE = """
 __global__ void d1(float *out, const float *at, cudaTextureObject_t texture, int n)
@@ -69,6 +65,10 @@ __global__ void surface(cudaSurfaceObject_t object, cudaSurfaceObject_t to)
     surf2Dwrite(value, to, x * sizeof(float4), y);
     surf2Dwrite(value, to, (x + 100) * sizeof(float4), y, cudaBoundaryModeZero);
 }
+__global__ void read(float *out, const float *from)
+{
+    out[threadIdx.x] = from[threadIdx.x];
+}
 __global__ void outside(cudaSurfaceObject_t object)
 {
     surf2Dwrite(make_float4(1, 2, 3, 4), object, threadIdx.x * sizeof(float4), 0);
@@ -76,59 +76,9 @@ __global__ void outside(cudaSurfaceObject_t object)
 """
 
 
-class Descriptor(ctypes.Structure):
-    """gm_texture_descriptor."""
-
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("pitch", ctypes.c_int64),
-        ("slice", ctypes.c_int64),
-        ("size", ctypes.c_int32 * 3),
-        ("kind", ctypes.c_int32),
-        ("channels", ctypes.c_int32),
-        ("channel_bytes", ctypes.c_int32),
-        ("address", ctypes.c_int32 * 3),
-        ("linear", ctypes.c_int32),
-        ("to_float", ctypes.c_int32),
-        ("normalised", ctypes.c_int32),
-        ("border", ctypes.c_float * 4),
-    )
-
-
 @functools.cache
 def module():
     return load(source=SOURCE, name="textures.cu")
-
-
-@pytest.fixture(scope="module")
-def complete(tmp_path_factory):
-    path = tmp_path_factory.mktemp("texture") / "descriptor.so"
-    source = ROOT / "csrc/sim/texture_descriptor.c"
-    compiler = sysconfig.get_config_var("CC").split()[0]
-    command = [compiler, "-shared", "-fPIC", f"-I{ROOT / 'csrc'}", str(source), "-o", str(path)]
-    subprocess.run(command, check=True)
-    function = ctypes.CDLL(str(path)).gm_texture_complete
-    function.restype = ctypes.c_char_p
-    return lambda descriptor: function(ctypes.byref(descriptor))
-
-
-@pytest.fixture
-def texture(complete):
-    def make(data, *, channels=1, address=CLAMP, linear=False, to_float=False, normalised=False):
-        elements = data.shape[:-1] if channels > 1 else data.shape
-        size = (*reversed(elements), 1, 1)[:3]
-        kind = {"f": FLOAT, "i": SIGNED, "u": UNSIGNED}[data.dtype.kind]
-        made = Descriptor(
-            data=data.ctypes.data, size=size, kind=kind, channels=channels,
-            channel_bytes=data.itemsize, address=(address,) * 3, linear=linear,
-            to_float=to_float, normalised=normalised, border=(7, 8, 9, 10),
-        )  # fmt: skip
-        assert complete(made) is None
-        alive.append((made, data))
-        return ctypes.addressof(made)
-
-    alive = []
-    yield make
 
 
 @pytest.fixture(params=["plain", "traced"])
@@ -144,11 +94,11 @@ def run(request):
 
 def index(at, size, address):
     """The element's index; -1 is the border."""
-    if address == WRAP:
+    if address == "wrap":
         return at % size
-    if address == MIRROR:
+    if address == "mirror":
         return np.where(at % (2 * size) < size, at % (2 * size), 2 * size - 1 - at % (2 * size))
-    if address == BORDER:
+    if address == "border":
         return np.where((at < 0) | (at >= size), -1, at)
     return np.clip(at, 0, size - 1)
 
@@ -175,18 +125,24 @@ def expected(data, at, address, linear, normalised):
 
 MODES = [
     (address, linear, normalised)
-    for address in (WRAP, CLAMP, MIRROR, BORDER)
+    for address in ("wrap", "clamp", "mirror", "border")
     for linear in (False, True)
     for normalised in (False, True)
-    if normalised or address in (CLAMP, BORDER)
+    if normalised or address in ("clamp", "border")
 ]
 
 
 @pytest.mark.parametrize(("address", "linear", "normalised"), MODES)
 @pytest.mark.parametrize(("kernel", "shape"), [("d1", (13,)), ("d2", (5, 7)), ("d3", (3, 4, 5))])
-def test_filter_and_address_modes(run, rng, texture, kernel, shape, address, linear, normalised):
+def test_filter_and_address_modes(run, rng, kernel, shape, address, linear, normalised):
     data = rng.standard_normal(shape).astype(np.float32)
-    made = texture(data, address=address, linear=linear, normalised=normalised)
+    made = texture(
+        data,
+        address=address,
+        filter="linear" if linear else "point",
+        normalized=normalised,
+        border=BORDER,
+    )
     reach = 2.5 if normalised else 20
     at = rng.uniform(-reach, reach, (200, len(shape))).astype(np.float32)
     out = np.zeros(200, np.float32)
@@ -197,7 +153,7 @@ def test_filter_and_address_modes(run, rng, texture, kernel, shape, address, lin
     assert np.allclose(out, want, atol=0.05 if linear else 1e-6)
 
 
-def test_layers(run, rng, texture):
+def test_layers(run, rng):
     data = rng.standard_normal((3, 5, 7)).astype(np.float32)
     at = rng.uniform(0, 5, (60, 2)).astype(np.float32)
     out = np.zeros(60, np.float32)
@@ -206,7 +162,7 @@ def test_layers(run, rng, texture):
     assert np.array_equal(out, data[np.arange(60) % 3, y, x])
 
 
-def test_fetch_by_index(run, rng, texture):
+def test_fetch_by_index(run, rng):
     data = rng.integers(0, 255, (10, 4)).astype(np.uint8)
     out = np.ones((16, 4), np.uint8)
     run("fetch", 1, 16, (out, texture(data, channels=4), 16))
@@ -214,24 +170,24 @@ def test_fetch_by_index(run, rng, texture):
     assert not out[:2].any() and not out[12:].any()
 
 
-def test_normalised_floats(run, texture):
+def test_normalised_floats(run):
     data = np.array([[-128, 127], [-127, 0], [64, -1]], np.int8).reshape(1, 3, 2)
     out = np.zeros((3, 2), np.float32)
-    run("pairs", 1, 3, (out, texture(data, channels=2, to_float=True)))
+    run("pairs", 1, 3, (out, texture(data, channels=2, read="normalized_float")))
     assert np.allclose(out, np.maximum(data[0] / 127, -1))
     data = np.array([0, 255, 51, 102, 1, 2], np.uint8).reshape(1, 3, 2)
-    run("pairs", 1, 3, (out, texture(data, channels=2, to_float=True)))
+    run("pairs", 1, 3, (out, texture(data, channels=2, read="normalized_float")))
     assert np.allclose(out, data[0] / 255)
 
 
-def test_integers(run, texture):
+def test_integers(run):
     data = np.array([-32768, 5, 32767], np.int16)
     out = np.zeros(3, np.int16)
     run("whole", 1, 3, (out, texture(data)))
     assert np.array_equal(out, data)
 
 
-def test_another_type_is_found(texture):
+def test_another_type_is_found():
     made = texture(np.zeros(3, np.float32))
     finding = module().check("whole", 1, 3, (np.zeros(3, np.int16), made))
     assert "another type" in str(finding)
@@ -239,44 +195,94 @@ def test_another_type_is_found(texture):
     assert "object that is 0" in str(finding)
 
 
-def test_surfaces(run, rng, texture):
+def test_surfaces(run, rng):
     data = rng.standard_normal((3, 5, 4)).astype(np.float32)
-    to = np.zeros_like(data)
-    here, there = texture(data, channels=4), texture(to, channels=4)
-    run("surface", 1, (5, 3), (here, there))
+    to = gm.to_device(np.zeros_like(data), backend="sim")
+    run("surface", 1, (5, 3), (texture(data, channels=4), texture(to, channels=4)))
     want = data.copy()
     want[:, :, 3] = data[:, [1, 2, 3, 4, 4], 0]
     want[:, 1:, 2] = data[:, :-1, 1]
     want[:, 0, 2] = 0
-    assert np.array_equal(to, want)
+    assert np.array_equal(to.to_host(), want)
 
 
-def test_outside_of_a_surface(texture):
+def test_outside_of_a_surface():
     made = texture(np.zeros((3, 5, 4), np.float32), channels=4)
     finding = module().check("outside", 1, 6, (made,))
     assert "outside of a surface" in str(finding)
     assert finding.thread == (5, 0, 0)
 
 
+def test_rows_at_a_distance(run, rng):
+    """As of cudaMallocPitch, and upside down."""
+    wide = gm.to_device(rng.standard_normal((6, 9)).astype(np.float32), backend="sim")
+    at = np.stack(np.meshgrid(np.arange(5), np.arange(6)), -1).reshape(-1, 2).astype(np.float32)
+    for view in (np.s_[:, 2:7], np.s_[::2, 2:7], np.s_[::-1, 2:7], np.s_[4:5, 2:7]):
+        out = np.zeros(30, np.float32)
+        run("d2", 1, 32, (out, at, texture(wide[view]), 30))
+        data = wide.to_host()[view]
+        x, y = at.astype(int).T
+        assert np.array_equal(out, data[np.minimum(y, len(data) - 1), x])
+
+
+def test_a_host_array_is_copied_and_a_device_array_is_not(run):
+    host = np.arange(3, dtype=np.int16)
+    device = gm.to_device(host, backend="sim")
+    copied, shared = texture(host), texture(device)
+    host[:] = 7
+    gm.copy(gm.to_device(host, backend="sim"), out=device)
+    for made, wanted in ((copied, [0, 1, 2]), (shared, [7, 7, 7])):
+        out = np.zeros(3, np.int16)
+        run("whole", 1, 3, (out, made))
+        assert out.tolist() == wanted
+
+
+def test_what_a_surface_wrote_counts_as_written(run):
+    to = gm.DeviceArray((3, 5, 4), "f4", backend="sim")
+    data = np.ones((3, 5, 4), np.float32)
+    run("surface", 1, (5, 3), (texture(data, channels=4), texture(to, channels=4)))
+    out = np.zeros((3, 5, 4), np.float32)
+    run("read", 1, 60, (out, to))
+    assert np.array_equal(out[:, 1:], data[:, 1:])
+
+
+def test_arguments_of_a_loaded_module(rng):
+    module = gm.load(source=SOURCE, name="textures.cu")
+    data, out = rng.integers(0, 99, 5).astype(np.int16), np.zeros(5, np.int16)
+    module["whole"][1, 5](out, texture(data))
+    assert np.array_equal(out, data)
+    with pytest.raises(TypeError, match="texture"):
+        module["whole"][1, 5](out, data)
+
+
+FLOATS = np.zeros((2, 3), np.float32)
+
+
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("array", "options", "error", "message"),
     [
-        ({"size": (3, 0, 1)}, b"sizes"),
-        ({"address": (0, 4, 0)}, b"address mode"),
-        ({"data": None}, b"memory"),
-        ({"channels": 3}, b"channels"),
-        ({"channel_bytes": 8}, b"channel is"),
-        ({"kind": SIGNED, "to_float": 1}, b"8 and 16"),
-        ({"kind": SIGNED, "linear": 1}, b"linear"),
-        ({"address": (WRAP, WRAP, WRAP)}, b"normalised coordinates"),
+        (np.zeros((0, 3), np.float32), {}, ValueError, "sizes"),
+        (np.zeros((2, 2, 2, 2), np.float32), {}, ValueError, "one to three dimensions"),
+        (FLOATS, {"channels": 3}, ValueError, "channels"),
+        (FLOATS, {"channels": 2}, ValueError, "dimensions and the channels"),
+        (np.zeros(3), {}, ValueError, "channel is a float of 32 bits"),
+        (np.zeros(3, bool), {}, TypeError, "integers and floats"),
+        ([1, 2], {}, TypeError, "ndarray"),
+        (FLOATS, {"address": "clmap"}, ValueError, "address is 'clmap'.*'clamp'"),
+        (FLOATS, {"address": "wrap"}, ValueError, "normalised coordinates"),
+        (FLOATS, {"address": ("clamp", "wrap")}, ValueError, "normalised coordinates"),
+        (FLOATS, {"filter": "cubic"}, ValueError, "filter is 'cubic'"),
+        (FLOATS.astype("i4"), {"filter": "linear"}, ValueError, "linear"),
+        (FLOATS.astype("i4"), {"read": "normalized_float"}, ValueError, "8 and 16"),
     ],
+    ids=range(13),
 )
-def test_wrong_descriptors(complete, fields, message):
-    right = {
-        "data": 4096, "size": (3, 2, 1), "kind": FLOAT, "channels": 1, "channel_bytes": 4,
-        "address": (CLAMP,) * 3,
-    }  # fmt: skip
-    made = Descriptor(**right)
-    assert complete(made) is None
-    assert (made.pitch, made.slice) == (12, 24)
-    assert message in complete(Descriptor(**(right | fields)))
+def test_wrong_textures(array, options, error, message):
+    with pytest.raises(error, match=message):
+        texture(array, **options)
+
+
+@pytest.mark.parametrize("view", [lambda d: d.T, lambda d: d[:, ::-1]])
+def test_rows_are_contiguous(view):
+    with pytest.raises(ValueError, match="side by side"):
+        texture(view(gm.to_device(FLOATS, backend="sim")))
