@@ -453,20 +453,21 @@ def test_the_cache_is_the_users_alone(cache):
 def test_the_cache_is_limited(cache, monkeypatch):
     kernel_that_adds(1)
     size = sum(one.stat().st_size for one in cache.iterdir())
-    monkeypatch.setenv("GPUMEM_CACHE_LIMIT", str(3 * size))
-    for number in range(2, 8):
+    monkeypatch.setenv("GPUMEM_CACHE_LIMIT", str(2 * size))
+    for number in range(2, 5):
         kernel_that_adds(number)
-    assert sum(one.stat().st_size for one in cache.iterdir()) <= 3 * size
-    assert result_of(kernel_that_adds(7)) == 7
+    assert sum(one.stat().st_size for one in cache.iterdir()) <= 2 * size
+    assert len(list(cache.glob("*.so"))) < 4
+    assert result_of(kernel_that_adds(4)) == 4
     assert result_of(kernel_that_adds(1)) == 1
 
 
-@pytest.mark.parametrize("damage", ["", "{}", '{"format": 1}', "[]", "\0"])
-def test_a_damaged_manifest_is_no_harm(cache, damage):
+def test_a_damaged_manifest_is_no_harm(cache):
     kernel_that_adds(5)
-    for one in cache.glob("*.json"):
-        one.write_text(damage)
-    assert result_of(kernel_that_adds(5)) == 5
+    for damage in ("", "{}", '{"format": 1}', "[]", "\0"):
+        (manifest,) = cache.glob("*.json")
+        manifest.write_text(damage)
+        assert result_of(kernel_that_adds(5)) == 5
 
 
 def test_a_removed_object_is_compiled_again(cache):
