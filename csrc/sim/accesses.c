@@ -160,11 +160,21 @@ static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
     if (at < 0) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
     }
-    gm_trace_place(trace, trace->sites.list[at].file, trace->sites.list[at].line, thread);
-    gm_locals_write(locals, call->address, call->bytes); /* says so once */
+    gm_status status = call->address == trace->unset.address ? GM_OK : gm_trace_uses_all(trace);
+    const gm_site *site = &trace->sites.list[at];
+    trace->unset = (gm_unset){call->address, call->bytes, thread, site->file, site->line};
+    return status;
+}
+
+gm_status gm_trace_fail_unset(gm_trace *trace, const gm_unset *unset)
+{
+    const gm_unset found = *unset;
+    trace->unset.bytes = 0;
+    gm_locals_write(trace->current->locals, found.address, found.bytes); /* says so once */
+    gm_trace_place(trace, found.file, found.line, found.thread);
     return gm_find(GM_RULE_UNINITIALISED,
                    "load of %u bytes of a local variable that nothing has written: uninitialised",
-                   call->bytes);
+                   found.bytes);
 }
 
 /* ---- every access ---------------------------------------------------------------------------- */
@@ -185,6 +195,9 @@ gm_status gm_trace_access(gm_trace *trace, int thread, const gm_access_call *cal
     }
     if (step.space == GM_SPACE_PRIVATE || status != GM_OK) {
         trace->aside = step.space == GM_SPACE_PRIVATE ? region : trace->aside;
+        return status;
+    }
+    if ((status = gm_trace_uses_all(trace)) != GM_OK) {
         return status;
     }
     int site = gm_sites_find(&trace->sites, trace->spaces.module, step.space, call);
@@ -216,6 +229,10 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
     if (gm_trace_ignores(trace, address)) {
         return GM_OK;
     }
+    const gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
+    if (trace->unset.bytes) {
+        return gm_trace_access(trace, thread, &call);
+    }
     if (!gm_stream_is_turn(stream, thread)) {
         gm_status status = gm_stream_turn(stream, thread);
         if (status != GM_OK) {
@@ -225,7 +242,6 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
     gm_step *next = stream->next;
     bool alike = next < stream->past && next->call.bytes == bytes && next->call.kind == kind;
     if (!alike || !gm_stream_repeat(stream, code, address)) {
-        gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
         return gm_trace_access(trace, thread, &call);
     }
     return gm_trace_repeated(trace, thread, next, address);

@@ -57,6 +57,7 @@ typedef struct gm_block {
     int64_t barriers, warps; /* so far in this launch */
     char *dynamic_shared;
     uint64_t deposit[GM_WARP], exchanged[GM_WARP];
+    gm_unset deposit_unset[GM_WARP], exchanged_unset[GM_WARP]; /* which of these are no values */
     /* Spins. */
     gm_turn *turn;    /* traced */
     uint64_t *states; /* at full speed, GM_STATES per thread; NULL until one spins */

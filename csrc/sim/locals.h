@@ -14,6 +14,16 @@
 
 typedef struct gm_locals gm_locals;
 
+/* A load of what nothing has written; bytes 0: none. It is no fault until the thread does something
+ * else than to hand the value to another lane, or another lane takes it. */
+typedef struct gm_unset {
+    uintptr_t address;
+    uint32_t bytes;
+    int thread;
+    const char *file;
+    int line;
+} gm_unset;
+
 /* For the threads of a block. NULL when memory ran out. */
 gm_locals *gm_locals_create(int threads);
 void gm_locals_destroy(gm_locals *locals);

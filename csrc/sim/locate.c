@@ -108,7 +108,8 @@ gm_status gm_locate_failure(gm_block *block)
     const gm_fault fault = block->fault;
     if (fault.signal) {
         block->fault.signal = 0;
-        gm_status earlier = block->trace ? gm_postponed_tell(block->trace) : GM_OK;
+        gm_status earlier = block->trace ? gm_trace_uses_all(block->trace) : GM_OK;
+        earlier = earlier == GM_OK && block->trace ? gm_postponed_tell(block->trace) : earlier;
         if (earlier != GM_OK) {
             return gm_locate_traced(block, earlier);
         }

@@ -131,6 +131,7 @@ void gm_sim_fault_of(gm_rule rule, const char *file, int line, const char *what)
 {
     gm_block *block = gm_thread_block();
     if (block->trace) {
+        stop_if_failed(block, gm_trace_uses_all(block->trace));
         stop_if_failed(block, gm_postponed_tell(block->trace));
     }
     gm_find(rule, "%s", what);
@@ -172,6 +173,9 @@ void gm_thread_run_fresh(gm_fiber *fiber, void *argument)
 static void wait_as(gm_block *block, gm_strand_state state, const char *file, int line)
 {
     gm_strand *strand = &block->strands[block->running];
+    if (block->trace) {
+        stop_if_failed(block, gm_trace_uses_all(block->trace));
+    }
     strand->state = state;
     strand->file = file;
     strand->line = line;
@@ -209,7 +213,7 @@ static void give_way_traced(gm_block *block, const void *code, const char *file,
 {
     gm_strand *strand = &block->strands[block->running];
     bool again = called_before(block, code);
-    gm_thread_looked_at(block, false);
+    gm_thread_take_long_way(block, false);
     give_way(block, gm_turn_end(block->turn, block->running, again, &strand->trail), file, line);
 }
 
@@ -285,6 +289,19 @@ unsigned gm_sim_active_lanes(const char *file, int line)
     return block->strands[block->running].mask;
 }
 
+/* What the lane hands to others may be a value that it has not set. */
+static void hand_unset(gm_block *block, unsigned lane)
+{
+    gm_unset *unset = &block->trace->unset, *handed = &block->deposit_unset[lane];
+    size_t bytes = unset->bytes < sizeof(uint64_t) ? unset->bytes : sizeof(uint64_t);
+    handed->bytes = 0;
+    if (bytes && memcmp(&block->deposit[lane], (const void *)unset->address, bytes) == 0) {
+        *handed = *unset;
+        unset->bytes = 0;
+        gm_thread_take_long_way(block, block->turn->thread >= 0);
+    }
+}
+
 void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 {
     gm_block *block = gm_thread_block();
@@ -294,6 +311,9 @@ void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
                         "the mask of a warp operation does not include the calling lane");
     }
     block->deposit[lane] = value;
+    if (block->trace) {
+        hand_unset(block, lane);
+    }
     block->strands[block->running].mask = mask;
     block->at_warp++;
     wait_as(block, AT_WARP, file, line);
@@ -311,7 +331,12 @@ void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char
 
 uint64_t gm_sim_exchanged(unsigned lane)
 {
-    return gm_thread_block()->exchanged[lane % GM_WARP];
+    gm_block *block = gm_thread_block();
+    const gm_unset *unset = &block->exchanged_unset[lane % GM_WARP];
+    if (block->trace && unset->bytes && unset->thread != block->running) {
+        stop_if_failed(block, gm_trace_fail_unset(block->trace, unset));
+    }
+    return block->exchanged[lane % GM_WARP];
 }
 
 unsigned gm_sim_lane(void)
@@ -327,7 +352,7 @@ static inline void take_turn(gm_block *block, const void *code, uintptr_t addres
 {
     if (--block->turn->patience <= 0) {
         bool spins = gm_turn_look(block->turn, block->running, code, address, bytes);
-        gm_thread_looked_at(block, block->turn->thread >= 0);
+        gm_thread_take_long_way(block, block->turn->thread >= 0);
         if (spins) {
             give_way_traced(block, code, file, line);
         }
@@ -368,6 +393,9 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
         take_turn(block, code, address, bytes, NULL, 0);
         stop_if_failed(
             block, gm_trace_own_access(block->trace, block->running, code, address, bytes, kind));
+        if (block->trace->unset.bytes) {
+            gm_thread_take_long_way(block, true);
+        }
         note_store(block, address, bytes, kind);
     }
 }

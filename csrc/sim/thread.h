@@ -38,12 +38,12 @@ static inline gm_trace *gm_thread_claimed_trace(void)
     return gm_thread_has_claim() ? gm_thread_claimed.trace : NULL;
 }
 
-/* While the running thread is looked at (turns.h), repeated accesses go the long way, like all
- * others. */
-static inline void gm_thread_looked_at(const gm_block *block, bool looked_at)
+/* While a thread is looked at (turns.h), or has loaded what is not set, all its accesses are of
+ * interest: those that repeat others go the long way too. */
+static inline void gm_thread_take_long_way(const gm_block *block, bool on)
 {
     if (gm_thread_has_claim()) {
-        gm_thread_claimed.trace = looked_at ? NULL : block->trace;
+        gm_thread_claimed.trace = on ? NULL : block->trace;
     }
 }
 
@@ -99,7 +99,7 @@ static inline void gm_thread_begin_turn(gm_block *block, int thread)
 {
     block->gave_way--;
     if (block->turn) {
-        gm_thread_looked_at(block, true);
+        gm_thread_take_long_way(block, true);
         gm_turn_begin(block->turn, thread);
     }
 }

@@ -191,6 +191,7 @@ gm_status gm_trace_block_open(gm_trace *trace, gm_dim index, int64_t number,
         return GM_ERROR_MEMORY;
     }
     block->open = true;
+    trace->unset.bytes = 0;
     block->index = index;
     block->number = number;
     gm_block_memory memory = gm_spaces_of_block(trace->spaces.module, shared_dynamic, stacks);
@@ -246,7 +247,7 @@ void gm_trace_warp(gm_trace *trace, int first_thread, unsigned lanes)
 
 gm_status gm_trace_thread_end(gm_trace *trace, int thread)
 {
-    gm_status status = GM_OK;
+    gm_status status = gm_trace_uses_all(trace);
     trace->thread = thread;
     if (trace->current->locals) {
         gm_locals_thread_ends(trace->current->locals, thread);
@@ -257,7 +258,8 @@ gm_status gm_trace_thread_end(gm_trace *trace, int thread)
 
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 {
-    gm_status status = gm_postponed_tell(trace);
+    gm_status status = gm_trace_uses_all(trace);
+    status = status == GM_OK ? gm_postponed_tell(trace) : status;
     if (status != GM_OK) {
         return status;
     }

@@ -108,6 +108,7 @@ struct gm_trace {
     unsigned loud; /* spaces whose usual accesses are told to observers at once: GM_SEES(space) */
     bool may_postpone;
     unsigned actors; /* that have made accesses in this launch */
+    gm_unset unset;  /* that the running thread has loaded, and not used so far */
     gm_region aside; /* around the last private access: all of it is private and not observed */
 };
 
@@ -203,6 +204,13 @@ gm_status gm_trace_freed(gm_trace *trace, int thread, const void *code, gm_regio
 /* A local variable without initialiser begins to live. */
 gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t bytes,
                          bool is_structure);
+/* The load of a local variable without a value is a fault. */
+gm_status gm_trace_fail_unset(gm_trace *trace, const gm_unset *unset);
+/* The running thread does something that may depend on all it has loaded. */
+static inline gm_status gm_trace_uses_all(gm_trace *trace)
+{
+    return trace->unset.bytes ? gm_trace_fail_unset(trace, &trace->unset) : GM_OK;
+}
 gm_status gm_trace_function(gm_trace *trace, int thread, bool begins);
 /* All lanes of a warp wait or have ended: their accesses become requests. */
 gm_status gm_trace_flush(gm_trace *trace, int warp);

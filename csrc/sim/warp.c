@@ -91,6 +91,9 @@ static gm_status release(gm_block *block, gm_warp warp, unsigned lanes)
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         block->exchanged[lane] = block->deposit[lane];
+        if (block->trace) {
+            block->exchanged_unset[lane] = block->deposit_unset[lane];
+        }
     }
     block->at_warp -= __builtin_popcount(lanes);
     block->moves++;

@@ -34,6 +34,4 @@ REFUSED = [Refused("wmma.cu", "mma"), Refused("inline_ptx.cu", "asm")]
 NO_ARGUMENTS = {"textures.cu", "surfaces.cu"}
 
 # What the simulator does not do yet: a file, "file:kernel", or "file:kernel plain" or "... traced".
-MISSING: dict[str, str] = {
-    "groups_coalesced.cu:keep_positive traced": "lanes hand a value to shfl that only one has set",
-}
+MISSING: dict[str, str] = {}

@@ -149,6 +149,17 @@ MEMORY = [
         twin("entry_behind_length_padded", 1, 8, u8(128, ZERO)),
     ),
     *cases_of(
+        "unset_handed",
+        "unwritten",
+        twin("broadcast_of_first", 1, 32, i32(1), i32(32, ZERO)),
+        bug("broadcast_of_last", 1, 32, i32(1), i32(32, ZERO)),
+        bug("sum_of_some", 1, 32, f32(32), f32(1, ZERO), 20),
+        twin("sum_of_some", 1, 32, f32(32), f32(1, ZERO), 32),
+        bug("vote_of_unset", 1, 32, i32(32), i32(32, ZERO)),
+        bug("unset_before_shuffle", 1, 32, i32(32), i32(32, ZERO)),
+        twin("lower_half", 1, 32, i32(32), i32(32, ZERO)),
+    ),
+    *cases_of(
         "unwritten_shared",
         "unwritten",
         twin("padding_not_written", 1, 64, i32(64), i32(64, ZERO)),
