@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from .. import _core
@@ -11,13 +10,10 @@ from ..modules.launch import Launch
 from .finding import Finding
 from .findings import Report
 from .limits import beyond, check_limits
-from .rules import RULES, rule_of
+from .rules import RULES
 from .sources import Sources
 
 __all__ = ["check"]
-
-_HEAD = re.compile(r"^kernel .*?, block \([\d, ]+\), thread \([\d, ]+\): ", re.S)
-_OTHER = re.compile(r" at ([^\s:]+):(\d+)")
 
 
 def check(
@@ -34,8 +30,7 @@ def check(
     launch : Launch
         The kernel with its grid: ``kernel[grid, block]``.
     *args
-        The arguments of the kernel, which writes to its arrays as in any call; if the run does not
-        come to its end, host arrays are as they were.
+        The arguments of the kernel, which writes to its arrays as in any call.
     max_sectors : float, optional
         The most sectors that the requests of a source line to global memory may touch on average.
         32 lanes that load neighbouring words touch 4.
@@ -59,8 +54,9 @@ def check(
 
     Notes
     -----
-    A kernel is checked for the arguments and the grid that it is given, and for all schedules that
-    barriers, fences and atomic operations leave open. Nothing that it does ends the process.
+    A kernel is checked for the arguments and the grid that it is given. A race is found if nothing
+    orders two accesses, in whichever order they happened. After a finding the kernel goes on where
+    it can, else its block ends. Nothing that a kernel does ends the process.
 
     Examples
     --------
@@ -75,7 +71,7 @@ def check(
     ... }''')
     >>> report = gm.check(m["reverse"][1, 64], np.ones(64, "float32"))
     >>> report
-    <gpumem check of reverse: 1 finding: source.cu:5 race-threads>
+    <gpumem check of reverse: 1 finding: source.cu:5 race-shared>
     """
     if not isinstance(launch, Launch):
         raise TypeError(f"check takes kernel[grid, block] and its arguments, not {quoted(launch)}")
@@ -85,48 +81,42 @@ def check(
         "min_efficiency": min_efficiency,
     }
     check_limits(limits)
-    module, kernel = launch.kernel.module, launch.kernel.name
-    sources = Sources(module.source)
-    lines: int | None = None
+    kernel, sources = launch.kernel.name, Sources(launch.kernel.module.source)
+    sites: list[dict[str, Any]] = []
+    cut = False
     try:
-        sites = launch.observe(args)["sites"]
-    except _core.SimulationError as error:
-        findings = [_of_error(error, kernel, sources)]
+        counted = launch.observe(args, all_findings=True)
+    except _core.SimulationError as error:  # nothing has run
+        found = [vars(error) | {"message": str(error), "count": 1}]
     else:
-        lines = len({(site["file"], site["line"]) for site in sites})
-        findings = [
-            Finding(
-                rule,
-                said,
-                kernel,
-                None if site["file"] is None else sources.name(site["file"]),
-                site["line"],
-                hint=RULES[rule].hint,
-            )
-            for rule, site, said in beyond(sites, limits)
-        ]
-    return Report(kernel, sources, module.name, launch.grid, launch.block, findings, lines)
+        found, sites, cut = counted["findings"], counted["sites"], counted["cut"]
+    findings = [_finding(one, kernel, sources) for one in found]
+    for rule, site, said in beyond(sites, limits):
+        place = {"file": site["file"], "line": site["line"], "count": 1}
+        findings.append(_finding(place | {"rule": rule, "message": said}, kernel, sources))
+    accesses = len({(site["file"], site["line"]) for site in sites})
+    return Report(launch, sources, findings, accesses, cut)
 
 
-def _of_error(error: _core.SimulationError, kernel: str, sources: Sources) -> Finding:
-    """Return the finding that the simulator stopped at."""
-    said = _HEAD.sub("", str(error))
-    rule = rule_of(said)
-    file = None if error.file is None else sources.name(error.file)
-    other = None
-    if match := _OTHER.search(said):
-        name, line = sources.name(match[1]), int(match[2])
-        other = name, line
-        where = f" at line {line}" if name == file else f" at {name}:{line}"
-        said = said.replace(match[0], where, 1)
+def _finding(found: dict[str, Any], kernel: str, sources: Sources) -> Finding:
+    """Return what the simulator has found, with the files named as their user names them."""
+    file = None if found["file"] is None else sources.name(found["file"])
+    said = found["message"].removeprefix("a race: ")
+    other = found.get("other")
+    if other is not None:
+        place = sources.name(other[0]), other[1]
+        where = f"line {other[1]}" if place[0] == file else f"{place[0]}:{other[1]}"
+        said = said.replace(f"at {other[0]}:{other[1]}", f"at {where}", 1)
+        other = place
     return Finding(
-        rule.id,
-        said.removeprefix("a race: "),
-        error.kernel or kernel,
+        found["rule"],
+        said,
+        found.get("kernel") or kernel,
         file,
-        error.line,
-        error.block,
-        error.thread,
-        other=other,
-        hint=rule.hint,
+        found["line"],
+        found.get("block"),
+        found.get("thread"),
+        found["count"],
+        other,
+        RULES[found["rule"]].hint,
     )

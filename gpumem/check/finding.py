@@ -17,7 +17,7 @@ class Finding:
     Attributes
     ----------
     rule : str
-        What kind of error it is, such as "race-threads".
+        What kind of error it is, such as "race-shared".
     message : str
         What happened.
     kernel : str

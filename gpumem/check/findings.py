@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..base.tables import text_width
-from .finding import Finding, Index
+from ..modules.launch import Launch
+from .finding import Finding
 from .rules import RULES
 from .sarif import sarif
 from .sources import Sources
@@ -29,9 +31,11 @@ class Report:
     grid, block : tuple of int
         Blocks, and threads per block, in x, y and z.
     findings : list of Finding
-        One per rule and source line, with how often it was found.
-    lines : int or None
-        How many source lines access memory; None if the run did not come to its end.
+        One per rule and source line, or pair of lines, with how often it was found.
+    lines : int
+        How many source lines access memory.
+    cut : bool
+        Whether the run ended early, so that there may be more to find.
 
     Examples
     --------
@@ -43,20 +47,20 @@ class Report:
 
     def __init__(
         self,
-        kernel: str,
+        launch: Launch,
         sources: Sources,
-        file: str,
-        grid: Index,
-        block: Index,
         findings: Sequence[Finding],
-        lines: int | None,
+        lines: int,
+        cut: bool,
     ) -> None:
-        self.kernel = kernel
-        self.file = file
-        self.grid = grid
-        self.block = block
+        self.kernel = launch.kernel.name
+        self.file = launch.kernel.module.name
+        self.grid = launch.grid
+        self.block = launch.block
         self.findings = _merged(findings)
         self.lines = lines
+        self.cut = cut
+        self._title = launch.kernel.title
         self._sources = sources
 
     @property
@@ -83,6 +87,7 @@ class Report:
             "grid": list(self.grid),
             "block": list(self.block),
             "ok": self.ok,
+            "cut": self.cut,
             "findings": [one.to_dict() for one in self.findings],
         }
 
@@ -122,12 +127,14 @@ class Report:
         return f"<gpumem check of {self.kernel}: {said}>"
 
     def __str__(self) -> str:
-        blocks, threads = (x * y * z for x, y, z in (self.grid, self.block))
+        blocks, threads = (math.prod(sides) for sides in (self.grid, self.block))
         what = f"{_counted(blocks, 'block')} of {_counted(threads, 'thread')}"
-        if self.lines is not None:
+        if self.lines:
             what += f", {_counted(self.lines, 'source line')} with accesses"
         number = _counted(len(self.findings), "finding") if self.findings else "no findings"
-        last = f"{self.kernel} of {self.file.rsplit('/', 1)[-1]}: {number} ({what})"
+        last = f"{self._title}: {number} ({what})"
+        if self.cut:
+            last += "\nThe run ended early: there may be more to find."
         return "\n\n".join([*(self._described(one) for one in self.findings), last])
 
     def _described(self, one: Finding) -> str:
@@ -175,10 +182,12 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _merged(findings: Sequence[Finding]) -> list[Finding]:
-    """Return one finding per rule and line, in the order of the source."""
-    merged: dict[tuple[str, str | None, int | None], Finding] = {}
+    """Return findings in the order of the source; a race that was found from both sides is one."""
+    merged: dict[Any, Finding] = {}
     for one in findings:
-        key = one.rule, one.file, one.line
-        first = merged.get(key)
-        merged[key] = one if first is None else replace(first, count=first.count + one.count)
+        sides = frozenset([(one.file, one.line), one.other])
+        first = merged.get((one.rule, sides))
+        merged[one.rule, sides] = (
+            one if first is None else replace(first, count=first.count + one.count)
+        )
     return sorted(merged.values(), key=lambda one: (one.file or "", one.line or 0))

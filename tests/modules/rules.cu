@@ -8,11 +8,16 @@ __global__ void race_blocks(int *x)
     x[0] = blockIdx.x; // race-blocks
 }
 
-__global__ void race_threads(int *x)
+__global__ void race_shared(int *x)
 {
     __shared__ int s[64];
     s[threadIdx.x] = x[threadIdx.x];
-    x[threadIdx.x] = s[63 - threadIdx.x]; // race-threads
+    x[threadIdx.x] = s[63 - threadIdx.x]; // race-shared
+}
+
+__global__ void race_global(int *x)
+{
+    x[threadIdx.x / 2] = threadIdx.x; // race-global
 }
 
 __global__ void endless(volatile int *x)
@@ -35,8 +40,8 @@ __global__ void race_copy(const int *x, int *y)
     __shared__ int s[64];
     __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], sizeof(int));
     __pipeline_commit();
-    y[threadIdx.x] = s[threadIdx.x]; // race-copy
     __pipeline_wait_prior(0);
+    y[threadIdx.x] = s[63 - threadIdx.x]; // race-copy
 }
 
 __global__ void copy_not_awaited(const int *x)
@@ -45,17 +50,12 @@ __global__ void copy_not_awaited(const int *x)
     __pipeline_memcpy_async(&s[threadIdx.x], &x[threadIdx.x], sizeof(int)); // copy-not-awaited
 }
 
-__global__ void copy_invalid(const int *x)
+__global__ void misuse(const int *x)
 {
     __shared__ int s[64];
-    __pipeline_memcpy_async(&s[3], &x[1], 16); // copy-invalid
+    __pipeline_memcpy_async(&s[0], &x[0], 4, 8); // misuse
     __pipeline_commit();
     __pipeline_wait_prior(0);
-}
-
-__global__ void texture(cudaTextureObject_t none, float *y)
-{
-    y[threadIdx.x] = tex1Dfetch<float>(none, threadIdx.x); // texture
 }
 
 __global__ void use_after_free(unsigned long long address)
@@ -91,17 +91,17 @@ __global__ void constant_store()
     ((volatile int *)table)[threadIdx.x] = 1; // constant-store
 }
 
-__global__ void barrier_divergence()
+__global__ void divergent_barrier()
 {
     if (threadIdx.x < 16) {
-        __syncthreads(); // barrier-divergence
+        __syncthreads(); // divergent-barrier
     }
 }
 
-__global__ void warp_divergence(int *x)
+__global__ void divergent_warp(int *x)
 {
     if (threadIdx.x < 16) {
-        x[threadIdx.x] = __shfl_down_sync(0xffffffff, 1, 1); // warp-divergence
+        x[threadIdx.x] = __shfl_down_sync(0xffffffff, 1, 1); // divergent-warp
     }
 }
 
@@ -132,7 +132,7 @@ __global__ void division(int *x, int by)
 
 __global__ void assertion(const int *x)
 {
-    assert(x[threadIdx.x] > 1); // assertion
+    assert(x[threadIdx.x] > 1); // assert
 }
 
 __global__ void trap()
@@ -162,4 +162,16 @@ template <int n> __global__ void sum_of_neighbours(const float *x, float *y)
     }
     __syncthreads();
     y[threadIdx.x] = s[threadIdx.x] + s[threadIdx.x + 2];
+}
+
+__global__ void several(float *out, const float *in)
+{
+    __shared__ float s[64];
+    float unset;
+    s[threadIdx.x] = in[threadIdx.x];
+    float own = s[threadIdx.x & ~1]; // a race too
+    if (in[0] > 0) {
+        own += unset; // uninitialised too
+    }
+    out[blockIdx.x * 64 + threadIdx.x] = own;
 }
