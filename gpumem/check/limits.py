@@ -29,6 +29,8 @@ class Limit(NamedTuple):
         Whether it is the least that a figure may be, and not the most.
     words : str
         A format of the figure and the limit.
+    help : str
+        What the command line says about it.
     """
 
     keyword: str
@@ -36,6 +38,7 @@ class Limit(NamedTuple):
     figure: Callable[[Site], float | None]
     least: bool
     words: str
+    help: str
 
     def broken(self, site: Site, limit: float) -> bool:
         """Whether a site does not keep the limit."""
@@ -59,10 +62,29 @@ def _efficiency(site: Site) -> float | None:
 
 
 LIMITS = (
-    Limit("max_sectors", "sectors", _sectors, False, "{:.4g} sectors per request, at most {:g}"),
-    Limit("max_bank_ways", "bank-conflicts", _ways, False, "{:.4g} ways, at most {:g}"),
     Limit(
-        "min_efficiency", "efficiency", _efficiency, True, "{:.1%} are asked for, at least {:.1%}"
+        "max_sectors",
+        "sectors",
+        _sectors,
+        False,
+        "{:.4g} sectors per request, at most {:g}",
+        "a finding if a line touches more sectors per request of global memory",
+    ),
+    Limit(
+        "max_bank_ways",
+        "bank-conflicts",
+        _ways,
+        False,
+        "{:.4g} ways, at most {:g}",
+        "a finding if a line has more bank ways: 1 is free of conflicts",
+    ),
+    Limit(
+        "min_efficiency",
+        "efficiency",
+        _efficiency,
+        True,
+        "{:.1%} are asked for, at least {:.1%}",
+        "a finding if less of the bytes moved is asked for: 0.9",
     ),
 )
 

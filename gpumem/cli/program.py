@@ -14,11 +14,13 @@ from .. import _core
 from ..base.messages import quoted
 from ..base.version import __version__
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
+from ..cuda_c.errors import CompileError
 from ..families.table import variants
-from . import bench, compare, explain, info, listing, plot, sass, traffic, verify
+from . import bench, cache, check, compare, explain, info, listing, plot, sass, traffic, verify
 from .common import Commands, Parser, UsageError, give_up, say
+from .kernels import is_source
 
-_COMMANDS = (info, listing, verify, bench, traffic, explain, sass, compare, plot)
+_COMMANDS = (info, listing, verify, bench, traffic, explain, sass, compare, plot, check, cache)
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 BROKEN_PIPE = 141  # as of a program that SIGPIPE ends: 128 and the signal's number
@@ -50,7 +52,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     _complete(parser)
     options = parser.parse_args(arguments)
     family = getattr(options, "family", None)
-    if family is not None and not (options.run is bench.run and family in WALL_CLOCK_FAMILIES):
+    wall_clock = options.run is bench.run and family in WALL_CLOCK_FAMILIES
+    if not (family is None or wall_clock or is_source(family) or options.run is check.run):
         variants(family)
     if getattr(options, "dtype", None) is not None:
         try:
@@ -72,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 on success; 1 if a variant is wrong or slower than before, or a device failed; 2 if the
+        0 on success; 1 if a kernel is wrong or slower than before, or a device failed; 2 if the
         command is wrong, asks for something unavailable, or cannot write its output; 70 after an
         error in gpumem itself, whose traceback is printed; 130 after Ctrl-C; 141 if the reader of
         its output closed the pipe.
@@ -107,6 +110,9 @@ def _guarded(arguments: Sequence[str] | None) -> int:
         if error.filename is None:  # files have a name, stdout has none
             raise
         return _complain(f"{error.filename}: {error.strerror}", 2)
+    except CompileError as error:  # whose lines are the compiler's
+        say(f"gpumem: {error}")
+        return 2
     except (UsageError, _core.UnavailableError, ValueError, TypeError, ImportError) as error:
         return _complain(error, 2)
     except Exception:  # Python would exit with 1, which stands for a finding

@@ -17,7 +17,6 @@ from ..families.table import find, variants
 from .common import (
     Commands,
     UsageError,
-    complete_families,
     complete_variants,
     completed,
     keywords,
@@ -27,6 +26,18 @@ from .common import (
     show_progress,
     write_picture,
 )
+from .kernels import (
+    add_kernel,
+    add_launch,
+    add_source,
+    complete_families_and_sources,
+    is_source,
+    launch_of,
+    refuse_launch,
+    refuse_options,
+)
+
+_OF_FAMILIES = ("variant", "shape", "dtype", "set")
 
 ShapeOf = Callable[[str], tuple[int, ...]]
 
@@ -98,26 +109,36 @@ def _check(options: argparse.Namespace) -> None:
     if options.draw is None and {options.site, options.request, options.space} != {None}:
         raise UsageError("traffic: --site, --space and --request need --draw FILE")
     if options.draw is not None:
-        if options.variant is None:
+        if options.variant is None and not is_source(options.family):
             raise UsageError("traffic: --draw needs a --variant")
         picture_target("--draw", options.draw)
+
+
+def _show(report: Traffic, options: argparse.Namespace) -> None:
+    """Print a report, and draw a request of it."""
+    if options.draw is not None:
+        site = options.site
+        site = int(site) if site is not None and site.isdecimal() else site
+        axes = report.draw(site, options.request or 0, space=options.space)
+        write_picture(axes.figure, options.draw, dpi=150)
+    print(report.to_json() if options.json else report)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
     _check(options)
+    if is_source(options.family):
+        refuse_options("traffic", options, _OF_FAMILIES, f"{options.family} is a file of kernels")
+        launch, args = launch_of("traffic", options)
+        _show(traffic(launch, *args), options)
+        return 0
+    refuse_launch("traffic", options)
     family = options.family
     dtype = oracle.dtype_for(family, options.dtype).name
     shape = None if options.shape is None else parse_shape(options.shape)
     shape_of = shapes_of(family, shape, dtype)
     if options.variant is not None:
-        report = _one(options, dtype, shape_of)
-        if options.draw is not None:
-            site = options.site
-            site = int(site) if site is not None and site.isdecimal() else site
-            axes = report.draw(site, options.request or 0, space=options.space)
-            write_picture(axes.figure, options.draw, dpi=150)
-        print(report.to_json() if options.json else report)
+        _show(_one(options, dtype, shape_of), options)
     elif options.json:
         found, refused = reports(family, shape_of, dtype, None, keywords(options.set))
         unavailable = [
@@ -132,8 +153,13 @@ def run(options: argparse.Namespace) -> int:
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    one = commands.add("traffic", run, "Count what the variants of a family ask of memory.")
-    completed(one.add_argument("family", metavar="FAMILY"), complete_families)
+    text = "Count what the variants of a family, or a kernel of a .cu file, ask of memory."
+    one = commands.add("traffic", run, text)
+    family = one.add_argument("family", metavar="FAMILY|FILE.cu")
+    completed(family, complete_families_and_sources)
+    add_kernel(one)
+    add_launch(one)
+    add_source(one)
     variant = one.add_argument(
         "--variant", help="only this one, per source line (default: a summary of all)"
     )
