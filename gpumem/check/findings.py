@@ -54,7 +54,7 @@ class Report:
         cut: bool,
     ) -> None:
         self.kernel = launch.kernel.name
-        self.file = launch.kernel.module.name
+        self.file = sources.name()
         self.grid = launch.grid
         self.block = launch.block
         self.findings = _merged(findings)
@@ -144,7 +144,7 @@ class Report:
         if one.block is not None and one.thread is not None:
             lines.append(f"  kernel {one.kernel}, block {one.block}, thread {one.thread}")
         if one.count > 1:
-            lines.append(f"  found {one.count} times at this line")
+            lines.append(f"  found {one.count} times")
         if one.other is not None:
             file, line = one.other
             lines += [f"  the other access is at {file}:{line}:", *self._shown(file, line)]

@@ -17,17 +17,17 @@ class Sources:
         self._source = source
         self._read: dict[str, list[str]] = {}
 
-    def name(self, file: str) -> str:
-        """Return a file as its user names it: the module's by its name, others by their path."""
+    def name(self, file: str | None = None) -> str:
+        """Return a file's name, by default the source's: relative to the current folder if below.
+
+        The compiler names files relative to the source's folder.
+        """
         own = self._source.name
-        # The compiler gives names relative to the source's folder.
-        if file in (own, os.path.basename(own)):
-            return own
+        if file in (None, own, os.path.basename(own)):
+            return _relative(Path(own)) if os.path.isabs(own) else own
+        assert file is not None
         found = self._find(file)
-        if found is None:
-            return file
-        here = Path.cwd()
-        return os.fspath(found.relative_to(here) if found.is_relative_to(here) else found)
+        return file if found is None else _relative(found)
 
     def line(self, name: str, number: int) -> str | None:
         """Return a line of a file that :meth:`name` has named; None if it is not there."""
@@ -37,7 +37,7 @@ class Sources:
         return lines[number - 1] if 0 < number <= len(lines) else None
 
     def _lines(self, name: str) -> list[str]:
-        if name == self._source.name:
+        if name == self.name():
             return self._source.text.splitlines()
         try:
             return Path(name).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -48,3 +48,8 @@ class Sources:
         folders = (self._source.folder, *map(Path, self._source.include_dirs))
         tried = (Path(os.path.normpath(folder / file)) for folder in folders)
         return next((path for path in tried if path.is_file()), None)
+
+
+def _relative(path: Path) -> str:
+    here = Path.cwd()
+    return os.fspath(path.relative_to(here) if path.is_relative_to(here) else path)
