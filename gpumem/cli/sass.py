@@ -5,12 +5,27 @@ from __future__ import annotations
 import argparse
 
 from ..count.sass import sass
-from .common import Commands, complete_families, complete_variants, completed, print_json
+from .common import Commands, UsageError, complete_variants, completed, print_json
+from .kernels import (
+    add_source,
+    complete_families_and_sources,
+    complete_kernels,
+    is_source,
+    kernel_of,
+    refuse_options,
+)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
-    found = sass(options.family, options.variant, options.arch)
+    if is_source(options.family):
+        options.kernel = options.variant
+        found = sass(kernel_of("sass", options, "sim"), arch=options.arch)
+    else:
+        refuse_options("sass", options, ("define", "include"), f"{options.family} is a family")
+        if options.variant is None:
+            raise UsageError("sass: needs a VARIANT of the family")
+        found = sass(options.family, options.variant, options.arch)
     if options.json:
         print_json(found.to_dict(whole=options.all))
     else:
@@ -20,10 +35,18 @@ def run(options: argparse.Namespace) -> int:
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    one = commands.add("sass", run, "Show the memory instructions of a variant's machine code.")
-    completed(one.add_argument("family", metavar="FAMILY"), complete_families)
-    completed(one.add_argument("variant", metavar="VARIANT"), complete_variants)
-    one.add_argument("--arch", help="one that gpumem was built for: 90a (default: all)")
+    text = (
+        "Show the memory instructions in the machine code of a variant, or of a .cu file's kernel."
+    )
+    one = commands.add("sass", run, text)
+    family = one.add_argument("family", metavar="FAMILY|FILE.cu")
+    completed(family, complete_families_and_sources)
+    text = "of a file a kernel, tile<float, 32> for a template (default: the only one)"
+    variant = one.add_argument("variant", nargs="?", metavar="VARIANT|KERNEL", help=text)
+    completed(variant, lambda **given: [*complete_variants(**given), *complete_kernels(**given)])
+    add_source(one)
+    text = "of a variant one that gpumem was built for (default: all); of a file 90a or any other"
+    one.add_argument("--arch", help=text)
     one.add_argument(
         "--all", action="store_true", help="all instructions, not only memory instructions"
     )

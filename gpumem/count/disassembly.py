@@ -114,8 +114,8 @@ def parse(text: str, kernel: str) -> dict[str, list[Instruction]]:
     return found
 
 
-def disassemble(kernel: str) -> str:
-    """Return what cuobjdump prints for one kernel of the extension module."""
+def disassemble(kernel: str, file: str | os.PathLike[str] = str(_core.__file__)) -> str:
+    """Return what cuobjdump prints for one kernel of a file: by default, the extension module."""
     import subprocess
 
     tools = {name: libraries.program(name) for name in _TOOLS}
@@ -126,7 +126,7 @@ def disassemble(kernel: str) -> str:
             f"{' and '.join(missing)} not found on PATH, under CUDA_HOME or /usr/local/cuda, or "
             f"among the packages; the CUDA toolkit has them, and so have {packages}"
         )
-    command = [str(tools["cuobjdump"]), "-sass", "-fun", kernel, str(_core.__file__)]
+    command = [str(tools["cuobjdump"]), "-sass", "-fun", kernel, os.fspath(file)]
     folders = [os.path.dirname(str(path)) for path in tools.values()]
     path = os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])
     try:

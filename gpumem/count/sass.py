@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .. import _core
 from ..base.messages import quoted
 from ..base.tables import format_table
+from ..cuda_c.compile_device import compile_for_device, why_no_compiler
+from ..cuda_c.described import read_code
+from ..cuda_c.device_side import kernel_names
 from ..families.table import Variant, find, resolve
+from ..modules.driver import architecture
+from ..modules.kernel import Kernel
 from .disassembly import MEMORY, Instruction, disassemble, parse, rank
 
 __all__ = ["Sass", "sass"]
@@ -19,7 +25,9 @@ class Sass:
     Attributes
     ----------
     family, variant : str
-        Which kernel.
+        Which kernel; of a user's, the name of the module and of the kernel.
+    name : str
+        Both in one: "copy-vec4", or "saxpy of mine.cu".
     code : dict
         A list of :class:`Instruction` for each architecture, such as "90a".
 
@@ -30,9 +38,16 @@ class Sass:
     ('90a',)
     """
 
-    def __init__(self, family: str, variant: str, code: dict[str, list[Instruction]]) -> None:
+    def __init__(
+        self,
+        family: str,
+        variant: str,
+        code: dict[str, list[Instruction]],
+        name: str | None = None,
+    ) -> None:
         self.family = family
         self.variant = variant
+        self.name = name or f"{family}-{variant}"
         self.code = code
 
     @property
@@ -96,12 +111,12 @@ class Sass:
         """
         lines = []
         for name in self.archs if arch is None else [arch]:
-            lines += ["", f"{self.family}-{self.variant} for sm_{name}", ""]
+            lines += ["", f"{self.name} for sm_{name}", ""]
             lines += [f"{one.address:#07x}  {one.text}" for one in self.code[name]]
         return "\n".join(lines[1:])
 
     def __repr__(self) -> str:
-        return f"<gpumem machine code of {self.family}-{self.variant} for {', '.join(self.archs)}>"
+        return f"<gpumem machine code of {self.name} for {', '.join(self.archs)}>"
 
     def __str__(self) -> str:
         counted = {arch: self.counts(arch) for arch in self.archs}
@@ -116,7 +131,7 @@ class Sass:
         ]
         head = ("instruction", "what it does", *(f"sm_{arch}" for arch in self.archs))
         lines = [
-            f"{self.family}-{self.variant}: memory instructions in the machine code",
+            f"{self.name}: memory instructions in the machine code",
             "",
             format_table(head, rows, left=2),
         ]
@@ -127,17 +142,20 @@ class Sass:
         return "\n".join(lines)
 
 
-def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
-    """Return the machine code of a variant's kernel, as it was built.
+def sass(
+    family: str | Kernel, variant: str | Variant | None = None, arch: str | None = None
+) -> Sass:
+    """Return the machine code of a variant's kernel as it was built, or of a user's kernel.
 
     Parameters
     ----------
-    family : str
-        Such as "copy".
+    family : str or Kernel
+        Such as "copy"; or a kernel of a loaded module, which NVRTC or nvcc compiles.
     variant : str or Variant
-        Such as "vec4". Of a row with instances, the first one.
+        Such as "vec4". Of a row with instances, the first one. A user's kernel has none.
     arch : str, optional
-        An architecture that gpumem was built for, as "90a" or "sm_90a"; by default, all.
+        An architecture such as "90a" or "sm_90a". Of a variant one that gpumem was built for, by
+        default all; of a user's kernel by default the GPU's, or "90a" without one.
 
     Returns
     -------
@@ -148,9 +166,11 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
     ------
     ValueError
         If there is no such family or variant, or gpumem was not built for `arch`.
+    CompileError
+        If a user's kernel does not compile for `arch`.
     UnavailableError
-        If gpumem was built without nvcc, the variant has no kernel of its own, or cuobjdump and
-        nvdisasm are not found.
+        If gpumem was built without nvcc, the variant has no kernel of its own, there is no compiler
+        for a user's kernel, or cuobjdump and nvdisasm are not found.
 
     Notes
     -----
@@ -163,9 +183,15 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
     >>> gm.sass("copy", "vec4").counts("90a")["LDG.E.128"] > 0  # doctest: +SKIP
     True
     """
-    row = find(family, resolve(family, variant))
     if arch is not None and not isinstance(arch, str):
         raise ValueError(f"arch must be a name such as '90a', not {quoted(arch)}")
+    if isinstance(family, Kernel):
+        if variant is not None:
+            raise TypeError("sass of a loaded kernel takes no variant")
+        return _of_kernel(family, arch)
+    if variant is None:
+        raise TypeError(f"sass of a family needs a variant: sass({quoted(family)}, ...)")
+    row = find(family, resolve(family, variant))
     if not _core.build["cuda"]:
         raise _core.UnavailableError("gpumem was built without nvcc: there is no machine code")
     if not row.source.endswith(".cu"):
@@ -180,3 +206,18 @@ def sass(family: str, variant: str | Variant, arch: str | None = None) -> Sass:
             raise ValueError(f"gpumem was not built for arch {quoted(arch)}; it was for: {known}")
         code = {name: code[name]}
     return Sass(row.family, row.name, code)
+
+
+def _of_kernel(kernel: Kernel, arch: str | None) -> Sass:
+    """Compile a user's kernel for a GPU, and return its machine code."""
+    if reason := why_no_compiler():
+        raise _core.UnavailableError(reason)
+    source = kernel.module.source
+    target = arch.removeprefix("sm_") if arch is not None else architecture()
+    if not re.fullmatch(r"\d{2,3}[af]?", target):
+        raise ValueError(f"arch must be a name such as '90a', not {quoted(arch)}")
+    compiled = compile_for_device(source, target)
+    names = kernel_names(compiled, source.instances)
+    symbol = read_code(compiled.path, names, compiled.declared).symbols[kernel.name]
+    code = parse(disassemble(symbol, compiled.path), symbol)
+    return Sass(kernel.module.name, kernel.name, code, kernel.title)

@@ -10,7 +10,7 @@ from .. import _core
 from ..cuda_c.described import DeviceVariable
 from ..cuda_c.nvrtc import HELP, core_library
 
-__all__ = ["Driver", "why_no_driver"]
+__all__ = ["Driver", "architecture", "why_no_driver"]
 
 _ATTRIBUTES = {  # of gm.Variant.attributes, by the driver's names
     "registers": "NUM_REGS",
@@ -27,6 +27,11 @@ def why_no_driver() -> str | None:
     if not information["available"]:
         return str(information["reason"])
     return None if core_library() else f"cuda-core is not installed: {HELP}"
+
+
+def architecture() -> str:
+    """Return the current device's target for compilers; without a device, that of an H100."""
+    return "90a" if why_no_driver() else Driver().architecture()
 
 
 class Driver:
