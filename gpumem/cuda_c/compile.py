@@ -24,7 +24,15 @@ from .errors import CompileError
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
 from .variables import extents
 
-__all__ = ["IGNORED_OPTIONS", "Source", "builder", "compile_source", "digest", "toolchain"]
+__all__ = [
+    "IGNORED_OPTIONS",
+    "Source",
+    "builder",
+    "compile_source",
+    "digest",
+    "read_source",
+    "toolchain",
+]
 
 _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
@@ -78,6 +86,16 @@ class Source:
         if not _INSTANCE.fullmatch(name):
             raise CompileError(f"{self.name}: {name!r} is no instance of a template")
         return replace(self, instances=(*self.instances, name))
+
+
+def read_source(path: Path) -> str:
+    """Return a file's text: UTF-8, with or without a byte order mark, or else Latin-1."""
+    data = path.read_bytes()
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @functools.cache
@@ -136,7 +154,7 @@ def _preprocess(
     They count as empty, since they may be the host side's.
     """
     path = work / "source.cu"
-    path.write_text(f'# 1 "{source.name}"\n{source.text}\n')
+    path.write_text(f'# 1 "{source.name}"\n{source.text}\n', encoding="utf-8")
     stubs = work / "missing"
     stubs.mkdir()
     defines = [f"-D{name}={value}" for name, value in source.defines.items()]
@@ -230,7 +248,7 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
 
 def _compile(source: Source, text: str, command: Sequence[str], work: Path, traced: bool) -> None:
     path = work / "module.cpp"
-    path.write_text(text)
+    path.write_text(text, encoding="utf-8")
     erased = ["__global__", "__device__", "__host__", "__managed__", "__constant__"]
     words = [*command, *(f"-D{name}=" for name in erased), "-D__launch_bounds__(...)="]
     words.append("-D__cluster_dims__(...)=")

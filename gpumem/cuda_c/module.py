@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .compile import Source, compile_source
+from .compile import Source, compile_source, read_source
 
 __all__ = ["Kernel", "Module", "load"]
 
@@ -53,7 +53,7 @@ def load(
     folder = Path.cwd()
     if path is not None:
         file = Path(path)
-        source, folder = file.read_text(encoding="utf-8"), file.resolve().parent
+        source, folder = read_source(file), file.resolve().parent
         name = name or file.name
     assert source is not None
     what = Source(

@@ -15,11 +15,12 @@ _TOKEN = re.compile(
   | (?P<string>(?:u8|[uUL])?R"(?P<mark>[^\s()\\]{0,16})\(.*?\)(?P=mark)"
       | (?:u8|[uUL])?"(?:[^"\\\n]|\\.)*" | (?:u8|[uUL])?'(?:[^'\\\n]|\\.)*')
   | (?P<number>\.?\d(?:[eEpP][+-]|'(?=\w)|[\w.])*)
-  | (?P<name>[A-Za-z_$]\w*)
+  | (?P<name>(?:[^\W\d]|\$|\\u\w{4}|\\U\w{8})(?:\w|\$|\\u\w{4}|\\U\w{8})*)
   | (?P<mark2><<<|::|->|&&|\.\.\.|.)
     """,
     re.X | re.S | re.M,
 )
+_CHARACTER = re.compile(r"\\u(\w{4})|\\U(\w{8})")  # as GCC writes what is not ASCII
 _SYSTEM = "3"  # the flag of a marker: a header of the system
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
@@ -40,7 +41,10 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the tokens of the output of ``g++ -E``; together they are the text again."""
+    """Return the tokens of the output of ``g++ -E``; together they are the text again.
+
+    In names universal character names are characters.
+    """
     tokens: list[Token] = []
     # A macro of a system's header that is used in another file has markers with both.
     users = {m[2] for m in _MARKER.finditer(text) if _SYSTEM not in m[3].split()}
@@ -65,7 +69,10 @@ def _tokens_of(text: str, file: str, line: int) -> Iterator[Token]:
         kind = match.lastgroup or "space"
         # lastgroup is the outermost group that matched last, or the mark of a raw string.
         kind = {"mark2": "mark", "mark": "string"}.get(kind, kind)
-        yield Token(kind, match[0], file, line)
+        text = match[0]
+        if kind == "name" and "\\" in text:
+            text = _CHARACTER.sub(lambda m: chr(int(m[1] or m[2], 16)), text)
+        yield Token(kind, text, file, line)
         line += match[0].count("\n")
 
 

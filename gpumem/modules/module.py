@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..base.messages import quoted, unknown
-from ..cuda_c.compile import Source
+from ..cuda_c.compile import Source, read_source
 from .device import OnDevice, why_not_on_device
 from .kernel import Kernel
 from .parameters import Parameter
@@ -186,7 +186,7 @@ def load(
     folder = Path.cwd()
     if path is not None:
         file = Path(path)
-        source, folder = file.read_text(encoding="utf-8"), file.resolve().parent
+        source, folder = read_source(file), file.resolve().parent
         name = name or os.fspath(path)
     if not isinstance(source, str):
         raise TypeError(f"source must be text, not {quoted(source)}")

@@ -158,3 +158,18 @@ def test_a_header_that_is_only_touched_needs_no_other_object(tmp_path, monkeypat
         os.utime(header, (time, time))
         load(source=text, include_dirs=[str(tmp_path)]).kernels()
     assert len(list((tmp_path / "cache/modules").glob("*.so"))) == 1
+
+
+# ---- what programs have around their kernels ----------------------------------------------
+
+@pytest.mark.parametrize(
+    ("encoding", "newline"), [("utf-8-sig", "\r\n"), ("latin-1", "\n"), ("utf-8", "\r\n")]
+)
+def test_files_from_other_systems(tmp_path, encoding, newline):
+    lines = ["// Größe", "#define TWICE(x) \\", "    (2 * (x))"]
+    lines += ["__global__ void k(int *x) { *x = TWICE(4); }  // für alle", ""]
+    path = tmp_path / "k.cu"
+    path.write_bytes(newline.join(lines).encode(encoding))
+    x = np.zeros(1, np.int32)
+    load(path).run("k", 1, 1, [x])
+    assert x[0] == 8
