@@ -9,6 +9,7 @@ in traced code local variables without initialiser are reported. Lines keep thei
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 
 from .declarations import Declarator, Parameter, Variables, read_parameters, read_variables
 from .errors import CompileError
@@ -91,7 +92,18 @@ class _Rewriter:
 
     def text(self, first: int, end: int) -> str:
         """Return the tokens on one line; lines are kept elsewhere."""
-        return " ".join(t.text for t in self.tokens[first:end] if t.matters)
+        return self.joined(range(first, end))
+
+    def joined(self, where: Iterable[int]) -> str:
+        """Return tokens with a space where the source has one: << is two tokens."""
+        text = ""
+        previous = -1
+        for i in where:
+            if self.tokens[i].matters:
+                text += " " if text and i != previous + 1 else ""
+                text += self.tokens[i].text
+                previous = i
+        return text
 
     def replace(self, first: int, end: int, text: str) -> None:
         """Replace tokens by a text without newlines; their newlines and markers stay."""
@@ -398,8 +410,8 @@ class _Rewriter:
     def shared(self, first: int, variables: Variables, in_function: bool) -> None:
         """Rewrite ``__shared__`` variables."""
         dropped = {"__shared__", "static", "extern"}
-        kind = " ".join(
-            self.tokens[i].text
+        kind = self.joined(
+            i
             for i in range(variables.type_first, variables.type_end)
             if self.tokens[i].matters and self.tokens[i].text not in dropped
         )

@@ -163,6 +163,19 @@ def test_a_header_that_is_only_touched_needs_no_other_object(tmp_path, monkeypat
 # ---- what programs have around their kernels ----------------------------------------------
 
 @pytest.mark.parametrize(
+    ("declared", "size"), [("float s[1 << 3]", 32), ("unsigned char s[(N >> 1) + 1][2]", 18)]
+)
+def test_sizes_of_shared_arrays_are_expressions(declared, size):
+    source = f"""
+        #define N (1 << 4)
+        __global__ void k(int *x) {{ __shared__ {declared}; *x = sizeof(s); }}
+    """
+    x = np.zeros(1, np.int32)
+    load(source=source).run("k", 1, 1, [x])
+    assert x[0] == size
+
+
+@pytest.mark.parametrize(
     ("encoding", "newline"), [("utf-8-sig", "\r\n"), ("latin-1", "\n"), ("utf-8", "\r\n")]
 )
 def test_files_from_other_systems(tmp_path, encoding, newline):
