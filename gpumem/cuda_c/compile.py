@@ -181,10 +181,11 @@ def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
     for name in [*dict.fromkeys(rewritten.kernels), *instances]:
         text = name.replace("\\", "\\\\").replace('"', '\\"')
         limits = f", {limits_name(name)}" if _template(name) in rewritten.limited else ""
-        lines.append(f'gm_launcher<&{name}>::describe("{text}"{limits}),')
+        full = f"::{name.removeprefix('::')}"  # std may have the name, too
+        lines.append(f'gm_launcher<&{full}>::describe("{text}"{limits}),')
     lines += ["{nullptr, nullptr, nullptr, 0, {}}};"]
     lines += ['extern "C" const gm_module_variable gm_module_variables[] = {']
-    lines += [f'gm_variable_of("{name}", {name}),' for name in dict.fromkeys(rewritten.declared)]
+    lines += [f'gm_variable_of("{name}", ::{name}),' for name in dict.fromkeys(rewritten.declared)]
     return "\n".join([*lines, "{nullptr, nullptr, {}, 0, {}}};", ""])
 
 

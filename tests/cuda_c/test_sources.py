@@ -175,6 +175,22 @@ def test_sizes_of_shared_arrays_are_expressions(declared, size):
     assert x[0] == size
 
 
+def test_names_that_the_standard_library_has_too():
+    source = """
+        #include <algorithm>
+        using namespace std;
+        __device__ int count;
+        __global__ void find(int *x) { *x = ::count + 1; }
+        template <int n> __global__ void copy(int *x) { *x = n; }
+    """
+    module = load(source=source, instances=["copy<5>"])
+    x = np.zeros(1, np.int32)
+    module.run("find", 1, 1, [x])
+    assert x[0] == 1
+    module.run("copy<5>", 1, 1, [x])
+    assert x[0] == 5
+
+
 @pytest.mark.parametrize(
     ("encoding", "newline"), [("utf-8-sig", "\r\n"), ("latin-1", "\n"), ("utf-8", "\r\n")]
 )
