@@ -225,7 +225,7 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
         work = Path(work_folder)
         text, missing = _preprocess(source, compiler.command, [*flags, *own], work)
         # Clang leaves out stores to local variables whose address is known.
-        rewritten = rewrite(text, mark_locals=traced and not compiler.clang)
+        rewritten = rewrite(text, traced and not compiler.clang, source.instances)
         if not rewritten.kernels and not rewritten.templates:
             raise CompileError(f"{source.name} has no kernel: no function is __global__")
         used = [line[1] for line in _MARKER.finditer(text) if os.path.isabs(line[1])]

@@ -1,18 +1,20 @@
 """The device side of a preprocessed source, as C++ that the host's compiler takes.
 
-What CUDA C has beyond C++ and headers cannot provide is rewritten here: host functions are left
-out, ``extern __shared__`` arrays become pointers to the block's dynamic shared memory, other
-``__shared__`` variables get guard bytes behind them, device variables a section of their own, and
-in traced code local variables without initialiser are reported. Lines keep their numbers.
+What CUDA C has beyond C++ and headers cannot provide is rewritten here: host functions and what
+only they use are left out, ``extern __shared__`` arrays become pointers to the block's dynamic
+shared memory, other ``__shared__`` variables get guard bytes behind them, device variables a
+section of their own, and in traced code local variables without initialiser are reported. Lines
+keep their numbers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 from .declarations import Declarator, Parameter, Variables, read_parameters, read_variables
 from .errors import CompileError
+from .needs import Declaration, Needs, class_names
 from .tokens import Token, closing, skip_angles, tokenize
 
 __all__ = ["GUARD_BYTES", "Rewritten", "limits_name", "rewrite"]
@@ -25,6 +27,7 @@ _SIMPLE = {"using", "typedef", "static_assert", "friend", "enum", "public", "pri
 _SECTIONS = {"__constant__": "gm_constant", "__managed__": "gm_variable"}
 _SECTIONS["__device__"] = "gm_variable"
 _LIMITS = {"__launch_bounds__": "gm_bounds", "__cluster_dims__": "gm_cluster"}
+_DEVICE = {"__global__", "__shared__", *_SECTIONS}
 
 
 @dataclass
@@ -56,15 +59,15 @@ def limits_name(kernel: str) -> str:
     return f"{prefix}{colons}gm_limits_of_{last}{bracket}{arguments}"
 
 
-def rewrite(text: str, mark_locals: bool) -> Rewritten:
-    """Rewrite the output of the preprocessor.
+def rewrite(text: str, mark_locals: bool, instances: Sequence[str] = ()) -> Rewritten:
+    """Rewrite the output of the preprocessor; types that instances of templates name are kept.
 
     Raises
     ------
     CompileError
         For what the simulator does not have, with file and line.
     """
-    return _Rewriter(tokenize(text), mark_locals).run()
+    return _Rewriter(tokenize(text), mark_locals).run(instances)
 
 
 class _Rewriter:
@@ -77,9 +80,13 @@ class _Rewriter:
         self.result = Rewritten("")
         self.dynamic: dict[str, str] = {}  # extern __shared__ arrays at file scope: declaration
         self.guards = 0
+        self.needs = Needs()
+        self.namespaces: set[str] = set()
 
-    def run(self) -> Rewritten:
+    def run(self, instances: Sequence[str]) -> Rewritten:
         self.scope(0, len(self.tokens), "", False)
+        for first, end in self.needs.unneeded(self.tokens, self.out, instances):
+            self.replace(first, end, "")
         self.result.text = "".join(self.out)
         return self.result
 
@@ -157,6 +164,7 @@ class _Rewriter:
             at += 1
         if at >= end or self.tokens[at].text != "{":
             return self.semicolon(at, end) + 1
+        self.namespaces.update(names)
         close = closing(self.tokens, at, end)
         self.scope(at + 1, close, prefix + "".join(f"{name}::" for name in names), False)
         return close + 1
@@ -191,7 +199,7 @@ class _Rewriter:
                 at = close
             elif token.text == "[":
                 at = closing(self.tokens, at, end)
-            elif token.text == "<" and self.tokens[at - 1].kind == "name":
+            elif token.text == "<" and self.is_type(at - 1):
                 at = max(at, skip_angles(self.tokens, at, end) - 1)
             elif token.text == ":" and head.parameters is not None:
                 colon = True
@@ -200,7 +208,7 @@ class _Rewriter:
                 if initialises:
                     at = closing(self.tokens, at, end)
                 elif head.parameters is not None:
-                    return self.function(first, at, end, head, prefix)
+                    return self.function(first, at, end, head, prefix, in_class)
                 elif head.words & _CLASS_KEYS:
                     close = closing(self.tokens, at, end)
                     if "enum" not in head.words:
@@ -212,6 +220,10 @@ class _Rewriter:
                 head.words |= self.meaning(token.text)
             at += 1
         return end
+
+    def is_type(self, at: int) -> bool:
+        """Whether a < behind the token may begin arguments of a template."""
+        return self.tokens[at].kind == "name" and self.tokens[at].text != "operator"
 
     def before(self, at: int, first: int) -> str:
         at -= 1
@@ -236,16 +248,25 @@ class _Rewriter:
 
     # ---- functions -------------------------------------------------------------------------
 
-    def function(self, first: int, brace: int, end: int, head: _Head, prefix: str) -> int:
+    def function(
+        self, first: int, brace: int, end: int, head: _Head, prefix: str, in_class: bool
+    ) -> int:
         """Treat a function with a body; return the index behind it."""
         close = closing(self.tokens, brace, end)
         device = head.words & {"__global__", "__device__"}
+        names: set[str] = set() if in_class else {head.name}
         if not device and not head.words & _KEPT:
             self.replace(first, min(close + 1, end), "")
+            self.needs.gone |= names
             return close + 1
+        if device:
+            self.needs.kept |= names
+        elif names and "operator" not in head.words:
+            optional = Declaration(first, min(close + 1, end), frozenset(names))
+            self.needs.optional.append(optional)
         if "__global__" in head.words:
-            names = self.result.templates if head.template else self.result.kernels
-            names.append(prefix + head.name)
+            kernels = self.result.templates if head.template else self.result.kernels
+            kernels.append(prefix + head.name)
             self.result.parameters[prefix + head.name] = read_parameters(
                 self.tokens, *(head.parameters or (0, 0))
             )
@@ -363,9 +384,51 @@ class _Rewriter:
         elif head.parameters is not None and not words & ({"__device__"} | _KEPT):
             if not words & _SIMPLE and not in_class and "operator" not in words:
                 self.replace(first, stop + 1, "")  # a host function's declaration
-        elif not in_class and not self.is_for_device(first, words):
+                self.needs.gone.add(head.name)
+            elif not in_class:
+                self.optional(first, stop, words)
+        elif in_class:
+            self.members(first, stop)
+        elif self.is_for_device(first, words):
+            self.optional(first, stop, words)
+        else:
             self.replace(first, stop + 1, "")
+            variables = read_variables(self.tokens, first, stop)
+            self.needs.gone.update(d.name for d in (variables.declarators if variables else ()))
         return stop + 1
+
+    def optional(self, first: int, stop: int, words: set[str]) -> None:
+        """Note that a declaration may be left out, unless it has device code in it."""
+        inside = {t.text for t in self.tokens[first:stop] if t.matters}
+        if inside & _DEVICE:
+            if words & _CLASS_KEYS:
+                self.needs.kept |= class_names(self.tokens, first, stop)
+            return
+        variables = read_variables(self.tokens, first, stop)
+        if "using" in words:
+            at = first
+            while self.tokens[at].text != "using":
+                at += 1
+            name = self.follows(at, stop)
+            if "=" not in inside:
+                if name in self.namespaces | {"::"}:
+                    self.needs.following.append((first, stop + 1))
+                return
+            names = frozenset({name})
+        elif "typedef" in words or (words & _CLASS_KEYS and "{" in inside):
+            names = class_names(self.tokens, first, stop)
+        else:
+            names = frozenset(d.name for d in variables.declarators) if variables else frozenset()
+        if names:
+            self.needs.optional.append(Declaration(first, stop + 1, names))
+        else:
+            self.needs.following.append((first, stop + 1))
+
+    def members(self, first: int, stop: int) -> None:
+        """Note that initialisers of members may call functions of the host."""
+        variables = read_variables(self.tokens, first, stop)
+        if variables and not variables.words & {"static", "constexpr"}:
+            self.needs.initialisers += [(d.core_end, d.end) for d in variables.declarators]
 
     def is_variable(self, first: int, stop: int) -> bool:
         """Whether parentheses belong to an initialiser, or to a pointer, and not to a function."""
@@ -413,7 +476,7 @@ class _Rewriter:
         kind = self.joined(
             i
             for i in range(variables.type_first, variables.type_end)
-            if self.tokens[i].matters and self.tokens[i].text not in dropped
+            if self.tokens[i].text not in dropped
         )
         made = []
         for d in variables.declarators:

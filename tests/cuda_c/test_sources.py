@@ -162,6 +162,79 @@ def test_a_header_that_is_only_touched_needs_no_other_object(tmp_path, monkeypat
 
 # ---- what programs have around their kernels ----------------------------------------------
 
+HOST_ONLY = """
+#include <functional>
+#include <map>
+#include <string>
+#include "library_that_is_not_there.h"
+using namespace std;
+
+template <typename T> struct Deleter { void operator()(T *p) const { cudaFree(p); } };
+template <typename T> using device_ptr = library::pointer<T, Deleter<T>>;  // not there
+namespace app {
+float *allocate(int n) { float *p; cudaMalloc(&p, n * sizeof(float)); return p; }
+int count() { return 3; }
+struct Window { library::handle handle; std::string title = "none"; };
+static_assert(sizeof(Window) > 8, "");
+}
+using app::count;
+using app::Window;
+enum class Mode { fast, slow };
+struct Add { int n; };
+template <> struct std::hash<Add> { size_t operator()(const Add &a) const { return a.n; } };
+
+constexpr int half(int n) { return n / 2; }
+const int width = 8;
+constexpr int height = half(width);
+const int threads = app::count();
+const std::string title = std::to_string(threads);
+static bool first(), second();
+static const struct { const char *name; bool (*run)(); } tests[] = {{"1", first}, {"2", second}};
+const std::map<std::string, std::function<int()>> table = {{"f", [] { return count(); }}};
+struct Options { int n = app::count(); } options;
+
+struct Buffer {
+    float *data = app::allocate(width);
+    int size = width;
+    __device__ int area() const { return size * height; }
+    bool operator<(const Buffer &o) const { return library::less(size, o.size); }
+    __device__ bool operator>(const Buffer &o) const { return size > o.size; }
+};
+
+template <typename T, Mode mode = Mode::slow> __global__ void fill(int *x) { *x = sizeof(T); }
+__global__ void größe(int *x)
+{
+    Buffer b, c;
+    b.size = width + 1;
+    c.size = width;
+    *x = b > c ? b.area() : 0;
+}
+static bool first() { return true; }
+static bool second() { return fill<Add, Mode::fast>, false; }
+"""
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_what_only_the_host_uses_is_left_out(traced):
+    module = load(source=HOST_ONLY, name="host.cu", instances=["fill<Add>"])
+    x = np.zeros(1, np.int32)
+    launch = module.traffic if traced else module.run
+    launch("größe", 1, 1, [x])
+    assert x[0] == 36
+    launch("fill<Add>", 1, 1, [x])
+    assert x[0] == 4
+
+
+def test_a_static_assertion_about_the_device_stays():
+    source = """
+        const int tile = 12;
+        static_assert(tile % 8 == 0, "a tile is whole rows");
+        __global__ void k(int *x) { x[threadIdx.x] = tile; }
+    """
+    with pytest.raises(CompileError, match="a tile is whole rows"):
+        load(source=source).kernels()
+
+
 @pytest.mark.parametrize(
     ("declared", "size"), [("float s[1 << 3]", 32), ("unsigned char s[(N >> 1) + 1][2]", 18)]
 )
