@@ -88,7 +88,8 @@ class Launch:
         """Run the kernel on the simulator under observation; return what was counted.
 
         With `all_findings` the answer lists what is wrong; without, SimulationError is raised at
-        the first that is. Of a module on a GPU the simulator gets copies, and what it wrote is copied back.
+        the first that is. Of a module on a GPU the simulator gets copies, and what it wrote is
+        copied back.
 
         Examples
         --------

@@ -240,7 +240,7 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     KeyError
         If there is no such variable.
     ValueError, TypeError
-        If the value has another shape or another kind of number.
+        If the value has another shape or another kind of number, or does not fit.
 
     Examples
     --------
@@ -257,12 +257,18 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     if dtype.kind == "V":
         if given.nbytes != size:
             raise ValueError(f"{name} has {size} bytes, and was given {given.nbytes}")
-        given = np.frombuffer(given.tobytes(), dtype)
-    elif not np.can_cast(given.dtype, dtype, "same_kind"):
+        module.side.write(full, np.frombuffer(given.tobytes(), dtype).reshape(shape))
+        return
+    whole = given.dtype.kind in "iu" and dtype.kind in "iu"
+    if whole and given.size:
+        limits = np.iinfo(dtype)
+        if given.min() < limits.min or given.max() > limits.max:
+            raise ValueError(f"{name} holds {limits.min} to {limits.max}, and was given {value}")
+    if not whole and not np.can_cast(given.dtype, dtype, "same_kind"):
         raise TypeError(f"{name} holds {dtype}, and was given {given.dtype}")
-    elif given.shape != shape:
+    if given.shape != shape:
         raise ValueError(f"{name} has shape {shape}, and was given {given.shape}")
-    module.side.write(full, given.astype(dtype, copy=False).reshape(shape))
+    module.side.write(full, given.astype(dtype, copy=False))
 
 
 def get_symbol(module: Module, name: str) -> Any:
