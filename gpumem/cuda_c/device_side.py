@@ -77,7 +77,10 @@ class _Reader(_Rewriter):
         self.managed: set[str] = set()
 
     def read(self) -> DeviceSide:
-        found: Rewritten = self.run()
+        # Other files may need what this one declares: nothing is left out as unneeded.
+        self.scope(0, len(self.tokens), "", False)
+        found: Rewritten = self.result
+        found.text = "".join(self.out)
         return DeviceSide(
             found.text,
             found.kernels,
