@@ -70,13 +70,9 @@ GM_KERNEL_BOUNDED(sgemm_hide_global_latency, sgemm_args, 256, 2)
     __shared__ __align__(16) float tiles_a[2][STEPS][PITCH];
     __shared__ __align__(16) float tiles_b[2][STEPS][PITCH];
 
-    /* x walks a group of rows of tiles column by column; y and z are groups: see sgemm.h. */
-    const unsigned group_y = (blockIdx.z * gridDim.y + blockIdx.y) * a.group;
-    const int64_t row = (int64_t)(group_y + blockIdx.x % a.group) * TILE;
-    const int64_t column = (int64_t)(blockIdx.x / a.group) * TILE;
-    if (row >= a.a.lines) {
-        return; /* the whole block: the last group has fewer rows */
-    }
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t row = ((int64_t)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
+    const int64_t column = (int64_t)blockIdx.x * TILE;
     const tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
     if (source_a.whole && source_b.whole) {
         multiply_tiles<true>(a, tiles_a, tiles_b, source_a, source_b, row, column);

@@ -17,13 +17,9 @@ GM_KERNEL_BOUNDED(sgemm_hide_smem_latency, sgemm_args, 256, 2)
     float4 held_a[2], held_b[2];
     float of_a[2][8], of_b[2][8], sum[8][8] = {};
 
-    /* x walks a group of rows of tiles column by column; y and z are groups: see sgemm.h. */
-    const unsigned group_y = (blockIdx.z * gridDim.y + blockIdx.y) * a.group;
-    const int64_t row = (int64_t)(group_y + blockIdx.x % a.group) * TILE;
-    const int64_t column = (int64_t)(blockIdx.x / a.group) * TILE;
-    if (row >= a.a.lines) {
-        return; /* the whole block: the last group has fewer rows */
-    }
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t row = ((int64_t)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
+    const int64_t column = (int64_t)blockIdx.x * TILE;
     tile_source source_a = tile_begin(a.a, row), source_b = tile_begin(a.b, column);
     const int y = sgemm_thread_y() * 4, x = sgemm_thread_x() * 4;
 

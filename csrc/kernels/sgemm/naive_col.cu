@@ -21,8 +21,10 @@ GM_KERNEL(sgemm_naive_col, sgemm_args)
     const float *of_b = &a.b.data[column * a.b.line_stride];
     float sum = 0.0f;
 #pragma unroll 16 /* loads that wait side by side */
-    for (int64_t k = 0; k < a.depth; k++) {
-        sum += of_a[k * a.a.depth_stride] * of_b[k * a.b.depth_stride];
+    for (int64_t left = a.depth; left > 0; left--) {
+        sum += *of_a * *of_b;
+        of_a += a.a.depth_stride;
+        of_b += a.b.depth_stride;
     }
     sgemm_store(a, row, column, sum);
 }

@@ -54,8 +54,8 @@ typedef struct sgemm_args {
  *     blocks 0 2 4 6 ...
  *            1 3 5 7 ...
  *
- * From vec4 to hide_global_latency x of the grid counts the tiles of a group, y groups, and z
- * counts on where y ends, at 65535. From warp_tile on x counts all tiles, and this finds the first
+ * The small tiles of vec4 need this most: x of its grid counts the tiles of a group, y groups, and
+ * z counts on where y ends, at 65535. From warp_tile on x counts all tiles, and this finds the first
  * row and column of the block's.
  */
 GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64_t *row,

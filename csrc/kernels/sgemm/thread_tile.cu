@@ -18,10 +18,9 @@ GM_KERNEL_BOUNDED(sgemm_thread_tile, sgemm_args, 256, 1)
 {
     float sum[8][8] = {};
 
-    /* x walks a group of rows of tiles column by column; y and z are groups: see sgemm.h. */
-    const unsigned group_y = (blockIdx.z * gridDim.y + blockIdx.y) * a.group;
-    const int64_t first_row = (int64_t)(group_y + blockIdx.x % a.group) * TILE;
-    const int64_t first_column = (int64_t)(blockIdx.x / a.group) * TILE;
+    /* A grid has at most 65535 blocks in y; z counts on where y ends. */
+    const int64_t first_row = ((int64_t)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
+    const int64_t first_column = (int64_t)blockIdx.x * TILE;
     const int64_t row = first_row + sgemm_thread_y() * 4;
     const int64_t column = first_column + sgemm_thread_x() * 4;
     if (row >= a.a.lines || column >= a.b.lines) {
