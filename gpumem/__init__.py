@@ -51,7 +51,8 @@ from .measure.bench import bench
 from .measure.suite import bench_all
 from .modules.kernel import Kernel
 from .modules.launch import Launch
-from .modules.module import Module, get_symbol, load, set_symbol
+from .modules.loading import load
+from .modules.module import Module, get_symbol, set_symbol
 from .report.advice import prefetch_advice, prefetch_table
 from .report.comparison import compare
 from .report.explanation import Explanation, explain

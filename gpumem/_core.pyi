@@ -241,7 +241,7 @@ class DeviceKernel:
         With `packed` the caller has: values are bytes, arrays of the device, or None.
         """
     def accept(self, parameter: int, dtype: np.dtype[Any], /) -> None:
-        """From now on take arrays of this dtype for a parameter, if they have whole elements."""
+        """From now on take arrays of this dtype for a parameter."""
 
 def texture(
     data: int,

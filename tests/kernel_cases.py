@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import loading
 import numpy as np
-
-from gpumem import cuda_c
 
 i32, u32, i64, u64 = np.int32, np.uint32, np.int64, np.uint64
 f32, f64 = np.float32, np.float64
@@ -117,8 +116,8 @@ class Modules:
                 templates.append(case.kernel)
         self.load = functools.cache(self._load)
 
-    def _load(self, file: str) -> cuda_c.Module:
-        return cuda_c.load(self.folder / file, instances=self.instances.get(file, ()))
+    def _load(self, file: str) -> loading.Loaded:
+        return loading.load(self.folder / file, instances=self.instances.get(file, ()))
 
     def run(self, case: Case, traced: bool) -> list[np.ndarray]:
         """Run a case on the simulator and return its outputs; a finding is raised."""

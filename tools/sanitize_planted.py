@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests" / "planted"), str(ROOT / "csrc")]
+sys.path[:0] = [str(ROOT / "tests" / "planted"), str(ROOT / "tests"), str(ROOT / "csrc")]
 
 import numpy as np  # noqa: E402
 from build_toolchain import nvcc_candidates  # noqa: E402

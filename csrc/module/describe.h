@@ -38,9 +38,12 @@ template <typename type> struct gm_describe<const volatile type> : gm_describe<t
 template <> struct gm_describe<void> {
     static constexpr gm_module_parameter parameter = {'?', 0, 0, 0};
 };
-/* Pointers to pointers and to functions: addresses, as numbers. */
+/* Pointers and functions: addresses, as numbers. */
 template <typename type> struct gm_describe<type **> {
-    static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};
+    static constexpr gm_module_parameter parameter = {'u', 1, 0, 8};
+};
+template <typename type> struct gm_describe<type *const *> {
+    static constexpr gm_module_parameter parameter = {'u', 1, 1, 8};
 };
 template <typename to, typename... from> struct gm_describe<to (*)(from...)> {
     static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};

@@ -139,11 +139,8 @@ static bool fits(const launch *l, const parameter *p, const gm_device_array *arr
     if (l->packed) {
         return true;
     }
-    if (PyArray_DESCR(array->layout) != p->accepted ||
-        (!p->constant && !PyArray_ISWRITEABLE(array->layout))) {
-        return false;
-    }
-    return p->bytes == 0 || PyArray_NBYTES(array->layout) % (npy_intp)p->bytes == 0;
+    return PyArray_DESCR(array->layout) == p->accepted &&
+           (p->constant || PyArray_ISWRITEABLE(array->layout));
 }
 
 static int check_device(launch *l, const parameter *p, const gm_device_array *array)
@@ -291,7 +288,7 @@ static PyObject *kernel_launch(PyObject *object, PyObject *args)
     return done == FAILED ? NULL : PyBool_FromLong(done == PACKED);
 }
 
-/* accept(i, dtype): arrays of this dtype fit the parameter, if they have whole elements. */
+/* accept(i, dtype): arrays of this dtype fit the parameter. */
 static PyObject *kernel_accept(PyObject *object, PyObject *args)
 {
     device_kernel *self = (device_kernel *)object;
@@ -383,7 +380,7 @@ static PyMethodDef kernel_methods[] = {
      "Queue the kernel; False, and nothing is done, if the caller has to look at the values."},
     {"accept", kernel_accept, METH_VARARGS,
      "accept($self, parameter, dtype, /)\n--\n\n"
-     "Arrays of this dtype fit the parameter, if they have whole elements."},
+     "Arrays of this dtype fit the parameter."},
     {NULL, NULL, 0, NULL},
 };
 

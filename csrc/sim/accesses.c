@@ -172,9 +172,11 @@ gm_status gm_trace_fail_unset(gm_trace *trace, const gm_unset *unset)
     trace->unset.bytes = 0;
     gm_locals_write(trace->current->locals, found.address, found.bytes); /* says so once */
     gm_trace_place(trace, found.file, found.line, found.thread);
-    return gm_find(GM_RULE_UNINITIALISED,
-                   "load of %u bytes of a local variable that nothing has written: uninitialised",
-                   found.bytes);
+    return gm_trace_keep(trace,
+                         gm_find(GM_RULE_UNINITIALISED,
+                                 "load of %u bytes of a local variable that nothing has written: "
+                                 "uninitialised",
+                                 found.bytes));
 }
 
 /* ---- every access ---------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
 from collections.abc import Sequence
@@ -102,6 +101,8 @@ class Report:
         >>> json.loads(gm.check(m["nothing"][1, 32]).to_json())["findings"]
         []
         """
+        import json
+
         return json.dumps(self.to_dict(), indent=2, allow_nan=False)
 
     def to_sarif(self) -> str:
@@ -117,6 +118,8 @@ class Report:
         >>> json.loads(gm.check(m["nothing"][1, 32]).to_sarif())["version"]
         '2.1.0'
         """
+        import json
+
         log = sarif(self.findings, self.file, self.grid, self.block)
         return json.dumps(log, indent=2, allow_nan=False)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ..cuda_c.compile import Source
+if TYPE_CHECKING:
+    from ..cuda_c.compile import Source
 
 __all__ = ["Sources"]
 

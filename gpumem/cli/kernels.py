@@ -16,7 +16,8 @@ from ..base.sizes import parse_shape
 from ..families.table import families
 from ..modules.kernel import Kernel
 from ..modules.launch import Launch
-from ..modules.module import Module, load
+from ..modules.loading import load
+from ..modules.module import Module
 from .common import UsageError, completed
 
 __all__ = [

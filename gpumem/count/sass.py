@@ -8,11 +8,7 @@ from typing import Any
 from .. import _core
 from ..base.messages import quoted
 from ..base.tables import format_table
-from ..cuda_c.compile_device import compile_for_device, why_no_compiler
-from ..cuda_c.described import read_code
-from ..cuda_c.device_side import kernel_names
 from ..families.table import Variant, find, resolve
-from ..modules.driver import architecture
 from ..modules.kernel import Kernel
 from .disassembly import MEMORY, Instruction, disassemble, parse, rank
 
@@ -210,6 +206,12 @@ def sass(
 
 def _of_kernel(kernel: Kernel, arch: str | None) -> Sass:
     """Compile a user's kernel for a GPU, and return its machine code."""
+    # Only who asks for users' code needs what compiles it: `import gpumem` does without.
+    from ..cuda_c.compile_device import compile_for_device, why_no_compiler
+    from ..cuda_c.described import read_code
+    from ..cuda_c.device_side import kernel_names
+    from ..modules.driver import architecture
+
     if reason := why_no_compiler():
         raise _core.UnavailableError(reason)
     source = kernel.module.source

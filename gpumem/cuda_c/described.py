@@ -17,7 +17,7 @@ import numpy as np
 
 from .elf import ElfFile
 from .errors import CompileError
-from .image import MachineType
+from .machine_type import MachineType
 
 __all__ = ["DeviceCode", "DeviceVariable", "describing", "read_code"]
 

@@ -14,18 +14,9 @@ import numpy as np
 
 from .. import _core
 from .cache import Compiled
+from .machine_type import MachineType
 
-__all__ = ["Image", "MachineType", "Variable", "open_image"]
-
-
-@dataclass(frozen=True)
-class MachineType:
-    """A type as the compiler knows it; of a pointer, what it points to."""
-
-    kind: str  # NumPy's dtype.kind: b i u f; V: a struct; ?: void
-    bytes: int
-    pointer: bool
-    constant: bool  # a pointer to const
+__all__ = ["Image", "Variable", "open_image"]
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def _check_array(kernel: str, parameter: Parameter, value: Any, backend: str) ->
         return
     if not isinstance(value, np.ndarray | _core.DeviceArray):
         raise parameter.mismatch(kernel, value, f"{parameter.elements()}, or None")
-    if not parameter.takes(value.dtype, value.nbytes):
+    if not parameter.takes(value.dtype):
         raise parameter.mismatch(kernel, value, parameter.elements())
     if isinstance(value, _core.DeviceArray) and value.backend != backend:
         raise TypeError(

@@ -14,10 +14,11 @@ from ..cuda_c.compile import Source
 from ..cuda_c.compile_device import compile_for_device, why_no_compiler
 from ..cuda_c.described import read_code
 from ..cuda_c.device_side import kernel_names
-from ..cuda_c.image import MachineType
+from ..cuda_c.machine_type import MachineType
 from .arguments import bind
 from .driver import Driver, why_no_driver
 from .side import take_values
+from .simulator import OnSimulator
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -76,6 +77,10 @@ class OnDevice:
         made = OnDevice(source)
         take_values(made, self)
         return made
+
+    def simulated(self) -> OnSimulator:
+        """Return the same source on the simulator."""
+        return OnSimulator(self.source)
 
     @property
     def kernels(self) -> Mapping[str, Sequence[MachineType]]:

@@ -1,25 +1,23 @@
-"""Loading a CUDA C source, and what it holds."""
+"""What a loaded CUDA C source holds: kernels and device variables."""
 
 from __future__ import annotations
 
 import math
-import os
 import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..base.messages import quoted, unknown
-from ..cuda_c.compile import Source, read_source
-from .device import OnDevice, why_not_on_device
 from .kernel import Kernel
 from .parameters import Parameter
-from .side import Side
-from .simulator import OnSimulator
 
-__all__ = ["Module", "get_symbol", "load", "set_symbol"]
+if TYPE_CHECKING:
+    from ..cuda_c.compile import Source
+    from .side import Side
+
+__all__ = ["Module", "get_symbol", "set_symbol"]
 
 
 class Module:
@@ -40,11 +38,11 @@ class Module:
     <kernel fill<3>(int *x)>
     """
 
-    def __init__(self, source: Source, backend: str) -> None:
+    def __init__(self, source: Source, side: Side) -> None:
         self.name = source.name
-        self.backend = backend
+        self.backend = side.backend
         self.source = source
-        self.side: Side = OnDevice(source) if backend == "cuda" else OnSimulator(source)
+        self.side = side
         self._lock = threading.Lock()
         self._simulated: Module | None = None
 
@@ -97,7 +95,7 @@ class Module:
             return self
         with self._lock:
             if self._simulated is None:
-                self._simulated = Module(self.source, "sim")
+                self._simulated = Module(self.source, self.side.simulated())
             return self._simulated
 
     def _kernel(self, name: str) -> Kernel:
@@ -114,94 +112,6 @@ class Module:
 
     def __repr__(self) -> str:
         return f"<module {self.name}: {', '.join([*self.kernels, *self.templates])}>"
-
-
-def load(
-    path: str | os.PathLike[str] | None = None,
-    *,
-    source: str | None = None,
-    name: str | None = None,
-    defines: Mapping[str, object] | None = None,
-    include_dirs: Sequence[str | os.PathLike[str]] = (),
-    options: Sequence[str] = (),
-    backend: str | None = None,
-) -> Module:
-    """Load the kernels of a CUDA C source, to call and to check them.
-
-    The source is compiled and its kernels are run: load only what you would run.
-
-    Parameters
-    ----------
-    path : path, optional
-        The file. Its host side (``main``, ``<<<>>>``, ``cudaMalloc``) is left out.
-    source : str, optional
-        The text, instead of a file.
-    name : str, optional
-        What messages call the source; by default its path.
-    defines : dict, optional
-        Macros and their values.
-    include_dirs : sequence of path
-        Folders in which includes are looked for, after the source's own.
-    options : sequence of str
-        Options of nvcc: ``-D``, ``-U``, ``-I`` and ``-std=``. Options that change machine code
-        alone, such as ``-use_fast_math`` or ``-maxrregcount=64``, are heeded on a GPU only.
-    backend : {"cuda", "sim", "auto"}, optional
-        Where the kernels run: on a GPU, which needs cuda-core and NVRTC or nvcc, or on the
-        simulator. By default a GPU if all that is there.
-
-    Returns
-    -------
-    Module
-        ``module["saxpy"][grid, block](x, y, n, 2.0)`` runs a kernel, ``module["tile<float, 32>"]``
-        makes an instance of a template.
-
-    Raises
-    ------
-    CompileError
-        If it does not compile, or uses what the backend does not have; the message names file and
-        line.
-    UnavailableError
-        If the backend cannot be used here; the message says what is missing.
-    OSError
-        If the file cannot be read.
-
-    Notes
-    -----
-    What was compiled is kept in the user's cache; ``gpumem cache`` shows where, and empties it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import gpumem as gm
-    >>> m = gm.load(source="__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
-    >>> x = np.arange(4, dtype=np.float32)
-    >>> m["twice"][1, 4](x)
-    >>> x
-    array([0., 2., 4., 6.], dtype=float32)
-    """
-    if (path is None) == (source is None):
-        raise TypeError("load takes a path or source=, one of the two")
-    if backend not in (None, "auto", "cuda", "sim"):
-        raise ValueError(f"backend is {quoted(backend)}, expected 'cuda', 'sim' or 'auto'")
-    folder = Path.cwd()
-    if path is not None:
-        file = Path(path)
-        source, folder = read_source(file), file.resolve().parent
-        name = name or os.fspath(path)
-    if not isinstance(source, str):
-        raise TypeError(f"source must be text, not {quoted(source)}")
-    what = Source(
-        source,
-        name or "source.cu",
-        folder,
-        {str(key): str(value) for key, value in (defines or {}).items()},
-        [str(Path(one).resolve()) for one in include_dirs],
-        (),
-        tuple(options),
-    )
-    if backend in (None, "auto"):
-        backend = "cuda" if why_not_on_device() is None else "sim"
-    return Module(what, backend or "sim")
 
 
 def _qualified(module: Module, name: str, known: Sequence[str], what: str = "kernel") -> str:

@@ -12,7 +12,6 @@ from ..families.copy import copy
 from .arguments import bind
 from .parameters import Parameter
 from .side import take_values
-from .simulator import OnSimulator
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -25,8 +24,7 @@ def observe(launch: Launch, args: Sequence[Any], all_findings: bool) -> dict[str
     module, name = launch.kernel.module, launch.kernel.name
     if module.backend == "sim":
         bound = bind(name, launch.kernel.parameters, args, "sim")
-        assert isinstance(module.side, OnSimulator)
-        counted = module.side.observe(launch, bound, all_findings)
+        counted = module.side.simulated().observe(launch, bound, all_findings)
         bound.copy_back()
         return counted
     # The GPU's rules first: they name the arguments as they were given.

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..base.messages import quoted
-from ..cuda_c.image import MachineType
+from ..cuda_c.machine_type import MachineType
 
 __all__ = ["Parameter"]
 
@@ -55,16 +55,16 @@ class Parameter:
         if kind == "?":
             return "an array"
         if kind == "V":
-            return f"an array of whole elements of {size} bytes"
+            return f"an array of elements of {size} bytes, or of parts of them"
         return f"an array of {np.dtype(f'{kind}{size}')}"
 
-    def takes(self, dtype: np.dtype[Any], nbytes: int) -> bool:
-        """Whether it takes an array of this dtype and size."""
+    def takes(self, dtype: np.dtype[Any]) -> bool:
+        """Whether it takes an array of this dtype."""
         kind, size = self.machine.kind, self.machine.bytes
         if kind == "?":
             return True
         if kind == "V":  # a struct, or a vector such as float4
-            return (nbytes % size == 0 and size % dtype.itemsize == 0) or dtype.itemsize == size
+            return size % dtype.itemsize == 0
         if size == 1:  # char, which is signed or not
             return dtype.itemsize == 1
         return dtype.kind == kind and dtype.itemsize == size

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..cuda_c.cache import Compiled
-from ..cuda_c.compile import Source
-from ..cuda_c.image import MachineType
-
 if TYPE_CHECKING:
+    from ..cuda_c.cache import Compiled
+    from ..cuda_c.compile import Source
+    from ..cuda_c.machine_type import MachineType
+    from .arguments import Arguments
     from .launch import Launch
 
-__all__ = ["Side", "take_values"]
+__all__ = ["Side", "Simulated", "take_values"]
 
 
 class Side(Protocol):
@@ -37,6 +37,9 @@ class Side(Protocol):
     def call(self, launch: Launch, args: tuple[Any, ...]) -> None:
         """Check the arguments and run a kernel."""
 
+    def simulated(self) -> Simulated:
+        """Return the same source on the simulator."""
+
     def attributes(self, kernel: str, threads: int, shared_bytes: int) -> dict[str, Any]:
         """Return what a kernel needs of a GPU; see Kernel.attributes."""
 
@@ -45,6 +48,13 @@ class Side(Protocol):
 
     def write(self, name: str, value: np.ndarray[Any, Any]) -> None:
         """Set a device variable to a value of its dtype and shape."""
+
+
+class Simulated(Side, Protocol):
+    """The simulator's side, which can observe."""
+
+    def observe(self, launch: Launch, bound: Arguments, all_findings: bool) -> dict[str, Any]:
+        """Run a kernel and return what was counted, and what is wrong."""
 
 
 def take_values(to: Side, source: Side) -> None:

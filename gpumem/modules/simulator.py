@@ -10,7 +10,8 @@ import numpy as np
 
 from .. import _core
 from ..cuda_c.compile import Source, compile_source
-from ..cuda_c.image import Image, MachineType, open_image
+from ..cuda_c.image import Image, open_image
+from ..cuda_c.machine_type import MachineType
 from .arguments import Arguments, bind
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ class OnSimulator:
         with self._lock:
             made._image(traced=False).take_values(self._images[self._current])
         return made
+
+    def simulated(self) -> OnSimulator:
+        """Return this."""
+        return self
 
     @property
     def kernels(self) -> Mapping[str, Sequence[MachineType]]:

@@ -4,8 +4,10 @@ import os
 
 import numpy as np
 import pytest
+from loading import load
 
-from gpumem.cuda_c import CompileError, load
+from gpumem import CompileError
+from gpumem.cuda_c.machine_type import MachineType
 
 SOURCE = """
 #include <cstdio>
@@ -59,14 +61,15 @@ def module():
     return load(source=SOURCE, name="shop.cu", instances=["scale<3>"])
 
 
-@pytest.mark.parametrize("traced", [False, True])
-def test_kernels_are_found(module, traced):
-    kernels = module.kernels(traced)
+def test_kernels_are_found(module):
+    kernels = module.kernels()
     assert set(kernels) == {"shop::size_of", "reverse", "scale<3>"}
-    assert kernels["reverse"].parameters == (
-        ("f", 4, True, True), ("f", 4, True, False), ("i", 4, False, False),
-    )  # fmt: skip
-    assert kernels["shop::size_of"].parameters[0] == ("V", 8, False, False)
+    assert [one.machine for one in kernels["reverse"].parameters] == [
+        MachineType("f", 4, True, True),
+        MachineType("f", 4, True, False),
+        MachineType("i", 4, False, False),
+    ]
+    assert kernels["shop::size_of"].parameters[0].machine == MachineType("V", 8, False, False)
 
 
 def test_run_and_check(module):

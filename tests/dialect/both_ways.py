@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 import pytest
-
-from gpumem.cuda_c import load
+from loading import load
 
 
 def both_ways(source: str, name: str):

@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from both_ways import both_ways
-
-from gpumem.cuda_c import load
+from loading import load
 
 SOURCE = """
 #include <cooperative_groups.h>

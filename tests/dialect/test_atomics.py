@@ -7,8 +7,7 @@ import functools
 
 import numpy as np
 import pytest
-
-from gpumem.cuda_c import load
+from loading import load
 
 TYPES = {
     "int": np.int32,

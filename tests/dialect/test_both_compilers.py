@@ -10,8 +10,7 @@ import test_atomics
 import test_groups
 import test_textures
 import test_warps
-
-from gpumem.cuda_c import load
+from loading import load
 
 SOURCES = {
     "copies": test_asynchronous_copies.SOURCE,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from both_ways import both_ways
+from loading import load
 
-from gpumem.cuda_c import CompileError, load
+from gpumem import CompileError
 
 SOURCE = """
 #include <cooperative_groups.h>

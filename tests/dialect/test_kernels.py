@@ -8,9 +8,9 @@ import re
 
 import numpy as np
 import pytest
+from loading import load
 
 import gpumem as gm
-from gpumem.cuda_c import load
 
 VECTORS = """
 #include <cuda_fp16.h>

@@ -4,8 +4,9 @@ a header, or using its names on the host, is no error."""
 from __future__ import annotations
 
 import pytest
+from loading import load
 
-from gpumem.cuda_c import CompileError, load
+from gpumem import CompileError
 
 HOST_SIDE = """
 #include <mma.h>

@@ -7,9 +7,9 @@ import itertools
 
 import numpy as np
 import pytest
+from loading import load
 
 import gpumem as gm
-from gpumem.cuda_c import load
 from gpumem.cuda_c.textures import texture
 
 BORDER = (7, 8, 9, 10)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from host_library import COMPILERS, build
-
-from gpumem.cuda_c import load
+from loading import load
 
 KINDS = {
     "char": ("signed char", 1), "uchar": ("unsigned char", 1), "short": ("short", 2),

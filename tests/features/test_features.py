@@ -6,7 +6,7 @@ import pytest
 from features import CASES, FOLDER, MISSING, NO_ARGUMENTS, REFUSED
 from kernel_cases import Modules, kernels_of
 
-from gpumem import cuda_c
+import gpumem as gm
 
 pytestmark = pytest.mark.exhaustive  # tests/planted and tests/dialect cover the same in samples
 
@@ -35,7 +35,7 @@ def test_traced(case):
 
 @pytest.mark.parametrize("refused", REFUSED, ids=lambda refused: refused.file)
 def test_refused_by_name(refused):
-    with pytest.raises(cuda_c.CompileError, match=refused.words) as caught:
+    with pytest.raises(gm.CompileError, match=refused.words) as caught:
         MODULES.load(refused.file).kernels()
     assert re.search(rf"{refused.file}:\d+", str(caught.value))
 

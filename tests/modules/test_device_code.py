@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gpumem.cuda_c import CompileError
+from gpumem import CompileError
 from gpumem.cuda_c.compile import Source
 from gpumem.cuda_c.compile_device import compile_for_device
 from gpumem.cuda_c.described import describing, read_code
@@ -133,7 +133,7 @@ def test_types_and_symbols_are_read_from_the_code(compile_, tmp_path):
         for name, each in found.kernels.items()
     }
     assert types == {
-        "shop::size_of": ["V8", "V8*c", "f4*", "i4", "b1", "u8"],
+        "shop::size_of": ["V8", "V8*c", "f4*", "i4", "b1", "u8*"],
         "plain": ["u4*", "?0*c"],
         "squares": ["i8*"],
         "tile<double, 3>": ["f8*", "f8"],

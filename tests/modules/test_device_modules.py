@@ -227,8 +227,8 @@ def test_vector_types(m):
     for _ in range(2):
         m["vectors"][1, 5](x)
     assert x.to_host()[:, 3].tolist() == [2] * 5
-    with pytest.raises(TypeError, match=r"vectors: float4 \*x takes an array of whole elements"):
-        m["vectors"][1, 1](gm.to_device(np.zeros(3, np.float32)))
+    with pytest.raises(TypeError, match=r"vectors: float4 \*x takes an array of elements of 16"):
+        m["vectors"][1, 1](gm.to_device(np.zeros(3, "S3")))
 
 
 # ---- errors --------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 import gpumem as gm
 from gpumem import cli
 from gpumem.count import sass as sass_module
+from gpumem.cuda_c import compile_device
 from gpumem.cuda_c.compile_device import why_no_compiler
 
 SOURCE = """
@@ -64,13 +65,15 @@ def test_command(tmp_path, monkeypatch, disassembled, capsys):
 
 
 def test_without_a_compiler(module, monkeypatch):
-    monkeypatch.setattr(sass_module, "why_no_compiler", lambda: "no compiler for a GPU was found")
+    monkeypatch.setattr(
+        compile_device, "why_no_compiler", lambda: "no compiler was found"
+    )
     with pytest.raises(gm.UnavailableError, match="no compiler for a GPU was found"):
         gm.sass(module["set"])
 
 
 def test_wrong_arguments(module, monkeypatch):
-    monkeypatch.setattr(sass_module, "why_no_compiler", lambda: None)
+    monkeypatch.setattr(compile_device, "why_no_compiler", lambda: None)
     with pytest.raises(ValueError, match="arch must be a name such as '90a', not 'hopper'"):
         gm.sass(module["set"], arch="hopper")
     with pytest.raises(TypeError, match="takes no variant"):

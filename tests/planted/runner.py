@@ -16,15 +16,20 @@ import re
 import select
 import subprocess
 import sys
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
 from case import FOLDER, KINDS, Array, Case, Rows, marked
 from cases import PLANTED
+from loading import load
 from missed import MISSED
 
 import gpumem as gm
-from gpumem.cuda_c import CompileError, load
+from gpumem import CompileError
 
 CASES = {case.name: case for case in PLANTED}
 # What missed.py says of an outcome that is wrong, by how that begins.

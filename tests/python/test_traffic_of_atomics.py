@@ -7,10 +7,10 @@ import json
 
 import numpy as np
 import pytest
+from loading import load
 
 from gpumem.count.summary import summary
 from gpumem.count.traffic import Traffic
-from gpumem.cuda_c import load
 from gpumem.report.explanation import _words
 from gpumem.report.explanation._figures import Counted
 

@@ -9,8 +9,7 @@ import re
 
 import numpy as np
 import pytest
-
-from gpumem.cuda_c import load
+from loading import load
 
 GRID, BLOCK = 4, 64
 

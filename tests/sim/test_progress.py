@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 import pytest
+from loading import load
 
 from gpumem import _core
-from gpumem.cuda_c import load
 
 SOURCE = r"""
 typedef volatile int *flags;

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 import pytest
+from loading import load
 
 import gpumem as gm
-from gpumem.cuda_c import load
 from gpumem.cuda_c.compile import builder
 
 SOURCE = r"""

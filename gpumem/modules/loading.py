@@ -1,0 +1,105 @@
+"""Loading a CUDA C source."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ..base.messages import quoted
+from .module import Module
+
+__all__ = ["load"]
+
+
+def load(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    source: str | None = None,
+    name: str | None = None,
+    defines: Mapping[str, object] | None = None,
+    include_dirs: Sequence[str | os.PathLike[str]] = (),
+    options: Sequence[str] = (),
+    backend: str | None = None,
+) -> Module:
+    """Load the kernels of a CUDA C source, to call and to check them.
+
+    The source is compiled and its kernels are run: load only what you would run.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file. Its host side (``main``, ``<<<>>>``, ``cudaMalloc``) is left out.
+    source : str, optional
+        The text, instead of a file.
+    name : str, optional
+        What messages call the source; by default its path.
+    defines : dict, optional
+        Macros and their values.
+    include_dirs : sequence of path
+        Folders in which includes are looked for, after the source's own.
+    options : sequence of str
+        Options of nvcc: ``-D``, ``-U``, ``-I`` and ``-std=``. Options that change machine code
+        alone, such as ``-use_fast_math`` or ``-maxrregcount=64``, are heeded on a GPU only.
+    backend : {"cuda", "sim", "auto"}, optional
+        Where the kernels run: on a GPU, which needs cuda-core and NVRTC or nvcc, or on the
+        simulator. By default a GPU if all that is there.
+
+    Returns
+    -------
+    Module
+        ``module["saxpy"][grid, block](x, y, n, 2.0)`` runs a kernel, ``module["tile<float, 32>"]``
+        makes an instance of a template.
+
+    Raises
+    ------
+    CompileError
+        If it does not compile, or uses what the backend does not have; the message names file and
+        line.
+    UnavailableError
+        If the backend cannot be used here; the message says what is missing.
+    OSError
+        If the file cannot be read.
+
+    Notes
+    -----
+    What was compiled is kept in the user's cache; ``gpumem cache`` shows where, and empties it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gpumem as gm
+    >>> m = gm.load(source="__global__ void twice(float *x) { x[threadIdx.x] *= 2; }")
+    >>> x = np.arange(4, dtype=np.float32)
+    >>> m["twice"][1, 4](x)
+    >>> x
+    array([0., 2., 4., 6.], dtype=float32)
+    """
+    # Only who loads a source needs what compiles it: `import gpumem` does without.
+    from ..cuda_c.compile import Source, read_source
+    from .device import OnDevice, why_not_on_device
+    from .simulator import OnSimulator
+
+    if (path is None) == (source is None):
+        raise TypeError("load takes a path or source=, one of the two")
+    if backend not in (None, "auto", "cuda", "sim"):
+        raise ValueError(f"backend is {quoted(backend)}, expected 'cuda', 'sim' or 'auto'")
+    folder = Path.cwd()
+    if path is not None:
+        file = Path(path)
+        source, folder = read_source(file), file.resolve().parent
+        name = name or os.fspath(path)
+    if not isinstance(source, str):
+        raise TypeError(f"source must be text, not {quoted(source)}")
+    what = Source(
+        source,
+        name or "source.cu",
+        folder,
+        {str(key): str(value) for key, value in (defines or {}).items()},
+        [str(Path(one).resolve()) for one in include_dirs],
+        (),
+        tuple(options),
+    )
+    if backend in (None, "auto"):
+        backend = "cuda" if why_not_on_device() is None else "sim"
+    return Module(what, OnDevice(what) if backend == "cuda" else OnSimulator(what))
