@@ -63,7 +63,7 @@ static PyMethodDef functions[] = {
      "Load compiled kernels: a handle, and their names and parameters."},
     {"module_launch", gm_core_module_launch, METH_VARARGS,
      "module_launch(handle, kernel, grid, block, shared_bytes, values, traced, cooperative, "
-     "/)\n--\n\n"
+     "all_findings=False, /)\n--\n\n"
      "Run a loaded kernel on the simulator."},
     {"texture", gm_core_texture, METH_VARARGS,
      "texture(data, pitch, slice, size, kind, channels, channel_bytes, address, linear, to_float, "
