@@ -37,8 +37,17 @@ def execute(*words, **options):
 # ---- destination --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("--help",), ("--version",)])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "unbuffered"),
+    [
+        (("list",), ""),
+        (("list", "--json"), ""),
+        (("--help",), ""),
+        (("--version",), ""),
+        (("list",), "1"),
+        (("--version",), "1"),
+    ],
+)
 def test_a_full_disk_is_an_error(words, unbuffered):
     with open(FULL, "w") as full:
         done = execute(*words, stdout=full, env=environment(PYTHONUNBUFFERED=unbuffered))
@@ -59,8 +68,10 @@ def test_a_closed_stdout_is_an_error():
     assert done.stderr == "gpumem: cannot write to stdout: it is closed\n"
 
 
-@pytest.mark.parametrize("words", [("list", "copy"), ("list", "--json")])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "unbuffered"),
+    [(("list", "copy"), ""), (("list", "--json"), ""), (("list", "--json"), "1")],
+)
 def test_a_reader_that_went_away_is_no_success(words, unbuffered):
     reading, writing = os.pipe()
     os.close(reading)
