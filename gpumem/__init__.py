@@ -55,7 +55,7 @@ from .modules.loading import load
 from .modules.module import Module, get_symbol, set_symbol
 from .report.advice import prefetch_advice, prefetch_table
 from .report.comparison import compare
-from .report.explanation import Explanation, explain
+from .report.explanation import Explanation, KernelExplanation, explain
 from .report.presentation import Presentation
 from .results import RESULTS as results
 
@@ -70,6 +70,7 @@ __all__ = [
     "Explanation",
     "Finding",
     "Kernel",
+    "KernelExplanation",
     "Launch",
     "Module",
     "Report",

@@ -70,8 +70,8 @@ def check(
     ...     x[threadIdx.x] = tile[63 - threadIdx.x];
     ... }''')
     >>> report = gm.check(m["reverse"][1, 64], np.ones(64, "float32"))
-    >>> report
-    <gpumem check of reverse: 1 finding: source.cu:5 race-shared>
+    >>> report.ok, report.findings[0].rule, report.findings[0].line, report.findings[0].other
+    (False, 'race-shared', 5, ('source.cu', 6))
     """
     if not isinstance(launch, Launch):
         raise TypeError(f"check takes kernel[grid, block] and its arguments, not {quoted(launch)}")

@@ -18,12 +18,14 @@ from ..modules.kernel import Kernel
 from ..modules.launch import Launch
 from ..modules.loading import load
 from ..modules.module import Module
-from .common import UsageError, completed
+from .common import UsageError, complete_variants, completed
 
 __all__ = [
+    "LAUNCH_OPTIONS",
     "add_kernel",
     "add_launch",
     "add_source",
+    "add_variant_or_kernel",
     "complete_families_and_sources",
     "complete_kernels",
     "complete_sources",
@@ -40,7 +42,7 @@ _ACCEPTED = (
     "int32[100]=range or uint8[16]=7"
 )
 _KERNEL = re.compile(r"__global__[^;{}]*?(\w+)\s*\([^;{}]*\)\s*\{")
-_LAUNCH = ("grid", "block", "arg", "shared_bytes", "cooperative", "define", "include")
+LAUNCH_OPTIONS = ("grid", "block", "arg", "shared_bytes", "cooperative", "define", "include")
 
 
 def is_source(name: object) -> bool:
@@ -56,6 +58,13 @@ def add_kernel(one: Any) -> None:
     text = "of FILE.cu; tile<float, 32> for a template (default: the only one)"
     name = one.add_argument("kernel", nargs="?", metavar="KERNEL", help=text)
     completed(name, complete_kernels)
+
+
+def add_variant_or_kernel(one: Any) -> None:
+    """Add the variant of a family, or the kernel of a file that may be left out."""
+    text = "of a file a kernel, tile<float, 32> for a template (default: the only one)"
+    variant = one.add_argument("variant", nargs="?", metavar="VARIANT|KERNEL", help=text)
+    completed(variant, lambda **given: [*complete_variants(**given), *complete_kernels(**given)])
 
 
 def add_source(one: Any) -> None:
@@ -85,7 +94,7 @@ def add_launch(one: Any) -> None:
 
 def refuse_launch(command: str, options: argparse.Namespace) -> None:
     """Raise UsageError for options that only files with kernels take."""
-    refuse_options(command, options, _LAUNCH, f"{options.family} is a family")
+    refuse_options(command, options, LAUNCH_OPTIONS, f"{options.family} is a family")
     if options.kernel is not None:
         raise UsageError(
             f"{command}: {shortened(options.kernel)} after {options.family}, which is a family; "

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from ..count.sass import sass
-from .common import Commands, UsageError, complete_variants, completed, print_json
+from .common import Commands, UsageError, completed, print_json
 from .kernels import (
     add_source,
+    add_variant_or_kernel,
     complete_families_and_sources,
-    complete_kernels,
     is_source,
     kernel_of,
     refuse_options,
@@ -41,9 +41,7 @@ def add_to(commands: Commands) -> None:
     one = commands.add("sass", run, text)
     family = one.add_argument("family", metavar="FAMILY|FILE.cu")
     completed(family, complete_families_and_sources)
-    text = "of a file a kernel, tile<float, 32> for a template (default: the only one)"
-    variant = one.add_argument("variant", nargs="?", metavar="VARIANT|KERNEL", help=text)
-    completed(variant, lambda **given: [*complete_variants(**given), *complete_kernels(**given)])
+    add_variant_or_kernel(one)
     add_source(one)
     text = "of a variant one that gpumem was built for (default: all); of a file 90a or any other"
     one.add_argument("--arch", help=text)

@@ -4,5 +4,6 @@ The words come from rules on counts and figures; no sentence is written for one 
 """
 
 from ._explanation import Explanation, explain
+from ._kernel import KernelExplanation
 
-__all__ = ["Explanation", "explain"]
+__all__ = ["Explanation", "KernelExplanation", "explain"]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, overload
 
 from ... import _core
 from ...base.result import BenchResult
-from ...base.sizes import check_shape, format_bytes
-from ...base.tables import format_table, text_width
-from ...count.access import Access
+from ...base.sizes import check_shape
 from ...families import oracle
 from ...families.table import Variant, find, resolve
 from ...measure.bench import bench
+from ...modules.launch import Launch
 from ...results import RESULTS
 from . import _words
 from ._figures import Counted, Measured, Shape, counted, keywords_of, measured
+from ._kernel import KernelExplanation, explain_kernel
+from ._layout import as_markdown, as_text, traffic_cells
 from ._rules import limit
-from ._words import ENGINE, figure, plural, share
+from ._words import share
 
 __all__ = ["Explanation", "explain"]
 
@@ -76,11 +77,7 @@ class Explanation:
             cells += _figure_cells(self._measured)
         if self.traffic is not None and self.traffic.requests:
             cells.append(("simulated", self.traffic_where or ""))
-            cells += _access_cell("loads", self.traffic.loads)
-            cells += _access_cell("stores", self.traffic.stores)
-            cells += _access_cell("atomics", self.traffic.atomics)
-            ways = self.traffic.shared.bank_ways
-            cells += [("bank ways", figure(ways))] if ways is not None else []
+            cells += traffic_cells(self.traffic)
         return cells
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,25 +105,13 @@ class Explanation:
         }
 
     def _repr_markdown_(self) -> str:
-        rows = "\n".join(f"| {name} | {text} |" for name, text in self._cells())
-        return f"**{self.variant}**\n\n| | |\n| --- | --- |\n{rows}\n\n{self.paragraph}\n"
+        return as_markdown(str(self.variant), self._cells(), self.paragraph)
 
     def __repr__(self) -> str:
         return f"<gpumem explanation of {self.variant}>"
 
     def __str__(self) -> str:
-        import textwrap  # not needed to import gpumem
-
-        cells = self._cells()
-        width = text_width(100)
-        room = width - 2 - max(len(name) for name, _ in cells)
-        lines = []
-        for name, text in cells:
-            head, *more = textwrap.wrap(text, room, break_on_hyphens=False)
-            lines += [(name, head), *(("", one) for one in more)]
-        table = format_table(lines[0], lines[1:], left=2)
-        words = textwrap.fill(self.paragraph, width, break_on_hyphens=False)
-        return f"{self.variant}\n\n{table}\n\n{words}"
+        return as_text(str(self.variant), self._cells(), self.paragraph)
 
 
 def _figure_cells(measured: Measured) -> list[tuple[str, str]]:
@@ -140,19 +125,6 @@ def _figure_cells(measured: Measured) -> list[tuple[str, str]]:
             part, peak = max((part, "of FP32 peak"), (measured.bandwidth or 0.0, peak))
         cells += [(peak, share(part))] if part else []
     return cells
-
-
-def _access_cell(name: str, access: Access) -> list[tuple[str, str]]:
-    """Return the row for one kind of access to global memory; none if there was none."""
-    if not access.requests:
-        return []
-    width = access.width or 0
-    much = f"{width} bits"
-    if width > ENGINE:
-        much = f"up to {format_bytes(width // 8)} by a copy engine"
-    sectors = plural(access.sectors_per_request or 0, "sector")
-    efficiency = share(access.efficiency or 0)
-    return [(name, f"{much}, {sectors} per request, efficiency {efficiency}")]
 
 
 def _measure_now(variant: Variant, shape: Shape | None) -> BenchResult:
@@ -187,6 +159,7 @@ def _no_time(variant: Variant, shape: Shape | None, result: BenchResult | None) 
     return f"The results have no time for it{at}{why}."
 
 
+@overload
 def explain(
     family: str,
     variant: str | Variant,
@@ -194,13 +167,21 @@ def explain(
     results: BenchResult | str | os.PathLike[str] | None = None,
     *,
     live: bool = False,
-) -> Explanation:
+) -> Explanation: ...
+
+
+@overload
+def explain(family: Launch, *args: Any) -> KernelExplanation: ...
+
+
+def explain(family: Any, *args: Any, **keywords: Any) -> Explanation | KernelExplanation:
     """Explain in words what a kernel asks of memory, and how fast that makes it.
 
     Parameters
     ----------
-    family : str
-        Such as "transpose".
+    family : str or Launch
+        Such as "transpose"; or a user's kernel with its grid, ``kernel[grid, block]``, which the
+        kernel's arguments follow and nothing else.
     variant : str or Variant
         Such as "tile".
     shape : int or tuple of int, optional
@@ -213,7 +194,7 @@ def explain(
 
     Returns
     -------
-    Explanation
+    Explanation or KernelExplanation
         To be printed, or shown by a notebook.
 
     Raises
@@ -238,6 +219,19 @@ def explain(
     transpose-tile
     ...
     """
+    if isinstance(family, Launch):
+        return explain_kernel(family, *args, **keywords)
+    return _explain_variant(family, *args, **keywords)
+
+
+def _explain_variant(
+    family: str,
+    variant: str | Variant,
+    shape: int | tuple[int, ...] | None = None,
+    results: BenchResult | str | os.PathLike[str] | None = None,
+    *,
+    live: bool = False,
+) -> Explanation:
     row = find(family, resolve(family, variant))
     side = None if shape is None else check_shape(shape, oracle.dtype_for(family).itemsize)
     if live:
