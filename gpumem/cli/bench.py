@@ -20,7 +20,19 @@ from ..measure.recording import Interrupted
 from ..measure.suite import bench_all
 from ..measure.sweep import combinations
 from .common import Commands, UsageError, completed, keywords, show_progress
+from .kernels import (
+    add_kernel,
+    add_launch,
+    add_source,
+    complete_families_and_sources,
+    is_source,
+    launch_of,
+    refuse_launch,
+    refuse_options,
+)
 from .traffic import ShapeOf, print_summary, shapes_of
+
+_OF_FAMILIES = ("all", "variants", "sizes", "shapes", "dtype", "peers", "set")
 
 
 def _shapes(text: str | None) -> list[tuple[int, ...]] | None:
@@ -79,6 +91,23 @@ def _measured(options: argparse.Namespace) -> BenchResult:
         )
 
 
+def _measured_kernel(options: argparse.Namespace) -> BenchResult:
+    """Measure a kernel of a file."""
+    refuse_options("bench", options, _OF_FAMILIES, f"{options.family} is a file of kernels")
+    settings = _settings(options)
+    del settings["with_peers"]
+    launch, args = launch_of("bench", options, settings.pop("backend"))
+    with show_progress("bench") as progress:
+        return bench(
+            launch,
+            *args,
+            bytes=options.bytes,
+            flops=options.flops,
+            progress=progress,
+            **settings,
+        )
+
+
 def _outputs(options: argparse.Namespace) -> list[str]:
     """Return the files to write; the name of a family after --json is FAMILY and not a file."""
     if options.json in (*families(), *WALL_CLOCK_FAMILIES):
@@ -95,6 +124,10 @@ def _outputs(options: argparse.Namespace) -> list[str]:
 
 
 def _check(options: argparse.Namespace) -> None:
+    if options.family is not None:
+        refuse_launch("bench", options)
+    of_kernels = f"{options.family or 'all'} has counts of its own"
+    refuse_options("bench", options, ("bytes", "flops"), of_kernels)
     if options.sizes is not None and options.shapes is not None:
         raise UsageError("bench: --sizes and --shapes exclude each other")
     if options.all:
@@ -134,10 +167,12 @@ def _print_traffic(options: argparse.Namespace) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
     files = _outputs(options)
-    _check(options)
+    if not is_source(options.family):
+        _check(options)
     status = 0
     try:
-        result = _measured(options)
+        measure = _measured_kernel if is_source(options.family) else _measured
+        result = measure(options)
     except Interrupted as stop:
         result, status = stop.result, 130
         if not result.records:
@@ -155,10 +190,19 @@ def run(options: argparse.Namespace) -> int:
 
 def add_to(commands: Commands) -> None:
     """Add the command to the parser."""
-    text = "Time the variants of a family by size, on the device."
+    text = "Time the variants of a family by size, or a kernel of a .cu file, on the device."
     one = commands.add("bench", run, text, json_file=True)
-    family = one.add_argument("family", nargs="?", metavar="FAMILY", help="or transfer, roundtrip")
-    completed(family, lambda **_: (*families(), *WALL_CLOCK_FAMILIES))
+    family = one.add_argument(
+        "family", nargs="?", metavar="FAMILY|FILE.cu", help="or transfer, roundtrip"
+    )
+    completed(
+        family, lambda **given: (*complete_families_and_sources(**given), *WALL_CLOCK_FAMILIES)
+    )
+    add_kernel(one)
+    add_launch(one)
+    add_source(one)
+    one.add_argument("--bytes", type=int, metavar="N", help="of FILE.cu: that a launch moves")
+    one.add_argument("--flops", type=int, metavar="N", help="of FILE.cu: that a launch computes")
     one.add_argument("--all", action="store_true", help="every family, at chosen sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(

@@ -143,8 +143,10 @@ def _name(command: str, module: Module, given: str | None) -> str:
     return names[0]
 
 
-def launch_of(command: str, options: argparse.Namespace) -> tuple[Launch, list[Any]]:
-    """Return the kernel of a command with its grid, for the simulator, and its arguments."""
+def launch_of(
+    command: str, options: argparse.Namespace, backend: str | None = "sim"
+) -> tuple[Launch, list[Any]]:
+    """Return the kernel of a command with its grid, and its arguments."""
     sizes = []
     for name in ("grid", "block"):
         given = getattr(options, name)
@@ -156,8 +158,10 @@ def launch_of(command: str, options: argparse.Namespace) -> tuple[Launch, list[A
             raise UsageError(
                 f"{command}: --{name} {shortened(given)}: expected 64 or 8x8"
             ) from None
-    args = [_argument(command, word, at) for at, word in enumerate(options.arg or ())]
-    launch = kernel_of(command, options, "sim").launch(
+    kernel = kernel_of(command, options, backend)
+    place = kernel.module.backend
+    args = [_argument(command, word, at, place) for at, word in enumerate(options.arg or ())]
+    launch = kernel.launch(
         *sizes, shared_bytes=options.shared_bytes or 0, cooperative=options.cooperative
     )
     return launch, args
@@ -166,7 +170,7 @@ def launch_of(command: str, options: argparse.Namespace) -> tuple[Launch, list[A
 # ---- arguments ----------------------------------------------------------------------------
 
 
-def _argument(command: str, word: str, number: int) -> Any:
+def _argument(command: str, word: str, number: int, backend: str) -> Any:
     """Return the argument that a word stands for."""
     named = {"true": True, "false": False, "null": None}
     if word in named:
@@ -186,15 +190,21 @@ def _argument(command: str, word: str, number: int) -> Any:
             raise TypeError(match[1])
     except (TypeError, ValueError):
         raise UsageError(f"{command}: --arg {shortened(word)}: {_ACCEPTED}") from None
-    return _array(command, word, dtype, shape, match[3] or "random", number)
+    return _array(command, word, dtype, shape, match[3] or "random", number, backend)
 
 
 def _array(
-    command: str, word: str, dtype: np.dtype[Any], shape: tuple[int, ...], fill: str, number: int
+    command: str,
+    word: str,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    fill: str,
+    number: int,
+    backend: str,
 ) -> Any:
     """Return an array; random ones are the same in every run."""
     if fill == "empty":  # no kernel and no copy has written it
-        return _core.DeviceArray(shape, dtype, backend="sim")
+        return _core.DeviceArray(shape, dtype, backend=backend)
     if fill == "random":
         random = np.random.default_rng(number)
         if dtype.kind == "f":

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, overload
 
 from ..base.messages import quoted
 from ..base.progress import Progress, silent
 from ..base.result import BenchResult
 from ..families.table import Variant
 from ..machine.device import Device, open_device
+from ..modules.launch import Launch
 from . import kernels, wall_clock
+from .modules import KernelJob, measure_kernel
 from .recording import Run
 from .roundtrips import RoundTrips
 from .sampling import Limits
@@ -28,6 +30,7 @@ WALL_CLOCK: dict[str, type[wall_clock.Benchmark]] = {
 }
 
 
+@overload
 def bench(
     family: str,
     variants: Iterable[str | Variant] | str | Variant | None = None,
@@ -45,7 +48,27 @@ def bench(
     timeout: float | None = None,
     progress: Progress | None = None,
     **parameters: Any,
-) -> BenchResult:
+) -> BenchResult: ...
+
+
+@overload
+def bench(
+    family: Launch,
+    *args: Any,
+    bytes: int | None = None,
+    flops: int | None = None,
+    against: Mapping[str, Callable[..., Any]] | None = None,
+    cache: str | Iterable[str] = "cold",
+    samples: tuple[int, int] = (11, MOST_SAMPLES),
+    spread: float = 0.02,
+    budget: float = 0.5,
+    device: Device | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+) -> BenchResult: ...
+
+
+def bench(family: Any, *args: Any, **keywords: Any) -> BenchResult:
     """Time the kernels of a family on the device, by their size.
 
     Events of the device time the launch of a kernel on arrays that are already there; neither
@@ -71,10 +94,18 @@ def bench(
     says who did the work: "gpumem", "one_piece" (gpumem without overlap), the peers, or "bus", the
     reference: both pinned transfers at once and nothing else.
 
+    A user's kernel is measured as well: ``bench(kernel[grid, block], *arguments, bytes=None,
+    flops=None, against=None)``, with `cache`, `samples`, `spread`, `budget`, `device`, `timeout`
+    and `progress` as here. ``bytes`` and ``flops`` are what a launch moves and computes, for the
+    rates; ``against`` names functions that are called with the same arguments and do the same job,
+    as in ``{"torch": f}``. Arrays of the host are copied to the device before, and not back;
+    launches follow each other on the same arrays, or on copies while the L2 is to be cold. Results
+    are not checked: that is for :func:`gpumem.check` and a test.
+
     Parameters
     ----------
-    family : str
-        Such as "copy", or "transfer" or "roundtrip".
+    family : str or Launch
+        Such as "copy", or "transfer" or "roundtrip"; or a user's kernel with its grid.
     variants : iterable of str or Variant, optional
         The contenders; "auto" is one as well. By default, all of the family and "auto".
     sizes : str, int or iterable of them, optional
@@ -125,7 +156,7 @@ def bench(
     TypeError
         If a parameter is unknown or of the wrong type.
     UnavailableError
-        If the backend is not here.
+        If the backend is not here, or a user's kernel was loaded for the simulator.
     KeyboardInterrupt
         After Ctrl-C; its ``result`` is a BenchResult of the sizes that were measured.
 
@@ -150,6 +181,44 @@ def bench(
     >>> result.records[0]["reason"]
     'the simulator counts traffic and has no clock'
     """
+    if isinstance(family, Launch):
+        return _bench_kernel(family, *args, **keywords)
+    return _bench_family(family, *args, **keywords)
+
+
+def _bench_kernel(
+    launch: Launch,
+    *args: Any,
+    samples: tuple[int, int] = (11, MOST_SAMPLES),
+    spread: float = 0.02,
+    budget: float = 0.5,
+    device: Device | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+    **job: Any,
+) -> BenchResult:
+    run = _run(samples, spread, budget, timeout, progress)
+    return measure_kernel(KernelJob.checked(launch, args, **job), device, run)
+
+
+def _bench_family(
+    family: str,
+    variants: Iterable[str | Variant] | str | Variant | None = None,
+    sizes: str | int | Iterable[str | int] | None = None,
+    dtype: DTypeLike | None = None,
+    cache: str | Iterable[str] = "cold",
+    *,
+    samples: tuple[int, int] = (11, MOST_SAMPLES),
+    spread: float = 0.02,
+    budget: float = 0.5,
+    shapes: Iterable[int | tuple[int, ...]] | None = None,
+    with_peers: Iterable[str] | None = None,
+    backend: str | None = None,
+    device: Device | None = None,
+    timeout: float | None = None,
+    progress: Progress | None = None,
+    **parameters: Any,
+) -> BenchResult:
     run = _run(samples, spread, budget, timeout, progress)
     benchmark = WALL_CLOCK.get(family) if isinstance(family, str) else None
     if benchmark is not None:

@@ -22,7 +22,7 @@ from . import spot_check
 from .contender import Contender
 from .stopwatch import FOOTPRINT, Launch
 
-__all__ = ["Buffers", "Job", "Refused"]
+__all__ = ["Buffers", "Job", "Refused", "set_count"]
 
 _MOST_SETS = 64
 _USABLE = 0.9  # of the free device memory
@@ -85,7 +85,7 @@ class Buffers:
         self._outputs: dict[tuple[str, tuple[int, ...]], list[DeviceArray]] = {}
         self.footprint = sum(a.nbytes for a in self._arguments) + wanted.nbytes
         free = device.info()["devices"][place]["free_bytes"]
-        count = _set_count(job.cache, self.footprint, l2, free)
+        count = set_count(job.cache, self.footprint, l2, free)
         self._inputs = [tuple(map(device.to_device, self._arguments)) for _ in range(count)]
 
     def bind(self, contenders: Iterable[Contender]) -> list[tuple[Contender, list[Launch]]]:
@@ -187,7 +187,7 @@ def _check_host_memory(job: Job) -> None:
         )
 
 
-def _set_count(cache: str, footprint: int, l2: int, free: int) -> int:
+def set_count(cache: str, footprint: int, l2: int, free: int) -> int:
     """Return how many sets of buffers to take turns with, so that a cold L2 stays cold."""
     count = 1
     usable = _USABLE * free

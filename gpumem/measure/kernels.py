@@ -27,7 +27,7 @@ from .sweep import combinations, is_swept
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["Plan", "measure", "plan"]
+__all__ = ["Plan", "caches", "fill_in_fractions", "measure", "plan"]
 
 _SIZES = "4K:1G:x2"  # by default
 _CACHES = ("cold", "warm")
@@ -111,7 +111,7 @@ def plan(
     common = {name: value for name, value in parameters.items() if name not in swept}
     jobs = [
         Job(family, variants, shape, element, state, chosen)
-        for state in _caches(cache)
+        for state in caches(cache)
         for shape, variants in steps
         for chosen in combinations(common)
     ]
@@ -167,7 +167,8 @@ def _check_parameters(family: str, parameters: dict[str, Any]) -> None:
         raise ValueError("a sweep over no values has nothing to measure")
 
 
-def _caches(cache: str | Iterable[str]) -> list[str]:
+def caches(cache: str | Iterable[str]) -> list[str]:
+    """Return the states of the L2 that are asked for; ValueError says what is accepted."""
     words = _CACHES if cache == "both" else [cache] if isinstance(cache, str) else cache
     found = list(dict.fromkeys(words))
     if not found or any(word not in _CACHES for word in found):
@@ -206,7 +207,7 @@ def measure(plan: Plan, device: Device, run: Run) -> BenchResult:
             seen = watch.summary()
             records = [replace(one, **seen) if one.median_ms else one for one in records]
             if stopwatch is not None:
-                _fill_in_fractions(records, properties, plan.reference)
+                fill_in_fractions(records, properties, plan.reference)
             recording.records += records
         run.progress(len(plan.jobs), len(plan.jobs), "done")
     return recording.result()
@@ -273,7 +274,7 @@ def _record(one: Contender, job: Job, device: Device) -> Record:
     )
 
 
-def _fill_in_fractions(
+def fill_in_fractions(
     records: list[Record], device: dict[str, Any], reference: tuple[str, str]
 ) -> None:
     """Fill in the shares of the device's peak and of the reference in the records of one job."""

@@ -99,7 +99,7 @@ def record_of(
     shape: tuple[int, ...],
     dtype: str,
     cache: str | None,
-    work: tuple[int, int | None],
+    work: tuple[int | None, int | None],
 ) -> Record:
     """Return the record of a contender.
 
@@ -109,8 +109,8 @@ def record_of(
         With its samples, or the reason why there are none.
     backend, shape, dtype, cache
         What was measured.
-    work : (int, int or None)
-        Bytes moved and floating-point operations of one call.
+    work : (int or None, int or None)
+        Bytes moved and floating-point operations of one call, as far as they are known.
     """
     nbytes, flops = work
     record = Record(
@@ -137,5 +137,6 @@ def _fill_in_times(record: Record, samples: Sequence[float]) -> None:
     record.min_ms, record.p20_ms, record.median_ms, record.p80_ms = map(float, quantiles)
     record.samples = len(samples)
     if record.median_ms:
-        record.gbps = (record.bytes or 0) / record.median_ms / 1e6
+        if record.bytes is not None:
+            record.gbps = record.bytes / record.median_ms / 1e6
         record.tflops = record.flops / record.median_ms / 1e9 if record.flops else None

@@ -11,14 +11,29 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from .._core import Prepared
 from ..families import peers
 from ..machine.device import Device
 
-__all__ = ["FOOTPRINT", "Launch", "Stopwatch"]
+__all__ = ["FOOTPRINT", "Launch", "PythonCall", "Stopwatch"]
 
-Launch = Prepared | peers.Call
+
+class PythonCall:
+    """A call from Python on device arrays, with the interface of a prepared call of gpumem."""
+
+    def __init__(self, name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.variant = name
+        self._function = function
+        self._args = args
+
+    def launch(self) -> None:
+        """Queue the work once."""
+        self._function(*self._args)
+
+
+Launch = Prepared | peers.Call | PythonCall
 
 FOOTPRINT = 4  # times the size of the L2: data this far back are not in it any more
 SAMPLE_MS = 0.5  # the least that a sample should last
@@ -52,8 +67,8 @@ class Stopwatch:
             self.scratch.fill_bytes(0x5A)
 
     def launch_all(self, calls: Sequence[Launch], count: int) -> None:
-        """Launch `count` times, the calls in turn; peers are called from Python, one by one."""
-        prepared = [one for one in calls if not isinstance(one, peers.Call)]
+        """Launch `count` times, the calls in turn; others than gpumem's own from Python."""
+        prepared = [one for one in calls if not isinstance(one, peers.Call | PythonCall)]
         if len(prepared) == len(calls):
             self.device.launch_all(prepared, count)
             return

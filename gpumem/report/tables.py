@@ -122,7 +122,7 @@ def _kernel_table(cache: str, rows: list[Record], most: int | None) -> list[str]
     key, unit = "gbps", "GB/s, bytes read and written"
     if any(row.tflops is not None for row in rows):
         key, unit = "tflops", "TFLOP/s"
-    if all(row.is_launch for row in rows):
+    if all(row.is_launch or (row.gbps is None and row.tflops is None) for row in rows):
         key, unit = "us", "us per launch"
     main = rows[0].family  # the reference, which may be of another family, comes last
     labelled = _labelled(rows)
