@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import gpumem as gm
 from gpumem import cli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,3 +65,14 @@ def test_the_test_in_the_document(monkeypatch):
     names: dict = {}
     exec(compile(block, "check-your-kernels-in-ci.md", "exec"), names)
     names["test_saxpy"]()
+
+
+def test_the_session_in_the_readme(monkeypatch):
+    monkeypatch.chdir(PROJECT)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```pycon\n(.*?)```", text, re.DOTALL)
+    shown = block.replace("\n\n", "\n<BLANKLINE>\n")
+    names = {"gm": gm, "np": np}
+    test = doctest.DocTestParser().get_doctest(shown, names, "README.md", "README.md", 0)
+    assert len(test.examples) == 7
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
