@@ -118,13 +118,15 @@ def refuse_options(
 
 def kernel_of(command: str, options: argparse.Namespace, backend: str | None) -> Kernel:
     """Load the file that a command is given, and return the kernel."""
-    defines = dict((word.partition("=")[::2]) for word in options.define or ())
-    for name in defines:
+    defines = {}
+    for word in options.define or ():
+        name, equals, value = word.partition("=")
+        defines[name] = value if equals else "1"
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise UsageError(f"{command}: -D {shortened(name)}: expected NAME or NAME=VALUE")
     module = load(
         options.family,
-        defines={name: value or "1" for name, value in defines.items()},
+        defines=defines,
         include_dirs=options.include or (),
         backend=backend,
     )

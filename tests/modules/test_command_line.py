@@ -117,6 +117,27 @@ def test_limits(run, folder, limits, found):
     assert sorted(one["rule"] for one in json.loads(out)["findings"]) == found
 
 
+def test_macros_are_those_of_a_compiler(run, folder):
+    (folder / "macros.cu").write_text(
+        '__global__ void k(int *x)\n{\n    if (ONE != 1 || TWO != 2 || sizeof("" EMPTY) != 1) {\n'
+        "        x[-1] = 0;\n    }\n}\n"
+    )
+    words = ("macros.cu", "--grid", 1, "--block", 1, "--arg", "int32[1]", "-D", "ONE")
+    assert run("check", *words, "-D", "TWO=2", "-D", "EMPTY=")[0] == 0
+    assert run("check", *words, "-D", "TWO=3", "-D", "EMPTY=")[0] == 1
+
+
+def test_include_folders(run, folder):
+    (folder / "far").mkdir(exist_ok=True)
+    (folder / "far" / "set.h").write_text("#define SET(x) (x) = 1\n")
+    (folder / "includes.cu").write_text(
+        '#include "set.h"\n__global__ void k(int *x) { SET(x[threadIdx.x]); }\n'
+    )
+    words = ("includes.cu", "--grid", 1, "--block", 2, "--arg", "int32[2]")
+    assert run("check", *words, "-I", "far")[0] == 0
+    assert run("check", *words)[0] == 2
+
+
 def test_shared_memory_and_bounds(run, folder):
     words = ("--grid", 1, "--block", 64, "--arg", "int32[64]=zeros")
     assert run("check", "mine.cu", "own", *words, "--shared-bytes", 256)[0] == 0
@@ -244,8 +265,8 @@ def test_completion(folder):
 
     from gpumem.cli import kernels
 
-    (folder / "more").mkdir()
-    assert sorted(kernels.complete_sources("m")) == ["mine.cu", "more/"]
+    (folder / "mixed").mkdir()
+    assert sorted(kernels.complete_sources("mi")) == ["mine.cu", "mixed/"]
     assert "mine.cu" in kernels.complete_families_and_sources("mi")
     assert "copy" in kernels.complete_families_and_sources("co")
     assert kernels.complete_kernels(Namespace(family="mine.cu")) == [
