@@ -2,7 +2,7 @@
 PYTHON ?= python3
 CLANG_FORMAT ?= $(PYTHON) -c 'import clang_format; clang_format.clang_format()'
 LINT_IMPORTS ?= $(PYTHON) -c 'from importlinter.cli import lint_imports_command as c; c()'
-C_FILES = $(shell find csrc tests -name '*.[ch]' -o -name '*.cu')
+C_FILES = $(shell find csrc tests examples -name '*.[ch]' -o -name '*.cu')
 
 .PHONY: build test bench notebooks format lint clean
 
