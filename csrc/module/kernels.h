@@ -103,8 +103,23 @@ template <typename type> static __forceinline__ void gm_unwritten(type &variable
 #endif
     if constexpr (__is_trivially_constructible(type) && known) {
         gm_sim_local(&reinterpret_cast<const volatile char &>(variable), sizeof(type),
-                     is_structure);
+                     is_structure ? GM_LOCAL_STRUCTURE : GM_LOCAL_PLAIN);
     }
+}
+
+/* Before and behind local arrays that are used by pointer. Nothing writes to it, not even an
+ * initialiser of what is around it. */
+struct gm_guard {
+    char bytes[64];
+    __forceinline__ gm_guard()
+    {
+    }
+};
+
+template <typename type> static __forceinline__ void gm_guard_local(type &holder)
+{
+    gm_sim_local(holder.gm_before.bytes, sizeof holder.gm_before, GM_LOCAL_GUARD);
+    gm_sim_local(holder.gm_behind.bytes, sizeof holder.gm_behind, GM_LOCAL_GUARD);
 }
 
 /* ---- specifiers ------------------------------------------------------------------------------

@@ -128,11 +128,11 @@ static gm_locals *locals_of(gm_trace *trace)
 }
 
 gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t bytes,
-                         bool is_structure)
+                         gm_local what)
 {
     gm_locals *locals = locals_of(trace);
     trace->aside = (gm_region){0, 0};
-    return locals ? gm_locals_add(locals, thread, address, bytes, is_structure) : GM_ERROR_MEMORY;
+    return locals ? gm_locals_add(locals, thread, address, bytes, what) : GM_ERROR_MEMORY;
 }
 
 gm_status gm_trace_function(gm_trace *trace, int thread, bool begins)
@@ -146,9 +146,34 @@ gm_status gm_trace_function(gm_trace *trace, int thread, bool begins)
     return locals ? GM_OK : GM_ERROR_MEMORY;
 }
 
+/* The site that a message about a private access names; NULL when memory ran out. */
+static const gm_site *private_site(gm_trace *trace, const gm_access_call *call)
+{
+    int at = gm_sites_find(&trace->sites, trace->spaces.module, GM_SPACE_PRIVATE, call);
+    if (at < 0) {
+        gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
+    }
+    return at < 0 ? NULL : &trace->sites.list[at];
+}
+
+static gm_status beside_array(gm_trace *trace, int thread, const gm_access_call *call)
+{
+    const gm_site *site = private_site(trace, call);
+    if (!site) {
+        return GM_ERROR_MEMORY;
+    }
+    gm_trace_place(trace, site->file, site->line, thread);
+    return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes out of bounds of a local array",
+                   gm_kind_name(call->kind), call->bytes);
+}
+
 static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
                               const gm_access_call *call)
 {
+    if (gm_locals_guarded(locals, call->address, call->bytes)) {
+        gm_status status = gm_trace_uses_all(trace);
+        return status == GM_OK ? beside_array(trace, thread, call) : status;
+    }
     if (call->kind != GM_LOAD) {
         gm_locals_write(locals, call->address, call->bytes);
         return GM_OK;
@@ -156,12 +181,11 @@ static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
     if (!gm_locals_unwritten(locals, call->address, call->bytes)) {
         return GM_OK; /* of a structure some bytes may be padding */
     }
-    int at = gm_sites_find(&trace->sites, trace->spaces.module, GM_SPACE_PRIVATE, call);
-    if (at < 0) {
-        return gm_fail(GM_ERROR_MEMORY, "out of memory for the list of source lines");
+    const gm_site *site = private_site(trace, call);
+    if (!site) {
+        return GM_ERROR_MEMORY;
     }
     gm_status status = call->address == trace->unset.address ? GM_OK : gm_trace_uses_all(trace);
-    const gm_site *site = &trace->sites.list[at];
     trace->unset = (gm_unset){call->address, call->bytes, thread, site->file, site->line};
     return status;
 }

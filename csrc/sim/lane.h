@@ -101,16 +101,21 @@ GM_HIDDEN void gm_sim_fence(gm_order order, gm_scope scope, const char *file, in
 /* The thread has nothing to do for now (__nanosleep): others may run. */
 GM_HIDDEN void gm_sim_yield(const char *file, int line);
 
+typedef enum gm_local {
+    GM_LOCAL_PLAIN,
+    GM_LOCAL_STRUCTURE, /* a function that returns one may write it, which is not seen */
+    GM_LOCAL_GUARD,     /* bytes beside an array that nobody may touch */
+} gm_local;
+
 /* A local variable begins to live and has no initialiser: a traced thread may not read it before it
- * has written to it. Structures may be written by a function that returns one, which is not seen.
- */
+ * has written to it. */
 #ifdef GM_BUILD_PLAIN
-static inline void gm_sim_local(const volatile void *address, size_t bytes, int is_structure)
+static inline void gm_sim_local(const volatile void *address, size_t bytes, gm_local what)
 {
-    (void)address, (void)bytes, (void)is_structure;
+    (void)address, (void)bytes, (void)what;
 }
 #else
-GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes, int is_structure);
+GM_HIDDEN void gm_sim_local(const volatile void *address, size_t bytes, gm_local what);
 #endif
 
 /* The device's heap. malloc, free, new and delete of a module lead here. */

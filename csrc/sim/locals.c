@@ -1,4 +1,4 @@
-/* Unwritten local variables: a bit per byte, in a hash table of lines of 64 bytes. */
+/* Unwritten local variables and guards: two bits per byte, in a hash table of lines of 64 bytes. */
 #include "sim/locals.h"
 
 #include <stdlib.h>
@@ -8,14 +8,14 @@ enum { LINE = 64, FIRST_SIZE = 256 };
 
 typedef struct line {
     uintptr_t number; /* address / LINE; 0: the slot is empty */
-    uint64_t unwritten;
+    uint64_t unwritten, guard;
 } line;
 
 typedef struct variable {
     uintptr_t address;
     size_t bytes;
     int depth; /* of the function that it belongs to */
-    bool is_structure;
+    gm_local what;
 } variable;
 
 typedef struct frames {
@@ -28,6 +28,7 @@ struct gm_locals {
     int thread_count;
     line *lines;                  /* lines stay in the table until it is cleared */
     size_t size, used, unwritten; /* slots, lines, lines with unwritten bytes */
+    size_t guards;                /* that are known */
 };
 
 gm_locals *gm_locals_create(int threads)
@@ -66,7 +67,7 @@ void gm_locals_clear(gm_locals *locals)
     if (locals->used > 0) {
         memset(locals->lines, 0, locals->size * sizeof *locals->lines);
     }
-    locals->used = locals->unwritten = 0;
+    locals->used = locals->unwritten = locals->guards = 0;
 }
 
 /* ---- lines ---------------------------------------------------------------------------------- */
@@ -112,7 +113,7 @@ static uint64_t bits_of(uintptr_t number, uintptr_t begin, uintptr_t end)
     return bits;
 }
 
-static bool mark(gm_locals *locals, uintptr_t begin, uintptr_t end)
+static bool mark(gm_locals *locals, uintptr_t begin, uintptr_t end, bool guard)
 {
     for (uintptr_t number = begin / LINE; number * LINE < end; number++) {
         if (2 * locals->used >= locals->size && !grow(locals)) {
@@ -120,9 +121,13 @@ static bool mark(gm_locals *locals, uintptr_t begin, uintptr_t end)
         }
         line *at = find(locals, number);
         locals->used += at->number == 0;
-        locals->unwritten += at->unwritten == 0;
         at->number = number;
-        at->unwritten |= bits_of(number, begin, end);
+        if (guard) {
+            at->guard |= bits_of(number, begin, end);
+        } else {
+            locals->unwritten += at->unwritten == 0;
+            at->unwritten |= bits_of(number, begin, end);
+        }
     }
     return true;
 }
@@ -141,7 +146,26 @@ void gm_locals_write(gm_locals *locals, uintptr_t address, size_t bytes)
 
 bool gm_locals_any(const gm_locals *locals)
 {
-    return locals->unwritten > 0;
+    return locals->unwritten + locals->guards > 0;
+}
+
+bool gm_locals_guarded(const gm_locals *locals, uintptr_t address, size_t bytes)
+{
+    uintptr_t end = address + bytes;
+    for (uintptr_t number = address / LINE; locals->guards > 0 && number * LINE < end; number++) {
+        if (find(locals, number)->guard & bits_of(number, address, end)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void remove_guard(gm_locals *locals, uintptr_t begin, uintptr_t end)
+{
+    for (uintptr_t number = begin / LINE; number * LINE < end; number++) {
+        find(locals, number)->guard &= ~bits_of(number, begin, end);
+    }
+    locals->guards--;
 }
 
 bool gm_locals_unwritten(const gm_locals *locals, uintptr_t address, size_t bytes)
@@ -159,7 +183,7 @@ bool gm_locals_unwritten(const gm_locals *locals, uintptr_t address, size_t byte
 /* ---- variables ------------------------------------------------------------------------------ */
 
 gm_status gm_locals_add(gm_locals *locals, int thread, uintptr_t address, size_t bytes,
-                        bool is_structure)
+                        gm_local what)
 {
     frames *of = &locals->threads[thread];
     bool known = false; /* from an earlier turn of a loop */
@@ -176,9 +200,10 @@ gm_status gm_locals_add(gm_locals *locals, int thread, uintptr_t address, size_t
         of->room = room;
     }
     if (!known) {
-        of->variables[of->count++] = (variable){address, bytes, of->depth, is_structure};
+        of->variables[of->count++] = (variable){address, bytes, of->depth, what};
+        locals->guards += what == GM_LOCAL_GUARD;
     }
-    return mark(locals, address, address + bytes)
+    return mark(locals, address, address + bytes, what == GM_LOCAL_GUARD)
                ? GM_OK
                : gm_fail(GM_ERROR_MEMORY, "out of memory for local variables");
 }
@@ -188,7 +213,11 @@ static void forget(gm_locals *locals, frames *of, int depth)
 {
     while (of->count > 0 && of->variables[of->count - 1].depth >= depth) {
         variable gone = of->variables[--of->count];
-        gm_locals_write(locals, gone.address, gone.bytes);
+        if (gone.what == GM_LOCAL_GUARD) {
+            remove_guard(locals, gone.address, gone.address + gone.bytes);
+        } else {
+            gm_locals_write(locals, gone.address, gone.bytes);
+        }
     }
 }
 
@@ -204,7 +233,7 @@ void gm_locals_function_ends(gm_locals *locals, int thread)
     of->depth--;
     /* The function may have returned a structure, which is no reported store. */
     for (int i = of->count; i-- > 0 && of->variables[i].depth == of->depth;) {
-        if (of->variables[i].is_structure) {
+        if (of->variables[i].what == GM_LOCAL_STRUCTURE) {
             gm_locals_write(locals, of->variables[i].address, of->variables[i].bytes);
         }
     }

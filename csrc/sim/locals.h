@@ -1,5 +1,6 @@
 /*
- * Local variables without initialiser: which of their bytes the thread has not written yet.
+ * Local variables without initialiser: which of their bytes the thread has not written yet; and
+ * guards beside local arrays.
  *
  * They are known from where they begin to live until their function returns or their thread ends;
  * what else is on a thread's stack is not looked at.
@@ -10,6 +11,7 @@
 #include <stddef.h>
 
 #include "gpumem.h"
+#include "sim/lane.h"
 #include "sim/region.h"
 
 typedef struct gm_locals gm_locals;
@@ -31,12 +33,15 @@ void gm_locals_destroy(gm_locals *locals);
 void gm_locals_clear(gm_locals *locals);
 
 gm_status gm_locals_add(gm_locals *locals, int thread, uintptr_t address, size_t bytes,
-                        bool is_structure);
-/* Is there anything unwritten at all? */
+                        gm_local what);
+/* Is there anything unwritten at all, or any guard? */
 bool gm_locals_any(const gm_locals *locals);
 void gm_locals_write(gm_locals *locals, uintptr_t address, size_t bytes);
 /* Is none of these bytes written, all of them being of such variables? */
 bool gm_locals_unwritten(const gm_locals *locals, uintptr_t address, size_t bytes);
+
+/* Is one of these bytes a guard's? */
+bool gm_locals_guarded(const gm_locals *locals, uintptr_t address, size_t bytes);
 
 void gm_locals_function_begins(gm_locals *locals, int thread);
 void gm_locals_function_ends(gm_locals *locals, int thread);

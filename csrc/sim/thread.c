@@ -457,12 +457,12 @@ void gm_sim_sync(const gm_sync *sync)
     }
 }
 
-void gm_sim_local(const volatile void *address, size_t bytes, int is_structure)
+void gm_sim_local(const volatile void *address, size_t bytes, gm_local what)
 {
     gm_block *block = gm_thread_block();
     if (block && block->trace) {
-        stop_if_failed(block, gm_trace_local(block->trace, block->running, (uintptr_t)address,
-                                             bytes, is_structure));
+        stop_if_failed(
+            block, gm_trace_local(block->trace, block->running, (uintptr_t)address, bytes, what));
     }
 }
 

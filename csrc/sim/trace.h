@@ -203,7 +203,7 @@ gm_status gm_trace_thread_end(gm_trace *trace, int thread);
 gm_status gm_trace_freed(gm_trace *trace, int thread, const void *code, gm_region region);
 /* A local variable without initialiser begins to live. */
 gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t bytes,
-                         bool is_structure);
+                         gm_local what);
 /* The load of a local variable without a value is a fault. */
 gm_status gm_trace_fail_unset(gm_trace *trace, const gm_unset *unset);
 /* The running thread does something that may depend on all it has loaded. */

@@ -221,22 +221,20 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
     own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []
     own += build.TRACED_GCC_FLAGS if traced and not compiler.clang else []
     own += build.user_traced_flags(compiler) if traced else []
+    marks = traced and not compiler.clang  # Clang leaves out stores to variables of known address
+    command = [*compiler.command, *flags, *own, *_options(source)]
     with tempfile.TemporaryDirectory(prefix="gpumem-") as work_folder:
-        work = Path(work_folder)
-        text, missing = _preprocess(source, compiler.command, [*flags, *own], work)
-        # Clang leaves out stores to local variables whose address is known.
-        rewritten = rewrite(text, traced and not compiler.clang, source.instances)
-        if not rewritten.kernels and not rewritten.templates:
-            raise CompileError(f"{source.name} has no kernel: no function is __global__")
-        used = [line[1] for line in _MARKER.finditer(text) if os.path.isabs(line[1])]
-        text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
-        made = at / f"{digest([text, compiler.identity, *own, _own_sources()])}.so"
-        if not made.exists():
-            _compile(
-                source, text, [*compiler.command, *flags, *own, *_options(source)], work, traced
-            )
-            _link(source, work, at)
-            put(work / "module.so", made)
+        text, missing = _preprocess(source, compiler.command, [*flags, *own], Path(work_folder))
+    used = [line[1] for line in _MARKER.finditer(text) if os.path.isabs(line[1])]
+    try:
+        rewritten = rewrite(text, marks, source.instances, guard_locals=marks)
+        made = _make(source, rewritten, command, traced, at)
+    except CompileError:
+        if not marks:
+            raise
+        # What a source says of an array's type may not hold for one with guards.
+        rewritten = rewrite(text, marks, source.instances)
+        made = _make(source, rewritten, command, traced, at)
     compiled = Compiled(
         made, rewritten.parameters, rewritten.templates, rewritten.declared, extents(made)
     )
@@ -245,6 +243,24 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
     absent = [str(one / name) for one in folders for name in missing]
     keep(at, key, compiled, [*dict.fromkeys(used), *absent])
     return compiled
+
+
+def _make(
+    source: Source, rewritten: Rewritten, command: Sequence[str], traced: bool, at: Path
+) -> Path:
+    """Compile and link, unless that has been done before."""
+    identity = builder().host_compiler("CXX", ("g++", "c++", "clang++")).identity
+    if not rewritten.kernels and not rewritten.templates:
+        raise CompileError(f"{source.name} has no kernel: no function is __global__")
+    text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
+    made = at / f"{digest([text, identity, *command, _own_sources()])}.so"
+    if not made.exists():
+        with tempfile.TemporaryDirectory(prefix="gpumem-") as work_folder:
+            work = Path(work_folder)
+            _compile(source, text, command, work, traced)
+            _link(source, work, at)
+            put(work / "module.so", made)
+    return made
 
 
 def _compile(source: Source, text: str, command: Sequence[str], work: Path, traced: bool) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from .declarations import Declarator, Parameter, Variables, read_parameters, read_variables
 from .errors import CompileError
+from .guards import guarded
 from .needs import Declaration, Needs, class_names
 from .tokens import Token, closing, skip_angles, tokenize
 
@@ -59,29 +60,51 @@ def limits_name(kernel: str) -> str:
     return f"{prefix}{colons}gm_limits_of_{last}{bracket}{arguments}"
 
 
-def rewrite(text: str, mark_locals: bool, instances: Sequence[str] = ()) -> Rewritten:
+def _holder(array: Declarator) -> str:
+    """Return a structure with a local array, here ..., between guards, and a variable of it."""
+    return (
+        f"struct gm_local_{array.name} {{ gm_guard gm_before; ...; gm_guard gm_behind; }} "
+        f"gm_guarded_{array.name}"
+    )
+
+
+def _reference(array: Declarator) -> str:
+    """Return what gives a local array its name outside of the structure."""
+    holder = f"gm_guarded_{array.name}"
+    return f"auto &{array.name} = {holder}.{array.name}; gm_guard_local({holder});"
+
+
+def rewrite(
+    text: str, mark_locals: bool, instances: Sequence[str] = (), guard_locals: bool = False
+) -> Rewritten:
     """Rewrite the output of the preprocessor; types that instances of templates name are kept.
+
+    Local variables may be reported to the trace, and local arrays get guards.
 
     Raises
     ------
     CompileError
         For what the simulator does not have, with file and line.
     """
-    return _Rewriter(tokenize(text), mark_locals).run(instances)
+    return _Rewriter(tokenize(text), mark_locals, guard_locals).run(instances)
 
 
 class _Rewriter:
     """Goes through the declarations of a source, and decides what becomes of each."""
 
-    def __init__(self, tokens: list[Token], mark_locals: bool) -> None:
+    def __init__(
+        self, tokens: list[Token], mark_locals: bool, guard_locals: bool = False
+    ) -> None:
         self.tokens = tokens
         self.mark_locals = mark_locals
+        self.with_guards = guard_locals
         self.out = [token.text for token in tokens]  # what each token becomes
         self.result = Rewritten("")
         self.dynamic: dict[str, str] = {}  # extern __shared__ arrays at file scope: declaration
         self.guards = 0
         self.needs = Needs()
         self.namespaces: set[str] = set()
+        self.seen: set[int] = set()  # semicolons of declarations of local variables
 
     def run(self, instances: Sequence[str]) -> Rewritten:
         self.scope(0, len(self.tokens), "", False)
@@ -307,13 +330,14 @@ class _Rewriter:
     def body(self, at: int, end: int, constant: bool) -> None:
         """Go through the statements of a function that the simulator runs."""
         begins, label, depth = True, False, 0
+        first = at
         while at < end:
             token = self.tokens[at]
             if token.matters:
                 self.check(at, end)
                 if begins and depth == 0 and token.kind in ("name", "mark"):
                     label = token.text in ("case", "default") or self.follows(at, end) == ":"
-                    at = self.statement(at, end, constant)
+                    at = self.statement(at, end, constant, first)
                     token = self.tokens[at] if at < end else token
                 depth += {"(": 1, ")": -1}.get(token.text, 0) if token.kind == "mark" else 0
                 begins = token.text in (";", "{", "}", "else", "do")
@@ -340,8 +364,11 @@ class _Rewriter:
                     at, f"PTX assembly does not run on the simulator: asm({inner[:60]}...)"
                 )
 
-    def statement(self, at: int, end: int, constant: bool) -> int:
-        """Treat a declaration; return the index of its semicolon, or `at` if it is none."""
+    def statement(self, at: int, end: int, constant: bool, first: int) -> int:
+        """Treat a declaration; return the index of its semicolon, or `at` if it is none.
+
+        The function's body begins at `first` and ends at `end`.
+        """
         if self.tokens[at].kind == "mark" and self.tokens[at].text not in ("::", "["):
             return at
         stop = self.semicolon(at, end)
@@ -352,21 +379,42 @@ class _Rewriter:
             return stop if is_class else at
         if "__shared__" in variables.words:
             self.shared(at, variables, in_function=True)
-        elif (
-            self.mark_locals
-            and not constant
-            and not variables.words & {"static", "extern", "const"}
-        ):
-            self.out[stop] += "".join(
-                f" gm_unwritten({d.name});"
-                for d in variables.declarators
-                if not (d.initialised or d.reference)
-            )
+        elif self.mark_locals and not constant:
+            if self.with_guards and stop not in self.seen:
+                self.seen.add(stop)  # behind the attribute of a type the rest is seen once more
+                self.guard_locals(variables, guarded(self.tokens, variables, end, first))
+            if not variables.words & {"static", "extern", "const"}:
+                self.out[stop] += "".join(
+                    f" gm_unwritten({d.name});"
+                    for d in variables.declarators
+                    if not (d.initialised or d.reference)
+                )
             if any(d.initialised for d in variables.declarators):
                 return at  # initialisers may hold lambdas with statements of their own
         else:
             return at
         return stop
+
+    def guard_locals(self, variables: Variables, arrays: list[Declarator]) -> None:
+        """Put local arrays into structures, between guards."""
+        if not arrays:
+            return
+        kind = self.text(variables.type_first, variables.type_end)
+        place = variables.type_first
+        for d in variables.declarators:
+            holder, behind = _holder(d).split("...") if d in arrays else ("", "")
+            if place == variables.type_first:
+                self.out[place] = holder + self.out[place]
+            else:
+                self.out[place] += f"{holder} {kind} "
+            finish = f"{behind};"
+            if d in arrays and d.initialised:
+                equals = self.matter(d.core_end, d.end)
+                self.out[equals] = "" if self.tokens[equals].text == "=" else self.out[equals]
+                self.out[equals] = f"{behind} = {{{{}}, " + self.out[equals]
+                finish = ", {}};"
+            place = d.end
+            self.out[place] = f"{finish} {_reference(d)}" if d in arrays else finish
 
     # ---- variables -------------------------------------------------------------------------
 

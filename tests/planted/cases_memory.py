@@ -76,6 +76,18 @@ MEMORY = [
         twin("local_passed_on", 1, 32, f32(40), f32(32, ZERO), 5),
     ),
     *cases_of(
+        "bounds_passed",
+        "bounds",
+        twin("median_of_five", 1, 32, f32(36), f32(32, ZERO)),
+        bug("written_past_the_end", 1, 32, f32(36), f32(32, ZERO)),
+        twin("written_within", 1, 32, f32(36), f32(32, ZERO)),
+        bug("from_one_to_n", 1, 32, i32(32), i32(32, ZERO), 0),
+        twin("from_one_to_n", 1, 32, i32(32), i32(32, ZERO), 1),
+        bug("rows_by_rows", 1, 32, f32(3), f32(32, ZERO), 4),
+        twin("rows_by_rows", 1, 32, f32(3), f32(32, ZERO), 3),
+        twin("arrays_everywhere", 1, 32, i32(40), i32(32, ZERO)),
+    ),
+    *cases_of(
         "bounds_variables",
         "bounds",
         bug("convolve_ten_taps", 1, 64, f32(80), f32(64, ZERO), 4),
