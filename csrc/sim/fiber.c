@@ -236,11 +236,13 @@ void gm_fiber_give(gm_fiber_pool *pool, gm_fiber *fiber)
     pool->idle = fiber;
 }
 
-bool gm_fiber_owns(const gm_fiber_pool *pool, uintptr_t address, gm_region *stacks)
+bool gm_fiber_owns(const gm_fiber_pool *pool, uintptr_t address, gm_region *stack)
 {
+    const uintptr_t pitch = STACK_BYTES + GUARD_BYTES;
     for (const gm_fiber_slab *slab = pool->slabs; slab; slab = slab->next) {
         if (address - (uintptr_t)slab->base < slab->bytes) {
-            *stacks = (gm_region){(uintptr_t)slab->base, (uintptr_t)slab->base + slab->bytes};
+            uintptr_t begin = address - (address - (uintptr_t)slab->base) % pitch;
+            *stack = (gm_region){begin, begin + pitch};
             return true;
         }
     }

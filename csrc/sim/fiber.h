@@ -26,8 +26,8 @@ typedef void (*gm_fiber_entry)(gm_fiber *fiber, void *argument);
 /* A fiber whose first switch calls entry; NULL when memory ran out. */
 gm_fiber *gm_fiber_take(gm_fiber_pool *pool, gm_fiber_entry entry, void *argument);
 void gm_fiber_give(gm_fiber_pool *pool, gm_fiber *fiber);
-/* Is the address on a stack of the pool? Then so are all of the region. */
-bool gm_fiber_owns(const gm_fiber_pool *pool, uintptr_t address, gm_region *stacks);
+/* Is the address on a stack of the pool, or in the guard before it? The region is both. */
+bool gm_fiber_owns(const gm_fiber_pool *pool, uintptr_t address, gm_region *stack);
 void gm_fiber_pool_free(gm_fiber_pool *pool);
 
 /* Saves the running context in *from and continues at `to`. */

@@ -90,6 +90,7 @@ HOOK *__tsan_memcpy(void *to, const void *from, size_t bytes)
     const void *code = __builtin_return_address(0);
     gm_sim_bytes_access(code, (uintptr_t)from, bytes, GM_LOAD, NULL, 0);
     gm_sim_bytes_access(code, (uintptr_t)to, bytes, GM_STORE, NULL, 0);
+    gm_thread_check_overlap(code, (uintptr_t)to, (uintptr_t)from, bytes);
     return memcpy(to, from, bytes);
 }
 

@@ -166,7 +166,11 @@ gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region)
         return GM_SPACE_CONSTANT;
     }
     if (gm_fiber_owns(block->stacks, address, region)) {
-        return GM_SPACE_PRIVATE;
+        if (gm_region_holds(*region, (uintptr_t)__builtin_frame_address(0))) {
+            return GM_SPACE_PRIVATE;
+        }
+        *region = (gm_region){address, address}; /* of another thread */
+        return GM_SPACE_UNKNOWN;
     }
     /* __device__ variables lie in the image too, but are global memory. */
     if (!gm_region_holds(module->variables, address) && holds(module->image, address, region)) {

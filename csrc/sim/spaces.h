@@ -48,7 +48,8 @@ gm_block_memory gm_spaces_of_block(const gm_module *module, gm_region shared_dyn
 
 /*
  * The space of an address, and a region around it in which the answer is the same; an empty region
- * if there is none. For GM_SPACE_GLOBAL, last_global is then the index of the region.
+ * if there is none. The running thread asks, on its own stack. For GM_SPACE_GLOBAL, last_global is
+ * then the index of the region.
  */
 gm_space gm_spaces_find(gm_spaces *spaces, uintptr_t address, gm_region *region);
 

@@ -428,6 +428,17 @@ void gm_sim_bytes_access(const void *code, uintptr_t address, size_t bytes, gm_k
     }
 }
 
+void gm_thread_check_overlap(const void *code, uintptr_t to, uintptr_t from, size_t bytes)
+{
+    gm_block *block = gm_thread_block();
+    /* Compilers copy a structure onto itself in this way. */
+    if (block && block->trace && to != from && to < from + bytes && from < to + bytes) {
+        const gm_site_record *at = gm_locate_line(block, (uintptr_t)code);
+        gm_sim_fault(at ? at->file : NULL, at ? at->line : 0,
+                     "memcpy to memory that overlaps with its source: memmove may do that");
+    }
+}
+
 void gm_thread_freed(gm_block *block, const void *code, gm_region region)
 {
     if (block->trace) {

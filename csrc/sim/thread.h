@@ -111,6 +111,7 @@ static inline void gm_thread_begins(gm_block *block, int thread)
     block->lane->thread_index = block->strands[thread].index;
     if (block->trace) {
         gm_stream_pause(block->trace->stream);
+        block->trace->aside = (gm_region){0, 0}; /* its local variables are elsewhere */
     }
 }
 
@@ -125,6 +126,9 @@ static inline gm_status gm_thread_resume(gm_block *block, int thread)
 
 /* The running thread of a traced kernel repeats a step, which interests somebody. */
 void gm_thread_repeated(gm_step *step, uintptr_t address);
+
+/* memcpy takes no source that overlaps with what it writes. */
+void gm_thread_check_overlap(const void *code, uintptr_t to, uintptr_t from, size_t bytes);
 
 /* The running thread frees memory of the heap: nobody may use it any more. */
 void gm_thread_freed(gm_block *block, const void *code, gm_region region);

@@ -19,6 +19,7 @@ MARK = "// BUG"
 KINDS = {
     "race": r"\brace\b",
     "bounds": r"out of bounds|outside|null pointer|beyond|past the end",
+    "overlap": r"overlaps",
     "freed": r"freed|outside|out of bounds",
     "heap": r"malloc",
     "misaligned": r"misaligned",

@@ -88,6 +88,18 @@ MEMORY = [
         twin("arrays_everywhere", 1, 32, i32(40), i32(32, ZERO)),
     ),
     *cases_of(
+        "bounds_private",
+        "bounds",
+        bug("local_of_first", 1, 64, i32(64), i32(64, ZERO)),
+        twin("value_of_first", 1, 64, i32(64), i32(64, ZERO)),
+        bug("local_written_by_neighbour", 1, 64, i32(64), i32(64, ZERO)),
+        twin("local_kept_in_shared", 1, 64, i32(64), i32(64, ZERO)),
+        bug("shift_by_memcpy", 1, 8, i32(64), 8, kinds="overlap"),
+        twin("shift_by_memmove", 1, 8, i32(64), 8),
+        bug("copy_bytes_too_many", 1, 8, i32(64), i32(64, ZERO), 8, kinds="bounds|race"),
+        twin("copy_bytes", 1, 8, i32(64), i32(64, ZERO), 8),
+    ),
+    *cases_of(
         "bounds_variables",
         "bounds",
         bug("convolve_ten_taps", 1, 64, f32(80), f32(64, ZERO), 4),

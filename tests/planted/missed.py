@@ -1,4 +1,3 @@
 """Cases that the simulator gets wrong; written by ``runner.py --record``."""
 
-MISSED: dict[str, str] = {
-}
+MISSED: dict[str, str] = {}

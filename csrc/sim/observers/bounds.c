@@ -106,7 +106,7 @@ static gm_status ends_outside(const char *what, const gm_access *access, const a
 static gm_status outside(const gm_trace *trace, const char *what, const gm_access *access,
                          gm_space space)
 {
-    gm_region freed;
+    gm_region freed, stack;
     char text[160];
     if (access->address < NEAR) {
         return gm_find(GM_RULE_NULL_POINTER, "%s of %u bytes at address %llu, a null pointer", what,
@@ -119,6 +119,12 @@ static gm_status outside(const gm_trace *trace, const char *what, const gm_acces
                        "%llu bytes",
                        what, access->bytes, (unsigned long long)(access->address - freed.begin),
                        (unsigned long long)(freed.end - freed.begin));
+    }
+    if (gm_fiber_owns(trace->spaces.block.stacks, access->address, &stack)) {
+        return gm_fail(GM_ERROR_SIMULATION,
+                       "%s of %u bytes outside of the thread's memory: in a local variable of "
+                       "another thread, whose address means nothing here",
+                       what, access->bytes);
     }
     aim at = find_aim(trace, access->address, space);
     if (!at.what || at.distance > INT64_MAX) {
