@@ -107,8 +107,8 @@ template <typename type> static __forceinline__ void gm_unwritten(type &variable
     }
 }
 
-/* Before and behind local arrays that are used by pointer. Nothing writes to it, not even an
- * initialiser of what is around it. */
+/* Before and behind local arrays that are used by pointer. An array's initialiser may write there,
+ * too, so that the guards live no longer than the array. */
 struct gm_guard {
     char bytes[64];
     __forceinline__ gm_guard()
@@ -116,11 +116,19 @@ struct gm_guard {
     }
 };
 
-template <typename type> static __forceinline__ void gm_guard_local(type &holder)
-{
-    gm_sim_local(holder.gm_before.bytes, sizeof holder.gm_before, GM_LOCAL_GUARD);
-    gm_sim_local(holder.gm_behind.bytes, sizeof holder.gm_behind, GM_LOCAL_GUARD);
-}
+template <typename type> struct gm_local_guards {
+    type &holder;
+    __forceinline__ explicit gm_local_guards(type &holder) : holder(holder)
+    {
+        gm_sim_local(holder.gm_before.bytes, sizeof holder.gm_before, GM_LOCAL_GUARD);
+        gm_sim_local(holder.gm_behind.bytes, sizeof holder.gm_behind, GM_LOCAL_GUARD);
+    }
+    __forceinline__ ~gm_local_guards()
+    {
+        gm_sim_local(holder.gm_before.bytes, sizeof holder.gm_before, GM_LOCAL_GUARD_END);
+        gm_sim_local(holder.gm_behind.bytes, sizeof holder.gm_behind, GM_LOCAL_GUARD_END);
+    }
+};
 
 /* ---- specifiers ------------------------------------------------------------------------------
  * They stay in the preprocessed text, where gpumem/cuda_c/rewrite.py reads them. */

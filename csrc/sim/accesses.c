@@ -132,6 +132,10 @@ gm_status gm_trace_local(gm_trace *trace, int thread, uintptr_t address, size_t 
 {
     gm_locals *locals = locals_of(trace);
     trace->aside = (gm_region){0, 0};
+    if (locals && what == GM_LOCAL_GUARD_END) {
+        gm_locals_end_guard(locals, thread, address);
+        return GM_OK;
+    }
     return locals ? gm_locals_add(locals, thread, address, bytes, what) : GM_ERROR_MEMORY;
 }
 

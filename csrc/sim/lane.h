@@ -105,6 +105,7 @@ typedef enum gm_local {
     GM_LOCAL_PLAIN,
     GM_LOCAL_STRUCTURE, /* a function that returns one may write it, which is not seen */
     GM_LOCAL_GUARD,     /* bytes beside an array that nobody may touch */
+    GM_LOCAL_GUARD_END, /* the array's life ends, and so does its guard's */
 } gm_local;
 
 /* A local variable begins to live and has no initialiser: a traced thread may not read it before it

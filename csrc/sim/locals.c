@@ -208,6 +208,20 @@ gm_status gm_locals_add(gm_locals *locals, int thread, uintptr_t address, size_t
                : gm_fail(GM_ERROR_MEMORY, "out of memory for local variables");
 }
 
+void gm_locals_end_guard(gm_locals *locals, int thread, uintptr_t address)
+{
+    frames *of = &locals->threads[thread];
+    for (int i = of->count; i-- > 0;) {
+        variable *one = &of->variables[i];
+        if (one->address == address && one->what == GM_LOCAL_GUARD) {
+            remove_guard(locals, address, address + one->bytes);
+            memmove(one, one + 1, (size_t)(of->count - i - 1) * sizeof *one);
+            of->count--;
+            return;
+        }
+    }
+}
+
 /* Forgets the variables of functions at this depth and of those that they called. */
 static void forget(gm_locals *locals, frames *of, int depth)
 {

@@ -34,6 +34,8 @@ void gm_locals_clear(gm_locals *locals);
 
 gm_status gm_locals_add(gm_locals *locals, int thread, uintptr_t address, size_t bytes,
                         gm_local what);
+/* A guard's life ends. */
+void gm_locals_end_guard(gm_locals *locals, int thread, uintptr_t address);
 /* Is there anything unwritten at all, or any guard? */
 bool gm_locals_any(const gm_locals *locals);
 void gm_locals_write(gm_locals *locals, uintptr_t address, size_t bytes);

@@ -68,14 +68,22 @@ enum {
     LOADED,
     STORED,
     REFERRED_TO, /* as copies of structures do */
+    CALLED = 4,  /* a member function of it, such as a vector's assignment */
 };
 
-/* Numbers and vectors are moved as a whole, which the trace sees and describes better. */
-static bool is_seen_by_trace(const mismatch *data)
+/* Numbers and vectors are moved as a whole, which the trace sees and describes better, unless they
+ * are a thread's own. */
+static bool is_seen_by_trace(const mismatch *data, uintptr_t address)
 {
     const char *name = data->type->name;
     bool is_structure = strstr(name, "struct ") || strstr(name, "union ");
-    return !is_structure || strstr(name, "gm_vector") || strstr(data->file, "csrc/sim/");
+    bool is_vector = strstr(name, "gm_vector");
+    gm_region stack;
+    bool own = gm_fiber_owns(&gm_thread_current->fibers, address, &stack);
+    if (data->kind > REFERRED_TO && !(data->kind == CALLED && own)) {
+        return true;
+    }
+    return strstr(data->file, "csrc/sim/") || ((!is_structure || is_vector) && !own);
 }
 
 HOOK __ubsan_handle_type_mismatch_v1(const mismatch *data, uintptr_t address);
@@ -83,12 +91,12 @@ HOOK __ubsan_handle_type_mismatch_v1(const mismatch *data, uintptr_t address)
 {
     uintptr_t alignment = (uintptr_t)1 << data->alignment, past = address & (alignment - 1);
     char what[200];
-    if (past == 0 || data->kind > REFERRED_TO || is_seen_by_trace(data) || !gm_thread_block()) {
+    if (past == 0 || !gm_thread_block() || is_seen_by_trace(data, address)) {
         return;
     }
     snprintf(what, sizeof what,
              "%s of type %.100s at an address that is %u past a multiple of %u: misaligned",
-             data->kind == STORED ? "store" : "load", data->type->name, (unsigned)past,
-             (unsigned)alignment);
+             data->kind == STORED || data->kind == CALLED ? "store" : "load", data->type->name,
+             (unsigned)past, (unsigned)alignment);
     gm_sim_fault_of(GM_RULE_MISALIGNED, data->file, (int)data->line, what);
 }

@@ -61,9 +61,12 @@ def limits_name(kernel: str) -> str:
 
 
 def _holder(array: Declarator) -> str:
-    """Return a structure with a local array, here ..., between guards, and a variable of it."""
+    """Return a structure with a local array, here ..., between guards, and a variable of it.
+
+    The array is as aligned as any vector needs it, so that only offsets in it can be wrong.
+    """
     return (
-        f"struct gm_local_{array.name} {{ gm_guard gm_before; ...; gm_guard gm_behind; }} "
+        f"struct gm_local_{array.name} {{ alignas(16) gm_guard gm_before; ...; gm_guard gm_behind; }} "
         f"gm_guarded_{array.name}"
     )
 
@@ -71,7 +74,7 @@ def _holder(array: Declarator) -> str:
 def _reference(array: Declarator) -> str:
     """Return what gives a local array its name outside of the structure."""
     holder = f"gm_guarded_{array.name}"
-    return f"auto &{array.name} = {holder}.{array.name}; gm_guard_local({holder});"
+    return f"auto &{array.name} = {holder}.{array.name}; gm_local_guards gm_guards_of_{array.name}({holder});"
 
 
 def rewrite(

@@ -159,3 +159,38 @@ __global__ void entry_behind_length_padded(char *records)
     *reinterpret_cast<int *>(record) = 1;
     put(record + 4, {(int)threadIdx.x, 1.0f});
 }
+
+/* Local memory has the same rules. */
+__global__ void vector_in_local_shifted(const float *x, float *y)
+{
+    float v[8] = {};
+    *reinterpret_cast<float4 *>(v + 1) = *reinterpret_cast<const float4 *>(x); // BUG
+    y[threadIdx.x] = v[1] + v[4];
+}
+
+__global__ void vector_in_local(const float *x, float *y)
+{
+    float v[8] = {};
+    *reinterpret_cast<float4 *>(v + 4) = *reinterpret_cast<const float4 *>(x);
+    y[threadIdx.x] = v[1] + v[4];
+}
+
+__global__ void number_in_bytes_shifted(const int *x, int *y)
+{
+    unsigned char bytes[12] = {1, 2, 3};
+    for (int i = 0; i < 9; i++) {
+        bytes[i + 3] = x[threadIdx.x] + i;
+    }
+    const unsigned char *at = bytes;
+    y[threadIdx.x] = *reinterpret_cast<const int *>(at + 3); // BUG
+}
+
+__global__ void number_in_bytes(const int *x, int *y)
+{
+    unsigned char bytes[12] = {1, 2, 3};
+    for (int i = 0; i < 9; i++) {
+        bytes[i + 3] = x[threadIdx.x] + i;
+    }
+    const unsigned char *at = bytes;
+    y[threadIdx.x] = *reinterpret_cast<const int *>(at + 4);
+}
