@@ -66,15 +66,15 @@ def _holder(array: Declarator) -> str:
     The array is as aligned as any vector needs it, so that only offsets in it can be wrong.
     """
     return (
-        f"struct gm_local_{array.name} {{ alignas(16) gm_guard gm_before; ...; gm_guard gm_behind; }} "
-        f"gm_guarded_{array.name}"
+        f"struct gm_local_{array.name} {{ alignas(16) gm_guard gm_before; ...; "
+        f"gm_guard gm_behind; }} gm_guarded_{array.name}"
     )
 
 
 def _reference(array: Declarator) -> str:
     """Return what gives a local array its name outside of the structure."""
-    holder = f"gm_guarded_{array.name}"
-    return f"auto &{array.name} = {holder}.{array.name}; gm_local_guards gm_guards_of_{array.name}({holder});"
+    name, holder = array.name, f"gm_guarded_{array.name}"
+    return f"auto &{name} = {holder}.{name}; gm_local_guards gm_guards_of_{name}({holder});"
 
 
 def rewrite(
