@@ -29,6 +29,7 @@ KINDS = {
     "copy": r"copy|\brace\b",
     "limit": r"at most|more than|limit|too (much|many|large)",
     "cluster": r"cluster",
+    "width": r"width of a shuffle",
     "stack": r"stack",
     "null function": r"null|function pointer",
     "division": r"division by zero",
