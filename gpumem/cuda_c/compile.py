@@ -302,7 +302,7 @@ def _link(source: Source, work: Path, cache: Path) -> None:
 
 
 def _own_files() -> list[Path]:
-    """Return all that a module is compiled against."""
+    """Return all that a module is compiled against, and what rewrites it."""
     folders = ("sim", "sim/cuda", "module")
     paths = [path for folder in folders for path in (_CSRC / folder).glob("*.[ch]")]
     paths += [*_CSRC.glob("*.py"), *(_CSRC / "sim").glob("*.def")]
@@ -317,6 +317,7 @@ def _own_sources() -> str:
 def _toolchain_stamp() -> list[object]:
     """Return what changes when the compilers do, or what modules are compiled against."""
     found: list[object] = []
+    paths += Path(__file__).parent.glob("*.py")
     for variable, names in (("CXX", ("g++", "c++", "clang++")), ("CC", ("gcc", "cc", "clang"))):
         given = os.environ.get(variable, "")
         paths = [shutil.which(name) for name in (given.split() or names)[:3]]
