@@ -167,7 +167,7 @@ static gm_status beside_array(gm_trace *trace, int thread, const gm_access_call 
         return GM_ERROR_MEMORY;
     }
     gm_trace_place(trace, site->file, site->line, thread);
-    return gm_fail(GM_ERROR_SIMULATION, "%s of %u bytes out of bounds of a local array",
+    return gm_find(GM_RULE_OUT_OF_BOUNDS, "%s of %u bytes out of bounds of a local array",
                    gm_kind_name(call->kind), call->bytes);
 }
 

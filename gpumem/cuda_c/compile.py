@@ -38,6 +38,11 @@ _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.M)
 _MOST_MISSING = 32
+# Headers of libraries for the host: empty, since those that may be there redefine CUDA's words.
+_HOST_LIBRARIES = (
+    "cublas.h cublas_v2.h cublasLt.h cublasXt.h cudnn.h cufft.h cufftXt.h cusolverDn.h cusolverSp.h"
+    " cusparse.h nccl.h npp.h nvml.h nvToolsExt.h nvtx3/nvToolsExt.h nvtx3/nvtx3.hpp"
+).split()
 _INSTANCE = re.compile(r"[\w:]+<[\w\s:<>,.&*+()'-]*>")
 # Options of nvcc that change machine code alone, with their values.
 IGNORED_OPTIONS = re.compile(
@@ -157,6 +162,8 @@ def _preprocess(
     path.write_text(f'# 1 "{source.name}"\n{source.text}\n', encoding="utf-8")
     stubs = work / "missing"
     stubs.mkdir()
+    for name in _HOST_LIBRARIES:
+        _touch(stubs / name)
     defines = [f"-D{name}={value}" for name, value in source.defines.items()]
     command = [*compiler, *flags, *_includes(source), "-isystem", str(stubs), *defines]
     command += _options(source)
@@ -169,10 +176,14 @@ def _preprocess(
         missing = _MISSING.search(done.stderr)
         if not missing or (stubs / missing[1]).exists() or ".." in missing[1]:
             break
-        (stubs / missing[1]).parent.mkdir(parents=True, exist_ok=True)
-        (stubs / missing[1]).touch()
+        _touch(stubs / missing[1])
         absent.append(missing[1])
     raise CompileError(f"preprocessing of {source.name} failed:\n{done.stderr.strip()}")
+
+
+def _touch(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
 
 
 def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
@@ -306,6 +317,7 @@ def _own_files() -> list[Path]:
     folders = ("sim", "sim/cuda", "module")
     paths = [path for folder in folders for path in (_CSRC / folder).glob("*.[ch]")]
     paths += [*_CSRC.glob("*.py"), *(_CSRC / "sim").glob("*.def")]
+    paths += Path(__file__).parent.glob("*.py")
     return sorted([*paths, _CSRC / "backend" / "sim_kernels.c"])
 
 
@@ -317,7 +329,6 @@ def _own_sources() -> str:
 def _toolchain_stamp() -> list[object]:
     """Return what changes when the compilers do, or what modules are compiled against."""
     found: list[object] = []
-    paths += Path(__file__).parent.glob("*.py")
     for variable, names in (("CXX", ("g++", "c++", "clang++")), ("CC", ("gcc", "cc", "clang"))):
         given = os.environ.get(variable, "")
         paths = [shutil.which(name) for name in (given.split() or names)[:3]]

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 
 from .tokens import Token, closing, skip_angles, split
 
-__all__ = ["Declarator", "Parameter", "Variables", "read_parameters", "read_variables"]
+__all__ = [
+    "Declarator",
+    "Parameter",
+    "Variables",
+    "read_parameters",
+    "read_variables",
+    "skip_requirement",
+]
 
 _ATTRIBUTES = {"alignas", "__align__", "__attribute__", "__declspec", "__launch_bounds__"}
 _ATTRIBUTES |= {"__cluster_dims__"}
@@ -131,6 +138,25 @@ def _skip_name(tokens: Sequence[Token], at: int, end: int) -> int:
         if following >= end or tokens[following].text != "::":
             return at
         at = following
+    return at
+
+
+def skip_requirement(tokens: Sequence[Token], at: int, end: int) -> int:
+    """Behind a requires clause, as in requires small<T> && (sizeof(T) > 1); `at` if none is."""
+    following = _matter(tokens, at, end)
+    if following >= end or tokens[following].text != "requires":
+        return at
+    while following < end:
+        at = _matter(tokens, following + 1, end)
+        if at < end and tokens[at].text == "(":
+            at = closing(tokens, at, end) + 1
+        else:
+            at = _skip_name(tokens, at, end)
+        following = _matter(tokens, at, end)
+        if following < end and tokens[following].text == "|":  # || is two tokens
+            following += 1
+        elif following >= end or tokens[following].text != "&&":
+            return at
     return at
 
 

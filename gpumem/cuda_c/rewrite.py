@@ -12,7 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .declarations import Declarator, Parameter, Variables, read_parameters, read_variables
+from .declarations import (
+    Declarator,
+    Parameter,
+    Variables,
+    read_parameters,
+    read_variables,
+    skip_requirement,
+)
 from .errors import CompileError
 from .guards import guarded
 from .needs import Declaration, Needs, class_names
@@ -210,11 +217,15 @@ class _Rewriter:
             if token.text == "template" and self.follows(at, end) == "<":
                 head.template = True
                 at = skip_angles(self.tokens, self.matter(at + 1, end), end)
+                at = skip_requirement(self.tokens, at, end)
                 continue
             if token.text == ";":
                 return self.plain(first, at, head, prefix, in_class)
             if token.text == "=" and "operator" not in head.words:
                 assigned = True
+            elif token.text == "(" and "const" in head.words and self.is_number(at + 1, end):
+                assigned = True  # const float scale(0.5f)
+                at = closing(self.tokens, at, end)
             elif token.text == "(":
                 close = closing(self.tokens, at, end)
                 attribute = self.before(at, first) in ("alignas", "__align__", "__attribute__")
@@ -242,7 +253,7 @@ class _Rewriter:
                     at = close
                 else:
                     at = closing(self.tokens, at, end)
-            elif token.kind == "name":
+            elif token.kind == "name" and not assigned:
                 head.words |= self.meaning(token.text)
             at += 1
         return end
@@ -250,6 +261,10 @@ class _Rewriter:
     def is_type(self, at: int) -> bool:
         """Whether a < behind the token may begin arguments of a template."""
         return self.tokens[at].kind == "name" and self.tokens[at].text != "operator"
+
+    def is_number(self, at: int, end: int) -> bool:
+        at = self.matter(at, end)
+        return at < end and (self.tokens[at].kind == "number" or self.tokens[at].text == "-")
 
     def before(self, at: int, first: int) -> str:
         at -= 1

@@ -1,6 +1,7 @@
 """Sources as people write them: what of them becomes a kernel of the simulator."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from loading import load
 
 from gpumem import CompileError
 from gpumem.cuda_c.machine_type import MachineType
+from gpumem.cuda_c.compile import Source
 
 SOURCE = """
 #include <cstdio>
@@ -278,3 +280,36 @@ def test_files_from_other_systems(tmp_path, encoding, newline):
     x = np.zeros(1, np.int32)
     load(path).run("k", 1, 1, [x])
     assert x[0] == 8
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "value"),
+    [
+        ("const float scale(2.5f); __global__ void k(int *x) { *x = int(2 * scale); }", [], 5),
+        (
+            "auto f = [] __host__ __device__(int v) { return v; };\n"
+            "__global__ void k(int *x) { *x = 3; }",
+            [],
+            3,
+        ),
+        (
+            "#include <cublas_v2.h>\nstatic cublasHandle_t h; struct C { cublasHandle_t h; };\n"
+            "void f(C &c) { cublasSgemm(c.h); }\n__global__ void k(int *x) { *x = 4; }",
+            [],
+            4,
+        ),
+        (
+            "template <int n> requires (n > 1) && (n < 9) __global__ void k(int *x) { *x = n; }\n",
+            ["-std=c++20"],
+            6,
+        ),
+    ],
+    ids=["constant", "lambda", "library", "requires"],
+)
+def test_what_else_programs_have(source, options, value):
+    what = Source(source, "x.cu", Path.cwd(), {}, (), (), tuple(options))
+    module = Module(what if value != 6 else what.with_instance("k<6>"))
+    (kernel,) = module.kernels()
+    x = np.zeros(1, np.int32)
+    module.run(kernel, 1, 1, [x])
+    assert x[0] == value

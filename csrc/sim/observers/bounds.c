@@ -121,7 +121,7 @@ static gm_status outside(const gm_trace *trace, const char *what, const gm_acces
                        (unsigned long long)(freed.end - freed.begin));
     }
     if (gm_fiber_owns(trace->spaces.block.stacks, access->address, &stack)) {
-        return gm_fail(GM_ERROR_SIMULATION,
+        return gm_find(GM_RULE_OUT_OF_BOUNDS,
                        "%s of %u bytes outside of the thread's memory: in a local variable of "
                        "another thread, whose address means nothing here",
                        what, access->bytes);
