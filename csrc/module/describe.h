@@ -35,6 +35,18 @@ template <typename type> struct gm_describe<volatile type> : gm_describe<type> {
 };
 template <typename type> struct gm_describe<const volatile type> : gm_describe<type> {
 };
+/* What a pointer to an array points to, such as float a[][4]: the elements. */
+template <typename type, unsigned long count> struct gm_describe<type[count]> : gm_describe<type> {
+};
+template <typename type, unsigned long count>
+struct gm_describe<const type[count]> : gm_describe<type> {
+};
+template <typename type, unsigned long count>
+struct gm_describe<volatile type[count]> : gm_describe<type> {
+};
+template <typename type, unsigned long count>
+struct gm_describe<const volatile type[count]> : gm_describe<type> {
+};
 template <> struct gm_describe<void> {
     static constexpr gm_module_parameter parameter = {'?', 0, 0, 0};
 };

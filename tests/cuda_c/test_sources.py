@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from loading import load
+from loading import Loaded, load
 
 from gpumem import CompileError
 from gpumem.cuda_c.machine_type import MachineType
@@ -308,7 +308,7 @@ def test_files_from_other_systems(tmp_path, encoding, newline):
 )
 def test_what_else_programs_have(source, options, value):
     what = Source(source, "x.cu", Path.cwd(), {}, (), (), tuple(options))
-    module = Module(what if value != 6 else what.with_instance("k<6>"))
+    module = Loaded(what if value != 6 else what.with_instance("k<6>"))
     (kernel,) = module.kernels()
     x = np.zeros(1, np.int32)
     module.run(kernel, 1, 1, [x])

@@ -203,20 +203,6 @@ def test_wrong_values_of_symbols(program, value, error, words):
     assert not gm.get_symbol(program, "coefficients").any()
 
 
-def test_symbols_take_whole_numbers_that_fit():
-    module = load("""
-        __device__ unsigned int count; __device__ unsigned char small[2];
-        __global__ void k() {}
-    """)
-    gm.set_symbol(module, "count", 2**32 - 1)
-    gm.set_symbol(module, "small", [0, 255])
-    assert gm.get_symbol(module, "count") == 2**32 - 1
-    for name, value in (("count", -1), ("count", 2**32), ("small", [3, 256])):
-        with pytest.raises(ValueError, match=f"{name} holds 0 to .*, and was given"):
-            gm.set_symbol(module, name, value)
-    assert gm.get_symbol(module, "small").tolist() == [0, 255]
-
-
 def test_unknown_symbols(program):
     with pytest.raises(KeyError, match=r"no device variable 'totl'.*Did you mean 'total'"):
         gm.get_symbol(program, "totl")
