@@ -102,9 +102,7 @@ def rewrite(
 class _Rewriter:
     """Goes through the declarations of a source, and decides what becomes of each."""
 
-    def __init__(
-        self, tokens: list[Token], mark_locals: bool, guard_locals: bool = False
-    ) -> None:
+    def __init__(self, tokens: list[Token], mark_locals: bool, guard_locals: bool = False) -> None:
         self.tokens = tokens
         self.mark_locals = mark_locals
         self.with_guards = guard_locals
@@ -305,7 +303,7 @@ class _Rewriter:
         elif names and "operator" not in head.words:
             optional = Declaration(first, min(close + 1, end), frozenset(names))
             self.needs.optional.append(optional)
-        if "__global__" in head.words:
+        if "__global__" in head.words and head.name != ">":  # k<double>(...) is an instance of k
             kernels = self.result.templates if head.template else self.result.kernels
             kernels.append(prefix + head.name)
             self.result.parameters[prefix + head.name] = read_parameters(

@@ -8,8 +8,9 @@ import pytest
 from loading import Loaded, load
 
 from gpumem import CompileError
-from gpumem.cuda_c.machine_type import MachineType
 from gpumem.cuda_c.compile import Source
+from gpumem.cuda_c.machine_type import MachineType
+from gpumem.cuda_c.rewrite import rewrite
 
 SOURCE = """
 #include <cstdio>
@@ -228,6 +229,21 @@ def test_what_only_the_host_uses_is_left_out(traced):
     assert x[0] == 36
     launch("fill<Add>", 1, 1, [x])
     assert x[0] == 4
+
+
+def test_a_specialised_kernel_is_an_instance():
+    source = """
+        template <typename T> __global__ void k(int *x) { *x = 1; }
+        template <> __global__ void k<double>(int *x) { *x = 2; }
+    """
+    module = load(source=source, instances=["k<float>", "k<double>"])
+    assert list(module.kernels()) == ["k<float>", "k<double>"]
+    x = np.zeros(2, np.int32)
+    module.run("k<float>", 1, 1, [x[:1]])
+    module.run("k<double>", 1, 1, [x[1:]])
+    assert x.tolist() == [1, 2]
+    rewritten = rewrite(source, mark_locals=False)
+    assert (rewritten.kernels, rewritten.templates) == ([], ["k"])
 
 
 def test_a_static_assertion_about_the_device_stays():
