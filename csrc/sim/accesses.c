@@ -252,6 +252,14 @@ gm_status gm_trace_repeated(gm_trace *trace, int thread, gm_step *step, uintptr_
     return observe_access(trace, thread, step, true);
 }
 
+static __attribute__((noinline)) gm_status access_anew(gm_trace *trace, int thread,
+                                                       const void *code, uintptr_t address,
+                                                       uint32_t bytes, gm_kind kind)
+{
+    gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
+    return gm_trace_access(trace, thread, &call);
+}
+
 gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uintptr_t address,
                               uint32_t bytes, gm_kind kind)
 {
@@ -259,9 +267,8 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
     if (gm_trace_ignores(trace, address)) {
         return GM_OK;
     }
-    const gm_access_call call = {.code = code, .address = address, .bytes = bytes, .kind = kind};
     if (trace->unset.bytes) {
-        return gm_trace_access(trace, thread, &call);
+        return access_anew(trace, thread, code, address, bytes, kind);
     }
     if (!gm_stream_is_turn(stream, thread)) {
         gm_status status = gm_stream_turn(stream, thread);
@@ -272,7 +279,7 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
     gm_step *next = stream->next;
     bool alike = next < stream->past && next->call.bytes == bytes && next->call.kind == kind;
     if (!alike || !gm_stream_repeat(stream, code, address)) {
-        return gm_trace_access(trace, thread, &call);
+        return access_anew(trace, thread, code, address, bytes, kind);
     }
     return gm_trace_repeated(trace, thread, next, address);
 }
