@@ -57,8 +57,8 @@ _HELP = (
 )
 _FLAGS = (
     "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
-    # Vectors are loaded from arrays of other types; nvcc takes {1.5} for an int2.
-    " -fno-strict-aliasing -Wno-narrowing"
+    # Vectors are loaded from arrays of other types; nvcc takes {1.5} for an int2, and register.
+    " -fno-strict-aliasing -Wno-narrowing -Wno-register"
 )
 # In front of the first variable; rewrite.py puts others behind each.
 _GUARDS = "".join(
