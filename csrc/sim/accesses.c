@@ -47,6 +47,10 @@ static gm_status check_copy(gm_trace *trace, int thread, gm_space space, const g
     if (!wrong) {
         return GM_OK;
     }
+    gm_status earlier = gm_postponed_tell(trace);
+    if (earlier != GM_OK) {
+        return earlier;
+    }
     gm_trace_place(trace, call->file, call->line, thread);
     return gm_find(GM_RULE_MISUSE, call->actor == GM_BY_PIPELINE
                                        ? "an asynchronous copy that is not from global to "
@@ -77,6 +81,8 @@ static gm_status add_to_stream(gm_trace *trace, int thread, const gm_step *step,
     gm_status status = GM_OK;
     if (is_copy(&step->call) || (step->space == GM_SPACE_SHARED && !usual)) {
         status = gm_postponed_tell(trace);
+    } else if (step->space == GM_SPACE_GLOBAL && !usual) {
+        status = gm_postponed_tell_global(trace);
     }
     if (!(trace->actors & GM_SEES(step->call.actor))) {
         trace->actors |= GM_SEES(step->call.actor);
@@ -197,6 +203,10 @@ static gm_status access_local(gm_trace *trace, int thread, gm_locals *locals,
 gm_status gm_trace_fail_unset(gm_trace *trace, const gm_unset *unset)
 {
     const gm_unset found = *unset;
+    gm_status earlier = gm_postponed_tell(trace);
+    if (earlier != GM_OK) {
+        return earlier;
+    }
     trace->unset.bytes = 0;
     gm_locals_write(trace->current->locals, found.address, found.bytes); /* says so once */
     gm_trace_place(trace, found.file, found.line, found.thread);
@@ -286,6 +296,39 @@ gm_status gm_trace_own_access(gm_trace *trace, int thread, const void *code, uin
 
 /* ---- requests ----------------------------------------------------------------------------- */
 
+/* Has the observers count that go by the shape, unless what they count of it is known. */
+static gm_status count_shape(gm_trace *trace, const gm_request *request)
+{
+    const gm_site *site = request->site;
+    const gm_subscribers *subscribers = &trace->on_shape[site->space];
+    gm_shape *shape = request->shape;
+    gm_status status = GM_OK;
+    int64_t *counter[GM_COUNTED], before[GM_COUNTED];
+    for (int i = 0; i < trace->counted_count; i++) {
+        counter[i] = (int64_t *)(void *)(site->counters + trace->counted[i]);
+        before[i] = *counter[i];
+    }
+    for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
+        const gm_subscriber *to = &subscribers->list[i];
+        status = to->observer->request(to->state, trace, request, site->counters + to->counters);
+    }
+    for (int i = 0; shape && i < trace->counted_count; i++) {
+        shape->counts[i] = *counter[i] - before[i];
+    }
+    if (shape) {
+        shape->counted = status == GM_OK && shape->phase < GM_PERIOD;
+    }
+    return status;
+}
+
+static void add_counts(const gm_trace *trace, const gm_request *request)
+{
+    char *counters = request->site->counters;
+    for (int i = 0; i < trace->counted_count; i++) {
+        *(int64_t *)(void *)(counters + trace->counted[i]) += request->shape->counts[i];
+    }
+}
+
 static gm_status observe_request(void *context, gm_request *request)
 {
     gm_trace *trace = context;
@@ -296,6 +339,11 @@ static gm_status observe_request(void *context, gm_request *request)
     }
     if (site->space == GM_SPACE_SHARED && trace->current->postponed.on) {
         gm_postponed_check(trace, request);
+    }
+    if (request->shape && request->shape->counted) {
+        add_counts(trace, request);
+    } else {
+        status = count_shape(trace, request);
     }
     const gm_subscribers *subscribers = &trace->on_request[site->space];
     for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
@@ -320,5 +368,6 @@ gm_status gm_trace_flush(gm_trace *trace, int warp)
         status = gm_postponed_flush(trace);
     }
     gm_stream_clear(trace->stream);
+    gm_postponed_batch(trace);
     return status;
 }

@@ -18,24 +18,34 @@ typedef struct gm_counter {
     size_t offset;
 } gm_counter;
 
+typedef enum gm_take {
+    GM_REFUSES,      /* something may be amiss: the observer has to be told of each access */
+    GM_TAKES_PARTLY, /* nothing is amiss, but it has to be told, too, once all requests are taken */
+    GM_TAKES,
+} gm_take;
+
+enum { GM_COUNTERS = 4 }; /* with names, of an observer */
+
 /* All hooks may be NULL. A status other than GM_OK stops the kernel: GM_ERROR_SIMULATION at the
  * access, or where gm_trace_place says. */
 struct gm_observer {
     const char *name;
-    size_t state_bytes;     /* zeroed for each launch */
-    size_t block_bytes;     /* see gm_block_state */
-    size_t counter_bytes;   /* per source line, zeroed at its first access, kept for all launches */
-    gm_counter counters[4]; /* ends at the first without a name */
-    unsigned accesses;      /* spaces whose accesses it sees: bits GM_SEES, GM_SEES_PREFETCHES */
-    unsigned actors;        /* whose accesses it sees: bits GM_SEES(actor); 0: everyone's */
-    unsigned requests;      /* spaces whose requests it sees */
-    unsigned after;         /* sees accesses once one of these actors has made one: GM_SEES(actor);
-                               0: from the start */
-    bool unusual;           /* sees only accesses that are not aligned to their width, or not inside
-                               one region (gm_spaces_find) */
-    unsigned clean;         /* it need not see these of the threads' accesses to shared memory where
-                               its use is clean (postponed.h): GM_SEES(kind) */
-    bool about_order;       /* its faults are about missing order between threads */
+    size_t state_bytes;   /* zeroed for each launch */
+    size_t block_bytes;   /* see gm_block_state */
+    size_t counter_bytes; /* per source line, zeroed at its first access, kept for all launches */
+    gm_counter counters[GM_COUNTERS]; /* ends at the first without a name */
+    unsigned accesses; /* spaces whose accesses it sees: bits GM_SEES, GM_SEES_PREFETCHES */
+    unsigned actors;   /* whose accesses it sees: bits GM_SEES(actor); 0: everyone's */
+    unsigned requests; /* spaces whose requests it sees */
+    unsigned after;    /* sees accesses once one of these actors has made one: GM_SEES(actor);
+                          0: from the start */
+    bool unusual;      /* sees only accesses that are not aligned to their width, or not inside
+                          one region (gm_spaces_find) */
+    unsigned clean;    /* it need not see these of the threads' accesses to shared memory where
+                          its use is clean (postponed.h): GM_SEES(kind) */
+    bool by_shape;     /* a request adds to the counters of its line by its shape and phase alone
+                          (shapes.h), and only to those that have names */
+    bool about_order;  /* its faults are about missing order between threads */
 
     gm_status (*begin)(void *state, gm_trace *trace); /* of a launch */
     /* The launch is over: adds to what is known of it. */
@@ -51,6 +61,11 @@ struct gm_observer {
     gm_status (*sync)(void *state, gm_trace *trace, const gm_sync *sync);
     /* Each access as a thread makes it. */
     gm_status (*access)(void *state, gm_trace *trace, const gm_access *access);
+    /* Takes the usual accesses of a request to global memory together (batches.h). All observers of
+     * such accesses have `take`, or it is not used. */
+    gm_take (*take)(void *state, gm_trace *trace, const gm_request *request);
+    /* One of the observers refuses: undoes `take`, of that request and of those before it. */
+    void (*put_back)(void *state, gm_trace *trace, const gm_request *request);
     /* Each request, once its warp has issued it whole; the counters are those of its line. */
     gm_status (*request)(void *state, gm_trace *trace, const gm_request *request, void *counters);
     /* The kernel is being stopped, but not for missing order: reports a fault that the observer

@@ -1,11 +1,16 @@
-/* Postponed checks of shared memory: whether its use is clean, and what to do if it is not. */
+/* Postponed checks: whether the use of shared memory is clean, and telling observers if it is not.
+ */
 #include "sim/postponed.h"
 
 #include <stdlib.h>
 
+#include "sim/batches.h"
 #include "sim/observer.h"
 
-enum { MOST_KEPT = 1 << 22 }; /* accesses of a warp; more are told at once */
+enum {
+    MOST_KEPT = 1 << 22, /* accesses of a warp; more are told at once */
+    WARPS_TO_WAIT = 15,  /* before the next batch, after one that observers did not take */
+};
 
 #define WROTE (1u << 31)
 #define MANY (WROTE - 1)
@@ -15,6 +20,14 @@ typedef struct gm_word_use {
     uint32_t user;     /* then: the thread, with WROTE if it wrote, or MANY that only read */
     uint32_t written;  /* the last block that wrote all of it */
 } gm_word_use;
+
+void gm_postponed_batch(gm_trace *trace)
+{
+    gm_postponed *p = &trace->current->postponed;
+    p->batched = trace->may_batch && !p->wait;
+    p->wait -= p->wait > 0;
+    gm_trace_list_loud(trace);
+}
 
 void gm_trace_postpone(gm_trace *trace, bool on)
 {
@@ -37,6 +50,7 @@ void gm_postponed_barrier(gm_trace *trace)
 void gm_postponed_block(gm_trace *trace)
 {
     trace->current->postponed.block++;
+    gm_postponed_batch(trace);
     gm_postponed_barrier(trace);
 }
 
@@ -141,11 +155,11 @@ static bool wants(const gm_observer *observer, telling what)
     return what == OF_ALL || skips_stores == (what == OF_THE_REST);
 }
 
-static gm_status tell(gm_trace *trace, const gm_access *access, telling what)
+static gm_status tell(gm_trace *trace, const gm_access *access, unsigned spaces, telling what)
 {
     const gm_site *site = &trace->sites.list[access->site];
-    const gm_subscribers *subscribers = &trace->on_usual[GM_SPACE_SHARED];
-    if (site->space != GM_SPACE_SHARED || (what == OF_STORES && site->kind == GM_LOAD)) {
+    const gm_subscribers *subscribers = &trace->on_usual[site->space];
+    if (!(spaces & GM_SEES(site->space)) || (what == OF_STORES && site->kind == GM_LOAD)) {
         return GM_OK;
     }
     const gm_access_call *present = trace->call;
@@ -154,6 +168,10 @@ static gm_status tell(gm_trace *trace, const gm_access *access, telling what)
                                  .bytes = access->bytes,
                                  .kind = site->kind};
     gm_status status = GM_OK;
+    gm_region region;
+    if (site->space == GM_SPACE_GLOBAL) {
+        gm_spaces_find(&trace->spaces, access->address, &region); /* sets last_global */
+    }
     trace->thread = trace->warp * GM_WARP + access->lane;
     trace->call = &call;
     for (int i = 0; i < subscribers->count && status == GM_OK; i++) {
@@ -167,19 +185,24 @@ static gm_status tell(gm_trace *trace, const gm_access *access, telling what)
     return status;
 }
 
-/* Of what the lanes of a warp did, in the order in which they ran. */
-static gm_status tell_all(gm_trace *trace, const gm_warp_stream *stream, int warp, telling what)
+/* Of what the lanes of a warp did, in the order in which they ran, but for no more accesses than
+ * `most`. *told: how many so far. */
+static gm_status tell_all(gm_trace *trace, const gm_warp_stream *stream, unsigned spaces,
+                          telling what, int64_t most, int64_t *told)
 {
     gm_status status = GM_OK;
-    trace->warp = warp;
-    for (int64_t i = 0; stream->listed && i < stream->list_count && status == GM_OK; i++) {
-        status = tell(trace, &stream->list[i], what);
+    trace->warp = stream->thread / GM_WARP;
+    *told = 0;
+    for (; stream->listed && *told < stream->list_count && *told < most && status == GM_OK;
+         ++*told) {
+        status = tell(trace, &stream->list[*told], spaces, what);
     }
     for (int lane = 0; !stream->listed && lane < stream->lanes; lane++) {
         const gm_step *past = gm_stream_past(stream, lane);
-        for (const gm_step *step = stream->steps; step < past && status == GM_OK; step++) {
+        const gm_step *step = stream->steps;
+        for (; step < past && *told < most && status == GM_OK; step++, ++*told) {
             gm_access access = gm_step_access(step, stream, lane);
-            status = tell(trace, &access, what);
+            status = tell(trace, &access, spaces, what);
         }
     }
     return status;
@@ -189,39 +212,69 @@ static gm_status tell_all(gm_trace *trace, const gm_warp_stream *stream, int war
 static gm_status tell_stores(gm_trace *trace, const gm_warp_stream *stream)
 {
     gm_status status = GM_OK;
+    int64_t told;
     if (stream->listed) {
-        return tell_all(trace, stream, trace->warp, OF_STORES);
+        return tell_all(trace, stream, GM_SEES(GM_SPACE_SHARED), OF_STORES, INT64_MAX, &told);
     }
     for (const gm_step *step = stream->steps; step < stream->next; step++) {
         bool store = step->space == GM_SPACE_SHARED && step->call.kind != GM_LOAD;
         for (int lane = 0; store && lane < stream->lanes && status == GM_OK; lane++) {
             gm_access access = gm_step_access(step, stream, lane);
-            status = tell(trace, &access, OF_STORES);
+            status = tell(trace, &access, GM_SEES(GM_SPACE_SHARED), OF_STORES);
         }
     }
     return status;
 }
 
-gm_status gm_postponed_tell(gm_trace *trace)
+/* Tells of shared memory, global memory or both. */
+static gm_status tell_of(gm_trace *trace, bool shared, bool global)
 {
     gm_postponed *p = &trace->current->postponed;
-    const int thread = trace->thread, warp = trace->warp;
+    const int thread = trace->thread, warp = trace->warp, region = trace->spaces.last_global;
+    /* An observer may stop the kernel at an access to global memory: what came later is not told.
+     */
+    const int64_t most = p->telling ? p->told : INT64_MAX;
+    const bool tells_already = p->telling;
+    int64_t told;
     gm_status status = GM_OK;
-    if (!p->on) {
-        return GM_OK;
+    shared = shared && p->on;
+    global = global && p->batched;
+    if (global && gm_batch_take(trace, &status)) {
+        global = p->batched = false;
+    } else if (global && !trace->stream->listed) {
+        p->wait = WARPS_TO_WAIT;
     }
-    gm_trace_postpone(trace, false);
-    for (int i = 0; i < p->count && status == GM_OK; i++) {
-        status = tell_all(trace, &p->kept[i], p->kept[i].thread / GM_WARP, OF_THE_REST);
+    p->on = p->on && !shared;
+    p->batched = p->batched && !global;
+    gm_trace_list_loud(trace);
+    for (int i = 0; shared && i < p->count && status == GM_OK; i++) {
+        status =
+            tell_all(trace, &p->kept[i], GM_SEES(GM_SPACE_SHARED), OF_THE_REST, INT64_MAX, &told);
     }
-    if (status == GM_OK && trace->stream->thread >= 0) {
-        status = tell_all(trace, trace->stream, trace->stream->thread / GM_WARP, OF_ALL);
+    if ((shared || global) && status == GM_OK && trace->stream->thread >= 0) {
+        unsigned spaces = shared ? GM_SEES(GM_SPACE_SHARED) : 0;
+        spaces |= global ? GM_SEES(GM_SPACE_GLOBAL) : 0;
+        p->telling = true;
+        status =
+            tell_all(trace, trace->stream, spaces, OF_ALL, most, tells_already ? &told : &p->told);
+        p->telling = tells_already;
     }
     if (status == GM_OK) {
         trace->thread = thread;
     }
     trace->warp = warp;
+    trace->spaces.last_global = region;
     return status;
+}
+
+gm_status gm_postponed_tell(gm_trace *trace)
+{
+    return tell_of(trace, true, true);
+}
+
+gm_status gm_postponed_tell_global(gm_trace *trace)
+{
+    return tell_of(trace, false, true);
 }
 
 /* ---- keeping ------------------------------------------------------------------------------- */
@@ -251,12 +304,13 @@ static bool keep(gm_postponed *p, const gm_warp_stream *stream)
 gm_status gm_postponed_flush(gm_trace *trace)
 {
     gm_postponed *p = &trace->current->postponed;
-    const gm_warp_stream *stream = trace->stream;
-    if (!p->on || !p->used) {
-        return GM_OK;
-    }
+    gm_status status = GM_OK;
+    bool used = p->on && p->used, clean = !used || (p->clean && keep(p, trace->stream));
     p->used = false;
-    return p->clean && keep(p, stream) ? tell_stores(trace, stream) : gm_postponed_tell(trace);
+    if (used && clean) {
+        status = tell_stores(trace, trace->stream);
+    }
+    return status == GM_OK ? tell_of(trace, !clean, true) : status;
 }
 
 /* ---- stopping ---------------------------------------------------------------------------------

@@ -19,9 +19,13 @@ typedef struct gm_trace gm_trace;
 typedef struct gm_postponed {
     bool on;                  /* observers have not been told of accesses since the last barrier */
     bool clean;               /* all requests since then are */
+    bool batched;             /* nor of accesses to global memory in the warp's stream */
     bool used;                /* the warp that has just run made any */
     uint32_t block, interval; /* numbers of this block and of the time since its last barrier */
     struct gm_word_use *words;
+    int wait;             /* warps until there are batches again */
+    bool telling;         /* observers, of the warp's stream */
+    int64_t told;         /* accesses of it so far */
     gm_warp_stream *kept; /* what warps have done since the last barrier */
     int count, room;
 } gm_postponed;
@@ -35,6 +39,11 @@ void gm_postponed_free(gm_postponed *postponed);
 void gm_postponed_check(gm_trace *trace, const gm_request *request);
 /* All its requests have been checked: keeps them, or tells the observers. */
 gm_status gm_postponed_flush(gm_trace *trace);
+/* From now on, with an empty stream, accesses to global memory are told in batches if they can be.
+ */
+void gm_postponed_batch(gm_trace *trace);
+/* Tells the observers of all accesses to global memory so far. */
+gm_status gm_postponed_tell_global(gm_trace *trace);
 /* Tells the observers of all accesses so far. Call this before the order of threads changes, and
  * before a fault is reported. */
 gm_status gm_postponed_tell(gm_trace *trace);

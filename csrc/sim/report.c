@@ -6,8 +6,6 @@
 
 #include "sim/observer.h"
 
-enum { COUNTERS = sizeof((gm_observer){0}.counters) / sizeof(gm_counter) };
-
 static const char *file_of(const gm_site *site)
 {
     return site->file ? site->file : "";
@@ -37,7 +35,7 @@ static bool add_counters(gm_report *report, const gm_site *site, gm_report_line 
 {
     for (int i = 0; i < GM_OBSERVERS; i++) {
         const char *counters = site ? gm_observer_counters(gm_observers[i], site) : NULL;
-        for (int c = 0; c < COUNTERS && gm_observers[i]->counters[c].name; c++) {
+        for (int c = 0; c < GM_COUNTERS && gm_observers[i]->counters[c].name; c++) {
             const gm_counter *counter = &gm_observers[i]->counters[c];
             int index = name_index(report, counter->name);
             if (index == GM_MAX_COUNTERS) {

@@ -33,20 +33,34 @@ static void measure(gm_request *request)
 
 /* ---- all lanes alike ---------------------------------------------------------------------- */
 
+void gm_request_of_step(gm_request *request, const gm_warp_stream *stream, gm_sites *sites,
+                        int64_t n, int lanes)
+{
+    const gm_step *step = &stream->steps[n];
+    gm_shape *shape = gm_shape_of(stream, n, lanes);
+    request->site = &sites->list[step->site];
+    if (request->widest != shape->bytes) {
+        for (int lane = 0; lane < GM_WARP; lane++) {
+            request->bytes[lane] = shape->bytes;
+        }
+    }
+    request->lanes = lanes;
+    request->widest = shape->bytes;
+    request->gapless = shape->gapless;
+    request->begin = step->address[0] + shape->low;
+    request->end = request->begin + shape->length;
+    request->address = step->address;
+    request->shape = shape;
+}
+
 static gm_status emit_steps(const gm_warp_stream *stream, gm_sites *sites, gm_request_sink sink,
                             void *context)
 {
     gm_status status = GM_OK;
-    gm_request request = {.lanes = stream->lanes};
+    gm_request request = {.widest = 0};
     memcpy(request.lane, stream->lane, sizeof request.lane);
     for (int64_t i = 0; i < stream->length && status == GM_OK; i++) {
-        const gm_step *step = &stream->steps[i];
-        memcpy(request.address, step->address, sizeof request.address);
-        for (int lane = 0; lane < GM_WARP; lane++) {
-            request.bytes[lane] = step->call.bytes;
-        }
-        request.site = &sites->list[step->site];
-        measure(&request);
+        gm_request_of_step(&request, stream, sites, i, stream->lanes);
         status = sink(context, &request);
     }
     return status;
@@ -211,14 +225,16 @@ static gm_status emit(const forming *f, uint32_t index, bool uncertain, gm_sites
                       gm_request_sink sink, void *context)
 {
     const uint32_t *order = &f->order[f->begins[index]];
+    uintptr_t address[GM_WARP];
     gm_request request = {
         .site = &sites->list[f->stream[order[0]].site],
+        .address = address,
         .lanes = (int)(f->begins[index + 1] - f->begins[index]),
         .uncertain = uncertain,
     };
     for (int lane = 0; lane < request.lanes; lane++) {
         const gm_access *access = &f->stream[order[lane]];
-        request.address[lane] = access->address;
+        address[lane] = access->address;
         request.bytes[lane] = access->bytes;
         request.lane[lane] = access->lane;
     }

@@ -1,5 +1,5 @@
 /* The accesses of a warp: in steps while its lanes do the same, else in a list. */
-#include "sim/stream.h"
+#include "sim/shapes.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 void gm_stream_free(gm_warp_stream *stream)
 {
     free(stream->steps);
+    free(stream->shapes);
     free(stream->list);
     *stream = (gm_warp_stream){.steps = NULL};
 }
@@ -26,6 +27,9 @@ void gm_stream_reset(gm_warp_stream *stream)
 {
     gm_stream_clear(stream);
     stream->made = 0;
+    for (int64_t i = 0; stream->shapes && i < stream->room; i++) {
+        stream->shapes[i].lanes = 0;
+    }
 }
 
 void gm_stream_forget(gm_warp_stream *stream, uintptr_t begin)
@@ -135,9 +139,9 @@ gm_status gm_stream_turn(gm_warp_stream *stream, int thread)
         stream->lane[stream->lanes++] = lane;
         stream->next = stream->steps;
     }
-    stream->past = stream->listed ? stream->next
-                                  : stream->steps + (stream->lanes == 1 ? stream->made
-                                                                        : stream->length);
+    stream->past = stream->listed
+                       ? stream->next
+                       : stream->steps + (stream->lanes == 1 ? stream->made : stream->length);
     return GM_OK;
 }
 
@@ -148,10 +152,13 @@ static gm_status make_room(gm_warp_stream *stream, uint32_t site)
     if (at == stream->room) {
         int64_t room = stream->room ? 2 * stream->room : 64;
         gm_step *steps = realloc(stream->steps, (size_t)room * sizeof *steps);
-        if (!steps) {
+        stream->steps = steps ? steps : stream->steps;
+        gm_shape *shapes = steps ? realloc(stream->shapes, (size_t)room * sizeof *shapes) : NULL;
+        if (!shapes) {
             return out_of_memory(at);
         }
-        stream->steps = steps;
+        memset(&shapes[at], 0, (size_t)(room - at) * sizeof *shapes);
+        stream->shapes = shapes;
         stream->room = room;
         stream->next = steps + at;
     }

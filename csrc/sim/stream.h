@@ -22,23 +22,26 @@ typedef struct gm_step {
     /* Accesses by `call.code` of this kind and width, at addresses that are multiples of align + 1
      * among the `span` ones from `begin`, are usual: there is nothing to find out about them. Of
      * other accesses span is 0. */
-    uintptr_t begin, span, align;
+    uintptr_t begin, span;
+    uint32_t align;
+    gm_space space;
     gm_access_call call; /* the last lane's that did not repeat the step */
     uint32_t site;
-    gm_space space;
+    bool again;                 /* of a request to global memory: see batches.c */
     int global;                 /* index of the region, if the space is global */
     uintptr_t address[GM_WARP]; /* per lane, of call.bytes */
 } gm_step;
 
 typedef struct gm_warp_stream {
     gm_step *steps;
-    int64_t made, room;   /* steps[made - 1] is the last; those of an earlier warp are kept as
-                             predictions for the first lane */
-    gm_step *next, *past; /* of the running lane: its next step, and past the last that it may
-                             repeat; past NULL: another lane may be about to run */
-    int thread;           /* whose accesses came last; -1: there are none */
-    int lanes;            /* in the order of `lane`, the running one included */
-    int64_t length;       /* steps of each lane but the running one */
+    struct gm_shape *shapes; /* of the steps' requests, see shapes.h */
+    int64_t made, room;      /* steps[made - 1] is the last; those of an earlier warp are kept as
+                                predictions for the first lane */
+    gm_step *next, *past;    /* of the running lane: its next step, and past the last that it may
+                                repeat; past NULL: another lane may be about to run */
+    int thread;              /* whose accesses came last; -1: there are none */
+    int lanes;               /* in the order of `lane`, the running one included */
+    int64_t length;          /* steps of each lane but the running one */
     uint8_t lane[GM_WARP];
 
     bool listed; /* the accesses are in the list, not in steps */

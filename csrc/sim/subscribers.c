@@ -14,7 +14,7 @@ void gm_trace_forget_access_subscribers(gm_trace *trace)
 void gm_trace_list_access_subscribers(gm_trace *trace)
 {
     gm_trace_forget_access_subscribers(trace);
-    trace->may_postpone = true;
+    trace->may_postpone = trace->may_batch = true;
     for (int i = 0; i < trace->all.count * GM_SPACES; i++) {
         const gm_subscriber *subscriber = &trace->all.list[i / GM_SPACES];
         const gm_observer *observer = subscriber->observer;
@@ -31,12 +31,15 @@ void gm_trace_list_access_subscribers(gm_trace *trace)
         if (!observer->unusual && (!observer->actors || observer->actors & GM_SEES(GM_BY_THREAD))) {
             gm_subscribers_add(&trace->on_usual[space], *subscriber);
             trace->may_postpone &= space != GM_SPACE_SHARED || observer->clean;
+            trace->may_batch &= space != GM_SPACE_GLOBAL || observer->take;
         }
     }
 }
 
 void gm_trace_list_loud(gm_trace *trace)
 {
-    unsigned postponed = trace->current->postponed.on ? GM_SEES(GM_SPACE_SHARED) : 0;
-    trace->loud = ((1u << GM_SPACES) - 1) & ~postponed;
+    const gm_postponed *p = &trace->current->postponed;
+    unsigned quiet = p->on ? GM_SEES(GM_SPACE_SHARED) : 0;
+    quiet |= p->batched ? GM_SEES(GM_SPACE_GLOBAL) : 0;
+    trace->loud = ((1u << GM_SPACES) - 1) & ~quiet;
 }

@@ -99,6 +99,10 @@ gm_status gm_thread_stopped(gm_block *block)
     while (block->polled && !block->failed) {
         gm_status status = gm_interrupt_check(&block->interrupt);
         if (status == GM_OK && block->polls.same == POLLS) {
+            gm_status earlier = gm_postponed_tell(block->trace);
+            if (earlier != GM_OK) {
+                return gm_locate_traced(block, earlier);
+            }
             const gm_site_record *at = gm_locate_line(block, block->polls.pc);
             gm_find(GM_RULE_ENDLESS, "a loop that never ends, without any access to memory");
             status = gm_locate_here(block, at ? at->file : NULL, at ? at->line : 0);

@@ -68,8 +68,12 @@ static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
     gm_subscribers_add(&trace->all, subscriber);
     for (int space = 0; space < GM_SPACES; space++) {
         if (observer->requests & GM_SEES(space)) {
-            gm_subscribers_add(&trace->on_request[space], subscriber);
+            gm_subscribers *to = observer->by_shape ? trace->on_shape : trace->on_request;
+            gm_subscribers_add(&to[space], subscriber);
         }
+    }
+    for (int i = 0; observer->by_shape && i < GM_COUNTERS && observer->counters[i].name; i++) {
+        trace->counted[trace->counted_count++] = subscriber.counters + observer->counters[i].offset;
     }
     if (observer->thread_end) {
         gm_subscribers_add(&trace->on_thread_end, subscriber);
@@ -150,8 +154,9 @@ void gm_trace_end(gm_trace *trace)
     }
     trace->all.count = trace->on_thread_end.count = 0;
     for (int space = 0; space < GM_SPACES; space++) {
-        trace->on_request[space].count = 0;
+        trace->on_request[space].count = trace->on_shape[space].count = 0;
     }
+    trace->counted_count = 0;
     gm_trace_forget_access_subscribers(trace);
     gm_releases_free(&trace->releases);
     gm_spaces_close(&trace->spaces);

@@ -104,9 +104,13 @@ struct gm_trace {
     gm_subscribers all;
     /* Those of the frequent events. */
     gm_subscribers on_access[GM_SPACES][GM_ACTORS], on_request[GM_SPACES], on_thread_end;
+    gm_subscribers on_shape[GM_SPACES]; /* requests; see gm_observer.by_shape */
+    size_t counted[GM_COUNTED];         /* the counters of these observers among those of a site */
+    int counted_count;
     gm_subscribers on_usual[GM_SPACES]; /* accesses of threads; see gm_observer.unusual */
     unsigned loud; /* spaces whose usual accesses are told to observers at once: GM_SEES(space) */
-    bool may_postpone;
+    bool may_postpone, may_batch;
+    int64_t batch;   /* number of the last one, see batches.h */
     unsigned actors; /* that have made accesses in this launch */
     gm_unset unset;  /* that the running thread has loaded, and not used so far */
     gm_region aside; /* around the last private access: all of it is private and not observed */

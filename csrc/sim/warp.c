@@ -107,10 +107,13 @@ static gm_status release(gm_block *block, gm_warp warp, unsigned lanes)
 static gm_status settle(gm_block *block, gm_warp warp)
 {
     gm_status status = GM_OK;
-    if (block->trace && block->at_warp > 0) {
-        status = gm_locate_traced(block, gm_postponed_tell(block->trace));
-    }
     while (block->at_warp > 0 && status == GM_OK) {
+        if (block->trace) {
+            status = gm_locate_traced(block, gm_postponed_tell(block->trace));
+        }
+        if (status != GM_OK) {
+            return status;
+        }
         unsigned waiting = 0, at_place = 0;
         bool more_may_come = false;
         for (int t = warp.first; t < warp.past; t++) {

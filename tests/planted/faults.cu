@@ -22,7 +22,7 @@ __device__ __noinline__ int count_down(const int *x, int n)
     for (int i = 0; i < 64; i++) {
         local[i] = x[(n + i) & 63] + n; // BUG
     }
-    if (x[n & 63] < 0) {
+    if (x[n & 63] < 0) { // BUG
         return local[n & 63];
     }
     return count_down(x, n + 1) + local[(n + 1) & 63]; // BUG

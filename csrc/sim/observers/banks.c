@@ -99,4 +99,5 @@ const gm_observer gm_observer_banks = {
     .counters = {{"passes", offsetof(banks, passes)}, {"fewest_passes", offsetof(banks, fewest)}},
     .requests = GM_SEES(GM_SPACE_SHARED),
     .request = count,
+    .by_shape = true,
 };

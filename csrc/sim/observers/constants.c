@@ -43,4 +43,5 @@ const gm_observer gm_observer_constants = {
     .requests = GM_SEES(GM_SPACE_CONSTANT),
     .access = check,
     .request = count,
+    .by_shape = true,
 };

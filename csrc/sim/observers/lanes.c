@@ -24,4 +24,5 @@ const gm_observer gm_observer_lanes = {
                  GM_COUNTER(lanes, uncertain)},
     .requests = GM_SEES_REQUESTS,
     .request = count,
+    .by_shape = true,
 };

@@ -9,6 +9,7 @@
 
 #include "sim/cells.h"
 #include "sim/observer.h"
+#include "sim/observers/races.h"
 
 enum {
     /* Accesses of a sort by other warps and by other blocks that a cell keeps. Two are enough where
@@ -19,78 +20,10 @@ enum {
     LINES_TOLD_APART = 3, /* reads of one warp at one moment that a cell keeps by line */
 };
 
-typedef struct races {
-    gm_event_log log;
-    gm_cell_page ***pages; /* per region, per page */
-    gm_cell_records records;
-    gm_event now; /* the present moment */
-} races;
-
-typedef struct block_races {
-    gm_event_log log;
-    gm_cell_page **pages;
-    size_t span; /* of shared memory */
-    uint32_t interval;
-} block_races;
-
-/* An access to a cell. */
-typedef struct visit {
-    races *r;
-    gm_trace *trace;
-    const gm_event_log *log;
-    const gm_event *mine;
-    uint32_t event, lane;
-    bool kept; /* the cell keeps it; another observer sees to the order of engines' copies */
-    bool updated_last; /* the last to write was an atomic update that is ordered before this */
-    bool in_two_steps; /* a volatile store of what the thread has just read: not an atomic update */
-    /* Accesses of the same sort that the cell keeps: */
-    int at_once, of_warps, of_blocks; /* of this moment, of other warps and of other blocks */
-} visit;
-
 static gm_status out_of_memory(void)
 {
     return gm_fail(GM_ERROR_MEMORY, "out of memory for the accesses to memory; trace a smaller "
                                     "shape");
-}
-
-/* ---- events ------------------------------------------------------------------------------- */
-
-/* The event of an access; 0 when memory ran out. */
-static inline uint32_t event_of(gm_event_log *log, const gm_trace *trace, const gm_event *now,
-                                const gm_access *access)
-{
-    const gm_access_call *call = trace->call;
-    uint32_t site = access->site;
-    if ((int)site < log->here_room && log->here[site] >= log->now &&
-        gm_event_at(log, log->here[site])->scope == call->scope) {
-        return log->here[site];
-    }
-    gm_event made = *now;
-    made.site = site;
-    made.kind = (uint8_t)call->kind;
-    made.strength = (uint8_t)call->strength;
-    made.scope = (uint8_t)call->scope;
-    return gm_event_add(log, made, trace->sites.room) ? log->here[site] : 0;
-}
-
-/* Another warp runs, or something has ordered the accesses of this one. */
-static void note_moment(races *r, block_races *b, const gm_trace *trace, gm_moment moment)
-{
-    if (r->now.block != trace->block_number || r->now.interval != moment.interval) {
-        r->log.interval = r->log.first + r->log.count;
-    }
-    r->now = (gm_event){.block = trace->block_number,
-                        .interval = moment.interval,
-                        .tick = moment.tick,
-                        .warp = (uint16_t)(moment.thread / GM_WARP)};
-    r->log.now = r->log.first + r->log.count;
-    if (b->interval != moment.interval) {
-        b->interval = moment.interval;
-        b->log.first += b->log.count;
-        b->log.count = 0;
-        b->log.interval = b->log.first;
-    }
-    b->log.now = b->log.first + b->log.count;
 }
 
 /* ---- order -------------------------------------------------------------------------------- */
@@ -141,7 +74,7 @@ static gm_status beside(gm_status status, const gm_site *other)
     return status;
 }
 
-static gm_status race(const visit *v, const gm_event *before, unsigned unordered)
+static gm_status race(const gm_race_visit *v, const gm_event *before, unsigned unordered)
 {
     static const char *const past[] = {"read", "wrote", "read", "atomically updated"};
     gm_trace *trace = v->trace;
@@ -180,7 +113,7 @@ static bool has_heard_of(const gm_trace *trace, const gm_event *before, unsigned
 
 typedef enum verdict { KEEP, DROP, MERGE, RACE } verdict;
 
-static bool may_share_a_record(const visit *v, const gm_event *before)
+static bool may_share_a_record(const gm_race_visit *v, const gm_event *before)
 {
     const gm_event *mine = v->mine;
     return v->at_once >= LINES_TOLD_APART && mine->kind == GM_LOAD && before->kind == GM_LOAD &&
@@ -190,7 +123,7 @@ static bool may_share_a_record(const visit *v, const gm_event *before)
 }
 
 /* What becomes of an earlier access to the cell. */
-static verdict judge(visit *v, uint32_t number, unsigned lanes, gm_status *status)
+static verdict judge(gm_race_visit *v, uint32_t number, unsigned lanes, gm_status *status)
 {
     const gm_event *before = gm_event_at(v->log, number), *mine = v->mine;
     unsigned unordered = unordered_lanes(v->trace, before, lanes);
@@ -226,7 +159,7 @@ static verdict judge(visit *v, uint32_t number, unsigned lanes, gm_status *statu
 /* ---- cells -------------------------------------------------------------------------------- */
 
 /* Moves an access out of the cell itself, unless the cell keeps enough of its sort. */
-static bool displace(const visit *v, gm_cell *at, uint32_t number, uint32_t lanes)
+static bool displace(const gm_race_visit *v, gm_cell *at, uint32_t number, uint32_t lanes)
 {
     const gm_event *before = gm_event_at(v->log, number), *mine = v->mine;
     bool enough = false;
@@ -238,7 +171,7 @@ static bool displace(const visit *v, gm_cell *at, uint32_t number, uint32_t lane
     return enough || gm_cell_add(&v->r->records, at, number, lanes);
 }
 
-static bool keep_access(const visit *v, gm_cell *at)
+static bool keep_access(const gm_race_visit *v, gm_cell *at)
 {
     if (v->mine->kind == GM_LOAD) {
         if (at->read && !displace(v, at, at->read, at->read_lanes)) {
@@ -259,7 +192,7 @@ static bool keep_access(const visit *v, gm_cell *at)
 }
 
 /* Has the thread read the cell through a volatile variable, with nothing to order it since? */
-static bool has_just_read(const visit *v, const gm_cell *at)
+static bool has_just_read(const gm_race_visit *v, const gm_cell *at)
 {
     if (!at->read || !(at->read_lanes >> v->lane & 1)) {
         return false;
@@ -269,7 +202,7 @@ static bool has_just_read(const visit *v, const gm_cell *at)
            read->interval == mine->interval && read->tick == mine->tick && read->warp == mine->warp;
 }
 
-static bool is_updated_last(const visit *v, const gm_cell *at)
+static bool is_updated_last(const gm_race_visit *v, const gm_cell *at)
 {
     const gm_event *write = at->write ? gm_event_at(v->log, at->write) : NULL;
     return write && write->kind == GM_UPDATE && write->block == v->mine->block &&
@@ -277,7 +210,7 @@ static bool is_updated_last(const visit *v, const gm_cell *at)
 }
 
 /* Checks an access against all that the cell keeps, and adds it. */
-static gm_status visit_cell(visit *v, gm_cell *at)
+static gm_status visit_cell(gm_race_visit *v, gm_cell *at)
 {
     gm_status status = GM_OK;
     bool merged = false;
@@ -318,7 +251,7 @@ static gm_status visit_cell(visit *v, gm_cell *at)
 }
 
 /* Empties a cell of shared memory that holds nothing since the last barrier of the block. */
-static inline void refresh(const visit *v, gm_cell *at)
+static inline void refresh(const gm_race_visit *v, gm_cell *at)
 {
     if (at->write < v->log->first && at->read < v->log->first) {
         if (at->more) {
@@ -328,20 +261,12 @@ static inline void refresh(const visit *v, gm_cell *at)
     }
 }
 
-/* Would every write now race with one of the reads that the cell keeps? */
-static inline bool is_read_enough(const visit *v, const gm_cell *at)
-{
-    return (at->by_blocks && v->trace->releases.count == 0) ||
-           (at->by_warps && at->read >= v->log->interval &&
-            !gm_clock_orders_warps(v->trace->clock));
-}
-
 /* The frequent cases of an access that the cell keeps; false: none of them. */
-static inline bool visit_quickly(const visit *v, gm_cell *at)
+static inline bool visit_quickly(const gm_race_visit *v, gm_cell *at)
 {
     if (v->mine->kind == GM_LOAD) {
         if (at->write || (at->read && at->read != v->event)) {
-            return !at->write && !v->mine->strength && is_read_enough(v, at);
+            return !at->write && !v->mine->strength && gm_race_read_enough(v, at);
         }
         at->read_lanes = (at->read ? at->read_lanes : 0) | 1u << v->lane;
         at->read = v->event;
@@ -357,40 +282,15 @@ static inline bool visit_quickly(const visit *v, gm_cell *at)
 
 /* ---- accesses ----------------------------------------------------------------------------- */
 
-/* The pages of the accessed memory, and where in it the access begins; NULL: out of memory. */
-static gm_cell_page **find_memory(races *r, block_races *b, const gm_trace *trace, bool shared,
-                                  uintptr_t address, uintptr_t *offset)
-{
-    if (shared) {
-        *offset = gm_shared_offset(&trace->spaces, address);
-        if (!b->pages) {
-            b->span = trace->spaces.shared_span;
-            b->pages = gm_pages_create(b->span);
-        }
-        return b->pages;
-    }
-    int region = trace->spaces.last_global;
-    gm_region memory = trace->spaces.global[region];
-    *offset = address - memory.begin;
-    if (!r->pages[region]) {
-        r->pages[region] = gm_pages_create(memory.end - memory.begin);
-    }
-    return r->pages[region];
-}
-
-static inline gm_cell_page *find_page(races *r, gm_cell_page **at, bool fine)
-{
-    gm_cell_page *found = *at;
-    return found && found->fine >= fine ? found : gm_page_make(&r->records, at, fine);
-}
-
-static gm_status visit_bytes(visit *v, gm_cell_page **pages, uintptr_t offset, uintptr_t last)
+static gm_status visit_bytes(gm_race_visit *v, gm_cell_page **pages, uintptr_t offset,
+                             uintptr_t last)
 {
     gm_status status = GM_OK;
     while (offset < last && status == GM_OK) {
         uintptr_t stop = (offset | (GM_PAGE_BYTES - 1)) + 1;
         stop = stop < last ? stop : last;
-        gm_cell_page *p = find_page(v->r, &pages[offset >> GM_PAGE_BITS], (offset | stop) % 4 != 0);
+        gm_cell_page *p =
+            gm_race_page(v->r, &pages[offset >> GM_PAGE_BITS], (offset | stop) % 4 != 0);
         if (!p) {
             return out_of_memory();
         }
@@ -410,22 +310,22 @@ static gm_status visit_bytes(visit *v, gm_cell_page **pages, uintptr_t offset, u
 
 static gm_status observe(void *state, gm_trace *trace, const gm_access *access)
 {
-    races *r = state;
-    block_races *b = gm_block_state(trace, GM_OBSERVER_races);
+    gm_races *r = state;
+    gm_block_races *b = gm_block_state(trace, GM_OBSERVER_races);
     bool shared = trace->sites.list[access->site].space == GM_SPACE_SHARED;
     gm_moment moment = gm_clock_now(trace->clock, trace->thread);
     uintptr_t offset = 0;
     if (r->now.tick != moment.tick || r->now.warp != moment.thread / GM_WARP ||
         r->now.interval != moment.interval || r->now.block != trace->block_number) {
-        note_moment(r, b, trace, moment);
+        gm_race_moment(r, b, trace, moment);
     }
     gm_event_log *l = shared ? &b->log : &r->log;
-    gm_cell_page **pages = find_memory(r, b, trace, shared, access->address, &offset);
-    uint32_t number = event_of(l, trace, &r->now, access);
+    gm_cell_page **pages = gm_race_memory(r, b, trace, shared, access->address, &offset);
+    uint32_t number = gm_race_event(l, trace, &r->now, access);
     if (!number || !pages) {
         return out_of_memory();
     }
-    visit v = {
+    gm_race_visit v = {
         .r = r,
         .trace = trace,
         .log = l,
@@ -441,7 +341,7 @@ static gm_status observe(void *state, gm_trace *trace, const gm_access *access)
 
 static gm_status begin(void *state, gm_trace *trace)
 {
-    races *r = state;
+    gm_races *r = state;
     r->log.first = 1;
     r->now.block = -1;
     r->pages = calloc((size_t)trace->spaces.global_count + 1, sizeof *r->pages);
@@ -450,7 +350,7 @@ static gm_status begin(void *state, gm_trace *trace)
 
 static gm_status block_begins(void *state, gm_trace *trace)
 {
-    block_races *b = gm_block_state(trace, GM_OBSERVER_races);
+    gm_block_races *b = gm_block_state(trace, GM_OBSERVER_races);
     (void)state;
     b->log.first += !b->log.first;
     return GM_OK;
@@ -458,14 +358,14 @@ static gm_status block_begins(void *state, gm_trace *trace)
 
 static void free_block(void *block_state)
 {
-    block_races *b = block_state;
+    gm_block_races *b = block_state;
     gm_event_log_free(&b->log);
     gm_pages_free(b->pages, b->span);
 }
 
 static void end(void *state, gm_trace *trace)
 {
-    races *r = state;
+    gm_races *r = state;
     for (int i = 0; r->pages && i < trace->spaces.global_count; i++) {
         gm_region memory = trace->spaces.global[i];
         gm_pages_free(r->pages[i], memory.end - memory.begin);
@@ -477,8 +377,8 @@ static void end(void *state, gm_trace *trace)
 
 const gm_observer gm_observer_races = {
     .name = "races",
-    .state_bytes = sizeof(races),
-    .block_bytes = sizeof(block_races),
+    .state_bytes = sizeof(gm_races),
+    .block_bytes = sizeof(gm_block_races),
     .accesses = GM_SEES(GM_SPACE_GLOBAL) | GM_SEES(GM_SPACE_SHARED),
     .clean = GM_SEES(GM_LOAD) | GM_SEES(GM_STORE),
     .about_order = true,
@@ -487,4 +387,6 @@ const gm_observer gm_observer_races = {
     .free_block = free_block,
     .block = block_begins,
     .access = observe,
+    .take = gm_race_take,
+    .put_back = gm_race_put_back,
 };

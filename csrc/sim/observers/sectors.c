@@ -3,6 +3,7 @@
  * a request to global memory touches. Bytes that several lanes ask for count once.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/observer.h"
 
@@ -49,11 +50,14 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
         return GM_OK;
     }
     gm_request sorted;
+    uintptr_t address[GM_WARP];
     for (int i = 1; i < request->lanes; i++) {
         if (request->address[i] < request->address[i - 1]) {
             /* All lanes of a request have the same width, so addresses alone can be sorted. */
             sorted = *request;
-            qsort(sorted.address, (size_t)sorted.lanes, sizeof *sorted.address, compare);
+            sorted.address = address;
+            memcpy(address, request->address, (size_t)sorted.lanes * sizeof *address);
+            qsort(address, (size_t)sorted.lanes, sizeof *address, compare);
             request = &sorted;
             break;
         }
@@ -73,4 +77,5 @@ const gm_observer gm_observer_sectors = {
                  GM_COUNTER(sectors, lines)},
     .requests = GM_SEES_REQUESTS,
     .request = count,
+    .by_shape = true,
 };

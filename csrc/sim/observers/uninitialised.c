@@ -131,6 +131,31 @@ static gm_status visit(void *state, gm_trace *trace, const gm_access *access)
     return GM_OK;
 }
 
+/* A request to global memory of which all bytes that are read are written. */
+static gm_take take(void *state, gm_trace *trace, const gm_request *request)
+{
+    gm_written *written = trace->spaces.areas[trace->spaces.last_global].written;
+    const gm_site *site = request->site;
+    bool looks = site->kind != GM_STORE && trace->spaces.module->loaded;
+    (void)state;
+    if (looks && written && gm_written_missing(written, request->begin, request->end)) {
+        for (int i = 0; i < request->lanes; i++) {
+            uintptr_t begin = request->address[i], end = begin + request->bytes[i];
+            if (request->gapless || gm_written_missing(written, begin, end)) {
+                return GM_REFUSES;
+            }
+        }
+    }
+    if (written && site->kind != GM_LOAD && request->gapless) {
+        gm_written_add(written, request->begin, request->end);
+    } else if (written && site->kind != GM_LOAD) {
+        for (int i = 0; i < request->lanes; i++) {
+            gm_written_add(written, request->address[i], request->address[i] + request->bytes[i]);
+        }
+    }
+    return GM_TAKES;
+}
+
 static void free_block(void *block_state)
 {
     uninitialised *u = block_state;
@@ -147,6 +172,7 @@ const gm_observer gm_observer_uninitialised = {
     .block_end = block_ends,
     .barrier = at_barrier,
     .access = visit,
+    .take = take,
     .stopped = stopped,
     .free_block = free_block,
 };
