@@ -1,7 +1,8 @@
-/* Which bytes of an allocation something has written: a bit per byte, once they differ. */
+/* Which bytes of an allocation something has written: those up to one, and a bit for each other. */
 #include "sim/written.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static atomic_llong plain_launches;
 
@@ -10,6 +11,7 @@ gm_written *gm_written_create(gm_region region)
     gm_written *written = calloc(1, sizeof *written);
     if (written) {
         written->region = region;
+        written->prefix = region.begin;
         written->plain_launches = atomic_load(&plain_launches);
         atomic_init(&written->users, 1);
     }
@@ -58,8 +60,9 @@ void gm_written_add(gm_written *written, uintptr_t begin, uintptr_t end)
     if (begin >= end || is_all(written)) {
         return;
     }
-    if (begin == region.begin && end == region.end) {
-        written->all = true;
+    if (begin <= written->prefix) {
+        written->prefix = end > written->prefix ? end : written->prefix;
+        written->all = written->prefix == region.end;
         return;
     }
     if (!written->bits) {
@@ -71,15 +74,19 @@ void gm_written_add(gm_written *written, uintptr_t begin, uintptr_t end)
     }
     begin -= region.begin;
     end -= region.begin;
-    for (uintptr_t i = begin / 8; 8 * i < end; i++) {
-        written->bits[i] |= mask_of(i, begin, end);
+    const uintptr_t first = begin / 8, last = (end - 1) / 8;
+    written->bits[first] |= mask_of(first, begin, end);
+    written->bits[last] |= mask_of(last, begin, end);
+    if (last > first + 1) {
+        memset(&written->bits[first + 1], 0xFF, last - first - 1);
     }
 }
 
 uint32_t gm_written_missing(const gm_written *written, uintptr_t begin, uintptr_t end)
 {
     uint32_t missing = 0;
-    if (is_all(written)) {
+    begin = begin > written->prefix ? begin : written->prefix;
+    if (begin >= end || is_all(written)) {
         return 0;
     }
     if (!written->bits) {

@@ -14,7 +14,8 @@ typedef struct gm_written {
     atomic_int users;
     bool all;
     int64_t plain_launches; /* so many before it was allocated */
-    unsigned char *bits;    /* one per byte; NULL: all or nothing */
+    uintptr_t prefix;       /* all before it is written: most arrays are from start to end */
+    unsigned char *bits;    /* of what else is: one per byte; NULL: nothing */
 } gm_written;
 
 /* NULL when memory ran out. The caller is its user. */
