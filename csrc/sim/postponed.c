@@ -12,15 +12,6 @@ enum {
     WARPS_TO_WAIT = 15,  /* before the next batch, after one that observers did not take */
 };
 
-#define WROTE (1u << 31)
-#define MANY (WROTE - 1)
-
-typedef struct gm_word_use {
-    uint32_t interval; /* the last in which a thread used it */
-    uint32_t user;     /* then: the thread, with WROTE if it wrote, or MANY that only read */
-    uint32_t written;  /* the last block that wrote all of it */
-} gm_word_use;
-
 void gm_postponed_batch(gm_trace *trace)
 {
     gm_postponed *p = &trace->current->postponed;
@@ -40,7 +31,7 @@ void gm_trace_postpone(gm_trace *trace, bool on)
 void gm_postponed_barrier(gm_trace *trace)
 {
     gm_postponed *p = &trace->current->postponed;
-    p->interval++;
+    gm_clean_barrier(&p->use);
     p->count = 0;
     p->clean = true;
     p->used = false;
@@ -49,7 +40,7 @@ void gm_postponed_barrier(gm_trace *trace)
 
 void gm_postponed_block(gm_trace *trace)
 {
-    trace->current->postponed.block++;
+    gm_clean_block(&trace->current->postponed.use);
     gm_postponed_batch(trace);
     gm_postponed_barrier(trace);
 }
@@ -60,87 +51,60 @@ void gm_postponed_free(gm_postponed *p)
         gm_stream_free(&p->kept[i]);
     }
     free(p->kept);
-    free(p->words);
+    gm_clean_free(&p->use);
 }
 
 /* ---- clean use ----------------------------------------------------------------------------- */
 
-static inline bool load(const gm_postponed *p, gm_word_use *word, uint32_t thread)
+/* Has `use` recall what a stream did to shared memory. Returns whether that was clean. */
+static bool recall_stream(gm_trace *trace, const gm_warp_stream *stream)
 {
-    if (word->interval != p->interval) {
-        word->interval = p->interval;
-        word->user = thread;
-    } else if (word->user != MANY && (word->user & ~WROTE) != thread) {
-        if (word->user & WROTE) {
-            return false;
-        }
-        word->user = MANY;
-    }
-    return word->written == p->block;
-}
-
-static inline bool store(const gm_postponed *p, gm_word_use *word, uint32_t thread)
-{
-    bool clean = word->interval != p->interval || (word->user & ~WROTE) == thread;
-    *word = (gm_word_use){p->interval, thread | WROTE, p->block};
-    return clean;
-}
-
-/* The words at `at`, an offset in shared memory. */
-static inline bool use(const gm_postponed *p, uintptr_t at, uint32_t bytes, bool writes,
-                       uint32_t thread)
-{
-    gm_word_use *word = &p->words[at / 4], *past = word + bytes / 4;
+    gm_clean *use = &trace->current->postponed.use;
+    const uint32_t first_thread = (uint32_t)(stream->thread & -GM_WARP);
+    const int64_t steps = stream->next - stream->steps;
+    const int64_t count = stream->listed ? stream->list_count : steps * stream->lanes;
     bool clean = true;
-    do {
-        clean &= writes ? store(p, word, thread) : load(p, word, thread);
-    } while (++word < past);
+    for (int64_t i = 0; i < count && clean; i++) {
+        gm_access access =
+            stream->listed ? stream->list[i]
+                           : gm_step_access(&stream->steps[i % steps], stream, (int)(i / steps));
+        const gm_site *site = &trace->sites.list[access.site];
+        clean = site->space != GM_SPACE_SHARED ||
+                gm_clean_recall_access(use, &trace->spaces, &access, site->kind != GM_LOAD,
+                                       first_thread + access.lane);
+    }
     return clean;
 }
 
-static bool is_clean(const gm_trace *trace, const gm_request *request)
+/* The same of all since the last barrier. */
+static bool recall(gm_trace *trace)
 {
-    const gm_postponed *p = &trace->current->postponed;
-    const uint32_t first_thread = (uint32_t)trace->warp * GM_WARP, bytes = request->widest;
-    const bool writes = request->site->kind != GM_LOAD;
-    uintptr_t offset, low = bytes;
-    uint32_t different = 0;
-    if (!gm_shared_range(&trace->spaces, request->begin, request->end, &offset)) {
-        return false;
+    gm_postponed *p = &trace->current->postponed;
+    bool clean = gm_clean_recall(&p->use);
+    for (int i = 0; i < p->count && clean; i++) {
+        clean = recall_stream(trace, &p->kept[i]);
     }
-    for (int i = 0; i < request->lanes; i++) {
-        low |= request->address[i] - request->begin + offset;
-        different |= request->bytes[i] ^ bytes;
-    }
-    bool clean = low % 4 == 0 && !different;
-    for (int i = 0; i < request->lanes && clean; i++) {
-        const uintptr_t *address = &request->address[i];
-        if (!writes && i > 1 && address[0] == address[-1] && address[0] == address[-2]) {
-            continue; /* two lanes have read there: many */
-        }
-        uintptr_t at = *address - request->begin + offset;
-        clean = use(p, at, bytes, writes, first_thread + request->lane[i]);
-    }
-    return clean;
+    return clean && recall_stream(trace, trace->stream);
 }
 
 void gm_postponed_check(gm_trace *trace, const gm_request *request)
 {
     gm_postponed *p = &trace->current->postponed;
-    if (!p->words) {
-        p->words = calloc(trace->spaces.shared_span / 4 + 1, sizeof *p->words);
-    }
+    const uint32_t first_thread = (uint32_t)trace->warp * GM_WARP;
     p->used = true;
-    p->clean = p->clean && p->words && is_clean(trace, request);
+    if (!p->clean) {
+        return;
+    }
+    gm_cleanness is = gm_clean_request(&p->use, &trace->spaces, request, first_thread);
+    if (is == GM_UNSURE && recall(trace)) {
+        is = gm_clean_request(&p->use, &trace->spaces, request, first_thread);
+    }
+    p->clean = is == GM_CLEAN;
 }
 
 void gm_postponed_stored(gm_trace *trace, uintptr_t address, uint32_t bytes)
 {
-    const gm_postponed *p = &trace->current->postponed;
-    uintptr_t begin = gm_shared_offset(&trace->spaces, address);
-    for (uintptr_t word = (begin + 3) / 4; p->words && word < (begin + bytes) / 4; word++) {
-        p->words[word].written = p->block;
-    }
+    gm_clean_stored(&trace->current->postponed.use, &trace->spaces, address, bytes);
 }
 
 /* ---- telling observers --------------------------------------------------------------------- */
@@ -218,8 +182,13 @@ static gm_status tell_stores(gm_trace *trace, const gm_warp_stream *stream)
     }
     for (const gm_step *step = stream->steps; step < stream->next; step++) {
         bool store = step->space == GM_SPACE_SHARED && step->call.kind != GM_LOAD;
+        const gm_shape *shape = &stream->shapes[step - stream->steps];
         for (int lane = 0; store && lane < stream->lanes && status == GM_OK; lane++) {
             gm_access access = gm_step_access(step, stream, lane);
+            if (shape->gapless) { /* all lanes at once */
+                access.bytes = (uint32_t)shape->length;
+                store = false;
+            }
             status = tell(trace, &access, GM_SEES(GM_SPACE_SHARED), OF_STORES);
         }
     }
@@ -307,6 +276,7 @@ gm_status gm_postponed_flush(gm_trace *trace)
     gm_status status = GM_OK;
     bool used = p->on && p->used, clean = !used || (p->clean && keep(p, trace->stream));
     p->used = false;
+    gm_clean_warp(&p->use);
     if (used && clean) {
         status = tell_stores(trace, trace->stream);
     }

@@ -11,18 +11,18 @@
 #ifndef GPUMEM_SIM_POSTPONED_H
 #define GPUMEM_SIM_POSTPONED_H
 
+#include "sim/clean.h"
 #include "sim/requests.h"
 
 typedef struct gm_trace gm_trace;
 
 /* Of a block. */
 typedef struct gm_postponed {
-    bool on;                  /* observers have not been told of accesses since the last barrier */
-    bool clean;               /* all requests since then are */
-    bool batched;             /* nor of accesses to global memory in the warp's stream */
-    bool used;                /* the warp that has just run made any */
-    uint32_t block, interval; /* numbers of this block and of the time since its last barrier */
-    struct gm_word_use *words;
+    bool on;    /* observers have not been told of accesses since the last barrier */
+    bool clean; /* all requests since then are */
+    gm_clean use;
+    bool batched;         /* nor of accesses to global memory in the warp's stream */
+    bool used;            /* the warp that has just run made any */
     int wait;             /* warps until there are batches again */
     bool telling;         /* observers, of the warp's stream */
     int64_t told;         /* accesses of it so far */

@@ -39,6 +39,27 @@ static void measure(gm_shape *shape, const uintptr_t *address)
     shape->gapless = gapless;
 }
 
+static void find_words(gm_shape *shape)
+{
+    uintptr_t low = shape->bytes;
+    int words = 0;
+    shape->words = 0;
+    for (int i = 0; i < shape->lanes; i++) {
+        low |= shape->offset[i] - shape->low;
+    }
+    if (low % 4 != 0 || shape->length > 64 * 4) {
+        return;
+    }
+    for (int i = 0; i < shape->lanes; i++) {
+        uint64_t own = shape->bytes < 64 * 4 ? (UINT64_C(1) << shape->bytes / 4) - 1 : ~UINT64_C(0);
+        shape->words |= own << (shape->offset[i] - shape->low) / 4;
+    }
+    for (uint64_t rest = shape->words; rest; rest &= rest - 1) {
+        words++;
+    }
+    shape->apart = (uint32_t)words == (uint32_t)shape->lanes * shape->bytes / 4;
+}
+
 static uint32_t mask_of(const gm_warp_stream *stream, int lanes)
 {
     uint32_t mask = 0;
@@ -61,6 +82,7 @@ gm_shape *gm_shape_of(const gm_warp_stream *stream, int64_t n, int lanes)
         shape->bytes = step->call.bytes;
         shape->counted = false;
         measure(shape, step->address);
+        find_words(shape);
     }
     /* Counters tell shared arrays apart, so that what is counted holds within one alone. */
     uintptr_t begin = first + shape->low - step->begin, room = step->span + shape->bytes - 1;

@@ -22,9 +22,11 @@ typedef struct gm_shape {
     uint32_t bytes, site;
     uint32_t mask; /* of the lanes */
     bool gapless;  /* see gm_request */
+    bool apart;    /* no two lanes use one word, if `words` is not 0 */
     bool counted;  /* `counts` holds for requests that begin at `phase` */
     uint32_t phase;
     int64_t counts[GM_COUNTED];
+    uint64_t words; /* if these are whole words among 64: which of them, from the lowest on; or 0 */
     uintptr_t low, length;     /* from the first lane's address to the lowest; of the whole range */
     uintptr_t offset[GM_WARP]; /* per lane, from the first lane's address */
 } gm_shape;
