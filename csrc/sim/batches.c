@@ -44,19 +44,29 @@ static void put_back(batch *b, int64_t last)
     }
 }
 
-/* Tells of the accesses of a request. */
-static gm_status tell(batch *b)
+static gm_status tell(batch *b, const gm_subscriber *to)
 {
     gm_trace *trace = b->trace;
     const gm_request *request = &b->request;
     gm_status status = GM_OK;
-    for (int lane = 0; lane < request->lanes; lane++) {
+    for (int lane = 0; lane < request->lanes && status == GM_OK; lane++) {
         gm_access access = {request->address[lane], request->bytes[lane],
                             (uint32_t)(request->site - trace->sites.list), request->lane[lane]};
         trace->thread = trace->warp * GM_WARP + access.lane;
-        for (int i = 0; i < b->subscribers->count && status == GM_OK; i++) {
-            const gm_subscriber *to = &b->subscribers->list[i];
-            status = to->observer->access(to->state, trace, &access);
+        status = to->observer->access(to->state, trace, &access);
+    }
+    return status;
+}
+
+/* Tells observers of the accesses of a request, unless they can take it now that they have been
+ * told of others. */
+static gm_status take_again(batch *b)
+{
+    gm_status status = GM_OK;
+    for (int i = 0; i < b->subscribers->count && status == GM_OK; i++) {
+        const gm_subscriber *to = &b->subscribers->list[i];
+        if (to->observer->take(to->state, b->trace, &b->request) != GM_TAKES) {
+            status = tell(b, to);
         }
     }
     return status;
@@ -102,7 +112,7 @@ bool gm_batch_take(gm_trace *trace, gm_status *status)
     *status = GM_OK;
     int64_t n = taken && partly ? find_request(&b, 0) : b.steps;
     for (; n < b.steps && *status == GM_OK; n = find_request(&b, n + 1)) {
-        *status = stream->steps[n].again ? tell(&b) : GM_OK;
+        *status = stream->steps[n].again ? take_again(&b) : GM_OK;
     }
     trace->call = call;
     trace->thread = thread;

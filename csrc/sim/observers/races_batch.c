@@ -53,9 +53,24 @@ static inline void put_back_cell(const gm_races *r, gm_cell *at)
     }
 }
 
-/* Takes all cells of a lane, or puts them back. */
-static inline gm_take take_lane(gm_race_visit *v, gm_cell_page **pages, uintptr_t offset,
-                                uintptr_t last, bool back)
+/* Takes cells of a lane, or puts them back. */
+static inline gm_take take_cells(gm_race_visit *v, gm_cell *at, uintptr_t count, bool back)
+{
+    gm_take took = GM_TAKES;
+    for (gm_cell *past = at + count; at < past; at++) {
+        gm_take one = GM_TAKES;
+        if (back) {
+            put_back_cell(v->r, at);
+        } else {
+            one = take_cell(v, at);
+        }
+        took = one < took ? one : took;
+    }
+    return took;
+}
+
+static gm_take take_lane(gm_race_visit *v, gm_cell_page **pages, uintptr_t offset, uintptr_t last,
+                         bool back)
 {
     gm_take took = GM_TAKES;
     while (offset < last && took != GM_REFUSES) {
@@ -68,17 +83,19 @@ static inline gm_take take_lane(gm_race_visit *v, gm_cell_page **pages, uintptr_
         }
         int shift = p->fine ? 0 : 2;
         gm_cell *at = &p->cells[(offset & (GM_PAGE_BYTES - 1)) >> shift];
-        for (gm_cell *past = at + ((stop - offset) >> shift); at < past; at++) {
-            if (back) {
-                put_back_cell(v->r, at);
-                continue;
-            }
-            gm_take one = take_cell(v, at);
-            took = one < took ? one : took;
-        }
+        gm_take one = take_cells(v, at, (stop - offset) >> shift, back);
+        took = one < took ? one : took;
         offset = stop;
     }
     return took;
+}
+
+/* Of a request that begins at `offset` and lies in one page of cells: those of a lane. */
+static inline gm_take take_in_page(gm_race_visit *v, gm_cell_page *page, uintptr_t offset,
+                                   uintptr_t bytes, bool back)
+{
+    gm_cell *at = &page->cells[(offset & (GM_PAGE_BYTES - 1)) >> (page->fine ? 0 : 2)];
+    return take_cells(v, at, page->fine ? bytes : bytes / 4, back);
 }
 
 static inline gm_take take_all(gm_races *r, gm_trace *trace, const gm_request *request, bool back)
@@ -103,10 +120,17 @@ static inline gm_take take_all(gm_races *r, gm_trace *trace, const gm_request *r
                        .mine = gm_event_at(&r->log, number),
                        .event = number,
                        .kept = true};
+    uintptr_t last = offset + (request->end - request->begin) - 1;
+    bool words = request->shape->words && offset % 4 == 0;
+    gm_cell_page *page = NULL;
+    if (words && offset >> GM_PAGE_BITS == last >> GM_PAGE_BITS) {
+        page = gm_race_page(r, &pages[offset >> GM_PAGE_BITS], false);
+    }
     for (int i = 0; i < request->lanes && took != GM_REFUSES; i++) {
         uintptr_t at = request->address[i] - request->begin + offset;
         v.lane = request->lane[i];
-        gm_take one = take_lane(&v, pages, at, at + request->bytes[i], back);
+        gm_take one = page ? take_in_page(&v, page, at, request->bytes[i], back)
+                           : take_lane(&v, pages, at, at + request->bytes[i], back);
         took = one < took ? one : took;
     }
     return took;
