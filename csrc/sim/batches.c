@@ -44,6 +44,7 @@ static void put_back(batch *b, int64_t last)
     }
 }
 
+/* Tells an observer of the accesses of a request. */
 static gm_status tell(batch *b, const gm_subscriber *to)
 {
     gm_trace *trace = b->trace;
@@ -58,36 +59,18 @@ static gm_status tell(batch *b, const gm_subscriber *to)
     return status;
 }
 
-/* Tells observers of the accesses of a request, unless they can take it now that they have been
- * told of others. */
-static gm_status take_again(batch *b)
-{
-    gm_status status = GM_OK;
-    for (int i = 0; i < b->subscribers->count && status == GM_OK; i++) {
-        const gm_subscriber *to = &b->subscribers->list[i];
-        if (to->observer->take(to->state, b->trace, &b->request) != GM_TAKES) {
-            status = tell(b, to);
-        }
-    }
-    return status;
-}
-
-/* *partly: observers still have to be told of some requests: those of steps with `again`. */
-static bool take(batch *b, bool *partly)
+static bool take(batch *b, gm_status *status)
 {
     for (int64_t n = find_request(b, 0); n < b->steps; n = find_request(b, n + 1)) {
-        gm_step *step = &b->trace->stream->steps[n];
-        step->again = false;
-        for (int i = 0; i < b->subscribers->count; i++) {
+        for (int i = 0; i < b->subscribers->count && *status == GM_OK; i++) {
             const gm_subscriber *to = &b->subscribers->list[i];
             gm_take took = to->observer->take(to->state, b->trace, &b->request);
-            step->again |= took == GM_TAKES_PARTLY;
             if (took == GM_REFUSES) {
                 put_back(b, n);
                 return false;
             }
+            *status = took == GM_TAKES_PARTLY ? tell(b, to) : GM_OK;
         }
-        *partly |= step->again;
     }
     return true;
 }
@@ -98,7 +81,6 @@ bool gm_batch_take(gm_trace *trace, gm_status *status)
     const gm_access_call *call = trace->call;
     const int thread = trace->thread, warp = trace->warp;
     batch b = {.trace = trace, .subscribers = &trace->on_usual[GM_SPACE_GLOBAL]};
-    bool partly = false;
     if (stream->listed) {
         return false;
     }
@@ -108,12 +90,8 @@ bool gm_batch_take(gm_trace *trace, gm_status *status)
     memcpy(b.request.lane, stream->lane, sizeof b.request.lane);
     trace->batch++;
     trace->warp = stream->thread / GM_WARP;
-    bool taken = take(&b, &partly);
     *status = GM_OK;
-    int64_t n = taken && partly ? find_request(&b, 0) : b.steps;
-    for (; n < b.steps && *status == GM_OK; n = find_request(&b, n + 1)) {
-        *status = stream->steps[n].again ? take_again(&b) : GM_OK;
-    }
+    bool taken = take(&b, status);
     trace->call = call;
     trace->thread = thread;
     trace->warp = warp;

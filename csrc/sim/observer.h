@@ -20,7 +20,7 @@ typedef struct gm_counter {
 
 typedef enum gm_take {
     GM_REFUSES,      /* something may be amiss: the observer has to be told of each access */
-    GM_TAKES_PARTLY, /* nothing is amiss, but it has to be told, too, once all requests are taken */
+    GM_TAKES_PARTLY, /* nothing is amiss, but it has to be told, too */
     GM_TAKES,
 } gm_take;
 

@@ -27,7 +27,6 @@ typedef struct gm_step {
     gm_space space;
     gm_access_call call; /* the last lane's that did not repeat the step */
     uint32_t site;
-    bool again;                 /* of a request to global memory: see batches.c */
     int global;                 /* index of the region, if the space is global */
     uintptr_t address[GM_WARP]; /* per lane, of call.bytes */
 } gm_step;

@@ -57,6 +57,11 @@ CASES = {
     "two_warps": (r":1, .*thread \(32, 0, 0\): a race", "a[t % 32] = t;"),
     "late_race": (r"a race: ", "b[t] = a[t];\na[t] = 1;\nb[t] += 3;\nb[t] += a[(t + 1) % 64];"),
     "bytes_of_a_word": (r"a race: ", "((short *)a)[t] = 1;\n((char *)a)[t] = 2;"),
+    "read_by_two": (r":2, .*a race: ", "b[t] = a[t % 32];\na[t] = a[t ^ 1] + 1;"),
+    "read_by_earlier_warp": (
+        r":1, .*thread \(32, 0, 0\): a race: .* writes over what thread \(31, 0, 0\) read at .*:2",
+        "b[t] += 1;\nb[t] += b[63 - t];",
+    ),
     "unwritten": (r":1, .*thread \(0, 0, 0\): load of 4 bytes of global .* uninit", "b[t] = u[t];"),
     "partly_unwritten": (
         r":2, .*thread \(40, 0, 0\): load of 4 bytes of global",

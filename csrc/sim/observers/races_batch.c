@@ -2,8 +2,7 @@
  * The observer of races, request by request: the accesses of a warp to global memory where nothing
  * that the cells keep can race with them.
  *
- * Until all of the batch is taken, only cells change that were empty before, or not read: put_back
- * empties them again.
+ * Until all of the batch is taken, cells only change so that put_back need but remove what is new.
  */
 #include "sim/observers/races.h"
 
@@ -43,13 +42,29 @@ static inline gm_take take_cell(const gm_race_visit *v, gm_cell *at)
     return GM_TAKES;
 }
 
-static inline void put_back_cell(const gm_races *r, gm_cell *at)
+/* Of reads by others, which went to the list, the last comes back. */
+static inline void put_back_cell(gm_races *r, gm_cell *at)
 {
     if (at->read >= r->taken) {
-        at->read = at->read_lanes = 0;
+        at->read = at->read_lanes = at->by_blocks = at->by_warps = 0;
     }
     if (at->write >= r->taken) {
         at->write = at->write_lane = 0;
+    }
+    for (uint32_t before = 0, index = at->more; index;) {
+        const gm_cell_record one = r->records.list[index];
+        if (one.event >= r->taken) {
+            gm_cell_remove(&r->records, at, before, index);
+        } else {
+            before = index;
+        }
+        index = one.next;
+    }
+    if (at->more && !at->read && !at->write) { /* a cell with a list has one of these */
+        const gm_cell_record one = r->records.list[at->more];
+        at->read = one.event;
+        at->read_lanes = one.lanes;
+        gm_cell_remove(&r->records, at, 0, at->more);
     }
 }
 
