@@ -304,7 +304,7 @@ static gm_status count_shape(gm_trace *trace, const gm_request *request)
     gm_shape *shape = request->shape;
     gm_status status = GM_OK;
     int64_t *counter[GM_COUNTED], before[GM_COUNTED];
-    for (int i = 0; i < trace->counted_count; i++) {
+    for (int i = 0; shape && i < trace->counted_count; i++) {
         counter[i] = (int64_t *)(void *)(site->counters + trace->counted[i]);
         before[i] = *counter[i];
     }

@@ -9,7 +9,7 @@
 
 enum {
     MOST_KEPT = 1 << 22, /* accesses of a warp; more are told at once */
-    WARPS_TO_WAIT = 15,  /* before the next batch, after one that observers did not take */
+    WARPS_TO_WAIT = 7,   /* before the next batch, after one that observers did not take */
 };
 
 void gm_postponed_batch(gm_trace *trace)
@@ -210,7 +210,7 @@ static gm_status tell_of(gm_trace *trace, bool shared, bool global)
     global = global && p->batched;
     if (global && gm_batch_take(trace, &status)) {
         global = p->batched = false;
-    } else if (global && !trace->stream->listed) {
+    } else if (global) {
         p->wait = WARPS_TO_WAIT;
     }
     p->on = p->on && !shared;

@@ -81,7 +81,7 @@ static inline gm_status gm_thread_enter_fiber(gm_block *block, gm_fiber *fiber)
 {
     block->running_fiber = fiber;
     gm_fiber_switch(&block->home, fiber->context);
-    return block->failed | block->polled ? gm_thread_stopped(block) : GM_OK;
+    return (block->failed | block->polled) ? gm_thread_stopped(block) : GM_OK;
 }
 
 /* Starts the warp's fresh threads, one after another, until one waits or all have run. */

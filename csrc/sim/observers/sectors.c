@@ -17,14 +17,16 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* How many aligned pieces of `piece` bytes the request touches; its addresses ascend. */
+/* How many aligned pieces of `piece` bytes, a power of two, the request touches; its addresses
+ * ascend. */
 static int64_t count_ascending(const gm_request *request, uintptr_t piece)
 {
+    const int shift = __builtin_ctzll(piece);
     int64_t touched = 0;
     uintptr_t next = 0; /* first piece not yet counted */
     for (int i = 0; i < request->lanes; i++) {
-        uintptr_t first = request->address[i] / piece;
-        uintptr_t last = (request->address[i] + request->bytes[i] - 1) / piece;
+        uintptr_t first = request->address[i] >> shift;
+        uintptr_t last = (request->address[i] + request->bytes[i] - 1) >> shift;
         first = first < next ? next : first;
         if (last >= first) {
             touched += (int64_t)(last - first + 1);
