@@ -79,7 +79,7 @@ static bool is_seen_by_trace(const mismatch *data, uintptr_t address)
     bool is_structure = strstr(name, "struct ") || strstr(name, "union ");
     bool is_vector = strstr(name, "gm_vector");
     gm_region stack;
-    bool own = gm_fiber_owns(&gm_thread_current->fibers, address, &stack);
+    bool own = gm_fiber_owns(&gm_thread_block()->fibers, address, &stack);
     if (data->kind > REFERRED_TO && !(data->kind == CALLED && own)) {
         return true;
     }
