@@ -106,6 +106,10 @@ gm_status gm_trace_freed(gm_trace *trace, int thread, const void *code, gm_regio
                              .bytes = (uint32_t)(region.end - region.begin),
                              .kind = GM_STORE,
                              .actor = GM_BY_BYTES}};
+    gm_status earlier = gm_postponed_tell(trace); /* of accesses before it */
+    if (earlier != GM_OK) {
+        return earlier;
+    }
     for (gm_trace_block *block = trace->blocks; block; block = block->next) {
         gm_stream_forget(&block->stream, region.begin);
     }

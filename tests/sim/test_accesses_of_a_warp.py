@@ -10,9 +10,9 @@ import re
 
 import numpy as np
 import pytest
+from loading import load
 
 import gpumem as gm
-from gpumem.cuda_c import load
 
 THREADS = 64
 SHARED = "__shared__ int s[64];\ns[t] = a[t];\n__syncthreads();\n"
