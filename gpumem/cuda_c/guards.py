@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from .declarations import Declarator, Variables
 from .tokens import Token, closing
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "holder", "reference"]
 
 _MEMBER = {".", "->", "::"}
 _BARRED = {"static", "extern", "constexpr", "register", "thread_local"}
@@ -100,3 +100,20 @@ def _is_switch(tokens: Sequence[Token], brace: int, begin: int) -> bool:
         if depth == 0:
             return text == "(" and _before(tokens, i) == "switch"
     return False
+
+
+def holder(array: Declarator) -> str:
+    """Return a structure with a local array, here ..., between guards, and a variable of it.
+
+    The array is as aligned as any vector needs it, so that only offsets in it can be wrong.
+    """
+    return (
+        f"struct gm_local_{array.name} {{ alignas(16) gm_guard gm_before; ...; "
+        f"gm_guard gm_behind; }} gm_guarded_{array.name}"
+    )
+
+
+def reference(array: Declarator) -> str:
+    """Return what gives a local array its name outside of the structure."""
+    name, holder = array.name, f"gm_guarded_{array.name}"
+    return f"auto &{name} = {holder}.{name}; gm_local_guards gm_guards_of_{name}({holder});"

@@ -9,20 +9,19 @@ keep their numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from .declarations import (
     Declarator,
-    Parameter,
     Variables,
     read_parameters,
     read_variables,
     skip_requirement,
 )
-from .errors import CompileError
-from .guards import guarded
+from .guards import guarded, holder, reference
 from .needs import Declaration, Needs, class_names
+from .rewritten import Head, Rewritten
+from .token_text import TokenText
 from .tokens import Token, closing, skip_angles, tokenize
 
 __all__ = ["GUARD_BYTES", "Rewritten", "limits_name", "rewrite"]
@@ -38,50 +37,11 @@ _LIMITS = {"__launch_bounds__": "gm_bounds", "__cluster_dims__": "gm_cluster"}
 _DEVICE = {"__global__", "__shared__", *_SECTIONS}
 
 
-@dataclass
-class Rewritten:
-    """The text for the compiler, and the kernels in it by their qualified names."""
-
-    text: str
-    kernels: list[str] = field(default_factory=list)
-    templates: list[str] = field(default_factory=list)  # kernels that are templates
-    declared: list[str] = field(default_factory=list)  # device variables
-    parameters: dict[str, list[Parameter]] = field(default_factory=dict)  # of kernels and templates
-    limited: list[str] = field(default_factory=list)  # kernels with limits of their own
-
-
-@dataclass
-class _Head:
-    """What precedes the body or the semicolon of a declaration."""
-
-    words: set[str]
-    name: str
-    parameters: tuple[int, int] | None  # between the parentheses
-    template: bool
-
-
 def limits_name(kernel: str) -> str:
     """Return the name of the constant with a kernel's limits; also of an instance."""
     name, bracket, arguments = kernel.partition("<")
     prefix, colons, last = name.rpartition("::")
     return f"{prefix}{colons}gm_limits_of_{last}{bracket}{arguments}"
-
-
-def _holder(array: Declarator) -> str:
-    """Return a structure with a local array, here ..., between guards, and a variable of it.
-
-    The array is as aligned as any vector needs it, so that only offsets in it can be wrong.
-    """
-    return (
-        f"struct gm_local_{array.name} {{ alignas(16) gm_guard gm_before; ...; "
-        f"gm_guard gm_behind; }} gm_guarded_{array.name}"
-    )
-
-
-def _reference(array: Declarator) -> str:
-    """Return what gives a local array its name outside of the structure."""
-    name, holder = array.name, f"gm_guarded_{array.name}"
-    return f"auto &{name} = {holder}.{name}; gm_local_guards gm_guards_of_{name}({holder});"
 
 
 def rewrite(
@@ -99,14 +59,13 @@ def rewrite(
     return _Rewriter(tokenize(text), mark_locals, guard_locals).run(instances)
 
 
-class _Rewriter:
+class _Rewriter(TokenText):
     """Goes through the declarations of a source, and decides what becomes of each."""
 
     def __init__(self, tokens: list[Token], mark_locals: bool, guard_locals: bool = False) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self.mark_locals = mark_locals
         self.with_guards = guard_locals
-        self.out = [token.text for token in tokens]  # what each token becomes
         self.result = Rewritten("")
         self.dynamic: dict[str, str] = {}  # extern __shared__ arrays at file scope: declaration
         self.guards = 0
@@ -121,43 +80,9 @@ class _Rewriter:
         self.result.text = "".join(self.out)
         return self.result
 
-    # ---- tokens ----------------------------------------------------------------------------
-
-    def matter(self, at: int, end: int) -> int:
-        while at < end and not self.tokens[at].matters:
-            at += 1
-        return at
-
-    def text(self, first: int, end: int) -> str:
-        """Return the tokens on one line; lines are kept elsewhere."""
-        return self.joined(range(first, end))
-
-    def joined(self, where: Iterable[int]) -> str:
-        """Return tokens with a space where the source has one: << is two tokens."""
-        text = ""
-        previous = -1
-        for i in where:
-            if self.tokens[i].matters:
-                text += " " if text and i != previous + 1 else ""
-                text += self.tokens[i].text
-                previous = i
-        return text
-
-    def replace(self, first: int, end: int, text: str) -> None:
-        """Replace tokens by a text without newlines; their newlines and markers stay."""
-        for i in range(first, end):
-            token = self.tokens[i]
-            if token.kind != "opaque":
-                self.out[i] = "\n" * token.text.count("\n")
-        self.out[first] = text + self.out[first]
-
     def meaning(self, word: str) -> set[str]:
         """Return the words that a word stands for."""
         return {word}
-
-    def refuse(self, at: int, what: str) -> CompileError:
-        token = self.tokens[at]
-        return CompileError(f"{token.file}:{token.line}: {what}")
 
     # ---- namespaces and classes ------------------------------------------------------------
 
@@ -183,10 +108,6 @@ class _Rewriter:
             return self.matter(first + 1, end) + 1  # the colon
         return self.one(first, end, prefix, in_class)
 
-    def follows(self, at: int, end: int) -> str:
-        following = self.matter(at + 1, end)
-        return self.tokens[following].text if following < end else ""
-
     def namespace(self, first: int, end: int, prefix: str) -> int:
         at, names = self.matter(first + 1, end), []
         while at < end and self.tokens[at].text not in ("{", ";", "="):
@@ -200,15 +121,9 @@ class _Rewriter:
         self.scope(at + 1, close, prefix + "".join(f"{name}::" for name in names), False)
         return close + 1
 
-    def semicolon(self, at: int, end: int) -> int:
-        while at < end and self.tokens[at].text != ";":
-            opens = self.tokens[at].kind == "mark" and self.tokens[at].text in "([{"
-            at = closing(self.tokens, at, end) + 1 if opens else at + 1
-        return min(at, end)
-
     def one(self, first: int, end: int, prefix: str, in_class: bool) -> int:
         """Treat a function, a class, or variables; return the index behind."""
-        head = _Head(set(), "", None, False)
+        head = Head(set(), "", None, False)
         at, assigned, colon = first, False, False
         while at < end:
             token = self.tokens[at]
@@ -256,20 +171,6 @@ class _Rewriter:
             at += 1
         return end
 
-    def is_type(self, at: int) -> bool:
-        """Whether a < behind the token may begin arguments of a template."""
-        return self.tokens[at].kind == "name" and self.tokens[at].text != "operator"
-
-    def is_number(self, at: int, end: int) -> bool:
-        at = self.matter(at, end)
-        return at < end and (self.tokens[at].kind == "number" or self.tokens[at].text == "-")
-
-    def before(self, at: int, first: int) -> str:
-        at -= 1
-        while at > first and not self.tokens[at].matters:
-            at -= 1
-        return self.tokens[at].text
-
     def is_member_initialiser(self, at: int, first: int) -> bool:
         """Whether a brace behind the colon of a constructor initialises a member."""
         i = at - 1
@@ -288,7 +189,7 @@ class _Rewriter:
     # ---- functions -------------------------------------------------------------------------
 
     def function(
-        self, first: int, brace: int, end: int, head: _Head, prefix: str, in_class: bool
+        self, first: int, brace: int, end: int, head: Head, prefix: str, in_class: bool
     ) -> int:
         """Treat a function with a body; return the index behind it."""
         close = closing(self.tokens, brace, end)
@@ -319,7 +220,7 @@ class _Rewriter:
         self.body(brace + 1, close, constant=bool(head.words & _KEPT))
         return close + 1
 
-    def limits(self, first: int, end: int, head: _Head, prefix: str) -> str:
+    def limits(self, first: int, end: int, head: Head, prefix: str) -> str:
         """Return a constant with what the first declaration that says so allows a kernel."""
         said = dict.fromkeys(_LIMITS, "")
         if not head.name.isidentifier():
@@ -418,9 +319,9 @@ class _Rewriter:
         kind = self.text(variables.type_first, variables.type_end)
         place = variables.type_first
         for d in variables.declarators:
-            holder, behind = _holder(d).split("...") if d in arrays else ("", "")
+            before, behind = holder(d).split("...") if d in arrays else ("", "")
             if place == variables.type_first:
-                self.out[place] = holder + self.out[place]
+                self.out[place] = before + self.out[place]
             else:
                 self.out[place] += f"{holder} {kind} "
             finish = f"{behind};"
@@ -430,11 +331,11 @@ class _Rewriter:
                 self.out[equals] = f"{behind} = {{{{}}, " + self.out[equals]
                 finish = ", {}};"
             place = d.end
-            self.out[place] = f"{finish} {_reference(d)}" if d in arrays else finish
+            self.out[place] = f"{finish} {reference(d)}" if d in arrays else finish
 
     # ---- variables -------------------------------------------------------------------------
 
-    def plain(self, first: int, stop: int, head: _Head, prefix: str, in_class: bool) -> int:
+    def plain(self, first: int, stop: int, head: Head, prefix: str, in_class: bool) -> int:
         """Treat a declaration that ends with a semicolon, not with the body of a function."""
         words = head.words
         if "__shared__" in words:

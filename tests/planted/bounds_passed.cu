@@ -43,22 +43,16 @@ __device__ __noinline__ void add_one(float *values, int count)
 
 __global__ void written_past_the_end(const float *x, float *y)
 {
-    alignas(16) float values[4] = {
-        x[threadIdx.x],
-        x[threadIdx.x + 1],
-        x[threadIdx.x + 2],
-        x[threadIdx.x + 3]};
+    alignas(16) float values[4] = {x[threadIdx.x], x[threadIdx.x + 1], x[threadIdx.x + 2],
+                                   x[threadIdx.x + 3]};
     add_one(values, 4);
     y[threadIdx.x] = values[0] + values[3];
 }
 
 __global__ void written_within(const float *x, float *y)
 {
-    alignas(16) float values[4] = {
-        x[threadIdx.x],
-        x[threadIdx.x + 1],
-        x[threadIdx.x + 2],
-        x[threadIdx.x + 3]};
+    alignas(16) float values[4] = {x[threadIdx.x], x[threadIdx.x + 1], x[threadIdx.x + 2],
+                                   x[threadIdx.x + 3]};
     add_one(values, 3);
     y[threadIdx.x] = values[0] + values[3];
 }
@@ -95,11 +89,12 @@ __global__ void rows_by_rows(const float *x, float *y, int rows)
 }
 
 /* The array is in a loop, in a lambda and in a switch, and its functions call themselves. */
-struct Item
-{
+struct Item {
     int key;
     float value;
-    __device__ Item() : key(-1), value(0.0f) {}
+    __device__ Item() : key(-1), value(0.0f)
+    {
+    }
 };
 
 __device__ int depth_of(const Item *items, int at)
@@ -116,8 +111,7 @@ __device__ int kind_of(int kind, const int *x)
         int pair[2];
         memcpy(pair, x, sizeof(pair));
         return pair[0] + pair[1];
-    case 1:
-        return x[0];
+    case 1: return x[0];
     default: {
         int three[3] = {x[0], x[1], x[2]};
         const int *at = three;

@@ -102,7 +102,9 @@ __global__ void heap_frees_the_middle(int *y, int n)
 struct Node {
     int value;
     Node *next;
-    __device__ Node(int v, Node *n) : value(v), next(n) {}
+    __device__ Node(int v, Node *n) : value(v), next(n)
+    {
+    }
 };
 
 /* The list is taken apart while it is walked. */
@@ -138,13 +140,20 @@ __global__ void heap_list(int *y, int n)
 
 struct Shape {
     __device__ virtual int area() const = 0;
-    __device__ virtual ~Shape() {}
+    __device__ virtual ~Shape()
+    {
+    }
 };
 
 struct Square : Shape {
     int side;
-    __device__ explicit Square(int s) : side(s) {}
-    __device__ int area() const override { return side * side; }
+    __device__ explicit Square(int s) : side(s)
+    {
+    }
+    __device__ int area() const override
+    {
+        return side * side;
+    }
 };
 
 __global__ void heap_shapes(int *y, int n)

@@ -173,8 +173,7 @@ __global__ void flag_only_if_found(const int *x, int *y, int key)
 }
 
 /* A structure of 16 bytes has padding, which nobody writes. */
-struct weighted
-{
+struct weighted {
     double value;
     int key;
 };

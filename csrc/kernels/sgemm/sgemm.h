@@ -55,8 +55,8 @@ typedef struct sgemm_args {
  *            1 3 5 7 ...
  *
  * The small tiles of vec4 need this most: x of its grid counts the tiles of a group, y groups, and
- * z counts on where y ends, at 65535. From warp_tile on x counts all tiles, and this finds the first
- * row and column of the block's.
+ * z counts on where y ends, at 65535. From warp_tile on x counts all tiles, and this finds the
+ * first row and column of the block's.
  */
 GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64_t *row,
                                int64_t *column)
