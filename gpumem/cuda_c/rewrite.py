@@ -323,7 +323,7 @@ class _Rewriter(TokenText):
             if place == variables.type_first:
                 self.out[place] = before + self.out[place]
             else:
-                self.out[place] += f"{holder} {kind} "
+                self.out[place] += f"{before} {kind} "
             finish = f"{behind};"
             if d in arrays and d.initialised:
                 equals = self.matter(d.core_end, d.end)
