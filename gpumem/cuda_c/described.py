@@ -65,21 +65,25 @@ class DeviceCode:
     variables: dict[str, DeviceVariable]
 
 
+def _globally(name: str) -> str:
+    return f"::{name.removeprefix('::')}"
+
+
 def describing(kernels: Sequence[str], variables: Mapping[str, bool]) -> str:
     """Return the text that goes behind a source; of variables it says whether one is managed."""
     lines = []
-    for i, name in enumerate(kernels):
+    for i, name in enumerate(map(_globally, kernels)):  # std may have the name, too
         lines += [
             f"template __device__ char gm_name<{i}, &{name}>;",
             f'extern "C" __device__ const gm_signature<decltype({name})>::list gm_kernel_{i} ='
             f" gm_signature<decltype({name})>::value;",
         ]
-    for i, name in enumerate(variables):
+    for i, name in enumerate(map(_globally, variables)):
         of = f"gm_variable_type<decltype(({name}))>"
         lines.append(f'extern "C" __device__ const {of}::record gm_variable_{i} = {of}::value;')
     if variables:
         addresses = ", ".join(
-            "nullptr" if managed else f"(const void *)&{name}"  # no constant
+            "nullptr" if managed else f"(const void *)&{_globally(name)}"  # no constant
             for name, managed in variables.items()
         )
         lines.append(f'extern "C" __device__ const void *const gm_addresses[] = {{{addresses}}};')

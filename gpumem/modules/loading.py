@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .. import _core
 from ..base.messages import quoted
 from .module import Module
 
@@ -43,7 +44,7 @@ def load(
         alone, such as ``-use_fast_math`` or ``-maxrregcount=64``, are heeded on a GPU only.
     backend : {"cuda", "sim", "auto"}, optional
         Where the kernels run: on a GPU, which needs cuda-core and NVRTC or nvcc, or on the
-        simulator. By default a GPU if all that is there.
+        simulator. By default as everywhere: GPUMEM_BACKEND, else a GPU if all that is there.
 
     Returns
     -------
@@ -82,8 +83,6 @@ def load(
 
     if (path is None) == (source is None):
         raise TypeError("load takes a path or source=, one of the two")
-    if backend not in (None, "auto", "cuda", "sim"):
-        raise ValueError(f"backend is {quoted(backend)}, expected 'cuda', 'sim' or 'auto'")
     folder = Path.cwd()
     if path is not None:
         file = Path(path)
@@ -100,6 +99,7 @@ def load(
         (),
         tuple(options),
     )
-    if backend in (None, "auto"):
-        backend = "cuda" if why_not_on_device() is None else "sim"
-    return Module(what, OnDevice(what) if backend == "cuda" else OnSimulator(what))
+    chosen = _core.backend(backend)
+    if backend in (None, "auto") and chosen == "cuda" and why_not_on_device() is not None:
+        chosen = "sim"
+    return Module(what, OnDevice(what) if chosen == "cuda" else OnSimulator(what))

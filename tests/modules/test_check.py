@@ -18,7 +18,7 @@ INTS = np.ones(64, "i4")
 
 @pytest.fixture(scope="module")
 def module():
-    return gm.load(FILE)
+    return gm.load(FILE, backend="sim")
 
 
 @pytest.fixture(autouse=True)

@@ -254,7 +254,7 @@ def test_neither_or_both_sources():
         gm.load(source=b"")
     with pytest.raises(FileNotFoundError):
         gm.load("no such file.cu")
-    with pytest.raises(ValueError, match="backend is 'tpu'"):
+    with pytest.raises(ValueError, match='backend is "tpu"'):
         gm.load(source="", backend="tpu")
 
 

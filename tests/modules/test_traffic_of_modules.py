@@ -30,7 +30,7 @@ template <typename T> __global__ void fill(T *x)
 
 @pytest.fixture(scope="module")
 def module():
-    return gm.load(source=SOURCE, name="folder/mine.cu")
+    return gm.load(source=SOURCE, name="folder/mine.cu", backend="sim")
 
 
 @pytest.mark.parametrize(("stride", "sectors", "efficiency"), [(1, 4, 1), (8, 32, 0.125)])

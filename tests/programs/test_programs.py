@@ -8,7 +8,7 @@ from programs import PROGRAMS
 
 import gpumem as gm
 
-load = functools.cache(lambda path: gm.load(path))
+load = functools.cache(lambda path: gm.load(path, backend="sim"))
 CASES = [
     pytest.param(one, id=one.name, marks=[] if one.daily else pytest.mark.exhaustive)
     for one in PROGRAMS
