@@ -261,5 +261,5 @@ def test_without_compilers_the_error_says_what_helps(monkeypatch, tmp_path):
 def test_the_text_behind_a_source():
     text = describing(["k", "tile<float, 2>"], {"x": False, "y": True})
     assert "gm_name<1, &::tile<float, 2>>" in text
-    assert "{(const void *)&x, nullptr}" in text
+    assert "{(const void *)&::x, nullptr}" in text
     assert np.dtype("V8").itemsize == 8 and "gm_addresses" not in describing(["k"], {})
