@@ -268,25 +268,25 @@ def test_ctrl_c_ends_a_long_transfer_to_the_simulator():
     assert found is True
 
 
-TRANSFERS = {
-    "strided to the device": ("[::2]", "gm.to_device(a)"),
-    "rows to the device": (".reshape(2, -1)[:, ::2]", "gm.to_device(a)"),
-    "contiguous to the device": ("[: n]", "gm.to_device(a)"),
-    "strided to a call": ("[::2]", "gm.copy(a)"),
+TRANSFERS = {  # each takes several times as long as the 20 ms between looks for signals
+    "strided to the device": (27, "[::2]", "gm.to_device(a)"),
+    "rows to the device": (27, ".reshape(2, -1)[:, ::2]", "gm.to_device(a)"),
+    "contiguous to the device": (30, "[: n]", "gm.to_device(a)"),
+    "strided to a call": (27, "[::2]", "gm.copy(a)"),
 }
 
 
 @pytest.mark.parametrize("what", TRANSFERS)
 def test_a_signal_ends_a_transfer(what):
     """The signal is sent after a sixteenth of the bytes, and handled before three quarters."""
-    index, call = TRANSFERS[what]
+    bits, index, call = TRANSFERS[what]
     filled = python(
         f"""
         import json, os, resource, signal, threading
         import numpy as np
         import gpumem as gm
 
-        n = 2**27
+        n = 2**{bits}
         a = np.zeros(2 * n, "u1"){index}
 
         def resident():
