@@ -67,7 +67,7 @@ def test_the_test_in_the_document(monkeypatch):
     names["test_saxpy"]()
 
 
-def test_the_session_in_the_readme(monkeypatch):
+def test_the_transcript_in_the_readme(monkeypatch):
     monkeypatch.chdir(PROJECT)
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```pycon\n(.*?)```", text, re.DOTALL)
