@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import gpumem as gm
-from gpumem.cuda_c.compile import Source, read_source
+from gpumem.cuda_c.compile import Source, compile_source, read_source
+from gpumem.cuda_c.image import Image, open_image
 from gpumem.modules.parameters import Parameter
 from gpumem.modules.simulator import OnSimulator
 
@@ -23,6 +24,10 @@ class Loaded:
 
     def kernels(self) -> dict[str, gm.Kernel]:
         return self.module.kernels
+
+    def compile(self, traced: bool) -> Image:
+        """Compile and open the object of one sort of run, before that is timed or counted."""
+        return open_image(compile_source(self.module.source, traced), [self])
 
     def run(self, kernel: str, grid: Any, block: Any, args: Sequence[Any], **options: Any) -> None:
         launch, fitted = self._launch(kernel, grid, block, args, options)

@@ -95,7 +95,7 @@ def simulate(name: str, progress: Progress) -> None:
         if (case.file, way) in failed:  # it would be compiled again for each kernel
             raise failed[case.file, way]
         try:
-            modules.load(case.file).kernels(way == TRACED)
+            modules.load(case.file).compile(way == TRACED)
         except Exception as error:
             failed[case.file, way] = error
             raise

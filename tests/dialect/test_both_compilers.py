@@ -12,9 +12,6 @@ import test_textures
 import test_warps
 from loading import load
 
-from gpumem.cuda_c.compile import compile_source
-from gpumem.cuda_c.image import open_image
-
 SOURCES = {
     "copies": test_asynchronous_copies.SOURCE,
     "groups": test_groups.SOURCE,
@@ -32,6 +29,5 @@ SOURCES = {
 @pytest.mark.parametrize("name", SOURCES)
 def test_clang(monkeypatch, name, traced):
     monkeypatch.setenv("CXX", "clang++")
-    loaded = load(source=SOURCES[name], name=f"{name}.cu")
-    image = open_image(compile_source(loaded.module.source, traced), [loaded])
+    image = load(source=SOURCES[name], name=f"{name}.cu").compile(traced)
     assert len(image.kernels) == SOURCES[name].count("__global__")
