@@ -36,6 +36,7 @@ from .cuda_c.errors import CompileError
 from .families.add import add
 from .families.copy import copy
 from .families.gather import gather
+from .families.permute import permute
 from .families.polynomial import polynomial
 from .families.prefetch_sum import prefetch_sum
 from .families.sample import sample
@@ -98,6 +99,7 @@ __all__ = [
     "load",
     "matmul",
     "memory_kind",
+    "permute",
     "polynomial",
     "pool_info",
     "pool_trim",

@@ -14,7 +14,7 @@ from gpumem.families import oracle
 INPUTS = {row["name"]: row["inputs"] for row in _core.families()}
 # Two dimensions for families that take any number, several rows where the oracle gives one.
 SHAPES = {"copy": (8, 8), "polynomial": (8, 8), "add": (8, 8), "prefetch_sum": (8, 64)}
-SHAPES |= {"static_value": (1,)}
+SHAPES |= {"static_value": (1,), "permute": (8, 8), ("permute", "contiguous"): (1, 64)}
 KEYWORDS = {"sgemm": {"beta": 1}}  # with beta = 0, c would not be an input
 
 
@@ -38,7 +38,8 @@ def count_up(a):
 
 def shape_of(family, variant="auto"):
     """Return a shape that the variant accepts, of about 64 elements."""
-    return SHAPES.get(family) or oracle.shape_for(family, 256, "float32", variant)
+    known = SHAPES.get((family, variant)) or SHAPES.get(family)
+    return known or oracle.shape_for(family, 256, "float32", variant)
 
 
 def keywords_of(family):

@@ -1,0 +1,21 @@
+/* permute: its parameters, which are the axes. Each has several, an eighth of its bits for one. */
+#ifndef GPUMEM_PERMUTE_AXES_H
+#define GPUMEM_PERMUTE_AXES_H
+
+#include "gpumem.h"
+
+enum {
+    PERMUTE_AXES_EACH = 7, /* axes of a parameter */
+    PERMUTE_PARAMETERS = (GM_MAX_DIMS + PERMUTE_AXES_EACH - 1) / PERMUTE_AXES_EACH,
+    PERMUTE_ZERO = 128,     /* the byte of axis 0; negative axes are below */
+    PERMUTE_NO_AXIS = -128, /* the byte 0: no more axes */
+    PERMUTE_EMPTY = 127,    /* there are no axes at all */
+};
+
+static inline int permute_axis_of(const gm_call *call, int index)
+{
+    int64_t packed = call->parameters[index / PERMUTE_AXES_EACH].integer;
+    return (int)(packed >> 8 * (index % PERMUTE_AXES_EACH) & 255) - PERMUTE_ZERO;
+}
+
+#endif

@@ -1,0 +1,299 @@
+/* permute: the family. Shapes, the choice for "auto", and the plans of its kernels. */
+#include "permute/permute.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "permute/axes.h"
+#include "permute/launches.h"
+#include "permute/plan_layout.h"
+#include "permute/plan_packed.h"
+
+static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call);
+static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call);
+static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call);
+static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
+static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
+
+#define GM_FAMILY permute
+#define GM_LADDER "permute/ladder.def"
+#include "family.h"
+
+static gm_status permute_result(gm_call *call)
+{
+    const gm_array *in = &call->in[0];
+    int axes[GM_MAX_DIMS];
+    gm_status status = permute_read_axes(call, axes);
+    call->out.ndim = in->ndim;
+    for (int d = 0; status == GM_OK && d < in->ndim; d++) {
+        call->out.shape[d] = in->shape[axes[d]];
+    }
+    return status;
+}
+
+/* ---- what the rows take ---------------------------------------------------------------------- */
+
+static gm_status takes_axes(const gm_variant *variant, const gm_call *call, bool widest, int most)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return GM_OK;
+    }
+    permute_fold(call, widest, &layout);
+    if (layout.ndim <= most) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "a has %d dimensions that cannot be merged into fewer, variant %s takes at most "
+                   "%d",
+                   layout.ndim, variant->name, most);
+}
+
+static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call)
+{
+    return takes_axes(variant, call, false, PERMUTE_MAX_DIMS);
+}
+
+static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call)
+{
+    return takes_axes(variant, call, true, PERMUTE_RUNS_DIMS);
+}
+
+/* The axis that is closest in the input, of those with more than one address. */
+static int closest_axis(const permute_layout *layout)
+{
+    int closest = -1;
+    for (int d = 0; d < layout->ndim; d++) {
+        int64_t distance = permute_magnitude(layout->from[d]);
+        if (distance != 0 && (closest < 0 || distance < permute_magnitude(layout->from[closest]))) {
+            closest = d;
+        }
+    }
+    return closest;
+}
+
+static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call)
+{
+    permute_layout layout;
+    gm_status status = takes_axes(variant, call, true, PERMUTE_TILES_DIMS + 2);
+    if (status != GM_OK || call->in[0].bytes == 0) {
+        return status;
+    }
+    permute_fold(call, true, &layout);
+    int closest = closest_axis(&layout);
+    if (closest > 0) {
+        int64_t tiles = 1;
+        for (int d = 0; d < layout.ndim && tiles <= INT32_MAX; d++) {
+            bool side = d == 0 || d == closest;
+            int64_t here =
+                side ? permute_divide_up(layout.extent[d], variant->tile.x) : layout.extent[d];
+            tiles = here > INT32_MAX ? here : tiles * here;
+        }
+        if (tiles > INT32_MAX) {
+            return gm_fail(GM_ERROR_VALUE, "a has too many tiles for variant %s", variant->name);
+        }
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s transposes matrices, but the last axis of the result is the closest "
+                   "one of a as well",
+                   variant->name);
+}
+
+static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call)
+{
+    permute_layout layout;
+    permute_packed_args args;
+    gm_status status = takes_axes(variant, call, true, PACKED_DIMS);
+    if (status != GM_OK || call->in[0].bytes == 0) {
+        return status;
+    }
+    permute_fold(call, true, &layout);
+    if (permute_plan_packed(&layout, &args)) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "what belongs to a tile of variant %s is more than 2^31 units apart in a",
+                   variant->name);
+}
+
+static bool is_contiguous(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return true;
+    }
+    permute_fold(call, true, &layout);
+    return layout.ndim == 1 && layout.from[0] == layout.unit;
+}
+
+static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call)
+{
+    return is_contiguous(call)
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE,
+                         "axes move elements of a; variant %s takes what stays where it is",
+                         variant->name);
+}
+
+/* ---- the choice for auto --------------------------------------------------------------------- */
+
+static const gm_variant *permute_choose(const gm_call *call)
+{
+    permute_layout layout;
+    permute_packed_args args;
+    if (is_contiguous(call)) {
+        return gm_row(call, permute_row_contiguous);
+    }
+    permute_fold(call, true, &layout);
+    /* Runs of whole sectors need no tiles. */
+    int64_t run = layout.from[0] == layout.unit ? layout.extent[0] * layout.unit : layout.unit;
+    if (run >= GM_SECTOR && layout.ndim <= PERMUTE_RUNS_DIMS) {
+        return gm_row(call, permute_row_runs);
+    }
+    if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, &args) &&
+        permute_packed_run(&args) > run) {
+        return gm_row(call, permute_row_packed);
+    }
+    return gm_first_that_fits(
+        call, GM_ROWS(permute_row_tiles, permute_row_runs, permute_row_elementwise));
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static void plan_elementwise(const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_elementwise_args *args = (permute_elementwise_args *)plan->args;
+    permute_fold(call, false, &layout);
+    *args = (permute_elementwise_args){
+        .in = layout.in,
+        .out = layout.out,
+        .units = layout.units,
+        .unit = layout.unit,
+        .ndim = layout.ndim,
+    };
+    for (int d = 0; d < layout.ndim; d++) {
+        args->extent[d] = layout.extent[layout.ndim - 1 - d];
+        args->from[d] = layout.from[layout.ndim - 1 - d];
+    }
+    plan->args_size = sizeof *args;
+    plan->grid.x = gm_grid_blocks(&variants[permute_row_elementwise], call, layout.units, 0);
+}
+
+static void plan_runs(const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_runs_args *args = (permute_runs_args *)plan->args;
+    permute_fold(call, true, &layout);
+    *args = (permute_runs_args){
+        .in = layout.in,
+        .out = layout.out,
+        .units = layout.units,
+        .unit = layout.unit,
+        .ndim = layout.ndim,
+    };
+    for (int d = 0; d < layout.ndim; d++) {
+        int64_t extent = layout.extent[layout.ndim - 1 - d];
+        args->long_extent[d] = extent;
+        if (layout.units <= INT32_MAX) {
+            args->extent[d] = permute_divisor_of(extent);
+        }
+        args->from[d] = layout.from[layout.ndim - 1 - d];
+    }
+    plan->args_size = sizeof *args;
+    plan->grid.x = gm_grid_blocks(&variants[permute_row_runs], call, layout.units, 0);
+}
+
+static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_tiles_args *args = (permute_tiles_args *)plan->args;
+    permute_fold(call, true, &layout);
+    int closest = closest_axis(&layout);
+    *args = (permute_tiles_args){
+        .in = layout.in,
+        .out = layout.out,
+        .unit = layout.unit,
+        .rows = layout.extent[0],
+        .cols = layout.extent[closest],
+        .from_row = layout.from[0],
+        .from_col = layout.from[closest],
+        .to_col = layout.to[closest],
+    };
+    int64_t across = permute_divide_up(args->rows, variant->tile.x);
+    int64_t down = permute_divide_up(args->cols, variant->tile.y);
+    int64_t tiles = across * down;
+    args->tiles_x = permute_divisor_of(across);
+    args->tiles_y = permute_divisor_of(down);
+    for (int d = 1; d < layout.ndim; d++) {
+        if (d != closest) {
+            args->extent[args->ndim] = permute_divisor_of(layout.extent[d]);
+            args->from[args->ndim] = layout.from[d];
+            args->to[args->ndim] = layout.to[d];
+            args->ndim++;
+            tiles *= layout.extent[d];
+        }
+    }
+    plan->args_size = sizeof *args;
+    plan->grid.x = (unsigned)tiles;
+}
+
+static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_packed_args *args = (permute_packed_args *)plan->args;
+    permute_fold(call, true, &layout);
+    (void)permute_plan_packed(&layout, args);
+    int64_t blocks = (int64_t)variant->blocks * call->device->multiprocessors;
+    plan->args_size = sizeof *args;
+    plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
+}
+
+static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    if (call->in[0].bytes == 0) {
+        return GM_OK; /* no blocks */
+    }
+    switch (variant - variants) {
+    case permute_row_elementwise: plan_elementwise(call, plan); break;
+    case permute_row_runs: plan_runs(call, plan); break;
+    case permute_row_tiles: plan_tiles(variant, call, plan); break;
+    case permute_row_packed: plan_packed(variant, call, plan); break;
+    default: plan->grid.x = 1; /* something to do, if not by a kernel of our own */
+    }
+    return GM_OK;
+}
+
+/* Along the axis that is the first one of the result. */
+static int permute_split(const gm_call *call, int input)
+{
+    int axes[GM_MAX_DIMS];
+    (void)input;
+    return permute_read_axes(call, axes) == GM_OK && call->in[0].ndim > 0 ? axes[0] : GM_UNCUT;
+}
+
+static const gm_operand inputs[] = {{.name = "a"}};
+static const gm_parameter parameters[PERMUTE_PARAMETERS] = {
+#define AXES(first)                                                                                \
+    {                                                                                              \
+        "axes[" first ":]", 0, INT64_MAX, false                                                    \
+    }
+    AXES("0"),  AXES("7"),  AXES("14"), AXES("21"), AXES("28"),
+    AXES("35"), AXES("42"), AXES("49"), AXES("56"), AXES("63"),
+};
+
+const gm_family gm_family_permute = {
+    .name = "permute",
+    .doc = "permute the axes of an array: runs, matrices, and short axes on chip",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 1,
+    .parameters = parameters,
+    .parameter_count = PERMUTE_PARAMETERS,
+    .result = permute_result,
+    .choose = permute_choose,
+    .split = permute_split,
+    .plan = permute_plan,
+};

@@ -1,0 +1,110 @@
+/* permute: from a call to its folded axes. */
+#include "permute/plan_layout.h"
+
+#include "permute/axes.h"
+
+gm_status permute_read_axes(const gm_call *call, int *axes)
+{
+    const gm_array *in = &call->in[0];
+    int count = 0;
+    while (count < GM_MAX_DIMS && permute_axis_of(call, count) != PERMUTE_NO_AXIS) {
+        count++;
+    }
+    if (count == 0) { /* none given: all, the last one first */
+        for (int d = 0; d < in->ndim; d++) {
+            axes[d] = in->ndim - 1 - d;
+        }
+        return GM_OK;
+    }
+    /* An array without axes has one permutation, that of none of them. */
+    if (count == 1 && permute_axis_of(call, 0) == PERMUTE_EMPTY) {
+        count = 0;
+    }
+    if (count != in->ndim) {
+        return gm_fail(GM_ERROR_VALUE, "axes has %d numbers, a has %d dimensions", count, in->ndim);
+    }
+    uint64_t seen = 0;
+    for (int d = 0; d < count; d++) {
+        int given = permute_axis_of(call, d), axis = given < 0 ? given + in->ndim : given;
+        if (axis < 0 || axis >= in->ndim) {
+            return gm_fail(GM_ERROR_VALUE, "axes[%d] is %d, a has %d dimensions", d, given,
+                           in->ndim);
+        }
+        if (seen >> axis & 1) {
+            return gm_fail(GM_ERROR_VALUE, "axes[%d] is %d, which axes has twice", d, given);
+        }
+        seen |= (uint64_t)1 << axis;
+        axes[d] = axis;
+    }
+    return GM_OK;
+}
+
+/* In runs of bytes, the innermost first. */
+static void merge(const gm_array *in, const int *axes, permute_layout *layout)
+{
+    int64_t *extent = layout->extent, *from = layout->from;
+    int last = 0;
+    extent[0] = in->itemsize;
+    from[0] = 1;
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        int64_t here = in->shape[axes[d]], stride = in->strides[axes[d]];
+        if (here == 1) {
+            continue;
+        }
+        if (stride == extent[last] * from[last]) {
+            extent[last] *= here;
+        } else {
+            last++;
+            extent[last] = here;
+            from[last] = stride;
+        }
+    }
+    layout->ndim = last + 1;
+}
+
+/* Bytes become units. A run of one unit needs no axis, unless there is no other. */
+static void divide(permute_layout *layout)
+{
+    int unit = layout->unit, gone = 0;
+    layout->extent[0] /= unit;
+    layout->from[0] = unit;
+    if (layout->extent[0] == 1 && layout->ndim > 1) {
+        gone = 1;
+        layout->ndim--;
+    }
+    int64_t to = unit;
+    for (int d = 0; d < layout->ndim; d++) {
+        layout->extent[d] = layout->extent[d + gone];
+        layout->from[d] = layout->from[d + gone];
+        layout->to[d] = to;
+        to *= layout->extent[d];
+    }
+    layout->units = to / unit;
+}
+
+void permute_fold(const gm_call *call, bool widest, permute_layout *layout)
+{
+    const gm_array *in = &call->in[0];
+    int axes[GM_MAX_DIMS];
+    (void)permute_read_axes(call, axes); /* which result() has checked */
+    merge(in, axes, layout);
+    layout->in = in->data;
+    layout->out = call->out.data;
+    uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)layout->out |
+                     (uintptr_t)(widest ? layout->extent[0] : in->itemsize);
+    for (int d = 1; d < layout->ndim; d++) {
+        bits |= (uintptr_t)layout->from[d];
+    }
+    layout->unit = gm_width_dividing(bits);
+    divide(layout);
+}
+
+permute_divisor permute_divisor_of(int64_t by)
+{
+    permute_divisor divisor = {.by = (uint32_t)by};
+    while ((int64_t)1 << divisor.shift < by) {
+        divisor.shift++;
+    }
+    divisor.multiplier = (uint32_t)(((uint64_t)1 << (31 + divisor.shift)) / divisor.by + 1);
+    return divisor;
+}

@@ -1,0 +1,41 @@
+/* permute: a call as the kernels see it. */
+#ifndef GPUMEM_PERMUTE_PLAN_LAYOUT_H
+#define GPUMEM_PERMUTE_PLAN_LAYOUT_H
+
+#include "gpumem.h"
+#include "permute/permute.h"
+
+/* The axes of the result that are left when those that run on together are one; the innermost
+ * first. One of elements that have several units, or of runs, is contiguous on both sides. */
+typedef struct permute_layout {
+    const char *in;
+    char *out;
+    int unit; /* bytes */
+    int ndim;
+    int64_t units;
+    int64_t extent[GM_MAX_DIMS + 1]; /* units, at least 2 */
+    int64_t from[GM_MAX_DIMS + 1];   /* bytes from one to the next in the input, */
+    int64_t to[GM_MAX_DIMS + 1];     /* and in the result */
+} permute_layout;
+
+/* The axes of the result as axes of `a`, from the call's parameters. */
+gm_status permute_read_axes(const gm_call *call, int *axes);
+
+/* Folded, in the widest units that all of it allows, or in units no wider than an element. An array
+ * without elements must not be folded. */
+void permute_fold(const gm_call *call, bool widest, permute_layout *layout);
+
+/* Of a positive number below 2^31. */
+permute_divisor permute_divisor_of(int64_t by);
+
+static inline int64_t permute_magnitude(int64_t value)
+{
+    return value < 0 ? -value : value;
+}
+
+static inline int64_t permute_divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+#endif

@@ -1,0 +1,194 @@
+"""Any order of any axes: `permute`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _core
+from ..base.messages import quoted
+from .inputs import MOVED, one_array, read_and_written
+from .keywords import integer_within
+from .protocol import Array, Family, Oracle, Shape
+from .raw_bytes import copied
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from .._core import AnyStream, DeviceArray
+
+_call = _core.call
+
+# As csrc/kernels/permute/axes.h has them.
+_EACH = 7
+_PARAMETERS = 10
+_ZERO = 128
+_EMPTY = 127
+_REVERSED = (0,) * _PARAMETERS
+
+
+def _parameters(axes: Sequence[int] | None = None) -> tuple[int, ...]:
+    if axes is None:
+        return _REVERSED
+    if isinstance(axes, str | bytes) or not isinstance(axes, Sequence | np.ndarray):
+        raise TypeError(f"axes must be a sequence of integers or None, not {quoted(axes)}")
+    if len(axes) > 64:
+        raise ValueError(f"axes has {len(axes)} numbers, an array has at most 64 dimensions")
+    packed = [0] * _PARAMETERS
+    for i, axis in enumerate(axes):
+        number = integer_within(f"axes[{i}]", axis, -64, 63)
+        packed[i // _EACH] |= number + _ZERO << 8 * (i % _EACH)
+    if len(axes) == 0:
+        packed[0] = _ZERO + _EMPTY
+    return tuple(packed)
+
+
+def permute(
+    a: ArrayLike | DeviceArray,
+    axes: Sequence[int] | None = None,
+    *,
+    variant: str = "auto",
+    out: Any = None,
+    stream: AnyStream | None = None,
+    backend: str | None = None,
+) -> Any:
+    """Permute the axes of an array.
+
+    Parameters
+    ----------
+    a : array_like or DeviceArray
+        The array: any shape, any strides, any dtype of plain bytes in native order (not object).
+    axes : sequence of int, optional
+        For each axis of the result, the axis of `a` that it is, as in :func:`numpy.transpose`;
+        negative numbers count from the last axis. By default all axes in reverse.
+    variant : str, optional
+        Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
+        every layout and every element size.
+    out : ndarray or DeviceArray, optional
+        Where the result goes: contiguous, of the shape of the result and the dtype of `a`, not
+        overlapping it.
+    stream : Stream, int or stream of another library, optional
+        The stream that a call on device arrays joins; by default, the default stream.
+    backend : {"cuda", "sim"}, optional
+        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
+        are processed where they are.
+
+    Returns
+    -------
+    ndarray or DeviceArray
+        A C-contiguous array equal to ``numpy.transpose(a, axes)``, byte for byte: on the host if
+        `a` is on the host, on the device if `a` is on the device. It is `out` if that is given.
+
+    Raises
+    ------
+    TypeError
+        If `a` holds Python objects or is a masked array, or `out` or `axes` is of the wrong type.
+    ValueError
+        If `axes` is no permutation of the axes of `a`, there is no such variant, a named variant
+        cannot take these arrays, or `out` does not fit or overlaps `a`.
+    UnavailableError
+        If the backend or the variant is not available here.
+    CudaError, MemoryError
+        If the device fails, or has too little free memory.
+
+    Notes
+    -----
+    Axes that run on together in `a` and in the result are moved as one axis, so that a
+    permutation of six axes is often one of two or three.
+
+    The variants, each with the idea that it adds:
+
+    ``elementwise``
+        a division per axis and element
+    ``runs``
+        the widest units that both sides allow; divisions are multiplications
+    ``tiles``
+        a matrix for each index of the outer axes: tiles in shared memory
+    ``packed``
+        tiles of as many axes as make runs on both sides, rearranged on chip
+
+    Kernels that only serve ``auto``:
+
+    ``contiguous``
+        every element stays where it is: a copy
+
+    References
+    ----------
+    .. [1] A. Hynninen and D. Lyakh, "cuTT: A High-Performance Tensor Transpose Library for CUDA
+       Compatible GPUs", arXiv:1705.01598, 2017.
+    .. [2] P. Springer, T. Su and P. Bientinesi, "HPTT: A High-Performance Tensor Transposition
+       C++ Library", ARRAY, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np, gpumem as gm
+    >>> pixels = np.arange(24).reshape(2, 4, 3)
+    >>> gm.permute(pixels, (2, 0, 1))[0]
+    array([[ 0,  3,  6,  9],
+           [12, 15, 18, 21]])
+    """
+    parameters = _REVERSED if axes is None else _parameters(axes)
+    return _call("permute", variant, (a,), out, stream, backend, parameters)
+
+
+def _expected(a: Any, axes: Sequence[int] | None = None, **_: Any) -> Array:
+    return copied(np.transpose(a, axes))
+
+
+def _shape(nbytes: int, itemsize: int) -> Shape:
+    """Return a cube, about: sides of powers of two, the last one longest."""
+    side = 1 << max(0, (nbytes // itemsize).bit_length() - 1) // 3
+    return side, side, nbytes // itemsize // (side * side)
+
+
+def _one_row(nbytes: int, itemsize: int) -> Shape:
+    """Return a shape whose axes may change places and move nothing."""
+    return 1, 1, nbytes // itemsize
+
+
+def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
+    """Return a corner whose sides are powers of two, so that every tile is full."""
+    sides = tuple(slice(1 << n.bit_length() - 1) for n in inputs[0].shape)
+    return (np.ascontiguousarray(inputs[0][sides]),)
+
+
+def _torch(out: Any, a: Any) -> None:
+    out.copy_(a.permute(*reversed(range(a.ndim))))
+
+
+def _cupy(out: Any, a: Any) -> None:
+    import cupy
+
+    cupy.copyto(out, a.transpose())
+
+
+FAMILY = Family(
+    function=permute,
+    parameters=_parameters,
+    oracle=Oracle(
+        arguments=one_array,
+        expected=_expected,
+        bound=None,
+        work=read_and_written,
+        shape=_shape,
+        shapes=(
+            (0, 3, 5),
+            (5, 0, 3),
+            (1, 1, 1),
+            (2, 3, 5),
+            (64, 32, 32),
+            (31, 33, 17),
+            (5, 301, 3),
+            (3, 7, 2049),
+            (129, 8, 8),
+        ),
+        dtypes=MOVED,
+        keywords=({}, {"axes": (0, 2, 1)}, {"axes": (-1, 0, 1)}),
+        shapes_of={"contiguous": _one_row},
+        claimed=_whole_tiles,
+    ),
+    peers={"torch": _torch, "cupy": _cupy},
+    peers_ignore_keywords=False,
+)

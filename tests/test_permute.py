@@ -1,0 +1,251 @@
+"""permute: every variant over orders of axes, extents, element sizes, layouts and alignments."""
+
+import contextlib
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import exhaustive
+
+import gpumem as gm
+from gpumem import _core
+from gpumem.families import oracle, table
+
+VARIANTS = ["auto", *(v.name for v in gm.variants("permute"))]
+DTYPES = ["u1", "i2", "f4", "f8", "c16", "V3", "V5", "V6", "V12", "V24"]
+MARGIN = 256
+
+
+def random_bytes(rng, shape, dtype):
+    a = np.empty(shape, dtype)
+    a.reshape(-1).view("u1")[...] = rng.integers(0, 256, a.nbytes, dtype=np.uint8)
+    return a
+
+
+def moved(there, a, axes, variant, rng, margin=MARGIN):
+    """Permute a device array into poisoned memory; compare every byte, and those around it.
+
+    Return False if the variant does not take the layout.
+    """
+    wanted = np.ascontiguousarray(np.transpose(a, axes)).reshape(np.transpose(a, axes).shape)
+    around = rng.integers(0, 256, wanted.nbytes + 2 * MARGIN, dtype=np.uint8)
+    buffer = gm.to_device(around, backend=there.backend)
+    end = margin + wanted.nbytes
+    out = buffer[margin:end].view(a.dtype).reshape(wanted.shape)
+    try:
+        assert gm.permute(there, axes, variant=variant, out=out) is out
+    except ValueError as error:
+        assert variant not in ("auto", "elementwise", "runs"), error
+        assert f"variant {variant}" in str(error)
+        return False
+    got = out.to_host()
+    assert got.shape == wanted.shape and got.tobytes() == wanted.tobytes()
+    after = buffer.to_host()
+    assert np.array_equal(after[:margin], around[:margin])
+    assert np.array_equal(after[end:], around[end:])
+    return True
+
+
+def cut(a, cuts):
+    """Slice each axis: all, backwards, every other one, or without the first."""
+    kinds = [slice(None), slice(None, None, -1), slice(None, None, 2), slice(1, None)]
+    return a[tuple(kinds[k] for k in cuts)] if a.ndim else a
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_any_layout(variant, backend, rng, data):
+    extents = [1, 2, 3, 4, 5, 7, 8, 16, 31, 32, 33, 64, 100, 257]
+    shape = data.draw(st.lists(st.sampled_from(extents), max_size=5))
+    while np.prod(shape, dtype=int) > 2**16:
+        shape[int(np.argmax(shape))] = 2
+    dtype = np.dtype(data.draw(st.sampled_from(DTYPES)))
+    offset = data.draw(st.sampled_from([0, 1, 2, 4, 8, 16]))
+    cuts = [data.draw(st.sampled_from([0, 0, 0, 1, 2, 3])) for _ in shape]
+    axes = data.draw(st.permutations(range(len(shape))))
+    size = int(np.prod(shape, dtype=int)) * dtype.itemsize
+    memory = rng.integers(0, 256, size + 32, dtype=np.uint8)
+    there = gm.to_device(memory, backend=backend)
+    a, there = (
+        cut(m[offset : offset + size].view(dtype).reshape(shape), cuts) for m in (memory, there)
+    )
+    moved(there, a, axes, variant, rng)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_any_layout_under_observation(rng, data):
+    """No race, no stray access, and none that is not aligned, which the host would forgive."""
+    shape = data.draw(st.lists(st.sampled_from([2, 3, 4, 5, 8, 31, 32, 33, 64]), max_size=4))
+    while np.prod(shape, dtype=int) > 2**13:
+        shape[int(np.argmax(shape))] = 2
+    dtype = np.dtype(data.draw(st.sampled_from(["u1", "i2", "f4", "V3", "V6", "c16"])))
+    offset = data.draw(st.sampled_from([0, 1, 2, 4, 8]))
+    cuts = [data.draw(st.sampled_from([0, 0, 0, 1, 2, 3])) for _ in shape]
+    axes = data.draw(st.permutations(range(len(shape))))
+    size = int(np.prod(shape, dtype=int)) * dtype.itemsize
+    there = gm.to_device(rng.integers(0, 256, size + 16, dtype=np.uint8), backend="sim")
+    there = cut(there[offset : offset + size].view(dtype).reshape(shape), cuts)
+    for variant in VARIANTS:
+        with contextlib.suppress(ValueError):  # that the variant does not take the layout
+            gm.traffic("permute", there, variant=variant, axes=axes)
+
+
+def all_orders(backend, rng, extents, ranks, dtypes):
+    taken = dict.fromkeys(VARIANTS, 0)
+    for rank, dtype in itertools.product(ranks, dtypes):
+        for axes in itertools.permutations(range(rank)):
+            a = random_bytes(rng, rng.choice(extents, rank), dtype)
+            there = gm.to_device(a, backend=backend)
+            for variant in VARIANTS:
+                taken[variant] += moved(there, a, axes, variant, rng)
+    assert min(taken.values()) > 0
+
+
+def test_all_orders_of_three_axes(backend, rng):
+    all_orders(backend, rng, [1, 2, 3, 7, 31, 32, 33], range(4), DTYPES)
+
+
+@exhaustive
+def test_all_orders_of_four_axes(backend, rng):
+    for _ in range(5):
+        all_orders(backend, rng, [0, 1, 2, 3, 5, 7, 13, 31, 32, 33], [4], DTYPES)
+
+
+def test_many_axes(backend, rng):
+    """Axes that cannot be merged: more than some variants take."""
+    a = random_bytes(rng, (2,) * 15, "u1")
+    there = gm.to_device(a, backend=backend)
+    for axes in (range(14, -1, -1), rng.permutation(15), range(15)):
+        for variant in VARIANTS:
+            moved(there, a, tuple(int(d) for d in axes), variant, rng)
+    ones = random_bytes(rng, (1,) * 40 + (6, 1, 7), "i2")
+    moved(gm.to_device(ones, backend=backend), ones, tuple(range(42, -1, -1)), "auto", rng)
+
+
+def test_broadcast_axes(rng):
+    """Elements that share an address are read more than once."""
+    row = random_bytes(rng, (33,), "f4")
+    a = np.broadcast_to(row, (5, 33))
+    for variant in VARIANTS:
+        try:
+            got = gm.permute(a, variant=variant)
+        except ValueError:
+            continue
+        assert got.tobytes() == np.ascontiguousarray(a.T).tobytes()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_on_the_host(variant, backend, rng):
+    a = random_bytes(rng, (9, 40, 33), "f4")
+    if variant != "contiguous":
+        got = gm.permute(a, (2, 0, 1), variant=variant, backend=backend)
+        oracle.check("permute", got, a, axes=(2, 0, 1))
+        got = gm.permute(a[::2, :, ::-1], variant=variant, backend=backend)
+        oracle.check("permute", got, a[::2, :, ::-1])
+
+
+def test_pieces(backend, rng):
+    """A host array is cut along what becomes the first axis of the result."""
+    a = random_bytes(rng, (6, 1030, 70), "f4")
+    for axes in ((1, 2, 0), (2, 0, 1), (0, 2, 1)):
+        values = table.parameters("permute", {"axes": axes})
+        got = _core.call("permute", "auto", (a,), None, None, backend, values, 4096)
+        oracle.check("permute", got, a, axes=axes)
+
+
+@pytest.mark.parametrize(
+    ("axes", "error", "says"),
+    [
+        ((0, 1), ValueError, "axes has 2 numbers, a has 3 dimensions"),
+        ((), ValueError, "axes has 0 numbers, a has 3 dimensions"),
+        ((0, 1, 1), ValueError, r"axes\[2\] is 1, which axes has twice"),
+        ((0, 2, -1), ValueError, r"axes\[2\] is -1, which axes has twice"),
+        ((0, 1, 3), ValueError, r"axes\[2\] is 3, a has 3 dimensions"),
+        ((-4, 1, 2), ValueError, r"axes\[0\] is -4, a has 3 dimensions"),
+        ((0, 1, 64), ValueError, r"axes\[2\] is 64, expected -64 to 63"),
+        ((0, 1, 2**70), ValueError, r"axes\[2\] is \d+, expected"),
+        ((0, 1) * 33, ValueError, "axes has 66 numbers, an array has at most 64"),
+        ((0, 1, 2.0), TypeError, r"axes\[2\] must be an integer, not float"),
+        ((0, 1, True), TypeError, r"axes\[2\] must be an integer, not bool"),
+        ("012", TypeError, "axes must be a sequence of integers or None, not '012'"),
+        (2, TypeError, "axes must be a sequence of integers or None, not 2"),
+    ],
+)
+def test_axes_that_are_no_permutation(axes, error, says):
+    a = np.zeros((2, 3, 4), "f4")
+    with pytest.raises(error, match=says):
+        gm.permute(a, axes, backend="sim")
+
+
+def test_axes_of_any_sequence(rng):
+    a = random_bytes(rng, (2, 3, 4), "f4")
+    for axes in ([2, 0, 1], np.array([2, 0, 1]), range(2, -1, -1), (-1, -3, -2)):
+        assert np.array_equal(
+            gm.permute(a, axes, backend="sim").view("u4"), np.transpose(a, axes).view("u4")
+        )
+    scalar = np.float32(3)
+    assert gm.permute(scalar, (), backend="sim") == gm.permute(scalar, backend="sim") == 3
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "variant"),
+    [
+        ((8, 32, 64), (1, 0, 2), "runs"),
+        ((8, 64, 3), (0, 2, 1), "packed"),
+        ((64, 64, 64), (2, 1, 0), "packed"),
+        ((8, 1, 64), (1, 0, 2), "contiguous"),
+        ((2,) * 13, tuple(range(12, -1, -1)), "tiles"),
+    ],
+)
+def test_choice_for_auto(shape, axes, variant):
+    counted = gm.traffic("permute", np.ones(shape, "f4"), axes=axes)
+    assert counted.variant == variant
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axes"),
+    [
+        ("f4", (4, 64, 64, 3), (0, 3, 1, 2)),
+        ("u1", (4, 128, 128, 3), (0, 3, 1, 2)),
+        ("u1", (4, 3, 128, 128), (0, 2, 3, 1)),
+        ("f2", (4, 256, 16, 64), (0, 2, 1, 3)),
+        ("f4", (2, 256, 16, 64), (0, 2, 3, 1)),
+        ("f4", (64, 64, 128), (1, 2, 0)),
+        ("f4", (10000, 8, 8), (0, 2, 1)),
+        ("c16", (32, 64, 64), (2, 1, 0)),
+        ("u1", (1000, 8, 8), (0, 2, 1)),
+    ],
+)
+def test_whole_sectors_on_both_sides(dtype, shape, axes):
+    """Auto asks for each sector of both arrays once, in words of at least 4 bytes."""
+    a = np.ones(shape, dtype)
+    counted = gm.traffic("permute", a, axes=axes)
+    assert (counted.loads.sectors, counted.stores.sectors) == (a.nbytes // 32, a.nbytes // 32)
+    for side in (counted.loads, counted.stores):
+        assert side.requests * 128 <= a.nbytes
+
+
+def test_a_plan_that_is_kept_is_right_for_other_arrays(backend, rng):
+    """Layouts come back, in turn with others, at addresses of other alignments.
+
+    The host forgives accesses that are not aligned; a GPU does not.
+    """
+    shapes = [(5, 7, 33), (7, 5, 33), (64, 4, 8), (4, 64, 8)]
+    for i in [0, 1, 2, 3, 0, 0, 1, 3, 2, 2]:
+        memory = rng.integers(0, 256, np.prod(shapes[i]) + 8, dtype=np.uint8)
+        buffer = gm.to_device(memory, backend=backend)
+        for start, shift in [(0, 0), (1, 0), (0, 1), (2, 0), (0, 2), (0, 0), (3, 3)]:
+            a, there = (
+                m[start : memory.size - 8 + start].reshape(shapes[i]) for m in (memory, buffer)
+            )
+            assert moved(there, a, (2, 0, 1), "packed", rng, MARGIN + shift)
+
+
+def test_parameters_are_axes():
+    """The extension module says which parameter is out of range."""
+    with pytest.raises(ValueError, match=r"axes\[0:\]"):
+        _core.call("permute", "auto", (np.ones((2, 2)),), None, None, "sim", (-1, *(0,) * 9))
