@@ -196,7 +196,7 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *tile)
 {
     const int LOAD = sizeof(load_word) / sizeof(unit), STORE = sizeof(store_word) / sizeof(unit);
     const int ITEMS =
-        sizeof(unit) <= 4 ? PACKED_ITEMS : PACKED_BYTES / PACKED_THREADS / sizeof(unit);
+        sizeof(unit) <= 4 ? (int)PACKED_ITEMS : PACKED_BYTES / PACKED_THREADS / (int)sizeof(unit);
     packed_thread<ITEMS, STORE> thread;
     load_word held[ITEMS] = {};
 
