@@ -42,12 +42,13 @@ def transpose(
     stream: AnyStream | None = None,
     backend: str | None = None,
 ) -> Any:
-    """Transpose a matrix: rows become columns.
+    """Transpose a matrix, or each matrix of a stack: rows become columns.
 
     Parameters
     ----------
-    a : array_like or DeviceArray, shape (m, n)
-        The matrix: any strides, any dtype of plain bytes in native order (not object).
+    a : array_like or DeviceArray, shape (..., m, n)
+        The matrix: any strides, any dtype of plain bytes in native order (not object). With more
+        than two dimensions it is a stack of matrices, which "auto" and ``strided`` take.
     block : (int, int), optional
         Threads per block in x and y, at most 1024 together, for the variants without shared
         memory. In variants whose names end in ``row`` x runs along a row of `a`, in those whose
@@ -56,8 +57,8 @@ def transpose(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, of shape (n, m) and the dtype of `a`, not overlapping
-        it.
+        Where the result goes: contiguous, of shape (..., n, m) and the dtype of `a`, not
+        overlapping it.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
@@ -66,11 +67,12 @@ def transpose(
 
     Returns
     -------
-    ndarray or DeviceArray, shape (n, m)
-        A C-contiguous array equal to ``a.T``, byte for byte: on the host if `a` is on the host,
-        on the device if `a` is on the device. It is `out` if that is given. ``copy_row`` and
-        ``copy_col`` only copy, for comparison: they return an array equal to `a`, of shape
-        (m, n). ``geam`` computes with numbers: a NaN may come back as another NaN.
+    ndarray or DeviceArray, shape (..., n, m)
+        A C-contiguous array equal to ``a.T``, of a stack to ``a.mT``, byte for byte: on the host
+        if `a` is on the host, on the device if `a` is on the device. It is `out` if that is
+        given. ``copy_row`` and ``copy_col`` only copy, for comparison: they return an array
+        equal to `a`, of shape (m, n). ``geam`` computes with numbers: a NaN may come back as
+        another NaN.
 
     Raises
     ------
@@ -78,7 +80,7 @@ def transpose(
         If `a` holds Python objects or is a masked array, or `out` or `block` is of the wrong
         type.
     ValueError
-        If `a` is not two-dimensional, there is no such variant, a named variant cannot take
+        If `a` has fewer than two dimensions, there is no such variant, a named variant cannot take
         these arrays (element size, alignment, rows that are not contiguous), `block` is too
         large or the variant has a block of its own, or `out` does not fit or overlaps `a`.
     UnavailableError

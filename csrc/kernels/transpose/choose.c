@@ -173,7 +173,7 @@ const gm_variant *transpose_choose(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
     /* A single row is the same memory as a single column: a copy. */
-    if (transpose_smaller(in->shape[0], in->shape[1]) <= 1) {
+    if (in->ndim > 2 || transpose_smaller(in->shape[0], in->shape[1]) <= 1) {
         return gm_row(call, transpose_row_strided);
     }
     int best = choose_tiles(call);

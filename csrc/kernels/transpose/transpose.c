@@ -20,11 +20,30 @@ static bool is_copy(const gm_variant *variant)
            variant == &variants[transpose_row_copy_col];
 }
 
+/* A stack of matrices: its axes but the last two stay where they are. */
+static gm_status stack_result(gm_call *call)
+{
+    const gm_array *in = &call->in[0];
+    int last = in->ndim - 1;
+    if (call->variant && call->variant != &variants[transpose_row_strided]) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "a has %d dimensions, variant %s takes 2 (variant=\"auto\" takes stacks of "
+                       "matrices)",
+                       in->ndim, call->variant->name);
+    }
+    call->out.ndim = in->ndim;
+    memcpy(call->out.shape, in->shape, (size_t)in->ndim * sizeof *in->shape);
+    call->out.shape[last] = in->shape[last - 1];
+    call->out.shape[last - 1] = in->shape[last];
+    return GM_OK;
+}
+
 static gm_status transpose_result(gm_call *call)
 {
     const gm_array *in = &call->in[0];
-    if (in->ndim != 2) {
-        return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 2", in->ndim);
+    if (in->ndim < 2) {
+        return gm_fail(GM_ERROR_VALUE, "a has %d dimension%s, expected at least 2", in->ndim,
+                       in->ndim == 1 ? "" : "s");
     }
     int64_t x = call->parameters[BLOCK_X].integer, y = call->parameters[BLOCK_Y].integer;
     if (x != 0 || y != 0) {
@@ -42,6 +61,9 @@ static gm_status transpose_result(gm_call *call)
                            "most 1024 together",
                            (long long)x, (long long)y);
         }
+    }
+    if (in->ndim > 2) {
+        return stack_result(call);
     }
     bool same = is_copy(call->variant);
     call->out.ndim = 2;
@@ -293,11 +315,11 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
     return status;
 }
 
-/* Columns, which are rows of the result. */
+/* Columns, which are rows of the result; of a stack, its matrices. */
 static int transpose_split(const gm_call *call, int input)
 {
-    (void)call, (void)input;
-    return 1;
+    (void)input;
+    return call->in[0].ndim == 2 ? 1 : 0;
 }
 
 static const gm_operand inputs[] = {{.name = "a"}};
