@@ -176,3 +176,28 @@ def test_on_a_gpu():
     )
     kernel, copy = found.rows
     assert kernel.gbps > 0 and copy.gbps > 0 and kernel.fraction_of_reference > 0
+
+
+def test_a_picture_has_a_bar_per_contender(module, device):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    saxpy = module["saxpy"][4, 256]
+    alone = gm.bench(saxpy, *arguments(), bytes=12 * N, device=device).plot("ladder")
+    assert bars(alone) == {"saxpy": pytest.approx(12 * N / 0.004 / 1e6)}
+    both = gm.bench(
+        saxpy, *arguments(), bytes=12 * N, against={"numpy": lambda *_: None}, device=device
+    )
+    beside = both.plot("ladder")
+    assert bars(beside) == bars(alone)
+    (words,) = (one.get_text() for one in beside.axes[0].texts if "dashed" in one.get_text())
+    assert words == "dashed: numpy, 1.536"
+    untimed = gm.bench(saxpy, *arguments(), device=device).plot("ladder")
+    assert bars(untimed) == {"saxpy": pytest.approx(0.004)}
+
+
+def bars(figure):
+    """Return the bars of a picture by name; none needs a legend."""
+    assert not figure.legends
+    ax = figure.axes[0]
+    names = [one.get_text() for one in ax.get_yticklabels()]
+    return dict(zip(names, (bar.get_width() for bar in ax.patches), strict=True))

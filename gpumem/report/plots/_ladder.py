@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...families.table import families
 from ..records import is_ours
 from ._axes import aligned, explain_bars, mark_reference, note, paint_bars, write_beside
 from ._records import at_shape, called, in_order, listed, one_family, reference_name, unit_of
@@ -38,7 +39,7 @@ def draw_ladder(
     family, timed = one_family(result, cache)
     chosen = at_shape(timed, shape)
     unit = unit_of(chosen)
-    reference = reference_name(family)
+    reference = reference_name(family, chosen)
     rows = {called(record, family): record for record in chosen}
     names = in_order([name for name in rows if name != reference], family)
     if not names:
@@ -50,7 +51,10 @@ def draw_ladder(
     bars = ax.barh(names, rates, height=0.72)
     meanings = [_meaning(name, rows[name]) for name in names]
     paint_bars(ax, bars, meanings)
-    explain_bars(figure, {one: _MEANINGS[one] for one in meanings})
+    known = family in families()
+    words = {one: _MEANINGS[one] for one in meanings if known or one != "gpumem"}
+    if words:
+        explain_bars(figure, words)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(0, 1.03 * max([*rates, against or 0]))
     cells, head = aligned(rates), unit.short
@@ -58,8 +62,15 @@ def draw_ladder(
         mark_reference(ax, against)
         top = ("data", "axes fraction")
         side = "right" if against > 0.6 * ax.get_xlim()[1] else "left"
-        words = f"dashed: {reference}, {against:.4g}"
-        note(ax, words, (against, 1), (0, 3), xycoords=top, ha=side, gid="label")
+        note(
+            ax,
+            f"dashed: {reference}, {against:.4g}",
+            (against, 1),
+            (0, 3),
+            xycoords=top,
+            ha=side,
+            gid="label",
+        )
         shares = [f"{rate / against:.3f}" for rate in rates]
         cells = [f"{cell}   {share}" for cell, share in zip(cells, shares, strict=True)]
         head += f", \N{DIVISION SIGN} {reference}"
@@ -68,6 +79,5 @@ def draw_ladder(
     ax.grid(axis="x", color="0.92")
     ax.set_axisbelow(True)
     one = chosen[0]
-    words = f"{family}, {one.size}, {one.dtype}, {one.cache} L2"
-    title(figure, words, result)
+    title(figure, f"{family}, {one.size}, {one.dtype}, {one.cache} L2", result)
     return figure

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.messages import quoted
 from ...base.record import Record
-from ...families import oracle
-from ...families.table import ladder_names
-from ..records import varied_parameters
+from ...families.table import families, ladder_names
+from ..records import reference_of, varied_parameters
 
 if TYPE_CHECKING:
     from ...base.result import BenchResult
@@ -80,7 +80,8 @@ def one_family(
     found = list(dict.fromkeys(record.family for record in timed))
     named = [one.family for one in result.rows if one.variant == "auto"]
     family = named[0] if named else found[0]
-    others = [name for name in found if name not in (family, oracle.reference(family)[0])]
+    kin = reference_of(family) or (family,)
+    others = [name for name in found if name not in (family, kin[0])]
     if others:
         raise ValueError(
             f"the result has several families, {', '.join([family, *others])}: "
@@ -100,15 +101,25 @@ def called(record: Record, family: str) -> str:
     return record.variant if record.family == family else record.name
 
 
-def reference_name(family: str) -> str:
-    """Return what the reference is called in a picture of a family."""
-    kin, name = oracle.reference(family)
-    return name if kin == family else f"{kin}-{name}"
+def reference_name(family: str, records: Iterable[Record]) -> str:
+    """Return what the reference is called in a picture of a family; "" if there is none.
+
+    A user's kernel has what it was measured against, which is as fast as itself.
+    """
+    found = reference_of(family)
+    if found is not None:
+        kin, name = found
+        return name if kin == family else f"{kin}-{name}"
+    as_fast: dict[str, bool] = {}
+    for record in records:
+        as_fast[record.variant] = record.fraction_of_reference == 1
+    names = [name for name, is_one in as_fast.items() if is_one]
+    return names[0] if len(names) == 1 < len(as_fast) else ""
 
 
 def in_order(names: list[str], family: str) -> list[str]:
     """Order names as the table does; then "auto", then other libraries."""
-    known = ladder_names(family)
+    known = ladder_names(family) if family in families() else []
     return sorted(names, key=lambda n: known.index(n) if n in known else 99 + (n != "auto"))
 
 

@@ -49,7 +49,7 @@ def _lines_by_size(
     elif len(names) > _MOST_LINES:
         unit = unit_of(chosen)
         best = {n: max(map(unit.of, lines[n].values())) for n in names}
-        kept = ("auto", reference_name(family))
+        kept = ("auto", reference_name(family, chosen))
         ranked = sorted(names, key=lambda n: (n not in kept, -best[n]))
         names = [n for n in names if n in ranked[:_MOST_LINES]]
     if all(len(lines[name]) == 1 for name in names):
@@ -70,7 +70,7 @@ def draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> F
     drawn = draw_lines(
         ax,
         {name: {nbytes(r): unit.of(r) for r in line} for name, line in lines.items()},
-        reference_name(family),
+        reference_name(family, records),
         height,
     )
     for name, line in drawn:

@@ -99,7 +99,7 @@ def draw_sweep(
     top = [rate for line in lines.values() for rate in line.values()]
     height = 1.1 * max(*top, *level.values(), peak)
     figure, ax = pyplot.subplots(figsize=(8.4, 4.6), layout="constrained")
-    drawn = [line for _, line in draw_lines(ax, lines, reference_name(family), height)]
+    drawn = [line for _, line in draw_lines(ax, lines, reference_name(family, chosen), height)]
     drawn += _draw_without(ax, level, name)
     _parameter_axis(ax, name, values)
     ax.set_ylim(0, height)
