@@ -24,6 +24,7 @@ __all__ = [
     "byte_axis",
     "format_bytes",
     "measured",
+    "measured_kernels",
     "origin",
     "records",
     "say",
@@ -76,12 +77,52 @@ def measured(
         Of ``gm.bench``.
     """
     if LIVE:
-        if QUICK:
-            arguments |= {"samples": (3, 5), "budget": 0.02} | (quick or {})
-        result = gm.bench(family, **arguments)
-        say(f"> **Measured just now:** {origin(result)}.")
-        return result
-    result = gm.results.load(shipped)
+        return _measured_now(family, quick=quick, **arguments)
+    return _shipped(shipped)
+
+
+def measured_kernels(
+    shipped: str, launch: Any, *arguments: Any, **keywords: Any
+) -> gm.BenchResult | None:
+    """Return times of a user's kernel, and of what is measured against it, as `measured` does.
+
+    None if there is no GPU and nothing is shipped: a line says so.
+
+    Parameters
+    ----------
+    shipped : str
+        The name of the result in ``gm.results``.
+    launch : Launch
+        The kernel with its grid.
+    *arguments
+        Of the kernel.
+    **keywords
+        Of ``gm.bench``.
+    """
+    why = gm.info()["reason"]
+    if LIVE:
+        try:
+            return _measured_now(launch, *arguments, **keywords)
+        except gm.UnavailableError as error:  # nothing here compiles kernels for the GPU
+            why = str(error)
+    if shipped in gm.results:
+        return _shipped(shipped)
+    say(f"> **No times here:** times need a GPU, and none are shipped. Here: {why}.")
+    return None
+
+
+def _measured_now(
+    what: Any, *arguments: Any, quick: dict[str, Any] | None = None, **keywords: Any
+) -> gm.BenchResult:
+    if QUICK:
+        keywords |= {"samples": (3, 5), "budget": 0.02} | (quick or {})
+    result = gm.bench(what, *arguments, **keywords)
+    say(f"> **Measured just now:** {origin(result)}.")
+    return result
+
+
+def _shipped(name: str) -> gm.BenchResult:
+    result = gm.results.load(name)
     why = gm.info()["reason"]
     say(f"> **Shipped figures, not of this machine:** {origin(result)}. Here: {why}.")
     return result

@@ -16,6 +16,8 @@ from gpumem.base.sizes import parse_sizes
 from gpumem.base.wall_clock import FAMILIES
 from gpumem.machine.device import BackendDevice
 from gpumem.machine.devices import with_peaks
+from gpumem.measure.stopwatch import PythonCall
+from gpumem.modules.launch import Launch
 
 L2 = 2**20
 OVERHEAD_MS = 0.002
@@ -185,10 +187,17 @@ def install():
     found = gm.info()
 
     def bench(family, *arguments, sizes=None, shapes=None, **keywords):
+        if isinstance(family, Launch):
+            return measure(family, *arguments, device=device, **keywords)
         target = clocked if family in FAMILIES else device
         reduced = smaller(sizes or "4M", shapes)
         return measure(family, *arguments, device=target, **reduced, **keywords)
 
+    def launch(call):
+        run(call)
+        device.now += OVERHEAD_MS * len(call.variant)  # another time for each name
+
+    run, PythonCall.launch = PythonCall.launch, launch
     measure, gm.bench = gm.bench, bench
     gm.backend = lambda name=None: device.backend
     devices = [with_peaks(one) for one in device.info()["devices"]]
