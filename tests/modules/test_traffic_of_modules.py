@@ -61,7 +61,7 @@ def test_names(module):
 def test_json_and_drawing(module):
     found = gm.traffic(module["scale"][1, 32], np.ones(256, "f4"), 8)
     assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
-    assert found.draw().get_title().startswith("scale of mine.cu, mine.cu:4")
+    assert found.draw().get_title().startswith("scale, mine.cu:4")
 
 
 def test_keywords_of_families_are_refused(module):

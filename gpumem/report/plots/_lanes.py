@@ -31,7 +31,9 @@ def set_request_title(ax: Axes, report: Traffic, site: dict[str, Any], figures: 
     what = f"{site['space']} {site['kind']}"
     what += " by the copy engine" if by_engine(site) else f", {site['width']} bits"
     wide = 1.2 * points_wide(ax, 1) / _LETTER
-    rows = [(f"{report.name},", source_line(site)), (f"{what}:", figures)]
+    place = source_line(site)
+    name = report.name.removesuffix(f" of {place.rpartition(':')[0]}")  # the file is named once
+    rows = [(f"{name},", place), (f"{what}:", figures)]
     words = "\n".join((" " if len(" ".join(row)) <= wide else "\n").join(row) for row in rows)
     fits = max(map(len, words.split("\n"))) <= wide
     ax.set_title(words, fontsize="medium" if fits else "small")
