@@ -24,6 +24,27 @@ __global__ void column(float *x)
     x[threadIdx.x] = tile[threadIdx.x * 32];
 }
 
+__global__ void next_one(const float *x, float *y)
+{
+    y[threadIdx.x] = x[threadIdx.x + 1];
+}
+
+__global__ void first_for_all(const float *x, float *y)
+{
+    y[threadIdx.x] = x[0];
+}
+
+__global__ void count(int *n, int *bins)
+{
+    __shared__ int here[32];
+    here[threadIdx.x] = 0;
+    __syncthreads();
+    atomicAdd(&here[threadIdx.x / 8], 1);
+    __syncthreads();
+    atomicAdd(n, here[threadIdx.x]);
+    atomicAdd(&bins[threadIdx.x], 1);
+}
+
 __global__ void nothing() {}
 """
 
@@ -42,7 +63,10 @@ def test_coalesced(module):
     assert words(found).startswith(
         "scale of mine.cu simulated grid 1 x 1 x 1, block 32 x 1 x 1 loads 32 bits, 4 sectors per"
     )
-    assert "touches 4 sectors of 32 bytes and uses every byte; so does a store." in words(found)
+    assert (
+        "A warp's load or store of 32 bits per thread touches 4 sectors of 32 bytes and uses every"
+        in words(found)
+    )
     assert "The line to look at" not in words(found)
     assert words(found).endswith(
         "Counted on the simulator, which knows no times, cache hits or occupancy."
@@ -52,14 +76,36 @@ def test_coalesced(module):
 def test_names_the_line_that_wastes_most(module):
     text = words(gm.explain(module["scale"][1, 32], np.ones(512, "f4"), 16))
     assert "touches 32 sectors of 32 bytes where 4 would do: 12.5 % of the bytes" in text
-    assert "The line to look at is mine.cu:4: its" in text
+    assert "The line to look at is mine.cu:4: its loads and stores move 87.5 % of all" in text
     assert "let neighbouring threads access neighbouring addresses" in text
 
 
 def test_names_the_line_with_bank_conflicts(module):
     text = words(gm.explain(module["column"][1, 32], np.ones(32, "f4")))
     assert "passes 1 barrier per block and has bank conflicts: 32 passes" in text
-    assert "The worst bank conflicts are at mine.cu:10, 32 ways." in text
+    assert "Bank conflicts cost most at mine.cu:10: 32 passes instead of 1." in text
+
+
+def test_neighbours_that_begin_inside_a_sector(module):
+    text = words(gm.explain(module["next_one"][1, 32], np.ones(33, "f4"), np.ones(32, "f4")))
+    assert "The line to look at is mine.cu:17: its loads move 11.1 % of all bytes" in text
+    assert "do not begin at a multiple of 32 bytes. What usually helps: pad the rows" in text
+    assert "neighbouring threads" not in text
+
+
+def test_a_broadcast_is_no_waste(module):
+    """It touches one sector, which cannot be fewer, though it uses 4 bytes of it."""
+    text = words(gm.explain(module["first_for_all"][1, 32], np.ones(1, "f4"), np.ones(32, "f4")))
+    assert "touches 1 sector of 32 bytes, the fewest possible" in text
+    assert "The line to look at" not in text
+
+
+def test_names_the_line_where_atomic_operations_meet(module):
+    found = gm.explain(module["count"][1, 32], np.zeros(1, "i4"), np.zeros(32, "i4"))
+    assert "At mine.cu:32, 32 lanes of a warp update the same address on average" in words(found)
+    assert "What usually helps: combine the values of a warp or of a block first" in words(found)
+    assert "atomics 32 bits, 2.5 sectors per request" in words(found)
+    assert "The line to look at" not in words(found)
 
 
 def test_a_kernel_without_memory(module):

@@ -102,7 +102,10 @@ def paragraph(family, variant, *records, **options):
 
 def test_the_words_follow_from_the_counts():
     tile = paragraph("transpose", "tile")
-    assert "touches 4 sectors of 32 bytes and uses every byte; so does a store" in tile
+    assert (
+        "A warp's load or store of 32 bits per thread touches 4 sectors of 32 bytes and uses every"
+        in tile
+    )
     assert "has bank conflicts: 32 passes through the banks instead of one" in tile
     assert "moves 0.222 times as many bytes of global memory" in tile  # 4 + 4 for 32 + 4
     assert "Next on the ladder: tile_padded (one spare column" in tile

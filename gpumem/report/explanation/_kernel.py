@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...check.rules import RULES
-from ...count.access import SECTOR, bank_ways, source_line
 from ...count.traffic import COUNTS_ONLY, Traffic, traffic
 from ...modules.launch import Launch
 from . import _words
 from ._figures import Counted
 from ._layout import as_markdown, as_text, traffic_cells
-from ._words import figure, share
+from ._worst import worst_lines
 
 __all__ = ["KernelExplanation", "explain_kernel"]
-
-_EXTRA = 1.1  # times the fewest sectors or passes possible: worth a word
 
 
 class KernelExplanation:
@@ -79,37 +75,8 @@ class KernelExplanation:
 def explain_kernel(launch: Launch, *args: Any) -> KernelExplanation:
     """Run a user's kernel on the simulator, and say what it asks of memory."""
     report = traffic(launch, *args)
-    said = [f"{report.name}."]
+    said = ["It touches no memory that the simulator counts."]
     if report.requests:
-        said += filter(None, _words.counts(Counted(report, None, None, 0, None), None))
-        said += _worst_lines(report)
-    else:
-        said.append("It touches no memory that the simulator counts.")
+        counts = _words.counts(Counted(report, None, None, 0, None), None)
+        said = [*filter(None, counts), *worst_lines(report)]
     return KernelExplanation(report.name, report, " ".join([*said, COUNTS_ONLY]))
-
-
-def _worst_lines(report: Traffic) -> list[str]:
-    """Name the source lines that waste most, and what usually helps."""
-    said = []
-    moved = [one for one in report.sites if one["space"] == "global" and one["sectors"]]
-    worst = max(moved, key=_waste, default=None)
-    if worst is not None and worst["sectors"] * SECTOR > _EXTRA * worst["bytes"]:
-        said.append(
-            f"The line to look at is {source_line(worst)}: its {worst['kind']} moves "
-            f"{share(_waste(worst) / (report.bytes_moved or 1))} of all bytes for nothing. "
-            f"What usually helps: {RULES['sectors'].hint}."
-        )
-    banked = {
-        source_line(one): bank_ways(one) or 0 for one in report.sites if one["space"] == "shared"
-    }
-    line = max(banked, key=lambda one: banked[one], default="")
-    if banked.get(line, 0) > _EXTRA:
-        said.append(
-            f"The worst bank conflicts are at {line}, {figure(banked[line])} ways. "
-            f"What usually helps: {RULES['bank-conflicts'].hint}."
-        )
-    return said
-
-
-def _waste(site: dict[str, Any]) -> int:
-    return int(site["sectors"] * SECTOR - site["bytes"])

@@ -35,8 +35,9 @@ def as_markdown(title: str, cells: Cells, paragraph: str) -> str:
 
 
 def traffic_cells(report: Traffic) -> Cells:
-    """Return what was counted: loads and stores of global memory, and bank ways."""
-    cells = [*_access_cell("loads", report.loads), *_access_cell("stores", report.stores)]
+    """Return what was counted: loads, stores and atomics of global memory, and bank ways."""
+    spaces = {"loads": report.loads, "stores": report.stores, "atomics": report.atomics}
+    cells = [cell for name, access in spaces.items() for cell in _access_cell(name, access)]
     ways = report.shared.bank_ways
     return [*cells, *([("bank ways", figure(ways))] if ways is not None else [])]
 

@@ -78,7 +78,7 @@ def _global_memory(report: Traffic) -> str:
         return "It touches no global memory."
     alike = set(said) == {"load", "store"} and len(set(said.values())) == 1
     if alike and loads.width == stores.width:
-        return f"A warp's load {_width(report, 'load', loads)}{said['load']}; so does a store."
+        return f"A warp's load or store {_width(report, 'load', loads)}{said['load']}."
     nouns = {"atomic": "atomic operation"}
     parts = [
         f"warp's {nouns.get(kind, kind)} {_width(report, kind, kinds[kind])}{said[kind]}"
