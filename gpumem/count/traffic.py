@@ -13,6 +13,7 @@ from ..base.tables import format_table, text_width
 from ..families import oracle, table
 from ..families.table import Variant, resolve
 from ..machine.host import host_memory
+from ..modules.kernel import refuse_kernel
 from ..modules.launch import Launch
 from .access import (
     KINDS,
@@ -351,6 +352,7 @@ def traffic(
     >>> gm.traffic(m["evens"][1, 32], gm.empty(64, backend="sim")).stores.efficiency
     0.5
     """
+    refuse_kernel(family)
     if isinstance(family, Launch):
         _refuse_keywords(variant=variant != "auto", shape=shape, dtype=dtype, **parameters)
         return Traffic(_of_launch(family, arrays))

@@ -10,6 +10,7 @@ from ..base.progress import Progress, silent
 from ..base.result import BenchResult
 from ..families.table import Variant
 from ..machine.device import Device, open_device
+from ..modules.kernel import refuse_kernel
 from ..modules.launch import Launch
 from . import kernels, wall_clock
 from .modules import KernelJob, measure_kernel
@@ -181,6 +182,7 @@ def bench(family: Any, *args: Any, **keywords: Any) -> BenchResult:
     >>> result.records[0]["reason"]
     'the simulator counts traffic and has no clock'
     """
+    refuse_kernel(family)
     if isinstance(family, Launch):
         return _bench_kernel(family, *args, **keywords)
     return _bench_family(family, *args, **keywords)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.messages import quoted
 from .launch import Launch
@@ -14,7 +14,7 @@ from .parameters import Parameter
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["Kernel"]
+__all__ = ["Kernel", "refuse_kernel"]
 
 _MOST_KEPT = 256  # grids of a kernel, since they are often asked for again
 
@@ -73,6 +73,10 @@ class Kernel:
         if plain and len(self._launches) < _MOST_KEPT:
             self._launches[size] = launch
         return launch
+
+    def __call__(self, *args: Any) -> NoReturn:
+        """Raise TypeError: a kernel needs a grid."""
+        raise TypeError(f"{self.name} needs a grid and a block: {self.name}[grid, block](...)")
 
     def launch(
         self,
@@ -171,6 +175,18 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}({', '.join(map(str, self.parameters))})>"
+
+
+def refuse_kernel(what: object) -> None:
+    """Raise TypeError for a kernel without a grid, where one with a grid makes sense.
+
+    Examples
+    --------
+    >>> import gpumem as gm
+    >>> refuse_kernel("copy")
+    """
+    if isinstance(what, Kernel):
+        raise TypeError(f"{what.name} needs a grid and a block: {what.name}[grid, block], ...")
 
 
 def _is_plain(size: Any) -> bool:

@@ -378,6 +378,22 @@ def test_wrong_grids(size, error, words):
         load(WHERE)["where"][size]
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda k: k(1),
+        lambda k: gm.traffic(k, 1),
+        lambda k: gm.explain(k, 1),
+        lambda k: gm.bench(k, 1),
+    ],
+    ids=["call", "traffic", "explain", "bench"],
+)
+def test_a_kernel_without_a_grid(use):
+    kernel = load("__global__ void k(int n) {}")["k"]
+    with pytest.raises(TypeError, match=r"^k needs a grid and a block: k\[grid, block\]"):
+        use(kernel)
+
+
 def test_too_many_threads():
     out = np.zeros(2000, np.uint32)
     with pytest.raises(gm.SimulationError, match="2000 threads") as caught:

@@ -11,6 +11,7 @@ from ...base.sizes import check_shape
 from ...families import oracle
 from ...families.table import Variant, find, resolve
 from ...measure.bench import bench
+from ...modules.kernel import refuse_kernel
 from ...modules.launch import Launch
 from ...results import RESULTS
 from . import _words
@@ -219,6 +220,7 @@ def explain(family: Any, *args: Any, **keywords: Any) -> Explanation | KernelExp
     transpose-tile
     ...
     """
+    refuse_kernel(family)
     if isinstance(family, Launch):
         return explain_kernel(family, *args, **keywords)
     return _explain_variant(family, *args, **keywords)
