@@ -9,10 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-import gpumem as gm
 from gpumem import cli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,7 +70,6 @@ def test_the_transcript_in_the_readme(monkeypatch):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```pycon\n(.*?)```", text, re.DOTALL)
     shown = block.replace("\n\n", "\n<BLANKLINE>\n")
-    names = {"gm": gm, "np": np}
-    test = doctest.DocTestParser().get_doctest(shown, names, "README.md", "README.md", 0)
-    assert len(test.examples) == 7
+    test = doctest.DocTestParser().get_doctest(shown, {}, "README.md", "README.md", 0)
+    assert len(test.examples) == 9
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
