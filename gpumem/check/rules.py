@@ -42,7 +42,7 @@ _LISTED = (
         "race-shared",
         "race on shared memory",
         "put __syncthreads() between the two accesses, where all threads of the block reach it; "
-        "__syncwarp() does if both threads are in one warp; or use an atomic operation",
+        "__syncwarp() does if only threads of one warp share the data; or use an atomic operation",
     ),
     Rule(
         "race-global",
