@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.messages import quoted, unknown
+from ..cuda_c.errors import CompileError
 from .kernel import Kernel
 from .parameters import Parameter
 
@@ -107,7 +108,10 @@ class Module:
         with self._lock:
             if name not in self.side.kernels:
                 source = self.source.with_instance(name)
-                self.side = self.side.with_source(source)
+                try:
+                    self.side = self.side.with_source(source)
+                except CompileError as error:
+                    raise CompileError(f"{name} does not compile: {error}") from None
                 self.source = source
 
     def __repr__(self) -> str:
