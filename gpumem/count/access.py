@@ -13,6 +13,7 @@ __all__ = [
     "ConstantAccess",
     "SharedAccess",
     "bank_ways",
+    "extra_sectors",
     "ratios",
     "source_line",
 ]
@@ -33,6 +34,11 @@ def _ratio(part: float, whole: float) -> float | None:
 def bank_ways(site: dict[str, Any]) -> float | None:
     """Return passes over the fewest possible; None for a site that does not use the banks."""
     return _ratio(site.get("passes", 0), site.get("fewest_passes", 0))
+
+
+def extra_sectors(site: dict[str, Any]) -> float:
+    """Return the sectors beyond those that a site's bytes would fill, one per request at least."""
+    return float(max(0.0, site["sectors"] - max(site["requests"], site["bytes"] / SECTOR)))
 
 
 class Access:

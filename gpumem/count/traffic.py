@@ -237,8 +237,8 @@ class Traffic:
         site : int or str, optional
             Its index in `sites`, or the source line as "tile.cu:39"; if a line has several
             sites, "tile.cu:39 shared load" chooses one. By default the worst one: the line of
-            shared or constant memory with the most ways, else the line with the lowest
-            efficiency.
+            shared or constant memory with the most ways, if that is more than one; else the line
+            that moves most sectors beyond those that its bytes would fill.
         request : int, optional
             Which of the requests kept in the site's ``samples``; by default, the first.
         ax : matplotlib.axes.Axes, optional

@@ -275,6 +275,10 @@ def test_the_default_is_the_worst_line():
     assert "up.cu:9" in report(sectored(sample([0])), worst).draw().get_title()
     conflict = site(sample(range(0, 4096, 128)), line=8, passes=32)
     assert "up.cu:8" in report(worst, site(sample([0])), conflict).draw().get_title()
+    assert "up.cu:9" in report(worst, site(sample([0]))).draw().get_title()  # no conflict
+    broadcast = sectored(sample([0] * 32), bytes=4, sectors=1)  # cannot be fewer
+    pairs = sectored(sample(range(0, 256, 8)), line=8, sectors=8, lines=2)
+    assert "up.cu:8" in report(broadcast, pairs).draw().get_title()
 
 
 def test_two_reports_stand_side_by_side():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...check.rules import RULES
-from ...count.access import SECTOR, source_line
+from ...count.access import extra_sectors, source_line
 from ...count.traffic import Traffic
 from ._words import figure, listed, share
 
@@ -43,12 +43,8 @@ def _costliest(
 
 def _sectors(report: Traffic) -> str | None:
     """Name the line with most sectors beyond those that its bytes would fill."""
-
-    def beyond(site: Site) -> float:
-        return float(site["sectors"] - max(site["requests"], site["bytes"] / SECTOR))
-
     moved = [one for one in report.sites if one["space"] == "global"]
-    line, sites, cost = _costliest(moved, beyond)
+    line, sites, cost = _costliest(moved, extra_sectors)
     everything = sum(one["sectors"] for one in moved)
     if cost < _WORTH * everything or not sites:
         return None

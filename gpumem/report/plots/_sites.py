@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base.messages import quoted, unknown
-from ...count.access import source_line
+from ...count.access import extra_sectors, source_line
 
 if TYPE_CHECKING:
     from ...count.traffic import Traffic
@@ -15,12 +15,18 @@ WIDEST = 128  # bits that one thread can access; only an engine moves more at on
 
 
 def _telling(sites: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the worst site by bank ways, else by efficiency; loads before stores."""
+    """Return the worst site: by bank ways if any are in conflict, else by sectors moved in vain.
+
+    Of equals banks come before sectors, and loads before stores.
+    """
     sites = sorted(sites, key=lambda site: str(site["kind"]))
     banked = [site for site in sites if site.get("bank_ways") is not None]
+    sectored = [site for site in sites if site.get("efficiency") is not None]
+    wasteful = [site for site in sectored if extra_sectors(site)]
+    if wasteful and all(site["bank_ways"] == 1 for site in banked):
+        return max(wasteful, key=extra_sectors)
     if banked:
         return max(banked, key=lambda site: site["bank_ways"])
-    sectored = [site for site in sites if site.get("efficiency") is not None]
     return min(sectored or sites, key=lambda site: site.get("efficiency") or 0)
 
 
@@ -44,7 +50,7 @@ def choose(report: Traffic, site: int | str | None, space: str | None = None) ->
     site : int, str or None
         Its index in ``report.sites``, or a source line such as "tile.cu:39". If a line has several
         sites, "tile.cu:39 load" or "tile.cu:39 shared" chooses, else the worst is taken. None is
-        the worst of all: by bank ways if a warp used shared memory, else by efficiency.
+        the worst of all: by bank ways if there are conflicts, else by sectors moved in vain.
     space : str, optional
         Only sites of this memory.
 
