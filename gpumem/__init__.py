@@ -54,6 +54,7 @@ from .modules.kernel import Kernel
 from .modules.launch import Launch
 from .modules.loading import load
 from .modules.module import Module, get_symbol, set_symbol
+from .modules.textures import Surface, Texture, surface, texture
 from .report.advice import prefetch_advice, prefetch_table
 from .report.comparison import compare
 from .report.explanation import Explanation, KernelExplanation, explain
@@ -78,6 +79,8 @@ __all__ = [
     "Sass",
     "SimulationError",
     "Stream",
+    "Surface",
+    "Texture",
     "Traffic",
     "UnavailableError",
     "Variant",
@@ -115,7 +118,9 @@ __all__ = [
     "static_value",
     "strided_read",
     "strided_write",
+    "surface",
     "synchronize",
+    "texture",
     "to_device",
     "traffic",
     "transpose",

@@ -14,6 +14,7 @@ from gpumem.cuda_c.compile import Source, compile_source, read_source
 from gpumem.cuda_c.image import Image, open_image
 from gpumem.modules.parameters import Parameter
 from gpumem.modules.simulator import OnSimulator
+from gpumem.modules.textures import TextureObject
 
 
 class Loaded:
@@ -65,7 +66,9 @@ def _fit(value: Any, parameter: Parameter) -> Any:
         if isinstance(value, np.ndarray) and not parameter.takes(value.dtype):
             return value.view(f"{kind}{size}" if kind in "biuf" else np.uint8)
         return value
-    return np.asarray(value).astype(f"{kind}{size}")[()] if kind in "biuf" else value
+    if kind not in "biuf" or isinstance(value, TextureObject):
+        return value
+    return np.asarray(value).astype(f"{kind}{size}")[()]
 
 
 def load(

@@ -1,21 +1,7 @@
 /* Texture and surface objects: the descriptor of one as bytes, whose address is the object. */
 #include "python/textures.h"
 
-#include "sim/memory.h"
 #include "texture_descriptor.h"
-
-/* Writes to a surface are not traced: all of its memory counts as written. */
-static void note_writes(const gm_texture_descriptor *texture)
-{
-    const int64_t steps[2] = {(texture->size[1] - 1) * texture->pitch,
-                              (texture->size[2] - 1) * texture->slice};
-    int64_t begin = 0, end = (int64_t)texture->size[0] * texture->channels * texture->channel_bytes;
-    for (int i = 0; i < 2; i++) {
-        begin += steps[i] < 0 ? steps[i] : 0;
-        end += steps[i] > 0 ? steps[i] : 0;
-    }
-    gm_memory_note_write(texture->data + begin, end - begin);
-}
 
 PyObject *gm_core_texture(PyObject *module, PyObject *args)
 {
@@ -42,7 +28,6 @@ PyObject *gm_core_texture(PyObject *module, PyObject *args)
     if (!bytes) {
         return NULL;
     }
-    note_writes(&made);
     /* Bytes never move. */
     return Py_BuildValue("(NK)", bytes, (unsigned long long)(uintptr_t)PyBytes_AS_STRING(bytes));
 }

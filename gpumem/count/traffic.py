@@ -15,6 +15,7 @@ from ..families.table import Variant, resolve
 from ..machine.host import host_memory
 from ..modules.kernel import refuse_kernel
 from ..modules.launch import Launch
+from ..modules.textures import TextureObject
 from .access import (
     KINDS,
     RATIOS,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["Traffic", "traffic"]
 
 COUNTS_ONLY = "Counted on the simulator, which knows no times, cache hits or occupancy."
+_NO_TEXTURES = (
+    "What goes through texture and surface objects is not counted: the layout of textures and the "
+    "contents of their cache are not known."
+)
 
 
 class Traffic:
@@ -86,6 +91,8 @@ class Traffic:
         Memory instructions executed by warps, in any space.
     bytes_asked, bytes_moved : int
         Bytes of global memory that requests asked for, and bytes of the sectors that they touched.
+    notes : list of str
+        What the counts leave out; empty if that is nothing.
     result : ndarray, DeviceArray or None
         What the kernel computed; None of a user's kernel, which writes to its arguments.
 
@@ -111,6 +118,7 @@ class Traffic:
         self.warps: int = counted["warps"]
         self.barriers: int = counted["barriers"]
         self.kernels: list[dict[str, Any]] = counted.get("kernels", [])
+        self.notes: list[str] = counted.get("notes", [])
         self.result: np.ndarray[Any, Any] | None = counted["result"]
         self.sites: list[dict[str, Any]] = []
         for site in counted["sites"]:
@@ -197,6 +205,7 @@ class Traffic:
                 {name: value for name, value in site.items() if name != "samples"}
                 for site in self.sites
             ],
+            "notes": self.notes,
         }
 
     def to_json(self) -> str:
@@ -294,7 +303,9 @@ class Traffic:
             f"{self.requests} memory instructions of warps, {self.barriers} barriers, "
             f"{self.shared_bytes} bytes of shared memory per block."
         )
-        return "\n".join([*lines, *textwrap.wrap(sums, text_width()), COUNTS_ONLY])
+        for text in (sums, *self.notes, COUNTS_ONLY):
+            lines += textwrap.wrap(text, text_width())
+        return "\n".join(lines)
 
 
 def traffic(
@@ -399,5 +410,6 @@ def _of_launch(launch: Launch, args: tuple[Any, ...]) -> dict[str, Any]:
         "grid": launch.grid,
         "block": launch.block,
         "shared_bytes": counted["kernels"][-1]["shared_bytes"],
+        "notes": [_NO_TEXTURES] if any(isinstance(a, TextureObject) for a in args) else [],
         "result": None,
     }

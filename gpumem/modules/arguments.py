@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import _core
 from .parameters import Parameter
+from .textures import TextureObject
 
 __all__ = ["Arguments", "bind"]
 
@@ -74,7 +75,8 @@ def bind(
     copies: dict[Any, _core.DeviceArray] = {}
     for parameter, value in pairs:
         if not parameter.is_array:
-            bound.values.append(parameter.pack(value, kernel))
+            number = _number(kernel, parameter, value, backend)
+            bound.values.append(parameter.pack(number, kernel))
             continue
         array = value
         if isinstance(value, np.ndarray):
@@ -97,6 +99,17 @@ def _adopted(kernel: str, parameter: Parameter, value: Any, backend: str, stream
         return np.asarray(value)
     array = _core.adopt(value, f"{kernel}: {parameter}", stream) if backend == "cuda" else None
     return value if array is None else array
+
+
+def _number(kernel: str, parameter: Parameter, value: Any, backend: str) -> Any:
+    """Return the number of a texture or surface object on the backend; other values as they are."""
+    wanted = parameter.object
+    made = isinstance(value, TextureObject)
+    if wanted and (
+        isinstance(value, np.ndarray | _core.DeviceArray) or (made and value.kind != wanted)
+    ):
+        raise parameter.mismatch(kernel, value, f"what gpumem.{wanted}(...) returns")
+    return value.on(backend) if made and parameter.takes_objects else value
 
 
 def _place(array: np.ndarray[Any, Any]) -> tuple[Any, ...]:

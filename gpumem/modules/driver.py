@@ -42,7 +42,7 @@ class Driver:
             raise _core.UnavailableError(f"kernels cannot be loaded on a GPU: {reason}")
         from cuda.bindings import driver
 
-        self._api = driver
+        self.api = driver
         self._core = core_library()
 
     def _device(self) -> Any:
@@ -53,13 +53,13 @@ class Driver:
 
     def _do(self, function: str, *args: Any) -> Any:
         """Call a function of the driver; return its result, or results."""
-        error, *results = getattr(self._api, function)(*args)
-        if error != self._api.CUresult.CUDA_SUCCESS:
+        error, *results = getattr(self.api, function)(*args)
+        if error != self.api.CUresult.CUDA_SUCCESS:
             raise self._failure(function, error)
         return results[0] if len(results) == 1 else tuple(results)
 
     def _failure(self, function: str, error: Any) -> _core.CudaError:
-        _, text = self._api.cuGetErrorString(error)
+        _, text = self.api.cuGetErrorString(error)
         message = f"{function} failed: {(text or b'an unknown error').decode()} ({error.name})"
         failure = _core.CudaError(message)
         failure.code, failure.name, failure.call = int(error), error.name, function
@@ -106,7 +106,7 @@ class Driver:
         """Let a kernel have so many bytes of dynamic shared memory."""
         static = self.static_shared(handle)
         attribute = (
-            self._api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+            self.api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
         )
         most = self._do("cuDeviceGetAttribute", attribute, self._number())
         if static + shared_bytes > most:
@@ -127,11 +127,11 @@ class Driver:
             self.allow_shared(handle, "the kernel", shared_bytes)
         blocks = self._do(
             "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-            self._api.CUfunction(int(handle)),
+            self.api.CUfunction(int(handle)),
             threads,
             shared_bytes,
         )
-        attribute = self._api.CUdevice_attribute
+        attribute = self.api.CUdevice_attribute
         most = self._do(
             "cuDeviceGetAttribute",
             attribute.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
@@ -145,14 +145,14 @@ class Driver:
         }
 
     def _number(self) -> Any:
-        return self._api.CUdevice(self._device().device_id)
+        return self.api.CUdevice(self._device().device_id)
 
     def _attribute(self, handle: Any, name: str) -> int:
-        attribute = getattr(self._api.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+        attribute = getattr(self.api.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         return int(self._do("cuKernelGetAttribute", attribute, handle, self._number()))
 
     def _set(self, handle: Any, name: str, value: int) -> None:
-        attribute = getattr(self._api.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
+        attribute = getattr(self.api.CUfunction_attribute, f"CU_FUNC_ATTRIBUTE_{name}")
         self._do("cuKernelSetAttribute", attribute, value, handle, self._number())
 
 

@@ -66,7 +66,8 @@ class Launch:
             One for each parameter. For a pointer an ndarray, which is copied to the device and,
             unless the parameter points to const, back; a DeviceArray or an array of another
             library (PyTorch, CuPy, Numba, …), whose memory the kernel gets as it is; or None for a
-            null pointer. For a struct a NumPy scalar or bytes.
+            null pointer. For a struct a NumPy scalar or bytes. For a texture or surface object
+            what :func:`texture` or :func:`surface` returns.
 
         Raises
         ------

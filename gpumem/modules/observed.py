@@ -12,6 +12,7 @@ from ..families.copy import copy
 from .arguments import bind
 from .parameters import Parameter
 from .side import take_values
+from .textures import TextureObject
 
 if TYPE_CHECKING:
     from .launch import Launch
@@ -29,7 +30,7 @@ def observe(launch: Launch, args: Sequence[Any], all_findings: bool) -> dict[str
         return counted
     # The GPU's rules first: they name the arguments as they were given.
     given = bind(name, launch.kernel.parameters, args, module.backend)
-    hosts, written = _on_host(name, launch.kernel.parameters, given.values)
+    hosts, written = _on_host(name, launch.kernel.parameters, given.values, args)
     twin = module.simulated()
     take_values(twin.side, module.side)
     simulated = twin[name].launch(
@@ -48,13 +49,16 @@ def observe(launch: Launch, args: Sequence[Any], all_findings: bool) -> dict[str
 
 
 def _on_host(
-    kernel: str, parameters: Sequence[Parameter], values: Sequence[Any]
+    kernel: str, parameters: Sequence[Parameter], values: Sequence[Any], args: Sequence[Any]
 ) -> tuple[list[Any], list[tuple[np.ndarray[Any, Any], _core.DeviceArray]]]:
     """Return the arguments with arrays on the host, and which of them the kernel writes."""
     copies: dict[Any, np.ndarray[Any, Any]] = {}
     hosts: list[Any] = []
     written = []
-    for parameter, value in zip(parameters, values, strict=True):
+    for parameter, value, arg in zip(parameters, values, args, strict=True):
+        if isinstance(arg, TextureObject):
+            hosts.append(arg.simulated())
+            continue
         if isinstance(value, bytes):
             hosts.append(parameter.unpack(value))
             continue

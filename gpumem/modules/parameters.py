@@ -14,6 +14,7 @@ from ..cuda_c.machine_type import MachineType
 
 __all__ = ["Parameter"]
 
+_OBJECTS = {"cudaTextureObject_t": "texture", "cudaSurfaceObject_t": "surface"}
 _NAMES = {"b": "bool", "i": "an integer", "u": "an integer of at least 0", "f": "a number"}
 
 
@@ -48,6 +49,16 @@ class Parameter:
     def written(self) -> bool:
         """Whether the kernel may write to the array."""
         return self.machine.pointer and not self.machine.constant
+
+    @property
+    def object(self) -> str | None:
+        """Which of CUDA's objects it takes: "texture", "surface" or None."""
+        return next((_OBJECTS[one] for one in self.type.split() if one in _OBJECTS), None)
+
+    @property
+    def takes_objects(self) -> bool:
+        """Whether it can hold a texture or surface object."""
+        return (self.machine.kind, self.machine.bytes, self.machine.pointer) == ("u", 8, False)
 
     def elements(self) -> str:
         """Say what an array for it has to hold."""

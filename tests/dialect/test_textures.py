@@ -10,7 +10,7 @@ import pytest
 from loading import load
 
 import gpumem as gm
-from gpumem.cuda_c.textures import texture
+from gpumem import surface, texture
 
 BORDER = (7, 8, 9, 10)
 
@@ -64,6 +64,16 @@ __global__ void surface(cudaSurfaceObject_t object, cudaSurfaceObject_t to)
     value.z = surf2Dread<float4>(object, (x - 1) * (int)sizeof(float4), y, cudaBoundaryModeZero).y;
     surf2Dwrite(value, to, x * sizeof(float4), y);
     surf2Dwrite(value, to, (x + 100) * sizeof(float4), y, cudaBoundaryModeZero);
+}
+__global__ void twice(cudaSurfaceObject_t object)
+{
+    float value = surf2Dread<float>(object, threadIdx.x * sizeof(float), threadIdx.y);
+    surf2Dwrite(2 * value, object, threadIdx.x * sizeof(float), threadIdx.y);
+}
+__global__ void layers_of_rows(float *out, cudaTextureObject_t texture)
+{
+    int i = threadIdx.x, layer = blockIdx.x;
+    out[layer * blockDim.x + i] = tex1DLayered<float>(texture, i + 0.5f, layer);
 }
 __global__ void read(float *out, const float *from)
 {
@@ -197,8 +207,8 @@ def test_another_type_is_found():
 
 def test_surfaces(run, rng):
     data = rng.standard_normal((3, 5, 4)).astype(np.float32)
-    to = gm.to_device(np.zeros_like(data), backend="sim")
-    run("surface", 1, (5, 3), (texture(data, channels=4), texture(to, channels=4)))
+    to = surface(np.zeros_like(data), channels=4)
+    run("surface", 1, (5, 3), (surface(data, channels=4), to))
     want = data.copy()
     want[:, :, 3] = data[:, [1, 2, 3, 4, 4], 0]
     want[:, 1:, 2] = data[:, :-1, 1]
@@ -207,7 +217,7 @@ def test_surfaces(run, rng):
 
 
 def test_outside_of_a_surface():
-    made = texture(np.zeros((3, 5, 4), np.float32), channels=4)
+    made = surface(np.zeros((3, 5, 4), np.float32), channels=4)
     finding = module().check("outside", 1, 6, (made,))
     assert "outside of a surface" in str(finding)
     assert finding.thread == (5, 0, 0)
@@ -237,13 +247,39 @@ def test_a_host_array_is_copied_and_a_device_array_is_not(run):
         assert out.tolist() == wanted
 
 
-def test_what_a_surface_wrote_counts_as_written(run):
-    to = gm.DeviceArray((3, 5, 4), "f4", backend="sim")
-    data = np.ones((3, 5, 4), np.float32)
-    run("surface", 1, (5, 3), (texture(data, channels=4), texture(to, channels=4)))
-    out = np.zeros((3, 5, 4), np.float32)
-    run("read", 1, 60, (out, to))
-    assert np.array_equal(out[:, 1:], data[:, 1:])
+def test_a_texture_of_a_surface_reads_what_kernels_wrote(run, rng):
+    data = rng.standard_normal((5, 7)).astype(np.float32)
+    held = surface(data)
+    filtered = texture(held, filter="linear")
+    at = np.stack(np.meshgrid(np.arange(6) + 1, np.arange(5) + 0.5), -1).reshape(-1, 2)
+    for written in (data, 2 * data):
+        out = np.zeros(30, np.float32)
+        run("d2", 1, 32, (out, at.astype(np.float32), filtered, 30))
+        assert np.allclose(out, ((written[:, 1:] + written[:, :-1]) / 2).ravel())
+        run("twice", 1, (7, 5), (held,))
+    assert np.array_equal(held.to_host(), 4 * data)
+
+
+def test_a_surface_is_a_copy(run):
+    host = np.ones((2, 3), np.float32)
+    device = gm.to_device(host, backend="sim")
+    for given in (host, device):
+        held = surface(given)
+        run("twice", 1, (3, 2), (held,))
+        assert np.array_equal(held.to_host(), 2 * np.ones((2, 3)))
+    assert np.array_equal(host, np.ones((2, 3)))
+    assert np.array_equal(device.to_host(), host)
+    held.to_host()[:] = 9
+    assert np.array_equal(held.to_host(), 2 * host)
+
+
+@pytest.mark.parametrize("rows", [3, 1])
+def test_layers_of_rows(run, rng, rows):
+    data = rng.standard_normal((rows, 5)).astype(np.float32)
+    for given in (data, gm.to_device(data, backend="sim")):
+        out = np.zeros((rows, 5), np.float32)
+        run("layers_of_rows", rows, 5, (out, texture(given, layered=True, filter="linear")))
+        assert np.array_equal(out, data)
 
 
 def test_arguments_of_a_loaded_module(rng):
@@ -251,8 +287,18 @@ def test_arguments_of_a_loaded_module(rng):
     data, out = rng.integers(0, 99, 5).astype(np.int16), np.zeros(5, np.int16)
     module["whole"][1, 5](out, texture(data))
     assert np.array_equal(out, data)
-    with pytest.raises(TypeError, match="texture"):
-        module["whole"][1, 5](out, data)
+    held = surface(data)
+    for wrong in (data, gm.to_device(data, backend="sim"), held):
+        with pytest.raises(
+            TypeError, match=r"texture takes what gpumem\.texture\(\.\.\.\) returns"
+        ):
+            module["whole"][1, 5](out, wrong)
+    with pytest.raises(TypeError, match=r"object takes what gpumem\.surface\(\.\.\.\) returns"):
+        module["outside"][1, 5](texture(data))
+    with pytest.raises(TypeError, match=r"read: float \*out takes an array of float32"):
+        module["read"][1, 5](texture(data), None)
+    with pytest.raises(TypeError, match=r"d1: int n takes an integer"):
+        module["d1"][1, 5](None, None, texture(data), texture(data))
 
 
 FLOATS = np.zeros((2, 3), np.float32)
@@ -265,6 +311,9 @@ FLOATS = np.zeros((2, 3), np.float32)
         (np.zeros((2, 2, 2, 2), np.float32), {}, ValueError, "one to three dimensions"),
         (FLOATS, {"channels": 3}, ValueError, "channels"),
         (FLOATS, {"channels": 2}, ValueError, "dimensions and the channels"),
+        (FLOATS[0], {"layered": True}, ValueError, "one or two dimensions and layers"),
+        (np.zeros((1, 2, 3, 4), "f4"), {"layered": True}, ValueError, "one or two dimensions"),
+        (FLOATS.astype("f2"), {}, ValueError, "channel is a float of 32 bits"),
         (np.zeros(3), {}, ValueError, "channel is a float of 32 bits"),
         (np.zeros(3, bool), {}, TypeError, "integers and floats"),
         ([1, 2], {}, TypeError, "ndarray"),
@@ -275,7 +324,7 @@ FLOATS = np.zeros((2, 3), np.float32)
         (FLOATS.astype("i4"), {"filter": "linear"}, ValueError, "linear"),
         (FLOATS.astype("i4"), {"read": "normalized_float"}, ValueError, "8 and 16"),
     ],
-    ids=range(13),
+    ids=range(16),
 )
 def test_wrong_textures(array, options, error, message):
     with pytest.raises(error, match=message):

@@ -79,4 +79,4 @@ def explain_kernel(launch: Launch, *args: Any) -> KernelExplanation:
     if report.requests:
         counts = _words.counts(Counted(report, None, None, 0, None), None)
         said = [*filter(None, counts), *worst_lines(report)]
-    return KernelExplanation(report.name, report, " ".join([*said, COUNTS_ONLY]))
+    return KernelExplanation(report.name, report, " ".join([*said, *report.notes, COUNTS_ONLY]))
