@@ -110,6 +110,10 @@ class OnDevice:
             raise AssertionError(f"{kernel.name}: arguments that were checked do not fit")
         bound.copy_back()
 
+    def is_address(self, value: int) -> bool:
+        """Whether this is an address in memory that only the GPU's kernels can use."""
+        return self._driver.is_address(value)
+
     def attributes(self, kernel: str, threads: int, shared_bytes: int) -> dict[str, Any]:
         """Return what a kernel needs of the GPU; see Kernel.attributes."""
         handle = self._driver.kernel(self._library, self._code.symbols[kernel])

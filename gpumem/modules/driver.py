@@ -98,6 +98,13 @@ class Driver:
         else:
             self._do("cuMemcpyDtoH", value.ctypes.data, address, size)
 
+    def is_address(self, value: int) -> bool:
+        """Whether this is an address in memory of a GPU, or in host memory that GPUs know."""
+        self._device()
+        kind = self.api.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        error, _ = self.api.cuPointerGetAttribute(kind, self.api.CUdeviceptr(value))
+        return bool(error == self.api.CUresult.CUDA_SUCCESS)
+
     def static_shared(self, handle: Any) -> int:
         """Return the bytes of shared memory that a kernel's variables take."""
         return self._attribute(handle, "SHARED_SIZE_BYTES")

@@ -11,7 +11,7 @@ from .. import _core
 from ..families.copy import copy
 from .arguments import bind
 from .parameters import Parameter
-from .side import take_values
+from .side import Side, take_values
 from .textures import TextureObject
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def observe(launch: Launch, args: Sequence[Any], all_findings: bool) -> dict[str
     # The GPU's rules first: they name the arguments as they were given.
     given = bind(name, launch.kernel.parameters, args, module.backend)
     hosts, written = _on_host(name, launch.kernel.parameters, given.values, args)
+    for parameter, value in zip(launch.kernel.parameters, hosts, strict=True):
+        _check_addresses(name, parameter, value, module.side)
     twin = module.simulated()
     take_values(twin.side, module.side)
     simulated = twin[name].launch(
@@ -78,6 +80,24 @@ def _on_host(
             written.append((copies[place], value))
         hosts.append(copies[place])
     return hosts, written
+
+
+def _check_addresses(kernel: str, parameter: Parameter, value: Any, side: Side) -> None:
+    """Raise if a struct holds addresses, or an array does in its first element."""
+    kind, size = parameter.machine.kind, parameter.machine.bytes
+    data = b""
+    if isinstance(value, np.ndarray) and value.size and (kind == "V" or (kind, size) == ("u", 8)):
+        data = value.reshape(-1)[: size // value.itemsize].tobytes()
+    elif isinstance(value, bytes):
+        data = value
+    words = np.frombuffer(data[: len(data) // 8 * 8], "u8")
+    for word in map(int, words):
+        if word and side.is_address(word):
+            raise ValueError(
+                f"{kernel}: {parameter} was given the address {word:#x} inside of it, which the "
+                "simulator cannot follow: to observe the kernel, load the module with "
+                'backend="sim" and give addresses of arrays there'
+            )
 
 
 def _check_apart(kernel: str, parameter: Parameter, place: Any, others: Any) -> None:

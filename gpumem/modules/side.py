@@ -40,6 +40,9 @@ class Side(Protocol):
     def simulated(self) -> Simulated:
         """Return the same source on the simulator."""
 
+    def is_address(self, value: int) -> bool:
+        """Whether this is an address that means nothing to the simulator."""
+
     def attributes(self, kernel: str, threads: int, shared_bytes: int) -> dict[str, Any]:
         """Return what a kernel needs of a GPU; see Kernel.attributes."""
 

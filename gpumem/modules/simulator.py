@@ -67,6 +67,10 @@ class OnSimulator:
         assert counted is not None
         return counted
 
+    def is_address(self, value: int) -> bool:
+        """Return False: there are no addresses that the simulator cannot follow."""
+        return False
+
     def attributes(self, kernel: str, threads: int, shared_bytes: int) -> dict[str, Any]:
         """Raise: the simulator has no registers."""
         raise _core.UnavailableError(

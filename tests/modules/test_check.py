@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gpumem as gm
 from gpumem.check.rules import RULES
+from gpumem.modules import observed
+from gpumem.modules.arguments import bind
 
 FILE = Path(__file__).parent / "rules.cu"
 INTS = np.ones(64, "i4")
@@ -119,6 +122,50 @@ def test_launches_that_a_device_refuses(module, grid, block, how, says):
     assert one.rule == "launch" and says in one.message
     assert (one.kernel, one.file, one.line, one.thread) == ("trap", None, None, None)
     assert str(report).startswith(f"{FILE.name}: launch that a device refuses: ")
+
+
+ADDRESS = 0x7F1234567800
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch):
+    """Return a module's kernels as of a GPU on which there is one address."""
+    monkeypatch.setattr(
+        observed, "bind", lambda name, parameters, args, _: bind(name, parameters, args, "sim")
+    )
+    simulated = gm.load(
+        source="""
+        struct list { int n; const float *x; };
+        __global__ void sum(list one, float *y) { if (one.x) *y = one.n; }
+        __global__ void sums(const list *all, float4 *y) { if (all[0].x) y->x = all[0].n; }
+        __global__ void rows(const float *const *all, int n) {}
+        """,
+        backend="sim",
+    )
+    side = SimpleNamespace(variables={}, is_address=lambda value: value == ADDRESS)
+    parts = {"side": side, "source": simulated.source, "simulated": lambda: simulated}
+    made = SimpleNamespace(backend="cuda", **parts)
+    made.kernels = {
+        name: gm.Kernel(made, name, one.parameters) for name, one in simulated.kernels.items()
+    }
+    return made.kernels
+
+
+def test_addresses_of_a_gpu_inside_of_arguments(on_a_gpu):
+    """The simulator cannot follow them, which is no finding about the kernel."""
+    lists = np.zeros(2, np.dtype([("n", "i4"), ("x", "u8")], align=True))
+    for given in (lists, gm.to_device(lists, backend="sim")):
+        on_a_gpu["sum"][1, 1].observe((lists[0], None))
+        on_a_gpu["sums"][1, 1].observe((given, None))
+    on_a_gpu["rows"][1, 1].observe((np.zeros(0, "u8"), ADDRESS % 1000))
+    lists["x"] = ADDRESS
+    said = rf"was given the address {ADDRESS:#x} inside of it.*backend=\"sim\""
+    with pytest.raises(ValueError, match=rf"sum: list one {said}"):
+        gm.check(on_a_gpu["sum"][1, 1], lists[0], None)
+    with pytest.raises(ValueError, match=rf"sums: const list \*all {said}"):
+        gm.check(on_a_gpu["sums"][1, 1], lists, None)
+    with pytest.raises(ValueError, match=rf"rows: const float \* ?const \*all {said}"):
+        gm.check(on_a_gpu["rows"][1, 1], np.array([ADDRESS], "u8"), 1)
 
 
 def test_a_clean_kernel(module):

@@ -464,6 +464,22 @@ def test_observation_runs_on_the_simulator(m, xy):
         module["saxpy"][1, 8].observe((x[::2], y, 8, 1.0))
 
 
+def test_addresses_inside_of_structs_cannot_be_observed():
+    module = gm.load(
+        source="""
+        struct list { int n; float *x; };
+        __global__ void fill(list one) { one.x[threadIdx.x] = one.n; }
+        """,
+        backend="cuda",
+    )
+    x = gm.to_device(np.zeros(4, np.float32))
+    one = np.array((3, x.pointer), np.dtype([("n", "i4"), ("x", "u8")], align=True))
+    module["fill"][1, 4](one)
+    assert x.to_host().tolist() == [3] * 4
+    with pytest.raises(ValueError, match=rf"fill: list one was given the address {x.pointer:#x}"):
+        gm.check(module["fill"][1, 4], one)
+
+
 def test_results_are_the_simulator_s(m, xy):
     simulated = gm.load(source=SOURCE, backend="sim")
     ours, theirs = xy[1].copy(), xy[1].copy()
