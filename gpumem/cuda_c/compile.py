@@ -21,6 +21,7 @@ from types import ModuleType
 
 from .cache import Compiled, cached, folder, keep, put, stamp
 from .errors import CompileError
+from .overloads import pointers
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
 from .variables import extents
 
@@ -188,12 +189,14 @@ def _touch(path: Path) -> None:
 
 def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
     """Return the lists of kernels and of variables, for the end of the text."""
-    lines = ['# 1 "kernels"', 'extern "C" constexpr gm_module_kernel gm_module_kernels[] = {']
-    for name in [*dict.fromkeys(rewritten.kernels), *instances]:
+    names = [*rewritten.kernels, *instances]
+    declared, found = pointers(names)
+    lines = ['# 1 "kernels"', declared]
+    lines += ['extern "C" constexpr gm_module_kernel gm_module_kernels[] = {']
+    for name in names:
         text = name.replace("\\", "\\\\").replace('"', '\\"')
         limits = f", {limits_name(name)}" if _template(name) in rewritten.limited else ""
-        full = f"::{name.removeprefix('::')}"  # std may have the name, too
-        lines.append(f'gm_launcher<&{full}>::describe("{text}"{limits}),')
+        lines.append(f'gm_launcher<{found[name][0]}>::describe("{text}"{limits}),')
     lines += ["{nullptr, nullptr, nullptr, 0, {}}};"]
     lines += ['extern "C" const gm_module_variable gm_module_variables[] = {']
     lines += [f'gm_variable_of("{name}", ::{name}),' for name in dict.fromkeys(rewritten.declared)]
@@ -201,8 +204,9 @@ def _register(rewritten: Rewritten, instances: Sequence[str]) -> str:
 
 
 def _template(instance: str) -> str:
-    """``ns::tile<float, 32>``, or without the arguments, as the kernel's name."""
-    return instance.partition("<")[0].strip().removeprefix("::")
+    """Return ``ns::tile<>`` for ``ns::tile<float, 32>``, and the name of what is no instance."""
+    name, bracket, _ = instance.partition("<")
+    return name.strip().removeprefix("::") + "<>" * bool(bracket)
 
 
 def compile_source(source: Source, traced: bool) -> Compiled:

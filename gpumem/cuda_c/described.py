@@ -18,6 +18,7 @@ import numpy as np
 from .elf import ElfFile
 from .errors import CompileError
 from .machine_type import MachineType
+from .overloads import pointers
 
 __all__ = ["DeviceCode", "DeviceVariable", "describing", "read_code"]
 
@@ -71,12 +72,13 @@ def _globally(name: str) -> str:
 
 def describing(kernels: Sequence[str], variables: Mapping[str, bool]) -> str:
     """Return the text that goes behind a source; of variables it says whether one is managed."""
-    lines = []
-    for i, name in enumerate(map(_globally, kernels)):  # std may have the name, too
+    declared, found = pointers(kernels)
+    lines = [declared]
+    for i, (address, type_) in enumerate(found.values()):
         lines += [
-            f"template __device__ char gm_name<{i}, &{name}>;",
-            f'extern "C" __device__ const gm_signature<decltype({name})>::list gm_kernel_{i} ='
-            f" gm_signature<decltype({name})>::value;",
+            f"template __device__ char gm_name<{i}, {address}>;",
+            f'extern "C" __device__ const gm_signature<{type_}>::list gm_kernel_{i} ='
+            f" gm_signature<{type_}>::value;",
         ]
     for i, name in enumerate(map(_globally, variables)):
         of = f"gm_variable_type<decltype(({name}))>"

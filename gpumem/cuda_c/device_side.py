@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .cache import Compiled
-from .declarations import Parameter, Variables, read_variables
-from .rewrite import Rewritten, _Rewriter
+from .declarations import Variables, read_variables
+from .rewrite import _Rewriter
+from .rewritten import Rewritten
 from .tokens import tokenize
 
 __all__ = ["DeviceSide", "kernel_names", "list_kernels", "macros", "without_host_side"]
@@ -26,23 +27,16 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass
-class DeviceSide:
+class DeviceSide(Rewritten):
     """A text without its host side, and what is in it, by qualified names."""
 
-    text: str
-    kernels: list[str] = field(default_factory=list)
-    templates: list[str] = field(default_factory=list)
-    declared: list[str] = field(default_factory=list)  # device variables
-    managed: set[str] = field(default_factory=set)  # those that are __managed__
-    parameters: dict[str, list[Parameter]] = field(default_factory=dict)
+    managed: set[str] = field(default_factory=set)  # device variables that are __managed__
 
     def add(self, other: DeviceSide) -> None:
         """Add what is in a header."""
-        self.kernels += other.kernels
-        self.templates += other.templates
+        self.definitions += other.definitions
         self.declared += other.declared
         self.managed |= other.managed
-        self.parameters |= other.parameters
 
 
 def macros(text: str) -> dict[str, set[str]]:
@@ -79,16 +73,9 @@ class _Reader(_Rewriter):
     def read(self) -> DeviceSide:
         # Other files may need what this one declares: nothing is left out as unneeded.
         self.scope(0, len(self.tokens), "", False)
-        found: Rewritten = self.result
-        found.text = "".join(self.out)
-        return DeviceSide(
-            found.text,
-            found.kernels,
-            found.templates,
-            found.declared,
-            self.managed,
-            found.parameters,
-        )
+        found = self.result
+        text = "".join(self.out)
+        return DeviceSide(text, found.definitions, found.declared, managed=self.managed)
 
     def meaning(self, word: str) -> set[str]:
         found: set[str] = set()

@@ -18,6 +18,7 @@ from .described import describing
 from .device_side import DeviceSide, kernel_names, macros, without_host_side
 from .errors import CompileError
 from .host_headers import HOST_HEADERS, PREAMBLE
+from .overloads import is_overload, last_of_each
 
 __all__ = [
     "HELP",
@@ -118,9 +119,6 @@ def compile_with_nvrtc(
     _mirror(headers, known, work, side)
     if not side.kernels and not side.templates:
         raise CompileError(f"{source.name} has no kernel: no function is __global__")
-    names = kernel_names(side, source.instances)
-    text = f'{PREAMBLE}#line 1 "{source.name}"\n{side.text}\n'
-    text += describing(names, {name: name in side.managed for name in side.declared})
     stubs = work / "host"
     for name, content in HOST_HEADERS.items():
         _write(stubs / name, content)
@@ -136,8 +134,25 @@ def compile_with_nvrtc(
     options |= {"arch": f"sm_{architecture}", "name": source.name, "disable_warnings": True}
     options["define_macro"] = options["define_macro"] or None
     options["device_as_default_execution_space"] = True  # for constexpr functions
-    code, absent = _compile(source, text, options, stubs)
+    code, absent = _compile_described(source, side, options, stubs)
     return code, side, [str(one) for one in headers], absent
+
+
+def _compile_described(
+    source: Source, side: DeviceSide, options: dict[str, Any], stubs: Path
+) -> tuple[bytes, list[str]]:
+    """Compile with a description of what is in the source."""
+    names = kernel_names(side, source.instances)
+    text = f'{PREAMBLE}#line 1 "{source.name}"\n{side.text}\n'
+    text += describing(names, {name: name in side.managed for name in side.declared})
+    try:
+        return _compile(source, text, options, stubs)
+    except CompileError:
+        if not any(map(is_overload, names)):
+            raise
+        # There may be no overloads, but kernels of which the preprocessor leaves out all but one.
+        side.definitions = last_of_each(side.definitions)
+        return _compile_described(source, side, options, stubs)
 
 
 def _compile(

@@ -20,6 +20,7 @@ from .declarations import (
 )
 from .guards import guarded, holder, reference
 from .needs import Declaration, Needs, class_names
+from .overloads import Definition
 from .rewritten import Head, Rewritten
 from .token_text import TokenText
 from .tokens import Token, closing, skip_angles, tokenize
@@ -41,7 +42,8 @@ def limits_name(kernel: str) -> str:
     """Return the name of the constant with a kernel's limits; also of an instance."""
     name, bracket, arguments = kernel.partition("<")
     prefix, colons, last = name.rpartition("::")
-    return f"{prefix}{colons}gm_limits_of_{last}{bracket}{arguments}"
+    kind = "gm_limits_of_template" if bracket else "gm_limits_of"
+    return f"{prefix}{colons}{kind}_{last}{bracket}{arguments}"
 
 
 def rewrite(
@@ -205,16 +207,14 @@ class _Rewriter(TokenText):
             optional = Declaration(first, min(close + 1, end), frozenset(names))
             self.needs.optional.append(optional)
         if "__global__" in head.words and head.name != ">":  # k<double>(...) is an instance of k
-            kernels = self.result.templates if head.template else self.result.kernels
-            kernels.append(prefix + head.name)
-            self.result.parameters[prefix + head.name] = read_parameters(
-                self.tokens, *(head.parameters or (0, 0))
-            )
+            parameters = read_parameters(self.tokens, *(head.parameters or (0, 0)))
+            found = Definition(prefix + head.name, head.template, tuple(parameters))
+            self.result.definitions.append(found)
             self.out[close] += self.limits(first, brace, head, prefix)
-        parameters = {t.text for t in self.tokens[slice(*(head.parameters or (0, 0)))]}
+        names = {t.text for t in self.tokens[slice(*(head.parameters or (0, 0)))]}
         inside = {t.text for t in self.tokens[brace:close] if t.kind == "name"}
         pointers = [
-            text for name, text in self.dynamic.items() if name in inside and name not in parameters
+            text for name, text in self.dynamic.items() if name in inside and name not in names
         ]
         self.out[brace] += "".join(pointers)
         self.body(brace + 1, close, constant=bool(head.words & _KEPT))
@@ -231,9 +231,10 @@ class _Rewriter(TokenText):
                 said[self.tokens[i].text] = self.text(
                     bracket + 1, closing(self.tokens, bracket, end)
                 )
-        if not any(said.values()) or prefix + head.name in self.result.limited:
+        name = f"{head.name}<>" if head.template else head.name
+        if not any(said.values()) or prefix + name in self.result.limited:
             return ""
-        self.result.limited.append(prefix + head.name)
+        self.result.limited.append(prefix + name)
         header = ""
         if head.template:
             past = skip_angles(self.tokens, self.matter(first + 1, end), end)
@@ -241,7 +242,7 @@ class _Rewriter(TokenText):
         made = ", ".join(f"{_LIMITS[word]}({text})" for word, text in said.items())
         return (
             f" {header} [[maybe_unused]] constexpr gm_module_limits "
-            f"gm_limits_of_{head.name} = gm_limits({made});"
+            f"{limits_name(name).removesuffix('<>')} = gm_limits({made});"
         )
 
     def body(self, at: int, end: int, constant: bool) -> None:

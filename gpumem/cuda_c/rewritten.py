@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .declarations import Parameter
+from .overloads import Definition, by_name
 
 __all__ = ["Head", "Rewritten"]
 
@@ -14,11 +15,26 @@ class Rewritten:
     """The text for the compiler, and the kernels in it by their qualified names."""
 
     text: str
-    kernels: list[str] = field(default_factory=list)
-    templates: list[str] = field(default_factory=list)  # kernels that are templates
+    definitions: list[Definition] = field(default_factory=list)
     declared: list[str] = field(default_factory=list)  # device variables
-    parameters: dict[str, list[Parameter]] = field(default_factory=dict)  # of kernels and templates
-    limited: list[str] = field(default_factory=list)  # kernels with limits of their own
+    limited: list[str] = field(
+        default_factory=list
+    )  # kernels, and templates as "tile<>", with limits
+
+    @property
+    def kernels(self) -> list[str]:
+        """The kernels that are no templates."""
+        return [*by_name(self.definitions, template=False)]
+
+    @property
+    def templates(self) -> list[str]:
+        """The kernels that are templates."""
+        return [*by_name(self.definitions, template=True)]
+
+    @property
+    def parameters(self) -> dict[str, list[Parameter]]:
+        """The parameters of kernels and templates."""
+        return by_name(self.definitions, False) | by_name(self.definitions, True)
 
 
 @dataclass

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..base.messages import quoted, unknown
 from ..cuda_c.errors import CompileError
+from ..cuda_c.overloads import is_overload, plain_name
 from .kernel import Kernel
 from .parameters import Parameter
 
@@ -68,14 +69,15 @@ class Module:
         Raises
         ------
         KeyError
-            If there is no such kernel, or several of that name in different namespaces.
+            If there is no such kernel, or several of that name: in different namespaces, or with
+            different parameters. ``module["scale(float *, int)"]`` is one of the latter.
         CompileError
             If the template cannot be compiled for these arguments.
         """
         if not isinstance(name, str):
             raise TypeError(f"{self.name}: a kernel is asked for by its name, not {quoted(name)}")
         base, angle, rest = name.partition("<")
-        if angle:
+        if angle and not is_overload(name):
             found = _qualified(self, base.strip(), self.templates) + angle + rest
             self._add_instance(found)
         else:
@@ -100,7 +102,8 @@ class Module:
             return self._simulated
 
     def _kernel(self, name: str) -> Kernel:
-        declared = self.side.compiled.parameters[name.partition("<")[0]]
+        known = self.side.compiled.parameters
+        declared = known[name] if name in known else known[name.partition("<")[0]]
         pairs = zip(declared, self.side.kernels[name], strict=True)
         return Kernel(self, name, [Parameter(d.name, d.type, m) for d, m in pairs])
 
@@ -120,16 +123,24 @@ class Module:
 
 def _qualified(module: Module, name: str, known: Sequence[str], what: str = "kernel") -> str:
     """Return the full name of what is asked for by it, or by its last part."""
-    found = [one for one in known if one == name or one.endswith(f"::{name}")]
-    exact = [one for one in found if one == name]
+    wanted = "".join(name.split())
+    spelt = {one: ("".join(one.split()), plain_name(one)) for one in known}
+    found = [
+        one for one, ways in spelt.items() if any(f"::{w}".endswith(f"::{wanted}") for w in ways)
+    ]
+    exact = [one for one in found if wanted in spelt[one]]
     if not found:
         message = unknown(f"{module.name} has no {what}", name, known, "; it has")
-        if name in module.templates:
+        if name in map(plain_name, module.templates):
             message = f"{name} is a template: ask for an instance, as {name}<...>"
         raise KeyError(message)
-    if len(found) > 1 and not exact:
-        raise KeyError(f"{module.name} has several: {', '.join(found)}; say which")
-    return exact[0] if exact else found[0]
+    fitting = exact or found
+    if len(fitting) > 1:
+        how = f'as module["{fitting[0]}"]'
+        if any(one in module.templates for one in fitting):
+            how = "with different names in the source, since instances have only the template's"
+        raise KeyError(f"{module.name} has several: {', '.join(fitting)}; say which, {how}")
+    return fitting[0]
 
 
 def _symbol(module: Module, name: str) -> str:

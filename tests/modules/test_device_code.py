@@ -165,6 +165,44 @@ def test_managed_variables(compile_, tmp_path):
     ]  # fmt: skip
 
 
+OVERLOADS = """
+namespace shop {
+struct point { float x, y; };
+__global__ void put(point one, float *out) { *out = one.y; }
+__global__ void put(float (*rows)[4], unsigned int n) { rows[1][n] = 1; }
+}
+__global__ void put(double *x) { *x = 1; }
+template <typename T> __global__ void put(T x) {}
+"""
+
+
+@BOTH
+def test_overloads(compile_, tmp_path):
+    code, side, _, _ = compile_(source(OVERLOADS, instances=("put<int>",)), tmp_path)
+    path = tmp_path / "read.cubin"
+    path.write_bytes(code)
+    names = kernel_names(side, ("put<int>",))
+    assert [name.partition("(")[0] for name in names] == [*["shop::put"] * 2, "put", "put<int>"]
+    found = read_code(path, names, side.declared)
+    assert [[t.kind for t in types] for types in found.kernels.values()] == [
+        ["V", "f"], ["f", "u"], ["f"], ["i"],
+    ]  # fmt: skip
+    assert [*found.symbols.values()] == [
+        "_ZN4shop3putENS_5pointEPf", "_ZN4shop3putEPA4_fj", "_Z3putPd", "_Z3putIiEvT_",
+    ]  # fmt: skip
+
+
+@BOTH
+def test_kernels_of_which_one_is_left_out_are_no_overloads(compile_, tmp_path):
+    wide, narrow = (f"__global__ void k({of} *x) {{}}" for of in ("double", "float"))
+    text = f"#ifdef WIDE\n{wide}\n#else\n{narrow}\n#endif"
+    code, side, _, _ = compile_(source(text, instances=()), tmp_path)
+    path = tmp_path / "read.cubin"
+    path.write_bytes(code)
+    assert kernel_names(side, ()) == ["k"]
+    assert [one.bytes for one in read_code(path, ["k"], []).kernels["k"]] == [4]
+
+
 @BOTH
 def test_errors_name_the_file_and_the_line(compile_, tmp_path):
     with pytest.raises(CompileError, match=r"shop\.cu\(3\): error: identifier \"y\""):
