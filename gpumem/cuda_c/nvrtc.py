@@ -18,7 +18,7 @@ from .described import describing
 from .device_side import DeviceSide, kernel_names, macros, without_host_side
 from .errors import CompileError
 from .host_headers import HOST_HEADERS, PREAMBLE
-from .overloads import is_overload, last_of_each
+from .overloads import last_of_each
 
 __all__ = [
     "HELP",
@@ -148,10 +148,11 @@ def _compile_described(
     try:
         return _compile(source, text, options, stubs)
     except CompileError:
-        if not any(map(is_overload, names)):
-            raise
         # There may be no overloads, but kernels of which the preprocessor leaves out all but one.
-        side.definitions = last_of_each(side.definitions)
+        fewer = last_of_each(side.definitions)
+        if len(fewer) == len(side.definitions):
+            raise
+        side.definitions = fewer
         return _compile_described(source, side, options, stubs)
 
 
