@@ -57,6 +57,11 @@ template <typename type> struct gm_describe<type **> {
 template <typename type> struct gm_describe<type *const *> {
     static constexpr gm_module_parameter parameter = {'u', 1, 1, 8};
 };
+template <typename type> struct gm_describe<type *__restrict__ *> : gm_describe<type **> {
+};
+template <typename type>
+struct gm_describe<type *const __restrict__ *> : gm_describe<type *const *> {
+};
 template <typename to, typename... from> struct gm_describe<to (*)(from...)> {
     static constexpr gm_module_parameter parameter = {'u', 0, 0, 8};
 };

@@ -25,6 +25,7 @@ _QUALIFIERS = {
     *("__shared__", "__device__", "__constant__", "__managed__", "__host__", "__restrict__"),
     *("__grid_constant__", "__restrict"),
 }
+_UNSAID = {"__restrict__", "__restrict", "__grid_constant__"}  # where a parameter is shown
 _BUILT_IN = {
     *("void", "bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned"),
     *("wchar_t", "char16_t", "char32_t", "__int128", "auto"),
@@ -57,6 +58,7 @@ class Parameter:
 
     name: str  # "" if it has none
     type: str
+    text: str  # all of it, such as "float (*rows)[4]"
 
 
 @dataclass(frozen=True)
@@ -229,12 +231,21 @@ def read_parameters(tokens: Sequence[Token], first: int, end: int) -> list[Param
         declarator = _read_declarator(tokens, type_end, past) if type_end >= 0 else None
         name = declarator.name if declarator else ""
         core = tokens[begin : declarator.core_end if declarator else past]
-        found.append(Parameter(name, _as_type([t.text for t in core if t.matters], name)))
+        words = [t.text for t in core if t.matters]
+        shown = [word for word in words if word not in _UNSAID]
+        found.append(Parameter(name, _as_type(words, name), _spaced(shown)))
     return found
 
 
 def _as_type(words: list[str], name: str) -> str:
-    """Return the words of a declaration as a type: without the name, and spaced as usual."""
-    dropped = {name, "__restrict__", "__restrict", "__grid_constant__"}
-    text = " ".join(word for word in words if word not in dropped)
-    return re.sub(r" ?(::|[<(\[]) ?| (?=[>,)\]])|(?<=[*&]) (?=[*&])", r"\1", text)
+    """Return a parameter's type: without its name, and without what is no part of the type."""
+    last = len(words) - 1 - words[::-1].index(name) if name else len(words)
+    words = words[:last] + words[last + 1 :]
+    inner = max((i for i, word in enumerate(words) if word == "*"), default=0)
+    return _spaced([w for i, w in enumerate(words) if i < inner or w not in _UNSAID])
+
+
+def _spaced(words: Sequence[str]) -> str:
+    """Return the words of a declaration with spaces as usual: const float *const (*rows)[4]."""
+    text = re.sub(r" ?(::|[<(\[]) ?| (?=[>,)\]])|(?<=[*&]) ", r"\1", " ".join(words))
+    return re.sub(r"(?<=[\w>])(?<!decltype)\((?=[*&])", " (", text)

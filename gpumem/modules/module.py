@@ -105,7 +105,7 @@ class Module:
         known = self.side.compiled.parameters
         declared = known[name] if name in known else known[name.partition("<")[0]]
         pairs = zip(declared, self.side.kernels[name], strict=True)
-        return Kernel(self, name, [Parameter(d.name, d.type, m) for d, m in pairs])
+        return Kernel(self, name, [Parameter(d.name, d.type, d.text, m) for d, m in pairs])
 
     def _add_instance(self, name: str) -> None:
         with self._lock:

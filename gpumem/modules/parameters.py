@@ -28,17 +28,19 @@ class Parameter:
         As in the source; "" if it has none there.
     type : str
         As in the source, such as "const float *".
+    text : str
+        Type and name, as in the source, such as "float (*rows)[4]".
     machine : MachineType
         What the compiler made of it.
     """
 
     name: str
     type: str
+    text: str
     machine: MachineType
 
     def __str__(self) -> str:
-        gap = "" if self.type.endswith(("*", "&")) or not self.name else " "
-        return f"{self.type}{gap}{self.name}"
+        return self.text
 
     @property
     def is_array(self) -> bool:

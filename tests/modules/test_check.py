@@ -164,7 +164,7 @@ def test_addresses_of_a_gpu_inside_of_arguments(on_a_gpu):
         gm.check(on_a_gpu["sum"][1, 1], lists[0], None)
     with pytest.raises(ValueError, match=rf"sums: const list \*all {said}"):
         gm.check(on_a_gpu["sums"][1, 1], lists, None)
-    with pytest.raises(ValueError, match=rf"rows: const float \* ?const \*all {said}"):
+    with pytest.raises(ValueError, match=rf"rows: const float \*const \*all {said}"):
         gm.check(on_a_gpu["rows"][1, 1], np.array([ADDRESS], "u8"), 1)
 
 

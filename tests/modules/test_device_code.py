@@ -171,7 +171,7 @@ struct point { float x, y; };
 __global__ void put(point one, float *out) { *out = one.y; }
 __global__ void put(float (*rows)[4], unsigned int n) { rows[1][n] = 1; }
 }
-__global__ void put(double *x) { *x = 1; }
+__global__ void put(double *__restrict__ x, float *__restrict__ *y, int *const __restrict__ *z) {}
 template <typename T> __global__ void put(T x) {}
 """
 
@@ -185,11 +185,18 @@ def test_overloads(compile_, tmp_path):
     assert [name.partition("(")[0] for name in names] == [*["shop::put"] * 2, "put", "put<int>"]
     found = read_code(path, names, side.declared)
     assert [[t.kind for t in types] for types in found.kernels.values()] == [
-        ["V", "f"], ["f", "u"], ["f"], ["i"],
+        ["V", "f"], ["f", "u"], ["f", "u", "u"], ["i"],
     ]  # fmt: skip
     assert [*found.symbols.values()] == [
-        "_ZN4shop3putENS_5pointEPf", "_ZN4shop3putEPA4_fj", "_Z3putPd", "_Z3putIiEvT_",
+        "_ZN4shop3putENS_5pointEPf", "_ZN4shop3putEPA4_fj", "_Z3putPdPrPfPrKPi", "_Z3putIiEvT_",
     ]  # fmt: skip
+
+
+@BOTH
+def test_errors_beside_overloads(compile_, tmp_path):
+    text = f"{OVERLOADS}__global__ void wrong(int *x) {{ x[0] = y; }}"
+    with pytest.raises(CompileError, match='identifier "y"'):
+        compile_(source(text, instances=()), tmp_path)
 
 
 @BOTH

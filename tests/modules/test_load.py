@@ -116,6 +116,38 @@ def test_kernels_have_the_sources_names_and_types(program):
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float (*rows)[4]",
+        "const float *const *rows",
+        "float *const (*rows)[4][2]",
+        "int (*function)(int, float *)",
+        "float x[]",
+        "int x[][4]",
+        "wide<float *, true> *x",
+        "int (*(*nested)(int))[3]",
+        "unsigned long long",
+        "point point",
+        "float *",
+    ],
+)
+def test_parameters_are_printed_as_c_writes_them(text):
+    module = load(f"""
+        namespace shapes {{ struct point {{ float x; }}; }}
+        using shapes::point;
+        template <typename T, bool b> struct wide {{ T x; }};
+        __global__ void k({text}) {{}}
+    """)
+    assert [str(one) for one in module["k"].parameters] == [text]
+    assert repr(module["k"]) == f"<kernel k({text})>"
+
+
+def test_qualifiers_for_the_compiler_alone_are_not_printed():
+    module = load("__global__ void k(float*__restrict__*const x,int(*__restrict__ rows) [ 4 ]) {}")
+    assert repr(module["k"]) == "<kernel k(float **const x, int (*rows)[4])>"
+
+
 def test_a_kernel_in_a_namespace_is_found_by_its_last_name(program, rng):
     points = rng.standard_normal((40, 2), dtype=np.float32)
     expected = points + np.float32([1, 2])
