@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from building import build_probes
 
-from gpumem import _core
+from gpumem import _core, cli
 
 # Tables have the same width in every terminal.
 os.environ["COLUMNS"] = "100"
@@ -156,3 +156,17 @@ def rng():
 def probes():
     """Small kernels with known traffic and known faults, built with their own simulator."""
     return build_probes()
+
+
+# ---- the command line -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command of gpumem; return its exit status, stdout and stderr."""
+
+    def call(*words):
+        status = cli.main([str(word) for word in words])
+        return status, *capsys.readouterr()
+
+    return call

@@ -31,23 +31,24 @@ WALL_CLOCK: dict[str, type[wall_clock.Benchmark]] = {
 }
 
 
+# What a caller may give; the defaults are those of the functions below.
 @overload
 def bench(
     family: str,
-    variants: Iterable[str | Variant] | str | Variant | None = None,
-    sizes: str | int | Iterable[str | int] | None = None,
-    dtype: DTypeLike | None = None,
-    cache: str | Iterable[str] = "cold",
+    variants: Iterable[str | Variant] | str | Variant | None = ...,
+    sizes: str | int | Iterable[str | int] | None = ...,
+    dtype: DTypeLike | None = ...,
+    cache: str | Iterable[str] = ...,
     *,
-    samples: tuple[int, int] = (11, MOST_SAMPLES),
-    spread: float = 0.02,
-    budget: float = 0.5,
-    shapes: Iterable[int | tuple[int, ...]] | None = None,
-    with_peers: Iterable[str] | None = None,
-    backend: str | None = None,
-    device: Device | None = None,
-    timeout: float | None = None,
-    progress: Progress | None = None,
+    samples: tuple[int, int] = ...,
+    spread: float = ...,
+    budget: float = ...,
+    shapes: Iterable[int | tuple[int, ...]] | None = ...,
+    with_peers: Iterable[str] | None = ...,
+    backend: str | None = ...,
+    device: Device | None = ...,
+    timeout: float | None = ...,
+    progress: Progress | None = ...,
     **parameters: Any,
 ) -> BenchResult: ...
 
@@ -56,20 +57,30 @@ def bench(
 def bench(
     family: Launch,
     *args: Any,
-    bytes: int | None = None,
-    flops: int | None = None,
-    against: Mapping[str, Callable[..., Any]] | None = None,
-    cache: str | Iterable[str] = "cold",
+    bytes: int | None = ...,
+    flops: int | None = ...,
+    against: Mapping[str, Callable[..., Any]] | None = ...,
+    cache: str | Iterable[str] = ...,
+    samples: tuple[int, int] = ...,
+    spread: float = ...,
+    budget: float = ...,
+    device: Device | None = ...,
+    timeout: float | None = ...,
+    progress: Progress | None = ...,
+) -> BenchResult: ...
+
+
+def bench(
+    family: Any,
+    *args: Any,
     samples: tuple[int, int] = (11, MOST_SAMPLES),
     spread: float = 0.02,
     budget: float = 0.5,
     device: Device | None = None,
     timeout: float | None = None,
     progress: Progress | None = None,
-) -> BenchResult: ...
-
-
-def bench(family: Any, *args: Any, **keywords: Any) -> BenchResult:
+    **keywords: Any,
+) -> BenchResult:
     """Time the kernels of a family on the device, by their size.
 
     Events of the device time the launch of a kernel on arrays that are already there; neither
@@ -183,45 +194,26 @@ def bench(family: Any, *args: Any, **keywords: Any) -> BenchResult:
     'the simulator counts traffic and has no clock'
     """
     refuse_kernel(family)
-    if isinstance(family, Launch):
-        return _bench_kernel(family, *args, **keywords)
-    return _bench_family(family, *args, **keywords)
-
-
-def _bench_kernel(
-    launch: Launch,
-    *args: Any,
-    samples: tuple[int, int] = (11, MOST_SAMPLES),
-    spread: float = 0.02,
-    budget: float = 0.5,
-    device: Device | None = None,
-    timeout: float | None = None,
-    progress: Progress | None = None,
-    **job: Any,
-) -> BenchResult:
     run = _run(samples, spread, budget, timeout, progress)
-    return measure_kernel(KernelJob.checked(launch, args, **job), device, run)
+    if isinstance(family, Launch):
+        return measure_kernel(KernelJob.checked(family, args, **keywords), device, run)
+    return _bench_family(run, device, family, *args, **keywords)
 
 
 def _bench_family(
+    run: Run,
+    device: Device | None,
     family: str,
-    variants: Iterable[str | Variant] | str | Variant | None = None,
-    sizes: str | int | Iterable[str | int] | None = None,
+    variants: Any = None,
+    sizes: Any = None,
     dtype: DTypeLike | None = None,
     cache: str | Iterable[str] = "cold",
     *,
-    samples: tuple[int, int] = (11, MOST_SAMPLES),
-    spread: float = 0.02,
-    budget: float = 0.5,
     shapes: Iterable[int | tuple[int, ...]] | None = None,
     with_peers: Iterable[str] | None = None,
     backend: str | None = None,
-    device: Device | None = None,
-    timeout: float | None = None,
-    progress: Progress | None = None,
     **parameters: Any,
 ) -> BenchResult:
-    run = _run(samples, spread, budget, timeout, progress)
     benchmark = WALL_CLOCK.get(family) if isinstance(family, str) else None
     if benchmark is not None:
         _refuse_kernel_arguments(family, dtype, shapes, cache)

@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from gpumem import cli
-
 SOURCE = """\
 __global__ void saxpy(const float *x, float *y, int n, float a)
 {
@@ -59,17 +57,6 @@ def folder(written, monkeypatch):
     """The folder, which is the current one."""
     monkeypatch.chdir(written)
     return written
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command; return its exit status, stdout and stderr."""
-
-    def call(*words):
-        status = cli.main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return call
 
 
 # ---- check ------------------------------------------------------------------------------------

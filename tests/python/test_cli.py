@@ -14,17 +14,6 @@ from gpumem.families.table import FAMILIES
 COPY = [str(v) for v in gm.variants("copy")]
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command; return its exit status, stdout and stderr."""
-
-    def call(*words):
-        status = cli.main([str(word) for word in words])
-        return status, *capsys.readouterr()
-
-    return call
-
-
 @pytest.fixture(autouse=True)
 def on_the_simulator(monkeypatch):
     monkeypatch.setenv("GPUMEM_BACKEND", "sim")
