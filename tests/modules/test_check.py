@@ -292,6 +292,7 @@ def test_sarif(module):
     assert log["version"] == "2.1.0" and log["$schema"].endswith("sarif-2.1.0.json")
     (run,) = log["runs"]
     assert run["tool"]["driver"]["name"] == "gpumem"
+    assert run["columnKind"] == "unicodeCodePoints"
     (rule,) = run["tool"]["driver"]["rules"]
     (result,) = run["results"]
     assert result["ruleId"] == rule["id"] == "race-blocks" and result["ruleIndex"] == 0

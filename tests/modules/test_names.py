@@ -1,4 +1,4 @@
-"""Kernels of one name: which of them is meant, and what is said if that is not clear."""
+"""Names of kernels and their parameters: how they are printed, and which of several is meant."""
 
 from __future__ import annotations
 
@@ -6,6 +6,57 @@ import numpy as np
 import pytest
 
 import gpumem as gm
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "float (*rows)[4]",
+        "const float *const *rows",
+        "float *const (*rows)[4][2]",
+        "int (*function)(int, float *)",
+        "float x[]",
+        "int x[][4]",
+        "wide<float *, true> *x",
+        "int (*(*nested)(int))[3]",
+        "unsigned long long",
+        "point point",
+        "float *",
+    ],
+)
+def test_parameters_are_printed_as_c_writes_them(text):
+    module = gm.load(
+        source=f"""
+        namespace shapes {{ struct point {{ float x; }}; }}
+        using shapes::point;
+        template <typename T, bool b> struct wide {{ T x; }};
+        __global__ void k({text}) {{}}
+    """
+    )
+    assert [str(one) for one in module["k"].parameters] == [text]
+    assert repr(module["k"]) == f"<kernel k({text})>"
+
+
+def test_qualifiers_for_the_compiler_alone_are_not_printed():
+    module = gm.load(
+        source="__global__ void k(float*__restrict__*const x,int(*__restrict__ rows) [ 4 ]) {}"
+    )
+    assert repr(module["k"]) == "<kernel k(float **const x, int (*rows)[4])>"
+
+
+def test_a_name_in_two_namespaces():
+    module = gm.load(
+        source="""
+        namespace a { __global__ void k(int *x) { *x = 1; } }
+        namespace b { __global__ void k(int *x) { *x = 2; } }
+    """
+    )
+    with pytest.raises(KeyError, match=r'several: a::k, b::k; say which, as module\["a::k"\]'):
+        module["k"]
+    x = np.zeros(1, np.int32)
+    module["b::k"][1, 1](x)
+    assert x[0] == 2
+
 
 OVERLOADS = """
     __global__ void scale(float *x, int n) { x[threadIdx.x] *= n; }
