@@ -308,7 +308,8 @@ class _Rewriter(TokenText):
                     if not (d.initialised or d.reference)
                 )
             if any(d.initialised for d in variables.declarators):
-                return at  # initialisers may hold lambdas with statements of their own
+                # Initialisers may hold lambdas with statements of their own; classes have none.
+                return variables.type_end if is_class else at
         else:
             return at
         return stop

@@ -136,6 +136,8 @@ BODIES = [
     "int t = *x > 0 ? t = 2, t * t : 3; *x = t;",
     "auto f = [](int v) { int w; w = v; return w * w; }; *x = f(3);",
     "union { float f; unsigned u; } both; both.f = 1.0f; *x = both.u != 0;",
+    "union { float f; unsigned u; } both = {1.0f}, more; more = both; *x = more.u != 0;",
+    "struct P { int a; float b; } p = {1, 2}; int c; c = p.a; *x = c;",
     "int (*row)[2]; int rows[2][2] = {{1, 2}, {3, 4}}; row = rows; *x = row[1][0];",
     "{ int *p; p = x; *p = 4; } while (*x > 5) *x -= 1;",
 ]
