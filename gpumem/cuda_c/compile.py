@@ -23,6 +23,7 @@ from .cache import Compiled, cached, folder, keep, put, stamp
 from .errors import CompileError
 from .overloads import pointers
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
+from .unions import with_plain_vectors
 from .variables import extents
 
 __all__ = [
@@ -39,6 +40,7 @@ _CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.M)
 _MOST_MISSING = 32
+_DELETED = re.compile(r"\bdeleted\b")  # what compilers say of a copy that C++ does not make
 # Headers of libraries for the host: empty, since those that may be there redefine CUDA's words.
 _HOST_LIBRARIES = (
     "cublas.h cublas_v2.h cublasLt.h cublasXt.h cudnn.h cufft.h cufftXt.h cusolverDn.h cusolverSp.h"
@@ -241,15 +243,7 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
     with tempfile.TemporaryDirectory(prefix="gpumem-") as work_folder:
         text, missing = _preprocess(source, compiler.command, [*flags, *own], Path(work_folder))
     used = [line[1] for line in _MARKER.finditer(text) if os.path.isabs(line[1])]
-    try:
-        rewritten = rewrite(text, marks, source.instances, guard_locals=marks)
-        made = _make(source, rewritten, command, traced, at)
-    except CompileError:
-        if not marks:
-            raise
-        # What a source says of an array's type may not hold for one with guards.
-        rewritten = rewrite(text, marks, source.instances)
-        made = _make(source, rewritten, command, traced, at)
+    made, rewritten = _rewrite_and_make(source, text, command, traced, marks, at)
     compiled = Compiled(
         made, rewritten.parameters, rewritten.templates, rewritten.declared, extents(made)
     )
@@ -258,6 +252,27 @@ def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
     absent = [str(one / name) for one in folders for name in missing]
     keep(at, key, compiled, [*dict.fromkeys(used), *absent])
     return compiled
+
+
+def _rewrite_and_make(
+    source: Source, text: str, command: Sequence[str], traced: bool, marks: bool, at: Path
+) -> tuple[Path, Rewritten]:
+    """Compile the preprocessed text as it is rewritten best; if that fails, with less."""
+    # What a source says of an array's type may not hold for one with guards.
+    ways = (True, False) if marks else (False,)
+    for guards in ways:
+        try:
+            rewritten = rewrite(text, marks, source.instances, guards)
+            return _make(source, rewritten, command, traced, at), rewritten
+        except CompileError as error:
+            failure = error
+    plain = with_plain_vectors(text) if _DELETED.search(str(failure)) else text
+    if plain == text:
+        raise failure
+    try:
+        return _rewrite_and_make(source, plain, command, traced, marks, at)
+    except CompileError:
+        raise failure from None  # in the source's own words
 
 
 def _make(

@@ -9,6 +9,7 @@ import test_asynchronous_copies
 import test_atomics
 import test_groups
 import test_textures
+import test_unions
 import test_warps
 from loading import load
 
@@ -18,6 +19,7 @@ SOURCES = {
     "objects": test_atomics.OBJECTS,
     "sixteen": test_atomics.SIXTEEN,
     "textures": test_textures.SOURCE,
+    "unions": test_unions.SOURCE,
     "vectors": test_atomics.VECTORS,
     "warps": test_warps.SOURCE,
 }

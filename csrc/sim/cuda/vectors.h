@@ -146,6 +146,47 @@ gm_vector<type, 3, alignment, unit> : gm_members<type, 3> {
     }
 };
 
+/* A vector as a member of a union that is copied: C++ copies no union whose members say themselves
+ * how that is done. gpumem/cuda_c/unions.py writes it for vectors there. Its address is that of a
+ * vector. */
+template <typename type, int count>
+gm_members<type, count> gm_members_of(const gm_members<type, count> &);
+template <typename vector>
+using gm_members_in = decltype(gm_members_of(*static_cast<const vector *>(nullptr)));
+
+template <typename vector>
+struct __attribute__((aligned(alignof(vector)))) gm_in_union : gm_members_in<vector> {
+    typedef gm_members_in<vector> members;
+
+    gm_in_union() = default;
+    using members::members;
+    __forceinline__ gm_in_union(const vector &other)
+    {
+        *&*this = other;
+    }
+    __forceinline__ gm_in_union &operator=(const vector &other)
+    {
+        *&*this = other;
+        return *this;
+    }
+    __forceinline__ vector *operator&()
+    {
+        return reinterpret_cast<vector *>(this);
+    }
+    __forceinline__ const vector *operator&() const
+    {
+        return reinterpret_cast<const vector *>(this);
+    }
+    __forceinline__ operator vector &()
+    {
+        return *&*this;
+    }
+    __forceinline__ operator const vector &() const
+    {
+        return *&*this;
+    }
+};
+
 #define GM_VECTOR_TYPES_1_2(name, type)                                                            \
     typedef gm_vector<type, 1> name##1;                                                            \
     typedef gm_vector<type, 2> name##2;                                                            \
