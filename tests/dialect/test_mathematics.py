@@ -101,6 +101,11 @@ POINTERS = """
 #include <cuComplex.h>
 #include <cuda_profiler_api.h>
 
+/* As in <math.h> of newer C libraries. */
+extern "C" double sinpi(double) noexcept;
+extern "C" float cospif(float) noexcept;
+extern "C" double rsqrt(double) noexcept;
+
 extern "C" int complex_numbers(void)
 {
     cuFloatComplex a = make_cuFloatComplex(3, 4), b = make_cuComplex(1, -2);

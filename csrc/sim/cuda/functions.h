@@ -13,9 +13,12 @@
 #define GM_SQRT_PI 1.77245385090551602729816748334114518L
 #define GM_SQRT_HALF 0.707106781186547524400844362104849039L
 
-/* name(double), and name(float) and namef through it. */
+/*
+ * name(double), and name(float) and namef through it. Linkage and noexcept are those of C's
+ * <math.h>, which has some of them from C23 on (sinpi and rsqrt in glibc); these take their place.
+ */
 #define GM_FUNCTION(name, expression)                                                              \
-    static inline double name(double x)                                                            \
+    extern "C" inline double name(double x) noexcept                                               \
     {                                                                                              \
         return (double)(expression);                                                               \
     }                                                                                              \
@@ -23,7 +26,7 @@
     {                                                                                              \
         return (float)name((double)x);                                                             \
     }                                                                                              \
-    static inline float name##f(float x)                                                           \
+    extern "C" inline float name##f(float x) noexcept                                              \
     {                                                                                              \
         return (float)name((double)x);                                                             \
     }
