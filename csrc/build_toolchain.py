@@ -19,6 +19,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+COMPILERS = {"CC": ("gcc", "cc", "clang"), "CXX": ("g++", "c++", "clang++")}
+# The first with C++17 in which -fsanitize=thread distinguishes volatile accesses and reads before
+# writes.
+OLDEST_GCC, OLDEST_CLANG = 11, 12
+COMPILER_HELP = (
+    f"gpumem compiles with GCC {OLDEST_GCC} or Clang {OLDEST_CLANG}, or later. Install g++ (Debian,"
+    " Ubuntu), gcc-c++ (Fedora) or cxx-compiler (conda-forge), or set CC and CXX to compilers."
+)
 SYSTEM_CUDA = Path("/usr/local/cuda")
 RELEASE_ARCHS = ("80", "90a", "100", "120")
 
@@ -69,23 +77,40 @@ class Compiler:
         return next(word for word in self.command if Path(word).name not in wrappers)
 
 
-def host_compiler(
-    variable: str, names: Sequence[str], environment: Mapping[str, str] = os.environ
-) -> Compiler:
-    """The compiler that a variable (CC or CXX) names, else the first of `names` on the PATH."""
+def host_compiler(variable: str, environment: Mapping[str, str] = os.environ) -> Compiler:
+    """The compiler that a variable (CC or CXX) names, else the first on the PATH."""
     command = words(variable, environment)
-    command = command or [next((name for name in names if shutil.which(name)), names[0])]
+    if not command:
+        names = COMPILERS[variable]
+        path = environment.get("PATH", os.defpath)
+        command = [name for name in names if shutil.which(name, path=path)][:1]
+        if not command:
+            language = {"CC": "C", "CXX": "C++"}[variable]
+            raise BuildError(
+                f"gpumem: no {language} compiler was found: the PATH has none of"
+                f" {', '.join(names)}, and {variable} is not set. {COMPILER_HELP}"
+            )
     # One call prints the predefined macros: kind, version and machine of any compiler.
-    done = run([*command, "-dM", "-E", "-x", "c", os.devnull])
+    try:
+        done = run([*command, "-dM", "-E", "-x", "c", os.devnull])
+    except BuildError as error:
+        raise BuildError(f"{error}, which is the compiler in {variable}. {COMPILER_HELP}") from None
     macros = dict(re.findall(r"^#define (\w+) (.*)$", done.stdout, re.M))
     if done.returncode or "__GNUC__" not in macros:
         raise BuildError(
             f"gpumem: {variable} is {shlex.join(command)!r}, which does not work as GCC and Clang"
-            f" do. {done.stderr.strip()}"
+            f" do. {done.stderr.strip()}\n{COMPILER_HELP}"
+        )
+    clang = "__clang__" in macros
+    version = int(macros["__clang_major__" if clang else "__GNUC__"])
+    if version < (OLDEST_CLANG if clang else OLDEST_GCC):
+        kind = "Clang" if clang else "GCC"
+        raise BuildError(
+            f"gpumem: {shlex.join(command)} is {kind} {version}, which is too old. {COMPILER_HELP}"
         )
     machine = next((name for name in ("x86_64", "aarch64") if f"__{name}__" in macros), "")
     identity = f"{shutil.which(command[0])} {macros['__VERSION__']} {machine}"
-    return Compiler(tuple(command), "__clang__" in macros, machine, identity)
+    return Compiler(tuple(command), clang, machine, identity)
 
 
 # ---- nvcc -----------------------------------------------------------------------------------

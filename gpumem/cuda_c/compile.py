@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import importlib.util
 import os
 import re
 import shutil
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from .cache import Compiled, cached, folder, keep, put, stamp
 from .errors import CompileError
 from .overloads import pointers
+from .own_sources import build_flags, build_sites, build_toolchain, csrc, own_files
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
 from .unions import with_plain_vectors
 from .variables import extents
@@ -29,14 +28,11 @@ from .variables import extents
 __all__ = [
     "IGNORED_OPTIONS",
     "Source",
-    "builder",
     "compile_source",
     "digest",
     "read_source",
-    "toolchain",
 ]
 
-_CSRC = Path(__file__).resolve().parents[2] / "csrc"
 _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.M)
 _MOST_MISSING = 32
@@ -54,10 +50,6 @@ IGNORED_OPTIONS = re.compile(
     r"|-?-?use_fast_math|-maxrregcount=\d+|--maxrregcount=\d+|-rdc=(?:true|false)"
 )
 _TAKEN = re.compile(r"-D\w+(?:=.*)?|-U\w+|-I.+|--?std=(?:c|gnu)\+\+(?:11|14|17|20|23)")
-_HELP = (
-    "Without a GPU kernels are compiled by GCC or Clang: install g++ (Debian, Ubuntu), gcc-c++ "
-    "(Fedora) or clang."
-)
 _FLAGS = (
     "-x c++ -std=c++17 -fPIC -fvisibility=hidden -fno-threadsafe-statics -ffp-contract=off"
     # Vectors are loaded from arrays of other types; nvcc takes {1.5} for an int2, and register.
@@ -106,28 +98,18 @@ def read_source(path: Path) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-@functools.cache
-def builder() -> ModuleType:
-    """csrc/build.py, with the flags of the package's own build."""
-    path = _CSRC / "build.py"
-    if not path.exists():
-        raise CompileError(f"compiling kernels needs the sources of gpumem; {path} is not there")
-    specification = importlib.util.spec_from_file_location("gpumem_csrc_build", path)
-    assert specification is not None and specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-def toolchain() -> ModuleType:
-    """csrc/build_toolchain.py, which finds compilers and runs them."""
-    builder()
-    return sys.modules["build_toolchain"]
+def _compiler(variable: str) -> Any:
+    """Return the host's C or C++ compiler."""
+    toolchain = build_toolchain()
+    try:
+        return toolchain.host_compiler(variable)
+    except toolchain.BuildError as error:
+        message = str(error).removeprefix("gpumem: ")
+        raise CompileError(f"kernels for the simulator need a host compiler: {message}") from None
 
 
 def _run(command: Sequence[str | Path], source: Source, what: str) -> str:
-    done = toolchain().run(command, cwd=source.folder)
+    done = build_toolchain().run(command, cwd=source.folder)
     if done.returncode:
         raise CompileError(f"{what} of {source.name} failed:\n{done.stderr.strip()}")
     return str(done.stdout)
@@ -135,7 +117,7 @@ def _run(command: Sequence[str | Path], source: Source, what: str) -> str:
 
 def _includes(source: Source) -> list[str]:
     # As system headers: no warnings, and the parser skips them.
-    own = [_CSRC / "sim" / "cuda" / "include", _CSRC, _CSRC.parent / "third_party"]
+    own = [csrc() / "sim" / "cuda" / "include", csrc()]
     words = [f"-I{folder}" for folder in (source.folder, *source.include_dirs)]
     return [*words, *(word for folder in own for word in ("-isystem", str(folder)))]
 
@@ -173,7 +155,7 @@ def _preprocess(
     command += ["-include", "module/kernels.h", "-E", str(path)]
     absent: list[str] = []
     for _ in range(_MOST_MISSING):
-        done = toolchain().run(command, cwd=source.folder)
+        done = build_toolchain().run(command, cwd=source.folder)
         if not done.returncode:
             return str(done.stdout).replace(f'"{work}/', '"'), absent  # the same text in each run
         missing = _MISSING.search(done.stderr)
@@ -225,19 +207,13 @@ def compile_source(source: Source, traced: bool) -> Compiled:
 
 
 def _compile_anew(source: Source, traced: bool, at: Path, key: str) -> Compiled:
-    build = builder()
-    try:
-        compiler = build.host_compiler("CXX", ("g++", "c++", "clang++"))
-    except build.BuildError as error:
-        raise CompileError(f"{error} {_HELP}") from None
+    compiler = _compiler("CXX")
     flags = [*_FLAGS.split(), *_QUIET.split(), "-DGM_USER_MODULE=1"]
     # Guards stay behind variables; new returns a null pointer where the heap is exhausted.
     flags += [] if compiler.clang else ["-fno-toplevel-reorder", "-fcheck-new"]
-    own = build.TRACED_FLAGS if traced else build.PLAIN_FLAGS
+    build = build_flags()
+    own = build.user_traced_flags(compiler.clang) if traced else build.PLAIN_FLAGS
     own = [*own, "-O1" if traced else "-O2"]
-    own += build.TRACED_CLANG_FLAGS if traced and compiler.clang else []
-    own += build.TRACED_GCC_FLAGS if traced and not compiler.clang else []
-    own += build.user_traced_flags(compiler) if traced else []
     marks = traced and not compiler.clang  # Clang leaves out stores to variables of known address
     command = [*compiler.command, *flags, *own, *_options(source)]
     with tempfile.TemporaryDirectory(prefix="gpumem-") as work_folder:
@@ -279,7 +255,7 @@ def _make(
     source: Source, rewritten: Rewritten, command: Sequence[str], traced: bool, at: Path
 ) -> Path:
     """Compile and link, unless that has been done before."""
-    identity = builder().host_compiler("CXX", ("g++", "c++", "clang++")).identity
+    identity = _compiler("CXX").identity
     if not rewritten.kernels and not rewritten.templates:
         raise CompileError(f"{source.name} has no kernel: no function is __global__")
     text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
@@ -305,8 +281,7 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
     assembly = work / "module.s"
     _run([*words, "-S", str(path), "-o", str(assembly)], source, "compilation")
     as_bytes = {"encoding": "utf-8", "errors": "surrogateescape"}
-    sites = sys.modules["build_sites"]
-    table = sites.tabulate_accesses(assembly.read_text(**as_bytes), source.folder)
+    table = build_sites().tabulate_accesses(assembly.read_text(**as_bytes), source.folder)
     assembly.write_text(table, **as_bytes)
     assembler = [*command[:1], "-c", str(assembly), "-o", str(work / "module.o")]
     _run(assembler, source, "assembly")
@@ -314,15 +289,15 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
 
 def _link(source: Source, work: Path, cache: Path) -> None:
     """Link with the module's side of the interface, which is compiled once."""
-    build = builder()
-    cc = build.host_compiler("CC", ("gcc", "cc", "clang"))
+    cc = _compiler("CC")
     key = digest([cc.identity, _own_sources()])
     objects = []
-    for path in (_CSRC / "module" / "side.c", _CSRC / "backend" / "sim_kernels.c"):
+    for path in (csrc() / "module" / "side.c", csrc() / "backend" / "sim_kernels.c"):
         made = cache / f"{key}-{path.stem}.o"
         if not made.exists():
             beside = work / f"{path.stem}.o"
-            command = [*cc.command, *build.C_FLAGS, f"-I{_CSRC}", "-c", str(path), "-o", beside]
+            command = [*cc.command, *build_flags().C_FLAGS, f"-I{csrc()}"]
+            command += ["-c", str(path), "-o", str(beside)]
             _run(command, source, "compilation")
             put(beside, made)
         objects.append(made)
@@ -331,28 +306,19 @@ def _link(source: Source, work: Path, cache: Path) -> None:
     _run([*command, *objects, *libraries, "-o", str(work / "module.so")], source, "linking")
 
 
-def _own_files() -> list[Path]:
-    """Return all that a module is compiled against, and what rewrites it."""
-    folders = ("sim", "sim/cuda", "module")
-    paths = [path for folder in folders for path in (_CSRC / folder).glob("*.[ch]")]
-    paths += [*_CSRC.glob("*.py"), *(_CSRC / "sim").glob("*.def")]
-    paths += Path(__file__).parent.glob("*.py")
-    return sorted([*paths, _CSRC / "backend" / "sim_kernels.c"])
-
-
 @functools.cache
 def _own_sources() -> str:
-    return digest([path.read_text() for path in _own_files()])
+    return digest([path.read_text() for path in own_files()])
 
 
 def _toolchain_stamp() -> list[object]:
     """Return what changes when the compilers do, or what modules are compiled against."""
     found: list[object] = []
-    for variable, names in (("CXX", ("g++", "c++", "clang++")), ("CC", ("gcc", "cc", "clang"))):
+    for variable, names in build_toolchain().COMPILERS.items():
         given = os.environ.get(variable, "")
         paths = [shutil.which(name) for name in (given.split() or names)[:3]]
         found += [given, *((path, stamp(path)) for path in paths if path)]
-    return [*found, *((path, stamp(path)) for path in _own_files())]
+    return [*found, *((path, stamp(path)) for path in own_files())]
 
 
 def digest(words: Sequence[object]) -> str:

@@ -19,10 +19,10 @@ from .elf import ElfFile
 from .errors import CompileError
 from .machine_type import MachineType
 from .overloads import pointers
+from .own_sources import csrc
 
 __all__ = ["DeviceCode", "DeviceVariable", "describing", "read_code"]
 
-_DESCRIBE = Path(__file__).resolve().parents[2] / "csrc" / "module" / "describe.h"
 _TYPE = struct.Struct("<ccc1xI")  # gm_module_parameter
 _HEAD = """
 #line 1 "gpumem"
@@ -89,7 +89,8 @@ def describing(kernels: Sequence[str], variables: Mapping[str, bool]) -> str:
             for name, managed in variables.items()
         )
         lines.append(f'extern "C" __device__ const void *const gm_addresses[] = {{{addresses}}};')
-    return "\n".join([_HEAD, _DESCRIBE.read_text(), _TEMPLATES, *lines, ""])
+    describe = (csrc() / "module" / "describe.h").read_text()
+    return "\n".join([_HEAD, describe, _TEMPLATES, *lines, ""])
 
 
 def read_code(path: Path, kernels: Sequence[str], variables: Sequence[str]) -> DeviceCode:

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .compile import Source, toolchain
+from .compile import Source
 from .described import describing
 from .device_side import DeviceSide, kernel_names, list_kernels
 from .errors import CompileError
+from .own_sources import build_toolchain
 
 __all__ = ["compile_with_nvcc", "find_nvcc"]
 
@@ -26,9 +27,10 @@ _REPLACED = re.compile(
 
 def find_nvcc() -> Any:
     """Return the toolkit of nvcc, or a sentence that says where it was looked for."""
+    toolchain = build_toolchain()
     try:
-        return toolchain().find_toolkit()
-    except toolchain().BuildError as error:
+        return toolchain.find_toolkit()
+    except toolchain.BuildError as error:
         raise CompileError(str(error)) from None
 
 
@@ -70,7 +72,7 @@ def compile_with_nvcc(
 
 
 def _run(command: list[Any], source: Source) -> str:
-    done = toolchain().run(command, cwd=source.folder)
+    done = build_toolchain().run(command, cwd=source.folder)
     if done.returncode:
         raise CompileError(
             f"compilation of {source.name} failed:\n{(done.stderr or done.stdout).strip()}"

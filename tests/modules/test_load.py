@@ -504,7 +504,7 @@ def test_a_removed_object_is_compiled_again(cache):
 
 def test_no_compiler(cache, monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(gm.CompileError, match=r"no-such-compiler(.|\n)*install g\+\+"):
+    with pytest.raises(gm.CompileError, match=r"no-such-compiler(.|\n)*Install g\+\+"):
         kernel_that_adds(1)
 
 

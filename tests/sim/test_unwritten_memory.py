@@ -9,7 +9,7 @@ import pytest
 from loading import load
 
 import gpumem as gm
-from gpumem.cuda_c.compile import builder
+from gpumem.cuda_c.own_sources import build_toolchain
 
 SOURCE = r"""
 #include <cmath>
@@ -273,7 +273,7 @@ def module():
 
 
 def is_clang():
-    return builder().host_compiler("CXX", ("g++", "c++", "clang++")).clang
+    return build_toolchain().host_compiler("CXX").clang
 
 
 def text_of(arguments):
