@@ -389,6 +389,31 @@ def test_a_compiler_that_does_not_work(tmp_path):
         build.host_compiler("CC", {"CC": f"{tcc} -x"})
 
 
+@pytest.mark.parametrize(
+    ("macros", "message"),
+    [
+        ({"__GNUC__": 10}, r"is GCC 10, which is too old\..*GCC 11 or Clang 12.*Install g\+\+"),
+        ({"__GNUC__": 4, "__clang__": 1, "__clang_major__": 11}, r"is Clang 11, which is too old"),
+        ({"__GNUC__": 11}, None),
+        ({"__GNUC__": 4, "__clang__": 1, "__clang_major__": 12}, None),
+    ],
+)
+def test_a_compiler_that_is_too_old(tmp_path, macros, message):
+    macros = {**macros, "__VERSION__": '"as it says"', "__x86_64__": 1}
+    lines = "\n".join(f"#define {name} {value}" for name, value in macros.items())
+    old = script(tmp_path / "c++", f"cat <<'END'\n{lines}\nEND")
+    if message:
+        with pytest.raises(build.BuildError, match=message):
+            build.host_compiler("CXX", {"CXX": str(old)})
+    else:
+        assert build.host_compiler("CXX", {"CXX": str(old)}).machine == "x86_64"
+
+
+def test_no_compiler_on_the_path(tmp_path):
+    with pytest.raises(build.BuildError, match=r"no C compiler was found.*gcc, cc, clang.*Install"):
+        build.host_compiler("CC", {"PATH": str(tmp_path)})
+
+
 def test_job_count():
     assert build_cache.job_count({"GPUMEM_JOBS": "3", "MAKEFLAGS": " -j8"}) == 3
     assert build_cache.job_count({"MAKEFLAGS": "w -j8 --jobserver-auth=3,4"}) == 8

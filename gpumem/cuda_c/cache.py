@@ -8,11 +8,12 @@ processes can use the folder at the same time.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,17 @@ def folder() -> Path:
     Raises
     ------
     CompileError
-        If it belongs to somebody else, or others may write to it: they could have code run.
+        If it cannot be made, belongs to somebody else, or others may write to it: they could have
+        code run. If GPUMEM_CACHE_LIMIT is no size.
     """
+    limit()  # if it is wrong, say so before anything is compiled
     if chosen := os.environ.get("GPUMEM_CACHE_DIR"):
         path = Path(chosen, "modules")
     else:
         base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
         path = Path(base, "gpumem", "modules")
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _writing(path):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = path.stat()
     if status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise CompileError(
@@ -62,6 +66,17 @@ def folder() -> Path:
             f"should be able to write to it (chmod 700); GPUMEM_CACHE_DIR chooses another"
         )
     return path
+
+
+@contextlib.contextmanager
+def _writing(at: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CompileError(
+            f"cannot write to {at}, the cache of compiled kernels: {error.strerror}; "
+            "GPUMEM_CACHE_DIR chooses another folder"
+        ) from error
 
 
 def stamp(path: str | os.PathLike[str]) -> list[Any] | None:
@@ -90,18 +105,22 @@ def cached(at: Path, key: str) -> Compiled | None:
             entry["declared"],
             tuple([(int(o), int(b), str(n)) for o, b, n in each] for each in entry["extents"]),
         )
-        os.utime(compiled.path)  # used last
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    if not compiled.path.exists():
+        return None
+    with contextlib.suppress(OSError):  # the folder may be read-only
+        os.utime(compiled.path)  # used last
     return compiled
 
 
 def put(file: Path, made: Path) -> None:
     """Copy a file into the folder, where it appears whole; it may be on another file system."""
-    handle, beside = tempfile.mkstemp(dir=made.parent, suffix=".part")
-    os.close(handle)
-    shutil.copyfile(file, beside)
-    os.replace(beside, made)
+    with _writing(made.parent):
+        handle, beside = tempfile.mkstemp(dir=made.parent, suffix=".part")
+        os.close(handle)
+        shutil.copyfile(file, beside)
+        os.replace(beside, made)
 
 
 def keep(at: Path, key: str, compiled: Compiled, files: Iterable[str]) -> None:
@@ -118,10 +137,11 @@ def keep(at: Path, key: str, compiled: Compiled, files: Iterable[str]) -> None:
         "declared": compiled.declared,
         "extents": compiled.extents,
     }
-    handle, beside = tempfile.mkstemp(dir=at, suffix=".part")
-    with os.fdopen(handle, "w") as file:
-        json.dump(entry, file)
-    os.replace(beside, at / f"{key}.json")
+    with _writing(at):
+        handle, beside = tempfile.mkstemp(dir=at, suffix=".part")
+        with os.fdopen(handle, "w") as file:
+            json.dump(entry, file)
+        os.replace(beside, at / f"{key}.json")
     _trim(at, keeping=compiled.path)
 
 
@@ -138,8 +158,19 @@ def remove_all(at: Path) -> None:
 
 
 def limit() -> int:
-    """Return how many bytes the folder may take: GPUMEM_CACHE_LIMIT, or 512 MiB."""
-    return sum(parse_sizes(os.environ.get("GPUMEM_CACHE_LIMIT") or _LIMIT))
+    """Return how many bytes the folder may take: GPUMEM_CACHE_LIMIT, or 512 MiB.
+
+    Raises
+    ------
+    CompileError
+        If the variable is no size.
+    """
+    text = os.environ.get("GPUMEM_CACHE_LIMIT") or _LIMIT
+    with contextlib.suppress(ValueError):
+        sizes = parse_sizes(text)
+        if len(sizes) == 1:
+            return sizes[0]
+    raise CompileError(f"GPUMEM_CACHE_LIMIT is {text!r}; it should be a size such as 512M or 2G")
 
 
 def _trim(at: Path, keeping: Path) -> None:

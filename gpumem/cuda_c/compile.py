@@ -37,6 +37,16 @@ _MISSING = re.compile(r"fatal error: '?([^\s':]+)'?(?::| file not found)")
 _MARKER = re.compile(r'^# \d+ "((?:[^"\\]|\\.)*)"', re.M)
 _MOST_MISSING = 32
 _DELETED = re.compile(r"\bdeleted\b")  # what compilers say of a copy that C++ does not make
+# What every compiler has; other headers that are nowhere may be the host side's.
+_STANDARD_HEADERS = frozenset(
+    "assert.h float.h limits.h math.h stdarg.h stddef.h stdint.h stdio.h stdlib.h string.h"
+    " algorithm array cassert cmath cstddef cstdint cstdio cstdlib cstring iostream limits string"
+    " type_traits utility vector".split()
+)
+# A compiler without its parts, the assembler, the linker, or the libraries of C and C++.
+_INCOMPLETE = re.compile(
+    r"cannot execute|cc1plus|crti\.o|(?:cannot|unable to) find .*-l\w|-fuse-ld"
+)
 # Headers of libraries for the host: empty, since those that may be there redefine CUDA's words.
 _HOST_LIBRARIES = (
     "cublas.h cublas_v2.h cublasLt.h cublasXt.h cudnn.h cufft.h cufftXt.h cusolverDn.h cusolverSp.h"
@@ -111,8 +121,15 @@ def _compiler(variable: str) -> Any:
 def _run(command: Sequence[str | Path], source: Source, what: str) -> str:
     done = build_toolchain().run(command, cwd=source.folder)
     if done.returncode:
-        raise CompileError(f"{what} of {source.name} failed:\n{done.stderr.strip()}")
+        raise _failed(what, source, done.stderr)
     return str(done.stdout)
+
+
+def _failed(what: str, source: Source, said: str) -> CompileError:
+    message = f"{what} of {source.name} failed:\n{said.strip()}"
+    if _INCOMPLETE.search(said):
+        message += f"\nThe compiler is not complete. {build_toolchain().COMPILER_HELP}"
+    return CompileError(message)
 
 
 def _includes(source: Source) -> list[str]:
@@ -161,9 +178,14 @@ def _preprocess(
         missing = _MISSING.search(done.stderr)
         if not missing or (stubs / missing[1]).exists() or ".." in missing[1]:
             break
+        if missing[1] in _STANDARD_HEADERS:
+            raise CompileError(
+                f"{compiler[0]} does not find <{missing[1]}>, a header of the standard library. "
+                f"{build_toolchain().COMPILER_HELP}"
+            )
         _touch(stubs / missing[1])
         absent.append(missing[1])
-    raise CompileError(f"preprocessing of {source.name} failed:\n{done.stderr.strip()}")
+    raise _failed("preprocessing", source, done.stderr)
 
 
 def _touch(path: Path) -> None:

@@ -10,7 +10,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from .cache import Compiled, cached, folder, keep, stamp
+from .cache import Compiled, cached, folder, keep, put, stamp
 from .compile import Source, digest
 from .described import __file__ as _described
 from .device_side import DeviceSide
@@ -50,10 +50,9 @@ def _compile_anew(source: Source, architecture: str, at: Path, key: str) -> Comp
     with tempfile.TemporaryDirectory(prefix="gpumem-") as work:
         code, side, used, missing = _compile(source, architecture, Path(work))
         made = at / f"{digest([key, code])}.cubin"
-        handle, name = tempfile.mkstemp(dir=at, suffix=".part")
-        with os.fdopen(handle, "wb") as file:
-            file.write(code)
-        os.replace(name, made)
+        beside = Path(work, made.name)
+        beside.write_bytes(code)
+        put(beside, made)
     compiled = Compiled(
         made, side.parameters, side.templates, list(dict.fromkeys(side.declared)), ()
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 
@@ -435,86 +434,3 @@ def test_a_failing_kernel_leaves_host_arrays_as_they_were():
     with pytest.raises(gm.SimulationError, match="trap"):
         module["k"][1, 32](x)
     assert not x.any()
-
-
-# ---- the cache -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("GPUMEM_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache" / "modules"
-
-
-def kernel_that_adds(number):
-    return load(f"__global__ void k(int *x) {{ *x += {number}; }}")
-
-
-def result_of(module):
-    x = np.zeros(1, np.int32)
-    module["k"][1, 1](x)
-    return x[0]
-
-
-def test_a_later_load_runs_no_compiler(cache, monkeypatch):
-    assert result_of(kernel_that_adds(41)) == 41
-    from gpumem.cuda_c import compile as compiling
-
-    def fail(*_):
-        raise AssertionError("compiled again")
-
-    monkeypatch.setattr(compiling, "_compile_anew", fail)
-    assert result_of(kernel_that_adds(41)) == 41
-
-
-def test_the_cache_is_the_users_alone(cache):
-    kernel_that_adds(1)
-    assert cache.stat().st_mode & 0o777 == 0o700
-    cache.chmod(0o777)
-    with pytest.raises(gm.CompileError, match=r"no place for compiled code.*chmod 700"):
-        kernel_that_adds(1)
-
-
-def test_the_cache_is_limited(cache, monkeypatch):
-    kernel_that_adds(1)
-    size = sum(one.stat().st_size for one in cache.iterdir())
-    monkeypatch.setenv("GPUMEM_CACHE_LIMIT", str(2 * size))
-    for number in range(2, 5):
-        kernel_that_adds(number)
-    assert sum(one.stat().st_size for one in cache.iterdir()) <= 2 * size
-    assert len(list(cache.glob("*.so"))) < 4
-    assert result_of(kernel_that_adds(4)) == 4
-    assert result_of(kernel_that_adds(1)) == 1
-
-
-def test_a_damaged_manifest_is_no_harm(cache):
-    kernel_that_adds(5)
-    for damage in ("", "{}", '{"format": 1}', "[]", "\0"):
-        (manifest,) = cache.glob("*.json")
-        manifest.write_text(damage)
-        assert result_of(kernel_that_adds(5)) == 5
-
-
-def test_a_removed_object_is_compiled_again(cache):
-    kernel_that_adds(6)
-    for one in cache.glob("*.so"):
-        one.unlink()
-    assert result_of(kernel_that_adds(6)) == 6
-
-
-def test_no_compiler(cache, monkeypatch):
-    monkeypatch.setenv("CXX", "no-such-compiler")
-    with pytest.raises(gm.CompileError, match=r"no-such-compiler(.|\n)*Install g\+\+"):
-        kernel_that_adds(1)
-
-
-def test_nothing_is_left_in_the_temporary_folder(cache, tmp_path, monkeypatch):
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setenv("TMPDIR", str(folder))
-    monkeypatch.setattr("tempfile.tempdir", None)
-    modules = [kernel_that_adds(8), kernel_that_adds(8)]
-    assert [result_of(one) for one in modules] == [8, 8]
-    with pytest.raises(gm.CompileError):
-        load("__global__ void k() { wrong }")
-    assert os.listdir(folder) == []
