@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 # Headers of the simulator, and those in csrc/kernels itself. An access that they inline is
 # attributed to the line of the kernel that uses it.
 _RUNTIME = re.compile(r"(?:.*/)?(?:csrc/sim/.+|csrc/kernels/[^/]+|device\.h|simt\.h)")
+
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 
 # Here vectors are moved as a whole; other accesses of 16 bytes may be to structures with padding.
 _VECTORS = re.compile(r"(?:.*/)?sim/cuda/vectors\.h")
@@ -33,7 +36,7 @@ _ACCESS = re.compile(
 _MOVE = re.compile(r"^(\s*(?:callq?|bl)\s+\*?)(mem(?:cpy|move|set))(?=@|\s|$)")
 
 
-def tabulate_accesses(assembly: str, root: Path) -> str:
+def tabulate_accesses(assembly: str, root: Path, names: Mapping[str, str] | None = None) -> str:
     """The assembly text of a traced kernel with a table of the calls that report an access.
 
     One record of section ``gm_sites`` is ``{return address, file name, int32 line, int32 vector}``;
@@ -44,6 +47,8 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
     compiler has moved in between. If a function has no such line, it is the header's.
     Both GCC's and Clang's assembly for x86-64 and aarch64
     is accepted.
+
+    With `names` (by `path_of`) lines are those of the files in it, wherever they are.
 
     The debug information is removed. Functions and variables that the linker may share between
     objects (weak symbols, comdat groups) become local: plain kernels must not call a traced copy,
@@ -65,7 +70,10 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             line = _COMDAT.sub(r',"\1\2"\3', line)
         if match := _FILE.match(line):
             folder, name = (match[2], match[3]) if match[3] else ("", match[2])
-            files[match[1]] = _inside(root, os.path.join(folder, name))
+            path = os.path.join(folder, name)
+            files[match[1]] = (
+                _inside(root, path) if names is None else names.get(path_of(root, path))
+            )
             if _VECTORS.fullmatch(os.path.join(folder, name)):
                 vectors.add(match[1])
         elif match := _LOC.match(line):
@@ -74,7 +82,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             begins = match[3] == "1" if match[3] else begins  # holds until it is changed
             if name and match[2] != "0":  # line 0: code without a source line
                 any_line = (name, match[2])
-                if not _RUNTIME.fullmatch(name) and (
+                if (names is not None or not _RUNTIME.fullmatch(name)) and (
                     begins or not _goes_back(any_line, kernel_line)
                 ):
                     kernel_line = any_line
@@ -86,7 +94,7 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
             line = _MOVE.sub(r"\1__tsan_\2", line)
             out.append(line)
             if _ACCESS.match(line):
-                inlined = _RUNTIME.fullmatch(any_line[0])
+                inlined = names is None and _RUNTIME.fullmatch(any_line[0])
                 name, number = (inlined and kernel_line) or any_line
                 label = labels.setdefault(name, f".Lgm_file{len(labels)}")
                 site = f".Lgm_site{len(records)}"
@@ -97,6 +105,15 @@ def tabulate_accesses(assembly: str, root: Path) -> str:
         out += [f'{label}:\n\t.string\t"{name}"' for name, label in labels.items()]
         out += ['\t.section\tgm_sites,"aw",@progbits', "\t.balign\t8", *records]
     return "\n".join(out) + "\n"
+
+
+def path_of(root: Path, name: str) -> str:
+    """The path of a file as assembly or a line marker names it, with escapes, from root."""
+    characters = _ESCAPE.sub(
+        lambda match: bytes([int(match[1], 8)]) if len(match[1]) == 3 else match[1],
+        name.encode("utf-8", "surrogateescape"),
+    )
+    return os.path.normpath(root / characters.decode("utf-8", "surrogateescape"))
 
 
 def _goes_back(line: tuple[str, str], before: tuple[str, str] | None) -> bool:

@@ -22,6 +22,7 @@ from .errors import CompileError
 from .overloads import pointers
 from .own_sources import build_flags, build_sites, build_toolchain, csrc, own_files
 from .rewrite import GUARD_BYTES, Rewritten, limits_name, rewrite
+from .tokens import users_files
 from .unions import with_plain_vectors
 from .variables import extents
 
@@ -303,7 +304,9 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
     assembly = work / "module.s"
     _run([*words, "-S", str(path), "-o", str(assembly)], source, "compilation")
     as_bytes = {"encoding": "utf-8", "errors": "surrogateescape"}
-    table = build_sites().tabulate_accesses(assembly.read_text(**as_bytes), source.folder)
+    sites = build_sites()
+    names = {sites.path_of(source.folder, name): name for name in users_files(text)}
+    table = sites.tabulate_accesses(assembly.read_text(**as_bytes), source.folder, names)
     assembly.write_text(table, **as_bytes)
     assembler = [*command[:1], "-c", str(assembly), "-o", str(work / "module.o")]
     _run(assembler, source, "assembly")

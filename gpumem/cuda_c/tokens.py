@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Token", "closing", "skip_angles", "split", "tokenize"]
+__all__ = ["Token", "closing", "skip_angles", "split", "tokenize", "users_files"]
 
 _MARKER = re.compile(r'^# (\d+) "((?:[^"\\]|\\.)*)"([ \d]*)$', re.M)
 _TOKEN = re.compile(
@@ -40,14 +40,19 @@ class Token:
         return self.kind not in ("space", "opaque")
 
 
+def users_files(text: str) -> set[str]:
+    """Return the files, by the names in markers, that are no headers of the system."""
+    # A macro of a system's header that is used in another file has markers with both.
+    return {m[2] for m in _MARKER.finditer(text) if _SYSTEM not in m[3].split()}
+
+
 def tokenize(text: str) -> list[Token]:
     """Return the tokens of the output of ``g++ -E``; together they are the text again.
 
     In names universal character names are characters.
     """
     tokens: list[Token] = []
-    # A macro of a system's header that is used in another file has markers with both.
-    users = {m[2] for m in _MARKER.finditer(text) if _SYSTEM not in m[3].split()}
+    users = users_files(text)
     at, file, line, system = 0, "", 1, False
     for marker in [*_MARKER.finditer(text), None]:
         end = marker.start() if marker else len(text)
