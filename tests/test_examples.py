@@ -56,6 +56,15 @@ def test_commands(file, statuses, monkeypatch, capsys):
             assert f"$ gpumem {' '.join(words)}\n{printed}```\n" in text
 
 
+def test_the_document_of_a_session_in_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    from terminal_document import DOCUMENT, rewrite
+
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert rewrite(text, tmp_path) == text, "run tools/terminal_document.py"
+
+
 def test_the_test_in_the_document(monkeypatch):
     monkeypatch.chdir(PROJECT)
     text = (ROOT / "docs" / "check-your-kernels-in-ci.md").read_text(encoding="utf-8")
