@@ -278,27 +278,31 @@ def _make(
     source: Source, rewritten: Rewritten, command: Sequence[str], traced: bool, at: Path
 ) -> Path:
     """Compile and link, unless that has been done before."""
-    identity = _compiler("CXX").identity
+    compiler = _compiler("CXX")
     if not rewritten.kernels and not rewritten.templates:
         raise CompileError(f"{source.name} has no kernel: no function is __global__")
     text = _GUARDS + rewritten.text + "\n" + _register(rewritten, source.instances)
-    made = at / f"{digest([text, identity, *command, _own_sources()])}.so"
+    made = at / f"{digest([text, compiler.identity, *command, _own_sources()])}.so"
     if not made.exists():
         with tempfile.TemporaryDirectory(prefix="gpumem-") as work_folder:
             work = Path(work_folder)
-            _compile(source, text, command, work, traced)
+            assembler = compiler.command if traced else None
+            _compile(source, text, command, work, assembler)
             _link(source, work, at)
             put(work / "module.so", made)
     return made
 
 
-def _compile(source: Source, text: str, command: Sequence[str], work: Path, traced: bool) -> None:
+def _compile(
+    source: Source, text: str, command: Sequence[str], work: Path, assembler: Sequence[str] | None
+) -> None:
+    """Compile to an object, which has a table of its accesses if there is an assembler."""
     path = work / "module.cpp"
     path.write_text(text, encoding="utf-8")
     erased = ["__global__", "__device__", "__host__", "__managed__", "__constant__"]
     words = [*command, *(f"-D{name}=" for name in erased), "-D__launch_bounds__(...)="]
     words.append("-D__cluster_dims__(...)=")
-    if not traced:
+    if assembler is None:
         _run([*words, "-c", str(path), "-o", str(work / "module.o")], source, "compilation")
         return
     assembly = work / "module.s"
@@ -308,8 +312,7 @@ def _compile(source: Source, text: str, command: Sequence[str], work: Path, trac
     names = {sites.path_of(source.folder, name): name for name in users_files(text)}
     table = sites.tabulate_accesses(assembly.read_text(**as_bytes), source.folder, names)
     assembly.write_text(table, **as_bytes)
-    assembler = [*command[:1], "-c", str(assembly), "-o", str(work / "module.o")]
-    _run(assembler, source, "assembly")
+    _run([*assembler, "-c", str(assembly), "-o", str(work / "module.o")], source, "assembly")
 
 
 def _link(source: Source, work: Path, cache: Path) -> None:

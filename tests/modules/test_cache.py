@@ -122,6 +122,16 @@ def test_several_processes_share_a_cache(cache):
 PACKAGES = r"(.|\n)*Install g\+\+ \(Debian, Ubuntu\), gcc-c\+\+ \(Fedora\) or cxx-compiler"
 
 
+def test_compilers_behind_a_wrapper(cache, monkeypatch):
+    """As in CXX="ccache g++"."""
+    monkeypatch.setenv("CC", "env cc")
+    monkeypatch.setenv("CXX", "env c++ -DNUMBER=3")
+    kernel = gm.load(source="__global__ void k(int *x) { *x += NUMBER; }")["k"]
+    x = np.zeros(1, "i4")
+    kernel[1, 1](x)
+    assert gm.check(kernel[1, 1], x).ok and x[0] == 6
+
+
 @pytest.mark.parametrize(
     ("variable", "command", "message"),
     [
