@@ -17,86 +17,23 @@ bool gm_is_adoptable(PyObject *object)
            !PyBytes_Check(object) && !PyType_Check(object);
 }
 
-/* Keeps the exception that is set. */
-static bool has_dlpack(PyObject *object)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    bool has = PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__dlpack__");
-    PyErr_Restore(type, value, traceback);
-    return has;
-}
-
-/* By __cuda_array_interface__ if it names the producer's stream, because then that stream can wait
- * for our work too; else by DLPack, whose producer makes our stream wait. */
-static gm_device_array *adopt(PyObject *object, const char *name, const gm_backend *backend,
-                              PyObject *stream_object)
-{
-    PyObject *interface;
-    gm_device_array *array = NULL;
-    gm_stream stream = NULL;
-    int type = 0, device = 0, previous, found = 0;
-    if (gm_optional_attribute(object, "__cuda_array_interface__", &interface) < 0) {
-        /* PyTorch has no typestr for some dtypes; DLPack names them in its error. */
-        if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError) ||
-            !has_dlpack(object)) {
-            return NULL;
-        }
-        PyErr_Clear();
-    }
-    if (!interface || !gm_interface_has_stream(interface)) {
-        found = gm_dlpack_find(object, &type, &device);
-    }
-    if (found > 0 && gm_dlpack_backend(type) == backend) {
-        if (backend->use_device(backend->host_memory ? 0 : device, &previous) != GM_OK) {
-            gm_raise(gm_last_error()->status);
-        } else {
-            if (gm_parse_stream(stream_object, backend, &stream) == 0) {
-                array = gm_dlpack_adopt(object, backend, name, stream);
-            }
-            if (previous != device) {
-                backend->use_device(previous, &previous);
-            }
-        }
-    } else if (found >= 0 && interface) {
-        /* Without a GPU, too, the interface's own errors come first. */
-        const gm_backend *cuda = gm_backend_with_memory(false);
-        if (cuda->open() != GM_OK || gm_parse_stream(stream_object, cuda, &stream) == 0) {
-            array = gm_interface_adopt(interface, object, name, stream);
-        }
-    }
-    Py_XDECREF(interface);
-    return array;
-}
-
-gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream)
-{
-    return gm_is_adoptable(object) ? adopt(object, name, gm_backend_with_memory(false), stream)
-                                   : NULL;
-}
-
-PyObject *gm_core_adopt(PyObject *module, PyObject *args)
-{
-    PyObject *object, *stream;
+/* What is asked for. */
+typedef struct request {
+    PyObject *object;
     const char *name;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "OsO:adopt", &object, &name, &stream)) {
-        return NULL;
-    }
-    gm_device_array *array = gm_adopt(object, name, stream);
-    return array || PyErr_Occurred() ? (PyObject *)array : Py_NewRef(Py_None);
-}
+    const gm_backend *backend; /* whose memory it has to be in; NULL: any that can be used */
+    PyObject *stream;
+    gm_usage usage;
+} request;
 
-/* ---- gpumem.from_dlpack --------------------------------------------------------------------- */
+/* ---- DLPack's exchange API ------------------------------------------------------------------ */
 
-/* The backend for a producer's device; -1 with an exception if there is none. */
-static int choose_backend(PyObject *object, const gm_backend **backend)
+/* The backend that uses memory of DLPack's kind in place; -1 with an exception if none does. */
+static int choose_backend(int type, const gm_backend **backend)
 {
-    int type, device;
     *backend = gm_backend_with_memory(false);
-    int found = gm_dlpack_find(object, &type, &device);
-    if (found <= 0 || gm_dlpack_backend(type) == *backend) {
-        return found < 0 ? -1 : 0;
+    if (gm_dlpack_backend(type) == *backend) {
+        return 0;
     }
     if (!gm_dlpack_backend(type)) {
         PyErr_Format(PyExc_ValueError,
@@ -118,6 +55,117 @@ static int choose_backend(PyObject *object, const gm_backend **backend)
     }
     return 0;
 }
+
+/* 1, and an array unless it is in other memory; 0 if the object has to be asked in another way; -1
+ * with an exception. */
+static int adopt_exchanged(const request *r, gm_device_array **array)
+{
+    gm_exchanged read;
+    gm_stream stream;
+    int found = gm_exchange_read(r->object, r->name, r->usage, &read);
+    if (found <= 0) {
+        return found;
+    }
+    int type = read.tensor.device.device_type;
+    const gm_backend *backend = r->backend;
+    int chosen = backend ? 0 : choose_backend(type, &backend);
+    if (chosen < 0 || gm_dlpack_backend(type) != backend) {
+        gm_exchange_release(&read);
+        return chosen < 0 ? -1 : 1;
+    }
+    if (gm_parse_stream(r->stream, backend, &stream) < 0) {
+        gm_exchange_release(&read);
+        return -1;
+    }
+    *array = gm_exchange_adopt(&read, backend, r->name, stream);
+    return *array ? 1 : -1;
+}
+
+/* ---- __dlpack__ and __cuda_array_interface__ ------------------------------------------------ */
+
+static gm_device_array *adopt_capsule(const request *r, int device)
+{
+    gm_device_array *array = NULL;
+    gm_stream stream = NULL;
+    int previous;
+    if (r->backend->use_device(r->backend->host_memory ? 0 : device, &previous) != GM_OK) {
+        gm_raise(gm_last_error()->status);
+        return NULL;
+    }
+    if (gm_parse_stream(r->stream, r->backend, &stream) == 0) {
+        array = gm_dlpack_adopt(r->object, r->backend, r->name, stream);
+    }
+    if (previous != device) {
+        r->backend->use_device(previous, &previous);
+    }
+    return array;
+}
+
+/* By __cuda_array_interface__ if it names the producer's stream, because then that stream can wait
+ * for our work too; else by DLPack, whose producer makes our stream wait. */
+static gm_device_array *adopt_by_protocol(const request *r)
+{
+    PyObject *interface;
+    gm_device_array *array = NULL;
+    gm_stream stream = NULL;
+    int type = 0, device = 0, found = 0;
+    if (gm_interface_find(r->object, &interface) < 0 && !gm_dlpack_instead(r->object)) {
+        return NULL; /* PyTorch has no typestr for some dtypes; DLPack names them in its error */
+    }
+    if (!interface || !gm_interface_has_stream(interface)) {
+        found = gm_dlpack_find(r->object, &type, &device);
+    }
+    if (found > 0 && gm_dlpack_backend(type) == r->backend) {
+        array = adopt_capsule(r, device);
+    } else if (found >= 0 && interface) {
+        /* Without a GPU, too, the interface's own errors come first. */
+        const gm_backend *cuda = gm_backend_with_memory(false);
+        if (cuda->open() != GM_OK || gm_parse_stream(r->stream, cuda, &stream) == 0) {
+            array = gm_interface_adopt(interface, r->object, r->name, stream);
+        }
+    }
+    Py_XDECREF(interface);
+    return array;
+}
+
+/* ---- an object ------------------------------------------------------------------------------ */
+
+static gm_device_array *adopt(request *r)
+{
+    gm_device_array *array = NULL;
+    int type, device;
+    if (adopt_exchanged(r, &array) != 0) {
+        return array;
+    }
+    if (!r->backend) {
+        int found = gm_dlpack_find(r->object, &type, &device);
+        r->backend = gm_backend_with_memory(false);
+        if (found < 0 || (found > 0 && choose_backend(type, &r->backend) < 0)) {
+            return NULL;
+        }
+    }
+    return adopt_by_protocol(r);
+}
+
+gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream, gm_usage usage)
+{
+    request r = {object, name, gm_backend_with_memory(false), stream, usage};
+    return gm_is_adoptable(object) ? adopt(&r) : NULL;
+}
+
+PyObject *gm_core_adopt(PyObject *module, PyObject *args)
+{
+    PyObject *object, *stream;
+    const char *name;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OsO:adopt", &object, &name, &stream)) {
+        return NULL;
+    }
+    gm_device_array *array = gm_adopt(object, name, stream, GM_KEPT);
+    return array || PyErr_Occurred() ? (PyObject *)array : Py_NewRef(Py_None);
+}
+
+/* ---- gpumem.from_dlpack --------------------------------------------------------------------- */
 
 static int check_request(gm_device_array *array, PyObject *device, bool copy)
 {
@@ -142,7 +190,6 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "device", "copy", NULL};
     PyObject *object, *device = Py_None, *copy = Py_None;
-    const gm_backend *backend;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:from_dlpack", names, &object, &device,
                                      &copy)) {
@@ -152,10 +199,11 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
         return PyErr_Format(PyExc_TypeError, "copy must be a bool or None, not %.100s",
                             Py_TYPE(copy)->tp_name);
     }
-    if (gm_check_unmasked(object, "x") < 0 || choose_backend(object, &backend) < 0) {
+    if (gm_check_unmasked(object, "x") < 0) {
         return NULL;
     }
-    gm_device_array *array = adopt(object, "x", backend, Py_None);
+    request r = {object, "x", NULL, Py_None, GM_KEPT};
+    gm_device_array *array = adopt(&r);
     if (!array) {
         return PyErr_Occurred()
                    ? NULL

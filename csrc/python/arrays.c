@@ -70,6 +70,26 @@ int gm_check_dtype(PyArray_Descr *dtype, const char *name)
     return 0;
 }
 
+PyArray_Descr *gm_plain_dtype(char kind, int bytes)
+{
+    static const struct {
+        char kind;
+        int bytes, number;
+    } known[] = {
+        {'f', 4, NPY_FLOAT32},   {'f', 8, NPY_FLOAT64},     {'f', 2, NPY_FLOAT16},
+        {'i', 4, NPY_INT32},     {'i', 8, NPY_INT64},       {'i', 2, NPY_INT16},
+        {'i', 1, NPY_INT8},      {'u', 1, NPY_UINT8},       {'u', 2, NPY_UINT16},
+        {'u', 4, NPY_UINT32},    {'u', 8, NPY_UINT64},      {'b', 1, NPY_BOOL},
+        {'c', 8, NPY_COMPLEX64}, {'c', 16, NPY_COMPLEX128},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].kind == kind && known[i].bytes == bytes) {
+            return PyArray_DescrFromType(known[i].number);
+        }
+    }
+    return NULL;
+}
+
 /* 1 for a numpy.ma.MaskedArray, 0 for all else, -1 with an exception. */
 static int is_masked(PyObject *object)
 {

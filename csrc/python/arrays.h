@@ -10,6 +10,9 @@
 int gm_arrays_init(void);
 /* The dtype has to be plain bytes in native order. */
 int gm_check_dtype(PyArray_Descr *dtype, const char *name);
+/* NumPy's own dtype of a kind ('b', 'i', 'u', 'f' or 'c') and size, a new reference; NULL without
+ * an exception if there is none. */
+PyArray_Descr *gm_plain_dtype(char kind, int bytes);
 /* No strings of 0 bytes, which NumPy would take for strings of one character. */
 int gm_check_sized(PyArray_Descr *dtype, const char *name);
 /* Refuses a masked array, whose elements mean nothing without the mask, with a TypeError. Other

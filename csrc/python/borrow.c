@@ -2,6 +2,7 @@
 #include "python/borrow.h"
 
 #include "python/arrays.h"
+#include "python/devices.h"
 #include "python/errors.h"
 
 /* Bytes from the first element's first to the last element's last; -1 on overflow. */
@@ -95,6 +96,26 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
                                             extent > 0 ? data : nowhere,
                                             writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
     return gm_device_array_wrap(memory, (PyArrayObject *)layout);
+}
+
+int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_stream stream)
+{
+    int previous;
+    array->memory->producer = producer;
+    array->memory->has_producer = true;
+    if (producer == stream) {
+        return 0;
+    }
+    if (gm_enter_device(array->memory, &previous) < 0) {
+        return -1;
+    }
+    gm_status status = array->memory->backend->stream_join(stream, producer);
+    gm_leave_device(array->memory, previous);
+    if (status != GM_OK) {
+        gm_raise(status);
+        return -1;
+    }
+    return 0;
 }
 
 int gm_lent_strides(PyArrayObject *layout, npy_intp *strides)

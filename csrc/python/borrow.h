@@ -9,6 +9,9 @@
 gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
                            int ndim, const int64_t *shape, const int64_t *strides, void *data,
                            bool writeable);
+/* Makes our stream wait for the library's, and later the library's for our work on the memory; -1
+ * with an exception. */
+int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_stream stream);
 /* The strides, in bytes, of an array lent to another library: 0, or -1 with a BufferError if other
  * libraries do not accept them. */
 int gm_lent_strides(PyArrayObject *layout, npy_intp *strides);

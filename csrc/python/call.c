@@ -82,7 +82,7 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
 /* Another library's device array as a device array, any other object as it is; a new reference. */
 static PyObject *adopt_or_keep(PyObject *object, const char *name, PyObject *stream)
 {
-    PyObject *array = (PyObject *)gm_adopt(object, name, stream);
+    PyObject *array = (PyObject *)gm_adopt(object, name, stream, GM_KEPT);
     return array || PyErr_Occurred() ? array : Py_NewRef(object);
 }
 

@@ -183,7 +183,8 @@ PyObject *gm_adopt_inputs(const gm_family *family, PyObject *inputs, PyObject *s
     for (int i = 0; adopted && i < PyTuple_GET_SIZE(inputs); i++) {
         PyObject *object = gm_given(family, inputs, i), *array = NULL;
         if (object && gm_is_adoptable(object)) {
-            array = (PyObject *)gm_adopt(object, family->inputs[i].name, stream);
+            gm_usage usage = i == 0 && family->in_place ? GM_WRITTEN : GM_READ;
+            array = (PyObject *)gm_adopt(object, family->inputs[i].name, stream, usage);
         }
         if (!array && PyErr_Occurred()) {
             Py_CLEAR(adopted);
@@ -209,7 +210,7 @@ PyObject *gm_call_with_adopted(gm_bound *b, PyObject *given_inputs, PyObject *in
     PyObject *given_out = b->run.call.family->in_place ? PyTuple_GET_ITEM(given_inputs, 0) : out;
     PyObject *adopted = NULL, *result;
     if (gm_is_adoptable(out)) {
-        adopted = (PyObject *)gm_adopt(out, "out", stream);
+        adopted = (PyObject *)gm_adopt(out, "out", stream, GM_WRITTEN);
         if (!adopted && PyErr_Occurred()) {
             return NULL;
         }

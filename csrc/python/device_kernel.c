@@ -161,7 +161,9 @@ static packing pack_array(launch *l, Py_ssize_t i, PyObject *value, void *to)
     if (value != Py_None) {
         gm_device_array *array = (gm_device_array *)value;
         if (!gm_is_device_array(value)) {
-            if (PyArray_Check(value) || !(array = gm_adopt(value, p->text, l->stream_object))) {
+            gm_usage usage = p->constant ? GM_READ : GM_WRITTEN;
+            if (PyArray_Check(value) ||
+                !(array = gm_adopt(value, p->text, l->stream_object, usage))) {
                 return PyErr_Occurred() ? FAILED : UNSURE;
             }
             l->adopted[i] = true;

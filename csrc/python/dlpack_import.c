@@ -1,6 +1,7 @@
 /* Borrows arrays of other libraries by DLPack. */
 #include "python/dlpack_import.h"
 
+#include "python/arrays.h"
 #include "python/borrow.h"
 #include "python/dlpack_device.h"
 
@@ -33,23 +34,8 @@ static PyObject *ask(PyObject *producer, PyObject *stream)
 /* A new reference; NULL and a TypeError if NumPy has no such dtype. */
 static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
 {
-    static const struct {
-        int code, bits, number;
-    } known[] = {
-        {kDLInt, 8, NPY_INT8},
-        {kDLInt, 16, NPY_INT16},
-        {kDLInt, 32, NPY_INT32},
-        {kDLInt, 64, NPY_INT64},
-        {kDLUInt, 8, NPY_UINT8},
-        {kDLUInt, 16, NPY_UINT16},
-        {kDLUInt, 32, NPY_UINT32},
-        {kDLUInt, 64, NPY_UINT64},
-        {kDLFloat, 16, NPY_FLOAT16},
-        {kDLFloat, 32, NPY_FLOAT32},
-        {kDLFloat, 64, NPY_FLOAT64},
-        {kDLComplex, 64, NPY_COMPLEX64},
-        {kDLComplex, 128, NPY_COMPLEX128},
-        {kDLBool, 8, NPY_BOOL},
+    static const char kinds[] = {
+        [kDLInt] = 'i', [kDLUInt] = 'u', [kDLFloat] = 'f', [kDLComplex] = 'c', [kDLBool] = 'b',
     };
     int code = tensor->dtype.code, bits = tensor->dtype.bits;
     if (tensor->dtype.lanes != 1) {
@@ -57,10 +43,10 @@ static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
                      (int)tensor->dtype.lanes);
         return NULL;
     }
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].code == code && known[i].bits == bits) {
-            return PyArray_DescrFromType(known[i].number);
-        }
+    char kind = (size_t)code < sizeof kinds ? kinds[code] : 0;
+    PyArray_Descr *dtype = kind && bits % 8 == 0 ? gm_plain_dtype(kind, bits / 8) : NULL;
+    if (dtype) {
+        return dtype;
     }
     if (code == kDLBfloat) {
         PyErr_Format(PyExc_TypeError,
@@ -75,16 +61,8 @@ static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
     return NULL;
 }
 
-/* An array over the tensor's memory, without an owner yet. */
-static gm_device_array *describe_borrowed(const DLTensor *tensor, bool writeable,
-                                          const gm_backend *backend, const char *name)
+PyArray_Descr *gm_dlpack_layout(const DLTensor *tensor, const char *name, int64_t *strides)
 {
-    int64_t strides[GM_MAX_DIMS];
-    if (gm_dlpack_backend(tensor->device.device_type) != backend) {
-        PyErr_Format(PyExc_ValueError, "%s is in %s memory, its __dlpack_device__ says otherwise",
-                     name, gm_dlpack_name(tensor->device.device_type));
-        return NULL;
-    }
     if (tensor->ndim < 0 || tensor->ndim > GM_MAX_DIMS) {
         PyErr_Format(PyExc_ValueError, "%s has %d dimensions, accepted are up to %d", name,
                      (int)tensor->ndim, GM_MAX_DIMS);
@@ -95,15 +73,27 @@ static gm_device_array *describe_borrowed(const DLTensor *tensor, bool writeable
         return NULL;
     }
     PyArray_Descr *dtype = find_dtype(tensor, name);
-    if (!dtype) {
-        return NULL;
-    }
-    for (int d = 0; tensor->strides && d < tensor->ndim; d++) {
+    for (int d = 0; dtype && tensor->strides && d < tensor->ndim; d++) {
         if (!gm_multiply(tensor->strides[d], PyDataType_ELSIZE(dtype), &strides[d])) {
             PyErr_Format(PyExc_ValueError, "%s has strides of more than 63 bits", name);
-            Py_DECREF(dtype);
-            return NULL;
+            Py_CLEAR(dtype);
         }
+    }
+    return dtype;
+}
+
+gm_device_array *gm_dlpack_describe(const DLTensor *tensor, bool writeable,
+                                    const gm_backend *backend, const char *name)
+{
+    int64_t strides[GM_MAX_DIMS];
+    if (gm_dlpack_backend(tensor->device.device_type) != backend) {
+        PyErr_Format(PyExc_ValueError, "%s is in %s memory, its __dlpack_device__ says otherwise",
+                     name, gm_dlpack_name(tensor->device.device_type));
+        return NULL;
+    }
+    PyArray_Descr *dtype = gm_dlpack_layout(tensor, name, strides);
+    if (!dtype) {
+        return NULL;
     }
     char *data = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
     gm_device_array *array = gm_borrow(backend, name, dtype, tensor->ndim, tensor->shape,
@@ -141,6 +131,48 @@ static void forget_versioned(void *owner)
     gm_run_aside(delete_versioned, owner);
 }
 
+void gm_dlpack_give_back(DLManagedTensorVersioned *tensor)
+{
+    forget_versioned(tensor);
+}
+
+void gm_dlpack_own(gm_device_array *array, DLManagedTensorVersioned *tensor)
+{
+    array->memory->forget = forget_versioned;
+    array->memory->owner = tensor;
+}
+
+int gm_dlpack_check_version(const DLManagedTensorVersioned *tensor, const char *name)
+{
+    if (tensor->version.major == DLPACK_MAJOR_VERSION) {
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "%s speaks DLPack %u.%u, known is version %d", name,
+                 (unsigned)tensor->version.major, (unsigned)tensor->version.minor,
+                 DLPACK_MAJOR_VERSION);
+    return -1;
+}
+
+/* Keeps the exception that is set. */
+static bool has_dlpack(PyObject *object)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool has = PyObject_HasAttrString((PyObject *)Py_TYPE(object), "__dlpack__");
+    PyErr_Restore(type, value, traceback);
+    return has;
+}
+
+bool gm_dlpack_instead(PyObject *object)
+{
+    bool instead = PyErr_ExceptionMatches(PyExc_Exception) &&
+                   !PyErr_ExceptionMatches(PyExc_MemoryError) && has_dlpack(object);
+    if (instead) {
+        PyErr_Clear();
+    }
+    return instead;
+}
+
 static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const char *name)
 {
     gm_device_array *array;
@@ -148,18 +180,15 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
     if (PyCapsule_IsValid(capsule, gm_dlpack_versioned)) {
         DLManagedTensorVersioned *versioned = owner =
             PyCapsule_GetPointer(capsule, gm_dlpack_versioned);
-        if (versioned->version.major != DLPACK_MAJOR_VERSION) { /* its other fields are unknown */
-            PyErr_Format(PyExc_ValueError, "%s speaks DLPack %u.%u, known is version %d", name,
-                         (unsigned)versioned->version.major, (unsigned)versioned->version.minor,
-                         DLPACK_MAJOR_VERSION);
+        if (gm_dlpack_check_version(versioned, name) < 0) {
             return NULL;
         }
         array =
-            describe_borrowed(&versioned->dl_tensor,
-                              !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY), backend, name);
+            gm_dlpack_describe(&versioned->dl_tensor,
+                               !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY), backend, name);
     } else if (PyCapsule_IsValid(capsule, gm_dlpack_legacy)) {
         DLManagedTensor *legacy = owner = PyCapsule_GetPointer(capsule, gm_dlpack_legacy);
-        array = describe_borrowed(&legacy->dl_tensor, true, backend, name);
+        array = gm_dlpack_describe(&legacy->dl_tensor, true, backend, name);
     } else {
         PyErr_Format(PyExc_TypeError,
                      "%s: __dlpack__ returned %.80R, expected a capsule that nobody has used", name,

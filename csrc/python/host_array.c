@@ -4,6 +4,7 @@
 #include "memory/host.h"
 #include "python/arrays.h"
 #include "python/dlpack_device.h"
+#include "python/dlpack_exchange.h"
 #include "python/errors.h"
 #include "python/values.h"
 
@@ -44,15 +45,30 @@ int gm_host_arrays_init(void)
     return from_dlpack ? PyType_Ready(&host_block_type) : -1;
 }
 
+static bool is_on_host(int type)
+{
+    const gm_backend *usable = gm_dlpack_backend(type);
+    return usable && usable->host_memory;
+}
+
 /* For libraries whose arrays have no buffer protocol. */
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
-    int type, device, found = gm_dlpack_find(object, &type, &device);
+    gm_exchanged read;
+    int type, device, found = gm_exchange_read(object, name, GM_READ, &read);
+    if (found > 0) {
+        type = read.tensor.device.device_type;
+        if (is_on_host(type)) {
+            return gm_exchange_view(&read, object, name);
+        }
+        gm_exchange_release(&read);
+    } else if (found == 0) {
+        found = gm_dlpack_find(object, &type, &device);
+    }
     if (found < 0) {
         return NULL;
     }
-    const gm_backend *usable = found > 0 ? gm_dlpack_backend(type) : NULL;
-    if (usable && usable->host_memory) {
+    if (found > 0 && is_on_host(type)) {
         return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
     }
     int elsewhere = found > 0 ? 1 : gm_has_attribute(object, "__cuda_array_interface__");

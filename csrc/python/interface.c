@@ -7,6 +7,7 @@
 #include "python/borrow.h"
 #include "python/devices.h"
 #include "python/errors.h"
+#include "python/values.h"
 
 /* ---- lending -------------------------------------------------------------------------------- */
 
@@ -71,27 +72,51 @@ PyObject *gm_interface_export(PyObject *object, void *unused)
 
 /* ---- borrowing ------------------------------------------------------------------------------ */
 
-/* A borrowed reference; NULL if the entry is absent or None. */
-static PyObject *entry(PyObject *interface, const char *name)
+/* The entries that are read. */
+typedef enum key { SHAPE, TYPESTR, DESCR, DATA, STRIDES, STREAM, MASK, KEYS } key;
+
+static const char *const names[KEYS] = {"shape",   "typestr", "descr", "data",
+                                        "strides", "stream",  "mask"};
+static PyObject *keys[KEYS], *attribute;
+
+int gm_interface_init(void)
 {
-    PyObject *value = PyDict_GetItemString(interface, name);
+    for (int i = 0; i < KEYS; i++) {
+        keys[i] = PyUnicode_InternFromString(names[i]);
+        if (!keys[i]) {
+            return -1;
+        }
+    }
+    attribute = PyUnicode_InternFromString("__cuda_array_interface__");
+    return attribute ? 0 : -1;
+}
+
+int gm_interface_find(PyObject *object, PyObject **interface)
+{
+    return gm_find_attribute(object, attribute, interface);
+}
+
+/* A borrowed reference; NULL if the entry is absent or None. */
+static PyObject *entry(PyObject *interface, key which)
+{
+    PyObject *value = PyDict_GetItem(interface, keys[which]);
     return value == Py_None ? NULL : value;
 }
 
 bool gm_interface_has_stream(PyObject *interface)
 {
-    return PyDict_Check(interface) && PyDict_GetItemString(interface, "stream");
+    return PyDict_Check(interface) && PyDict_GetItem(interface, keys[STREAM]);
 }
 
-static int refuse(const char *name, const char *what, PyObject *value)
+static int refuse(const char *name, key what, PyObject *value)
 {
     PyErr_Format(PyExc_ValueError, "%s has a __cuda_array_interface__ whose %s is %.80R", name,
-                 what, value ? value : Py_None);
+                 names[what], value ? value : Py_None);
     return -1;
 }
 
 /* A tuple of at most GM_MAX_DIMS integers; returns how many, or -1 with an exception. */
-static int parse_numbers(PyObject *tuple, const char *name, const char *what, int64_t *numbers)
+static int parse_numbers(PyObject *tuple, const char *name, key what, int64_t *numbers)
 {
     if (!tuple || !PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > GM_MAX_DIMS) {
         return refuse(name, what, tuple);
@@ -108,14 +133,31 @@ static int parse_numbers(PyObject *tuple, const char *name, const char *what, in
     return (int)PyTuple_GET_SIZE(tuple);
 }
 
+/* NumPy's own dtypes, of which it makes a string each time it is asked; NULL for all others. */
+static PyArray_Descr *find_plain(PyObject *typestr)
+{
+    if (PyUnicode_GET_LENGTH(typestr) != 3) {
+        return NULL;
+    }
+    Py_UCS4 order = PyUnicode_READ_CHAR(typestr, 0), size = PyUnicode_READ_CHAR(typestr, 2);
+    Py_UCS4 kind = PyUnicode_READ_CHAR(typestr, 1);
+    bool native = order == NPY_NATBYTE || (order == '|' && size == '1');
+    return native && kind < 128 && size > '0' && size <= '9'
+               ? gm_plain_dtype((char)kind, (int)(size - '0'))
+               : NULL;
+}
+
 /* The typestr of a structure has its size only; descr may have its fields. */
 static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
 {
-    PyObject *typestr = entry(interface, "typestr"), *descr = entry(interface, "descr");
+    PyObject *typestr = entry(interface, TYPESTR), *descr = entry(interface, DESCR);
     PyArray_Descr *dtype = NULL, *fields = NULL;
     if (!typestr || !PyUnicode_Check(typestr)) {
-        refuse(name, "typestr", typestr);
+        refuse(name, TYPESTR, typestr);
         return NULL;
+    }
+    if ((dtype = find_plain(typestr))) {
+        return dtype;
     }
     if (!PyArray_DescrConverter(typestr, &dtype)) {
         if (gm_forgive_value()) {
@@ -144,16 +186,16 @@ static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
 
 static int parse_data(PyObject *interface, const char *name, void **address, bool *writeable)
 {
-    PyObject *data = entry(interface, "data");
+    PyObject *data = entry(interface, DATA);
     if (!data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2) {
-        return refuse(name, "data", data);
+        return refuse(name, DATA, data);
     }
     PyObject *index = PyNumber_Index(PyTuple_GET_ITEM(data, 0));
     unsigned long long value = index ? PyLong_AsUnsignedLongLong(index) : 0;
     int read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1));
     Py_XDECREF(index);
     if (PyErr_Occurred() || value > UINTPTR_MAX) {
-        return gm_forgive_value() ? refuse(name, "data", data) : -1;
+        return gm_forgive_value() ? refuse(name, DATA, data) : -1;
     }
     *address = (void *)(uintptr_t)value;
     *writeable = !read_only;
@@ -163,7 +205,7 @@ static int parse_data(PyObject *interface, const char *name, void **address, boo
 /* None or no entry: nothing to wait for. */
 static int parse_producer(PyObject *interface, const char *name, bool *given, gm_stream *stream)
 {
-    PyObject *number = entry(interface, "stream");
+    PyObject *number = entry(interface, STREAM);
     *given = number != NULL;
     if (!number) {
         return 0;
@@ -171,7 +213,7 @@ static int parse_producer(PyObject *interface, const char *name, bool *given, gm
     unsigned long long value = PyLong_Check(number) ? PyLong_AsUnsignedLongLong(number) : 0;
     if (PyErr_Occurred() || value == 0 || value > UINTPTR_MAX) { /* 0 is ambiguous */
         PyErr_Clear();
-        return refuse(name, "stream", number);
+        return refuse(name, STREAM, number);
     }
     *stream = value == 1 ? NULL : (gm_stream)(uintptr_t)value;
     return 0;
@@ -194,27 +236,6 @@ static void forget_object(void *owner)
     PyGILState_Release(state);
 }
 
-/* Makes the stream wait for the producer's. */
-static int follow(gm_device_array *array, bool given, gm_stream producer, gm_stream stream)
-{
-    int previous;
-    if (!given) {
-        return 0;
-    }
-    array->memory->producer = producer;
-    array->memory->has_producer = true;
-    if (gm_enter_device(array->memory, &previous) < 0) {
-        return -1;
-    }
-    gm_status status = array->memory->backend->stream_join(stream, producer);
-    gm_leave_device(array->memory, previous);
-    if (status != GM_OK) {
-        gm_raise(status);
-        return -1;
-    }
-    return 0;
-}
-
 static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *name,
                               gm_stream stream)
 {
@@ -222,19 +243,19 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
     gm_stream producer = NULL;
     void *address;
     bool writeable, given;
-    if (entry(interface, "mask")) {
+    if (entry(interface, MASK)) {
         PyErr_Format(PyExc_ValueError, "%s has a mask; accepted are arrays without one", name);
         return NULL;
     }
-    PyObject *steps = entry(interface, "strides");
-    int ndim = parse_numbers(entry(interface, "shape"), name, "shape", shape);
+    PyObject *steps = entry(interface, STRIDES);
+    int ndim = parse_numbers(entry(interface, SHAPE), name, SHAPE, shape);
     if (ndim < 0 || parse_data(interface, name, &address, &writeable) < 0 ||
         parse_producer(interface, name, &given, &producer) < 0) {
         return NULL;
     }
-    if (steps && parse_numbers(steps, name, "strides", strides) != ndim) {
+    if (steps && parse_numbers(steps, name, STRIDES, strides) != ndim) {
         if (!PyErr_Occurred()) {
-            refuse(name, "strides", steps);
+            refuse(name, STRIDES, steps);
         }
         return NULL;
     }
@@ -248,7 +269,7 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
     if (array) {
         array->memory->forget = forget_object;
         array->memory->owner = Py_NewRef(owner);
-        if (follow(array, given, producer, stream) < 0) {
+        if (given && gm_borrow_follow(array, producer, stream) < 0) {
             Py_CLEAR(array);
         }
     }
@@ -264,7 +285,13 @@ gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const 
                      Py_TYPE(interface)->tp_name);
         return NULL;
     }
-    PyObject *own = PyDict_Copy(interface); /* so that nobody changes it while it is read */
+#ifdef Py_GIL_DISABLED
+    const bool shared = true; /* a count of references says little */
+#else
+    const bool shared = Py_REFCNT(interface) > 1;
+#endif
+    /* A copy, so that nobody changes it while it is read. */
+    PyObject *own = shared ? PyDict_Copy(interface) : Py_NewRef(interface);
     gm_device_array *array = own ? adopt(own, owner, name, stream) : NULL;
     Py_XDECREF(own);
     return array;

@@ -12,8 +12,10 @@
 #include "python/hooks.h"
 #include "python/host_array.h"
 #include "python/host_memory.h"
+#include "python/interface.h"
 #include "python/modules.h"
 #include "python/prepared.h"
+#include "python/producers.h"
 #include "python/streams.h"
 #include "python/takes.h"
 #include "python/textures.h"
@@ -256,7 +258,8 @@ PyMODINIT_FUNC PyInit__core(void)
     }
     PyObject *facts = gm_build_facts();
     if (gm_errors_init(module) < 0 || gm_arrays_init() < 0 || gm_host_arrays_init() < 0 ||
-        gm_device_type_init() < 0 || add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
+        gm_producers_init() < 0 || gm_interface_init() < 0 || gm_device_type_init() < 0 ||
+        add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||
         add_type(module, &gm_prepared_type, "Prepared") < 0 ||

@@ -17,17 +17,28 @@ const char *gm_c_string(PyObject *text, const char *name)
     return bytes;
 }
 
+/* Of a lookup that failed or not: 0, or -1 with the exception if it is not that there is none. */
+static int forgive_absence(const PyObject *value)
+{
+    if (!value && !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        return -1;
+    }
+    if (!value) {
+        PyErr_Clear();
+    }
+    return 0;
+}
+
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value)
 {
     *value = PyObject_GetAttrString(object, name);
-    if (*value) {
-        return 0;
-    }
-    if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        return -1;
-    }
-    PyErr_Clear();
-    return 0;
+    return forgive_absence(*value);
+}
+
+int gm_find_attribute(PyObject *object, PyObject *name, PyObject **value)
+{
+    *value = PyObject_GetAttr(object, name);
+    return forgive_absence(*value);
 }
 
 int gm_has_attribute(PyObject *object, const char *name)

@@ -10,6 +10,8 @@
 const char *gm_c_string(PyObject *text, const char *name);
 /* A new reference to an attribute; *value is NULL if there is none. */
 int gm_optional_attribute(PyObject *object, const char *name, PyObject **value);
+/* The same for a name that is a str already. */
+int gm_find_attribute(PyObject *object, PyObject *name, PyObject **value);
 /* 1 or 0; -1 with the exception of a property, which PyObject_HasAttrString would clear. */
 int gm_has_attribute(PyObject *object, const char *name);
 /* An int or an object with __index__, but not a bool and not a device array. */

@@ -1,0 +1,34 @@
+/* Reads other libraries' arrays by DLPack's C exchange API, without a call of Python. */
+#ifndef GPUMEM_DLPACK_EXCHANGE_H
+#define GPUMEM_DLPACK_EXCHANGE_H
+
+#include "python/device_object.h"
+#include "python/producers.h"
+
+/* How long an array is used, and for what. */
+typedef enum gm_usage {
+    GM_READ,    /* by a call, which the object outlives, and which only reads */
+    GM_WRITTEN, /* by such a call, which may write */
+    GM_KEPT,    /* longer than the object may live */
+} gm_usage;
+
+/* An array as its library describes it. */
+typedef struct gm_exchanged {
+    const DLPackExchangeAPI *exchange;
+    DLTensor tensor;                   /* shape and strides are the library's */
+    DLManagedTensorVersioned *managed; /* keeps the memory; NULL: the object does */
+    bool writeable;
+} gm_exchanged;
+
+/* 1; 0 if the object has to be asked in another way; -1 with an exception. */
+int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exchanged *read);
+/* Gives the array back to its library, unless somebody has taken it. */
+void gm_exchange_release(gm_exchanged *read);
+
+/* A device array over it, ready for work on the stream; takes what was read. */
+gm_device_array *gm_exchange_adopt(gm_exchanged *read, const gm_backend *backend, const char *name,
+                                   gm_stream stream);
+/* An ndarray over an array in the memory of the host; takes what was read. */
+PyArrayObject *gm_exchange_view(gm_exchanged *read, PyObject *object, const char *name);
+
+#endif

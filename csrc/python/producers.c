@@ -1,0 +1,181 @@
+/*
+ * Types of other libraries' arrays: how the arrays are read.
+ *
+ * A type that offers DLPack's C exchange API is asked once. The answer is kept with the version of
+ * the type, a number that Python never gives twice: a change to the type or to one of its bases, or
+ * another type at the address of one that died, has another version.
+ */
+#include "python/producers.h"
+
+#include "python/values.h"
+
+enum {
+    REMEMBERED = 32, /* types per thread; a power of two */
+    OLDER_TABLES = 8 /* that are followed; a chain that goes in a circle is no chain */
+};
+
+typedef struct remembered {
+    const PyTypeObject *type;
+    unsigned version; /* 0: nothing is remembered here */
+    gm_producer producer;
+} remembered;
+
+/* Of each thread, so that threads need no lock. */
+static _Thread_local remembered cache[REMEMBERED];
+
+static PyObject *exchange_name, *dict_name, *mro_name, *requires_grad, *is_neg, *is_conj;
+/* Whoever defines one of these in a class below that of the exchange API wants it to be used. */
+static PyObject *overriding[5];
+
+static PyObject *intern(const char *name, int *failed)
+{
+    PyObject *interned = PyUnicode_InternFromString(name);
+    *failed |= !interned;
+    return interned;
+}
+
+int gm_producers_init(void)
+{
+    static const char *const names[] = {"__dlpack__", "__dlpack_device__",
+                                        "__cuda_array_interface__", "__torch_function__",
+                                        "__torch_dispatch__"};
+    int failed = 0;
+    exchange_name = intern("__dlpack_c_exchange_api__", &failed);
+    dict_name = intern("__dict__", &failed);
+    mro_name = intern("__mro__", &failed);
+    requires_grad = intern("requires_grad", &failed);
+    is_neg = intern("is_neg", &failed);
+    is_conj = intern("is_conj", &failed);
+    for (int i = 0; i < 5; i++) {
+        overriding[i] = intern(names[i], &failed);
+    }
+    return failed ? -1 : 0;
+}
+
+/* ---- a type --------------------------------------------------------------------------------- */
+
+/* 0: the type's version is unknown, or changes all the time. */
+static unsigned version_of(const PyTypeObject *type)
+{
+#if PY_VERSION_HEX < 0x030B0000
+    if (!(type->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG)) {
+        return 0;
+    }
+#endif
+    return __atomic_load_n(&type->tp_version_tag, __ATOMIC_RELAXED);
+}
+
+/* What a class says of the exchange API: 1 that it has it, 0 that another way is to be used, -1
+ * nothing; -2 with an exception. */
+static int ask_class(PyObject *class)
+{
+    PyObject *dict = PyObject_GetAttr(class, dict_name);
+    int found = dict ? PySequence_Contains(dict, exchange_name) : -1;
+    int says = found < 0 ? -2 : found ? 1 : -1;
+    for (int i = 0; says == -1 && i < 5; i++) {
+        found = PySequence_Contains(dict, overriding[i]);
+        says = found < 0 ? -2 : found ? 0 : -1;
+    }
+    Py_XDECREF(dict);
+    return says;
+}
+
+/* Does a subclass override what the exchange API of its base would pass by? 1 or 0, or -1 with an
+ * exception. */
+static int is_overridden(PyTypeObject *type)
+{
+    PyObject *classes = PyObject_GetAttr((PyObject *)type, mro_name);
+    int says = classes ? -1 : -2;
+    for (Py_ssize_t i = 0; says == -1 && i < PyTuple_GET_SIZE(classes); i++) {
+        says = ask_class(PyTuple_GET_ITEM(classes, i));
+    }
+    Py_XDECREF(classes);
+    return says == -2 ? -1 : says == 0;
+}
+
+/* The table in the capsule, or an older one that it leads to, in a version that is known here and
+ * with the functions that no producer may leave out. */
+static const DLPackExchangeAPI *find_table(PyObject *capsule)
+{
+    static const char name[] = "dlpack_exchange_api";
+    const DLPackExchangeAPIHeader *header =
+        PyCapsule_IsValid(capsule, name) ? PyCapsule_GetPointer(capsule, name) : NULL;
+    for (int i = 0; header && i < OLDER_TABLES; i++) {
+        const DLPackExchangeAPI *table = (const DLPackExchangeAPI *)header;
+        if (header->version.major == DLPACK_MAJOR_VERSION) {
+            return table->managed_tensor_from_py_object_no_sync && table->current_work_stream
+                       ? table
+                       : NULL;
+        }
+        header = header->prev_api;
+    }
+    return NULL;
+}
+
+static int look_at(PyTypeObject *type, gm_producer *producer)
+{
+    PyObject *capsule, *method;
+    *producer = (gm_producer){NULL, false};
+    if (gm_find_attribute((PyObject *)type, exchange_name, &capsule) < 0) {
+        return -1;
+    }
+    const DLPackExchangeAPI *exchange = capsule ? find_table(capsule) : NULL;
+    Py_XDECREF(capsule);
+    int overridden = exchange ? is_overridden(type) : 0;
+    if (overridden < 0 || gm_find_attribute((PyObject *)type, is_neg, &method) < 0) {
+        return -1;
+    }
+    producer->exchange = overridden ? NULL : exchange;
+    producer->lazy = method != NULL;
+    Py_XDECREF(method);
+    return 0;
+}
+
+int gm_find_producer(PyTypeObject *type, gm_producer *producer)
+{
+    remembered *slot = &cache[((uintptr_t)type >> 4 ^ (uintptr_t)type >> 9) % REMEMBERED];
+    unsigned version = version_of(type);
+    if (version != 0 && slot->type == type && slot->version == version) {
+        *producer = slot->producer;
+        return 0;
+    }
+    if (look_at(type, producer) < 0) {
+        return -1;
+    }
+    /* A type gets its version when an attribute is first looked up. */
+    if (version == 0) {
+        version = version_of(type);
+        if (look_at(type, producer) < 0) {
+            return -1;
+        }
+    }
+    if (version == version_of(type)) { /* nobody changed it meanwhile */
+        *slot = (remembered){type, version, *producer};
+    }
+    return 0;
+}
+
+/* ---- an array ------------------------------------------------------------------------------- */
+
+/* Takes the reference to the answer. */
+static int is_true(PyObject *answer)
+{
+    int truth = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return truth;
+}
+
+int gm_requires_grad(PyObject *array)
+{
+    return is_true(PyObject_GetAttr(array, requires_grad));
+}
+
+int gm_is_negated(PyObject *array)
+{
+    return is_true(PyObject_CallMethodNoArgs(array, is_neg));
+}
+
+int gm_is_conjugated(PyObject *array)
+{
+    return is_true(PyObject_CallMethodNoArgs(array, is_conj));
+}

@@ -1,0 +1,428 @@
+"""DLPack's C exchange API, both ways; tests/exchange/producer.c is a library that offers it."""
+
+import ctypes
+import gc
+import importlib.util
+import os
+import subprocess
+import sys
+import sysconfig
+import weakref
+from pathlib import Path
+
+import dlpack
+import numpy as np
+import pytest
+from processes import at_once
+
+import gpumem as gm
+from gpumem import _core
+
+HERE = Path(__file__).resolve().parent
+ARRAYS = dlpack.awkward_arrays()
+SIX = np.arange(6, dtype="f4").reshape(2, 3)
+API = "__dlpack_c_exchange_api__"
+
+
+@pytest.fixture(autouse=True)
+def on_the_simulator(monkeypatch):
+    """These tests are about the host, wherever they run."""
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """The module with the type Array, and functions that make tables and count calls."""
+    path = tmp_path_factory.mktemp("exchange") / "exchange_producer.so"
+    command = [*os.environ.get("CC", "cc").split(), "-std=c11", "-shared", "-fPIC", "-o", str(path)]
+    command += ["-I", sysconfig.get_path("include"), "-I", str(HERE.parent / "third_party")]
+    subprocess.run([*command, str(HERE / "exchange/producer.c")], check=True)
+    specification = importlib.util.spec_from_file_location("exchange_producer", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def kinds(library):
+    """The ways to offer the API: with all functions, and without the one that may be left out."""
+    return {
+        "all": type("All", (library.Array,), {API: library.table()}),
+        "managed": type("Managed", (library.Array,), {API: library.table(without="tensor")}),
+    }
+
+
+def lend(kind, array, *, error=None, flags=0, major=1, **fields):
+    """Return an object of the type over an ndarray; fields are as in `dlpack.Producer`."""
+    producer = dlpack.Producer(array, legacy=True, **fields)
+    producer.__dlpack__()
+    managed, _ = producer.lent[0]
+    return kind(ctypes.addressof(managed.tensor), (producer, managed), error, flags, major)
+
+
+class Counted:
+    """Counts what is asked of the library in a block, and checks that all is given back."""
+
+    def __init__(self, library):
+        self.library = library
+
+    def __enter__(self):
+        self.before = self.library.counts()
+        return self
+
+    def __exit__(self, *error):
+        after = self.library.counts()
+        self.tensors, self.managed, self.streams, self.lent = (
+            b - a for a, b in zip(self.before, after, strict=True)
+        )
+
+
+# ---- reading ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["all", "managed"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_functions_read_arrays_by_the_api(library, kinds, how, name):
+    here = ARRAYS[name]
+    there = lend(kinds[how], here)
+    with Counted(library) as asked:
+        got = gm.copy(there)
+    assert got.dtype == here.dtype and np.array_equal(got, here)
+    assert (asked.tensors > 0, asked.managed > 0) == (how == "all", how == "managed")
+    assert asked.lent == asked.streams == 0  # the host has no streams
+    assert np.array_equal(gm.to_device(there).to_host(), here)
+    assert gm.memory_kind(there) == "pageable"
+
+
+@pytest.mark.parametrize("how", ["all", "managed"])
+@pytest.mark.parametrize("name", ARRAYS)
+def test_from_dlpack_keeps_the_memory(library, kinds, how, name):
+    here = ARRAYS[name].copy("K")
+    there = lend(kinds[how], here)
+    alive = weakref.ref(there) if kinds[how].__weakrefoffset__ else None
+    with Counted(library) as asked:
+        array = gm.from_dlpack(there)
+    assert (asked.tensors, asked.managed, asked.lent) == (0, 1, 1)
+    assert array.dtype == here.dtype and array.shape == here.shape
+    del there
+    gc.collect()
+    assert alive is None or alive() is not None
+    assert np.array_equal(array.to_host(), here)
+    if here.size:
+        assert array.pointer == here.ctypes.data
+    del array
+    gc.collect()
+    assert alive is None or alive() is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"strides": None},
+        {"byte_offset": 8, "shape": [1, 2], "strides": [2, 1]},
+        {"shape": [0], "strides": [1], "data": None},
+        {"shape": [], "strides": []},
+        {"device_type": dlpack.CUDA_HOST},
+    ],
+    ids=str,
+)
+def test_valid_tensors(kinds, said):
+    there = lend(kinds["all"], SIX.copy(), **said)
+    expected = SIX.ravel()[said.get("byte_offset", 0) // 4 :]
+    for got in (gm.copy(there), gm.from_dlpack(there).to_host()):
+        assert list(got.shape) == said.get("shape", [2, 3])
+        assert np.array_equal(got.ravel(), expected[: got.size])
+
+
+FAULTS = {
+    "lanes": (TypeError, "has elements of 2 lanes", {"lanes": 2}),
+    "bfloat16": (TypeError, "has dtype bfloat16, which NumPy", {"code": 4, "bits": 16}),
+    "int4": (TypeError, "code 0 with 4 bits", {"bits": 4, "code": 0}),
+    "float128": (TypeError, "code 2 with 128 bits", {"bits": 128}),
+    "code": (TypeError, "code 200 with 32 bits", {"code": 200}),
+    "null": (ValueError, "null pointer", {"data": None}),
+    "length": (ValueError, "negative", {"shape": [3, -2]}),
+    "dimensions": (ValueError, "65 dimensions", {"shape": [1] * 65, "strides": [1] * 65}),
+    "minus": (ValueError, "-1 dimensions", {"ndim": -1}),
+    "shapeless": (ValueError, "no shape", {"shape": None, "ndim": 2}),
+    "count": (ValueError, "too (large|big)", {"shape": [2**40, 2**40]}),
+    "stride": (ValueError, "63 bits", {"strides": [2**62, 1]}),
+}
+
+
+@pytest.mark.parametrize("how", ["all", "managed"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_of_tensors(library, kinds, how, fault):
+    error, words, said = FAULTS[fault]
+    there = lend(kinds[how], SIX.copy(), **said)
+    references = sys.getrefcount(there)
+    with Counted(library) as asked:
+        for take in (gm.copy, gm.from_dlpack, gm.to_device):
+            with pytest.raises(error, match=words):
+                take(there)
+    assert asked.lent == 0 and sys.getrefcount(there) == references
+
+
+def test_what_is_read_only_is_not_written(library, kinds):
+    there = lend(kinds["all"], SIX.copy(), flags=1)
+    with Counted(library) as asked, pytest.raises(ValueError, match=r"x is read-only.*copy=True"):
+        gm.from_dlpack(there)
+    assert asked.lent == 0
+    assert np.array_equal(gm.from_dlpack(there, copy=True).to_host(), SIX)
+    assert np.array_equal(gm.copy(there), SIX)
+
+
+def test_other_kinds_of_device(library, kinds):
+    for kind, name in ((dlpack.ROCM, "ROCm"), (99, "another")):
+        there = lend(kinds["all"], SIX, device_type=kind)
+        with Counted(library) as asked:
+            with pytest.raises(ValueError, match=f"x is in {name}.*accepted are CUDA"):
+                gm.from_dlpack(there)
+            with pytest.raises(TypeError, match=f"{name}.* memory, here an array on the host"):
+                gm.copy(there)
+        assert asked.lent == 0
+    with pytest.raises(TypeError, match="in CUDA memory, here an array on the host"):
+        gm.to_device(lend(kinds["all"], SIX, device_type=dlpack.CUDA))
+
+
+def test_cuda_memory_needs_a_gpu(library, kinds):
+    if gm.info()["backends"]["cuda"]["available"]:
+        pytest.skip("there is a GPU")
+    there = lend(kinds["all"], SIX, device_type=dlpack.CUDA)
+    with Counted(library) as asked:
+        for call in (gm.copy, gm.from_dlpack):
+            with pytest.raises(gm.UnavailableError, match=r"nvcc|NVIDIA|CUDA"):
+                call(there)
+    assert asked.lent == 0 and asked.tensors == asked.managed == 1
+
+
+# ---- libraries that fail ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["all", "managed"])
+@pytest.mark.parametrize("error", [BufferError, MemoryError, KeyboardInterrupt, False])
+def test_functions_that_fail(library, kinds, how, error):
+    raised = error and error("not today")
+    there = lend(kinds[how], SIX, error=raised)
+    with Counted(library) as asked:
+        for take in (gm.copy, gm.from_dlpack, gm.memory_kind):
+            with pytest.raises(error or SystemError) as caught:
+                take(there)
+            assert not error or caught.value is raised
+    assert asked.lent == 0
+
+
+@pytest.mark.parametrize("error", [BufferError("not today"), False], ids=str)
+def test_dlpack_is_asked_after_a_failure(library, error):
+    class Both(library.Array):
+        __dlpack_device__ = SIX.__dlpack_device__
+
+        def __dlpack__(self, **keywords):
+            return SIX.__dlpack__(**keywords)
+
+    setattr(Both, API, library.table())
+    there = lend(Both, SIX + 1, error=error)
+    assert np.array_equal(gm.copy(there), SIX)
+    assert np.array_equal(gm.copy(lend(Both, SIX + 1)), SIX + 1)
+    memory = lend(Both, SIX, error=MemoryError("of its own"))
+    with pytest.raises(MemoryError, match="of its own"):
+        gm.copy(memory)
+
+
+def test_tensors_of_another_version(library, kinds):
+    there = lend(kinds["all"], SIX, major=2)
+    with Counted(library) as asked, pytest.raises(ValueError, match=r"DLPack 2\.\d, known is"):
+        gm.from_dlpack(there)
+    assert asked.managed == 1 and asked.lent == 0
+
+
+# ---- types ------------------------------------------------------------------------------------
+
+
+def reads_by_the_api(library, kind):
+    """Whether an array of this type is read by the API, which says other elements than DLPack."""
+    return gm.copy(lend(kind, SIX + 1))[0, 0] == 1
+
+
+@pytest.fixture
+def dlpack_type(library):
+    """A type that lends SIX by DLPack."""
+    return type(
+        "ByDLPack",
+        (library.Array,),
+        {
+            "__dlpack__": lambda self, **keywords: SIX.__dlpack__(**keywords),
+            "__dlpack_device__": lambda self: (1, 0),
+        },
+    )
+
+
+def test_tables_that_cannot_be_used(library, dlpack_type):
+    good = library.table()
+    for table in (
+        library.table(major=2),
+        library.table(without="managed"),
+        library.table(without="stream"),
+        library.table(name="another"),
+        library.table(major=2, previous=library.table(without="managed")),
+        7,
+        None,
+    ):
+        kind = type("Kind", (dlpack_type,), {API: table})
+        assert not reads_by_the_api(library, kind)
+    for table in (good, library.table(major=3, previous=library.table(major=2, previous=good))):
+        assert reads_by_the_api(library, type("Kind", (dlpack_type,), {API: table}))
+
+
+def test_a_chain_of_tables_that_has_no_end(library, dlpack_type):
+    first = library.table(major=2)
+    second = library.table(major=2, previous=first)
+    address = dlpack.api.PyCapsule_GetPointer(first, b"dlpack_exchange_api")
+    ctypes.c_void_p.from_address(address + 8).value = dlpack.api.PyCapsule_GetPointer(
+        second, b"dlpack_exchange_api"
+    )
+    assert not reads_by_the_api(library, type("Kind", (dlpack_type,), {API: second}))
+
+
+@pytest.mark.parametrize("name", ["__dlpack__", "__dlpack_device__", "__torch_dispatch__"])
+def test_subclasses_have_the_last_word(library, dlpack_type, name):
+    base = type("Base", (dlpack_type,), {API: library.table()})
+    assert reads_by_the_api(library, type("Plain", (base,), {"more": 1}))
+    below = type("Below", (base,), {name: getattr(dlpack_type, name, None)})
+    assert not reads_by_the_api(library, below)
+    assert not reads_by_the_api(library, type("Further", (below,), {}))
+    assert reads_by_the_api(library, type("Again", (below,), {API: library.table()}))
+
+
+def test_a_type_that_changes(library, dlpack_type):
+    base = type("Base", (dlpack_type,), {})
+    kind = type("Kind", (base,), {})
+    assert not reads_by_the_api(library, kind)
+    setattr(base, API, library.table())
+    assert reads_by_the_api(library, kind)
+    kind.__dlpack__ = dlpack_type.__dlpack__
+    assert not reads_by_the_api(library, kind)
+    del kind.__dlpack__
+    assert reads_by_the_api(library, kind)
+    delattr(base, API)
+    assert not reads_by_the_api(library, kind)
+
+
+def test_types_that_die(library, dlpack_type):
+    """Their addresses are used again, for types that say the opposite."""
+    table, seen = library.table(), set()
+    for i in range(500):
+        kind = type("Kind", (dlpack_type,), {API: table} if i % 2 else {})
+        assert reads_by_the_api(library, kind) == bool(i % 2)
+        seen.add(id(kind))
+        alive = weakref.ref(kind)
+        del kind
+        gc.collect(0)
+        assert i % 50 or (gc.collect() is not None and alive() is None)  # nobody keeps it
+    assert len(seen) < 500
+
+
+def test_a_metaclass_that_raises(library):
+    class Meta(type):
+        def __getattribute__(cls, name):
+            if name == API:
+                raise ZeroDivisionError
+            return super().__getattribute__(name)
+
+    class Kind(library.Array, metaclass=Meta):
+        pass
+
+    for take in (gm.copy, gm.from_dlpack):
+        with pytest.raises(ZeroDivisionError):
+            take(lend(Kind, SIX))
+
+
+def test_threads_read_arrays_at_once(library, kinds, dlpack_type):
+    def work(number):
+        kind = type("Kind", (dlpack_type,), {API: library.table()} if number % 2 else {})
+        for _ in range(200):
+            if reads_by_the_api(library, kind) != bool(number % 2):
+                return False
+            if not np.array_equal(gm.from_dlpack(lend(kinds["all"], SIX)).to_host(), SIX):
+                return False
+        return True
+
+    assert all(at_once(8, work))
+
+
+# ---- PyTorch's bits ----------------------------------------------------------------
+
+
+@pytest.fixture
+def lazy_type(library, dlpack_type):
+    """A type whose arrays have PyTorch's attributes."""
+    return type(
+        "Lazy",
+        (dlpack_type,),
+        {
+            API: library.table(),
+            "requires_grad": False,
+            "is_neg": lambda self: self.negated,
+            "is_conj": lambda self: self.conjugated,
+            "negated": False,
+            "conjugated": False,
+        },
+    )
+
+
+def test_what_pytorch_refuses_is_refused(library, lazy_type):
+    def refuse(self, **keywords):
+        raise BufferError("not this one")
+
+    base = type("Base", (lazy_type,), {"__dlpack__": refuse, API: library.table()})
+    numbers = (SIX + 1).astype("c8")
+    assert np.array_equal(gm.copy(lend(base, numbers)), numbers)
+    for said, error in (
+        ({"requires_grad": True}, BufferError),
+        ({"conjugated": True}, BufferError),
+        ({"negated": True}, ValueError),
+    ):
+        there = lend(type("Said", (base,), said), numbers)
+        with Counted(library) as asked:
+            for take in (gm.copy, gm.from_dlpack):
+                with pytest.raises(error, match=r"not this one|resolve_neg\(\)"):
+                    take(there)
+        assert asked.lent == 0
+    real = lend(type("Said", (base,), {"conjugated": True}), SIX)  # conjugates of reals are reals
+    assert np.array_equal(gm.copy(real), SIX)
+
+
+def test_the_negative_bit_is_refused_by_dlpack_too(dlpack_type):
+    kind = type("Negated", (dlpack_type,), {"is_neg": lambda self: True})
+    for take in (gm.copy, gm.from_dlpack):
+        with pytest.raises(ValueError, match="negative bit"):
+            take(lend(kind, SIX))
+
+
+# ---- nothing is left behind -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["all", "managed"])
+def test_exchanges_leave_nothing_behind(library, kinds, how):
+    there, bad = lend(kinds[how], SIX), lend(kinds[how], SIX, lanes=2)
+    failing = lend(kinds[how], SIX, error=False)
+
+    def refused(x):
+        with pytest.raises((TypeError, SystemError)):
+            gm.from_dlpack(x)
+
+    def count():
+        gc.collect()
+        return [sys.getrefcount(x) for x in (there, bad, failing, SIX, kinds[how])]
+
+    before = count(), gm.pool_info(backend="sim")["device"]["used"]
+    with Counted(library) as asked:
+        for _ in range(10_000):
+            gm.from_dlpack(there)
+            gm.memory_kind(there)
+            _core.adopt(there, "x", None)
+        for _ in range(1000):
+            refused(bad)
+            refused(failing)
+    assert asked.lent == 0
+    assert (count(), gm.pool_info(backend="sim")["device"]["used"]) == before
