@@ -6,7 +6,7 @@ data moves or a kernel runs.
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn, final
+from typing import Any, ClassVar, Literal, NoReturn, final
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -104,6 +104,7 @@ class DeviceArray:
         copy: bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
+    __dlpack_c_exchange_api__: ClassVar[Any]  # a capsule
     def copy(
         self, *, device: int | None = None, stream: AnyStream | None = None
     ) -> DeviceArray: ...

@@ -5,6 +5,7 @@
 #include "python/device_array.h"
 #include "python/devices.h"
 #include "python/dlpack_export.h"
+#include "python/dlpack_table.h"
 #include "python/errors.h"
 #include "python/interface.h"
 #include "python/refusals.h"
@@ -448,5 +449,7 @@ int gm_device_type_init(void)
     type->tp_as_mapping = &array_mapping;
     type->tp_getset = array_attributes;
     type->tp_methods = array_methods;
-    return PyType_Ready(type);
+    /* Before others see the type: a type that is ready is not to be changed. */
+    type->tp_dict = PyDict_New();
+    return type->tp_dict && gm_dlpack_table_init(type) == 0 ? PyType_Ready(type) : -1;
 }

@@ -13,6 +13,9 @@ enum { GM_DLPACK_MINOR_VERSION = 0 };
  * DLManagedTensorVersioned. */
 extern const char gm_dlpack_legacy[], gm_dlpack_versioned[];
 
+/* The name of a capsule with a DLPackExchangeAPI. */
+#define GM_DLPACK_TABLE "dlpack_exchange_api"
+
 /* The name of a DLDeviceType for messages. */
 const char *gm_dlpack_name(int type);
 /* The backend that works on memory of this DLDeviceType; NULL if none does. */

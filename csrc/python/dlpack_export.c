@@ -1,42 +1,16 @@
 /*
- * Lends arrays to other libraries by DLPack: a capsule that holds a tensor and a deleter.
+ * Lends arrays to other libraries by DLPack: a capsule that holds a tensor.
  *
  * The consumer renames the capsule; a capsule that nobody consumed deletes its tensor itself.
- * Deleters run on any thread, with the GIL or without it, and after the interpreter has ended: ours
- * need no Python.
  */
 #include "python/dlpack_export.h"
 
-#include <stdlib.h>
-
-#include "python/borrow.h"
 #include "python/device_array.h"
 #include "python/devices.h"
 #include "python/dlpack_device.h"
+#include "python/dlpack_lent.h"
 #include "python/errors.h"
 #include "python/streams.h"
-
-/* A tensor of either version, with its shape and strides, and a reference to the memory. */
-typedef struct lent {
-    union {
-        DLManagedTensor legacy;
-        DLManagedTensorVersioned versioned;
-    } as;
-    gm_device_memory *memory;
-    int64_t numbers[]; /* shape, strides */
-} lent;
-
-static void give_back_legacy(DLManagedTensor *self)
-{
-    gm_device_memory_drop(((lent *)self->manager_ctx)->memory);
-    free(self->manager_ctx);
-}
-
-static void give_back_versioned(DLManagedTensorVersioned *self)
-{
-    gm_device_memory_drop(((lent *)self->manager_ctx)->memory);
-    free(self->manager_ctx);
-}
 
 /* Runs for every capsule: it still has its first name if nobody consumed it. */
 static void capsule_dealloc(PyObject *capsule)
@@ -50,110 +24,17 @@ static void capsule_dealloc(PyObject *capsule)
     }
 }
 
-/* DLPack's code of a dtype; -1 and a BufferError if it has none. */
-static int find_code(PyArray_Descr *dtype)
+static PyObject *lend(const gm_device_array *array, bool versioned, bool copied)
 {
-    npy_intp size = PyDataType_ELSIZE(dtype);
-    int number = dtype->type_num;
-    bool extended = number == NPY_LONGDOUBLE || number == NPY_CLONGDOUBLE;
-    if (size > 0 && !PyDataType_HASFIELDS(dtype) && !PyDataType_HASSUBARRAY(dtype)) {
-        switch (dtype->kind) {
-        case 'b': return kDLBool;
-        case 'i': return kDLInt;
-        case 'u': return kDLUInt;
-        case 'f':
-            if (!extended) {
-                return kDLFloat;
-            }
-            break;
-        case 'c':
-            if (!extended) {
-                return kDLComplex;
-            }
-            break;
-        }
+    void *tensor =
+        versioned ? (void *)gm_lend_versioned(array, copied) : (void *)gm_lend_legacy(array);
+    const char *name = versioned ? gm_dlpack_versioned : gm_dlpack_legacy;
+    PyObject *capsule = tensor ? PyCapsule_New(tensor, name, capsule_dealloc) : NULL;
+    if (tensor && !capsule && versioned) {
+        ((DLManagedTensorVersioned *)tensor)->deleter(tensor);
+    } else if (tensor && !capsule) {
+        ((DLManagedTensor *)tensor)->deleter(tensor);
     }
-    PyErr_Format(PyExc_BufferError, "DLPack has no code for dtype %R; view() may help", dtype);
-    return -1;
-}
-
-static int describe(DLTensor *tensor, int64_t *numbers, const gm_device_array *array)
-{
-    PyArrayObject *layout = array->layout;
-    int ndim = PyArray_NDIM(layout), code = find_code(PyArray_DESCR(layout));
-    int64_t itemsize = PyArray_ITEMSIZE(layout);
-    npy_intp strides[GM_MAX_DIMS];
-    if (code < 0 || gm_lent_strides(layout, strides) < 0) {
-        return -1;
-    }
-    for (int d = 0; d < ndim; d++) {
-        numbers[d] = PyArray_DIM(layout, d);
-        numbers[ndim + d] = strides[d] / itemsize;
-    }
-    *tensor = (DLTensor){
-        .data = PyArray_DATA(layout),
-        .device = gm_dlpack_device_of(array->memory),
-        .ndim = ndim,
-        .dtype = {.code = (uint8_t)code, .bits = (uint8_t)(8 * itemsize), .lanes = 1},
-        .shape = numbers,
-        .strides = numbers + ndim,
-    };
-    return 0;
-}
-
-/* The consumer may write to memory of the host without a word: from now on it counts as written, as
- * another library's does, which is why it is adopted for a moment. */
-static gm_status expect_writes(const gm_device_array *array)
-{
-    const gm_backend *backend = array->memory->backend;
-    PyArrayObject *layout = array->layout;
-    char *begin = PyArray_DATA(layout), *end = begin + PyArray_ITEMSIZE(layout);
-    int device;
-    if (!backend->host_memory || PyArray_SIZE(layout) == 0) {
-        return GM_OK;
-    }
-    for (int d = 0; d < PyArray_NDIM(layout); d++) {
-        npy_intp span = (PyArray_DIM(layout, d) - 1) * PyArray_STRIDE(layout, d);
-        begin += span < 0 ? span : 0;
-        end += span > 0 ? span : 0;
-    }
-    gm_status status = backend->adopt(begin, end - begin, &device);
-    if (status == GM_OK) {
-        backend->disown(begin, end - begin);
-    }
-    return status;
-}
-
-static PyObject *lend(gm_device_array *array, bool versioned, bool copied)
-{
-    int ndim = PyArray_NDIM(array->layout);
-    lent *made = malloc(sizeof *made + 2 * (size_t)ndim * sizeof(int64_t));
-    DLTensor tensor;
-    if (!made) {
-        return PyErr_NoMemory();
-    }
-    if (describe(&tensor, made->numbers, array) < 0) {
-        free(made);
-        return NULL;
-    }
-    if (versioned) {
-        made->as.versioned = (DLManagedTensorVersioned){
-            .version = {DLPACK_MAJOR_VERSION, GM_DLPACK_MINOR_VERSION},
-            .manager_ctx = made,
-            .deleter = give_back_versioned,
-            .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0,
-            .dl_tensor = tensor,
-        };
-    } else {
-        made->as.legacy = (DLManagedTensor){tensor, made, give_back_legacy};
-    }
-    PyObject *capsule = PyCapsule_New(&made->as, versioned ? gm_dlpack_versioned : gm_dlpack_legacy,
-                                      capsule_dealloc);
-    if (!capsule) {
-        free(made);
-        return NULL;
-    }
-    made->memory = gm_device_memory_keep(array->memory);
     return capsule;
 }
 
@@ -213,7 +94,7 @@ static PyObject *lend_in_order(gm_device_array *array, PyObject *stream_object, 
     }
     PyObject *capsule = lend(array, versioned, copied);
     gm_status status = capsule ? hand_over(array, stream, ordered) : GM_OK;
-    status = capsule && status == GM_OK ? expect_writes(array) : status;
+    status = capsule && status == GM_OK ? gm_expect_writes(array) : status;
     if (status != GM_OK) {
         Py_CLEAR(capsule);
         gm_raise(status);

@@ -7,6 +7,7 @@
  */
 #include "python/producers.h"
 
+#include "python/dlpack_device.h"
 #include "python/values.h"
 
 enum {
@@ -97,9 +98,9 @@ static int is_overridden(PyTypeObject *type)
  * with the functions that no producer may leave out. */
 static const DLPackExchangeAPI *find_table(PyObject *capsule)
 {
-    static const char name[] = "dlpack_exchange_api";
-    const DLPackExchangeAPIHeader *header =
-        PyCapsule_IsValid(capsule, name) ? PyCapsule_GetPointer(capsule, name) : NULL;
+    const DLPackExchangeAPIHeader *header = PyCapsule_IsValid(capsule, GM_DLPACK_TABLE)
+                                                ? PyCapsule_GetPointer(capsule, GM_DLPACK_TABLE)
+                                                : NULL;
     for (int i = 0; header && i < OLDER_TABLES; i++) {
         const DLPackExchangeAPI *table = (const DLPackExchangeAPI *)header;
         if (header->version.major == DLPACK_MAJOR_VERSION) {
