@@ -1,6 +1,8 @@
 /* Borrowed memory, and the strides of lent memory. */
 #include "python/borrow.h"
 
+#include <stdatomic.h>
+
 #include "python/arrays.h"
 #include "python/devices.h"
 #include "python/errors.h"
@@ -39,6 +41,24 @@ static int check_layout(const char *name, int ndim, const int64_t *shape, const 
         }
     }
     return 0;
+}
+
+/* Opening takes long once, and may ask Python for libraries. Afterwards the GIL is kept: to give it
+ * away for every array would let other threads delay the call. */
+static gm_status open_backend(const gm_backend *backend)
+{
+    static atomic_bool opened[2];
+    gm_status status;
+    if (atomic_load_explicit(&opened[backend->host_memory], memory_order_acquire)) {
+        return backend->open();
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->open();
+    Py_END_ALLOW_THREADS
+    if (status == GM_OK) {
+        atomic_store_explicit(&opened[backend->host_memory], true, memory_order_release);
+    }
+    return status;
 }
 
 gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
@@ -80,13 +100,10 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
         return NULL;
     }
     gm_device_memory *memory;
-    gm_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = backend->open();
+    gm_status status = open_backend(backend);
     if (status == GM_OK) {
         status = gm_device_memory_borrow(backend, data, extent, &memory);
     }
-    Py_END_ALLOW_THREADS
     if (status != GM_OK) {
         gm_raise(status);
         return NULL;

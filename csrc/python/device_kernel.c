@@ -246,19 +246,43 @@ static packing run(launch *l)
     return done;
 }
 
+/* Three lengths; -1 with an exception. */
+static int parse_dim(PyObject *sides, gm_dim *dim)
+{
+    unsigned *const to[] = {&dim->x, &dim->y, &dim->z};
+    if (!PyTuple_Check(sides) || PyTuple_GET_SIZE(sides) != 3) {
+        PyErr_SetString(PyExc_TypeError,
+                        "launch: grid, block and cluster are tuples of three ints");
+        return -1;
+    }
+    for (int i = 0; i < 3; i++) {
+        unsigned long side = PyLong_AsUnsignedLong(PyTuple_GET_ITEM(sides, i));
+        if (side == (unsigned long)-1 && PyErr_Occurred()) {
+            return -1;
+        }
+        *to[i] = (unsigned)side;
+    }
+    return 0;
+}
+
 /* launch(values, grid, block, cluster, shared_bytes, stream, cooperative, packed) */
-static PyObject *kernel_launch(PyObject *object, PyObject *args)
+static PyObject *kernel_launch(PyObject *object, PyObject *const *args, Py_ssize_t arg_count)
 {
     device_kernel *self = (device_kernel *)object;
-    PyObject *values;
-    Py_ssize_t shared_bytes;
-    int cooperative, packed;
     launch l = {.kernel = self, .what = {.kernel = self->handle}};
-    gm_dim *grid = &l.what.grid, *block = &l.what.block, *cluster = &l.what.cluster;
-    if (!PyArg_ParseTuple(args, "O!(III)(III)(III)nOpp:launch", &PyTuple_Type, &values, &grid->x,
-                          &grid->y, &grid->z, &block->x, &block->y, &block->z, &cluster->x,
-                          &cluster->y, &cluster->z, &shared_bytes, &l.stream_object, &cooperative,
-                          &packed)) {
+    if (arg_count != 8 || !PyTuple_Check(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "launch takes a tuple of values, and 7 more arguments");
+        return NULL;
+    }
+    PyObject *values = args[0];
+    Py_ssize_t shared_bytes = PyLong_AsSsize_t(args[4]);
+    if ((shared_bytes == -1 && PyErr_Occurred()) || parse_dim(args[1], &l.what.grid) < 0 ||
+        parse_dim(args[2], &l.what.block) < 0 || parse_dim(args[3], &l.what.cluster) < 0) {
+        return NULL;
+    }
+    l.stream_object = args[5];
+    int cooperative = PyObject_IsTrue(args[6]), packed = PyObject_IsTrue(args[7]);
+    if (cooperative < 0 || packed < 0) {
         return NULL;
     }
     if (PyTuple_GET_SIZE(values) != self->count) {
@@ -376,7 +400,7 @@ static void kernel_dealloc(PyObject *object)
 }
 
 static PyMethodDef kernel_methods[] = {
-    {"launch", kernel_launch, METH_VARARGS,
+    {"launch", (PyCFunction)(void (*)(void))kernel_launch, METH_FASTCALL,
      "launch($self, values, grid, block, cluster, shared_bytes, stream, cooperative, packed, /)\n"
      "--\n\n"
      "Queue the kernel; False, and nothing is done, if the caller has to look at the values."},

@@ -16,7 +16,7 @@ extern PyTypeObject gm_device_array_type;
 
 static inline bool gm_is_device_array(PyObject *object)
 {
-    return PyObject_TypeCheck(object, &gm_device_array_type);
+    return Py_IS_TYPE(object, &gm_device_array_type); /* it has no subclasses */
 }
 
 /* Takes both references, also if it fails; either may be NULL, with an exception set. */
