@@ -454,21 +454,50 @@ def test_memory_waits_for_their_streams(queued):
         assert np.array_equal(out.to_host(), A)
 
 
-def test_their_memory_waits_for_us():
-    """CuPy passes its stream, which then waits before it uses the memory again."""
-    cupy = Cupy()
-    stream, ours = cupy.stream(), cupy.stream()
-    with stream:
+def says_its_stream(x):
+    """Whether a library tells us its current stream; older versions of PyTorch do not."""
+    interface = x.__cuda_array_interface__
+    return "stream" in interface or hasattr(type(x), "__dlpack_c_exchange_api__")
+
+
+def test_their_memory_waits_for_us(queued):
+    """They pass their stream, which then waits before it uses the memory again."""
+    stream, ours = queued.stream(), queued.stream()
+    if not says_its_stream(queued.array(A)):
+        pytest.skip("this library does not say its stream")
+    with queued.on(stream):
         for _ in range(3):
-            x, out = cupy.array(A), gm.DeviceArray(A.shape)
-            cupy.it.cuda.Device().synchronize()
-            with ours:
-                cupy.spin()
-            gm.copy(x, out=out, stream=ours)
+            x, out = queued.array(A), gm.DeviceArray(A.shape)
+            gm.synchronize()
+            with queued.on(ours):
+                queued.spin()
+            gm.copy(x, out=out, stream=queued.handle(ours))
             del x
-            again = cupy.array(A * 0)
+            again = queued.array(A * 0)
             assert np.array_equal(out.to_host(), A)
             del again
+
+
+@pytest.mark.parametrize("ours", [False, True])
+def test_results_wait_for_us(queued, ours):
+    """Their work on an array comes after our call that writes it, on whatever stream."""
+    stream, other = queued.stream(), queued.stream()
+    if not says_its_stream(queued.array(A)):
+        pytest.skip("this library does not say its stream")
+    kernel = gm.load(
+        source="__global__ void add(const float *x, float *y) { y[threadIdx.x] += x[threadIdx.x]; }"
+    )["add"]
+    with queued.on(stream):
+        x, y = queued.array(A[0]), queued.array(A[1])
+        with queued.on(other):
+            queued.spin()
+        given = queued.handle(other) if ours else None
+        gm.copy(x, out=y, stream=given)
+        assert np.array_equal(queued.host(y + 0), A[0])
+        queued.spin()
+        queued.fill(x, 3)
+        kernel[1, A.shape[1], given](x, y)
+        assert np.array_equal(queued.host(y + 0), A[0] + 3)
 
 
 def test_prepared_calls_on_their_streams(queued):

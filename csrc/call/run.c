@@ -9,23 +9,32 @@
 
 static gm_status order_before(const gm_run *run)
 {
-    if (run->nonblocking) { /* the default stream may still have work on recycled memory */
-        return run->call.backend->stream_join(run->call.stream, NULL);
-    }
+    gm_joined joined = {false, NULL};
     gm_status status = GM_OK;
+    if (run->nonblocking) { /* the default stream may still have work on recycled memory */
+        status = run->call.backend->stream_join(run->call.stream, NULL);
+    }
     for (int i = 0; status == GM_OK && i < GM_OPERANDS; i++) {
-        status = run->at[i].memory ? gm_device_memory_settle(run->at[i].memory) : GM_OK;
+        gm_device_memory *memory = run->at[i].memory;
+        if (memory && !run->nonblocking) {
+            status = gm_device_memory_settle(memory);
+        }
+        if (memory && status == GM_OK) {
+            status = gm_device_memory_follow(memory, run->call.stream, &joined);
+        }
     }
     return status;
 }
 
 static gm_status order_after(const gm_run *run)
 {
+    gm_joined joined = {false, NULL};
     gm_status status = GM_OK;
     for (int i = 0; status == GM_OK && i < GM_OPERANDS; i++) {
         gm_device_memory *memory = run->at[i].memory;
-        status =
-            memory ? gm_device_memory_worked(memory, run->call.stream, run->nonblocking) : GM_OK;
+        status = memory
+                     ? gm_device_memory_worked(memory, run->call.stream, run->nonblocking, &joined)
+                     : GM_OK;
     }
     return status;
 }

@@ -206,10 +206,30 @@ gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream)
     return status;
 }
 
-gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking)
+/* Is the memory's producer to be joined? From now on it is. */
+static bool is_new(const gm_device_memory *memory, gm_joined *joined)
 {
-    gm_status status = nonblocking ? gm_device_memory_used(memory, stream) : GM_OK;
-    return status == GM_OK && memory->has_producer
+    bool known = joined->any && joined->producer == memory->producer;
+    *joined = (gm_joined){true, memory->producer};
+    return !known;
+}
+
+gm_status gm_device_memory_follow(gm_device_memory *memory, gm_stream stream, gm_joined *joined)
+{
+    bool behind = memory->behind;
+    memory->behind = false;
+    return behind && is_new(memory, joined) ? memory->backend->stream_join(stream, memory->producer)
+                                            : GM_OK;
+}
+
+gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking,
+                                  gm_joined *joined)
+{
+    gm_status status = GM_OK;
+    if (nonblocking && !(memory->one_call && memory->has_producer)) {
+        status = gm_device_memory_used(memory, stream);
+    }
+    return status == GM_OK && memory->has_producer && is_new(memory, joined)
                ? memory->backend->stream_join(memory->producer, stream)
                : status;
 }

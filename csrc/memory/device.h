@@ -31,6 +31,8 @@ typedef struct gm_device_memory {
     void (*forget)(void *owner);
     bool has_producer; /* another library's stream uses it too, and has to wait for our work */
     gm_stream producer;
+    bool behind;          /* the next work on it has to wait for the producer's stream */
+    bool one_call;        /* borrowed for a call: gpumem does nothing with it afterwards */
     gm_use *uses;         /* on nonblocking streams; guarded by device.c's lock */
     atomic_int use_count; /* written under the lock only */
 } gm_device_memory;
@@ -48,8 +50,18 @@ void gm_device_memory_drop(gm_device_memory *memory);
 
 /* Records that a nonblocking stream was just given work on the memory. */
 gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream);
+/* The producer that a call has joined last: its arrays mostly have the same, which is joined once.
+ */
+typedef struct gm_joined {
+    bool any;
+    gm_stream producer;
+} gm_joined;
+
+/* Makes a stream wait for the producer's, unless it did already. */
+gm_status gm_device_memory_follow(gm_device_memory *memory, gm_stream stream, gm_joined *joined);
 /* Records that a stream was just given work on the memory: what follows anywhere waits for it. */
-gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking);
+gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking,
+                                  gm_joined *joined);
 /* Makes the default stream wait for all such work. */
 gm_status gm_device_memory_settle(gm_device_memory *memory);
 /* Makes the host wait for all of gpumem's work on it. Its device is the current one. */

@@ -61,7 +61,7 @@ static int choose_backend(int type, const gm_backend **backend)
 static int adopt_exchanged(const request *r, gm_device_array **array)
 {
     gm_exchanged read;
-    gm_stream stream;
+    gm_stream stream = NULL;
     int found = gm_exchange_read(r->object, r->name, r->usage, &read);
     if (found <= 0) {
         return found;
@@ -73,7 +73,7 @@ static int adopt_exchanged(const request *r, gm_device_array **array)
         gm_exchange_release(&read);
         return chosen < 0 ? -1 : 1;
     }
-    if (gm_parse_stream(r->stream, backend, &stream) < 0) {
+    if (r->usage == GM_KEPT && gm_parse_stream(r->stream, backend, &stream) < 0) {
         gm_exchange_release(&read);
         return -1;
     }
@@ -120,8 +120,9 @@ static gm_device_array *adopt_by_protocol(const request *r)
     } else if (found >= 0 && interface) {
         /* Without a GPU, too, the interface's own errors come first. */
         const gm_backend *cuda = gm_backend_with_memory(false);
-        if (cuda->open() != GM_OK || gm_parse_stream(r->stream, cuda, &stream) == 0) {
-            array = gm_interface_adopt(interface, r->object, r->name, stream);
+        if (cuda->open() != GM_OK || r->usage != GM_KEPT ||
+            gm_parse_stream(r->stream, cuda, &stream) == 0) {
+            array = gm_interface_adopt(interface, r->object, r->name, r->usage, stream);
         }
     }
     Py_XDECREF(interface);

@@ -115,19 +115,23 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
     return gm_device_array_wrap(memory, (PyArrayObject *)layout);
 }
 
-int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_stream stream)
+int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_usage usage, gm_stream stream)
 {
+    gm_device_memory *memory = array->memory;
+    gm_joined joined = {false, NULL};
     int previous;
-    array->memory->producer = producer;
-    array->memory->has_producer = true;
-    if (producer == stream) {
+    memory->producer = producer;
+    memory->has_producer = true;
+    memory->behind = producer != stream || usage != GM_KEPT;
+    memory->one_call = usage != GM_KEPT;
+    if (memory->one_call || !memory->behind) {
         return 0;
     }
-    if (gm_enter_device(array->memory, &previous) < 0) {
+    if (gm_enter_device(memory, &previous) < 0) {
         return -1;
     }
-    gm_status status = array->memory->backend->stream_join(stream, producer);
-    gm_leave_device(array->memory, previous);
+    gm_status status = gm_device_memory_follow(memory, stream, &joined);
+    gm_leave_device(memory, previous);
     if (status != GM_OK) {
         gm_raise(status);
         return -1;

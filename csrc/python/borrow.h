@@ -4,14 +4,21 @@
 
 #include "python/device_object.h"
 
+/* How long an array of another library is used, and for what. */
+typedef enum gm_usage {
+    GM_READ,    /* by a call, which the object outlives, and which only reads */
+    GM_WRITTEN, /* by such a call, which may write */
+    GM_KEPT,    /* longer than the object may live */
+} gm_usage;
+
 /* An array over memory of another library, which has no owner yet. Strides are bytes, or NULL for
  * C order. */
 gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
                            int ndim, const int64_t *shape, const int64_t *strides, void *data,
                            bool writeable);
-/* Makes our stream wait for the library's, and later the library's for our work on the memory; -1
- * with an exception. */
-int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_stream stream);
+/* The library uses the memory on its stream, and waits there for our work. An array that is kept is
+ * then ready for work on our stream; a call sees to that itself. Returns -1 with an exception. */
+int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_usage usage, gm_stream stream);
 /* The strides, in bytes, of an array lent to another library: 0, or -1 with a BufferError if other
  * libraries do not accept them. */
 int gm_lent_strides(PyArrayObject *layout, npy_intp *strides);

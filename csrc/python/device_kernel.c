@@ -201,12 +201,17 @@ static packing pack(launch *l, PyObject *values)
 /* The order of streams is that of the families' calls. */
 static gm_status launch_in_order(launch *l)
 {
+    gm_joined before = {false, NULL}, after = {false, NULL};
     gm_stream stream = l->what.stream;
     gm_status status =
         l->nonblocking && l->first ? l->first->backend->stream_join(stream, NULL) : GM_OK;
     for (Py_ssize_t i = 0; status == GM_OK && i < l->kernel->count; i++) {
-        if (l->arrays[i] && !l->nonblocking) {
-            status = gm_device_memory_settle(l->arrays[i]->memory);
+        gm_device_memory *memory = l->arrays[i] ? l->arrays[i]->memory : NULL;
+        if (memory && !l->nonblocking) {
+            status = gm_device_memory_settle(memory);
+        }
+        if (memory && status == GM_OK) {
+            status = gm_device_memory_follow(memory, stream, &before);
         }
     }
     if (status == GM_OK) {
@@ -214,7 +219,7 @@ static gm_status launch_in_order(launch *l)
     }
     for (Py_ssize_t i = 0; status == GM_OK && i < l->kernel->count; i++) {
         if (l->arrays[i]) {
-            status = gm_device_memory_worked(l->arrays[i]->memory, stream, l->nonblocking);
+            status = gm_device_memory_worked(l->arrays[i]->memory, stream, l->nonblocking, &after);
         }
     }
     return status;

@@ -9,7 +9,6 @@
  */
 #include "python/dlpack_exchange.h"
 
-#include "python/borrow.h"
 #include "python/dlpack_device.h"
 #include "python/dlpack_import.h"
 #include "python/errors.h"
@@ -38,9 +37,9 @@ static int read_managed(PyObject *object, const char *name, gm_exchanged *read)
 }
 
 /* A tensor that nobody manages says nothing of writing. */
-static int read_tensor(PyObject *object, const char *name, gm_usage usage, gm_exchanged *read)
+static int read_tensor(PyObject *object, const char *name, gm_exchanged *read)
 {
-    if (usage != GM_READ || !read->exchange->dltensor_from_py_object_no_sync) {
+    if (read->usage != GM_READ || !read->exchange->dltensor_from_py_object_no_sync) {
         return read_managed(object, name, read);
     }
     read->writeable = false;
@@ -77,8 +76,8 @@ int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exch
     if (other_way) {
         return other_way < 0 ? -1 : 0;
     }
-    *read = (gm_exchanged){.exchange = producer.exchange};
-    int found = read_tensor(object, name, usage, read) < 0 ? forgive(object, name) : 1;
+    *read = (gm_exchanged){.exchange = producer.exchange, .usage = usage};
+    int found = read_tensor(object, name, read) < 0 ? forgive(object, name) : 1;
     if (found > 0 && producer.lazy && read->tensor.dtype.code == kDLComplex) {
         int conjugated = gm_is_conjugated(object);
         found = conjugated < 0 ? -1 : !conjugated;
@@ -89,7 +88,7 @@ int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exch
     return found;
 }
 
-/* The library's stream of the moment: ours waits for it, and it will wait for our work. */
+/* The library's stream of the moment. */
 static int follow_library(gm_device_array *array, const gm_exchanged *read, gm_stream stream)
 {
     void *current = NULL;
@@ -100,7 +99,7 @@ static int follow_library(gm_device_array *array, const gm_exchanged *read, gm_s
         }
         return -1;
     }
-    return gm_borrow_follow(array, current, stream);
+    return gm_borrow_follow(array, current, read->usage, stream);
 }
 
 gm_device_array *gm_exchange_adopt(gm_exchanged *read, const gm_backend *backend, const char *name,

@@ -2,19 +2,13 @@
 #ifndef GPUMEM_DLPACK_EXCHANGE_H
 #define GPUMEM_DLPACK_EXCHANGE_H
 
-#include "python/device_object.h"
+#include "python/borrow.h"
 #include "python/producers.h"
-
-/* How long an array is used, and for what. */
-typedef enum gm_usage {
-    GM_READ,    /* by a call, which the object outlives, and which only reads */
-    GM_WRITTEN, /* by such a call, which may write */
-    GM_KEPT,    /* longer than the object may live */
-} gm_usage;
 
 /* An array as its library describes it. */
 typedef struct gm_exchanged {
     const DLPackExchangeAPI *exchange;
+    gm_usage usage;
     DLTensor tensor;                   /* shape and strides are the library's */
     DLManagedTensorVersioned *managed; /* keeps the memory; NULL: the object does */
     bool writeable;
@@ -25,7 +19,7 @@ int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exch
 /* Gives the array back to its library, unless somebody has taken it. */
 void gm_exchange_release(gm_exchanged *read);
 
-/* A device array over it, ready for work on the stream; takes what was read. */
+/* A device array over it, ready for work on the stream if it is kept; takes what was read. */
 gm_device_array *gm_exchange_adopt(gm_exchanged *read, const gm_backend *backend, const char *name,
                                    gm_stream stream);
 /* An ndarray over an array in the memory of the host; takes what was read. */

@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include "python/arrays.h"
-#include "python/borrow.h"
 #include "python/devices.h"
 #include "python/errors.h"
 #include "python/values.h"
@@ -237,7 +236,7 @@ static void forget_object(void *owner)
 }
 
 static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *name,
-                              gm_stream stream)
+                              gm_usage usage, gm_stream stream)
 {
     int64_t shape[GM_MAX_DIMS], strides[GM_MAX_DIMS];
     gm_stream producer = NULL;
@@ -267,9 +266,11 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
                                        steps ? strides : NULL, address, writeable);
     Py_DECREF(dtype);
     if (array) {
-        array->memory->forget = forget_object;
-        array->memory->owner = Py_NewRef(owner);
-        if (given && gm_borrow_follow(array, producer, stream) < 0) {
+        if (usage == GM_KEPT) {
+            array->memory->forget = forget_object;
+            array->memory->owner = Py_NewRef(owner);
+        }
+        if (given && gm_borrow_follow(array, producer, usage, stream) < 0) {
             Py_CLEAR(array);
         }
     }
@@ -277,7 +278,7 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
 }
 
 gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const char *name,
-                                    gm_stream stream)
+                                    gm_usage usage, gm_stream stream)
 {
     if (!PyDict_Check(interface)) {
         PyErr_Format(PyExc_TypeError,
@@ -292,7 +293,7 @@ gm_device_array *gm_interface_adopt(PyObject *interface, PyObject *owner, const 
 #endif
     /* A copy, so that nobody changes it while it is read. */
     PyObject *own = shared ? PyDict_Copy(interface) : Py_NewRef(interface);
-    gm_device_array *array = own ? adopt(own, owner, name, stream) : NULL;
+    gm_device_array *array = own ? adopt(own, owner, name, usage, stream) : NULL;
     Py_XDECREF(own);
     return array;
 }
