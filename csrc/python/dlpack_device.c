@@ -66,13 +66,21 @@ int gm_parse_pair(PyObject *object, const char *name, int *first, int *second)
     return -1;
 }
 
+static PyObject *method_name;
+
+int gm_dlpack_device_init(void)
+{
+    method_name = PyUnicode_InternFromString("__dlpack_device__");
+    return method_name ? 0 : -1;
+}
+
 int gm_dlpack_find(PyObject *producer, int *type, int *device)
 {
     PyObject *method, *pair;
     if (PyType_Check(producer)) {
         return 0;
     }
-    if (gm_optional_attribute(producer, "__dlpack_device__", &method) < 0) {
+    if (gm_find_attribute(producer, method_name, &method) < 0) {
         return -1;
     }
     if (!method) {

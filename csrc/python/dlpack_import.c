@@ -7,27 +7,44 @@
 
 static const char USED_LEGACY[] = "used_dltensor", USED_VERSIONED[] = "used_dltensor_versioned";
 
+/* The method's name, our version, and the names of keyword arguments: stream and max_version, or
+ * one of them, or none. */
+static PyObject *method_name, *our_version, *keywords[4];
+
+int gm_dlpack_import_init(void)
+{
+    method_name = PyUnicode_InternFromString("__dlpack__");
+    our_version = Py_BuildValue("ii", DLPACK_MAJOR_VERSION, GM_DLPACK_MINOR_VERSION);
+    keywords[0] = PyTuple_New(0);
+    keywords[1] = Py_BuildValue("(s)", "stream");
+    keywords[2] = Py_BuildValue("(s)", "max_version");
+    keywords[3] = Py_BuildValue("ss", "stream", "max_version");
+    return method_name && our_version && keywords[0] && keywords[1] && keywords[2] && keywords[3]
+               ? 0
+               : -1;
+}
+
+static PyObject *call(PyObject *producer, PyObject *stream, bool versioned)
+{
+    PyObject *args[3] = {producer};
+    int count = 1, which = (stream ? 1 : 0) + (versioned ? 2 : 0);
+    if (stream) {
+        args[count++] = stream;
+    }
+    if (versioned) {
+        args[count] = our_version;
+    }
+    return PyObject_VectorcallMethod(method_name, args, 1, keywords[which]);
+}
+
 /* A versioned capsule if the producer can make one. */
 static PyObject *ask(PyObject *producer, PyObject *stream)
 {
-    PyObject *method = PyObject_GetAttrString(producer, "__dlpack__");
-    PyObject *none = method ? PyTuple_New(0) : NULL;
-    PyObject *keywords = none ? Py_BuildValue("{s:(ii)}", "max_version", DLPACK_MAJOR_VERSION,
-                                              GM_DLPACK_MINOR_VERSION)
-                              : NULL;
-    PyObject *capsule = NULL;
-    if (keywords && (!stream || PyDict_SetItemString(keywords, "stream", stream) == 0)) {
-        capsule = PyObject_Call(method, none, keywords);
-        if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
-            PyErr_Clear();
-            if (PyDict_DelItemString(keywords, "max_version") == 0) {
-                capsule = PyObject_Call(method, none, keywords);
-            }
-        }
+    PyObject *capsule = call(producer, stream, true);
+    if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        capsule = call(producer, stream, false);
     }
-    Py_XDECREF(keywords);
-    Py_XDECREF(none);
-    Py_XDECREF(method);
     return capsule;
 }
 

@@ -5,6 +5,8 @@
 #include "python/device_object.h"
 #include <dlpack/dlpack.h>
 
+/* Makes the arguments of __dlpack__. */
+int gm_dlpack_import_init(void);
 /* The producer's array, ready for work on the stream; NULL with an exception. */
 gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, const char *name,
                                  gm_stream stream);

@@ -7,6 +7,8 @@
 #include "python/device_kernel.h"
 #include "python/device_type.h"
 #include "python/devices.h"
+#include "python/dlpack_device.h"
+#include "python/dlpack_import.h"
 #include "python/errors.h"
 #include "python/events.h"
 #include "python/hooks.h"
@@ -258,7 +260,8 @@ PyMODINIT_FUNC PyInit__core(void)
     }
     PyObject *facts = gm_build_facts();
     if (gm_errors_init(module) < 0 || gm_arrays_init() < 0 || gm_host_arrays_init() < 0 ||
-        gm_producers_init() < 0 || gm_interface_init() < 0 || gm_device_type_init() < 0 ||
+        gm_producers_init() < 0 || gm_interface_init() < 0 || gm_dlpack_device_init() < 0 ||
+        gm_dlpack_import_init() < 0 || gm_device_type_init() < 0 ||
         add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||
