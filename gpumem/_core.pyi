@@ -399,6 +399,12 @@ def adopt(x: Any, name: str, stream: AnyStream | None, /) -> DeviceArray | None:
     None if it is none. Messages call it by the name.
     """
 
+def view_host(x: Any, name: str, /) -> NDArray[Any] | None:
+    """Return an ndarray over another library's array of the host, read by DLPack's exchange API.
+
+    None if it is none, or has no such API. Messages call it by the name.
+    """
+
 def from_dlpack(
     x: Any, /, *, device: int | None = None, copy: bool | None = None
 ) -> DeviceArray: ...

@@ -94,6 +94,24 @@ def test_functions_read_arrays_by_the_api(library, kinds, how, name):
     assert gm.memory_kind(there) == "pageable"
 
 
+def test_loaded_kernels_read_arrays_by_the_api(library, kinds):
+    kernel = gm.load(
+        source="__global__ void next(const float *x, float *y) {"
+        " y[threadIdx.x] = x[threadIdx.x] + 1; }",
+        backend="sim",
+    )["next"]
+    for kind in kinds.values():
+        y = np.zeros(6, "f4")
+        with Counted(library) as asked:
+            kernel[1, 6](lend(kind, SIX), lend(kind, y))
+        assert y.tolist() == [1, 2, 3, 4, 5, 6]
+        assert asked.managed == 2 and asked.lent == 0
+    with pytest.raises(ValueError, match=r"float \*y was given a read-only array"):
+        kernel[1, 6](SIX, lend(kinds["all"], y, flags=1))
+    with pytest.raises(TypeError, match=r"next: const float \*x has dtype bfloat16"):
+        kernel[1, 6](lend(kinds["all"], SIX, code=dlpack.BFLOAT, bits=16), y)
+
+
 @pytest.mark.parametrize("how", ["all", "managed"])
 @pytest.mark.parametrize("name", ARRAYS)
 def test_from_dlpack_keeps_the_memory(library, kinds, how, name):

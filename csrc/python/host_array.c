@@ -86,6 +86,25 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
     return NULL;
 }
 
+PyObject *gm_core_view_host(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    const char *name;
+    gm_exchanged read;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Os:view_host", &object, &name)) {
+        return NULL;
+    }
+    int found = gm_exchange_read(object, name, GM_WRITTEN, &read);
+    if (found > 0 && is_on_host(read.tensor.device.device_type)) {
+        return (PyObject *)gm_exchange_view(&read, object, name);
+    }
+    if (found > 0) {
+        gm_exchange_release(&read);
+    }
+    return found < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 PyArrayObject *gm_host_array(PyObject *object, const char *name)
 {
     PyArrayObject *array = NULL;

@@ -9,6 +9,9 @@ int gm_host_arrays_init(void);
 /* An ndarray over the elements of an array-like object, with a dtype of plain bytes in native
  * order; a new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
+/* For Python: view_host(x, name), an ndarray over another library's array that is read by DLPack's
+ * exchange API, and may be written to; None if x is none, or not on the host. */
+PyObject *gm_core_view_host(PyObject *module, PyObject *args);
 /* Uninitialised and contiguous, on memory of a kind; does not take the reference to dtype. */
 PyArrayObject *gm_host_array_new(const gm_backend *backend, gm_memory_kind kind,
                                  PyArray_Descr *dtype, int ndim, const npy_intp *shape);

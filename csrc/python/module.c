@@ -112,6 +112,10 @@ static PyMethodDef functions[] = {
      ">>> import numpy as np, gpumem as gm\n"
      ">>> gm.to_device(np.arange(3), backend='sim')\n"
      "DeviceArray(shape=(3,), dtype='int64', backend='sim')"},
+    {"view_host", gm_core_view_host, METH_VARARGS,
+     "view_host(x, name, /)\n--\n\n"
+     "Another library's array of the host as an ndarray, if its type has DLPack's exchange API; "
+     "else None."},
     {"adopt", gm_core_adopt, METH_VARARGS,
      "adopt(x, name, stream, /)\n--\n\n"
      "Another library's array on a CUDA device as a DeviceArray, ready for work on the stream; "

@@ -95,9 +95,13 @@ def _adopted(kernel: str, parameter: Parameter, value: Any, backend: str, stream
     known = np.ndarray | np.generic | _core.DeviceArray | bytes | int | float | None
     if not parameter.is_array or isinstance(value, known):
         return value
+    name = f"{kernel}: {parameter}"
+    host = _core.view_host(value, name)
+    if host is not None:
+        return host
     if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _HOST:
         return np.asarray(value)
-    array = _core.adopt(value, f"{kernel}: {parameter}", stream) if backend == "cuda" else None
+    array = _core.adopt(value, name, stream) if backend == "cuda" else None
     return value if array is None else array
 
 
