@@ -411,10 +411,15 @@ def test_what_pytorch_refuses_is_refused(library, lazy_type):
 
 
 def test_the_negative_bit_is_refused_by_dlpack_too(dlpack_type):
-    kind = type("Negated", (dlpack_type,), {"is_neg": lambda self: True})
+    said = {"is_neg": lambda self: True, "is_conj": lambda self: False, "requires_grad": False}
     for take in (gm.copy, gm.from_dlpack):
         with pytest.raises(ValueError, match="negative bit"):
-            take(lend(kind, SIX))
+            take(lend(type("Negated", (dlpack_type,), said), SIX))
+
+
+def test_attributes_that_mean_something_else(library):
+    kind = type("Signs", (library.Array,), {API: library.table(), "is_neg": lambda self: SIX < 0})
+    assert np.array_equal(gm.copy(lend(kind, SIX)), SIX)
 
 
 # ---- nothing is left behind -------------------------------------------------------------------

@@ -113,9 +113,27 @@ static const DLPackExchangeAPI *find_table(PyObject *capsule)
     return NULL;
 }
 
+/* Other libraries may have one of these attributes, and mean something else. 1 or 0, or -1 with an
+ * exception. */
+static int is_like_pytorch(PyTypeObject *type)
+{
+    PyObject *const names[] = {is_neg, is_conj, requires_grad};
+    for (int i = 0; i < 3; i++) {
+        PyObject *value;
+        if (gm_find_attribute((PyObject *)type, names[i], &value) < 0) {
+            return -1;
+        }
+        if (!value) {
+            return 0;
+        }
+        Py_DECREF(value);
+    }
+    return 1;
+}
+
 static int look_at(PyTypeObject *type, gm_producer *producer)
 {
-    PyObject *capsule, *method;
+    PyObject *capsule;
     *producer = (gm_producer){NULL, false};
     if (gm_find_attribute((PyObject *)type, exchange_name, &capsule) < 0) {
         return -1;
@@ -123,13 +141,10 @@ static int look_at(PyTypeObject *type, gm_producer *producer)
     const DLPackExchangeAPI *exchange = capsule ? find_table(capsule) : NULL;
     Py_XDECREF(capsule);
     int overridden = exchange ? is_overridden(type) : 0;
-    if (overridden < 0 || gm_find_attribute((PyObject *)type, is_neg, &method) < 0) {
-        return -1;
-    }
+    int lazy = overridden < 0 ? -1 : is_like_pytorch(type);
     producer->exchange = overridden ? NULL : exchange;
-    producer->lazy = method != NULL;
-    Py_XDECREF(method);
-    return 0;
+    producer->lazy = lazy > 0;
+    return lazy < 0 ? -1 : 0;
 }
 
 int gm_find_producer(PyTypeObject *type, gm_producer *producer)
