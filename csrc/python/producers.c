@@ -158,9 +158,11 @@ int gm_find_producer(PyTypeObject *type, gm_producer *producer)
     if (look_at(type, producer) < 0) {
         return -1;
     }
-    /* A type gets its version when an attribute is first looked up. */
-    if (version == 0) {
+    if (version == 0) { /* a type may get one when an attribute is first looked up */
         version = version_of(type);
+        if (version == 0) {
+            return 0;
+        }
         if (look_at(type, producer) < 0) {
             return -1;
         }
