@@ -96,7 +96,7 @@ def copy(
     Kernels that only serve ``auto``:
 
     ``strided``
-        any layout in, contiguous out: the family permute, with axes where they are
+        any layout in, contiguous out: a division per dimension and element
 
     References
     ----------

@@ -6,6 +6,8 @@
 #include "backend/backend.h"
 #include "copy/launches.h"
 
+static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call);
+
 #define GM_FAMILY copy
 #define GM_LADDER "copy/ladder.def"
 #include "family.h"
@@ -41,16 +43,89 @@ static const gm_variant *copy_choose(const gm_call *call)
                               GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_memcpy));
 }
 
+/* The input in as few dimensions as possible, innermost first; that is a run of bytes. */
+static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride)
+{
+    int last = 0;
+    extent[0] = in->itemsize;
+    stride[0] = 1;
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        if (in->shape[d] == 1) {
+            continue;
+        }
+        if (in->strides[d] == extent[last] * stride[last]) {
+            extent[last] *= in->shape[d];
+        } else {
+            last++;
+            extent[last] = in->shape[d];
+            stride[last] = in->strides[d];
+        }
+    }
+    return last + 1;
+}
+
+/* Each merged dimension has at least two elements: memory has no room for more than 32 of them,
+ * unless elements share their addresses. */
+static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call)
+{
+    int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
+    int ndim =
+        call->in[0].ndim > COPY_MAX_DIMS ? merge_dimensions(&call->in[0], extent, stride) : 0;
+    if (call->in[0].bytes == 0 || ndim <= COPY_MAX_DIMS) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "a has %d dimensions that cannot be merged into fewer, variant %s takes at most "
+                   "%d",
+                   ndim, variant->name, COPY_MAX_DIMS);
+}
+
+static int64_t plan_strided(const gm_call *call, gm_plan *plan)
+{
+    const gm_array *in = &call->in[0];
+    copy_strided_args *args = (copy_strided_args *)plan->args;
+    *args = (copy_strided_args){.in = in->data, .out = call->out.data};
+    plan->args_size = sizeof *args;
+
+    int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
+    args->ndim = merge_dimensions(in, extent, stride);
+
+    /* The widest unit that divides the innermost run and every address. */
+    uintptr_t bits = (uintptr_t)in->data | (uintptr_t)call->out.data | (uintptr_t)extent[0];
+    for (int d = 1; d < args->ndim; d++) {
+        bits |= (uintptr_t)stride[d];
+    }
+    args->width = gm_width_dividing(bits);
+    extent[0] /= args->width;
+    stride[0] = args->width;
+
+    /* Outermost first; a run that is a single unit needs no dimension. */
+    int innermost = extent[0] == 1 && args->ndim > 1;
+    args->ndim -= innermost;
+    for (int d = 0; d < args->ndim; d++) {
+        args->extent[d] = extent[args->ndim - 1 - d + innermost];
+        args->stride[d] = stride[args->ndim - 1 - d + innermost];
+    }
+    args->units = in->bytes / args->width;
+    return args->units;
+}
+
 static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const int64_t bytes = call->in[0].bytes;
-    copy_args *args = (copy_args *)plan->args;
+    int64_t units = 0;
     if (bytes == 0) {
         return GM_OK; /* no blocks */
     }
-    *args = (copy_args){call->in[0].data, call->out.data, bytes};
-    plan->args_size = sizeof *args;
-    plan->grid.x = gm_grid_blocks(variant, call, bytes / 4, call->parameters[MAX_BLOCKS].integer);
+    if (variant->layout == GM_STRIDED) {
+        units = plan_strided(call, plan);
+    } else {
+        copy_args *args = (copy_args *)plan->args;
+        *args = (copy_args){call->in[0].data, call->out.data, bytes};
+        plan->args_size = sizeof *args;
+        units = bytes / 4;
+    }
+    plan->grid.x = gm_grid_blocks(variant, call, units, call->parameters[MAX_BLOCKS].integer);
     return GM_OK;
 }
 

@@ -15,6 +15,20 @@ typedef struct copy_args {
     int64_t bytes;
 } copy_args;
 
+/* Input with strides, whose contiguous dimensions are merged. Each one that is left has at least
+ * two elements, so that 32 of them are more than memory holds. */
+enum { COPY_MAX_DIMS = 32 };
+
+typedef struct copy_strided_args {
+    const char *in;
+    char *out;
+    int64_t units; /* of `width` bytes */
+    int width;     /* 1, 2, 4, 8 or 16 */
+    int ndim;
+    int64_t extent[COPY_MAX_DIMS];
+    int64_t stride[COPY_MAX_DIMS]; /* bytes */
+} copy_strided_args;
+
 #ifdef __cplusplus
 #include "device.h"
 

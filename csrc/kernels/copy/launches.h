@@ -5,7 +5,5 @@
 #include "gpumem.h"
 
 gm_status copy_memcpy_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
-gm_status copy_strided_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
-gm_status copy_takes_strided(const gm_variant *variant, const gm_call *call);
 
 #endif

@@ -18,14 +18,14 @@ static inline int permute_axis_of(const gm_call *call, int index)
     return (int)(packed >> 8 * (index % PERMUTE_AXES_EACH) & 255) - PERMUTE_ZERO;
 }
 
-/* Each axis where it is. */
-static inline void permute_set_axes(gm_call *call, int ndim)
+/* Makes the parameters of a call: the axes of its input that those of the result are. */
+static inline void permute_set_axes(gm_call *call, const int *axes, int ndim)
 {
     for (int i = 0; i < PERMUTE_PARAMETERS; i++) {
         call->parameters[i].integer = 0;
     }
     for (int d = 0; d < ndim; d++) {
-        call->parameters[d / PERMUTE_AXES_EACH].integer |= (int64_t)(d + PERMUTE_ZERO)
+        call->parameters[d / PERMUTE_AXES_EACH].integer |= (int64_t)(axes[d] + PERMUTE_ZERO)
                                                            << 8 * (d % PERMUTE_AXES_EACH);
     }
 }
