@@ -392,10 +392,10 @@ def test_a_compiler_that_does_not_work(tmp_path):
 @pytest.mark.parametrize(
     ("macros", "message"),
     [
-        ({"__GNUC__": 10}, r"is GCC 10, which is too old\..*GCC 11 or Clang 12.*Install g\+\+"),
-        ({"__GNUC__": 4, "__clang__": 1, "__clang_major__": 11}, r"is Clang 11, which is too old"),
+        ({"__GNUC__": 10}, r"is GCC 10, which is too old\..*GCC 11 or Clang 14.*Install g\+\+"),
+        ({"__GNUC__": 4, "__clang__": 1, "__clang_major__": 13}, r"is Clang 13, which is too old"),
         ({"__GNUC__": 11}, None),
-        ({"__GNUC__": 4, "__clang__": 1, "__clang_major__": 12}, None),
+        ({"__GNUC__": 4, "__clang__": 1, "__clang_major__": 14}, None),
     ],
 )
 def test_a_compiler_that_is_too_old(tmp_path, macros, message):
