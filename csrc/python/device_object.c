@@ -1,9 +1,14 @@
 /* Making and freeing device array objects. */
 #include "python/device_object.h"
 
+#include <stddef.h>
+
 static void array_dealloc(PyObject *self)
 {
     gm_device_array *array = (gm_device_array *)self;
+    if (array->weak_references) {
+        PyObject_ClearWeakRefs(self);
+    }
     Py_DECREF(array->layout);
     gm_device_memory_drop(array->memory);
     Py_TYPE(self)->tp_free(self);
@@ -15,6 +20,7 @@ PyTypeObject gm_device_array_type = {
     .tp_basicsize = sizeof(gm_device_array),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_dealloc = array_dealloc,
+    .tp_weaklistoffset = offsetof(gm_device_array, weak_references),
 };
 
 gm_device_array *gm_device_array_wrap(gm_device_memory *memory, PyArrayObject *layout)
@@ -30,6 +36,7 @@ gm_device_array *gm_device_array_wrap(gm_device_memory *memory, PyArrayObject *l
     }
     array->memory = memory;
     array->layout = layout;
+    array->weak_references = NULL;
     return array;
 }
 

@@ -10,6 +10,7 @@
 typedef struct gm_device_array {
     PyObject_HEAD gm_device_memory *memory;
     PyArrayObject *layout; /* not writeable if the memory's owner does not allow it */
+    PyObject *weak_references;
 } gm_device_array;
 
 extern PyTypeObject gm_device_array_type;

@@ -3,6 +3,9 @@
 
 #include "python/arrays.h"
 #include "python/device_array.h"
+#include "python/device_elements.h"
+#include "python/device_flags.h"
+#include "python/device_views.h"
 #include "python/devices.h"
 #include "python/dlpack_export.h"
 #include "python/dlpack_table.h"
@@ -158,100 +161,6 @@ static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *ke
     Py_RETURN_NONE;
 }
 
-/* ---- views -------------------------------------------------------------------------------- */
-
-static bool is_basic_index(PyObject *index)
-{
-    return index == Py_None || index == Py_Ellipsis || PySlice_Check(index) ||
-           (PyLong_Check(index) && !PyBool_Check(index)) || PyArray_IsScalar(index, Integer);
-}
-
-/* A tuple of the index's items, which are integers, slices, ... and None, that ends with an
- * ellipsis unless it has one: with an ellipsis NumPy returns a view even if all dimensions are
- * indexed. */
-static PyObject *basic_index(PyObject *index)
-{
-    PyObject *items = PyTuple_Check(index) ? Py_NewRef(index) : PyTuple_Pack(1, index);
-    if (!items) {
-        return NULL;
-    }
-    Py_ssize_t count = PyTuple_GET_SIZE(items);
-    bool has_ellipsis = false;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *item = PyTuple_GET_ITEM(items, i);
-        if (!is_basic_index(item)) {
-            PyErr_Format(PyExc_TypeError,
-                         "a gpumem.DeviceArray is indexed by integers, slices, ... and None, "
-                         "not %.100s",
-                         Py_TYPE(item)->tp_name);
-            Py_DECREF(items);
-            return NULL;
-        }
-        has_ellipsis |= item == Py_Ellipsis;
-    }
-    if (has_ellipsis) {
-        return items;
-    }
-    PyObject *full = PyTuple_New(count + 1);
-    for (Py_ssize_t i = 0; full && i < count; i++) {
-        PyTuple_SET_ITEM(full, i, Py_NewRef(PyTuple_GET_ITEM(items, i)));
-    }
-    if (full) {
-        PyTuple_SET_ITEM(full, count, Py_NewRef(Py_Ellipsis));
-    }
-    Py_DECREF(items);
-    return full;
-}
-
-/* NumPy indexes the layout; any other kind of index would make it read the elements. */
-static PyObject *array_getitem(PyObject *object, PyObject *index)
-{
-    gm_device_array *self = (gm_device_array *)object;
-    bool is_field = PyUnicode_Check(index); /* of a structured dtype */
-    PyObject *full = is_field ? Py_NewRef(index) : basic_index(index);
-    if (!full) {
-        return NULL;
-    }
-    PyObject *layout = PyObject_GetItem((PyObject *)self->layout, full);
-    Py_DECREF(full);
-    return gm_device_array_view(self, layout);
-}
-
-static PyObject *array_reshape(PyObject *object, PyObject *args)
-{
-    gm_device_array *self = (gm_device_array *)object;
-    if (!PyArray_IS_C_CONTIGUOUS(self->layout)) {
-        PyErr_SetString(PyExc_ValueError,
-                        "only a C-contiguous array can be reshaped; copy() makes one");
-        return NULL;
-    }
-    PyObject *method = PyObject_GetAttrString((PyObject *)self->layout, "reshape");
-    PyObject *layout = method ? PyObject_CallObject(method, args) : NULL;
-    Py_XDECREF(method);
-    return gm_device_array_view(self, layout);
-}
-
-static PyObject *array_view(PyObject *object, PyObject *dtype_object)
-{
-    gm_device_array *self = (gm_device_array *)object;
-    PyArray_Descr *dtype = NULL;
-    if (!gm_dtype_converter(dtype_object, &dtype)) {
-        return NULL;
-    }
-    if (gm_check_dtype(dtype, "dtype") < 0) {
-        Py_DECREF(dtype);
-        return NULL;
-    }
-    return gm_device_array_view(self, PyArray_View(self->layout, dtype, NULL));
-}
-
-static PyObject *array_transposed(PyObject *object, void *unused)
-{
-    (void)unused;
-    gm_device_array *self = (gm_device_array *)object;
-    return gm_device_array_view(self, PyArray_Transpose(self->layout, NULL));
-}
-
 /* ---- attributes --------------------------------------------------------------------------- */
 
 static PyObject *array_from_layout(PyObject *object, void *name)
@@ -324,13 +233,17 @@ static PyGetSetDef array_attributes[] = {
     {"size", array_from_layout, NULL, "Number of elements.", "size"},
     {"nbytes", array_from_layout, NULL, "Bytes of all elements.", "nbytes"},
     {"itemsize", array_from_layout, NULL, "Bytes of one element.", "itemsize"},
-    {"T", array_transposed, NULL, "A view with the dimensions reversed.", NULL},
+    {"T", gm_device_transposed, NULL, "A view with the dimensions reversed.", NULL},
     {"backend", array_backend, NULL, "\"cuda\" or \"sim\".", NULL},
     {"device", array_device, NULL, "Number of the device within its backend.", NULL},
     {"pointer", array_pointer, NULL, "Address of the first element in device memory.", NULL},
     {"writeable", array_writeable, NULL,
      "May it be written to? Not if another library lent it as read-only.", NULL},
     {"contiguous", array_contiguous, NULL, "Is the array in C order without gaps?", NULL},
+    {"flags", gm_device_flags, NULL,
+     "Layout and access, by NumPy's names: ``d.flags.f_contiguous``, ``d.flags['WRITEABLE']``.\n"
+     "They cannot be set.",
+     NULL},
     {"__cuda_array_interface__", gm_interface_export, NULL,
      "For other libraries, version 3; arrays of the simulator have none. Reading it waits for\n"
      "pending work, because not every library looks at its stream. DLPack does not wait.",
@@ -384,18 +297,6 @@ static PyMethodDef array_methods[] = {
      ">>> d.fill_bytes(0)\n"
      ">>> d.to_host()\n"
      "array([0, 0, 0], dtype=int32)"},
-    {"reshape", array_reshape, METH_VARARGS,
-     "reshape($self, *shape)\n--\n\nA view of a contiguous array with another shape."
-     "\n\nExamples\n--------\n"
-     ">>> import gpumem as gm\n"
-     ">>> gm.DeviceArray(6, backend='sim').reshape(2, 3).shape\n"
-     "(2, 3)"},
-    {"view", array_view, METH_O,
-     "view($self, dtype, /)\n--\n\nThe same bytes as another dtype, by NumPy's rules."
-     "\n\nExamples\n--------\n"
-     ">>> import gpumem as gm\n"
-     ">>> gm.DeviceArray(6, 'float32', backend='sim').view('float64').shape\n"
-     "(3,)"},
     {"__complex__", gm_refuse_complex, METH_NOARGS, "Raises TypeError."},
     {"__array__", (PyCFunction)(void (*)(void))gm_refuse_array, METH_VARARGS | METH_KEYWORDS,
      "Raises TypeError: the copy to the host is always explicit."},
@@ -408,7 +309,7 @@ static PyMethodDef array_methods[] = {
 
 static PyMappingMethods array_mapping = {
     .mp_length = array_length,
-    .mp_subscript = array_getitem,
+    .mp_subscript = gm_device_view_index,
 };
 
 static const char DOC[] =
@@ -435,6 +336,21 @@ static const char DOC[] =
     ">>> d[:, 1:].T.shape\n"
     "(2, 2)";
 
+/* Before the type is ready: it then keeps what its dict has. */
+static int add_methods(PyTypeObject *type, PyMethodDef *methods)
+{
+    for (PyMethodDef *method = methods; method->ml_name; method++) {
+        PyObject *descriptor = PyDescr_NewMethod(type, method);
+        int failed =
+            descriptor ? PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor) : -1;
+        Py_XDECREF(descriptor);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int gm_device_type_init(void)
 {
     PyTypeObject *type = &gm_device_array_type;
@@ -451,5 +367,9 @@ int gm_device_type_init(void)
     type->tp_methods = array_methods;
     /* Before others see the type: a type that is ready is not to be changed. */
     type->tp_dict = PyDict_New();
-    return type->tp_dict && gm_dlpack_table_init(type) == 0 ? PyType_Ready(type) : -1;
+    return type->tp_dict && gm_dlpack_table_init(type) == 0 &&
+                   add_methods(type, gm_device_view_methods) == 0 &&
+                   add_methods(type, gm_device_element_methods) == 0
+               ? PyType_Ready(type)
+               : -1;
 }

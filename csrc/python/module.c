@@ -4,6 +4,7 @@
 #include "python/arrays.h"
 #include "python/call.h"
 #include "python/describe.h"
+#include "python/device_flags.h"
 #include "python/device_kernel.h"
 #include "python/device_type.h"
 #include "python/devices.h"
@@ -267,6 +268,7 @@ PyMODINIT_FUNC PyInit__core(void)
         gm_producers_init() < 0 || gm_interface_init() < 0 || gm_dlpack_device_init() < 0 ||
         gm_dlpack_import_init() < 0 || gm_device_type_init() < 0 ||
         add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
+        add_type(module, &gm_flags_type, "Flags") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||
         add_type(module, &gm_event_type, "Event") < 0 ||
         add_type(module, &gm_prepared_type, "Prepared") < 0 ||
