@@ -95,13 +95,6 @@ def test_attributes_cannot_be_set(cube):
         cube.anything = 1
 
 
-def test_repr(backend):
-    there = gm.DeviceArray((2, 3), "i2", backend=backend)
-    text = f"DeviceArray(shape=(2, 3), dtype='int16', backend='{backend}')"
-    assert repr(there) == str(there) == text
-    assert "x" in repr(gm.DeviceArray(1, POINT, backend=backend))
-
-
 def test_length(cube, backend):
     assert len(cube) == 2 and len(cube[:0]) == 0
     with pytest.raises(TypeError, match="unsized"):

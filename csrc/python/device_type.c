@@ -5,6 +5,7 @@
 #include "python/device_array.h"
 #include "python/device_elements.h"
 #include "python/device_flags.h"
+#include "python/device_repr.h"
 #include "python/device_views.h"
 #include "python/devices.h"
 #include "python/dlpack_export.h"
@@ -198,19 +199,6 @@ static PyObject *array_contiguous(PyObject *object, void *unused)
     return PyBool_FromLong(PyArray_IS_C_CONTIGUOUS(((gm_device_array *)object)->layout));
 }
 
-static PyObject *array_repr(PyObject *object)
-{
-    gm_device_array *self = (gm_device_array *)object;
-    PyObject *shape = PyObject_GetAttrString((PyObject *)self->layout, "shape");
-    if (!shape) {
-        return NULL;
-    }
-    PyObject *text = PyUnicode_FromFormat("DeviceArray(shape=%R, dtype='%S', backend='%s')", shape,
-                                          PyArray_DESCR(self->layout), self->memory->backend->name);
-    Py_DECREF(shape);
-    return text;
-}
-
 static Py_ssize_t array_length(PyObject *object)
 {
     return PyObject_Length((PyObject *)((gm_device_array *)object)->layout);
@@ -327,12 +315,14 @@ static const char DOC[] =
     "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"
     "Operations that need the elements on the host raise a TypeError: comparing (``==``\n"
     "too), `bool`, `float`, iterating, and NumPy's functions. The hash is by identity.\n"
+    "`repr` waits for pending work and copies up to 64 elements to the host; of larger arrays it\n"
+    "shows the first and the last three in C order.\n"
     "Other libraries use it in place, through DLPack or `__cuda_array_interface__`."
     "\n\nExamples\n--------\n"
     ">>> import gpumem as gm\n"
     ">>> d = gm.DeviceArray((2, 3), backend='sim')\n"
-    ">>> d, d.nbytes\n"
-    "(DeviceArray(shape=(2, 3), dtype='float32', backend='sim'), 24)\n"
+    ">>> d.shape, d.nbytes\n"
+    "((2, 3), 24)\n"
     ">>> d[:, 1:].T.shape\n"
     "(2, 2)";
 
@@ -356,7 +346,7 @@ int gm_device_type_init(void)
     PyTypeObject *type = &gm_device_array_type;
     type->tp_doc = DOC;
     type->tp_new = array_new;
-    type->tp_repr = array_repr;
+    type->tp_repr = gm_device_array_repr;
     type->tp_hash = array_hash;
     type->tp_richcompare = gm_refuse_compare;
     type->tp_iter = gm_refuse_iter;

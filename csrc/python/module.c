@@ -112,7 +112,7 @@ static PyMethodDef functions[] = {
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
      ">>> gm.to_device(np.arange(3), backend='sim')\n"
-     "DeviceArray(shape=(3,), dtype='int64', backend='sim')"},
+     "DeviceArray([0, 1, 2], shape=(3,), dtype='int64', backend='sim', device=0)"},
     {"view_host", gm_core_view_host, METH_VARARGS,
      "view_host(x, name, /)\n--\n\n"
      "Another library's array of the host as an ndarray, if its type has DLPack's exchange API; "
