@@ -142,6 +142,9 @@ class DeviceArray:
     def __len__(self) -> int: ...
     def __getitem__(self, key: Any, /) -> DeviceArray:
         """Return a view; the key may hold integers, slices, ``...`` and ``None``."""
+    def __setitem__(self, key: Any, value: Any, /) -> None:
+        """Copy a scalar or an array there, broadcast; a host array has to cast safely."""
+    def __delitem__(self, key: Any, /) -> NoReturn: ...
     def __hash__(self) -> int:
         """Hash by identity."""
     # These raise TypeError: they need the elements, which are on the device.

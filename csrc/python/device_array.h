@@ -14,6 +14,9 @@ gm_device_array *gm_device_array_from_host(PyObject *object, PyObject *stream,
                                            const gm_backend *backend);
 /* A contiguous copy on the array's device. */
 gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, bool nonblocking);
+/* out = array, of the same shape; out is contiguous, the array has any layout. */
+gm_status gm_device_array_pack(gm_device_array *array, gm_device_array *out, gm_stream stream,
+                               bool nonblocking);
 /* A contiguous copy on another device, complete on return. */
 gm_device_array *gm_device_array_send(gm_device_array *array, int device, PyObject *stream);
 /* A copy on the host: in out, which fits, or if that is NULL in a new array. */

@@ -3,6 +3,7 @@
 
 #include "python/arrays.h"
 #include "python/device_array.h"
+#include "python/device_assign.h"
 #include "python/device_elements.h"
 #include "python/device_flags.h"
 #include "python/device_repr.h"
@@ -298,6 +299,7 @@ static PyMethodDef array_methods[] = {
 static PyMappingMethods array_mapping = {
     .mp_length = array_length,
     .mp_subscript = gm_device_view_index,
+    .mp_ass_subscript = gm_device_assign,
 };
 
 static const char DOC[] =
@@ -313,6 +315,10 @@ static const char DOC[] =
     "backend : {'cuda', 'sim', 'auto'}, optional\n\n"
     "Notes\n-----\n"
     "The memory is not initialised. Slices, `reshape`, `view` and `T` are views of it.\n"
+    "``d[index] = value`` takes a scalar, a host array that casts safely, or an array of the same\n"
+    "dtype and device, and broadcasts it. It is one copy if the target has no gaps; otherwise "
+    "each\n"
+    "matrix of runs of bytes in it takes one, so many short runs are slow.\n"
     "Operations that need the elements on the host raise a TypeError: comparing (``==``\n"
     "too), `bool`, `float`, iterating, and NumPy's functions. The hash is by identity.\n"
     "`repr` waits for pending work and copies up to 64 elements to the host; of larger arrays it\n"
