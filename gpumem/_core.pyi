@@ -426,6 +426,9 @@ def adopt(x: Any, name: str, stream: AnyStream | None, /) -> DeviceArray | None:
     None if it is none. Messages call it by the name.
     """
 
+def check_unmasked(x: Any, name: str, /) -> None:
+    """Raise TypeError if it is a masked array, or a list of them; `name` is for the message."""
+
 def view_host(x: Any, name: str, /) -> NDArray[Any] | None:
     """Return an ndarray over another library's array of the host, read by DLPack's exchange API.
 
@@ -442,7 +445,7 @@ def empty(
     kind: str = "pageable",
     backend: str | None = None,
 ) -> np.ndarray[Any, Any]: ...
-def memory_kind(a: ArrayLike | DeviceArray, /) -> str: ...
+def memory_kind(a: Any, /) -> str: ...  # what has memory; not all that is ArrayLike
 def over(a: NDArray[Any], backend: str | None = None) -> DeviceArray:
     """Return a DeviceArray over a host array, in place.
 

@@ -90,7 +90,8 @@ def shared_on_device(make):
 
 N = LARGE // 4
 PLAIN = "plain bytes"
-ACCEPTED = r"a must be a NumPy array.*buffer protocol.*DeviceArray, not "
+ACCEPTED = r"a must be array-like \(what numpy\.asarray takes\) or a gpumem\.DeviceArray.*this "
+OBJECTS = ACCEPTED + r"\w+ numpy\.asarray makes an array of Python objects"
 
 REFUSALS = {
     # ---- inputs
@@ -113,13 +114,17 @@ REFUSALS = {
     "swapped-field": Refusal(
         TypeError, r"\ba has dtype.*swapped.*native", on_host(lambda: np.zeros(9, SWAPPED_FIELD))
     ),
-    "list": Refusal(TypeError, ACCEPTED + "list", on_host(lambda: [1.0, 2.0])),
-    "tuple": Refusal(TypeError, ACCEPTED + "tuple", on_host(lambda: (1.0, 2.0))),
-    "none": Refusal(TypeError, ACCEPTED + "NoneType", on_host(lambda: None)),
-    "str": Refusal(TypeError, ACCEPTED + "str", on_host(lambda: "abc")),
-    "int": Refusal(TypeError, ACCEPTED + "int", on_host(lambda: 3)),
-    "float": Refusal(TypeError, ACCEPTED + "float", on_host(lambda: 3.0)),
-    "class": Refusal(TypeError, ACCEPTED + "type", on_host(lambda: np.ndarray)),
+    "ragged": Refusal(
+        ValueError, ACCEPTED + "list: .*inhomogeneous", on_host(lambda: [[1], [2, 3]])
+    ),
+    "none": Refusal(TypeError, OBJECTS, on_host(lambda: None)),
+    "dict": Refusal(TypeError, OBJECTS, on_host(lambda: {1: 2})),
+    "class": Refusal(TypeError, OBJECTS, on_host(lambda: np.ndarray)),
+    "list-of-arrays-on-the-device": Refusal(
+        TypeError,
+        ACCEPTED + "list: .*to_host",
+        lambda b: (gm.copy, ([device(b)],), {"backend": b}),
+    ),
     # ---- out
     "out-dtype": Refusal(
         TypeError, "out has dtype.*float64.*float32", with_out(lambda: (floats(), np.zeros(N)))
@@ -310,9 +315,6 @@ REFUSALS = {
     ),
     "new-no-dtype": Refusal(
         TypeError, "nonsense", lambda b: (gm.DeviceArray, (3, "nonsense"), {"backend": b})
-    ),
-    "to-device-list": Refusal(
-        TypeError, ACCEPTED + "list", lambda b: (gm.to_device, ([1.0],), {"backend": b})
     ),
     "to-device-object": Refusal(
         TypeError,

@@ -33,7 +33,7 @@ static PyTypeObject host_block_type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 };
 
-/* ---- taking --------------------------------------------------------------------------------- */
+/* ---- arrays of other libraries -------------------------------------------------------------- */
 
 static PyObject *from_dlpack; /* numpy.from_dlpack */
 
@@ -51,7 +51,7 @@ static bool is_on_host(int type)
     return usable && usable->host_memory;
 }
 
-/* For libraries whose arrays have no buffer protocol. */
+/* Of a library whose arrays have no buffer protocol; NULL without an exception if it is none. */
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
     gm_exchanged read;
@@ -77,11 +77,6 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
                      "%s is %.100s in %s memory, here an array on the host is expected (inputs are "
                      "either all on the host or all on the device)",
                      name, Py_TYPE(object)->tp_name, found > 0 ? gm_dlpack_name(type) : "CUDA");
-    } else if (elsewhere == 0) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s must be a NumPy array, an object with the buffer protocol or DLPack, "
-                     "another library's CUDA array or a gpumem.DeviceArray, not %.100s",
-                     name, Py_TYPE(object)->tp_name);
     }
     return NULL;
 }
@@ -105,23 +100,122 @@ PyObject *gm_core_view_host(PyObject *module, PyObject *args)
     return found < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyArrayObject *gm_host_array(PyObject *object, const char *name)
+/* ---- what has to be converted: lists, numbers, objects with __array__ ----------------------- */
+
+static const char ACCEPTED[] = "array-like (what numpy.asarray takes) or a gpumem.DeviceArray";
+
+/* NumPy's message does not say which argument it is about. */
+static void name_argument(PyObject *object, const char *name)
 {
-    PyArrayObject *array = NULL;
+    PyObject *type, *value, *traceback;
+    bool of_value = PyErr_ExceptionMatches(PyExc_ValueError);
+    if (!of_value && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+        return;
+    }
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyErr_Format(of_value ? PyExc_ValueError : PyExc_TypeError,
+                 "%s must be %s, and numpy.asarray does not take this %.100s: %S", name, ACCEPTED,
+                 Py_TYPE(object)->tp_name, value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
+/* Masked arrays in lists, too: numpy.asarray would drop the masks. Only of what it has taken, which
+ * is why there is an end to the lists in lists. */
+static int check_unmasked_within(PyObject *object, const char *name)
+{
+    if (!PyList_Check(object) && !PyTuple_Check(object)) {
+        return gm_check_unmasked(object, name);
+    }
+    for (Py_ssize_t i = 0; i < PySequence_Size(object); i++) {
+        PyObject *item = PySequence_GetItem(object, i);
+        int failed = item ? check_unmasked_within(item, name) : -1;
+        Py_XDECREF(item);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+PyObject *gm_core_check_unmasked(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    const char *name;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Os:check_unmasked", &object, &name) ||
+        check_unmasked_within(object, name) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyArrayObject *convert(PyObject *object, const char *name)
+{
+    PyObject *array = PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    if (!array) {
+        name_argument(object, name);
+        return NULL;
+    }
+    if (PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s must be %s; of this %.100s numpy.asarray makes an array of Python objects",
+                     name, ACCEPTED, Py_TYPE(object)->tp_name);
+        Py_CLEAR(array);
+    } else if (gm_check_unmasked(array, name) < 0 || check_unmasked_within(object, name) < 0) {
+        Py_CLEAR(array);
+    } else {
+        Py_SETREF(array, PyArray_FromAny(array, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL));
+    }
+    return (PyArrayObject *)array;
+}
+
+/* ---- taking --------------------------------------------------------------------------------- */
+
+/* The object's own memory; NULL without an exception if it has to be converted. */
+static PyArrayObject *own_memory(PyObject *object, const char *name)
+{
     if (gm_check_unmasked(object, name) < 0) {
         return NULL;
     }
     if (PyArray_Check(object)) {
-        array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
-    } else if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
-        array = (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
-    } else {
-        array = from_producer(object, name);
+        return (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
     }
+    if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
+        return (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    }
+    return from_producer(object, name);
+}
+
+static PyArrayObject *checked(PyArrayObject *array, const char *name)
+{
     if (array && gm_check_dtype(PyArray_DESCR(array), name) < 0) {
         Py_CLEAR(array);
     }
     return array;
+}
+
+PyArrayObject *gm_host_view(PyObject *object, const char *name)
+{
+    PyArrayObject *array = own_memory(object, name);
+    if (!array && !PyErr_Occurred()) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s must be a NumPy array, an object with the buffer protocol or DLPack, "
+                     "another library's CUDA array or a gpumem.DeviceArray, not %.100s",
+                     name, Py_TYPE(object)->tp_name);
+    }
+    return checked(array, name);
+}
+
+PyArrayObject *gm_host_array(PyObject *object, const char *name)
+{
+    PyArrayObject *array = own_memory(object, name);
+    if (!array && !PyErr_Occurred()) {
+        array = convert(object, name);
+    }
+    return checked(array, name);
 }
 
 /* ---- making --------------------------------------------------------------------------------- */

@@ -6,9 +6,13 @@
 
 /* Readies the type of memory blocks, and looks up numpy.from_dlpack. */
 int gm_host_arrays_init(void);
-/* An ndarray over the elements of an array-like object, with a dtype of plain bytes in native
- * order; a new reference. */
+/* An ndarray of the elements of an array-like object, a copy if it has no memory of them, with a
+ * dtype of plain bytes in native order; a new reference. */
 PyArrayObject *gm_host_array(PyObject *object, const char *name);
+/* The same over the object's own memory; an exception if it has none. */
+PyArrayObject *gm_host_view(PyObject *object, const char *name);
+/* For Python: check_unmasked(x, name) raises for a masked array, also in lists. */
+PyObject *gm_core_check_unmasked(PyObject *module, PyObject *args);
 /* For Python: view_host(x, name), an ndarray over another library's array that is read by DLPack's
  * exchange API, and may be written to; None if x is none, or not on the host. */
 PyObject *gm_core_view_host(PyObject *module, PyObject *args);

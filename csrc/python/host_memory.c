@@ -73,7 +73,7 @@ PyObject *gm_core_memory_kind(PyObject *module, PyObject *object)
     if (gm_is_device_array(object)) {
         return PyUnicode_FromString(gm_memory_kind_names[GM_DEVICE]);
     }
-    PyArrayObject *array = gm_host_array(object, "a");
+    PyArrayObject *array = gm_host_view(object, "a");
     if (!array) {
         return NULL;
     }

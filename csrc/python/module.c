@@ -97,7 +97,7 @@ static PyMethodDef functions[] = {
      "to_device(a, *, device=None, stream=None, backend=None)\n--\n\n"
      "Copy an array to the memory of a backend.\n\n"
      "Parameters\n----------\n"
-     "a : ndarray or object with the buffer protocol\n"
+     "a : array_like\n"
      "    Any shape and layout, any dtype of plain bytes in native order.\n"
      "device : int, optional\n"
      "    The number of the device; by default, the thread's current one.\n"
@@ -107,12 +107,15 @@ static PyMethodDef functions[] = {
      "Raises\n------\n"
      "TypeError\n    If the dtype refers to Python's memory or is byte-swapped, or the array is\n"
      "    masked.\n"
+     "ValueError\n    If numpy.asarray makes no array of it, such as of lists of unequal lengths.\n"
      "MemoryError\n    If there is too little free memory; the message has the size asked for.\n"
      "UnavailableError\n    If the backend cannot be used here."
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
      ">>> gm.to_device(np.arange(3), backend='sim')\n"
      "DeviceArray([0, 1, 2], shape=(3,), dtype='int64', backend='sim', device=0)"},
+    {"check_unmasked", gm_core_check_unmasked, METH_VARARGS,
+     "check_unmasked(x, name, /)\n--\n\nRaise TypeError for a masked array."},
     {"view_host", gm_core_view_host, METH_VARARGS,
      "view_host(x, name, /)\n--\n\n"
      "Another library's array of the host as an ndarray, if its type has DLPack's exchange API; "
@@ -187,8 +190,10 @@ static PyMethodDef functions[] = {
      "memory_kind(a, /)\n--\n\n"
      "Return the kind of an array's memory: one of the kinds of `empty`, or 'device'.\n\n"
      "Parameters\n----------\n"
-     "a : ndarray, object with the buffer protocol, or DeviceArray\n"
-     "    A view has the kind of its memory. Memory that another library pinned is 'pinned'.\n\n"
+     "a : ndarray, object with the buffer protocol or DLPack, or DeviceArray\n"
+     "    A view has the kind of its memory. Memory that another library pinned is 'pinned'. A "
+     "list\n"
+     "    has none that could be asked about.\n\n"
      "Returns\n-------\nstr"
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"

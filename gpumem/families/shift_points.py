@@ -30,6 +30,17 @@ def _is_aligned(a: DeviceArray) -> bool:
     return a.pointer % (a.itemsize // (2 if a.dtype.names else 1) or 1) == 0
 
 
+def _with_dtype(p: Any) -> Any:
+    """Return an array of what has no dtype, such as an object with __array__, if of structures."""
+    if hasattr(p, "dtype"):
+        return p
+    try:
+        made = np.asanyarray(p)  # a masked array stays one, so that it is refused
+    except (TypeError, ValueError):
+        return p  # the extension module's error names the argument
+    return p if made.dtype.names is None else made
+
+
 def _as_pairs(p: Any) -> Any:
     """View an array of structures (x, y) as floats of shape (n, 2); return others unchanged."""
     dtype = getattr(p, "dtype", None)
@@ -152,6 +163,7 @@ def shift_points(
     parameters = _parameters(dx, dy)
     given = out
     points, out = _core.adopt_all("shift_points", (p,), out, stream)
+    points = _with_dtype(points)
     usable = out  # None if the result has to be copied to out afterwards
     if isinstance(points, _core.DeviceArray) and variant == "auto":
         # Kernels take contiguous, aligned points: others go through a copy.
@@ -198,7 +210,7 @@ def _soa_shape(nbytes: int, itemsize: int) -> Shape:
 FAMILY = Family(
     function=shift_points,
     parameters=_parameters,
-    as_taken=_as_pairs,
+    as_taken=lambda p: _as_pairs(_with_dtype(p)),
     oracle=Oracle(
         arguments=floats,
         expected=_expected,

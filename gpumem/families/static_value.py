@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def static_value(
-    x: float | ArrayLike | DeviceArray,
+    x: ArrayLike | DeviceArray,
     *,
     variant: str = "auto",
     out: Any = None,
@@ -28,7 +28,7 @@ def static_value(
 
     Parameters
     ----------
-    x : int, float, array_like or DeviceArray of int32, int64, float32 or float64
+    x : array_like or DeviceArray of int32, int64, float32 or float64
         The number: one element, of any number of dimensions.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest.
@@ -81,8 +81,6 @@ def static_value(
     >>> gm.static_value(np.float32(1.5))
     array(3.5, dtype=float32)
     """
-    if isinstance(x, int | float) and not isinstance(x, bool):
-        x = np.asarray(x)
     return call_packed("static_value", variant, (x,), out, stream, backend, ())
 
 

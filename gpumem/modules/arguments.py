@@ -125,7 +125,9 @@ def _check_array(kernel: str, parameter: Parameter, value: Any, backend: str) ->
     if value is None:
         return
     if not isinstance(value, np.ndarray | _core.DeviceArray):
-        raise parameter.mismatch(kernel, value, f"{parameter.elements()}, or None")
+        wanted = f"{parameter.elements()} (numpy.asarray makes one), or None"
+        raise parameter.mismatch(kernel, value, wanted)
+    _core.check_unmasked(value, parameter.name or "the array")
     if not parameter.takes(value.dtype):
         raise parameter.mismatch(kernel, value, parameter.elements())
     if isinstance(value, _core.DeviceArray) and value.backend != backend:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import _core
 from ..base.messages import quoted, unknown
 from ..cuda_c.errors import CompileError
 from ..cuda_c.overloads import is_overload, plain_name
@@ -165,7 +166,7 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     KeyError
         If there is no such variable.
     ValueError, TypeError
-        If the value has another shape or another kind of number, or does not fit.
+        If the value has another shape or another kind of number, does not fit, or is masked.
 
     Examples
     --------
@@ -178,6 +179,7 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     full = _symbol(module, name)
     dtype, shape = module.side.variables[full]
     given = np.asarray(value)
+    _core.check_unmasked(value, "value")
     size = dtype.itemsize * math.prod(shape)
     if dtype.kind == "V":
         if given.nbytes != size:

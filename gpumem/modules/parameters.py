@@ -74,6 +74,8 @@ class Parameter:
     def takes(self, dtype: np.dtype[Any]) -> bool:
         """Whether it takes an array of this dtype."""
         kind, size = self.machine.kind, self.machine.bytes
+        if not dtype.isnative:
+            return False
         if kind == "?":
             return True
         if kind == "V":  # a struct, or a vector such as float4

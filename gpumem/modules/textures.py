@@ -213,7 +213,11 @@ def _layout(
 ) -> Layout:
     """Return the layout of an array's elements, if textures can have it."""
     if not isinstance(array, np.ndarray | _core.DeviceArray):
-        raise TypeError(f"{what} takes an ndarray or a DeviceArray, not {quoted(array)}")
+        raise TypeError(
+            f"{what} takes an ndarray (numpy.asarray makes one) or a DeviceArray, not "
+            f"{quoted(array)}"
+        )
+    _core.check_unmasked(array, "array")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{what} takes integers and floats, not {array.dtype}")
     shape = array.shape[:-1] if channels != 1 else array.shape
