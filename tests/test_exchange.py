@@ -199,8 +199,8 @@ def test_valid_tensors_of_producers(said):
 
 FAULTS = {
     "lanes": (TypeError, "x has elements of 2 lanes", {"lanes": 2}),
-    "bfloat16": (TypeError, "x has dtype bfloat16, which NumPy", {"code": 4, "bits": 16}),
-    "float8": (TypeError, "code 10 with 8 bits", {"code": 10, "bits": 8}),
+    "bfloat32": (TypeError, "code 4 with 32 bits", {"code": 4, "bits": 32}),
+    "float6": (TypeError, "code 15 with 6 bits", {"code": 15, "bits": 6}),
     "int4": (TypeError, "code 0 with 4 bits", {"bits": 4, "code": 0}),
     "float128": (TypeError, "code 2 with 128 bits", {"bits": 128}),
     "bits": (TypeError, "code 6 with 1 bits", {"code": 6, "bits": 1}),

@@ -320,10 +320,24 @@ def test_host_and_device_do_not_mix(library):
     assert np.array_equal(library.host(x), A)
 
 
-def test_bfloat16_is_named():
+def test_bfloat16_is_moved_or_named():
     torch = Torch().it
-    with pytest.raises(TypeError, match="bfloat16"):
-        gm.copy(torch.zeros(4, device="cuda", dtype=torch.bfloat16))
+    for where in ("cuda", "cpu"):
+        a = torch.arange(4, device=where, dtype=torch.bfloat16)
+        try:
+            import ml_dtypes
+        except ImportError:
+            with pytest.raises(TypeError, match=r"a has dtype bfloat16.*ml_dtypes: install"):
+                gm.copy(a)
+            continue
+        got = gm.copy(a)
+        assert got.dtype == ml_dtypes.bfloat16
+        if where == "cuda":
+            assert torch.equal(torch.from_dlpack(got), a)
+
+
+def test_tensors_that_torch_does_not_lend():
+    torch = Torch().it
     with pytest.raises((RuntimeError, BufferError), match="grad"):
         gm.copy(torch.zeros(4, device="cuda", requires_grad=True))
     assert np.array_equal(gm.copy(torch.ones(4)), np.ones(4, "f4"))  # on the host

@@ -4,6 +4,7 @@
 #include "python/arrays.h"
 #include "python/borrow.h"
 #include "python/dlpack_device.h"
+#include "python/dlpack_dtype.h"
 
 static const char USED_LEGACY[] = "used_dltensor", USED_VERSIONED[] = "used_dltensor_versioned";
 
@@ -48,36 +49,6 @@ static PyObject *ask(PyObject *producer, PyObject *stream)
     return capsule;
 }
 
-/* A new reference; NULL and a TypeError if NumPy has no such dtype. */
-static PyArray_Descr *find_dtype(const DLTensor *tensor, const char *name)
-{
-    static const char kinds[] = {
-        [kDLInt] = 'i', [kDLUInt] = 'u', [kDLFloat] = 'f', [kDLComplex] = 'c', [kDLBool] = 'b',
-    };
-    int code = tensor->dtype.code, bits = tensor->dtype.bits;
-    if (tensor->dtype.lanes != 1) {
-        PyErr_Format(PyExc_TypeError, "%s has elements of %d lanes, accepted is 1", name,
-                     (int)tensor->dtype.lanes);
-        return NULL;
-    }
-    char kind = (size_t)code < sizeof kinds ? kinds[code] : 0;
-    PyArray_Descr *dtype = kind && bits % 8 == 0 ? gm_plain_dtype(kind, bits / 8) : NULL;
-    if (dtype) {
-        return dtype;
-    }
-    if (code == kDLBfloat) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s has dtype bfloat%d, which NumPy does not know; a view of it as integers "
-                     "can be moved",
-                     name, bits);
-    } else {
-        PyErr_Format(PyExc_TypeError,
-                     "%s has elements of DLPack's code %d with %d bits, which NumPy does not know",
-                     name, code, bits);
-    }
-    return NULL;
-}
-
 PyArray_Descr *gm_dlpack_layout(const DLTensor *tensor, const char *name, int64_t *strides)
 {
     if (tensor->ndim < 0 || tensor->ndim > GM_MAX_DIMS) {
@@ -89,7 +60,7 @@ PyArray_Descr *gm_dlpack_layout(const DLTensor *tensor, const char *name, int64_
         PyErr_Format(PyExc_ValueError, "%s has no shape", name);
         return NULL;
     }
-    PyArray_Descr *dtype = find_dtype(tensor, name);
+    PyArray_Descr *dtype = gm_dlpack_dtype(tensor->dtype, name);
     for (int d = 0; dtype && tensor->strides && d < tensor->ndim; d++) {
         if (!gm_multiply(tensor->strides[d], PyDataType_ELSIZE(dtype), &strides[d])) {
             PyErr_Format(PyExc_ValueError, "%s has strides of more than 63 bits", name);

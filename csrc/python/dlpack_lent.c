@@ -10,6 +10,7 @@
 
 #include "python/borrow.h"
 #include "python/dlpack_device.h"
+#include "python/dlpack_dtype.h"
 #include "python/errors.h"
 
 /* A tensor of either version, with its shape and strides, and a reference to the memory. */
@@ -34,37 +35,10 @@ static void give_back_versioned(DLManagedTensorVersioned *self)
     free(self->manager_ctx);
 }
 
-/* DLPack's code of a dtype; -1 and a BufferError if it has none. */
-static int find_code(PyArray_Descr *dtype)
-{
-    npy_intp size = PyDataType_ELSIZE(dtype);
-    int number = dtype->type_num;
-    bool extended = number == NPY_LONGDOUBLE || number == NPY_CLONGDOUBLE;
-    if (size > 0 && !PyDataType_HASFIELDS(dtype) && !PyDataType_HASSUBARRAY(dtype)) {
-        switch (dtype->kind) {
-        case 'b': return kDLBool;
-        case 'i': return kDLInt;
-        case 'u': return kDLUInt;
-        case 'f':
-            if (!extended) {
-                return kDLFloat;
-            }
-            break;
-        case 'c':
-            if (!extended) {
-                return kDLComplex;
-            }
-            break;
-        }
-    }
-    PyErr_Format(PyExc_BufferError, "DLPack has no code for dtype %R; view() may help", dtype);
-    return -1;
-}
-
 static int describe(DLTensor *tensor, int64_t *numbers, const gm_device_array *array)
 {
     PyArrayObject *layout = array->layout;
-    int ndim = PyArray_NDIM(layout), code = find_code(PyArray_DESCR(layout));
+    int ndim = PyArray_NDIM(layout), code = gm_dlpack_code(PyArray_DESCR(layout));
     int64_t itemsize = PyArray_ITEMSIZE(layout);
     npy_intp strides[GM_MAX_DIMS];
     if (code < 0 || gm_lent_strides(layout, strides) < 0) {

@@ -5,6 +5,7 @@
 #include "python/arrays.h"
 #include "python/dlpack_device.h"
 #include "python/dlpack_exchange.h"
+#include "python/dlpack_import.h"
 #include "python/errors.h"
 #include "python/values.h"
 
@@ -51,6 +52,32 @@ static bool is_on_host(int type)
     return usable && usable->host_memory;
 }
 
+/* NumPy reads no bfloat16, and does not name the argument: what it refuses is read once more. */
+static PyArrayObject *from_capsule(PyObject *object, const char *name)
+{
+    PyObject *view = PyObject_CallOneArg(from_dlpack, object);
+    if (view || (!PyErr_ExceptionMatches(PyExc_RuntimeError) &&
+                 !PyErr_ExceptionMatches(PyExc_BufferError))) {
+        return (PyArrayObject *)view;
+    }
+    PyErr_Clear();
+    gm_device_array *array = gm_dlpack_adopt(object, gm_backend_with_memory(true), name, NULL);
+    if (!array) {
+        return NULL;
+    }
+    PyArrayObject *layout = array->layout;
+    Py_INCREF(PyArray_DESCR(layout));
+    view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(layout), PyArray_NDIM(layout),
+                                PyArray_DIMS(layout), PyArray_STRIDES(layout), PyArray_DATA(layout),
+                                PyArray_FLAGS(layout) & NPY_ARRAY_WRITEABLE, NULL);
+    if (!view) {
+        Py_DECREF((PyObject *)array);
+    } else if (PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)array) < 0) { /* steals */
+        Py_CLEAR(view);
+    }
+    return (PyArrayObject *)view;
+}
+
 /* Of a library whose arrays have no buffer protocol; NULL without an exception if it is none. */
 static PyArrayObject *from_producer(PyObject *object, const char *name)
 {
@@ -69,7 +96,7 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
         return NULL;
     }
     if (found > 0 && is_on_host(type)) {
-        return (PyArrayObject *)PyObject_CallOneArg(from_dlpack, object);
+        return from_capsule(object, name);
     }
     int elsewhere = found > 0 ? 1 : gm_has_attribute(object, "__cuda_array_interface__");
     if (elsewhere > 0) {
