@@ -5,6 +5,7 @@ import array
 import numpy as np
 import pytest
 import small_calls
+from dlpack import Bare
 
 import gpumem as gm
 
@@ -225,6 +226,12 @@ def test_kernels_take_arrays_of_their_type(module, a):
         module["k"][1, 1](a, 1)
     with pytest.raises(TypeError, match=r"texture takes an ndarray \(numpy\.asarray makes one"):
         gm.texture(a)
+
+
+def test_kernels_take_host_arrays_that_only_speak_dlpack(module):
+    module["k"][1, 1](Bare(X), 1)
+    with pytest.raises(TypeError, match=r"takes an array of float32, not an array of int16"):
+        module["k"][1, 1](Bare(X.astype("i2")), 1)
 
 
 def test_kernels_take_no_masks_and_no_swapped_bytes(module):

@@ -100,7 +100,7 @@ def _adopted(kernel: str, parameter: Parameter, value: Any, backend: str, stream
     if host is not None:
         return host
     if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _HOST:
-        return np.asarray(value)
+        return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
     array = _core.adopt(value, name, stream) if backend == "cuda" else None
     return value if array is None else array
 
