@@ -253,3 +253,7 @@ def test_symbols_take_array_likes(module):
         gm.set_symbol(module, "s", [0, 0, 0])
         gm.set_symbol(module, "s", value)
         assert gm.get_symbol(module, "s").tolist() == [1, 2, 3]
+    with pytest.raises(ValueError, match=r"^s takes what numpy\.asarray does: .*inhomogeneous"):
+        gm.set_symbol(module, "s", [[1], [2, 3]])
+    with pytest.raises(TypeError, match=r"^s takes what numpy\.asarray does: .*to_host"):
+        gm.set_symbol(module, "s", gm.to_device(X[0], backend="sim"))

@@ -178,7 +178,11 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     """
     full = _symbol(module, name)
     dtype, shape = module.side.variables[full]
-    given = np.asarray(value)
+    try:
+        given = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError  # not a subclass of them
+        raise kind(f"{name} takes what numpy.asarray does: {error}") from None
     _core.check_unmasked(value, "value")
     size = dtype.itemsize * math.prod(shape)
     if dtype.kind == "V":
