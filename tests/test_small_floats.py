@@ -32,8 +32,8 @@ def on_the_simulator(monkeypatch):
 
 @pytest.fixture
 def dtypes():
-    """The package, if it is installed."""
-    return pytest.importorskip("ml_dtypes")
+    """The package, if it is installed, with all of these types."""
+    return pytest.importorskip("ml_dtypes", minversion="0.5")
 
 
 def lend(name, bits, **said):
