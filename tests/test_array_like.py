@@ -112,7 +112,7 @@ def test_traffic_takes_them_too(family, name):
         [np.datetime64("2020-02-02")],
         np.zeros(3, [("x", "i2"), ("y", "f8")]),
     ],
-    ids=lambda a: f"{type(a).__name__}-{a!r:.20}",
+    ids=lambda a: type(a).__name__,
 )
 def test_moved_as_numpy_makes_it(a, backend):
     expected = np.asarray(a)
@@ -220,7 +220,7 @@ def module():
     )
 
 
-@pytest.mark.parametrize("a", [[1.0], (1.0,), memoryview(X), WithArray(X), 2.5], ids=repr)
+@pytest.mark.parametrize("a", [[1.0], (1.0,), memoryview(X), WithArray(X), 2.5])
 def test_kernels_take_arrays_of_their_type(module, a):
     with pytest.raises(TypeError, match=r"k: const float \*p takes .*numpy\.asarray makes one"):
         module["k"][1, 1](a, 1)
