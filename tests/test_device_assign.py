@@ -176,7 +176,7 @@ def test_overlapping_transposed(backend):
         ("U4", "é"),
         ("f4", memoryview(np.arange(3, dtype="f4"))),
     ],
-    ids=str,
+    ids=lambda given: type(given).__name__ if isinstance(given, memoryview) else str(given),
 )
 def test_casts_that_are_safe(dtype, value, backend):
     here = np.zeros(3, dtype)
