@@ -213,10 +213,77 @@ def test_it_is_not_accepted_as_a_number(name, cube):
         INTEGERS[name](cube, number)
 
 
-@pytest.mark.parametrize("misuse", [lambda d: d + 1, lambda d: -d, lambda d: memoryview(d)])
-def test_it_has_no_arithmetic(misuse, cube):
-    with pytest.raises(TypeError):
+ARITHMETIC = [
+    *("add sub mul mod lshift rshift and_ xor or_ floordiv truediv matmul pow".split()),
+    *("iadd isub imul imod ilshift irshift iand ixor ior ifloordiv itruediv imatmul ipow".split()),
+]
+
+
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_arithmetic_raises_with_advice(name, cube):
+    operation = getattr(operator, name)
+    words = r"DeviceArray.*to_host\(\).*torch.from_dlpack\(\)"
+    for other in (cube, cube[...], 2, 1.5, True, None, [1]):
+        with pytest.raises(TypeError, match=words):
+            operation(cube, other)
+        if not isinstance(other, list):  # list has operators of its own
+            with pytest.raises(TypeError, match=words):
+                operation(other, cube)
+    with pytest.raises(TypeError, match="to_host"):
+        operation(cube, CUBE)
+
+
+@pytest.mark.parametrize(
+    ("misuse", "words"),
+    [
+        (operator.neg, "^unary - does not take"),
+        (operator.pos, r"^unary \+ does not take"),
+        (operator.invert, "^~ does not take"),
+        (abs, r"^abs\(\) does not take"),
+        (lambda d: d + d, r"^\+ does not take"),
+        (lambda d: divmod(d, 2), r"^divmod\(\) does not take"),
+        (lambda d: pow(d, 2, 3), r"^\*\* does not take"),
+        (memoryview, "bytes-like"),
+    ],
+)
+def test_operators_in_messages(misuse, words, cube):
+    with pytest.raises(TypeError, match=words):
         misuse(cube)
+
+
+def test_other_libraries_arrays_are_asked_first(cube):
+    """CuPy's operators take a DeviceArray on their left."""
+
+    class Other:
+        def __radd__(self, left):
+            return left
+
+        def __rmatmul__(self, left):
+            return left
+
+        def __rpow__(self, left):
+            return left
+
+        def __eq__(self, left):
+            return NotImplemented
+
+        __hash__ = None
+
+    assert cube + Other() is cube
+    assert cube @ Other() is cube
+    assert cube ** Other() is cube
+
+
+def test_attributes_that_compute_are_advised(cube):
+    words = {"sim": r"numpy\.from_dlpack\(d\)", "cuda": r"cupy\.from_dlpack\(d\) or torch\."}
+    for name in ("sum", "mean", "max", "astype", "argsort", "to", "get"):
+        assert not hasattr(cube, name) and getattr(cube, name, None) is None
+        with pytest.raises(AttributeError, match=f"no attribute '{name}': {words[cube.backend]}"):
+            getattr(cube, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'nonsense'$"):
+        cube.nonsense  # noqa: B018
+    if cube.backend == "sim":
+        assert np.from_dlpack(cube).sum() == CUBE.sum()
 
 
 # ---- views ------------------------------------------------------------------------------------

@@ -320,7 +320,8 @@ static const char DOC[] =
     "each\n"
     "matrix of runs of bytes in it takes one, so many short runs are slow.\n"
     "Operations that need the elements on the host raise a TypeError: comparing (``==``\n"
-    "too), `bool`, `float`, iterating, and NumPy's functions. The hash is by identity.\n"
+    "too), `bool`, `float`, arithmetic, iterating, and NumPy's functions. The hash is by "
+    "identity.\n"
     "`repr` waits for pending work and copies up to 64 elements to the host; of larger arrays it\n"
     "shows the first and the last three in C order.\n"
     "Other libraries use it in place, through DLPack or `__cuda_array_interface__`."
@@ -354,6 +355,7 @@ int gm_device_type_init(void)
     type->tp_new = array_new;
     type->tp_repr = gm_device_array_repr;
     type->tp_hash = array_hash;
+    type->tp_getattro = gm_find_or_advise;
     type->tp_richcompare = gm_refuse_compare;
     type->tp_iter = gm_refuse_iter;
     type->tp_as_number = &gm_refused_numbers;
