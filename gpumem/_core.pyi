@@ -177,6 +177,12 @@ class Stream:
     def synchronize(self) -> None: ...
     def __cuda_stream__(self) -> tuple[int, int]:
         """Return (0, handle); raise UnavailableError on the simulator."""
+    def __enter__(self) -> Self:
+        """From here on, calls without a stream join this one."""
+    def __exit__(self, *args: object) -> None: ...
+    @classmethod
+    def current(cls, *, backend: str | None = None) -> Stream | None:
+        """Return the stream that calls without one join; None: the default stream."""
 
 AnyStream = Stream | int | Any
 """A Stream, a cudaStream_t as an int, an object with ``__cuda_stream__``, or a stream of CuPy,
@@ -198,6 +204,9 @@ class Prepared:
     @property
     def variant(self) -> str:
         """The name of the variant that runs; never "auto"."""
+    @property
+    def stream(self) -> int:
+        """The handle of the stream that it runs on; 0 is the default stream."""
     def launch(self) -> None: ...
 
 def module_open(

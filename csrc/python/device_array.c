@@ -107,6 +107,18 @@ gm_status gm_device_array_pack(gm_device_array *array, gm_device_array *out, gm_
     return status;
 }
 
+int gm_device_array_queue(const gm_device_array *array, PyObject *stream_object, gm_stream *stream,
+                          bool *nonblocking)
+{
+    int previous;
+    if (gm_enter_device(array->memory, &previous) < 0) {
+        return -1;
+    }
+    int failed = gm_parse_queue(stream_object, array->memory->backend, stream, nonblocking);
+    gm_leave_device(array->memory, previous);
+    return failed;
+}
+
 /* The array's device is the current one. */
 static gm_device_array *copied(gm_device_array *array, gm_stream stream, bool nonblocking)
 {

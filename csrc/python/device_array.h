@@ -12,6 +12,9 @@ gm_device_array *gm_device_array_over(const gm_backend *backend, PyArrayObject *
 /* An array-like object of the host, copied to the current device. */
 gm_device_array *gm_device_array_from_host(PyObject *object, PyObject *stream,
                                            const gm_backend *backend);
+/* The stream for work on the array: what was given, or entered for its device, or the default. */
+int gm_device_array_queue(const gm_device_array *array, PyObject *stream_object, gm_stream *stream,
+                          bool *nonblocking);
 /* A contiguous copy on the array's device. */
 gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, bool nonblocking);
 /* out = array, of the same shape; out is contiguous, the array has any layout. */

@@ -127,7 +127,7 @@ static PyObject *array_copy(PyObject *object, PyObject *args, PyObject *keywords
     if (device >= 0 && device != self->memory->device) {
         return (PyObject *)gm_device_array_send(self, device, stream_object);
     }
-    if (gm_parse_queue(stream_object, self->memory->backend, &stream, &nonblocking) < 0) {
+    if (gm_device_array_queue(self, stream_object, &stream, &nonblocking) < 0) {
         return NULL;
     }
     return (PyObject *)gm_device_array_copy(self, stream, nonblocking);
@@ -143,7 +143,7 @@ static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *ke
     int byte;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "i|$O:fill_bytes", names, &byte,
                                      &stream_object) ||
-        gm_parse_queue(stream_object, self->memory->backend, &stream, &nonblocking) < 0) {
+        gm_device_array_queue(self, stream_object, &stream, &nonblocking) < 0) {
         return NULL;
     }
     if (byte < 0 || byte > 255) {

@@ -179,7 +179,7 @@ PyObject *gm_device_array_clone(gm_device_array *array)
 {
     gm_stream stream;
     bool nonblocking;
-    if (gm_parse_queue(NULL, array->memory->backend, &stream, &nonblocking) < 0) {
+    if (gm_device_array_queue(array, NULL, &stream, &nonblocking) < 0) {
         return NULL;
     }
     return (PyObject *)gm_device_array_copy(array, stream, nonblocking);

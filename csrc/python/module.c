@@ -19,6 +19,7 @@
 #include "python/modules.h"
 #include "python/prepared.h"
 #include "python/producers.h"
+#include "python/stream_context.h"
 #include "python/streams.h"
 #include "python/takes.h"
 #include "python/textures.h"
@@ -272,7 +273,7 @@ PyMODINIT_FUNC PyInit__core(void)
     PyObject *facts = gm_build_facts();
     if (gm_errors_init(module) < 0 || gm_arrays_init() < 0 || gm_host_arrays_init() < 0 ||
         gm_producers_init() < 0 || gm_interface_init() < 0 || gm_dlpack_device_init() < 0 ||
-        gm_dlpack_import_init() < 0 || gm_device_type_init() < 0 ||
+        gm_dlpack_import_init() < 0 || gm_device_type_init() < 0 || gm_stream_context_init() < 0 ||
         add_type(module, &gm_device_array_type, "DeviceArray") < 0 ||
         add_type(module, &gm_flags_type, "Flags") < 0 ||
         add_type(module, &gm_stream_type, "Stream") < 0 ||

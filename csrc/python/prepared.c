@@ -6,6 +6,7 @@
 #include "python/call_device.h"
 #include "python/devices.h"
 #include "python/errors.h"
+#include "python/stream_context.h"
 
 typedef struct gm_prepared {
     PyObject_HEAD gm_bound bound;
@@ -77,7 +78,10 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
     if (bind_and_plan(&self->bound, args[2], args[3], args[4]) < 0) {
         goto fail;
     }
-    self->stream = Py_NewRef(args[4]);
+    self->stream = args[4] == Py_None ? gm_stream_context_keep() : Py_NewRef(args[4]);
+    if (!self->stream) {
+        goto fail;
+    }
     return (PyObject *)self;
 fail:
     Py_DECREF(self);
@@ -105,6 +109,12 @@ static PyObject *prepared_launch(PyObject *object, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *prepared_stream(PyObject *object, void *unused)
+{
+    (void)unused;
+    return PyLong_FromVoidPtr(((gm_prepared *)object)->bound.run.call.stream);
+}
+
 static PyObject *prepared_variant(PyObject *object, void *unused)
 {
     (void)unused;
@@ -112,6 +122,7 @@ static PyObject *prepared_variant(PyObject *object, void *unused)
 }
 
 static PyGetSetDef prepared_attributes[] = {
+    {"stream", prepared_stream, NULL, "Handle of the stream that it runs on.", NULL},
     {"variant", prepared_variant, NULL, "Name of the variant that runs; never \"auto\".", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "python/errors.h"
+#include "python/stream_context.h"
 #include "python/values.h"
 
 /* ---- what is accepted ----------------------------------------------------------------------- */
@@ -110,8 +111,8 @@ static int parse_foreign(PyObject *object, gm_stream *stream)
     return 0;
 }
 
-int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream,
-                   bool *nonblocking)
+/* As gm_parse_queue, but None is the default stream. */
+static int parse(PyObject *object, const gm_backend *backend, gm_stream *stream, bool *nonblocking)
 {
     *stream = NULL;
     *nonblocking = false;
@@ -151,7 +152,16 @@ int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *strea
 int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
 {
     bool nonblocking;
-    return gm_parse_queue(object, backend, stream, &nonblocking);
+    return parse(object, backend, stream, &nonblocking);
+}
+
+int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream,
+                   bool *nonblocking)
+{
+    if (parse(object, backend, stream, nonblocking) < 0) {
+        return -1;
+    }
+    return !object || object == Py_None ? gm_stream_context_find(backend, stream) : 0;
 }
 
 int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_stream *stream)
@@ -257,6 +267,20 @@ static PyMethodDef stream_methods[] = {
     {"__cuda_stream__", stream_protocol, METH_NOARGS,
      "__cuda_stream__($self, /)\n--\n\n"
      "The version of the protocol, 0, and the cudaStream_t, for other libraries."},
+    {"__enter__", gm_stream_enter, METH_NOARGS,
+     "__enter__($self, /)\n--\n\n"
+     "Calls without a stream join this one, in this thread or task, until the `with` ends."},
+    {"__exit__", gm_stream_exit, METH_VARARGS,
+     "__exit__($self, /, *args)\n--\n\nEnd that. It does not wait for the stream."},
+    {"current", (PyCFunction)(void (*)(void))gm_stream_current,
+     METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "current($type, *, backend=None)\n--\n\n"
+     "The stream that calls without one join on the current device; None: the default stream."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> with gm.Stream(backend='sim') as stream:\n"
+     "...     gm.Stream.current(backend='sim') is stream\n"
+     "True"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -265,7 +289,10 @@ PyTypeObject gm_stream_type = {
     .tp_basicsize = sizeof(gm_stream_object),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_doc = "Stream(*, backend=None)\n--\n\n"
-              "A queue of work on a backend: work on one stream runs in order."
+              "A queue of work on a backend: work on one stream runs in order.\n\n"
+              "Inside ``with stream:``, calls and copies of the same backend and device that are\n"
+              "given no stream join it, in this thread or task of asyncio; leaving does not wait.\n"
+              "`from_dlpack`, events, and what was prepared before stay on their streams."
               "\n\nExamples\n--------\n"
               ">>> import numpy as np, gpumem as gm\n"
               ">>> stream = gm.Stream(backend='sim')\n"

@@ -13,7 +13,7 @@ typedef struct gm_stream_object {
 extern PyTypeObject gm_stream_type;
 
 /* The parsers return 0, or -1 with an exception if the object is no stream of this backend. None
- * and NULL are the default stream. */
+ * and NULL are the default stream, and for the last two a stream that was entered. */
 int gm_parse_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
 /* Also says whether the stream and the default stream do not wait for each other. */
 int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *stream,
