@@ -3,6 +3,7 @@
 import copy
 import gc
 import pickle
+import subprocess
 import sys
 import weakref
 
@@ -331,3 +332,9 @@ def test_nothing_is_left_behind(cube, backend):
     gc.collect()
     assert [sys.getrefcount(value) for value in watched] == counts
     assert gm.pool_info(backend=backend)["device"]["used"] == used
+
+
+def test_import_while_garbage_is_collected():
+    """The collector looks at what a type has while the type is being made."""
+    script = "import gc, numpy; gc.set_threshold(1); import gpumem._core"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

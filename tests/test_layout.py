@@ -582,9 +582,9 @@ def test_overlapping_structures_are_refused(backend):
         gm.shift_points(buffer[:5], 1, 2, out=out, backend=backend)
 
 
-def test_a_list_is_refused(backend):
-    with pytest.raises(TypeError, match=r"\bp\b"):
-        gm.shift_points([[1.0, 2.0]], 1, 2, backend=backend)
+def test_a_list_of_pairs(backend):
+    got = gm.shift_points([[1.0, 2.0], [3.0, 4.0]], 1, 2, backend=backend)
+    assert np.array_equal(got, [[2.0, 4.0], [4.0, 6.0]])
 
 
 # ---- traffic ------------------------------------------------

@@ -512,7 +512,7 @@ REFUSALS = {
     "view": ((np.ones((3, 2), "f4").T, ONES), {}, ValueError, r"a has shape \(2, 3\)$"),
     "c-shape": ((ONES, ONES, ONES[:2]), {}, ValueError, r"c has shape \(2, 4\), expected \(4, 4\)"),
     "no-c": ((ONES, ONES), {"beta": 0.5}, ValueError, "c is None and beta is 0.5"),
-    "none-for-a": ((None, ONES), {}, TypeError, "a must be.* not NoneType"),
+    "none-for-a": ((None, ONES), {}, TypeError, "a must be.* of this NoneType"),
     "alpha": ((ONES, ONES), {"alpha": "1"}, TypeError, "alpha must be a float, not str"),
     "beta": ((ONES, ONES, ONES), {"beta": None}, TypeError, "beta must be a float, not NoneType"),
     "beta-complex": ((ONES, ONES, ONES), {"beta": 1j}, TypeError, "beta must be a float"),

@@ -365,6 +365,8 @@ int gm_device_type_init(void)
     type->tp_methods = array_methods;
     /* Before others see the type: a type that is ready is not to be changed. */
     type->tp_dict = PyDict_New();
+    /* Descriptors refer to the type, and the garbage collector asks for the type of that. */
+    Py_SET_TYPE((PyObject *)type, &PyType_Type);
     return type->tp_dict && gm_dlpack_table_init(type) == 0 &&
                    add_methods(type, gm_device_view_methods) == 0 &&
                    add_methods(type, gm_device_element_methods) == 0
