@@ -27,6 +27,7 @@
 #ifndef GPUMEM_TRANSPOSE_REGISTER_TILE_H
 #define GPUMEM_TRANSPOSE_REGISTER_TILE_H
 
+#include "squares.h"
 #include "transpose.h"
 
 /* ---- squares in registers ------------------------------------------------------------------ */
@@ -58,20 +59,6 @@ GM_DEVICE void transpose_square(uint32_t (&words)[4][4])
             transpose_swap(words[r][c], words[c][r]);
         }
     }
-}
-
-/* Four rows of four bytes, a word each. */
-GM_DEVICE void transpose_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d,
-                               uint32_t (&transposed)[4])
-{
-    const uint32_t low_ab = __byte_perm(a, b, 0x5140); /* a0 b0 a1 b1 */
-    const uint32_t low_cd = __byte_perm(c, d, 0x5140);
-    const uint32_t high_ab = __byte_perm(a, b, 0x7362); /* a2 b2 a3 b3 */
-    const uint32_t high_cd = __byte_perm(c, d, 0x7362);
-    transposed[0] = __byte_perm(low_ab, low_cd, 0x5410);
-    transposed[1] = __byte_perm(low_ab, low_cd, 0x7632);
-    transposed[2] = __byte_perm(high_ab, high_cd, 0x5410);
-    transposed[3] = __byte_perm(high_ab, high_cd, 0x7632);
 }
 
 GM_DEVICE void transpose_square(uint32_t (&words)[8][4])

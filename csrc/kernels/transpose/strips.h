@@ -70,17 +70,4 @@ template <typename unit> GM_DEVICE void strip_store_word(char *to, strip_part pa
     }
 }
 
-/* ---- squares ------------------------------------------------------------------------------- */
-
-GM_DEVICE void strip_transpose(const uint32_t (&rows)[4], uint32_t (&square)[4])
-{
-    transpose_bytes(rows[0], rows[1], rows[2], rows[3], square);
-}
-
-GM_DEVICE void strip_transpose(const uint32_t (&rows)[2], uint32_t (&square)[2])
-{
-    square[0] = __byte_perm(rows[0], rows[1], 0x5410);
-    square[1] = __byte_perm(rows[0], rows[1], 0x7632);
-}
-
 #endif

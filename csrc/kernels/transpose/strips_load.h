@@ -68,7 +68,7 @@ GM_DEVICE void strips_load_squares(char *tile, linear_swizzled layout, const cha
                     rows[b][i] = __funnelshift_r(rows[b][i], next, over[b] >> 8 * i);
                 }
             }
-            strip_transpose(rows[b], square);
+            transpose_words(rows[b], square);
 #pragma unroll
             for (unsigned j = 0; j < N; j++) {
                 if (at + b < end && lane < lanes && k[b] + j < length) {

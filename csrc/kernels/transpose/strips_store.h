@@ -124,7 +124,7 @@ GM_DEVICE void strips_store(char *tile, type layout, unsigned pitch, char *out, 
             } else {
                 strips_get_rows_within<unit>(tile, layout, pitch, k, length, group, rows);
             }
-            strip_transpose(rows, square);
+            transpose_words(rows, square);
             if (step < full && step >= first && (!SHIFTED || step > 0)) {
                 strips_store_step<unit, SHIFTED, true>(to, square, k, length, true);
             } else {
