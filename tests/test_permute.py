@@ -144,6 +144,7 @@ def test_on_the_host(variant, backend, rng):
     if variant != "contiguous":
         got = gm.permute(a, (2, 0, 1), variant=variant, backend=backend)
         oracle.check("permute", got, a, axes=(2, 0, 1))
+    if variant not in ("contiguous", "matrix"):
         got = gm.permute(a[::2, :, ::-1], variant=variant, backend=backend)
         oracle.check("permute", got, a[::2, :, ::-1])
 

@@ -113,6 +113,8 @@ def permute(
 
     ``contiguous``
         every element stays where it is: a copy
+    ``matrix``
+        two axes that change places: the family transpose
 
     References
     ----------

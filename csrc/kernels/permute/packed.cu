@@ -9,63 +9,65 @@
  *              input, pixel by pixel        shared memory            result, plane by plane
  *              r g b r g b r g b ...        r g b r g b r g b ...    r r r r r r r r
  *                                 ---->                       ---->  g g g g g g g g
- *              load order: channel, pixel   in load order            b b b b b b b b
- *                                                                    store order: pixel, channel
+ *              a row of 24 units            in load order            b b b b b b b b
+ *                                                                    three rows of 8
  *
- * thread   loads every 256th word of the tile in load order, and stores every 256th in store order.
- *          Where these words are, in the input, in shared memory and in the result, is the same for
- *          all tiles: it is worked out once, and kept in registers while the block goes from tile
- *          to tile. The next tile is loaded while this one is stored.
+ * Rows     each side of a tile is rows of words: a row runs on in memory. Where rows begin, in
+ *          memory and on chip, is the same in all tiles: a block writes it to tables once, and
+ *          goes from tile to tile. One thread finds where the next tile but one begins.
+ * thread   keeps to one word of a row, and goes from row to row; of rows longer than a block to
+ *          every 256th word. It loads by asynchronous copies, and meanwhile gathers the words of
+ *          the tile before from shared memory, and stores them.
  * word     units of 1 or 2 bytes are joined to 4 bytes, where they lie together on that side.
+ * Squares  where units are joined on both sides, a thread takes as many words as a word has units,
+ *          transposes them in registers, and has a word for each of as many rows of the result.
  * Banks    spare bytes between the rows of a tile; the plan counts the conflicts of a few numbers
  *          of them, and takes the best.
+ * Machine  LDGSTS, LDS, PRMT, STG
  */
 #include "permute.h"
+#include "squares.h"
 
-/* Numbers of 16 bits, two in a register. */
-template <int COUNT> struct packed_shorts {
-    uint32_t pair[(COUNT + 1) / 2];
+/* Where a row of a side begins, in one access. Tables end with rows that are nowhere. */
+struct __align__(8) packed_row
+{
+    int32_t at;    /* words from the tile's begin, in memory */
+    uint32_t bits; /* bytes, in shared memory; bit 16 + i: it is there in the last tile along
+                    * a.rag[i].axis, too */
 };
 
-/* They stay pairs: the compiler must not take them apart before a loop, for which there are not
- * enough registers. */
-template <int COUNT> GM_DEVICE void packed_keep(packed_shorts<COUNT> &shorts)
-{
-#ifdef __CUDACC__
-#pragma unroll
-    for (int i = 0; i < (COUNT + 1) / 2; i++) {
-        asm volatile("" : "+r"(shorts.pair[i]));
-    }
-#else
-    (void)shorts;
-#endif
-}
+const uint32_t PACKED_THERE = 0x80000000u; /* a bit of all rows but those */
 
-template <int COUNT> GM_DEVICE uint32_t packed_get(const packed_shorts<COUNT> &shorts, int i)
-{
-    return i % 2 ? shorts.pair[i / 2] >> 16 : shorts.pair[i / 2] & 0xffff;
-}
-
-template <int COUNT> GM_DEVICE void packed_set(packed_shorts<COUNT> &shorts, int i, uint32_t value)
-{
-    shorts.pair[i / 2] = i % 2 ? shorts.pair[i / 2] | value << 16 : value;
-}
-
-/* What a thread does in each tile. Places in arrays are in words, in shared memory in bytes. */
-template <int ITEMS, int STORE> struct packed_thread {
-    int32_t from[ITEMS], to[ITEMS];
-    packed_shorts<ITEMS> in;
-    packed_shorts<ITEMS * STORE> out;
-    /* Bit k: word k is within a last tile along rag[i].axis; [PACKED_RAGGED]: within any tile. */
-    uint32_t loads[PACKED_RAGGED + 1], stores[PACKED_RAGGED + 1];
-};
-
-/* Where tile number `index` begins, and which axes have fewer units in it. */
+/* Where a tile begins. */
 struct packed_place {
     const char *in;
     char *out;
-    unsigned last; /* bit i: it is the last along a.rag[i].axis */
+    uint32_t last; /* bit i: it is the last along a.rag[i].axis */
 };
+
+static_assert(sizeof(packed_row) == PACKED_ROW_BYTES && sizeof(packed_place) == PACKED_PLACE_BYTES,
+              "the plan reserves shared memory");
+
+/* Shared memory: two tiles; the tables. */
+struct packed_shared {
+    char *tiles;
+    packed_place *places; /* three: of the tile that is stored, and the next two */
+    packed_row *load, *store;
+    uint16_t *units; /* where the units of the result's first row are, from its begin */
+};
+
+GM_DEVICE packed_shared packed_share(const permute_packed_args &a, char *memory)
+{
+    packed_shared shared;
+    shared.tiles = memory;
+    shared.places = (packed_place *)(memory + 2 * a.buffer);
+    shared.load = (packed_row *)(shared.places + 3);
+    shared.store = shared.load + a.load.room;
+    shared.units = (uint16_t *)(shared.store + a.store.room);
+    return shared;
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
 
 GM_DEVICE packed_place packed_place_of(const permute_packed_args &a, uint32_t index)
 {
@@ -76,177 +78,290 @@ GM_DEVICE packed_place packed_place_of(const permute_packed_args &a, uint32_t in
         const int64_t start = (int64_t)at * axis.tile.by;
         place.in += start * axis.from;
         place.out += start * axis.to;
-        for (unsigned i = 0; i < a.ragged; i++) {
-            place.last |= (a.rag[i].axis == (unsigned)d && at + 1 == axis.tiles.by) << i;
+        for (int i = 0; i < a.ragged; i++) {
+            place.last |= (uint32_t)(a.rag[i].axis == (uint32_t)d && at + 1 == axis.tiles.by) << i;
         }
     }
     return place;
 }
 
-/* Is unit number i of a tile within the arrays, where the tile is the last along rag[k].axis? */
-GM_DEVICE bool packed_inside(const permute_packed_args &a, int k, uint32_t i, bool load)
+/* Bytes to unit c along an axis, in shared memory. */
+GM_DEVICE uint32_t packed_along(const permute_packed_axis &axis, uint32_t c)
 {
-    uint32_t at = permute_divide(i, load ? a.rag[k].load : a.rag[k].store);
-    return permute_take(&at, a.axis[a.rag[k].axis].tile) < a.rag[k].last;
+    return (c >> axis.bits) * axis.high + (c & ((1u << axis.bits) - 1)) * axis.low;
 }
 
-/* Bit k: does the thread move word k of this tile? */
-GM_DEVICE uint32_t packed_words(unsigned last, const uint32_t *inside)
+template <bool LOAD>
+GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_packed_side &side,
+                                   uint32_t index)
 {
-    uint32_t words = inside[PACKED_RAGGED];
-#pragma unroll
-    for (int k = 0; k < PACKED_RAGGED; k++) {
-        words &= last >> k & 1 ? inside[k] : 0xffffffffu;
+    packed_row row = {0, index < side.rows ? 0xffff0000u : 0};
+    int64_t at = 0;
+    if (row.bits == 0) {
+        return row;
     }
-    return words;
-}
-
-template <typename load_word, typename store_word, int LOAD, int ITEMS, int STORE>
-GM_DEVICE void packed_prepare(const permute_packed_args &a, packed_thread<ITEMS, STORE> &thread)
-{
-#pragma unroll
-    for (int i = 0; i <= PACKED_RAGGED; i++) {
-        thread.loads[i] = thread.stores[i] = 0;
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            const uint32_t word = k * PACKED_THREADS + threadIdx.x;
-            const bool any = i == PACKED_RAGGED;
-            const bool given = any || i < a.ragged;
-            thread.loads[i] |= (uint32_t)(given && (any ? word * LOAD < a.units
-                                                        : packed_inside(a, i, word * LOAD, true)))
-                               << k;
-            thread.stores[i] |=
-                (uint32_t)(given && (any ? word * STORE < a.units
-                                         : packed_inside(a, i, word * STORE, false)))
-                << k;
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        uint32_t rest = (k * PACKED_THREADS + threadIdx.x) * LOAD, at = 0;
-        int64_t from = 0;
-        for (int i = 0; i < a.loads; i++) {
-            const permute_packed_axis &axis = a.axis[a.load_order[i]];
-            const uint32_t c = permute_take(&rest, axis.tile);
-            from += c * axis.from;
-            at += c * axis.pitch;
-        }
-        thread.from[k] = (int32_t)(from / (int64_t)sizeof(load_word));
-        packed_set(thread.in, k, at);
-    }
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-#pragma unroll
-        for (int j = 0; j < STORE; j++) {
-            uint32_t rest = (k * PACKED_THREADS + threadIdx.x) * STORE + j, at = 0;
-            int64_t to = 0;
-            for (int i = 0; i < a.stores; i++) {
-                const permute_packed_axis &axis = a.axis[a.store_order[i]];
-                const uint32_t c = permute_take(&rest, axis.tile);
-                to += c * axis.to;
-                at += c * axis.pitch;
-            }
-            packed_set(thread.out, k * STORE + j, at);
-            if (j == 0) {
-                thread.to[k] = (int32_t)(to / (int64_t)sizeof(store_word));
-            }
-        }
-    }
-}
-
-template <typename word, int ITEMS, int STORE>
-GM_DEVICE void packed_load(const packed_place &place, const packed_thread<ITEMS, STORE> &thread,
-                           word *held)
-{
-    const uint32_t words = packed_words(place.last, thread.loads);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        if (words >> k & 1) {
-            held[k] = ((const word *)place.in)[thread.from[k]];
-        }
-    }
-}
-
-template <typename unit, typename word, int ITEMS, int STORE>
-GM_DEVICE void packed_store(const packed_place &place, const packed_thread<ITEMS, STORE> &thread,
-                            const char *tile)
-{
-    const uint32_t words = packed_words(place.last, thread.stores);
-#pragma unroll
-    for (int k = 0; k < ITEMS; k++) {
-        if (words >> k & 1) {
-            if constexpr (STORE == 1) {
-                ((unit *)place.out)[thread.to[k]] =
-                    *(const unit *)(tile + packed_get(thread.out, k));
-            } else {
-                word joined = 0;
-#pragma unroll
-                for (int j = 0; j < STORE; j++) {
-                    joined |= (word) * (const unit *)(tile + packed_get(thread.out, k * STORE + j))
-                              << j * 8 * (int)sizeof(unit);
-                }
-                ((word *)place.out)[thread.to[k]] = joined;
-            }
-        }
-    }
-}
-
-template <typename unit, typename load_word, typename store_word>
-GM_DEVICE void packed_move(const permute_packed_args &a, char *tile)
-{
-    const int LOAD = sizeof(load_word) / sizeof(unit), STORE = sizeof(store_word) / sizeof(unit);
-    const int ITEMS =
-        sizeof(unit) <= 4 ? (int)PACKED_ITEMS : PACKED_BYTES / PACKED_THREADS / (int)sizeof(unit);
-    packed_thread<ITEMS, STORE> thread;
-    load_word held[ITEMS] = {};
-
-    packed_prepare<load_word, store_word, LOAD>(a, thread);
-    packed_place place = packed_place_of(a, blockIdx.x);
-    packed_load(place, thread, held);
-#pragma unroll 1
-    for (uint32_t index = blockIdx.x; index < a.tiles; index += gridDim.x) {
-        packed_keep(thread.in);
-        packed_keep(thread.out);
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++) {
-            if (thread.loads[PACKED_RAGGED] >> k & 1) {
-                *(load_word *)(tile + packed_get(thread.in, k)) = held[k];
-            }
-        }
-        __syncthreads();
-        const packed_place here = place;
-        if (a.tiles - index > gridDim.x) {
-            place = packed_place_of(a, index + gridDim.x);
-            packed_load(place, thread, held);
-        }
-        packed_store<unit, store_word>(here, thread, tile);
-        __syncthreads();
-    }
-}
-
-template <typename unit> GM_DEVICE void packed_small(const permute_packed_args &a, char *tile)
-{
-    if (a.load_word == 1) {
-        if (a.store_word == 1) {
-            packed_move<unit, unit, unit>(a, tile);
+    for (int i = side.first; i < side.count; i++) {
+        const int d = side.order[i];
+        const permute_packed_axis &axis = a.axis[d];
+        uint32_t c;
+        if (!LOAD && d == a.squared) {
+            c = permute_take(&index, a.squares) * (axis.tile.by / a.squares.by);
         } else {
-            packed_move<unit, unit, uint32_t>(a, tile);
+            c = permute_take(&index, axis.tile);
         }
-    } else if (a.store_word == 1) {
-        packed_move<unit, uint32_t, unit>(a, tile);
-    } else {
-        packed_move<unit, uint32_t, uint32_t>(a, tile);
+        at += c * (LOAD ? axis.from : axis.to);
+        row.bits += packed_along(axis, c);
+        for (int k = 0; k < a.ragged; k++) {
+            if (a.rag[k].axis == (uint32_t)d && c >= a.rag[k].last) {
+                row.bits &= ~(0x10000u << k);
+            }
+        }
+    }
+    row.at = (int32_t)(at >> side.word_bits);
+    return row;
+}
+
+GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared &shared)
+{
+    const uint32_t units = a.store.run * (a.store.word / a.unit);
+    if (threadIdx.x < 2 && blockIdx.x + threadIdx.x * gridDim.x < a.tiles) {
+        shared.places[threadIdx.x] = packed_place_of(a, blockIdx.x + threadIdx.x * gridDim.x);
+    }
+    for (uint32_t i = threadIdx.x; i < a.load.room; i += PACKED_THREADS) {
+        shared.load[i] = packed_row_of<true>(a, a.load, i);
+    }
+    for (uint32_t i = threadIdx.x; i < a.store.room; i += PACKED_THREADS) {
+        shared.store[i] = packed_row_of<false>(a, a.store, i);
+    }
+    for (uint32_t i = threadIdx.x; i < units; i += PACKED_THREADS) {
+        uint32_t rest = i, place = 0;
+        for (int k = 0; k < a.store.first; k++) {
+            const permute_packed_axis &axis = a.axis[a.store.order[k]];
+            place += packed_along(axis, permute_take(&rest, axis.tile));
+        }
+        shared.units[i] = (uint16_t)place;
     }
 }
 
-GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, 2)
+/* ---- load ---------------------------------------------------------------------------------- */
+
+/* The first word of a thread: none if `u` is beyond the row. */
+struct packed_thread {
+    uint32_t u, row;
+};
+
+GM_DEVICE packed_thread packed_thread_of(const permute_packed_side &side)
 {
-    __shared__ __align__(16) char tile[PACKED_ROOM];
+    packed_thread thread = {threadIdx.x, 0};
+    if (side.run < PACKED_THREADS) {
+        thread.row = threadIdx.x / side.run;
+        thread.u = thread.row < side.together ? threadIdx.x % side.run : side.run;
+    }
+    return thread;
+}
+
+/* Words of a row that are there in this tile. */
+GM_DEVICE uint32_t packed_limit(const permute_packed_side &side, uint32_t last)
+{
+    return last & side.last_bit ? side.last : side.run;
+}
+
+/* What `last` is about is true of the row. */
+GM_DEVICE bool packed_there(uint32_t last, const packed_row &row)
+{
+    return (last & ~row.bits) == 0;
+}
+
+GM_DEVICE uint32_t packed_place_in(const packed_row &row)
+{
+    return row.bits & 0xffff;
+}
+
+/* COUNT rows of a table, `step` apart. */
+template <int COUNT>
+GM_DEVICE void packed_rows(const packed_row *rows, uint32_t step, packed_row (&found)[COUNT])
+{
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        const uint2 row = *(const uint2 *)(rows + k * step);
+        found[k].at = (int32_t)row.x;
+        found[k].bits = row.y;
+    }
+}
+
+template <typename type>
+GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &place,
+                           packed_thread thread, const packed_row *rows, char *tile)
+{
+    const permute_packed_side &side = a.load;
+    const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
+
+    for (uint32_t u = thread.u; u < limit; u += PACKED_THREADS) {
+        const type *from = (const type *)place.in + (int32_t)u * side.step;
+        char *to = tile + u * sizeof(type);
+        for (uint32_t r = thread.row; r < side.room; r += PACKED_BATCH * side.together) {
+            packed_row row[PACKED_BATCH];
+            packed_rows(rows + r, side.together, row);
+            if constexpr (sizeof(type) >= 4) {
+#pragma unroll
+                for (int k = 0; k < PACKED_BATCH; k++) {
+                    if (packed_there(last, row[k])) {
+                        __pipeline_memcpy_async(to + packed_place_in(row[k]), from + row[k].at,
+                                                sizeof(type));
+                    }
+                }
+            } else {
+                type held[PACKED_BATCH];
+#pragma unroll
+                for (int k = 0; k < PACKED_BATCH; k++) {
+                    if (packed_there(last, row[k])) {
+                        held[k] = from[row[k].at];
+                    }
+                }
+#pragma unroll
+                for (int k = 0; k < PACKED_BATCH; k++) {
+                    if (packed_there(last, row[k])) {
+                        *(type *)(to + packed_place_in(row[k])) = held[k];
+                    }
+                }
+            }
+        }
+    }
+}
+
+GM_DEVICE void packed_load_words(const permute_packed_args &a, const packed_place &place,
+                                 packed_thread thread, const packed_row *rows, char *tile)
+{
+    switch (a.load.word) {
+    case 1: packed_load<uint8_t>(a, place, thread, rows, tile); break;
+    case 2: packed_load<uint16_t>(a, place, thread, rows, tile); break;
+    case 4: packed_load<uint32_t>(a, place, thread, rows, tile); break;
+    case 8: packed_load<uint2>(a, place, thread, rows, tile); break;
+    case 16: packed_load<uint4>(a, place, thread, rows, tile); break;
+    }
+}
+
+/* ---- store --------------------------------------------------------------------------------- */
+
+/* N units, as a word; SQUARES: N words of N units each, as N words of the result. */
+template <typename unit, typename word, int N, bool SQUARES>
+GM_DEVICE void packed_gather(const char *row, const uint16_t (&units)[N],
+                             word (&held)[SQUARES ? N : 1])
+{
+    if constexpr (N == 1) {
+        held[0] = *(const unit *)(row + units[0]);
+    } else if constexpr (SQUARES) {
+        uint32_t rows[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            rows[j] = *(const uint32_t *)(row + units[j]);
+        }
+        transpose_words(rows, held);
+    } else {
+        held[0] = 0;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            held[0] |= (word) * (const unit *)(row + units[j]) << j * 8 * (int)sizeof(unit);
+        }
+    }
+}
+
+template <typename unit, typename word, bool SQUARES>
+GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &place,
+                            packed_thread thread, const packed_shared &shared, const char *tile)
+{
+    enum { N = sizeof(word) / sizeof(unit), EACH = SQUARES ? N : 1 };
+    enum { BATCH = sizeof(word) * EACH == 16 ? PACKED_BATCH / 2 : PACKED_BATCH };
+    const permute_packed_side &side = a.store;
+    const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
+
+    for (uint32_t u = thread.u; u < limit; u += PACKED_THREADS) {
+        word *to = (word *)place.out + u;
+        uint16_t units[N];
+        memcpy(units, __builtin_assume_aligned(shared.units + u * N, 2 * N), sizeof units);
+        for (uint32_t r = thread.row; r < side.room; r += BATCH * side.together) {
+            packed_row row[BATCH];
+            word held[BATCH][EACH];
+            packed_rows(shared.store + r, side.together, row);
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                if (packed_there(last, row[k])) {
+                    packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(row[k]), units,
+                                                          held[k]);
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                if (packed_there(last, row[k])) {
+#pragma unroll
+                    for (int j = 0; j < EACH; j++) {
+                        to[row[k].at + j * a.square_step] = held[k][j];
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <typename unit>
+GM_DEVICE void packed_store_small(const permute_packed_args &a, const packed_place &place,
+                                  packed_thread thread, const packed_shared &shared,
+                                  const char *tile)
+{
+    if (a.store.word == a.unit) {
+        packed_store<unit, unit, false>(a, place, thread, shared, tile);
+    } else if (a.squared == PACKED_DIMS) {
+        packed_store<unit, uint32_t, false>(a, place, thread, shared, tile);
+    } else {
+        packed_store<unit, uint32_t, true>(a, place, thread, shared, tile);
+    }
+}
+
+GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_place &place,
+                                  packed_thread thread, const packed_shared &shared,
+                                  const char *tile)
+{
     switch (a.unit) {
-    case 1: packed_small<uint8_t>(a, tile); break;
-    case 2: packed_small<uint16_t>(a, tile); break;
-    case 4: packed_move<uint32_t, uint32_t, uint32_t>(a, tile); break;
-    case 8: packed_move<uint2, uint2, uint2>(a, tile); break;
-    case 16: packed_move<uint4, uint4, uint4>(a, tile); break;
+    case 1: packed_store_small<uint8_t>(a, place, thread, shared, tile); break;
+    case 2: packed_store_small<uint16_t>(a, place, thread, shared, tile); break;
+    case 4: packed_store<uint32_t, uint32_t, false>(a, place, thread, shared, tile); break;
+    case 8: packed_store<uint2, uint2, false>(a, place, thread, shared, tile); break;
+    case 16: packed_store<uint4, uint4, false>(a, place, thread, shared, tile); break;
+    }
+}
+
+/* ---- the tiles of a block ------------------------------------------------------------------ */
+
+GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    const packed_shared shared = packed_share(a, memory);
+    const packed_thread load = packed_thread_of(a.load), store = packed_thread_of(a.store);
+    uint32_t loaded = 0, even = 0; /* which of the places, and of the tiles */
+
+    packed_prepare(a, shared);
+    __syncthreads();
+    for (uint32_t index = blockIdx.x;; index += gridDim.x) { /* the tile to load */
+        if (index < a.tiles) {
+            const packed_place place = shared.places[loaded];
+            packed_load_words(a, place, load, shared.load, shared.tiles + even * a.buffer);
+        }
+        __pipeline_commit();
+        even ^= 1;
+        if (index != blockIdx.x) { /* the tile before it is stored */
+            gm_pipeline_wait_prior<1>();
+            __syncthreads();
+            const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
+            const uint32_t next = loaded < 2 ? loaded + 1 : 0;
+            if (threadIdx.x == 0 && index + gridDim.x < a.tiles) {
+                shared.places[next] = packed_place_of(a, index + gridDim.x);
+            }
+            packed_store_words(a, before, store, shared, shared.tiles + even * a.buffer);
+            __syncthreads();
+        }
+        if (index >= a.tiles) {
+            break;
+        }
+        loaded = loaded < 2 ? loaded + 1 : 0;
     }
 }

@@ -109,7 +109,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
         return status;
     }
     permute_fold(call, true, &layout);
-    if (permute_plan_packed(&layout, &args)) {
+    if (permute_plan_packed(&layout, call->device, &args)) {
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,
@@ -146,12 +146,15 @@ static const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, permute_row_contiguous);
     }
     permute_fold(call, true, &layout);
+    if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
+        return gm_row(call, permute_row_matrix);
+    }
     /* Runs of whole sectors need no tiles. */
     int64_t run = layout.from[0] == layout.unit ? layout.extent[0] * layout.unit : layout.unit;
     if (run >= GM_SECTOR && layout.ndim <= PERMUTE_RUNS_DIMS) {
         return gm_row(call, permute_row_runs);
     }
-    if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, &args) &&
+    if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, call->device, &args) &&
         permute_packed_run(&args) > run) {
         return gm_row(call, permute_row_packed);
     }
@@ -244,9 +247,10 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     permute_layout layout;
     permute_packed_args *args = (permute_packed_args *)plan->args;
     permute_fold(call, true, &layout);
-    (void)permute_plan_packed(&layout, args);
+    (void)permute_plan_packed(&layout, call->device, args);
     int64_t blocks = (int64_t)variant->blocks * call->device->multiprocessors;
     plan->args_size = sizeof *args;
+    plan->shared_bytes = permute_packed_shared(args);
     plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
 }
 

@@ -60,37 +60,59 @@ typedef struct permute_tiles_args {
 /* packed: see packed.cu, whose diagram shows these. */
 enum {
     PACKED_DIMS = 12,
-    PACKED_RAGGED = 3, /* axes of which the last tile has fewer */
+    PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
     PACKED_THREADS = 256,
-    PACKED_ITEMS = 16,                  /* words of a thread, at most */
     PACKED_BYTES = 16384,               /* of a tile, at most, */
     PACKED_ROOM = PACKED_BYTES * 9 / 8, /* and with spare bytes between its rows */
+    PACKED_BATCH = 4,                   /* rows of a thread in flight together */
+    PACKED_ROWS = 1024,                 /* of a tile on a side, */
+    PACKED_RUN = 4096,                  /* and units of a row of the result, at most */
+    PACKED_ROW_BYTES = 8,               /* in the tables, */
+    PACKED_PLACE_BYTES = 24,            /* and of where a tile begins */
+    PACKED_BLOCKS = 3,                  /* per multiprocessor */
 };
 
 typedef struct permute_packed_axis {
     int64_t from, to;      /* bytes from a unit to the next, in the input and in the result */
     permute_divisor tile;  /* units of a tile */
     permute_divisor tiles; /* along the axis */
-    uint32_t pitch;        /* bytes from a unit to the next in shared memory */
+    /* In shared memory: bytes from a unit to the next in a group of 2^bits, and to the next group.
+     */
+    uint32_t low, high, bits;
 } permute_packed_axis;
+
+/* The input's or the result's side of a tile: rows of words that are evenly spaced. */
+typedef struct permute_packed_side {
+    uint32_t run;      /* words of a row */
+    uint32_t rows;     /* of a tile */
+    uint32_t together; /* rows that a block moves at a time */
+    uint32_t room;     /* rows of its table: whole batches of these */
+    int32_t step;      /* words from a word of a row to the next */
+    uint32_t last; /* words of a row where the tile is the last along the row's outermost axis, */
+    uint32_t last_bit;    /* as bit of packed_place.last */
+    uint8_t word;         /* bytes */
+    uint8_t word_bits;    /* log2 of that */
+    uint8_t first, count; /* rows begin at axes order[first] to order[count - 1] */
+    uint8_t order[PACKED_DIMS];
+} permute_packed_side;
 
 /* An axis that its tiles do not divide. */
 typedef struct permute_packed_ragged {
     uint32_t axis;
-    uint32_t last;               /* units of the last tile */
-    permute_divisor load, store; /* units of a tile between its neighbours, in either order */
+    uint32_t last; /* units of the last tile */
 } permute_packed_ragged;
 
 typedef struct permute_packed_args {
     const char *in;
     char *out;
-    uint32_t tiles, units;         /* all tiles, units of a tile */
-    uint8_t unit;                  /* bytes */
-    uint8_t load_word, store_word; /* units that are moved together */
-    uint8_t ndim, loads, stores, ragged;
-    /* The axes of which a tile has more than one unit, the closest first: in the input, and in the
-     * result. */
-    uint8_t load_order[PACKED_DIMS], store_order[PACKED_DIMS];
+    uint32_t tiles;  /* all of them */
+    uint32_t buffer; /* bytes of a tile in shared memory */
+    uint8_t unit;    /* bytes */
+    uint8_t ndim, ragged;
+    uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
+    int32_t square_step;     /* so many words from one to the next, */
+    permute_divisor squares; /* and so many such groups are in a tile */
+    permute_packed_side load, store;
     permute_packed_ragged rag[PACKED_RAGGED];
     permute_packed_axis axis[PACKED_DIMS]; /* from the innermost of the result on */
 } permute_packed_args;

@@ -3,21 +3,14 @@
  *
  * A tile takes the axes that are closest in the input until these are `goal` units long, and those
  * that are innermost in the result likewise. The longest goal whose tile fits on chip is taken.
- * What is planned depends on the layout alone, and is kept for a few of them.
+ * What is planned depends on the layout and the device alone, and is kept for a few of them.
  */
 #include "permute/plan_packed.h"
 
 #include <string.h>
 
-enum { WORD = 4 /* bytes that small units are joined to */ };
-
-typedef struct tiling {
-    int ndim;
-    int64_t extent[PACKED_DIMS], from[PACKED_DIMS], to[PACKED_DIMS];
-    int64_t tile[PACKED_DIMS];
-    int load[PACKED_DIMS], store[PACKED_DIMS]; /* all axes, the closest first */
-    int unit, load_word, store_word;
-} tiling;
+#include "backend/backend.h"
+#include "permute/packed_tiling.h"
 
 /* ---- extents of a tile ---------------------------------------------------------------------- */
 
@@ -46,21 +39,22 @@ static int64_t even_share(int64_t extent, int64_t most, int unit)
     return whole < extent ? whole : extent;
 }
 
-static void cover(tiling *t, const int *order, int64_t goal)
+/* Axes in an order, until a run of them is `goal` units long; at most `most`. */
+static void cover(tiling *t, const int *order, int64_t goal, int64_t most)
 {
     int64_t covered = 1;
     for (int i = 0; i < t->ndim && covered < goal; i++) {
         int d = order[i];
         int64_t wanted = permute_divide_up(goal, covered);
-        int64_t share = t->extent[d] <= wanted + wanted / 2
-                            ? t->extent[d]
-                            : even_share(t->extent[d], wanted, t->unit);
+        int64_t slack = wanted + wanted / 2 < most / covered ? wanted + wanted / 2 : most / covered;
+        int64_t share =
+            t->extent[d] <= slack ? t->extent[d] : even_share(t->extent[d], wanted, t->unit);
         t->tile[d] = share > t->tile[d] ? share : t->tile[d];
         covered *= t->tile[d];
     }
 }
 
-static int64_t units_of_tile(const tiling *t)
+int64_t permute_units_of_tile(const tiling *t)
 {
     int64_t units = 1;
     for (int d = 0; d < t->ndim; d++) {
@@ -72,12 +66,29 @@ static int64_t units_of_tile(const tiling *t)
     return units;
 }
 
-/* Units that a block has room for. */
-static int64_t room(const tiling *t)
+/* What room is left is for other axes: more rows on both sides. */
+static void grow(tiling *t, int64_t most)
 {
-    int word = t->load_word < t->store_word ? t->load_word : t->store_word;
-    int64_t words = (int64_t)PACKED_THREADS * PACKED_ITEMS * word, most = PACKED_BYTES / t->unit;
-    return words < most ? words : most;
+    for (int d = 0; d < t->ndim; d++) {
+        int64_t times = most / permute_units_of_tile(t);
+        if (t->tile[d] == 1 && times > 1) {
+            int64_t parts = permute_divide_up(t->extent[d], times);
+            t->tile[d] = permute_divide_up(t->extent[d], parts);
+        }
+    }
+}
+
+/* Units of a tile, at most: small arrays are cut into enough tiles for all multiprocessors. */
+static int64_t room(const tiling *t, int multiprocessors)
+{
+    int64_t bytes = PACKED_BYTES, all = t->unit;
+    for (int d = 0; d < t->ndim; d++) {
+        all *= t->extent[d]; /* as in memory: no overflow */
+    }
+    while (bytes > LEAST_BYTES && all / bytes < 2 * multiprocessors) {
+        bytes /= 2;
+    }
+    return bytes / t->unit;
 }
 
 static int ragged_axes(const tiling *t)
@@ -89,18 +100,55 @@ static int ragged_axes(const tiling *t)
     return count;
 }
 
-static bool choose_tile(tiling *t)
+/* Units that are contiguous on a side, from the closest one of a tile on, and enough for a warp. A
+ * run ends behind the first axis of which a tile has a part; one whose units are not contiguous is
+ * a single axis. */
+static run find_run(const tiling *t, bool load)
 {
-    int64_t most = room(t);
+    const int *order = load ? t->load : t->store;
+    const int64_t *stride = load ? t->from : t->to;
+    run found = {.units = 1, .last = 1};
+    for (int i = 0; i < t->ndim; i++) {
+        int d = order[i];
+        bool joins = stride[d] == found.units * t->unit &&
+                     (load || i == 0 || found.units * t->tile[d] <= PACKED_RUN);
+        if (i > 0 && !joins) {
+            break;
+        }
+        found.axes = i + 1;
+        found.last = found.units * ((t->extent[d] - 1) % t->tile[d] + 1);
+        found.units *= t->tile[d];
+        if (!joins || t->tile[d] != t->extent[d] || found.units * t->unit >= ENOUGH) {
+            break;
+        }
+    }
+    found.contiguous = stride[order[0]] == t->unit;
+    return found;
+}
+
+static bool fits_tables(const tiling *t)
+{
+    int64_t units = permute_units_of_tile(t);
+    return ragged_axes(t) <= PACKED_RAGGED && units / t->load_run.units <= PACKED_ROWS &&
+           units / t->store_run.units <= PACKED_ROWS && t->store_run.units <= PACKED_RUN;
+}
+
+static bool choose_tile(tiling *t, int64_t most)
+{
     for (int64_t goal = most; goal > 0;
          goal = goal & (goal - 1) ? goal & (goal - 1) : goal / 2 + goal / 4) {
         for (int d = 0; d < t->ndim; d++) {
             t->tile[d] = 1;
         }
-        cover(t, t->load, goal);
-        cover(t, t->store, goal);
-        if (units_of_tile(t) <= most && ragged_axes(t) <= PACKED_RAGGED) {
-            return true;
+        cover(t, t->load, goal, most);
+        cover(t, t->store, goal < PACKED_RUN ? goal : PACKED_RUN, PACKED_RUN);
+        if (permute_units_of_tile(t) <= most) {
+            grow(t, most);
+            t->load_run = find_run(t, true);
+            t->store_run = find_run(t, false);
+            if (fits_tables(t)) {
+                return true;
+            }
         }
     }
     return false;
@@ -108,61 +156,35 @@ static bool choose_tile(tiling *t)
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* Units that are contiguous on a side, from the closest one of a tile on: `all` of the array and
- * `last` of the last tile. Runs end behind the first axis of which a tile has a part. */
-static int64_t find_run(const tiling *t, const int *order, const int64_t *stride, int64_t *last)
-{
-    int64_t run = 1;
-    *last = 1;
-    for (int i = 0; i < t->ndim; i++) {
-        int d = order[i];
-        if (stride[d] != run * t->unit) {
-            break;
-        }
-        *last = run * ((t->extent[d] - 1) % t->tile[d] + 1);
-        run *= t->tile[d];
-        if (t->tile[d] != t->extent[d]) {
-            break;
-        }
-    }
-    return run;
-}
-
 /* Does everything on a side begin, and end, at whole words? */
-static bool in_words(const tiling *t, const int *order, const int64_t *stride, const char *data)
+static bool in_words(const tiling *t, bool load, const char *data)
 {
-    int64_t last, run = find_run(t, order, stride, &last), inner = 1;
-    if ((run * t->unit | last * t->unit | (int64_t)(uintptr_t)data) % WORD != 0) {
-        return false;
-    }
+    const int *order = load ? t->load : t->store;
+    const int64_t *stride = load ? t->from : t->to;
+    const run *along = load ? &t->load_run : &t->store_run;
+    int64_t bits = along->units * t->unit | along->last * t->unit | (int64_t)(uintptr_t)data;
     for (int i = 0; i < t->ndim; i++) {
         int d = order[i];
-        bool outside = inner >= run; /* of the run: a step along it goes to another one */
-        if (outside && stride[d] % WORD != 0) {
-            return false;
-        }
-        if (!outside && inner * t->tile[d] >= run && t->tile[d] * stride[d] % WORD != 0) {
-            return false; /* where the next tile begins */
-        }
-        inner *= t->tile[d];
+        /* Where the next row, or the next tile, begins. */
+        bits |= i >= along->axes ? stride[d] : i == along->axes - 1 ? t->tile[d] * stride[d] : 0;
     }
-    return true;
+    return along->contiguous && bits % WORD == 0;
 }
 
-/* Tiles in words of small units, where they have room for more; without words on the sides that do
- * not have them. */
-static bool choose_words(tiling *t, const permute_layout *layout)
+static void choose_words(tiling *t, const permute_layout *layout)
 {
     int word = t->unit < WORD ? WORD / t->unit : 1;
-    for (int words = word > 1 ? 3 : 0; words >= 0; words--) { /* bit 0: loads, 1: stores */
-        t->load_word = words & 1 ? word : 1;
-        t->store_word = words & 2 ? word : 1;
-        if (choose_tile(t) && (!(words & 1) || in_words(t, t->load, t->from, layout->in)) &&
-            (!(words & 2) || in_words(t, t->store, t->to, layout->out))) {
-            return true;
-        }
+    t->load_word = word > 1 && in_words(t, true, layout->in) ? word : 1;
+    t->store_word = word > 1 && in_words(t, false, layout->out) ? word : 1;
+    /* Squares: a word of the input is of units that the result has in as many rows. */
+    int closest = t->load[0];
+    bool in_rows = true;
+    for (int i = 0; i < t->store_run.axes; i++) {
+        in_rows = in_rows && t->store[i] != closest;
     }
-    return false;
+    bool squares = t->load_word > 1 && t->store_word > 1 && in_rows &&
+                   t->tile[closest] % word == 0 && t->extent[closest] % word == 0;
+    t->squared = squares ? closest : PACKED_DIMS;
 }
 
 /* Are all places of a tile within 32 bits, counted in words? */
@@ -175,104 +197,72 @@ static bool is_near(const tiling *t, const int64_t *stride)
     return reach < (double)INT32_MAX * t->unit;
 }
 
-/* ---- shared memory ------------------------------------------------------------------------- */
-
-/* Bytes from a unit to the next along each axis, in load order, with `spare` bytes after each round
- * of axis number `after` of that order; all bytes. */
-static int64_t place_axes(const tiling *t, int after, int spare, int64_t *pitch)
-{
-    int64_t bytes = t->unit;
-    for (int i = 0; i < t->ndim; i++) {
-        pitch[t->load[i]] = bytes;
-        bytes *= t->tile[t->load[i]];
-        bytes += i == after ? spare : 0;
-    }
-    return bytes;
-}
-
-static int64_t place_of(const tiling *t, const int *order, const int64_t *pitch, int64_t unit)
-{
-    int64_t at = 0;
-    for (int i = 0; i < t->ndim; i++) {
-        int64_t tile = t->tile[order[i]];
-        at += unit % tile * pitch[order[i]];
-        unit /= tile;
-    }
-    return at;
-}
-
-/* Passes that a warp's access takes, which begins with unit `first` of an order and has one in
- * every `step`. As many lanes as 128 bytes have units are served at a time. */
-static int passes(const tiling *t, const int *order, const int64_t *pitch, int64_t first, int step)
-{
-    enum { BANKS = 32 };
-    int size = t->unit < WORD ? WORD : t->unit, lanes = BANKS * WORD / size, most = 0;
-    for (int lane = 0; lane < 32; lane += lanes) {
-        int64_t words[BANKS];
-        int counts[BANKS] = {0};
-        for (int k = 0; k < lanes; k++) {
-            words[k] = place_of(t, order, pitch, first + (int64_t)(lane + k) * step) / size;
-            bool again = false;
-            for (int j = 0; j < k && !again; j++) {
-                again = words[j] == words[k];
-            }
-            int bank = (int)(words[k] % lanes);
-            counts[bank] += !again;
-            most = counts[bank] > most ? counts[bank] : most;
-        }
-    }
-    return most;
-}
-
-/* The axis after which a few spare bytes avoid most conflicts, and how many bytes. */
-static void choose_pitches(const tiling *t, int64_t *pitch)
-{
-    int step = t->unit < WORD ? WORD : t->unit, best = 0;
-    int64_t units = units_of_tile(t), chosen[PACKED_DIMS];
-    for (int after = -1; after < t->ndim - 1; after++) {
-        for (int spare = after < 0 ? 0 : step; spare <= (after < 0 ? 0 : 8 * step);
-             spare += spare < 2 * step ? step : 2 * step) {
-            int64_t bytes = place_axes(t, after, spare, chosen);
-            /* Words that are loaded together stay together. */
-            bool whole = t->load_word == 1 || after < 0 ||
-                         (chosen[t->load[after]] * t->tile[t->load[after]]) % WORD == 0;
-            if (bytes > PACKED_ROOM || !whole) {
-                continue;
-            }
-            int cost = passes(t, t->load, chosen, 0, t->load_word);
-            for (int part = 0; part < 2; part++) {
-                int64_t first = units / 2 / t->store_word * t->store_word * part;
-                cost += t->store_word * passes(t, t->store, chosen, first, t->store_word);
-            }
-            if (best == 0 || cost < best) {
-                best = cost;
-                memcpy(pitch, chosen, sizeof chosen);
-            }
-        }
-    }
-}
-
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* Units of a tile between neighbours along an axis, in an order. */
-static int64_t units_between(const tiling *t, const int *order, int axis)
+static void fill_side(const tiling *t, bool load, permute_packed_side *side)
 {
-    int64_t units = 1;
-    for (int i = 0; order[i] != axis; i++) {
-        units *= t->tile[order[i]];
+    const int *order = load ? t->load : t->store;
+    const int64_t *stride = load ? t->from : t->to;
+    const run *along = load ? &t->load_run : &t->store_run;
+    int word = load ? t->load_word : t->store_word;
+    side->word = (uint8_t)(word * t->unit);
+    while (1 << side->word_bits < side->word) {
+        side->word_bits++;
     }
-    return units;
+    side->run = (uint32_t)(along->units / word);
+    side->last = (uint32_t)(along->last / word);
+    side->rows = (uint32_t)(permute_units_of_tile(t) / along->units);
+    side->together = side->run < PACKED_THREADS ? PACKED_THREADS / side->run : 1;
+    side->step = along->contiguous ? 1 : (int32_t)(stride[order[0]] / t->unit);
+    side->first = (uint8_t)along->axes;
+    for (int i = 0; i < t->ndim; i++) {
+        if (i < along->axes || t->tile[order[i]] > 1) {
+            side->order[side->count++] = (uint8_t)order[i];
+        }
+    }
+}
+
+/* Which axes have a shorter last tile. */
+static void fill_ragged(const tiling *t, permute_packed_args *args)
+{
+    for (int d = 0; d < t->ndim; d++) {
+        if (t->extent[d] % t->tile[d] == 0) {
+            continue;
+        }
+        uint32_t bit = 1u << args->ragged;
+        args->load.last_bit |= t->load[t->load_run.axes - 1] == d ? bit : 0;
+        args->store.last_bit |= t->store[t->store_run.axes - 1] == d ? bit : 0;
+        args->rag[args->ragged++] = (permute_packed_ragged){
+            .axis = (uint32_t)d,
+            .last = (uint32_t)(t->extent[d] % t->tile[d]),
+        };
+    }
+}
+
+static void fill_squares(const tiling *t, permute_packed_args *args)
+{
+    int d = t->squared;
+    args->squared = (uint8_t)d;
+    if (d < PACKED_DIMS) {
+        args->squares = permute_divisor_of(t->tile[d] / t->store_word);
+        args->square_step = (int32_t)(t->to[d] / (t->store_word * t->unit));
+        args->store.rows /= (uint32_t)t->store_word;
+    }
+}
+
+static void make_room(permute_packed_side *side)
+{
+    uint32_t batch = side->together * PACKED_BATCH;
+    side->room = (side->rows + batch - 1) / batch * batch;
 }
 
 static bool fill(const tiling *t, permute_packed_args *args)
 {
-    int64_t pitch[PACKED_DIMS], tiles = 1;
-    choose_pitches(t, pitch);
+    permute_places places = permute_choose_places(t);
+    int64_t tiles = 1;
     args->unit = (uint8_t)t->unit;
-    args->load_word = (uint8_t)t->load_word;
-    args->store_word = (uint8_t)t->store_word;
     args->ndim = (uint8_t)t->ndim;
-    args->units = (uint32_t)units_of_tile(t);
+    args->buffer = (uint32_t)permute_divide_up(places.bytes, 16) * 16;
     for (int d = 0; d < t->ndim; d++) {
         int64_t along = permute_divide_up(t->extent[d], t->tile[d]);
         if (along > INT32_MAX || tiles > INT32_MAX / along) {
@@ -284,28 +274,22 @@ static bool fill(const tiling *t, permute_packed_args *args)
             .to = t->to[d],
             .tile = permute_divisor_of(t->tile[d]),
             .tiles = permute_divisor_of(along),
-            .pitch = (uint32_t)pitch[d],
+            .low = (uint32_t)places.low[d],
+            .high = (uint32_t)places.high[d],
+            .bits = (uint32_t)places.bits[d],
         };
-        if (t->extent[d] % t->tile[d] != 0) {
-            args->rag[args->ragged++] = (permute_packed_ragged){
-                .axis = (uint32_t)d,
-                .last = (uint32_t)(t->extent[d] % t->tile[d]),
-                .load = permute_divisor_of(units_between(t, t->load, d)),
-                .store = permute_divisor_of(units_between(t, t->store, d)),
-            };
-        }
-        if (t->tile[t->load[d]] > 1) {
-            args->load_order[args->loads++] = (uint8_t)t->load[d];
-        }
-        if (t->tile[t->store[d]] > 1) {
-            args->store_order[args->stores++] = (uint8_t)t->store[d];
-        }
     }
     args->tiles = (uint32_t)tiles;
+    fill_side(t, true, &args->load);
+    fill_side(t, false, &args->store);
+    fill_ragged(t, args);
+    fill_squares(t, args);
+    make_room(&args->load);
+    make_room(&args->store);
     return true;
 }
 
-static bool plan(const permute_layout *layout, permute_packed_args *args)
+static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args)
 {
     tiling t = {.ndim = layout->ndim, .unit = layout->unit};
     for (int d = 0; d < t.ndim; d++) {
@@ -314,7 +298,11 @@ static bool plan(const permute_layout *layout, permute_packed_args *args)
         t.to[d] = layout->to[d];
     }
     sort_axes(&t);
-    return choose_words(&t, layout) && is_near(&t, t.from) && is_near(&t, t.to) && fill(&t, args);
+    if (!choose_tile(&t, room(&t, multiprocessors)) || !is_near(&t, t.from) || !is_near(&t, t.to)) {
+        return false;
+    }
+    choose_words(&t, layout);
+    return fill(&t, args);
 }
 
 /* ---- kept plans ------------------------------------------------------------------------------ */
@@ -323,7 +311,7 @@ enum { KEPT = 16 };
 
 /* What a plan depends on: addresses only by where they are within a word. */
 typedef struct plan_key {
-    int unit, ndim, in, out;
+    int unit, ndim, in, out, multiprocessors;
     int64_t extent[PACKED_DIMS], from[PACKED_DIMS];
 } plan_key;
 
@@ -333,12 +321,13 @@ typedef struct kept_plan {
     permute_packed_args args;
 } kept_plan;
 
-static plan_key key_of(const permute_layout *layout)
+static plan_key key_of(const permute_layout *layout, int multiprocessors)
 {
     plan_key key;
     memset(&key, 0, sizeof key); /* compared byte by byte */
     key.unit = layout->unit;
     key.ndim = layout->ndim;
+    key.multiprocessors = multiprocessors;
     key.in = (int)((uintptr_t)layout->in % WORD);
     key.out = (int)((uintptr_t)layout->out % WORD);
     for (int d = 0; d < layout->ndim; d++) {
@@ -358,17 +347,18 @@ static unsigned slot_of(const plan_key *key)
     return (unsigned)(hash >> 60) % KEPT;
 }
 
-bool permute_plan_packed(const permute_layout *layout, permute_packed_args *args)
+bool permute_plan_packed(const permute_layout *layout, const gm_device_properties *device,
+                         permute_packed_args *args)
 {
     static _Thread_local kept_plan kept[KEPT];
     if (layout->ndim > PACKED_DIMS) {
         return false;
     }
-    plan_key key = key_of(layout);
+    plan_key key = key_of(layout, device->multiprocessors);
     kept_plan *slot = &kept[slot_of(&key)];
     if (memcmp(&slot->key, &key, sizeof key) != 0) {
         slot->args = (permute_packed_args){0};
-        slot->found = plan(layout, &slot->args);
+        slot->found = plan(layout, device->multiprocessors, &slot->args);
         slot->key = key;
     }
     *args = slot->args;
@@ -379,19 +369,15 @@ bool permute_plan_packed(const permute_layout *layout, permute_packed_args *args
 
 int64_t permute_packed_run(const permute_packed_args *args)
 {
-    int64_t shortest = INT64_MAX;
-    for (int side = 0; side < 2; side++) {
-        const uint8_t *order = side ? args->store_order : args->load_order;
-        int count = side ? args->stores : args->loads;
-        int64_t run = args->unit;
-        for (int i = 0; i < count; i++) {
-            const permute_packed_axis *axis = &args->axis[order[i]];
-            if ((side ? axis->to : permute_magnitude(axis->from)) != run) {
-                break;
-            }
-            run *= axis->tile.by;
-        }
-        shortest = run < shortest ? run : shortest;
-    }
-    return shortest;
+    int64_t load = args->load.step == 1 ? (int64_t)args->load.run * args->load.word : args->unit;
+    int64_t store = (int64_t)args->store.run * args->store.word;
+    return load < store ? load : store;
+}
+
+size_t permute_packed_shared(const permute_packed_args *args)
+{
+    size_t units = (size_t)args->store.run * (args->store.word / args->unit);
+    return 2 * (size_t)args->buffer + 3 * PACKED_PLACE_BYTES +
+           (size_t)(args->load.room + args->store.room) * PACKED_ROW_BYTES +
+           units * sizeof(uint16_t);
 }

@@ -1,0 +1,72 @@
+/*
+ * permute / matrix: an order of axes that comes down to one transpose.
+ *
+ * What is left after folding are two axes that change places: rows and columns of elements, or of
+ * runs of up to 16 bytes. The family transpose has kernels for such matrices of every shape.
+ */
+#include "permute/launches.h"
+#include "permute/plan_layout.h"
+#include "transpose/launches.h"
+
+static gm_array array_of(const gm_array *like, const char *data, int unit, int64_t rows,
+                         int64_t cols, int64_t pitch)
+{
+    return (gm_array){
+        .data = (char *)data,
+        .itemsize = unit,
+        .size = rows * cols,
+        .bytes = rows * cols * unit,
+        .ndim = 2,
+        .contiguous = pitch == cols * unit,
+        .kind = 'V',
+        .memory = like->memory,
+        .shape = {rows, cols},
+        .strides = {pitch, unit},
+    };
+}
+
+/* The transpose that a call is, if it is one. */
+static bool as_transpose(const gm_call *call, gm_call *transpose)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return false;
+    }
+    permute_fold(call, true, &layout);
+    const int64_t rows = layout.extent[0], cols = layout.extent[1], unit = layout.unit;
+    if (layout.ndim != 2 || layout.from[1] != unit || layout.from[0] < cols * unit) {
+        return false;
+    }
+    *transpose = *call;
+    transpose->family = gm_find_family("transpose");
+    transpose->variant = NULL;
+    transpose->in[0] = array_of(&call->in[0], layout.in, (int)unit, rows, cols, layout.from[0]);
+    transpose->out = array_of(&call->out, layout.out, (int)unit, cols, rows, rows * unit);
+    for (int i = 0; i < GM_MAX_PARAMETERS; i++) {
+        transpose->parameters[i].integer = 0;
+    }
+    return true;
+}
+
+gm_status permute_takes_matrix(const gm_variant *variant, const gm_call *call)
+{
+    gm_call transpose;
+    if (as_transpose(call, &transpose) &&
+        transpose.family->choose(&transpose)->launch != transpose_strided_launch) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s takes what comes down to a matrix whose rows and columns change "
+                   "places, which these axes of a do not",
+                   variant->name);
+}
+
+gm_status permute_matrix_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_variant *chosen = NULL;
+    gm_call transpose;
+    (void)variant;
+    (void)as_transpose(call, &transpose); /* it is one: see permute_takes_matrix */
+    gm_status status = gm_prepare(&chosen, &transpose, plan);
+    return status == GM_OK ? gm_launch(chosen, &transpose, plan) : status;
+}

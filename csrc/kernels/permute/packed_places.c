@@ -1,0 +1,102 @@
+/*
+ * permute: where a tile of packed is in shared memory.
+ *
+ * Units are in the order in which they are loaded. Spare bytes after each round of an axis keep
+ * apart what a warp reads at a time. Where a thread joins several units of one axis to a word, the
+ * spare bytes are after each group of so many instead: neighbouring threads are a group apart.
+ */
+#include <string.h>
+
+#include "permute/packed_tiling.h"
+
+enum { BANKS = 32, BANK = 4 /* bytes */ };
+
+/* `spare` bytes after each round of axis number `after` of the load order, or, if `group` is more
+ * than 1, after each group of so many units of it. */
+static permute_places place_axes(const tiling *t, int after, int spare, int group)
+{
+    permute_places places = {.bytes = t->unit};
+    for (int i = 0; i < t->ndim; i++) {
+        int d = t->load[i];
+        bool grouped = i == after && group > 1;
+        places.low[d] = places.bytes;
+        while (grouped && 1 << places.bits[d] < group) {
+            places.bits[d]++;
+        }
+        int64_t size = (int64_t)1 << places.bits[d];
+        places.high[d] = places.bytes * size + (grouped ? spare : 0);
+        places.bytes = places.high[d] * permute_divide_up(t->tile[d], size);
+        places.bytes += i == after && !grouped ? spare : 0;
+    }
+    return places;
+}
+
+/* Bytes to a unit, which is number `unit` of the tile in the order of the result. */
+static int64_t place_of(const tiling *t, const permute_places *places, int64_t unit)
+{
+    int64_t at = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        int d = t->store[i];
+        int64_t c = unit % t->tile[d], size = (int64_t)1 << places->bits[d];
+        at += c / size * places->high[d] + c % size * places->low[d];
+        unit /= t->tile[d];
+    }
+    return at;
+}
+
+/* Passes that a warp's loads from shared memory take, which begin with unit `first` of the result.
+ * As many lanes as 128 bytes have units are served at a time. */
+static int passes(const tiling *t, const permute_places *places, int64_t first)
+{
+    int size = t->unit < BANK ? BANK : t->unit, lanes = BANKS * BANK / size, most = 0;
+    for (int lane = 0; lane < 32; lane += lanes) {
+        int64_t words[BANKS];
+        int counts[BANKS] = {0};
+        for (int k = 0; k < lanes; k++) {
+            words[k] = place_of(t, places, first + (int64_t)(lane + k) * t->store_word) / size;
+            bool again = false;
+            for (int j = 0; j < k && !again; j++) {
+                again = words[j] == words[k];
+            }
+            int bank = (int)(words[k] % lanes);
+            counts[bank] += !again;
+            most = counts[bank] > most ? counts[bank] : most;
+        }
+    }
+    return most;
+}
+
+/* Of the first warp, and of one in the middle of the tile. */
+static int cost_of(const tiling *t, const permute_places *places)
+{
+    int64_t middle = permute_units_of_tile(t) / 2 / t->store_word * t->store_word;
+    return passes(t, places, 0) + passes(t, places, middle);
+}
+
+permute_places permute_choose_places(const tiling *t)
+{
+    int step = t->unit < WORD ? WORD : t->unit;
+    permute_places best = place_axes(t, -1, 0, 1);
+    int least = cost_of(t, &best);
+    /* Rows that are loaded in one run stay together. */
+    for (int after = t->load_run.axes - 1; after < t->ndim - 1; after++) {
+        for (int grouped = 0; grouped < 2; grouped++) {
+            int group = grouped ? t->store_word : 1;
+            if (grouped && (group == 1 || after < t->load_run.axes)) {
+                continue;
+            }
+            for (int spare = step; spare <= 8 * step; spare += spare < 2 * step ? step : 2 * step) {
+                permute_places places = place_axes(t, after, spare, group);
+                if (places.bytes > PACKED_ROOM) {
+                    continue;
+                }
+                int cost = cost_of(t, &places);
+                if (cost < least) {
+                    least = cost;
+                    best = places;
+                }
+            }
+        }
+    }
+    return best;
+}

@@ -1,0 +1,42 @@
+/* permute: a tile of packed, while it is planned. */
+#ifndef GPUMEM_PERMUTE_PACKED_TILING_H
+#define GPUMEM_PERMUTE_PACKED_TILING_H
+
+#include "permute/plan_layout.h"
+
+enum {
+    WORD = 4,          /* bytes that small units are joined to */
+    ENOUGH = 128,      /* bytes of a run */
+    LEAST_BYTES = 4096 /* of a tile */
+};
+
+/* A side's first axes, whose units are evenly spaced; contiguous, if there is more than one. */
+typedef struct run {
+    int axes;
+    int64_t units, last; /* in a tile, and in the last one along the outermost of these axes */
+    bool contiguous;
+} run;
+
+typedef struct tiling {
+    int ndim;
+    int64_t extent[PACKED_DIMS], from[PACKED_DIMS], to[PACKED_DIMS];
+    int64_t tile[PACKED_DIMS];
+    int load[PACKED_DIMS], store[PACKED_DIMS]; /* all axes, the closest first */
+    run load_run, store_run;
+    int unit, load_word, store_word; /* bytes; units */
+    int squared;                     /* see permute_packed_args */
+} tiling;
+
+/* Where units are in shared memory: bytes along each axis, as permute_packed_axis has them. */
+typedef struct permute_places {
+    int64_t low[PACKED_DIMS], high[PACKED_DIMS];
+    int bits[PACKED_DIMS];
+    int64_t bytes; /* of all */
+} permute_places;
+
+int64_t permute_units_of_tile(const tiling *t);
+
+/* With spare bytes between rows, where these avoid bank conflicts. */
+permute_places permute_choose_places(const tiling *t);
+
+#endif
