@@ -8,10 +8,36 @@ from typing import Any
 
 from .sizes import format_shape
 
-__all__ = ["FIELDS", "NO_TIMES", "Record", "size_label"]
+__all__ = [
+    "FIELDS",
+    "NO_TIMES",
+    "ORDERS",
+    "SINGLE",
+    "STREAM",
+    "Record",
+    "order_of",
+    "order_words",
+    "size_label",
+]
 
 # The reason of records that were made without a clock.
 NO_TIMES = "the simulator counts traffic and has no clock"
+
+# What comes before a timed call: others of its kind, or nothing that it could overlap with.
+STREAM, SINGLE = ORDERS = ("stream", "single")
+
+
+def order_of(record: Mapping[str, Any]) -> str | None:
+    """Return the order of a record in ``BenchResult.records``.
+
+    Records of kernels that do not say are from when there was no choice: "stream".
+    """
+    return record.get("order") or (STREAM if record.get("cache") else None)
+
+
+def order_words(order: str | None) -> str:
+    """Return what a heading adds for an order; the usual one is not named."""
+    return ", single calls" if order == SINGLE else ""
 
 
 @dataclass
@@ -31,6 +57,7 @@ class Record:
     bytes: int | None = None
     flops: int | None = None
     cache: str | None = None
+    order: str | None = None
     median_ms: float | None = None
     min_ms: float | None = None
     p20_ms: float | None = None
@@ -53,6 +80,7 @@ class Record:
         """Return a record from its form in ``BenchResult.records``; unknown keys are ignored."""
         given = {name: record[name] for name in (*FIELDS, "source") if name in record}
         given["shape"] = tuple(record["shape"])
+        given["order"] = order_of(record)
         given["parameters"] = dict(record.get("parameters") or {})
         return cls(**given)
 
@@ -74,6 +102,11 @@ class Record:
         if self.cache is not None:
             return self.name
         return f"{self.name} {self.parameters.get('by', self.parameters.get('kind'))}"
+
+    @property
+    def conditions(self) -> str:
+        """The state of the L2, and the order of calls unless it is the usual one."""
+        return f"{self.cache} L2{order_words(self.order)}"
 
     @property
     def size(self) -> str:

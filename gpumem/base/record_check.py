@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from .messages import quoted
-from .record import FIELDS, Record
+from .record import FIELDS, Record, order_of
 
 _MOST_DEEP = 8  # nested lists and dicts of a provenance
 _DEVICE_NUMBERS = ("multiprocessors", "_gbps", "_tflops", "_bytes", "_khz", "_bits")  # suffixes
@@ -56,7 +56,7 @@ def _check_fields(record: dict[str, Any]) -> None:
 
 
 def whole_record(record: Any) -> dict[str, Any]:
-    """Return a record with all of its fields; those that it lacks are None.
+    """Return a record with all of its fields; those that it lacks are None, but for the order.
 
     Raises
     ------
@@ -72,7 +72,8 @@ def whole_record(record: Any) -> dict[str, Any]:
     parameters = {} if parameters is None else parameters
     if not isinstance(parameters, dict) or not all(map(_is_simple, parameters.values())):
         raise ValueError(f"parameters are {quoted(parameters)}, not names with values")
-    return dict.fromkeys(FIELDS) | record | {"parameters": parameters}
+    known = {"parameters": parameters, "order": order_of(record)}
+    return dict.fromkeys(FIELDS) | record | known
 
 
 def _depth(value: Any) -> int:

@@ -24,10 +24,10 @@ class BenchResult:
     Attributes
     ----------
     records : list of dict
-        One per variant, size, parameters and state of the cache, with the keys ``family variant
-        ran backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms p80_ms samples
-        gbps tflops fraction_of_peak fraction_of_reference clock_mhz power_w temperature_c
-        throttled reason``. What does not apply or is not known is None.
+        One per variant, size, parameters, state of the cache and order, with the keys ``family
+        variant ran backend shape dtype parameters bytes flops cache order median_ms min_ms p20_ms
+        p80_ms samples gbps tflops fraction_of_peak fraction_of_reference clock_mhz power_w
+        temperature_c throttled reason``. What does not apply or is not known is None.
 
         Times are milliseconds per launch. ``bytes`` counts bytes read and bytes written; ``gbps``
         is 10**9 of them per second of the median, ``tflops`` 10**12 operations.
@@ -37,8 +37,8 @@ class BenchResult:
         the multiprocessors while measuring, ``power_w`` and ``temperature_c`` the highest, and
         ``throttled`` lists what lowered the clocks. ``reason`` says why there is no time.
 
-        In the families "transfer" and "roundtrip" ``cache`` is None, and the reference is the one
-        that :func:`gpumem.bench` names.
+        In the families "transfer" and "roundtrip" ``cache`` and ``order`` are None, and the
+        reference is the one that :func:`gpumem.bench` names.
     provenance : dict
         Device, driver, clocks, versions, commit, date, and the settings of the run.
 
@@ -354,7 +354,8 @@ class BenchResult:
             Which records to draw, by kind:
 
             - all but "transfer" and "map": ``variants``, names.
-            - "size", "ladder", "roofline", "sweep": ``cache``, "cold" or "warm".
+            - "size", "ladder", "roofline", "sweep": ``cache``, "cold" or "warm", and ``order``,
+              "stream" or "single".
             - "ladder", "roofline", "sweep": ``shape``, by default the one where most variants have
               a time.
             - "sweep": ``parameter``, its name, if several were swept.

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.files import check_target
 from ..base.messages import unknown
-from ..base.record import NO_TIMES
+from ..base.record import NO_TIMES, ORDERS, STREAM
 from ..base.result import BenchResult
 from ..base.sizes import parse_shape, parse_sizes
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
@@ -58,7 +58,11 @@ def _peers(options: argparse.Namespace) -> list[str] | None:
 
 def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that all families share, as arguments of :func:`gpumem.bench`."""
-    found: dict[str, Any] = {"cache": options.cache, "with_peers": _peers(options)}
+    found: dict[str, Any] = {
+        "cache": options.cache,
+        "order": options.order,
+        "with_peers": _peers(options),
+    }
     if options.min_samples is not None:
         if options.min_samples < 1:
             raise UsageError(f"bench: --min-samples must be 1 or more, not {options.min_samples}")
@@ -212,6 +216,12 @@ def add_to(commands: Commands) -> None:
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--peers", metavar="P,P", help="also measure other libraries: torch,cupy")
     one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
+    one.add_argument(
+        "--order",
+        choices=(*ORDERS, "both"),
+        default=STREAM,
+        help="calls that follow each other (default), or each alone",
+    )
     one.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a parameter: stride=4, distance=1:16"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from ..base.record import order_words
 from ..report.comparison import Comparison, compare
 from ..results import RESULTS
 from .common import Commands, UsageError, completed
@@ -24,13 +25,13 @@ def _check_anything_compared(found: Comparison, options: argparse.Namespace) -> 
     for name, rows in times.items():
         if not rows:
             raise UsageError(f"compare: nothing to compare: {name} has no times")
-    families = [
-        f"{name} has {', '.join(dict.fromkeys(row.family for row in rows))}"
-        for name, rows in times.items()
-    ]
+    families = []
+    for name, rows in times.items():
+        words = dict.fromkeys(row.family + order_words(row.order) for row in rows)
+        families.append(f"{name} has {', '.join(words)}")
     raise UsageError(
-        "compare: nothing to compare: no combination of family, variant, shape, dtype, cache and "
-        f"parameters is in both; {', '.join(families)}"
+        "compare: nothing to compare: no combination of family, variant, shape, dtype, cache, "
+        f"order and parameters is in both; {', '.join(families)}"
     )
 
 

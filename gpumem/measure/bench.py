@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ..base.messages import quoted
 from ..base.progress import Progress, silent
+from ..base.record import STREAM
 from ..base.result import BenchResult
 from ..families.table import Variant
 from ..machine.device import Device, open_device
@@ -40,6 +41,7 @@ def bench(
     dtype: DTypeLike | None = ...,
     cache: str | Iterable[str] = ...,
     *,
+    order: str | Iterable[str] = ...,
     samples: tuple[int, int] = ...,
     spread: float = ...,
     budget: float = ...,
@@ -61,6 +63,7 @@ def bench(
     flops: int | None = ...,
     against: Mapping[str, Callable[..., Any]] | None = ...,
     cache: str | Iterable[str] = ...,
+    order: str | Iterable[str] = ...,
     samples: tuple[int, int] = ...,
     spread: float = ...,
     budget: float = ...,
@@ -89,7 +92,7 @@ def bench(
     turns, together with the reference, which for a copy is the driver's.
 
     Two more families measure the bus, with the wall clock around calls that are each waited for.
-    They take neither `dtype`, `cache` nor `shapes`.
+    They take neither `dtype`, `cache`, `order` nor `shapes`.
 
     "transfer" moves bytes between existing arrays. Its variants are directions: "to_device",
     "to_host", "both" (at once, by two threads), "within" (the device's memory) and "to_peer" (from
@@ -107,12 +110,12 @@ def bench(
     reference: both pinned transfers at once and nothing else.
 
     A user's kernel is measured as well: ``bench(kernel[grid, block], *arguments, bytes=None,
-    flops=None, against=None)``, with `cache`, `samples`, `spread`, `budget`, `device`, `timeout`
-    and `progress` as here. ``bytes`` and ``flops`` are what a launch moves and computes, for the
-    rates; ``against`` names functions that are called with the same arguments and do the same job,
-    as in ``{"torch": f}``. Arrays of the host are copied to the device before, and not back;
-    launches follow each other on the same arrays, or on copies while the L2 is to be cold. Results
-    are not checked: that is for :func:`gpumem.check` and a test.
+    flops=None, against=None)``, with `cache`, `order`, `samples`, `spread`, `budget`, `device`,
+    `timeout` and `progress` as here. ``bytes`` and ``flops`` are what a launch moves and computes,
+    for the rates; ``against`` names functions that are called with the same arguments and do the
+    same job, as in ``{"torch": f}``. Arrays of the host are copied to the device before, and not
+    back; launches use the same arrays, or copies in turn while the L2 is to be cold. Results are
+    not checked: that is for :func:`gpumem.check` and a test.
 
     Parameters
     ----------
@@ -129,6 +132,10 @@ def bench(
     cache : {"cold", "warm", "both"}
         Cold: the buffers are not in the L2, because launches rotate over more than four times its
         size. Warm: every launch uses the same buffers, which stay in the L2 as far as they fit.
+    order : {"stream", "single", "both"}
+        Stream: calls that follow each other on a stream, as in a loop; a kernel may start while the
+        one before it ends. Single: each sample is one call, with nothing before it that it could
+        overlap with; a kernel that keeps the device busy meanwhile hides the launch on the host.
     samples : (int, int)
         The least and the most samples of each contender.
     spread : float
@@ -164,7 +171,7 @@ def bench(
     Raises
     ------
     ValueError
-        If a family, variant, size or cache is unknown or invalid.
+        If a family, variant, size, cache or order is unknown or invalid.
     TypeError
         If a parameter is unknown or of the wrong type.
     UnavailableError
@@ -209,6 +216,7 @@ def _bench_family(
     dtype: DTypeLike | None = None,
     cache: str | Iterable[str] = "cold",
     *,
+    order: str | Iterable[str] = STREAM,
     shapes: Iterable[int | tuple[int, ...]] | None = None,
     with_peers: Iterable[str] | None = None,
     backend: str | None = None,
@@ -216,7 +224,7 @@ def _bench_family(
 ) -> BenchResult:
     benchmark = WALL_CLOCK.get(family) if isinstance(family, str) else None
     if benchmark is not None:
-        _refuse_kernel_arguments(family, dtype, shapes, cache)
+        _refuse_kernel_arguments(family, dtype, shapes, cache, order)
         steps = wall_clock.plan(
             benchmark, variants, sizes, with_peers=with_peers, parameters=parameters
         )
@@ -227,6 +235,7 @@ def _bench_family(
         sizes,
         dtype,
         cache,
+        order,
         shapes=shapes,
         with_peers=with_peers,
         parameters=parameters,
@@ -254,10 +263,11 @@ def _run(
     return Run(limits, timeout, silent if progress is None else progress)
 
 
-def _refuse_kernel_arguments(family: str, dtype: Any, shapes: Any, cache: Any) -> None:
+def _refuse_kernel_arguments(family: str, dtype: Any, shapes: Any, cache: Any, order: Any) -> None:
     """Raise ValueError for arguments that only kernels take."""
     for name, value in (("dtype", dtype), ("shapes", shapes)):
         if value is not None:
             raise ValueError(f"{name} is {quoted(value)}: {family} accepts sizes only")
-    if cache != "cold":
-        raise ValueError(f"cache is {quoted(cache)}: it means nothing to a {family}")
+    for name, value, usual in (("cache", cache, "cold"), ("order", order, STREAM)):
+        if value != usual:
+            raise ValueError(f"{name} is {quoted(value)}: it means nothing to a {family}")

@@ -42,6 +42,7 @@ class Job:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     cache: str
+    order: str
     parameters: dict[str, Any] = field(default_factory=dict)
 
 

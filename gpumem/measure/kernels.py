@@ -1,4 +1,7 @@
-"""How long kernels take: by events of the device, with a cold or a warm L2, contenders in turn."""
+"""How long kernels take: by events of the device, with a cold or a warm L2, contenders in turn.
+
+Launches follow each other, or each is timed alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base.messages import quoted, unknown
-from ..base.record import NO_TIMES, Record
+from ..base.record import NO_TIMES, ORDERS, Record, order_words
 from ..base.result import BenchResult
 from ..base.sizes import check_shape, format_shape, parse_sizes
 from ..families import oracle, peers, table
@@ -27,7 +30,7 @@ from .sweep import combinations, is_swept
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-__all__ = ["Plan", "caches", "fill_in_fractions", "measure", "plan"]
+__all__ = ["Plan", "caches", "fill_in_fractions", "measure", "orders", "plan"]
 
 _SIZES = "4K:1G:x2"  # by default
 _CACHES = ("cold", "warm")
@@ -84,6 +87,7 @@ def plan(
     sizes: str | int | Iterable[str | int] | None,
     dtype: DTypeLike | None,
     cache: str | Iterable[str],
+    order: str | Iterable[str],
     *,
     shapes: Iterable[int | tuple[int, ...]] | None,
     with_peers: Iterable[str] | None,
@@ -110,9 +114,10 @@ def plan(
     }
     common = {name: value for name, value in parameters.items() if name not in swept}
     jobs = [
-        Job(family, variants, shape, element, state, chosen)
+        Job(family, variants, shape, element, state, one, chosen)
         for state in caches(cache)
         for shape, variants in steps
+        for one in orders(order)
         for chosen in combinations(common)
     ]
     asked = {n: list(v) if isinstance(v, range) else v for n, v in parameters.items()}
@@ -169,10 +174,20 @@ def _check_parameters(family: str, parameters: dict[str, Any]) -> None:
 
 def caches(cache: str | Iterable[str]) -> list[str]:
     """Return the states of the L2 that are asked for; ValueError says what is accepted."""
-    words = _CACHES if cache == "both" else [cache] if isinstance(cache, str) else cache
+    return _one_or_both("cache", cache, _CACHES)
+
+
+def orders(order: str | Iterable[str]) -> list[str]:
+    """Return the orders of calls that are asked for; ValueError says what is accepted."""
+    return _one_or_both("order", order, ORDERS)
+
+
+def _one_or_both(name: str, value: str | Iterable[str], known: tuple[str, str]) -> list[str]:
+    words = known if value == "both" else [value] if isinstance(value, str) else value
     found = list(dict.fromkeys(words))
-    if not found or any(word not in _CACHES for word in found):
-        raise ValueError(f"cache must be 'cold', 'warm' or 'both', not {quoted(cache)}")
+    if not found or any(word not in known for word in found):
+        first, second = known
+        raise ValueError(f"{name} must be '{first}', '{second}' or 'both', not {quoted(value)}")
     return found
 
 
@@ -217,7 +232,7 @@ def _title(job: Job) -> str:
     """Say what is measured next."""
     size = format_shape(job.shape, str(job.dtype))
     values = "".join(f" {name}={value}" for name, value in job.parameters.items())
-    return f"{job.family} {size}{values} {job.cache}"
+    return f"{job.family} {size}{values} {job.cache}{order_words(job.order)}"
 
 
 def _why_not(one: Contender, plan: Plan, device: Device, deadline: Deadline) -> str | None:
@@ -258,7 +273,7 @@ def _sample(
     del buffers  # the arrays on the host
     for one, calls in bound:
         one.ran = calls[0].variant
-        one.sample = stopwatch.sampler(calls, footprint, job.cache)
+        one.sample = stopwatch.sampler(calls, footprint, job.cache, job.order)
     watch.look()
     take_turns(able, run.limits, deadline, between=watch.look)
 
@@ -270,6 +285,7 @@ def _record(one: Contender, job: Job, device: Device) -> Record:
         shape=job.shape,
         dtype=str(job.dtype),
         cache=job.cache,
+        order=job.order,
         work=oracle.work(one.family, job.shape, job.dtype, **one.parameters),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,14 +12,14 @@ import numpy as np
 from .. import _core
 from .._core import DeviceArray
 from ..base.messages import quoted
-from ..base.record import Record
+from ..base.record import STREAM, Record, order_words
 from ..base.result import BenchResult
 from ..machine import nvml
 from ..machine.device import Device, open_device
 from ..modules.launch import Launch
 from .buffers import Refused, set_count
 from .contender import Contender, out_of_memory, take_turns
-from .kernels import caches, fill_in_fractions
+from .kernels import caches, fill_in_fractions, orders
 from .recording import Recording, Run, record_of
 from .sampling import Deadline
 from .stopwatch import PythonCall, Stopwatch
@@ -40,8 +41,9 @@ class KernelJob:
         What one launch moves and computes, for rates.
     against : dict
         Functions of the same arguments, by name.
-    states : tuple of str
-        Of the L2: "cold", "warm".
+    modes : tuple of (str, str)
+        How to measure it: the state of the L2, "cold" or "warm", and the order of calls, "stream"
+        or "single".
     """
 
     launch: Launch
@@ -49,7 +51,7 @@ class KernelJob:
     bytes: int | None
     flops: int | None
     against: Mapping[str, Callable[..., Any]]
-    states: tuple[str, ...]
+    modes: tuple[tuple[str, str], ...]
 
     @classmethod
     def checked(
@@ -60,6 +62,7 @@ class KernelJob:
         flops: int | None = None,
         against: Mapping[str, Callable[..., Any]] | None = None,
         cache: str | Iterable[str] = "cold",
+        order: str | Iterable[str] = STREAM,
     ) -> KernelJob:
         """Return a job whose arguments make sense.
 
@@ -92,7 +95,7 @@ class KernelJob:
             None if bytes is None else int(bytes),
             None if flops is None else int(flops),
             beside,
-            tuple(caches(cache)),
+            tuple(itertools.product(caches(cache), orders(order))),
         )
 
     @property
@@ -123,17 +126,18 @@ def measure_kernel(job: KernelJob, device: Device | None, run: Run) -> BenchResu
     stopwatch = Stopwatch(device)
     properties = recording.provenance["device"]
     with recording, nvml.Watch(properties) as watch:
-        for i, state in enumerate(job.states):
-            run.progress(i, len(job.states), f"{kernel.name} {state}")
+        for i, mode in enumerate(job.modes):
+            cache, order = mode
+            run.progress(i, len(job.modes), f"{kernel.name} {cache}{order_words(order)}")
             contenders = _contenders(job)
-            _sample(job, contenders, state, stopwatch, run, deadline, watch)
+            _sample(job, contenders, mode, stopwatch, run, deadline, watch)
             seen = watch.summary()
-            records = [_record(job, one, device, state) for one in contenders]
+            records = [_record(job, one, device, mode) for one in contenders]
             records = [replace(one, **seen) if one.median_ms else one for one in records]
             first = next(iter(job.against), kernel.name)
             fill_in_fractions(records, properties, (kernel.module.name, first))
             recording.records += records
-        run.progress(len(job.states), len(job.states), "done")
+        run.progress(len(job.modes), len(job.modes), "done")
     return recording.result()
 
 
@@ -150,16 +154,17 @@ def _contenders(job: KernelJob) -> list[Contender]:
 def _sample(
     job: KernelJob,
     contenders: Sequence[Contender],
-    state: str,
+    mode: tuple[str, str],
     stopwatch: Stopwatch,
     run: Run,
     deadline: Deadline,
     watch: nvml.Watch,
 ) -> None:
     """Fill in the samples, or the reason, of every contender."""
+    cache, order = mode
     footprint = sum(one.nbytes for one in job.arrays)
     try:
-        sets = _sets(job, state, footprint, stopwatch)
+        sets = _sets(job, cache, footprint, stopwatch)
     except (Refused, MemoryError) as error:
         for one in contenders:
             one.reason = out_of_memory(error)
@@ -169,13 +174,13 @@ def _sample(
         calls = [PythonCall(one.variant, function, args) for args in sets]
         calls[0].launch()  # compiles and loads what a first call does
         stopwatch.device.synchronize()
-        one.sample = stopwatch.sampler(calls, footprint, state)
+        one.sample = stopwatch.sampler(calls, footprint, cache, order)
     watch.look()
     take_turns(contenders, run.limits, deadline, between=watch.look)
 
 
 def _sets(
-    job: KernelJob, state: str, footprint: int, stopwatch: Stopwatch
+    job: KernelJob, cache: str, footprint: int, stopwatch: Stopwatch
 ) -> list[tuple[Any, ...]]:
     """Return arguments with arrays on the device, as many times as keep the L2 cold.
 
@@ -184,7 +189,7 @@ def _sets(
     device = stopwatch.device
     copied = all(isinstance(one, np.ndarray | DeviceArray) for one in job.arrays)
     free = device.info()["devices"][0]["free_bytes"]
-    count = set_count(state, footprint, stopwatch.l2, free) if copied and job.arrays else 1
+    count = set_count(cache, footprint, stopwatch.l2, free) if copied and job.arrays else 1
     sets = []
     for number in range(count):
         made: dict[int, Any] = {}
@@ -201,14 +206,16 @@ def _is_array(value: Any) -> bool:
     return hasattr(value, "nbytes") and hasattr(value, "shape") and bool(getattr(value, "ndim", 1))
 
 
-def _record(job: KernelJob, one: Contender, device: Device, state: str) -> Record:
+def _record(job: KernelJob, one: Contender, device: Device, mode: tuple[str, str]) -> Record:
     """Return the record of a contender; its size is that of the largest array."""
+    cache, order = mode
     largest = max(job.arrays, key=lambda array: array.nbytes, default=None)
     return record_of(
         one,
         backend=device.backend,
         shape=() if largest is None else tuple(map(int, largest.shape)),
         dtype="uint8" if largest is None else str(largest.dtype).removeprefix("torch."),
-        cache=state,
+        cache=cache,
+        order=order,
         work=(job.bytes, job.flops),
     )

@@ -99,6 +99,7 @@ def record_of(
     shape: tuple[int, ...],
     dtype: str,
     cache: str | None,
+    order: str | None,
     work: tuple[int | None, int | None],
 ) -> Record:
     """Return the record of a contender.
@@ -107,7 +108,7 @@ def record_of(
     ----------
     one : Contender
         With its samples, or the reason why there are none.
-    backend, shape, dtype, cache
+    backend, shape, dtype, cache, order
         What was measured.
     work : (int or None, int or None)
         Bytes moved and floating-point operations of one call, as far as they are known.
@@ -124,6 +125,7 @@ def record_of(
         bytes=nbytes,
         flops=flops,
         cache=cache,
+        order=order,
         reason=one.reason,
     )
     if one.samples:

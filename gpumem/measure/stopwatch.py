@@ -1,21 +1,27 @@
-"""Times rows of launches by events of the device, behind a flush of the L2.
+"""Times launches by events of the device, behind a flush of the L2: in rows, or one at a time.
 
 One sample is a flush of the L2, an event, a row of launches, an event. The flush is long enough
 for the host to queue everything behind it, so that the device never waits for the host between
 the two events. What is timed is the kernel and its launch on the device; never the call from
 Python, never the bus.
+
+In the order "single" there is one launch between the events, and a hold before them: the launch has
+nothing to overlap with, and it is queued before the hold ends.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Prepared
+from ..base.record import SINGLE
 from ..families import peers
 from ..machine.device import Device
+from .hold import Hold
 
 __all__ = ["FOOTPRINT", "Launch", "PythonCall", "Stopwatch"]
 
@@ -61,6 +67,11 @@ class Stopwatch:
             self.stop.record()
             self.flush_ms = min(self.flush_ms, max(self.start.elapsed(self.stop), 1e-3))
 
+    @functools.cached_property
+    def hold(self) -> Hold:
+        """What keeps the device busy before a single call."""
+        return Hold(self.device)
+
     def flush(self, times: int) -> None:
         """Fill the L2 with other data, several times."""
         for _ in range(times):
@@ -87,7 +98,28 @@ class Stopwatch:
         self.stop.record()
         return self.start.elapsed(self.stop) / count
 
-    def sampler(self, calls: Sequence[Launch], footprint: int, cache: str) -> Callable[[], float]:
+    def time_single(self, lead_in: Sequence[Launch], call: Launch, hold: Hold) -> float:
+        """Return milliseconds of one launch behind a hold; the state of the L2 is set before it.
+
+        If the host was late, the launch may have had to wait for it, and is timed once more.
+        """
+        while True:
+            self.flush(1)
+            if lead_in:
+                self.launch_all(lead_in, len(lead_in))
+            begin = time.perf_counter()
+            hold.queue()
+            self.start.record()
+            self.launch_all((call,), 1)
+            self.stop.record()
+            queueing_ms = (time.perf_counter() - begin) * 1e3
+            taken = self.start.elapsed(self.stop)
+            if not hold.lengthen(queueing_ms):
+                return taken
+
+    def sampler(
+        self, calls: Sequence[Launch], footprint: int, cache: str, order: str
+    ) -> Callable[[], float]:
         """Return a function that takes one sample, with as many launches as it needs.
 
         Parameters
@@ -98,8 +130,13 @@ class Stopwatch:
             Bytes of one set.
         cache : {"cold", "warm"}
             The state of the L2 before each launch.
+        order : {"stream", "single"}
+            Whether a sample is a row of launches or one launch.
         """
         lead_in, most = self._lead_in(calls, footprint, cache)
+        if order == SINGLE:
+            hold = self.hold  # made before the first flush
+            return lambda: self.time_single(lead_in, calls[0], hold)
         if self.time(lead_in, calls, 1, 4) >= _LONG_MS:
             return lambda: self.time((), calls, 1, 1)
         probe = min(8, most)

@@ -23,7 +23,7 @@ __all__ = ["bench_all"]
 TIMEOUT = 600  # seconds, by default
 _LIBRARIES = ("torch", "cupy")
 _SIZES = "4M,256M"  # of families without a part below
-_SETTINGS = ("cache", "samples", "spread", "budget")
+_SETTINGS = ("cache", "order", "samples", "spread", "budget")
 _STEPS = 100  # of progress, per family
 
 
@@ -87,10 +87,12 @@ def parts(device: Device) -> dict[str, Part]:
             60,
         ),
         "transfer": Part(
-            {"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3}, 25, ("cache", "with_peers")
+            {"sizes": "64K:1G:x4", "samples": (5, 15), "budget": 0.3},
+            25,
+            ("cache", "order", "with_peers"),
         ),
         "roundtrip": Part(
-            {"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 70, ("cache",)
+            {"sizes": "4M:256M:x4", "samples": (3, 7), "budget": 0.3}, 70, ("cache", "order")
         ),
     }
     names = (*families(), *WALL_CLOCK_FAMILIES)
@@ -121,8 +123,8 @@ def bench_all(
     backend, device, progress
         As for :func:`bench`.
     **settings
-        As for :func:`bench`: ``cache``, ``samples``, ``spread``, ``budget``. By default each
-        family has its own.
+        As for :func:`bench`: ``cache``, ``order``, ``samples``, ``spread``, ``budget``. By default
+        each family has its own.
 
     Returns
     -------

@@ -278,6 +278,7 @@ def measure(plan: Plan, device: Device, run: Run) -> BenchResult:
                     shape=step.shape,
                     dtype=benchmark.dtype,
                     cache=None,
+                    order=None,
                     work=benchmark.work(one.variant, step.shape),
                 )
                 for one in contenders

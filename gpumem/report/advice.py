@@ -74,7 +74,7 @@ def _with_more_warps(point: Point, all_points: Sequence[Point]) -> Point | None:
     more = [
         one
         for one in all_points
-        if (one.parameters, one.cache) == (point.parameters, point.cache)
+        if (one.parameters, one.cache, one.order) == (point.parameters, point.cache, point.order)
         and one.warps > point.warps
     ]
     return min(more, key=lambda one: one.warps, default=None)

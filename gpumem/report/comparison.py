@@ -186,8 +186,17 @@ def _machine(result: BenchResult) -> dict[str, Any]:
     }
 
 
+def _orders(result: BenchResult) -> list[str]:
+    """Return the orders of the calls that were timed."""
+    return sorted({row.order for row in result.rows if row.order and row.median_ms})
+
+
 def _warnings(before: BenchResult, after: BenchResult) -> Iterator[str]:
     """Yield why the two results may not be comparable."""
+    orders = _orders(before), _orders(after)
+    if all(orders) and orders[0] != orders[1]:
+        old, new = map(" and ".join, orders)
+        yield f"another order: {old} before, {new} after; one is not compared with the other"
     machines = _machine(before), _machine(after)
     for what, old in machines[0].items():
         if old != machines[1][what]:
@@ -205,9 +214,9 @@ def compare(
 ) -> Comparison:
     """Compare two results of benchmarks.
 
-    Records are matched by family, variant, backend, shape, dtype, cache and parameters. What a run
-    measured several times, such as a reference, counts once: the middle median, with the noise of
-    all.
+    Records are matched by family, variant, backend, shape, dtype, cache, order and parameters. What
+    a run measured several times, such as a reference, counts once: the middle median, with the
+    noise of all.
 
     Parameters
     ----------

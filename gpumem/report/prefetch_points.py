@@ -39,6 +39,8 @@ class Point(NamedTuple):
         Of the array: rows and elements per row.
     cache : str or None
         "cold" or "warm".
+    order : str or None
+        "stream" or "single".
     parameters : dict
         ``work``, ``threads`` and ``sync``.
     blocks, warps : float
@@ -55,6 +57,7 @@ class Point(NamedTuple):
 
     shape: tuple[int, ...]
     cache: str | None
+    order: str | None
     parameters: dict[str, Any]
     blocks: float
     warps: float
@@ -111,6 +114,7 @@ def _point(rows: list[Record], parameters: dict[str, Any], multiprocessors: int)
     return Point(
         base.shape,
         base.cache,
+        base.order,
         parameters,
         blocks,
         blocks * parameters["threads"] / 32,
@@ -135,10 +139,10 @@ def points(result: BenchResult) -> list[Point]:
     for row in result.rows:
         if row.family == FAMILY and row.median_ms:
             given = _DEFAULTS | row.parameters
-            where = (row.shape, row.cache, *(given[name] for name in _DEFAULTS))
+            where = (row.shape, row.cache, row.order, *(given[name] for name in _DEFAULTS))
             groups.setdefault(where, []).append(row)
     found = []
-    for (_, _, *values), rows in groups.items():
+    for (_, _, _, *values), rows in groups.items():
         parameters = dict(zip(_DEFAULTS, values, strict=True))
         point = _point(rows, parameters, device.get("multiprocessors") or 1)
         if point is not None:
@@ -148,6 +152,9 @@ def points(result: BenchResult) -> list[Point]:
             f"the result has no times of {FAMILY} together with its {BASELINE}: "
             f'gpumem.bench("{FAMILY}", distance=range(1, 17), ...) makes one, on a GPU'
         )
-    return sorted(
-        found, key=lambda one: (one.cache or "", *map(float, one.parameters.values()), one.warps)
-    )
+    return sorted(found, key=_place)
+
+
+def _place(point: Point) -> tuple[Any, ...]:
+    conditions = point.cache or "", point.order or ""
+    return (*conditions, *map(float, point.parameters.values()), point.warps)

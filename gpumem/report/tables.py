@@ -89,8 +89,8 @@ def _by_family(rows: list[Record]) -> list[list[Record]]:
 # ---- kernels, by events of the device -----------------------------------------------------
 
 
-def _labelled(rows: list[Record]) -> dict[_Label, list[Record]]:
-    """Group records by size and by the parameters that vary.
+def _labelled(rows: list[Record], by_order: bool) -> dict[_Label, list[Record]]:
+    """Group records by size, by order if asked for, and by the parameters that vary.
 
     A variant that ignores a parameter was measured once, and is in the rows of all its values.
     """
@@ -98,7 +98,8 @@ def _labelled(rows: list[Record]) -> dict[_Label, list[Record]]:
 
     def label(row: Record) -> tuple[str | None, ...]:
         values = row.parameters
-        return (row.size, *(str(values[n]) if n in values else None for n in varied))
+        first = (row.size, row.order) if by_order else (row.size,)
+        return (*first, *(str(values[n]) if n in values else None for n in varied))
 
     labels = [label(row) for row in rows]
     full = [one for one in dict.fromkeys(labels) if None not in one] or list(dict.fromkeys(labels))
@@ -125,10 +126,13 @@ def _kernel_table(cache: str, rows: list[Record], most: int | None) -> list[str]
     if all(row.is_launch or (row.gbps is None and row.tflops is None) for row in rows):
         key, unit = "us", "us per launch"
     main = rows[0].family  # the reference, which may be of another family, comes last
-    labelled = _labelled(rows)
+    by_order = len({row.order for row in rows}) > 1
+    labelled = _labelled(rows, by_order)
     left_out = len(labelled) - most if most else 0
     shown = dict(list(labelled.items())[:most])
-    table = _Table(f"{main}, {cache} L2, {unit}", ["size", *varied_parameters(rows)], shown)
+    conditions = f"{cache} L2" if by_order else rows[0].conditions
+    keys = ["size", *(["order"] if by_order else []), *varied_parameters(rows)]
+    table = _Table(f"{main}, {conditions}, {unit}", keys, shown)
     ratios: dict[_Label, str] = {}
     for label, members in shown.items():
         for row in members:

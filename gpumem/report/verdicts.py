@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..base import wall_clock
-from ..base.record import Record
+from ..base.record import Record, order_words
 from ..base.result import BenchResult
 from ..base.sizes import format_shape
 from .records import is_ours, is_reference
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
     Attributes
     ----------
-    family, variant, backend, shape, dtype, cache, parameters
+    family, variant, backend, shape, dtype, cache, order, parameters
         What was measured.
     before_ms, after_ms : float or None
         The medians.
@@ -56,6 +56,7 @@ class Row(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     cache: str | None
+    order: str | None
     parameters: dict[str, Any]
     before_ms: float | None
     after_ms: float | None
@@ -80,10 +81,11 @@ class Row(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Size, parameters and state of the cache in words."""
+        """Size, parameters, state of the cache and order in words."""
         size = format_shape(self.shape, self.dtype)
         words = [size, self.dtype, *(f"{k}={v}" for k, v in self.parameters.items())]
-        return " ".join([*words, self.cache] if self.cache else words)
+        words += [self.cache] if self.cache else []
+        return " ".join(words) + order_words(self.order)
 
 
 # ---- matching -----------------------------------------------------------------------------
@@ -96,7 +98,7 @@ def _key(record: Record) -> tuple[Any, ...]:
         for name, value in record.parameters.items()
     )
     measured = (record.family, record.variant, record.backend, record.shape, record.dtype)
-    return (*measured, record.cache, *parameters)
+    return (*measured, record.cache, record.order, *parameters)
 
 
 def _merged(records: list[Record]) -> Record:
@@ -202,6 +204,7 @@ def row_of(pair: Pair, threshold: float, limits: dict[str, float]) -> Row | None
         shape=one.shape,
         dtype=one.dtype,
         cache=one.cache,
+        order=one.order,
         parameters=one.parameters,
         before_ms=times[0],
         after_ms=times[1],

@@ -57,6 +57,7 @@ def test_records(module, device):
     (row,) = found.rows
     assert (row.family, row.variant, row.backend) == ("mine.cu", "saxpy", "cuda")
     assert (row.shape, row.dtype, row.cache) == ((N,), "float32", "cold")
+    assert row.order == "stream"
     assert row.parameters == {"grid": "4x1x1", "block": "256x1x1"}
     assert row.median_ms == pytest.approx(0.004) and row.samples >= 11
     assert row.gbps == pytest.approx(12 * N / 0.004 / 1e6)
@@ -102,6 +103,39 @@ def test_beside_another_function(module, device):
     assert "mine.cu, cold L2, GB/s" in text and "saxpy" in text and "numpy" in text
 
 
+def test_single_calls(module, device):
+    """One call between two events, behind a hold: the kernel and what is beside it alike."""
+    steps = []
+    found = gm.bench(
+        module["saxpy"][4, 256],
+        *arguments(),
+        bytes=12 * N,
+        against={"numpy": lambda *_: None},
+        order="both",
+        device=device,
+        progress=lambda *step: steps.append(step[2]),
+    )
+    assert [(row.variant, row.order) for row in found.rows] == [
+        (name, order) for order in ("stream", "single") for name in ("saxpy", "numpy")
+    ]
+    assert steps == ["saxpy cold", "saxpy cold, single calls", "done"]
+    times = {(row.order, row.variant): row.median_ms for row in found.rows}
+    assert times["single", "saxpy"] == pytest.approx(0.004)
+    assert times["single", "numpy"] == pytest.approx(0.008)
+    assert found.rows[2].fraction_of_reference == pytest.approx(2)
+    text = str(found)
+    assert "mine.cu, cold L2, GB/s" in text and "4 KiB  stream" in text and "4 KiB  single" in text
+    device.events.clear()
+    device.calls.clear()
+    alone = gm.bench(module["saxpy"][4, 256], *arguments(), order="single", device=device)
+    assert "mine.cu, cold L2, single calls, us per launch" in str(alone)
+    timed = [what for what in device.events if what[0] != "launch"]
+    flush = next(i for i, what in enumerate(timed) if what[0] == "fill" and i > 8)
+    assert [what[0] for what in timed[flush:]] == ["fill", "event", "event"] * (
+        len(timed[flush:]) // 3
+    )
+
+
 def test_without_bytes_there_are_times_only(module, device):
     found = gm.bench(module["saxpy"][4, 256], *arguments(), device=device)
     (row,) = found.rows
@@ -127,6 +161,7 @@ def test_the_simulator_knows_no_times(module):
         ({"against": {"torch": 3}}, TypeError, "against must map names to functions"),
         ({"against": {"saxpy": print}}, ValueError, "against must not name saxpy"),
         ({"cache": "hot"}, ValueError, "cache must be 'cold', 'warm' or 'both'"),
+        ({"order": "alone"}, ValueError, "order must be 'stream', 'single' or 'both'"),
         ({"samples": (5, 1)}, ValueError, "samples must be"),
         ({"sizes": "4K"}, TypeError, "sizes"),
     ],

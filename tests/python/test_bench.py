@@ -16,7 +16,7 @@ from gpumem.families import peers
 from gpumem.measure import spot_check, stopwatch
 
 KEYS = set(
-    "family variant backend shape dtype parameters bytes flops cache median_ms min_ms p20_ms "
+    "family variant backend shape dtype parameters bytes flops cache order median_ms min_ms p20_ms "
     "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference reason ran clock_mhz "
     "power_w temperature_c throttled".split()
 )
@@ -33,6 +33,7 @@ def test_the_simulator_knows_no_times():
         assert set(record) == KEYS
         assert record["backend"] == "sim" and record["reason"]
         assert record["dtype"] == "float32" and record["cache"] == "cold"
+        assert record["order"] == "stream"
         assert record["bytes"] == 2 * 4 * record["shape"][0] and record["flops"] is None
         for key in ("median_ms", "min_ms", "p20_ms", "p80_ms", "samples", "gbps", "tflops"):
             assert record[key] is None
@@ -53,11 +54,26 @@ def test_the_reference_is_always_measured_beside():
     ]
 
 
+def test_both_orders_are_measured_size_by_size():
+    result = gm.bench("copy", "auto", sizes="4K,8K", order="both", backend="sim")
+    assert [(r["shape"][0], r["order"], r["variant"]) for r in result.records] == [
+        (n, order, name)
+        for n in (1024, 2048)
+        for order in ("stream", "single")
+        for name in ("auto", "memcpy")
+    ]
+    result = gm.bench("copy", "auto", sizes="4K", order=["single"], backend="sim")
+    assert {r["order"] for r in result.records} == {"single"}
+    assert {r["reason"] for r in result.records} == {NO_TIMES}
+
+
 def test_progress_is_reported():
     steps = []
     gm.bench("copy", sizes="4K:16K:x2", backend="sim", progress=lambda *step: steps.append(step))
     assert [step[:2] for step in steps] == [(0, 3), (1, 3), (2, 3), (3, 3)]
     assert "copy 8 KiB cold" in steps[1][2]
+    gm.bench("copy", sizes=4096, order="single", backend="sim", progress=lambda *s: steps.append(s))
+    assert steps[4][2] == "copy 4 KiB cold, single calls"
 
 
 @pytest.mark.parametrize(
@@ -70,6 +86,9 @@ def test_progress_is_reported():
         (("copy",), {"sizes": 3}, ValueError, "sizes: 3 bytes.*float32"),
         (("copy",), {"cache": "hot"}, ValueError, "cache.*hot"),
         (("copy",), {"cache": []}, ValueError, "cache"),
+        (("copy",), {"order": "alone"}, ValueError, "order must be 'stream', 'single' or 'both'"),
+        (("copy",), {"order": []}, ValueError, "order"),
+        (("transfer",), {"order": "single"}, ValueError, "order is 'single'.*nothing to a transf"),
         (("copy",), {"samples": (5, 4)}, ValueError, "samples"),
         (("copy",), {"max_block": 4}, TypeError, "max_block'.*max_blocks"),
         (("copy",), {"max_blocks": 0}, ValueError, "max_blocks"),
@@ -171,6 +190,97 @@ def test_warm_buffers_are_the_same_ones(device):
     assert device.events[start - 1][0] == "launch"
 
 
+def single_samples(device):
+    """Return what was done for each time in a single call's samples, which end with an event.
+
+    The hold is known by its target, the one that is written before the first event.
+    """
+    kinds = [("hold",) if w[0] == "launch" and w[2] == device.held else w for w in device.events]
+    found = [[]]
+    for what in kinds:
+        found[-1].append(what)
+        if what == ("event",) and found[-1].count(what) == 2:
+            found.append([])
+    assert found.pop() == []
+    return [one for one in found if sum(w[0] == "launch" for w in one)]
+
+
+@pytest.fixture
+def single(monkeypatch):
+    """A device that knows the array to which its hold copies."""
+    device = MadeUpDevice()
+    make = stopwatch.Hold.__init__
+
+    def init(self, given):
+        make(self, given)
+        device.held = self._copy.to.pointer
+        device.events.clear()  # how long a copy takes
+
+    monkeypatch.setattr(stopwatch.Hold, "__init__", init)
+    return device
+
+
+@pytest.mark.parametrize("cache", ["cold", "warm"])
+@pytest.mark.parametrize("sizes", ["4K", "1M", "16M"])
+def test_a_single_call_is_behind_a_flush_and_a_hold(single, sizes, cache):
+    """In this order: flush, what sets the state of the L2, hold, event, one call, event."""
+    single.bench("copy", ["scalar", "auto"], sizes=sizes, cache=cache, order="single")
+    samples = single_samples(single)
+    assert {one[-2][1] for one in samples} == {"scalar", "auto", "memcpy"}
+    # As many sets as it takes to fill the L2; few small ones are left as they are.
+    lead_in = {("4K", "cold"): 0, ("1M", "cold"): 1, ("16M", "cold"): 1}.get((sizes, cache), 2)
+    for one in samples:
+        kinds = [what[0] for what in one]
+        holds = kinds.count("hold")
+        assert 1 <= holds <= 64
+        launches = ["launch"] * lead_in
+        assert kinds == ["fill", *launches, *["hold"] * holds, "event", "launch", "event"]
+        assert one[0][1] >= 4 * L2
+        *before, timed = (what for what in one if what[0] == "launch")
+        assert {what[1] for what in before} <= {timed[1]}
+        assert {what[2] == timed[2] for what in before} <= {cache == "warm"}
+    assert len({one[-2][2] for one in samples}) == 1  # all contenders write the same array
+
+
+def test_a_single_call_has_the_time_of_one(single):
+    result = single.bench("copy", ["scalar"], sizes="64K", order="single")
+    for r in result.records:
+        wanted = OVERHEAD_MS + 2**17 / GBPS[r["variant"]] / 1e6
+        assert r["median_ms"] == pytest.approx(wanted, rel=0.01) and r["order"] == "single"
+        assert 11 <= r["samples"] <= 50
+    assert result.records[1]["fraction_of_reference"] == 1
+
+
+def test_a_late_host_makes_the_hold_longer(single, monkeypatch):
+    """What is queued after the end of the hold is timed once more, behind a longer one."""
+    host_s = [0.0]
+
+    def perf_counter():
+        host_s[0] += 1e-5  # the host takes 0.01 ms between two looks
+        return host_s[0]
+
+    monkeypatch.setattr(stopwatch.time, "perf_counter", perf_counter)
+    result = single.bench("copy", ["scalar"], sizes="64K", order="single", samples=(3, 3), budget=0)
+    assert all(r["samples"] == 3 for r in result.records)
+    holds = [sum(w == ("hold",) for w in one) for one in single_samples(single)]
+    # A copy of the hold takes 0.0021 ms: eight of them are longer than 0.01 ms.
+    assert holds == [1, 2, 4, *[8] * 6]
+
+
+def test_a_host_that_is_always_late_is_given_up_on(single, monkeypatch):
+    """As where a user's function waits for the device."""
+    host_s = [0.0]
+
+    def perf_counter():
+        host_s[0] += 1.0
+        return host_s[0]
+
+    monkeypatch.setattr(stopwatch.time, "perf_counter", perf_counter)
+    single.bench("copy", ["scalar"], sizes="64K", order="single", samples=(2, 2))
+    holds = [sum(w == ("hold",) for w in one) for one in single_samples(single)]
+    assert holds == [1, 2, 4, 8, 16, 32, *[64] * 4]
+
+
 @pytest.mark.parametrize("fault", ["idle", "damaging"])
 def test_a_wrong_variant_has_no_time(device, fault):
     setattr(device, fault, "scalar")
@@ -212,6 +322,21 @@ def test_nothing_to_move_takes_the_time_of_a_launch(device):
     records = by_variant(device.bench("copy", ["scalar"], shapes=[0]))
     assert records["scalar"]["reason"] is None and records["scalar"]["gbps"] == 0
     assert records["scalar"]["median_ms"] == pytest.approx(OVERHEAD_MS)
+
+
+def test_the_table_says_in_which_order(device):
+    single = str(device.bench("copy", ["scalar"], sizes="4K", order="single"))
+    assert "copy, cold L2, single calls, GB/s" in single
+    both = device.bench("copy", ["scalar", "auto"], sizes="4K,8K", order="both")
+    lines = str(both).splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("copy, cold L2, GB/s"))
+    head, *rows = (line.split() for line in lines[start + 1 : start + 6])
+    assert head == ["size", "order", "scalar", "auto", "memcpy", "ratio"]
+    assert [row[2] for row in rows] == ["stream", "single"] * 2
+    rates = {(r["bytes"], r["order"], r["variant"]): r["gbps"] for r in both.records}
+    for row, size, order in zip(rows, (4, 4, 8, 8), ("stream", "single") * 2, strict=True):
+        for name, cell in zip(("scalar", "auto", "memcpy"), row[3:6], strict=True):
+            assert float(cell) == pytest.approx(rates[2048 * size, order, name], rel=1e-3)
 
 
 def test_the_table_of_a_device(device):
@@ -361,6 +486,15 @@ def test_a_gpu_is_timed():
     timed = {r["variant"] for r in result.records if r["reason"] is None}
     assert {"scalar", "vec4", "memcpy", "auto"} <= timed
     assert not any("wrong" in (r["reason"] or "") for r in result.records)
+
+
+@pytest.mark.gpu
+def test_single_calls_are_timed_on_a_gpu():
+    result = gm.bench("copy", ["auto"], sizes="64K,64M", cache="both", order="both", backend="cuda")
+    assert len(result.records) == 16
+    for r in result.records:
+        assert r["reason"] is None and r["samples"] >= 11 and 0 < r["min_ms"] <= r["median_ms"]
+        assert r["cache"] == "warm" or r["fraction_of_peak"] < 1
 
 
 @pytest.mark.gpu

@@ -256,9 +256,22 @@ def test_bench_takes_limits(run, monkeypatch):
     monkeypatch.setattr(cli.bench, "bench", bench)
     assert run("bench", "copy")[0] == 0
     assert not {"samples", "spread", "timeout"} & set(asked)
+    assert asked["order"] == "stream"
+    assert run("bench", "copy", "--order", "single")[0] == 0 and asked["order"] == "single"
     words = ("--min-samples", "80", "--max-noise", "0.1", "--timeout", "2.5")
     assert run("bench", "copy", *words)[0] == 0
     assert asked["samples"] == (80, 80) and asked["spread"] == 0.1 and asked["timeout"] == 2.5
+
+
+def test_compare_says_that_the_orders_differ(run, tmp_path):
+    files = []
+    for order in ("stream", "single"):
+        records = [r | {"order": order} for r in gm.results["copy-h200"].records[:3]]
+        files.append(tmp_path / f"{order}.json")
+        gm.BenchResult(records, {}).to_json(files[-1])
+    status, out, err = run("compare", *files)
+    assert status == 2 and out == "" and "nothing to compare" in err
+    assert "stream.json has copy, " in err and err.endswith("single.json has copy, single calls\n")
 
 
 def test_an_interrupted_bench_writes_what_it_has(run, monkeypatch, tmp_path):
@@ -332,6 +345,8 @@ def test_verify_on_a_gpu(run, monkeypatch):
         (("bench", "copy", "--sizes", "1"), "float32"),
         (("bench", "copy", "--variants", "vec3"), "vec3"),
         (("bench", "copy", "--cache", "hot"), "hot"),
+        (("bench", "copy", "--order", "alone"), "alone"),
+        (("bench", "transfer", "--order", "single"), "order is 'single'"),
         (("bench", "copy", "--sizes", "4K", "-o", "/no/such/folder/r.json"), "/no/such/folder"),
         (("bench", "copy", "--json", "/no/such/folder/r.json"), "/no/such/folder"),
         (("bench", "copy", "--json", "gather"), "./gather"),

@@ -47,6 +47,7 @@ DAMAGED = {
     "nested parameters": record(parameters={"block": {"x": 1}}),
     "reason": record(reason=5),
     "throttled": record(throttled=3),
+    "order": record(order=1),
     "transfer": record(family="transfer", cache=None),
     "source": json.dumps(content(provenance={"sources": {}})),
     "records": json.dumps(content(records={"a": 1})),

@@ -25,6 +25,7 @@ def record(family, variant, gbps, **more):
         "shape": [8192, 8192],
         "dtype": "float32",
         "cache": "cold",
+        "order": "stream",
         "parameters": {},
         "bytes": 2**29,
         "gbps": gbps,
@@ -226,6 +227,12 @@ def test_the_largest_and_the_best_figure_is_told():
     assert found.record == usual and found.traffic_where.endswith(", work 2, distance 6")
     gone = record("prefetch_sum", "l2", 100.0, parameters={"speed": 2})
     assert gm.explain("prefetch_sum", "l2", results=result(gone)).record == gone
+    alone = record("prefetch_sum", "l2", 1600.0, parameters=near["parameters"], order="single")
+    found = gm.explain("prefetch_sum", "l2", results=result(near, alone))
+    assert found.record == near and "single" not in found.paragraph
+    found = gm.explain("prefetch_sum", "l2", results=result(alone, base))
+    assert "not in the L2, single calls)" in found.paragraph
+    assert "as fast as baseline" not in found.paragraph  # which was measured in a row
     found = gm.explain("prefetch_sum", "l2", results=result(warm))
     assert "in the L2 as far as it fits" in found.paragraph
 

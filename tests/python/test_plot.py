@@ -448,6 +448,32 @@ def test_transfers():
     assert len(one.axes) == 1 and len(one.axes[0].lines) == 1
 
 
+def test_single_calls_have_a_picture_of_their_own():
+    """The title says so; of both orders, calls in a row are drawn unless the other is chosen."""
+    sizes = (2**20, 2**22)
+    rates = {"stream": 2000.0, "single": 1000.0}
+    both = result(
+        *(
+            record("copy", name, rate, nbytes, order=order)
+            for order, rate in rates.items()
+            for nbytes in sizes
+            for name in ("auto", "memcpy")
+        )
+    )
+    for given, order in (({}, "stream"), ({"order": "single"}, "single")):
+        (ax,) = both.plot("size", **given).axes
+        (line,) = (one for one in figure_checks.named_lines(ax) if one.get_label() == "auto")
+        assert list(line.get_ydata()) == [rates[order]] * 2
+        assert ("float32, cold L2, single calls\n" in ax.figure.get_suptitle()) == bool(given)
+        figure = both.plot("ladder", **given)
+        assert figure.axes[0].patches[0].get_width() == rates[order]
+        assert ("single calls" in figure.get_suptitle()) == bool(given)
+    swept = [one | {"order": "single"} for one in strides()]
+    assert "cold L2, single calls" in result(*swept).plot("sweep").get_suptitle()
+    squares = [one | {"order": "single"} for one in products().records]
+    assert ", single calls: roofline" in result(*squares).plot("roofline").get_suptitle()
+
+
 def mixed():
     return result(record("copy", "vec4", 1.0, work=1), record("gather", "any", 1.0))
 
@@ -467,6 +493,13 @@ def mixed():
         (products(), "size", {"variants": "nope"}, ValueError, "variants 'nope' was not measured"),
         (products(), "ladder", {"shape": (1, 2)}, ValueError, "shape .1, 2. was not measured"),
         (products(), "ladder", {"cache": "warm"}, ValueError, "cache 'warm'.*there are: cold"),
+        (
+            products(),
+            "ladder",
+            {"order": "single"},
+            ValueError,
+            "order 'single'.*there are: stream",
+        ),
         (
             result(record("copy", "memcpy", 2000.0)),
             "ladder",

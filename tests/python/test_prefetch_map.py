@@ -86,6 +86,19 @@ def test_threads_and_barriers_are_points_of_their_own():
     ]
 
 
+def test_orders_are_points_of_their_own():
+    stream = few_and_many()
+    single = result(*(one | {"order": "single", "median_ms": 1.0} for one in stream.records))
+    both = result(*stream.records, *single.records)
+    assert [p.order for p in prefetch_points.points(both)] == ["single"] * 2 + ["stream"] * 2
+    assert prefetch_points.points(both)[2:] == prefetch_points.points(stream)
+    pytest.importorskip("matplotlib")
+    for kind in ("distance", "map"):
+        with pytest.raises(ValueError, match=r"several values of order: result\.filter\(order="):
+            both.plot(kind)
+        assert "single calls" in single.plot(kind).get_suptitle()
+
+
 def test_the_table_has_the_best_and_the_worst(monkeypatch):
     monkeypatch.setenv("COLUMNS", "140")  # a row is one line
     lines = gm.prefetch_table(few_and_many()).splitlines()

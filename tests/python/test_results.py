@@ -92,6 +92,21 @@ def test_fields_missing_from_older_results_are_none():
     assert one["parameters"] == {} and one["median_ms"] is None and one["shape"] == [4]
 
 
+def test_the_order_of_older_results():
+    """Kernels were timed in a row when nothing could be said of it."""
+    old = record("vec4", 1.0)
+    del old["order"]
+    bus = record("to_host", 1.0, "transfer", kind="pinned", pieces=1) | {"cache": None}
+    single = record("vec4", 1.0) | {"order": "single"}
+    made = result(old, bus, single, record("vec4", 1.0))
+    assert [row.order for row in made.rows] == ["stream", None, "single", "stream"]
+    for packed in (False, True):
+        read = BenchResult.from_json(made.to_json(packed=packed))
+        assert [one["order"] for one in read.records] == ["stream", None, "single", "stream"]
+    assert {row.order for row in results.load("copy-h200").rows} == {"stream"}
+    assert {row.order for row in results.load("transfer-h200").rows} == {None}
+
+
 GOOD = {"family": "copy", "variant": "vec4", "shape": [4], "dtype": "float32", "cache": "cold"}
 HEAD = {"schema": 2, "provenance": {}, "common": GOOD, "levels": {}, "fields": ["median_ms"]}
 
@@ -431,6 +446,31 @@ def test_warnings_about_different_machines():
     slowed = copy.deepcopy(result(record("a", 1.0)))
     slowed.records[0]["throttled"] = ["thermal"]
     assert "held down in 1 of the records" in slowed.compare(slowed).warnings[0]
+
+
+def test_results_of_two_orders():
+    """A call alone is another thing than one in a row: they are not compared, and that is said."""
+    stream = result(record("vec4", 1.0))
+    single = result(record("vec4", 2.0) | {"order": "single"})
+    both = result(*stream.records, *single.records)
+    found = stream.compare(single)
+    assert [(row.order, row.verdict) for row in found.rows] == [
+        ("stream", "only before"),
+        ("single", "only after"),
+    ]
+    assert found.regressions == []
+    (warning,) = found.warnings
+    assert warning == (
+        "another order: stream before, single after; one is not compared with the other"
+    )
+    assert "copy-vec4 (4 KiB float32 cold, single calls)" in str(found)
+    (warning,) = stream.compare(both).warnings
+    assert warning.startswith("another order: stream before, single and stream after")
+    assert [row.verdict for row in both.compare(both).rows] == ["same", "same"]
+    slower = result(record("vec4", 3.0) | {"order": "single"})
+    (row,) = single.compare(slower).regressions
+    assert row.order == "single" and not single.compare(slower).warnings
+    assert single.compare(slower).to_dict()["rows"][0]["order"] == "single"
 
 
 @pytest.mark.parametrize("threshold", [-0.1, float("nan"), float("inf"), "3 %", True])

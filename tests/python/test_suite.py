@@ -97,11 +97,13 @@ def test_keywords_passed_to_each_family(device, monkeypatch):
     assert passed["copy"]["timeout"] == 360  # 15 of 25 s: 3/5 of 600 s
     assert passed["transfer"]["timeout"] == 250  # 5 of 10 s: half of the 500 s that remain
     assert passed["roundtrip"]["timeout"] == 400
-    device.bench_all(samples=(5, 6), cache="warm", with_peers=["cupy"], timeout=10)
+    device.bench_all(samples=(5, 6), cache="warm", order="single", with_peers=["cupy"], timeout=10)
     assert passed["copy"]["samples"] == passed["transfer"]["samples"] == (5, 6)
     assert passed["copy"]["cache"] == "warm" and passed["copy"]["with_peers"] == ["cupy"]
-    assert passed["roundtrip"]["with_peers"] == ["cupy"] and "cache" not in passed["roundtrip"]
-    assert not {"with_peers", "cache"} & set(passed["transfer"])
+    assert passed["copy"]["order"] == "single"
+    assert passed["roundtrip"]["with_peers"] == ["cupy"]
+    assert not {"cache", "order"} & set(passed["roundtrip"])
+    assert not {"with_peers", "cache", "order"} & set(passed["transfer"])
     assert passed["copy"]["timeout"] == 6 and passed["roundtrip"]["timeout"] == 0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import _core
 from ...base.provenance import origin
-from ...base.record import Record
+from ...base.record import STREAM, Record
 from ...base.result import BenchResult
 from ...count.traffic import Traffic, traffic
 from ...families import oracle, table
@@ -76,12 +76,16 @@ def _timed(result: BenchResult, variant: Variant) -> list[Record]:
     ]
 
 
+def _conditions(one: Record) -> tuple[Any, ...]:
+    return one.shape, one.dtype, one.cache, one.order
+
+
 def _agree(one: Record, other: Record) -> bool:
     """Whether two records differ in the variant alone.
 
     A parameter that means nothing to one of the two variants is not in its record.
     """
-    same = (one.shape, one.dtype, one.cache) == (other.shape, other.dtype, other.cache)
+    same = _conditions(one) == _conditions(other)
     shared = one.parameters.keys() & other.parameters.keys()
     return same and all(one.parameters[name] == other.parameters[name] for name in shared)
 
@@ -108,12 +112,14 @@ def measured(
 ) -> Measured | None:
     """Return the most telling figure: of the largest arrays, which are not in the cache.
 
-    Of several parameters, those that come closest to the defaults of a call, and then the best.
+    Calls that follow each other come before single ones. Of several parameters, those that come
+    closest to the defaults of a call, and then the best.
     """
     rows = [row for row in _timed(result, variant) if shape is None or row.shape == shape]
     if not rows:
         return None
     cold = [row for row in rows if row.cache == "cold"] or rows
+    cold = [row for row in cold if row.order == STREAM] or cold
     # Not by bytes moved: a parameter may make them fewer.
     most = max(math.prod(row.shape) for row in cold)
     large = [row for row in cold if math.prod(row.shape) == most]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from ...base.record import Record
+from ...base.record import Record, order_words
 from ...base.sizes import format_bytes
 from ...count.access import SECTOR, Access
 from ...count.traffic import Traffic
@@ -221,7 +221,7 @@ def figures(variant: Variant, measured: Measured) -> str:
     record = measured.record
     parameters = "".join(f", {name} {value}" for name, value in record.parameters.items())
     cache = "in the L2 as far as it fits" if record.cache == "warm" else "not in the L2"
-    at = f"({record.size}, {record.dtype}{parameters}, {cache})"
+    at = f"({record.size}, {record.dtype}{parameters}, {cache}{order_words(record.order)})"
     how = "just now" if measured.live else "measured earlier"
     rates = reached(record)
     did = f"took {rates}" if record.is_launch else f"reached {listed([rates, *_shares(measured)])}"

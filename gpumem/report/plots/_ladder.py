@@ -32,11 +32,15 @@ def _meaning(name: str, record: Record) -> str:
 
 
 def draw_ladder(
-    result: BenchResult, shape: Any = None, variants: Any = None, cache: Any = None
+    result: BenchResult,
+    shape: Any = None,
+    variants: Any = None,
+    cache: Any = None,
+    order: Any = None,
 ) -> Figure:
     from matplotlib import pyplot
 
-    family, timed = one_family(result, cache)
+    family, timed = one_family(result, cache, order)
     chosen = at_shape(timed, shape)
     unit = unit_of(chosen)
     reference = reference_name(family, chosen)
@@ -79,5 +83,5 @@ def draw_ladder(
     ax.grid(axis="x", color="0.92")
     ax.set_axisbelow(True)
     one = chosen[0]
-    title(figure, f"{family}, {one.size}, {one.dtype}, {one.cache} L2", result)
+    title(figure, f"{family}, {one.size}, {one.dtype}, {one.conditions}", result)
     return figure

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 
 def left_out_of_size(
-    result: BenchResult, figure: Figure, variants: Any = None, cache: Any = None
+    result: BenchResult,
+    figure: Figure,
+    variants: Any = None,
+    cache: Any = None,
+    order: Any = None,
 ) -> list[str]:
     """Return the variants and shapes that a picture by size leaves out, with the reason."""
-    family, timed = one_family(result, cache)
+    family, timed = one_family(result, cache, order)
     lines = [line for ax in figure.axes for line in ax.lines if line.get_gid() == "line"]
     drawn = {name for line in lines for name in re.split(r",\s+", str(line.get_label()))}
     found = []

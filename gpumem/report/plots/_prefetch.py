@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...base.record import order_words
 from ..prefetch_points import FAMILY, Point, points
 from ._lines import coincident
 from ._records import in_order, listed
@@ -25,6 +26,17 @@ _WORK = "work: rounds of arithmetic per element"
 
 def _rising(values: Any) -> list[Any]:
     return sorted(dict.fromkeys(values))
+
+
+def _points(result: BenchResult) -> list[Point]:
+    """Return the points of a result, which have to be of one state of the L2 and one order."""
+    found = points(result)
+    for field in ("cache", "order"):
+        if len({getattr(point, field) for point in found}) > 1:
+            raise ValueError(
+                f"the result has several values of {field}: result.filter({field}=...) chooses one"
+            )
+    return found
 
 
 def _variants_in_order(found: list[Point]) -> list[str]:
@@ -96,7 +108,7 @@ def draw_distance(
 ) -> Figure:
     from matplotlib import pyplot
 
-    found = points(result)
+    found = _points(result)
     rows = listed("work", work, _rising(one.work for one in found))
     columns = listed("warps", warps, _rising(one.warps for one in found))
     ladder = _variants_in_order(found)
@@ -147,7 +159,7 @@ def draw_distance(
         fontsize="small",
         handlelength=3.2,
     )
-    title(figure, f"prefetch_sum by distance; {_WORK}", result)
+    title(figure, f"prefetch_sum by distance{order_words(found[0].order)}; {_WORK}", result)
     return figure
 
 
@@ -183,7 +195,7 @@ def draw_map(
     from matplotlib import pyplot
     from matplotlib.colors import TwoSlopeNorm
 
-    found = points(result)
+    found = _points(result)
     panels = listed("work", work, _rising(one.work for one in found))
     warps = _rising(one.warps for one in found)
     names = _variants_in_order(found)
@@ -228,6 +240,7 @@ def draw_map(
     what = f"{variant}" if variant else "the best variant (its letter)"
     if variant and padding is not None:
         what += f", padding {padding}"
+    what += order_words(found[0].order)
     title(figure, f"prefetch_sum: times as fast as baseline, {what}\n{_WORK}", result)
     if not variant:
         used = [f"{letters[name]} {name}" for name in names if (marks == letters[name]).any()]

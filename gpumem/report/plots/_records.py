@@ -62,21 +62,23 @@ def listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
     return several
 
 
-def timed_records(result: BenchResult, cache: str | None) -> list[Record]:
-    """Return the records with a time, of one state of the cache."""
+def timed_records(result: BenchResult, cache: str | None, order: str | None) -> list[Record]:
+    """Return the records with a time, of one state of the cache and one order."""
     timed = [record for record in result.rows if record.median_ms]
     if not timed:
         raise ValueError("the result has no times to draw")
-    caches = list(dict.fromkeys(record.cache for record in timed))
-    (cache,) = listed("cache", caches[0] if cache is None else cache, caches)
-    return [record for record in timed if record.cache == cache]
+    for field, wanted in (("cache", cache), ("order", order)):
+        known = list(dict.fromkeys(getattr(record, field) for record in timed))
+        (chosen,) = listed(field, known[0] if wanted is None else wanted, known)
+        timed = [record for record in timed if getattr(record, field) == chosen]
+    return timed
 
 
 def one_family(
-    result: BenchResult, cache: str | None, swept: str | None = None
+    result: BenchResult, cache: str | None, order: str | None, swept: str | None = None
 ) -> tuple[str, list[Record]]:
     """Return the benchmarked family, and its records with those of its reference."""
-    timed = timed_records(result, cache)
+    timed = timed_records(result, cache, order)
     found = list(dict.fromkeys(record.family for record in timed))
     named = [one.family for one in result.rows if one.variant == "auto"]
     family = named[0] if named else found[0]

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...base.record import order_words
 from ...count.intensity import intensity
 from ._axes import note
 from ._labels import label_points
@@ -72,11 +73,15 @@ class _Roofs(NamedTuple):
 
 
 def draw_roofline(
-    result: BenchResult, shape: Any = None, variants: Any = None, cache: Any = None
+    result: BenchResult,
+    shape: Any = None,
+    variants: Any = None,
+    cache: Any = None,
+    order: Any = None,
 ) -> Figure:
     from matplotlib import pyplot
 
-    timed = [one for one in timed_records(result, cache) if one.flops and one.tflops]
+    timed = [one for one in timed_records(result, cache, order) if one.flops and one.tflops]
     if not timed:
         raise ValueError("a roofline shows arithmetic: the result has no TFLOP/s")
     family = timed[0].family
@@ -122,7 +127,7 @@ def draw_roofline(
         + ("\nopen marks: not simulated, operations per byte of the arrays" if opened else "")
     )
     ax.set_ylabel("TFLOP/s")
-    title(figure, f"{family}, {rows[names[0]].size}: roofline", result)
+    title(figure, f"{family}, {rows[names[0]].size}{order_words(timed[0].order)}: roofline", result)
     marks = list(zip(xs, ys, strict=True))
     roofs.name_slope(ax, f"memory, {device['bandwidth_gbps']:.4g} GB/s", marks)
     label_points(ax, points, roofs.points())

@@ -34,10 +34,10 @@ def _mark_cache(ax: Axes, cached: int) -> None:
 
 
 def _lines_by_size(
-    result: BenchResult, variants: Any, cache: Any
+    result: BenchResult, variants: Any, cache: Any, order: Any
 ) -> tuple[str, dict[str, list[Record]]]:
     """Return the family, and the records of each line ordered by size."""
-    family, timed = one_family(result, cache)
+    family, timed = one_family(result, cache, order)
     square = [r for r in timed if len(set(r.shape)) <= 1]
     chosen = square if len({r.bytes for r in square}) > 1 else timed
     lines: dict[str, dict[int, Record]] = {}
@@ -57,10 +57,12 @@ def _lines_by_size(
     return family, {name: [one for _, one in sorted(lines[name].items())] for name in names}
 
 
-def draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> Figure:
+def draw_size(
+    result: BenchResult, variants: Any = None, cache: Any = None, order: Any = None
+) -> Figure:
     from matplotlib import pyplot
 
-    family, lines = _lines_by_size(result, variants, cache)
+    family, lines = _lines_by_size(result, variants, cache, order)
     records = [one for line in lines.values() for one in line]
     unit = unit_of(records)
     device = result.provenance.get("device") or {}
@@ -82,7 +84,7 @@ def draw_size(result: BenchResult, variants: Any = None, cache: Any = None) -> F
     ax.set_ylabel(f"{unit.short}: median, band from the 20th to the 80th percentile")
     ax.grid(color="0.92")
     one = records[0]
-    title(figure, f"{family} by size, {one.dtype}, {one.cache} L2", result)
+    title(figure, f"{family} by size, {one.dtype}, {one.conditions}", result)
     label_ends(ax, [line for _, line in drawn])
     cached = device.get("l2_bytes")
     if cached and min(sizes) < cached < max(sizes):

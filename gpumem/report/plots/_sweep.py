@@ -69,14 +69,15 @@ def draw_sweep(
     variants: Any = None,
     shape: Any = None,
     cache: Any = None,
+    order: Any = None,
 ) -> Figure:
     from matplotlib import pyplot
 
-    known = varied_parameters(timed_records(result, cache))
+    known = varied_parameters(timed_records(result, cache, order))
     if not known:
         raise ValueError("the result has no sweep: gpumem.bench(..., stride=[1, 2, 4]) makes one")
     (name,) = listed("parameter", known[0] if parameter is None else parameter, known)
-    family, timed = one_family(result, cache, name)
+    family, timed = one_family(result, cache, order, name)
     chosen = at_shape(timed, shape)
     unit = unit_of(chosen)
     swept = [one for one in chosen if name in one.parameters]
@@ -106,7 +107,7 @@ def draw_sweep(
     ax.set_ylabel(unit.words)
     ax.grid(color="0.92")
     one = swept[0]
-    words = f"{family} by {name}, {one.size}, {one.dtype}, {one.cache} L2"
+    words = f"{family} by {name}, {one.size}, {one.dtype}, {one.conditions}"
     title(figure, words, result)
     label_ends(ax, drawn)
     if peak:
