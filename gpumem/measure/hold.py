@@ -13,6 +13,7 @@ __all__ = ["Hold"]
 
 _BYTES = 2**16  # of the array that is copied: little beside any L2
 _MOST_COPIES = 64  # per hold
+_MARGIN = 1.5  # times as long as the host needs
 
 
 class Hold:
@@ -63,7 +64,8 @@ class Hold:
         bool
             Whether it was too short and the next one is longer.
         """
-        if queueing_ms <= self.count * self._copy_ms or self.count >= _MOST_COPIES:
+        long_enough = _MARGIN * queueing_ms <= self.count * self._copy_ms
+        if long_enough or self.count >= _MOST_COPIES:
             return False
         self.count = min(2 * self.count, _MOST_COPIES)
         return True

@@ -263,7 +263,7 @@ def test_a_late_host_makes_the_hold_longer(single, monkeypatch):
     result = single.bench("copy", ["scalar"], sizes="64K", order="single", samples=(3, 3), budget=0)
     assert all(r["samples"] == 3 for r in result.records)
     holds = [sum(w == ("hold",) for w in one) for one in single_samples(single)]
-    # A copy of the hold takes 0.0021 ms: eight of them are longer than 0.01 ms.
+    # A copy of the hold takes 0.0021 ms: eight of them are 1.5 times 0.01 ms and more.
     assert holds == [1, 2, 4, *[8] * 6]
 
 
