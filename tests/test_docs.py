@@ -6,6 +6,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+from made_up import MadeUpDevice
+
 import gpumem as gm
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +39,24 @@ def test_a_new_family_gets_a_section_in_the_readme():
         "\n## add\n\nAdd two arrays, which may be in any kind of memory.\n\n<!-- ladder: add -->\n"
     )
     assert added + tool.ladder("add") in tool.rewrite(without)
+
+
+def test_single_calls_are_a_column_of_the_readme(monkeypatch):
+    """Only of a result that has both orders; the other columns are those of calls in a row."""
+    tool = load_tool("readme_tables")
+    stream = MadeUpDevice().bench("copy", ["auto"], sizes="1M,2M")
+    single = MadeUpDevice().bench("copy", ["auto"], sizes="2M", order="single")
+    for result in (stream, single):
+        result.provenance["commit"] = "0123456789abc"
+    single.records[0]["fraction_of_reference"] = 0.75
+    both = gm.BenchResult(stream.records + single.records, stream.provenance)
+    loaded = {"one": stream, "both": both}
+    monkeypatch.setattr(gm.results.__class__, "load", lambda _, name: loaded[name])
+    one = [line.split(" | ") for line in tool.figures("copy", "one").splitlines()]
+    two = [line.split(" | ") for line in tool.figures("copy", "both").splitlines()]
+    assert one[0][-1] == "auto / memcpy |" and two[0][-1] == "auto / memcpy, single calls |"
+    assert [line[-1] for line in two[2:4]] == ["– |", "0.750 |"]
+    assert [line[1:3] for line in two[2:4]] == [line[1:3] for line in one[2:4]]
 
 
 def test_readme_example_runs(monkeypatch):

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import gpumem as gm
 from gpumem.base import files
-from gpumem.base.record import size_label
+from gpumem.base.record import SINGLE, STREAM, size_label
 from gpumem.families import oracle
 from gpumem.report import prefetch_points
 
@@ -87,7 +87,7 @@ def conflicts(family: str) -> str:
 def best_of_map(file: str) -> str:
     """Return the best speed-up and its variant by work and by warps per multiprocessor."""
     result = gm.results.load(file)
-    found = prefetch_points.points(result)
+    found = prefetch_points.points(result.filter(order=STREAM))
     warps = sorted({point.warps for point in found})
     rows = []
     for work in sorted({point.work for point in found}):
@@ -106,10 +106,14 @@ def source(result: gm.BenchResult) -> str:
 
 
 def figures(family: str, file: str, chosen: str | None = None) -> str:
-    """Return GB/s or TFLOP/s by size, a column per variant; the last is auto over the reference."""
+    """Return GB/s or TFLOP/s by size, a column per variant, and auto over the reference.
+
+    The last column is that of single calls, if the result has any.
+    """
     result = gm.results.load(file)
     reference = "-".join(oracle.reference(family))
     records: dict[str, dict[str, dict]] = {}
+    single: dict[str, float] = {}  # auto over the reference
     names: list[str] = []
     for record in result.records:
         size = record["bytes"] // 2 if record["family"] == family else None
@@ -118,6 +122,10 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
         label = size_label(record)
         if record["dtype"] != "float32":
             label += f" {record['dtype']}"
+        if record["order"] == SINGLE:
+            if record["variant"] == "auto" and record["fraction_of_reference"]:
+                single[label] = record["fraction_of_reference"]
+            continue
         name = record["variant"]
         if record["family"] != family:
             name = f"{record['family']}-{name}"
@@ -131,9 +139,13 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
         rate, form = ("tflops", "{:.1f}") if row["auto"]["flops"] else ("gbps", "{:.0f}")
         found = [row.get(name, {}).get(rate) for name in names]
         cells = [form.format(value) if value else "–" for value in found]
-        rows.append([label, *cells, f"{row['auto']['fraction_of_reference']:.3f}"])
-    against = reference.removeprefix("copy-")
-    return rows_to_markdown(["size", *names, f"auto / {against}"], rows) + source(result)
+        cells.append(f"{row['auto']['fraction_of_reference']:.3f}")
+        if single:
+            cells.append(f"{single[label]:.3f}" if label in single else "–")
+        rows.append([label, *cells])
+    ratio = f"auto / {reference.removeprefix('copy-')}"
+    header = ["size", *names, ratio, *([f"{ratio}, single calls"] if single else [])]
+    return rows_to_markdown(header, rows) + source(result)
 
 
 def round_trips(file: str) -> str:
