@@ -204,7 +204,7 @@ def test_axes_of_any_sequence(rng):
 )
 def test_choice_for_auto(shape, axes, variant):
     counted = gm.traffic("permute", np.ones(shape, "f4"), axes=axes)
-    assert counted.variant == variant
+    assert counted.variant.split(":")[0] == variant
 
 
 @pytest.mark.parametrize(

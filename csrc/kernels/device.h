@@ -61,6 +61,16 @@ GM_DEVICE int64_t gm_grid_stride(void)
     return (int64_t)gridDim.x * blockDim.x;
 }
 
+/* The pointer is worked out here, not anew in each access that adds to it. */
+template <typename type> GM_DEVICE void gm_settle(type *&pointer)
+{
+#ifdef __CUDACC__
+    asm("" : "+l"(pointer));
+#else
+    (void)pointer;
+#endif
+}
+
 /* Waits until all but the last `pending` groups of this thread's asynchronous copies are complete.
  * The toolkit's __pipeline_wait_prior handles up to 8 pending groups, and waits for all beyond. */
 template <int pending> GM_DEVICE void gm_pipeline_wait_prior(void)
@@ -202,8 +212,8 @@ GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
 #define gm_texture_fetch(texture, x, y) gm_sim_texture_fetch(&(texture), x, y)
 #endif
 
-/* First statement of a kernel whose row says `programmatic_launch`: its blocks may start before the
- * previous kernel of the stream has ended, and must not touch memory before that. */
+/* For a kernel whose row says `programmatic_launch`: its blocks may start before the previous kernel
+ * of the stream has ended, and must not touch global memory before this. */
 GM_DEVICE void gm_wait_for_previous(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

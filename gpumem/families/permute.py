@@ -108,6 +108,16 @@ def permute(
         a matrix for each index of the outer axes: tiles in shared memory
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
+    ``packed:b8``
+        units of 1 byte: elements, or what alignment leaves of them
+    ``packed:b16``
+        units of 2 bytes
+    ``packed:b32``
+        units of 4 bytes
+    ``packed:b64``
+        units of 8 bytes
+    ``packed:b128``
+        units of 16 bytes
 
     Kernels that only serve ``auto``:
 

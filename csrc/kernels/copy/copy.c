@@ -26,8 +26,7 @@ static gm_status copy_result(gm_call *call)
 
 /*
  * A short copy waits for memory once and wants all of it in flight; a long one wants a narrow
- * window of memory. Measured on an H200, the two meet where a short copy's streaming hints start
- * to drop lines that the L2 could have kept: at half a wave of threads with 64 bytes each.
+ * window of memory. Measured on an H200, the two meet at a wave of threads with 64 bytes each.
  */
 static const gm_variant *copy_choose(const gm_call *call)
 {
@@ -36,7 +35,7 @@ static const gm_variant *copy_choose(const gm_call *call)
     if (!call->in[0].contiguous) {
         return gm_row(call, copy_row_strided);
     }
-    if (call->in[0].bytes <= wave / 2) {
+    if (call->in[0].bytes <= wave) {
         return gm_first_that_fits(call, GM_ROWS(copy_row_vec4_unrolled, copy_row_memcpy));
     }
     return gm_first_that_fits(call,

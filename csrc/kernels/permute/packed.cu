@@ -14,7 +14,8 @@
  *
  * Rows     each side of a tile is rows of words: a row runs on in memory. Where rows begin, in
  *          memory and on chip, is the same in all tiles: a block writes it to tables once, and
- *          goes from tile to tile. One thread finds where the next tile but one begins.
+ *          goes from tile to tile. One thread finds where the next tile but one begins. The tables
+ *          may be written while the previous kernel still runs.
  * thread   keeps to one word of a row, and goes from row to row; of rows longer than a block to
  *          every 256th word. It loads by asynchronous copies, and meanwhile gathers the words of
  *          the tile before from shared memory, and stores them.
@@ -189,39 +190,45 @@ GM_DEVICE void packed_rows(const packed_row *rows, uint32_t step, packed_row (&f
     }
 }
 
-template <typename type>
+/* ALONG: several words of a row in flight, instead of one of several rows. */
+template <typename type, bool ALONG>
 GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &place,
                            packed_thread thread, const packed_row *rows, char *tile)
 {
+    enum { BATCH = sizeof(type) < 4 ? 2 * PACKED_BATCH : PACKED_BATCH };
     const permute_packed_side &side = a.load;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
+    const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
 
-    for (uint32_t u = thread.u; u < limit; u += PACKED_THREADS) {
+    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * PACKED_THREADS) {
         const type *from = (const type *)place.in + (int32_t)u * side.step;
         char *to = tile + u * sizeof(type);
-        for (uint32_t r = thread.row; r < side.room; r += PACKED_BATCH * side.together) {
-            packed_row row[PACKED_BATCH];
+        gm_settle(from);
+        for (uint32_t r = thread.row; r < end; r += step) {
+            packed_row row[ALONG ? 1 : BATCH];
             packed_rows(rows + r, side.together, row);
-            if constexpr (sizeof(type) >= 4) {
+            type held[BATCH];
 #pragma unroll
-                for (int k = 0; k < PACKED_BATCH; k++) {
-                    if (packed_there(last, row[k])) {
-                        __pipeline_memcpy_async(to + packed_place_in(row[k]), from + row[k].at,
-                                                sizeof(type));
+            for (int k = 0; k < BATCH; k++) {
+                const packed_row &one = row[ALONG ? 0 : k];
+                const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                if (packed_there(last, one) && u + on < limit) {
+                    const type *word = from + (one.at + on * side.step);
+                    if constexpr (sizeof(type) >= 4) {
+                        __pipeline_memcpy_async(to + (packed_place_in(one) + on * sizeof(type)),
+                                                word, sizeof(type));
+                    } else {
+                        held[k] = *word;
                     }
                 }
-            } else {
-                type held[PACKED_BATCH];
+            }
+            if constexpr (sizeof(type) < 4) {
 #pragma unroll
-                for (int k = 0; k < PACKED_BATCH; k++) {
-                    if (packed_there(last, row[k])) {
-                        held[k] = from[row[k].at];
-                    }
-                }
-#pragma unroll
-                for (int k = 0; k < PACKED_BATCH; k++) {
-                    if (packed_there(last, row[k])) {
-                        *(type *)(to + packed_place_in(row[k])) = held[k];
+                for (int k = 0; k < BATCH; k++) {
+                    const packed_row &one = row[ALONG ? 0 : k];
+                    const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                    if (packed_there(last, one) && u + on < limit) {
+                        *(type *)(to + (packed_place_in(one) + on * sizeof(type))) = held[k];
                     }
                 }
             }
@@ -229,15 +236,25 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
     }
 }
 
+template <typename type>
+GM_DEVICE void packed_load_side(const permute_packed_args &a, const packed_place &place,
+                                packed_thread thread, const packed_row *rows, char *tile)
+{
+    if (a.load.along) {
+        packed_load<type, true>(a, place, thread, rows, tile);
+    } else {
+        packed_load<type, false>(a, place, thread, rows, tile);
+    }
+}
+
+template <typename unit>
 GM_DEVICE void packed_load_words(const permute_packed_args &a, const packed_place &place,
                                  packed_thread thread, const packed_row *rows, char *tile)
 {
-    switch (a.load.word) {
-    case 1: packed_load<uint8_t>(a, place, thread, rows, tile); break;
-    case 2: packed_load<uint16_t>(a, place, thread, rows, tile); break;
-    case 4: packed_load<uint32_t>(a, place, thread, rows, tile); break;
-    case 8: packed_load<uint2>(a, place, thread, rows, tile); break;
-    case 16: packed_load<uint4>(a, place, thread, rows, tile); break;
+    if (sizeof(unit) < 4 && a.load.word == 4) {
+        packed_load_side<uint32_t>(a, place, thread, rows, tile);
+    } else {
+        packed_load_side<unit>(a, place, thread, rows, tile);
     }
 }
 
@@ -266,7 +283,7 @@ GM_DEVICE void packed_gather(const char *row, const uint16_t (&units)[N],
     }
 }
 
-template <typename unit, typename word, bool SQUARES>
+template <typename unit, typename word, bool SQUARES, bool ALONG>
 GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &place,
                             packed_thread thread, const packed_shared &shared, const char *tile)
 {
@@ -274,28 +291,40 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
     enum { BATCH = sizeof(word) * EACH == 16 ? PACKED_BATCH / 2 : PACKED_BATCH };
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
+    const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
 
-    for (uint32_t u = thread.u; u < limit; u += PACKED_THREADS) {
+    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * PACKED_THREADS) {
         word *to = (word *)place.out + u;
-        uint16_t units[N];
-        memcpy(units, __builtin_assume_aligned(shared.units + u * N, 2 * N), sizeof units);
-        for (uint32_t r = thread.row; r < side.room; r += BATCH * side.together) {
-            packed_row row[BATCH];
+        uint16_t units[ALONG ? BATCH : 1][N];
+        gm_settle(to);
+#pragma unroll
+        for (int k = 0; k < (ALONG ? BATCH : 1); k++) {
+            const uint32_t at = u + k * PACKED_THREADS;
+            if (at < limit) {
+                const uint16_t *first = shared.units + at * N;
+                memcpy(units[k], __builtin_assume_aligned(first, 2 * N), sizeof units[k]);
+            }
+        }
+        for (uint32_t r = thread.row; r < end; r += step) {
+            packed_row row[ALONG ? 1 : BATCH];
             word held[BATCH][EACH];
             packed_rows(shared.store + r, side.together, row);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                if (packed_there(last, row[k])) {
-                    packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(row[k]), units,
-                                                          held[k]);
+                const packed_row &one = row[ALONG ? 0 : k];
+                if (packed_there(last, one) && (!ALONG || u + k * PACKED_THREADS < limit)) {
+                    packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(one),
+                                                          units[ALONG ? k : 0], held[k]);
                 }
             }
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                if (packed_there(last, row[k])) {
+                const packed_row &one = row[ALONG ? 0 : k];
+                const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                if (packed_there(last, one) && u + on < limit) {
 #pragma unroll
                     for (int j = 0; j < EACH; j++) {
-                        to[row[k].at + j * a.square_step] = held[k][j];
+                        to[one.at + on + j * a.square_step] = held[k][j];
                     }
                 }
             }
@@ -303,48 +332,51 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
     }
 }
 
-template <typename unit>
-GM_DEVICE void packed_store_small(const permute_packed_args &a, const packed_place &place,
-                                  packed_thread thread, const packed_shared &shared,
-                                  const char *tile)
+template <typename unit, typename word, bool SQUARES>
+GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_place &place,
+                                 packed_thread thread, const packed_shared &shared,
+                                 const char *tile)
 {
-    if (a.store.word == a.unit) {
-        packed_store<unit, unit, false>(a, place, thread, shared, tile);
-    } else if (a.squared == PACKED_DIMS) {
-        packed_store<unit, uint32_t, false>(a, place, thread, shared, tile);
+    if (a.store.along) {
+        packed_store<unit, word, SQUARES, true>(a, place, thread, shared, tile);
     } else {
-        packed_store<unit, uint32_t, true>(a, place, thread, shared, tile);
+        packed_store<unit, word, SQUARES, false>(a, place, thread, shared, tile);
     }
 }
 
+template <typename unit>
 GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_place &place,
                                   packed_thread thread, const packed_shared &shared,
                                   const char *tile)
 {
-    switch (a.unit) {
-    case 1: packed_store_small<uint8_t>(a, place, thread, shared, tile); break;
-    case 2: packed_store_small<uint16_t>(a, place, thread, shared, tile); break;
-    case 4: packed_store<uint32_t, uint32_t, false>(a, place, thread, shared, tile); break;
-    case 8: packed_store<uint2, uint2, false>(a, place, thread, shared, tile); break;
-    case 16: packed_store<uint4, uint4, false>(a, place, thread, shared, tile); break;
+    if constexpr (sizeof(unit) < 4) {
+        if (a.store.word == 4) {
+            if (a.squared < PACKED_DIMS) {
+                packed_store_side<unit, uint32_t, true>(a, place, thread, shared, tile);
+            } else {
+                packed_store_side<unit, uint32_t, false>(a, place, thread, shared, tile);
+            }
+            return;
+        }
     }
+    packed_store_side<unit, unit, false>(a, place, thread, shared, tile);
 }
 
 /* ---- the tiles of a block ------------------------------------------------------------------ */
 
-GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
 {
-    GM_DYNAMIC_SHARED(char, memory);
     const packed_shared shared = packed_share(a, memory);
     const packed_thread load = packed_thread_of(a.load), store = packed_thread_of(a.store);
     uint32_t loaded = 0, even = 0; /* which of the places, and of the tiles */
 
     packed_prepare(a, shared);
     __syncthreads();
+    gm_wait_for_previous();
     for (uint32_t index = blockIdx.x;; index += gridDim.x) { /* the tile to load */
         if (index < a.tiles) {
             const packed_place place = shared.places[loaded];
-            packed_load_words(a, place, load, shared.load, shared.tiles + even * a.buffer);
+            packed_load_words<unit>(a, place, load, shared.load, shared.tiles + even * a.buffer);
         }
         __pipeline_commit();
         even ^= 1;
@@ -356,7 +388,7 @@ GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, PACKED_BL
             if (threadIdx.x == 0 && index + gridDim.x < a.tiles) {
                 shared.places[next] = packed_place_of(a, index + gridDim.x);
             }
-            packed_store_words(a, before, store, shared, shared.tiles + even * a.buffer);
+            packed_store_words<unit>(a, before, store, shared, shared.tiles + even * a.buffer);
             __syncthreads();
         }
         if (index >= a.tiles) {
@@ -365,3 +397,17 @@ GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, PACKED_BL
         loaded = loaded < 2 ? loaded + 1 : 0;
     }
 }
+
+/* A kernel for each size of units. */
+#define PACKED_KERNEL(name, unit)                                                                  \
+    GM_KERNEL_BOUNDED(permute_packed_##name, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)   \
+    {                                                                                              \
+        GM_DYNAMIC_SHARED(char, memory);                                                           \
+        packed_move<unit>(a, memory);                                                              \
+    }
+
+PACKED_KERNEL(b8, uint8_t)
+PACKED_KERNEL(b16, uint16_t)
+PACKED_KERNEL(b32, uint32_t)
+PACKED_KERNEL(b64, uint2)
+PACKED_KERNEL(b128, uint4)

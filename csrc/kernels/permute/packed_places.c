@@ -5,8 +5,6 @@
  * apart what a warp reads at a time. Where a thread joins several units of one axis to a word, the
  * spare bytes are after each group of so many instead: neighbouring threads are a group apart.
  */
-#include <string.h>
-
 #include "permute/packed_tiling.h"
 
 enum { BANKS = 32, BANK = 4 /* bytes */ };
@@ -73,6 +71,12 @@ static int cost_of(const tiling *t, const permute_places *places)
     return passes(t, places, 0) + passes(t, places, middle);
 }
 
+/* Number `index` of 31 different distances in banks, the likely ones first. */
+static int distance(int index)
+{
+    return index < BANKS / 2 ? 2 * index + 1 : 2 * (index - BANKS / 2 + 1);
+}
+
 permute_places permute_choose_places(const tiling *t)
 {
     int step = t->unit < WORD ? WORD : t->unit;
@@ -85,8 +89,8 @@ permute_places permute_choose_places(const tiling *t)
             if (grouped && (group == 1 || after < t->load_run.axes)) {
                 continue;
             }
-            for (int spare = step; spare <= 8 * step; spare += spare < 2 * step ? step : 2 * step) {
-                permute_places places = place_axes(t, after, spare, group);
+            for (int i = 0; i < BANKS - 1 && least > 2; i++) {
+                permute_places places = place_axes(t, after, distance(i) * step, group);
                 if (places.bytes > PACKED_ROOM) {
                     continue;
                 }

@@ -36,6 +36,9 @@ typedef struct permute_places {
 
 int64_t permute_units_of_tile(const tiling *t);
 
+/* The axes in order, a tile's extents and runs; false if none fits. */
+bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors);
+
 /* With spare bytes between rows, where these avoid bank conflicts. */
 permute_places permute_choose_places(const tiling *t);
 

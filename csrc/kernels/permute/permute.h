@@ -90,6 +90,7 @@ typedef struct permute_packed_side {
     int32_t step;      /* words from a word of a row to the next */
     uint32_t last; /* words of a row where the tile is the last along the row's outermost axis, */
     uint32_t last_bit;    /* as bit of packed_place.last */
+    bool along;           /* few rows, long ones: see packed.cu */
     uint8_t word;         /* bytes */
     uint8_t word_bits;    /* log2 of that */
     uint8_t first, count; /* rows begin at axes order[first] to order[count - 1] */

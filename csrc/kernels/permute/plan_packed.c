@@ -1,9 +1,8 @@
 /*
  * permute: the tiles of packed.
  *
- * A tile takes the axes that are closest in the input until these are `goal` units long, and those
- * that are innermost in the result likewise. The longest goal whose tile fits on chip is taken.
- * What is planned depends on the layout and the device alone, and is kept for a few of them.
+ * What is planned depends on the layout and the device alone, and is kept for a few of them. Which
+ * units a tile has: packed_extents.c; where they are in shared memory: packed_places.c.
  */
 #include "permute/plan_packed.h"
 
@@ -11,148 +10,6 @@
 
 #include "backend/backend.h"
 #include "permute/packed_tiling.h"
-
-/* ---- extents of a tile ---------------------------------------------------------------------- */
-
-/* Axes by their distance in the input; those whose units share one address come last. */
-static void sort_axes(tiling *t)
-{
-    for (int d = 0; d < t->ndim; d++) {
-        uint64_t distance = (uint64_t)permute_magnitude(t->from[d]) - 1;
-        int at = d;
-        for (; at > 0 && (uint64_t)permute_magnitude(t->from[t->load[at - 1]]) - 1 > distance;
-             at--) {
-            t->load[at] = t->load[at - 1];
-        }
-        t->load[at] = d;
-        t->store[d] = d;
-    }
-}
-
-/* So many of `extent` that all tiles have about as many, in steps of a sector where there is more
- * than one. */
-static int64_t even_share(int64_t extent, int64_t most, int unit)
-{
-    int64_t step = GM_SECTOR / unit;
-    int64_t share = permute_divide_up(extent, permute_divide_up(extent, most));
-    int64_t whole = permute_divide_up(share, step) * step;
-    return whole < extent ? whole : extent;
-}
-
-/* Axes in an order, until a run of them is `goal` units long; at most `most`. */
-static void cover(tiling *t, const int *order, int64_t goal, int64_t most)
-{
-    int64_t covered = 1;
-    for (int i = 0; i < t->ndim && covered < goal; i++) {
-        int d = order[i];
-        int64_t wanted = permute_divide_up(goal, covered);
-        int64_t slack = wanted + wanted / 2 < most / covered ? wanted + wanted / 2 : most / covered;
-        int64_t share =
-            t->extent[d] <= slack ? t->extent[d] : even_share(t->extent[d], wanted, t->unit);
-        t->tile[d] = share > t->tile[d] ? share : t->tile[d];
-        covered *= t->tile[d];
-    }
-}
-
-int64_t permute_units_of_tile(const tiling *t)
-{
-    int64_t units = 1;
-    for (int d = 0; d < t->ndim; d++) {
-        units *= t->tile[d]; /* none is longer than 1.5 goals; see choose_tile's limit */
-        if (units > PACKED_BYTES) {
-            return INT64_MAX;
-        }
-    }
-    return units;
-}
-
-/* What room is left is for other axes: more rows on both sides. */
-static void grow(tiling *t, int64_t most)
-{
-    for (int d = 0; d < t->ndim; d++) {
-        int64_t times = most / permute_units_of_tile(t);
-        if (t->tile[d] == 1 && times > 1) {
-            int64_t parts = permute_divide_up(t->extent[d], times);
-            t->tile[d] = permute_divide_up(t->extent[d], parts);
-        }
-    }
-}
-
-/* Units of a tile, at most: small arrays are cut into enough tiles for all multiprocessors. */
-static int64_t room(const tiling *t, int multiprocessors)
-{
-    int64_t bytes = PACKED_BYTES, all = t->unit;
-    for (int d = 0; d < t->ndim; d++) {
-        all *= t->extent[d]; /* as in memory: no overflow */
-    }
-    while (bytes > LEAST_BYTES && all / bytes < 2 * multiprocessors) {
-        bytes /= 2;
-    }
-    return bytes / t->unit;
-}
-
-static int ragged_axes(const tiling *t)
-{
-    int count = 0;
-    for (int d = 0; d < t->ndim; d++) {
-        count += t->extent[d] % t->tile[d] != 0;
-    }
-    return count;
-}
-
-/* Units that are contiguous on a side, from the closest one of a tile on, and enough for a warp. A
- * run ends behind the first axis of which a tile has a part; one whose units are not contiguous is
- * a single axis. */
-static run find_run(const tiling *t, bool load)
-{
-    const int *order = load ? t->load : t->store;
-    const int64_t *stride = load ? t->from : t->to;
-    run found = {.units = 1, .last = 1};
-    for (int i = 0; i < t->ndim; i++) {
-        int d = order[i];
-        bool joins = stride[d] == found.units * t->unit &&
-                     (load || i == 0 || found.units * t->tile[d] <= PACKED_RUN);
-        if (i > 0 && !joins) {
-            break;
-        }
-        found.axes = i + 1;
-        found.last = found.units * ((t->extent[d] - 1) % t->tile[d] + 1);
-        found.units *= t->tile[d];
-        if (!joins || t->tile[d] != t->extent[d] || found.units * t->unit >= ENOUGH) {
-            break;
-        }
-    }
-    found.contiguous = stride[order[0]] == t->unit;
-    return found;
-}
-
-static bool fits_tables(const tiling *t)
-{
-    int64_t units = permute_units_of_tile(t);
-    return ragged_axes(t) <= PACKED_RAGGED && units / t->load_run.units <= PACKED_ROWS &&
-           units / t->store_run.units <= PACKED_ROWS && t->store_run.units <= PACKED_RUN;
-}
-
-static bool choose_tile(tiling *t, int64_t most)
-{
-    for (int64_t goal = most; goal > 0;
-         goal = goal & (goal - 1) ? goal & (goal - 1) : goal / 2 + goal / 4) {
-        for (int d = 0; d < t->ndim; d++) {
-            t->tile[d] = 1;
-        }
-        cover(t, t->load, goal, most);
-        cover(t, t->store, goal < PACKED_RUN ? goal : PACKED_RUN, PACKED_RUN);
-        if (permute_units_of_tile(t) <= most) {
-            grow(t, most);
-            t->load_run = find_run(t, true);
-            t->store_run = find_run(t, false);
-            if (fits_tables(t)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 /* ---- words --------------------------------------------------------------------------------- */
 
@@ -250,9 +107,12 @@ static void fill_squares(const tiling *t, permute_packed_args *args)
     }
 }
 
+/* A side has few rows, but long ones: a thread has several words of a row in flight. */
 static void make_room(permute_packed_side *side)
 {
-    uint32_t batch = side->together * PACKED_BATCH;
+    /* What loads fewer than 4 bytes has twice as many of them in flight. */
+    uint32_t batch = side->together * PACKED_BATCH * (side->word < WORD ? 2 : 1);
+    side->along = side->run > PACKED_THREADS && side->rows < PACKED_BATCH;
     side->room = (side->rows + batch - 1) / batch * batch;
 }
 
@@ -297,8 +157,8 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
         t.from[d] = layout->from[d];
         t.to[d] = layout->to[d];
     }
-    sort_axes(&t);
-    if (!choose_tile(&t, room(&t, multiprocessors)) || !is_near(&t, t.from) || !is_near(&t, t.to)) {
+    if (!permute_choose_extents(&t, layout, multiprocessors) || !is_near(&t, t.from) ||
+        !is_near(&t, t.to)) {
         return false;
     }
     choose_words(&t, layout);
