@@ -30,6 +30,7 @@ lint:  ## format, docstrings, imports, types, and the stub of the extension modu
 	$(PYTHON) tools/check_layers.py
 	$(LINT_IMPORTS) --no-cache
 	$(PYTHON) -m mypy
+	$(PYTHON) tools/check_types.py
 	$(PYTHON) -m mypy.stubtest gpumem._core --allowlist .ci/stubtest-allowlist
 
 clean:

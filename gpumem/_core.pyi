@@ -6,14 +6,17 @@ data moves or a kernel runs.
 
 import os
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, NoReturn, final
+from typing import Any, ClassVar, Literal, NoReturn, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self
 
+from .base.arrays import AnyStream, ForeignArray, Scalar
+
 BackendName = Literal["cuda", "sim"]
 _Order = Literal["C", "F", "A"]
+_Host = TypeVar("_Host", bound=NDArray[Any])
 
 build: dict[str, Any]
 """How the module was built: ``{"cuda": bool, "nvcc": str | None, "archs": str | None,
@@ -123,9 +126,10 @@ class DeviceArray:
     def copy(
         self, *, device: int | None = None, stream: AnyStream | None = None
     ) -> DeviceArray: ...
-    def to_host(
-        self, out: NDArray[Any] | None = None, *, stream: AnyStream | None = None
-    ) -> NDArray[Any]: ...
+    @overload
+    def to_host(self, out: None = None, *, stream: AnyStream | None = None) -> NDArray[Any]: ...
+    @overload
+    def to_host(self, out: _Host, *, stream: AnyStream | None = None) -> _Host: ...
     def fill_bytes(self, byte: int, *, stream: AnyStream | None = None) -> None:
         """Set every byte of a contiguous array; tests fill outputs with garbage this way."""
     def reshape(self, *shape: Any, order: _Order = "C") -> DeviceArray: ...
@@ -161,7 +165,8 @@ class DeviceArray:
     def __index__(self) -> NoReturn: ...
     def __iter__(self) -> NoReturn: ...
     def __contains__(self, key: object, /) -> NoReturn: ...
-    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn: ...
+    # It raises, too; an array as its result would make this an ArrayLike.
+    def __array__(self, *args: Any, **kwargs: Any) -> None: ...
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn: ...
     def __array_function__(self, *args: Any, **kwargs: Any) -> NoReturn: ...
 
@@ -183,10 +188,6 @@ class Stream:
     @classmethod
     def current(cls, *, backend: str | None = None) -> Stream | None:
         """Return the stream that calls without one join; None: the default stream."""
-
-AnyStream = Stream | int | Any
-"""A Stream, a cudaStream_t as an int, an object with ``__cuda_stream__``, or a stream of CuPy,
-Numba or PyTorch."""
 
 @final
 class Event:
@@ -414,7 +415,7 @@ def backend_info(name: str, /) -> dict[str, Any]:
     """
 
 def to_device(
-    a: ArrayLike,
+    a: ArrayLike | ForeignArray,
     *,
     device: int | None = None,
     stream: AnyStream | None = None,
@@ -445,15 +446,28 @@ def view_host(x: Any, name: str, /) -> NDArray[Any] | None:
     """
 
 def from_dlpack(
-    x: Any, /, *, device: int | None = None, copy: bool | None = None
+    x: ForeignArray, /, *, device: int | None = None, copy: bool | None = None
 ) -> DeviceArray: ...
+@overload
 def empty(
-    shape: int | tuple[int, ...],
-    dtype: DTypeLike = ...,
+    shape: int | Sequence[int], *, kind: str = "pageable", backend: str | None = None
+) -> NDArray[np.float32]: ...
+@overload
+def empty(
+    shape: int | Sequence[int],
+    dtype: type[Scalar] | np.dtype[Scalar],
     *,
     kind: str = "pageable",
     backend: str | None = None,
-) -> np.ndarray[Any, Any]: ...
+) -> NDArray[Scalar]: ...
+@overload
+def empty(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = "float32",
+    *,
+    kind: str = "pageable",
+    backend: str | None = None,
+) -> NDArray[Any]: ...
 def memory_kind(a: Any, /) -> str: ...  # what has memory; not all that is ArrayLike
 def over(a: NDArray[Any], backend: str | None = None) -> DeviceArray:
     """Return a DeviceArray over a host array, in place.

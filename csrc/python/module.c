@@ -161,7 +161,7 @@ static PyMethodDef functions[] = {
      ">>> d.to_host()\n"
      "array([7, 1, 2])"},
     {"empty", KEYWORDS(gm_core_empty),
-     "empty(shape, dtype=float32, *, kind='pageable', backend=None)\n--\n\n"
+     "empty(shape, dtype='float32', *, kind='pageable', backend=None)\n--\n\n"
      "Return a new ndarray, uninitialised, on host memory of a kind.\n\n"
      "Parameters\n----------\n"
      "shape : int or tuple of ints\n"

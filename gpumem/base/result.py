@@ -13,7 +13,9 @@ from .record import FIELDS, Record
 from .result_json import decode, encode
 
 if TYPE_CHECKING:
-    import pandas
+    from pandas import DataFrame
+else:
+    DataFrame = Any  # pandas is optional, and hints are looked up at run time too
 
 __all__ = ["BenchResult"]
 
@@ -265,7 +267,7 @@ class BenchResult:
         ]
         return BenchResult(chosen, self.provenance)
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self) -> DataFrame:
         """Return the records as a table; needs pandas (``pip install gpumem[pandas]``).
 
         Returns

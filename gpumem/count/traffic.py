@@ -5,6 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from numpy.typing import DTypeLike
+
 from .. import _core
 from ..base import sizes
 from ..base.messages import quoted
@@ -29,9 +32,9 @@ from .access import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib.axes import Axes
-    from numpy.typing import DTypeLike
+else:
+    Axes = Any  # matplotlib is optional, and hints are looked up at run time too
 
 __all__ = ["Traffic", "traffic"]
 

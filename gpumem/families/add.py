@@ -3,29 +3,53 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .inputs import floats, vector_shape
 from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 
+@overload
+def add(a: AnyArray, b: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+@overload
+def add(a: DeviceArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]) -> DeviceArray: ...
+@overload
 def add(
-    a: ArrayLike | DeviceArray,
-    b: ArrayLike | DeviceArray,
+    a: NDArray[Scalar], b: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Scalar]: ...
+@overload
+def add(
+    a: ForeignArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def add(a: ArrayLike, b: AnyArray, *, out: None = ..., **how: Unpack[How]) -> NDArray[Any]: ...
+def add(
+    a: AnyArray,
+    b: AnyArray,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Add two arrays, which may be in any kind of memory.
 
     Parameters

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .inputs import MOVED, one_array, read_and_written, vector_shape
 from .keywords import count
 from .protocol import Array, Family, Oracle
 from .raw_bytes import copied
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -22,15 +32,29 @@ def _parameters(max_blocks: int | None = None) -> tuple[int, ...]:
     return (0 if max_blocks is None else count("max_blocks", max_blocks),)
 
 
+class _How(How, total=False):
+    max_blocks: int | None
+
+
+@overload
+def copy(a: AnyArray, *, out: Out, **how: Unpack[_How]) -> Out: ...
+@overload
+def copy(a: DeviceArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray: ...
+@overload
+def copy(a: NDArray[Scalar], *, out: None = ..., **how: Unpack[_How]) -> NDArray[Scalar]: ...
+@overload
+def copy(a: ForeignArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray | Any: ...
+@overload
+def copy(a: ArrayLike, *, out: None = ..., **how: Unpack[_How]) -> NDArray[Any]: ...
 def copy(
-    a: ArrayLike | DeviceArray,
+    a: AnyArray,
     *,
     max_blocks: int | None = None,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Copy an array on the device.
 
     Parameters

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .copy import copy
 from .inputs import MOVED, random_bytes, vector_shape
 from .packing import is_aligned
@@ -16,9 +28,7 @@ from .raw_bytes import copied
 from .slices import LENGTHS
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -28,15 +38,33 @@ def _is_plain(index: DeviceArray) -> bool:
     return is_aligned(index) and (index.ndim <= 1 or index.contiguous)
 
 
+@overload
+def gather(a: AnyArray, index: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+@overload
 def gather(
-    a: ArrayLike | DeviceArray,
-    index: ArrayLike | DeviceArray,
+    a: DeviceArray, index: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray: ...
+@overload
+def gather(
+    a: NDArray[Scalar], index: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Scalar]: ...
+@overload
+def gather(
+    a: ForeignArray, index: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def gather(
+    a: ArrayLike, index: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Any]: ...
+def gather(
+    a: AnyArray,
+    index: AnyArray,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Read elements through an index: the result is ``a[index]``.
 
     Parameters

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import _core
+from ..base.arrays import AnyStream, DeviceArray
 from .copy import copy
-
-if TYPE_CHECKING:
-    from .._core import AnyStream, DeviceArray
 
 _call = _core.call
 

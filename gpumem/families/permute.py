@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from ..base.messages import quoted
 from .inputs import MOVED, one_array, read_and_written
 from .keywords import integer_within
@@ -15,9 +27,7 @@ from .protocol import Array, Family, Oracle, Shape
 from .raw_bytes import copied
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -45,15 +55,35 @@ def _parameters(axes: Sequence[int] | None = None) -> tuple[int, ...]:
     return tuple(packed)
 
 
+@overload
 def permute(
-    a: ArrayLike | DeviceArray,
+    a: AnyArray, axes: Sequence[int] | None = ..., *, out: Out, **how: Unpack[How]
+) -> Out: ...
+@overload
+def permute(
+    a: DeviceArray, axes: Sequence[int] | None = ..., *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray: ...
+@overload
+def permute(
+    a: NDArray[Scalar], axes: Sequence[int] | None = ..., *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Scalar]: ...
+@overload
+def permute(
+    a: ForeignArray, axes: Sequence[int] | None = ..., *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def permute(
+    a: ArrayLike, axes: Sequence[int] | None = ..., *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Any]: ...
+def permute(
+    a: AnyArray,
     axes: Sequence[int] | None = None,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Permute the axes of an array.
 
     Parameters

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .inputs import random_bytes, vector_shape
 from .keywords import integer_within
 from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _TERMS = 16  # coefficients in the oracle's arguments
 _PIECE = 2**16  # elements that the oracle computes at a time, to stay in a processor's cache
@@ -27,16 +37,38 @@ def _parameters(carveout: int | None = None) -> tuple[int, ...]:
     return (integer_within("carveout", carveout, 0, 100, "an integer or None"),)
 
 
+class _How(How, total=False):
+    carveout: int | None
+
+
+@overload
+def polynomial(x: AnyArray, coefficients: AnyArray, *, out: Out, **how: Unpack[_How]) -> Out: ...
+@overload
 def polynomial(
-    x: ArrayLike | DeviceArray,
-    coefficients: ArrayLike | DeviceArray,
+    x: DeviceArray, coefficients: AnyArray, *, out: None = ..., **how: Unpack[_How]
+) -> DeviceArray: ...
+@overload
+def polynomial(
+    x: NDArray[Scalar], coefficients: AnyArray, *, out: None = ..., **how: Unpack[_How]
+) -> NDArray[Scalar]: ...
+@overload
+def polynomial(
+    x: ForeignArray, coefficients: AnyArray, *, out: None = ..., **how: Unpack[_How]
+) -> DeviceArray | Any: ...
+@overload
+def polynomial(
+    x: ArrayLike, coefficients: AnyArray, *, out: None = ..., **how: Unpack[_How]
+) -> NDArray[Any]: ...
+def polynomial(
+    x: AnyArray,
+    coefficients: AnyArray,
     *,
     carveout: int | None = None,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Evaluate a polynomial at many points, by Horner's rule.
 
     The result is ``c[0] + c[1]*x + c[2]*x**2 + ...``. Every thread needs the same coefficient

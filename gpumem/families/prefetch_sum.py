@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+)
 from ..base.messages import quoted
 from .inputs import random_bytes
 from .keywords import flag, integer_within
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -45,8 +54,28 @@ def _parameters(
     )
 
 
+class _How(How, total=False):
+    work: int
+    distance: int
+    padding: int | str
+    threads: int
+    sync: bool
+
+
+@overload
+def prefetch_sum(a: AnyArray, *, out: Out, **how: Unpack[_How]) -> Out: ...
+@overload
+def prefetch_sum(a: DeviceArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray: ...
+@overload
 def prefetch_sum(
-    a: ArrayLike | DeviceArray,
+    a: NDArray[Any], *, out: None = ..., **how: Unpack[_How]
+) -> NDArray[np.float64]: ...
+@overload
+def prefetch_sum(a: ForeignArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray | Any: ...
+@overload
+def prefetch_sum(a: ArrayLike, *, out: None = ..., **how: Unpack[_How]) -> NDArray[np.float64]: ...
+def prefetch_sum(
+    a: AnyArray,
     *,
     work: int = 2,
     distance: int = 6,
@@ -54,10 +83,10 @@ def prefetch_sum(
     threads: int = 128,
     sync: bool = False,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Sum f(a[r, i]) over each row, with elements prefetched several steps ahead.
 
     f is `work` rounds of ``y = exp(-y*y) + 0.25*y``. A block of threads walks along one row, each

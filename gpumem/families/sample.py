@@ -4,31 +4,58 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+)
 from .inputs import matrix_shape
 from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _PIECE = 2**16  # points that the oracle computes at a time, to stay in a processor's cache
 
 
+@overload
+def sample(image: AnyArray, xy: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+@overload
 def sample(
-    image: ArrayLike | DeviceArray,
-    xy: ArrayLike | DeviceArray,
+    image: DeviceArray, xy: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray: ...
+@overload
+def sample(
+    image: NDArray[Any], xy: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[np.float32]: ...
+@overload
+def sample(
+    image: ForeignArray, xy: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def sample(
+    image: ArrayLike, xy: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[np.float32]: ...
+def sample(
+    image: AnyArray,
+    xy: AnyArray,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Sample an image between its pixels, with bilinear interpolation.
 
     Parameters

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+)
 from .copy import copy
 from .inputs import matrix_shape, random_bytes
 from .keywords import flag, real
@@ -16,9 +27,7 @@ from .packing import is_aligned
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -42,7 +51,7 @@ def _with_contiguous_rows(x: Any, transposed: bool) -> tuple[Any, bool]:
     return x, transposed
 
 
-def _has_rows(x: DeviceArray) -> bool:
+def _has_rows(x: Any) -> bool:
     """Return whether a matrix has the layout that kernels take: aligned, rows contiguous."""
     return is_aligned(x) and (x.contiguous or x.shape[1] == 1 or x.strides[1] == x.itemsize)
 
@@ -54,20 +63,47 @@ def _packed(x: Any, stream: AnyStream | None) -> Any:
     return x
 
 
+class _How(How, total=False):
+    alpha: float
+    beta: float
+    trans_a: bool
+    trans_b: bool
+
+
+@overload
 def sgemm(
-    a: ArrayLike | DeviceArray,
-    b: ArrayLike | DeviceArray,
-    c: ArrayLike | DeviceArray | None = None,
+    a: AnyArray, b: AnyArray, c: AnyArray | None = ..., *, out: Out, **how: Unpack[_How]
+) -> Out: ...
+@overload
+def sgemm(
+    a: DeviceArray, b: AnyArray, c: AnyArray | None = ..., *, out: None = ..., **how: Unpack[_How]
+) -> DeviceArray: ...
+@overload
+def sgemm(
+    a: NDArray[Any], b: AnyArray, c: AnyArray | None = ..., *, out: None = ..., **how: Unpack[_How]
+) -> NDArray[np.float32]: ...
+@overload
+def sgemm(
+    a: ForeignArray, b: AnyArray, c: AnyArray | None = ..., *, out: None = ..., **how: Unpack[_How]
+) -> DeviceArray | Any: ...
+@overload
+def sgemm(
+    a: ArrayLike, b: AnyArray, c: AnyArray | None = ..., *, out: None = ..., **how: Unpack[_How]
+) -> NDArray[np.float32]: ...
+def sgemm(
+    a: AnyArray,
+    b: AnyArray,
+    c: AnyArray | None = None,
     *,
     alpha: float = 1.0,
     beta: float = 0.0,
     trans_a: bool = False,
     trans_b: bool = False,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Multiply matrices of single precision: ``alpha * op(a) @ op(b) + beta * c``.
 
     op(x) is `x`, or its transpose if `trans_a` or `trans_b` is set. The rules are those of BLAS:
@@ -184,15 +220,31 @@ def sgemm(
     return result if given is None else given
 
 
+@overload
+def matmul(a: AnyArray, b: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+@overload
+def matmul(a: DeviceArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]) -> DeviceArray: ...
+@overload
 def matmul(
-    a: ArrayLike | DeviceArray,
-    b: ArrayLike | DeviceArray,
+    a: NDArray[Any], b: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[np.float32]: ...
+@overload
+def matmul(
+    a: ForeignArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def matmul(
+    a: ArrayLike, b: AnyArray, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[np.float32]: ...
+def matmul(
+    a: AnyArray,
+    b: AnyArray,
     *,
     variant: str = "auto",
     out: Any = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Multiply two matrices of single precision: ``a @ b``.
 
     This is :func:`sgemm` without the arguments of BLAS.

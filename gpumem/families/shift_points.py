@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .copy import copy
 from .inputs import floats, read_and_written
 from .keywords import real
 from .protocol import Array, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -79,16 +89,34 @@ def _check_same(p: Any, out: Any) -> None:
             raise ValueError(f"out has shape {out.shape}, expected {p.shape}")
 
 
+@overload
+def shift_points(p: AnyArray, dx: float, dy: float, *, out: Out, **how: Unpack[How]) -> Out: ...
+@overload
 def shift_points(
-    p: ArrayLike | DeviceArray,
+    p: DeviceArray, dx: float, dy: float, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray: ...
+@overload
+def shift_points(
+    p: NDArray[Scalar], dx: float, dy: float, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Scalar]: ...
+@overload
+def shift_points(
+    p: ForeignArray, dx: float, dy: float, *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def shift_points(
+    p: ArrayLike, dx: float, dy: float, *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Any]: ...
+def shift_points(
+    p: AnyArray,
     dx: float,
     dy: float,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Move points of the plane: the result is `p` with dx added to every x and dy to every y.
 
     The layout of `p` is the lesson. In an array of structures the x and y of a point are

@@ -3,27 +3,47 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 
+@overload
+def static_value(x: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+@overload
+def static_value(x: DeviceArray, *, out: None = ..., **how: Unpack[How]) -> DeviceArray: ...
+@overload
+def static_value(x: NDArray[Scalar], *, out: None = ..., **how: Unpack[How]) -> NDArray[Scalar]: ...
+@overload
+def static_value(x: ForeignArray, *, out: None = ..., **how: Unpack[How]) -> DeviceArray | Any: ...
+@overload
+def static_value(x: ArrayLike, *, out: None = ..., **how: Unpack[How]) -> NDArray[Any]: ...
 def static_value(
-    x: ArrayLike | DeviceArray,
+    x: AnyArray,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Write a variable of the device, let a kernel add 2 to it, and read it back.
 
     Parameters

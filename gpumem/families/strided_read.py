@@ -2,34 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from .inputs import MOVED, one_array, vector_shape
 from .protocol import Array, Family, Oracle
 from .raw_bytes import copied
 from .slices import KEYWORDS, LENGTHS, slice_parameters, slice_work
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
 
+@overload
 def strided_read(
-    a: ArrayLike | DeviceArray,
+    a: AnyArray, offset: int = ..., stride: int = ..., *, out: Out, **how: Unpack[How]
+) -> Out: ...
+@overload
+def strided_read(
+    a: DeviceArray, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray: ...
+@overload
+def strided_read(
+    a: NDArray[Scalar], offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Scalar]: ...
+@overload
+def strided_read(
+    a: ForeignArray, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+) -> DeviceArray | Any: ...
+@overload
+def strided_read(
+    a: ArrayLike, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+) -> NDArray[Any]: ...
+def strided_read(
+    a: AnyArray,
     offset: int = 1,
     stride: int = 2,
     *,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Read every stride-th element: the result is ``a[offset::stride]``.
 
     An offset moves the requests of a warp off the boundaries of sectors; a stride spreads them

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import AnyArray, AnyStream, Out
 from .inputs import MOVED, random_bytes, vector_shape
 from .protocol import Array, Dtype, Family, Oracle, Shape
 from .raw_bytes import copied, opaque
 from .slices import KEYWORDS, LENGTHS, slice_length, slice_parameters, slice_work
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
-
 _call = _core.call
 
 
 def strided_write(
-    out: Any,
-    a: ArrayLike | DeviceArray,
+    out: Out,
+    a: AnyArray,
     offset: int = 1,
     stride: int = 2,
     *,
     variant: str = "auto",
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Out:
     """Write every stride-th element, in place: ``out[offset::stride] = a``.
 
     Parameters
@@ -107,7 +103,8 @@ def strided_write(
     array([0, 7, 0, 8, 0])
     """
     parameters = slice_parameters(offset, stride)
-    return _call("strided_write", variant, (out, a), None, stream, backend, parameters)
+    written: Out = _call("strided_write", variant, (out, a), None, stream, backend, parameters)
+    return written
 
 
 def _arguments(

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from .. import _core
+from ..base.arrays import (
+    AnyArray,
+    AnyStream,
+    ArrayLike,
+    DeviceArray,
+    ForeignArray,
+    How,
+    NDArray,
+    Out,
+    Result,
+    Scalar,
+)
 from ..base.messages import quoted
 from .inputs import MOVED, matrix_shape, one_array, read_and_written
 from .keywords import count
@@ -15,9 +27,7 @@ from .protocol import Array, Family, Oracle, Shape
 from .raw_bytes import copied, opaque
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from .._core import AnyStream, DeviceArray
+    from typing_extensions import Unpack
 
 _call = _core.call
 
@@ -33,15 +43,29 @@ def _parameters(block: tuple[int, int] | None = None) -> tuple[int, ...]:
     return (count("block[0]", block[0]), count("block[1]", block[1]))
 
 
+class _How(How, total=False):
+    block: tuple[int, int] | None
+
+
+@overload
+def transpose(a: AnyArray, *, out: Out, **how: Unpack[_How]) -> Out: ...
+@overload
+def transpose(a: DeviceArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray: ...
+@overload
+def transpose(a: NDArray[Scalar], *, out: None = ..., **how: Unpack[_How]) -> NDArray[Scalar]: ...
+@overload
+def transpose(a: ForeignArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray | Any: ...
+@overload
+def transpose(a: ArrayLike, *, out: None = ..., **how: Unpack[_How]) -> NDArray[Any]: ...
 def transpose(
-    a: ArrayLike | DeviceArray,
+    a: AnyArray,
     *,
     block: tuple[int, int] | None = None,
     variant: str = "auto",
-    out: Any = None,
+    out: Result | None = None,
     stream: AnyStream | None = None,
     backend: str | None = None,
-) -> Any:
+) -> Result:
     """Transpose a matrix, or each matrix of a stack: rows become columns.
 
     Parameters

@@ -121,7 +121,7 @@ class TextureObject:
 
         Examples
         --------
-        >>> import gpumem as gm
+        >>> import numpy as np, gpumem as gm
         >>> gm.surface(np.zeros(4, "f4")).simulated()
         <surface of float32, shape (4,)>
         """
@@ -132,7 +132,7 @@ class TextureObject:
 
         Examples
         --------
-        >>> import gpumem as gm
+        >>> import numpy as np, gpumem as gm
         >>> gm.texture(np.zeros(4, "f4")).on("sim") != 0
         True
         """
@@ -153,7 +153,7 @@ class Texture(TextureObject):
 
     Examples
     --------
-    >>> import gpumem as gm
+    >>> import numpy as np, gpumem as gm
     >>> gm.texture(np.zeros((3, 5), "f4"))
     <texture of float32, shape (3, 5)>
     """
@@ -165,7 +165,7 @@ class Texture(TextureObject):
 
         Examples
         --------
-        >>> import gpumem as gm
+        >>> import numpy as np, gpumem as gm
         >>> made = gm.texture(np.zeros(4, "f4"))
         >>> made.simulated() is made
         True
@@ -182,7 +182,7 @@ class Surface(TextureObject):
 
     Examples
     --------
-    >>> import gpumem as gm
+    >>> import numpy as np, gpumem as gm
     >>> gm.surface(np.zeros((3, 5, 4), "f4"), channels=4)
     <surface of float32, shape (3, 5), 4 channels>
     """
@@ -194,7 +194,7 @@ class Surface(TextureObject):
 
         Examples
         --------
-        >>> import gpumem as gm
+        >>> import numpy as np, gpumem as gm
         >>> gm.surface(np.arange(3, dtype="i4")).to_host()
         array([0, 1, 2], dtype=int32)
         """
@@ -303,7 +303,7 @@ def texture(
 
     Examples
     --------
-    >>> import gpumem as gm
+    >>> import numpy as np, gpumem as gm
     >>> m = gm.load(source='''
     ... __global__ void read(float *out, cudaTextureObject_t t) {
     ...     out[threadIdx.x] = tex1D<float>(t, threadIdx.x + 1.0f);
@@ -365,7 +365,7 @@ def surface(
 
     Examples
     --------
-    >>> import gpumem as gm
+    >>> import numpy as np, gpumem as gm
     >>> m = gm.load(source='''
     ... __global__ void count(cudaSurfaceObject_t s) {
     ...     surf1Dwrite((int)threadIdx.x, s, threadIdx.x * sizeof(int));

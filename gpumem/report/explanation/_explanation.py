@@ -50,8 +50,8 @@ class Explanation:
     --------
     >>> import gpumem as gm
     >>> found = gm.explain("copy", "vec4")
-    >>> found.variant.follows, found.traffic.loads.width
-    ('vec2', 128)
+    >>> found.variant.follows, found.traffic_where
+    ('vec2', '1048576 float32')
     """
 
     def __init__(
