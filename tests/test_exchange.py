@@ -118,6 +118,41 @@ def test_returned_memory_is_unknown_to_the_simulator():
     assert np.array_equal(gm.copy(gm.from_dlpack(here)).to_host(), here)
 
 
+CUBE = np.arange(60, dtype="i4").reshape(3, 4, 5)
+BACKWARDS = {
+    "rows": np.s_[::-1],
+    "columns": np.s_[:, ::-2],
+    "all": np.s_[::-1, ::-1, ::-1],
+    "one": np.s_[1:2, ::-3, 4:2:-1],
+    "empty": np.s_[:0, ::-1],
+}
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, Bare, Producer])
+@pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.parametrize("key", BACKWARDS)
+def test_from_dlpack_copies_what_cannot_be_shared(wrap, writeable, key):
+    here = CUBE.copy()[BACKWARDS[key]]
+    here.flags.writeable = writeable
+    if wrap is Producer:
+        there = Producer(here, flags=0 if writeable else 1)
+    else:
+        there = wrap(here)
+    before = used()
+    made = gm.from_dlpack(there, copy=True)
+    assert made.contiguous and made.writeable and made.backend == "sim"
+    assert made.dtype == here.dtype and np.array_equal(made.to_host(), here)
+    made.fill_bytes(0)
+    assert np.array_equal(here, CUBE[BACKWARDS[key]])
+    del made
+    assert used() == before
+    assert wrap is not Producer or (there.freed == 1 and there.used() == [True])
+    if here.size or not writeable:
+        for copy in (None, False):
+            with pytest.raises(BufferError, match=r"x (is read-only|has a negative).*copy=True"):
+                gm.from_dlpack(there, copy=copy)
+
+
 def test_from_dlpack_may_copy():
     for here in (SIX.copy(), np.broadcast_to(SIX[0], (4, 3))):
         there = gm.from_dlpack(here, copy=True)
@@ -125,8 +160,26 @@ def test_from_dlpack_may_copy():
         assert np.array_equal(there.to_host(), here)
         there.fill_bytes(0)
         assert here.any()
-    there = gm.from_dlpack(SIX.copy(), device=0, copy=False)
-    assert there.device == 0
+    here = SIX.copy()
+    for keywords in ({}, {"copy": None}, {"copy": False}, {"device": 0, "copy": False}):
+        there = gm.from_dlpack(here, **keywords)
+        assert there.device == 0 and there.pointer == here.ctypes.data
+    assert gm.from_dlpack(here, device=0, copy=True).pointer != here.ctypes.data
+
+
+def test_numpy_may_copy():
+    there = gm.to_device(CUBE)
+    for key in BACKWARDS.values():
+        view = there[key]
+        for keywords in ({"copy": True}, {"copy": True, "device": "cpu"}):
+            got = np.from_dlpack(view, **keywords)
+            assert np.array_equal(got, CUBE[key])
+            assert not np.shares_memory(got, np.from_dlpack(there))
+        for copy in (None, False) if view.size else ():
+            with pytest.raises(BufferError, match=r"has strides of -.*gpumem\.copy"):
+                np.from_dlpack(view, copy=copy)
+    for copy in (None, False):
+        assert np.from_dlpack(there, copy=copy).ctypes.data == there.pointer
 
 
 def test_functions_take_other_libraries_host_arrays():
@@ -205,8 +258,8 @@ FAULTS = {
     "float128": (TypeError, "code 2 with 128 bits", {"bits": 128}),
     "bits": (TypeError, "code 6 with 1 bits", {"code": 6, "bits": 1}),
     "opaque": (TypeError, "code 3 with 64 bits", {"code": 3, "bits": 64}),
-    "read-only": (ValueError, "x is read-only.*copy=True", {"flags": 1}),
-    "negative": (ValueError, "negative stride in dimension 0", {"strides": [-3, 1]}),
+    "read-only": (BufferError, "x is read-only.*copy=True", {"flags": 1}),
+    "negative": (BufferError, "negative stride in dimension 0.*copy=True", {"strides": [-3, 1]}),
     "null": (ValueError, "null pointer", {"data": None}),
     "length": (ValueError, "negative length -2 in dimension 1", {"shape": [3, -2]}),
     "dimensions": (ValueError, "65 dimensions", {"shape": [1] * 65, "strides": [1] * 65}),
@@ -215,6 +268,8 @@ FAULTS = {
     "count": (ValueError, "too large", {"shape": [2**40, 2**40]}),
     "stride": (ValueError, "63 bits", {"strides": [2**62, 1]}),
     "reach": (ValueError, "end of memory", {"strides": [2**60, 1], "shape": [8, 3]}),
+    "backwards": (ValueError, "end of memory", {"strides": [-(2**60), 1], "shape": [8, 3]}),
+    "start": (ValueError, "start of memory", {"strides": [-(2**58), 1], "shape": [8, 3]}),
     "version": (ValueError, r"DLPack 2\.0, known is version 1", {"major": 2}),
     "elsewhere": (ValueError, "in CUDA memory, its __dlpack_device__", {"device_type": 2}),
     "capsule": (TypeError, "expected a capsule", {"name": b"tensor"}),
@@ -231,7 +286,7 @@ def test_faults_of_producers(fault):
         gm.from_dlpack(producer)
     gc.collect()
     # What was taken is given back; else the capsule is still the producer's.
-    assert producer.freed == sum(producer.used()) == (fault == "read-only")
+    assert producer.freed == sum(producer.used()) == (fault in ("read-only", "negative"))
     assert used() == before
 
 
@@ -323,7 +378,9 @@ def test_other_kinds_of_device():
 
 def test_arguments_of_from_dlpack():
     for keywords, error, words in (
-        ({"device": 1}, ValueError, "device is 1, x is on device 0"),
+        ({"device": 1}, ValueError, "device is 1, the simulator has device 0 alone"),
+        ({"device": 1, "copy": True}, ValueError, "device is 1, the simulator"),
+        ({"device": 1, "copy": False}, BufferError, "on device 0: .*device 1 as a copy only"),
         ({"device": "cpu"}, TypeError, "device must be an int"),
         ({"device": True}, TypeError, "device must be an int"),
         ({"device": 2**80}, ValueError, "there is no such device"),
@@ -336,8 +393,9 @@ def test_arguments_of_from_dlpack():
         assert producer.freed == sum(producer.used())
     with pytest.raises(TypeError):
         gm.from_dlpack(x=SIX)
-    with pytest.raises(ValueError, match="x is read-only"):
-        gm.from_dlpack(np.broadcast_to(SIX[0], (2, 3)))
+    for copy in (None, False):
+        with pytest.raises(BufferError, match="x is read-only"):
+            gm.from_dlpack(np.broadcast_to(SIX[0], (2, 3)), copy=copy)
 
 
 # ---- our tensors ------------------------------------------------------------------------------
@@ -582,7 +640,7 @@ INTERFACE_FAULTS = {
     "data-null": (ValueError, "null pointer", {"data": (0, False)}),
     "strides-short": (ValueError, "whose strides is", {"strides": (4,)}),
     "strides-list": (ValueError, "whose strides is", {"strides": [12, 4]}),
-    "strides-negative": (ValueError, "negative stride", {"strides": (12, -4)}),
+    "strides-negative": (ValueError, "start of memory", {"strides": (12, -4096)}),
     "stream-zero": (ValueError, "whose stream is 0", {"stream": 0}),
     "stream-str": (ValueError, "whose stream is 'x'", {"stream": "x"}),
     "stream-negative": (ValueError, "whose stream is -1", {"stream": -1}),

@@ -183,11 +183,25 @@ def test_faults_of_tensors(library, kinds, how, fault):
 
 def test_what_is_read_only_is_not_written(library, kinds):
     there = lend(kinds["all"], SIX.copy(), flags=1)
-    with Counted(library) as asked, pytest.raises(ValueError, match=r"x is read-only.*copy=True"):
+    with Counted(library) as asked, pytest.raises(BufferError, match=r"x is read-only.*copy=True"):
         gm.from_dlpack(there)
     assert asked.lent == 0
-    assert np.array_equal(gm.from_dlpack(there, copy=True).to_host(), SIX)
+    with Counted(library) as asked:
+        assert np.array_equal(gm.from_dlpack(there, copy=True).to_host(), SIX)
+    assert asked.managed == 1 and asked.lent == 0
     assert np.array_equal(gm.copy(there), SIX)
+
+
+@pytest.mark.parametrize("how", ["all", "managed"])
+def test_negative_strides(library, kinds, how):
+    """Functions take them, and from_dlpack where it may copy."""
+    there = lend(kinds[how], SIX[::-1])
+    with Counted(library) as asked:
+        assert np.array_equal(gm.from_dlpack(there, copy=True).to_host(), SIX[::-1])
+        assert np.array_equal(gm.copy(there), SIX[::-1])
+        with pytest.raises(BufferError, match="negative stride in dimension 0"):
+            gm.from_dlpack(there)
+    assert asked.lent == 0
 
 
 def test_other_kinds_of_device(library, kinds):
@@ -565,6 +579,7 @@ def test_what_we_refuse_to_take():
     for said, error, words in (
         ({"major": 2}, ValueError, r"the tensor speaks DLPack 2"),
         ({"flags": 1}, BufferError, "read-only"),
+        ({"strides": [-3, 1]}, BufferError, "negative stride in dimension 0"),
         ({"lanes": 2}, TypeError, "2 lanes"),
         ({"device_type": dlpack.ROCM}, BufferError, "in ROCm memory"),
     ):

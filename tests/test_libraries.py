@@ -300,9 +300,43 @@ def test_read_only_arrays_are_read_only():
         gm.shift_points(there[:, :2], 1, 2, out=ReadOnly(there[:, :2].copy()))
     with pytest.raises(ValueError, match="out is read-only"):
         gm.strided_write(ReadOnly(there[0].copy()), there[1], offset=0, stride=1)
-    with pytest.raises(ValueError, match="x is read-only"):
+    with pytest.raises(BufferError, match="x is read-only"):
         gm.from_dlpack(ReadOnly())
+    copied = gm.from_dlpack(ReadOnly(), copy=True)
+    assert copied.pointer != there.pointer and np.array_equal(copied.to_host(), A)
     assert np.array_equal(there.to_host(), A)
+
+
+def test_their_arrays_may_be_reversed():
+    """Functions take negative strides; from_dlpack does where it may copy."""
+    cupy = Cupy().it
+    x = cupy.asarray(A)
+    for view, here in (
+        (x[::-1], A[::-1]),
+        (x[:, ::-2], A[:, ::-2]),
+        (x[::-1, ::-1], A[::-1, ::-1]),
+    ):
+        assert np.array_equal(gm.copy(view).to_host(), here)
+        copied = gm.from_dlpack(view, copy=True)
+        assert copied.contiguous and np.array_equal(copied.to_host(), here)
+        for copy in (None, False):
+            with pytest.raises(BufferError, match=r"negative stride in dimension \d.*copy=True"):
+                gm.from_dlpack(view, copy=copy)
+    assert np.array_equal(gm.transpose(x[::-1]).to_host(), A[::-1].T)
+
+
+def test_from_dlpack_brings_host_arrays_to_a_named_device():
+    for here in (A, A[::-1, ::2], np.broadcast_to(A[0], (3, 60))):
+        for copy in (None, True):
+            there = gm.from_dlpack(here, device=0, copy=copy)
+            assert there.backend == "cuda" and there.device == 0
+            assert np.array_equal(there.to_host(), here)
+        with pytest.raises(BufferError, match=r"x is in host memory: .*copy is False"):
+            gm.from_dlpack(here, device=0, copy=False)
+        with pytest.raises(ValueError, match="x is in host memory"):
+            gm.from_dlpack(here, copy=True)
+    with pytest.raises(ValueError, match="device is 99"):
+        gm.from_dlpack(A, device=99)
 
 
 def test_host_and_device_do_not_mix(library):
@@ -633,8 +667,10 @@ def test_their_arrays_on_another_device(driver):
         got = gm.transpose(x)
         assert got.device == 1 and np.array_equal(got.to_host(), A.T)
         assert gm.from_dlpack(x).device == gm.from_dlpack(x, device=1).device == 1
-        with pytest.raises(ValueError, match="device is 0, x is on device 1"):
-            gm.from_dlpack(x, device=0)
+        moved = gm.from_dlpack(x, device=0)
+        assert moved.device == 0 and np.array_equal(moved.to_host(), A)
+        with pytest.raises(BufferError, match=r"x is on device 1: .*device 0 as a copy only"):
+            gm.from_dlpack(x, device=0, copy=False)
         back = torch.from_dlpack(got)
         assert back.device.index == 1 and np.array_equal(back.cpu().numpy(), A.T)
 

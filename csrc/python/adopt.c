@@ -168,31 +168,67 @@ PyObject *gm_core_adopt(PyObject *module, PyObject *args)
 
 /* ---- gpumem.from_dlpack --------------------------------------------------------------------- */
 
-static int check_request(gm_device_array *array, PyObject *device, bool copy)
+static gm_device_array *refuse_to_move(const char *where, int device)
 {
-    int asked;
-    if (gm_parse_device(device, &asked) < 0) {
-        return -1;
+    PyErr_Format(PyExc_BufferError,
+                 "x is %s: it can be on device %d as a copy only, and copy is False", where,
+                 device);
+    return NULL;
+}
+
+/* The array itself, or a copy where it is asked for or on another device. Takes the reference. */
+static gm_device_array *place(gm_device_array *array, int device, PyObject *copy)
+{
+    gm_device_array *placed = NULL;
+    char where[32];
+    if (device >= 0 && device != array->memory->device) {
+        PyOS_snprintf(where, sizeof where, "on device %d", array->memory->device);
+        placed = copy == Py_False ? refuse_to_move(where, device)
+                                  : gm_device_array_send(array, device, Py_None);
+    } else if (copy == Py_True) {
+        placed = gm_device_array_copy(array, NULL, false);
+    } else if (gm_borrow_share(array, "x") == 0) {
+        return array;
     }
-    if (asked >= 0 && asked != array->memory->device) {
-        PyErr_Format(PyExc_ValueError, "device is %d, x is on device %d", asked,
-                     array->memory->device);
-        return -1;
+    Py_DECREF(array);
+    return placed;
+}
+
+/* 1 if x is on the host and the device is another memory, that of the backend; else 0, or -1 with
+ * an exception. */
+static int comes_from_host(PyObject *object, int device, const gm_backend **backend)
+{
+    int type, id;
+    int found = device >= 0 ? gm_dlpack_find(object, &type, &id) : 0;
+    if (found <= 0 || gm_dlpack_backend(type) != gm_backend_with_memory(true)) {
+        return found < 0 ? -1 : 0;
     }
-    if (!copy && !PyArray_ISWRITEABLE(array->layout)) {
-        PyErr_SetString(PyExc_ValueError, "x is read-only, but a gpumem.DeviceArray is writeable; "
-                                          "copy=True makes a copy");
-        return -1;
+    return gm_parse_backend(Py_None, backend) < 0 ? -1 : !(*backend)->host_memory;
+}
+
+static gm_device_array *from_host(PyObject *object, const gm_backend *backend, int device,
+                                  PyObject *copy)
+{
+    int previous;
+    if (copy == Py_False) {
+        return refuse_to_move("in host memory", device);
     }
-    return 0;
+    if (gm_enter_numbered(backend, device, &previous) < 0) {
+        return NULL;
+    }
+    gm_device_array *made = gm_device_array_from_host(object, Py_None, backend);
+    gm_leave_numbered(backend, previous);
+    return made;
 }
 
 PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"", "device", "copy", NULL};
-    PyObject *object, *device = Py_None, *copy = Py_None;
+    PyObject *object, *number = Py_None, *copy = Py_None;
+    const gm_backend *backend;
+    int device;
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:from_dlpack", names, &object, &device,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:from_dlpack", names, &object, &number,
                                      &copy)) {
         return NULL;
     }
@@ -200,8 +236,12 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
         return PyErr_Format(PyExc_TypeError, "copy must be a bool or None, not %.100s",
                             Py_TYPE(copy)->tp_name);
     }
-    if (gm_check_unmasked(object, "x") < 0) {
+    if (gm_parse_device(number, &device) < 0 || gm_check_unmasked(object, "x") < 0) {
         return NULL;
+    }
+    int moves = comes_from_host(object, device, &backend);
+    if (moves != 0) {
+        return moves < 0 ? NULL : (PyObject *)from_host(object, backend, device, copy);
     }
     request r = {object, "x", NULL, Py_None, GM_KEPT};
     gm_device_array *array = adopt(&r);
@@ -214,10 +254,5 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
                                   Py_TYPE(object)->tp_name);
     }
     array->memory->has_producer = false; /* its stream may not live as long as this array */
-    if (check_request(array, device, copy == Py_True) < 0) {
-        Py_CLEAR(array);
-    } else if (copy == Py_True) {
-        Py_SETREF(array, gm_device_array_copy(array, NULL, false));
-    }
-    return (PyObject *)array;
+    return (PyObject *)place(array, device, copy);
 }

@@ -7,36 +7,33 @@
 #include "python/devices.h"
 #include "python/errors.h"
 
-/* Bytes from the first element's first to the last element's last; -1 on overflow. */
-static int64_t find_extent(int64_t itemsize, int ndim, const int64_t *shape, const int64_t *strides)
+/* The bytes of an array: from `below` before its first element to `below + extent` after that. */
+typedef struct range {
+    int64_t below, extent;
+} range;
+
+/* False on overflow. */
+static bool find_range(int64_t itemsize, int ndim, const int64_t *shape, const npy_intp *strides,
+                       range *bytes)
 {
-    int64_t extent = itemsize, reach;
+    *bytes = (range){0, itemsize};
     for (int d = 0; d < ndim; d++) {
-        if (shape[d] == 0) {
-            return 0;
+        int64_t reach;
+        if (!gm_multiply(shape[d] - 1, strides[d], &reach) || reach == INT64_MIN ||
+            !gm_add(bytes->extent, reach < 0 ? -reach : reach, &bytes->extent)) {
+            return false;
         }
+        bytes->below += reach < 0 ? -reach : 0; /* less than extent */
     }
-    for (int d = 0; d < ndim; d++) {
-        if (!gm_multiply(shape[d] - 1, strides[d], &reach) || !gm_add(extent, reach, &extent)) {
-            return -1;
-        }
-    }
-    return extent;
+    return true;
 }
 
-static int check_layout(const char *name, int ndim, const int64_t *shape, const int64_t *strides)
+static int check_lengths(const char *name, int ndim, const int64_t *shape)
 {
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0) {
             PyErr_Format(PyExc_ValueError, "%s has the negative length %lld in dimension %d", name,
                          (long long)shape[d], d);
-            return -1;
-        }
-        if (strides && strides[d] < 0 && shape[d] > 1) {
-            PyErr_Format(PyExc_ValueError,
-                         "%s has a negative stride in dimension %d; accepted are strides from 0 (a "
-                         "copy has them)",
-                         name, d);
             return -1;
         }
     }
@@ -67,8 +64,9 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
 {
     static char nowhere[16]; /* NumPy would allocate memory for NULL */
     npy_intp lengths[GM_MAX_DIMS] = {0}, steps[GM_MAX_DIMS];
-    int64_t bytes, extent;
-    if (check_layout(name, ndim, shape, strides) < 0) {
+    int64_t count;
+    range bytes = {0, 0};
+    if (check_lengths(name, ndim, shape) < 0) {
         return NULL;
     }
     if (PyDataType_ELSIZE(dtype) == 0) {
@@ -79,7 +77,7 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
     for (int d = 0; d < ndim; d++) {
         lengths[d] = (npy_intp)shape[d];
     }
-    if (gm_count_bytes(dtype, ndim, lengths, &bytes) < 0) {
+    if (gm_count_bytes(dtype, ndim, lengths, &count) < 0) {
         return NULL;
     }
     int64_t step = PyDataType_ELSIZE(dtype);
@@ -90,29 +88,56 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
             return NULL;
         }
     }
-    extent = bytes > 0 ? find_extent(PyDataType_ELSIZE(dtype), ndim, shape, steps) : 0;
-    if (extent < 0 || extent > INT64_MAX - (int64_t)((uintptr_t)data & INT64_MAX)) {
+    if ((count > 0 && !find_range(PyDataType_ELSIZE(dtype), ndim, shape, steps, &bytes)) ||
+        bytes.extent > INT64_MAX - (int64_t)((uintptr_t)data & INT64_MAX)) {
         PyErr_Format(PyExc_ValueError, "%s reaches beyond the end of memory", name);
         return NULL;
     }
-    if (!data && extent > 0) {
+    if (!data && count > 0) {
         PyErr_Format(PyExc_ValueError, "%s has elements and the null pointer for its data", name);
+        return NULL;
+    }
+    if ((uintptr_t)data < (uintptr_t)bytes.below) {
+        PyErr_Format(PyExc_ValueError, "%s reaches beyond the start of memory", name);
         return NULL;
     }
     gm_device_memory *memory;
     gm_status status = open_backend(backend);
     if (status == GM_OK) {
-        status = gm_device_memory_borrow(backend, data, extent, &memory);
+        char *begin = count > 0 ? (char *)data - bytes.below : data;
+        status = gm_device_memory_borrow(backend, begin, bytes.extent, &memory);
     }
     if (status != GM_OK) {
         gm_raise(status);
         return NULL;
     }
     Py_INCREF(dtype);
-    PyObject *layout = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, lengths, steps,
-                                            extent > 0 ? data : nowhere,
-                                            writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    PyObject *layout =
+        PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, lengths, steps, count > 0 ? data : nowhere,
+                             writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
     return gm_device_array_wrap(memory, (PyArrayObject *)layout);
+}
+
+int gm_borrow_share(const gm_device_array *array, const char *name)
+{
+    PyArrayObject *layout = array->layout;
+    if (!PyArray_ISWRITEABLE(layout)) {
+        PyErr_Format(PyExc_BufferError,
+                     "%s is read-only, but a gpumem.DeviceArray that shares memory is writeable; "
+                     "from_dlpack(..., copy=True) makes a copy",
+                     name);
+        return -1;
+    }
+    for (int d = 0; d < PyArray_NDIM(layout); d++) {
+        if (PyArray_DIM(layout, d) > 1 && PyArray_STRIDE(layout, d) < 0) {
+            PyErr_Format(PyExc_BufferError,
+                         "%s has a negative stride in dimension %d, which other libraries would "
+                         "refuse; from_dlpack(..., copy=True) makes a copy",
+                         name, d);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_usage usage, gm_stream stream)

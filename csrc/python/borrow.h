@@ -16,6 +16,8 @@ typedef enum gm_usage {
 gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
                            int ndim, const int64_t *shape, const int64_t *strides, void *data,
                            bool writeable);
+/* May the array share the memory for as long as it lives? 0, or -1 with a BufferError. */
+int gm_borrow_share(const gm_device_array *array, const char *name);
 /* The library uses the memory on its stream, and waits there for our work. An array that is kept is
  * then ready for work on our stream; a call sees to that itself. Returns -1 with an exception. */
 int gm_borrow_follow(gm_device_array *array, gm_stream producer, gm_usage usage, gm_stream stream);

@@ -7,6 +7,7 @@
  */
 #include "python/dlpack_table.h"
 
+#include "python/borrow.h"
 #include "python/devices.h"
 #include "python/dlpack_device.h"
 #include "python/dlpack_import.h"
@@ -59,13 +60,11 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out)
                      gm_dlpack_name(tensor->dl_tensor.device.device_type));
         return -1;
     }
-    if (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) {
-        PyErr_SetString(PyExc_BufferError, "the tensor is read-only, but a gpumem.DeviceArray is "
-                                           "writeable");
-        return -1;
-    }
-    gm_device_array *array = gm_dlpack_describe(&tensor->dl_tensor, true, backend, "the tensor");
-    if (!array) {
+    bool writeable = !(tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
+    gm_device_array *array =
+        gm_dlpack_describe(&tensor->dl_tensor, writeable, backend, "the tensor");
+    if (!array || gm_borrow_share(array, "the tensor") < 0) {
+        Py_XDECREF(array);
         return -1;
     }
     gm_dlpack_own(array, tensor);
