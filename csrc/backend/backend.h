@@ -121,6 +121,7 @@ struct gm_backend {
     gm_status (*event_create)(gm_event *event);
     void (*event_destroy)(gm_event event);
     gm_status (*event_record)(gm_event event, gm_stream stream);
+    gm_status (*event_done)(gm_event event, bool *done); /* has the work before it ended? */
     /* Further work on the stream waits for a recorded event. */
     gm_status (*stream_follow)(gm_stream stream, gm_event event);
     /* Milliseconds between two recorded events; waits for the second. */

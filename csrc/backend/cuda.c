@@ -37,6 +37,7 @@ const gm_backend gm_cuda = {
     .event_create = gm_cuda_event_create,
     .event_destroy = gm_cuda_event_destroy,
     .event_record = gm_cuda_event_record,
+    .event_done = gm_cuda_event_done,
     .stream_follow = gm_cuda_stream_follow,
     .event_elapsed = gm_cuda_event_elapsed,
     .attributes = gm_cuda_attributes,

@@ -166,6 +166,12 @@ static gm_status stream_join(gm_stream later, gm_stream earlier)
     return refuse();
 }
 
+static gm_status event_done(gm_event event, bool *done)
+{
+    (void)event, (void)done;
+    return refuse();
+}
+
 static gm_status event_record(gm_event event, gm_stream stream)
 {
     (void)event, (void)stream;
@@ -282,6 +288,7 @@ const gm_backend gm_cuda = {
     .event_create = create,
     .event_destroy = ignore,
     .event_record = event_record,
+    .event_done = event_done,
     .stream_follow = stream_follow,
     .event_elapsed = event_elapsed,
     .attributes = attributes,

@@ -80,6 +80,7 @@ gm_status gm_cuda_stream_join(gm_stream later, gm_stream earlier);
 gm_status gm_cuda_event_create(gm_event *event);
 void gm_cuda_event_destroy(gm_event event);
 gm_status gm_cuda_event_record(gm_event event, gm_stream stream);
+gm_status gm_cuda_event_done(gm_event event, bool *done);
 gm_status gm_cuda_stream_follow(gm_stream stream, gm_event event);
 gm_status gm_cuda_event_elapsed(gm_event from, gm_event to, float *milliseconds);
 

@@ -100,6 +100,15 @@ gm_status gm_cuda_event_record(gm_event event, gm_stream stream)
     return GM_OK;
 }
 
+gm_status gm_cuda_event_done(gm_event event, bool *done)
+{
+    TRY(gm_cuda_open());
+    cudaError_t error = cudaEventQuery(event);
+    *done = gm_cuda_succeeded(error);
+    return *done || error == cudaErrorNotReady ? GM_OK
+                                               : gm_cuda_failure(error, "cudaEventQuery", NULL);
+}
+
 gm_status gm_cuda_stream_follow(gm_stream stream, gm_event event)
 {
     TRY(gm_cuda_open());

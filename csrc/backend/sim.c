@@ -147,6 +147,7 @@ const gm_backend gm_sim = {
     .event_create = gm_sim_event_create,
     .event_destroy = gm_sim_event_destroy,
     .event_record = gm_sim_event_record,
+    .event_done = gm_sim_event_done,
     .stream_follow = gm_sim_stream_follow,
     .event_elapsed = gm_sim_event_elapsed,
     .attributes = sim_attributes,

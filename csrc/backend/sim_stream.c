@@ -66,6 +66,13 @@ gm_status gm_sim_event_record(gm_event event, gm_stream stream)
     return event_unavailable();
 }
 
+gm_status gm_sim_event_done(gm_event event, bool *done)
+{
+    (void)event;
+    (void)done;
+    return event_unavailable();
+}
+
 gm_status gm_sim_stream_follow(gm_stream stream, gm_event event)
 {
     (void)stream;

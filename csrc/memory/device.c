@@ -4,12 +4,14 @@
 #include <stdlib.h>
 
 #include "fork_lock.h"
+#include "memory/held.h"
 
 /* Guards all lists of uses, which are short and rare. */
 GM_CHILD_LOCK(lock);
 
 gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory)
 {
+    gm_release_held();
     *memory = calloc(1, sizeof **memory);
     if (!*memory) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for an array's description");
@@ -126,21 +128,38 @@ gm_status gm_device_memory_finish(gm_device_memory *memory)
     return status;
 }
 
+/* Would another library reuse the memory while the device works on it? Not on the host, where calls
+ * are complete when they return, nor if the library's stream waits for each call. */
+static bool is_held(const gm_device_memory *memory)
+{
+    return memory->owner && atomic_load_explicit(&memory->worked, memory_order_relaxed) &&
+           !memory->has_producer && !memory->backend->host_memory;
+}
+
+/* An earlier failure may not have been raised yet: its error record stays. */
+static void finish_later(gm_device_memory *memory, bool held)
+{
+    gm_error before = *gm_last_error();
+    int previous;
+    gm_status here = memory->backend->use_device(memory->device, &previous);
+    gm_device_memory_settle(memory);
+    if (held) {
+        gm_hold(memory->backend, memory->owner, memory->forget);
+    }
+    if (here == GM_OK) {
+        memory->backend->use_device(previous, &previous);
+    }
+    *gm_last_error() = before;
+}
+
 void gm_device_memory_drop(gm_device_memory *memory)
 {
     if (!memory || atomic_fetch_sub_explicit(&memory->references, 1, memory_order_acq_rel) > 1) {
         return;
     }
-    /* An earlier failure may not have been raised yet: its error record stays. */
-    if (is_used(memory)) {
-        gm_error before = *gm_last_error();
-        int previous;
-        gm_status here = memory->backend->use_device(memory->device, &previous);
-        gm_device_memory_settle(memory);
-        if (here == GM_OK) {
-            memory->backend->use_device(previous, &previous);
-        }
-        *gm_last_error() = before;
+    bool held = is_held(memory);
+    if (is_used(memory) || held) {
+        finish_later(memory, held);
     }
     if (memory->allocated) {
         memory->backend->release(memory->address);
@@ -148,7 +167,7 @@ void gm_device_memory_drop(gm_device_memory *memory)
     if (memory->borrowed > 0) {
         memory->backend->disown(memory->address, memory->borrowed);
     }
-    if (memory->owner) {
+    if (memory->owner && !held) {
         memory->forget(memory->owner);
     }
     free(memory);
@@ -193,7 +212,8 @@ static gm_status record(gm_device_memory *memory, gm_stream stream)
     return GM_OK;
 }
 
-gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream)
+/* Records that a nonblocking stream was just given work on the memory. */
+static gm_status used(gm_device_memory *memory, gm_stream stream)
 {
     pthread_mutex_lock(&lock);
     gm_status status = record(memory, stream);
@@ -218,6 +238,7 @@ gm_status gm_device_memory_follow(gm_device_memory *memory, gm_stream stream, gm
 {
     bool behind = memory->behind;
     memory->behind = false;
+    atomic_store_explicit(&memory->worked, true, memory_order_relaxed);
     return behind && is_new(memory, joined) ? memory->backend->stream_join(stream, memory->producer)
                                             : GM_OK;
 }
@@ -227,7 +248,7 @@ gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bo
 {
     gm_status status = GM_OK;
     if (nonblocking && !(memory->one_call && memory->has_producer)) {
-        status = gm_device_memory_used(memory, stream);
+        status = used(memory, stream);
     }
     return status == GM_OK && memory->has_producer && is_new(memory, joined)
                ? memory->backend->stream_join(memory->producer, stream)

@@ -29,7 +29,8 @@ typedef struct gm_device_memory {
     int64_t borrowed; /* bytes of another library */
     void *owner;      /* of borrowed memory; released by forget. NULL: none */
     void (*forget)(void *owner);
-    bool has_producer; /* another library's stream uses it too, and has to wait for our work */
+    atomic_bool worked; /* a stream was given work on it, or is about to */
+    bool has_producer;  /* another library's stream uses it too, and has to wait for our work */
     gm_stream producer;
     bool behind;          /* the next work on it has to wait for the producer's stream */
     bool one_call;        /* borrowed for a call: gpumem does nothing with it afterwards */
@@ -48,8 +49,6 @@ gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **me
 gm_device_memory *gm_device_memory_keep(gm_device_memory *memory);
 void gm_device_memory_drop(gm_device_memory *memory);
 
-/* Records that a nonblocking stream was just given work on the memory. */
-gm_status gm_device_memory_used(gm_device_memory *memory, gm_stream stream);
 /* The producer that a call has joined last: its arrays mostly have the same, which is joined once.
  */
 typedef struct gm_joined {
@@ -57,7 +56,7 @@ typedef struct gm_joined {
     gm_stream producer;
 } gm_joined;
 
-/* Makes a stream wait for the producer's, unless it did already. */
+/* Makes a stream, which is about to be given work, wait for the producer's, unless it did. */
 gm_status gm_device_memory_follow(gm_device_memory *memory, gm_stream stream, gm_joined *joined);
 /* Records that a stream was just given work on the memory: what follows anywhere waits for it. */
 gm_status gm_device_memory_worked(gm_device_memory *memory, gm_stream stream, bool nonblocking,

@@ -147,6 +147,7 @@ gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, 
 gm_status gm_device_array_fill(gm_device_array *self, int byte, gm_stream stream, bool nonblocking)
 {
     const gm_backend *backend = self->memory->backend;
+    gm_joined before = {false, NULL}, after = {false, NULL};
     int previous;
     gm_status status = backend->use_device(self->memory->device, &previous);
     if (status != GM_OK) {
@@ -155,11 +156,14 @@ gm_status gm_device_array_fill(gm_device_array *self, int byte, gm_stream stream
     status =
         nonblocking ? backend->stream_join(stream, NULL) : gm_device_memory_settle(self->memory);
     if (status == GM_OK) {
+        status = gm_device_memory_follow(self->memory, stream, &before);
+    }
+    if (status == GM_OK) {
         status =
             backend->fill(PyArray_DATA(self->layout), byte, PyArray_NBYTES(self->layout), stream);
     }
-    if (status == GM_OK && nonblocking) {
-        status = gm_device_memory_used(self->memory, stream);
+    if (status == GM_OK) {
+        status = gm_device_memory_worked(self->memory, stream, nonblocking, &after);
     }
     gm_leave_device(self->memory, previous);
     return status;

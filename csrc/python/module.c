@@ -1,5 +1,6 @@
 /* The module gpumem._core. */
 #define GM_IMPORTS_NUMPY
+#include "memory/held.h"
 #include "python/adopt.h"
 #include "python/arrays.h"
 #include "python/call.h"
@@ -42,6 +43,7 @@ static PyObject *synchronize(PyObject *module, PyObject *args, PyObject *keyword
     Py_BEGIN_ALLOW_THREADS
     status = backend->wait_all();
     Py_END_ALLOW_THREADS
+    gm_release_held();
     gm_leave_numbered(backend, previous);
     if (status != GM_OK) {
         return gm_raise(status);
@@ -159,7 +161,11 @@ static PyMethodDef functions[] = {
      "Notes\n-----\n"
      "gpumem's work waits for the work on the other library's stream. The other library's\n"
      "nonblocking streams (such as torch.cuda.Stream) do not wait for gpumem's work: pass them\n"
-     "to calls as `stream`, or synchronize before they access the memory again."
+     "to calls as `stream`, or synchronize before they access the memory again. If both `x` and "
+     "the\n"
+     "array are gone while gpumem's work is queued, the memory goes back to its owner when that "
+     "is\n"
+     "done, with the next array that gpumem makes or with `synchronize`."
      "\n\nExamples\n--------\n"
      ">>> import numpy as np, gpumem as gm\n"
      ">>> a = np.arange(3)\n"

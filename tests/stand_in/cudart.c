@@ -105,6 +105,7 @@ STAND_IN(cudaEventCreate, (cudaEvent_t * event), *event = ANYTHING)
 STAND_IN(cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags), *event = ANYTHING,
          (void)flags)
 STAND_IN(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), (void)event, (void)stream)
+STAND_IN(cudaEventQuery, (cudaEvent_t event), (void)event)
 STAND_IN(cudaEventDestroy, (cudaEvent_t event), (void)event)
 STAND_IN(cudaMemcpyAsync,
          (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream),
@@ -170,7 +171,9 @@ static void record_events(void)
     gm_event event;
     if (gm_cuda.event_create(&event) == GM_OK) {
         (void)gm_cuda.event_record(event, NULL);
+        bool done;
         (void)gm_cuda.stream_follow(NULL, event);
+        (void)gm_cuda.event_done(event, &done);
         gm_cuda.event_destroy(event);
     }
 }
