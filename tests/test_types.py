@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import pydoc
 import subprocess
 import sys
@@ -76,8 +77,9 @@ def test_overloads_take_what_the_function_takes(name):
 
 @pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
 def test_mypy_accepts_what_users_write(tmp_path):
-    tool = ROOT / "tools" / "check_types.py"
-    done = subprocess.run([sys.executable, tool, tmp_path], capture_output=True, text=True)
+    command = [sys.executable, ROOT / "tools" / "check_types.py", tmp_path]
+    found = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}  # wherever gpumem was found
+    done = subprocess.run(command, capture_output=True, text=True, env=found)
     assert done.returncode == 0, done.stdout + done.stderr
     examples = (tmp_path / "examples.py").read_text(encoding="utf-8")
     assert all(f"def {name}()" in examples for name in ("readme_0", "copy", "DeviceArray_to_host"))
