@@ -446,7 +446,7 @@ def view_host(x: Any, name: str, /) -> NDArray[Any] | None:
     """
 
 def from_dlpack(
-    x: ForeignArray, /, *, device: int | None = None, copy: bool | None = None
+    x: NDArray[Any] | ForeignArray, /, *, device: int | None = None, copy: bool | None = None
 ) -> DeviceArray: ...
 @overload
 def empty(
