@@ -36,11 +36,12 @@ from .cuda_c.errors import CompileError
 from .families.add import add
 from .families.copy import copy
 from .families.gather import gather
+from .families.matmul import matmul
 from .families.permute import permute
 from .families.polynomial import polynomial
 from .families.prefetch_sum import prefetch_sum
 from .families.sample import sample
-from .families.sgemm import matmul, sgemm
+from .families.sgemm import sgemm
 from .families.shift_points import shift_points
 from .families.static_value import static_value
 from .families.strided_read import strided_read

@@ -85,7 +85,7 @@ def calls():
         on_device = [gm.to_device(a) for a in arrays]
         yield lambda run=run, arrays=arrays, keywords=keywords: run(*arrays, **keywords), wanted
         yield lambda run=run, arrays=on_device, keywords=keywords: run(*arrays, **keywords), wanted
-        if family in ("transpose", "prefetch_sum", "sgemm", "gather"):
+        if family in ("transpose", "prefetch_sum", "sgemm", "matmul", "gather"):
             yield lambda f=family, a=arrays, k=keywords: gm.traffic(f, *a, **k).result, wanted
 
 

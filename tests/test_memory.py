@@ -27,6 +27,7 @@ SHAPES = {  # large enough for several pieces; of other families, about 120 kB
     "transpose": ((211, 1027), (1027, 211), (65, 4099)),
     "add": ((100_003,), (7, 5, 2003), ()),
     "sgemm": ((4500, 33, 40), (33, 45, 40)),
+    "matmul": ((4500, 33, 40), (33, 45, 40), (4500, 3, 5, 6)),
 }
 
 
@@ -198,7 +199,12 @@ def test_a_family_on_arrays_of_a_kind(family, kind, backend, chunk):
             oracle.compare(family, out, wanted, within)
 
 
-REREAD = ("gather", "sample", "sgemm")  # whose first input the kernels read again and again
+REREAD = (
+    "gather",
+    "sample",
+    "sgemm",
+    "matmul",
+)  # whose first input the kernels read again and again
 
 
 @pytest.mark.parametrize("kind", KINDS)

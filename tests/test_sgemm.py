@@ -258,7 +258,7 @@ def test_out_at_an_unaligned_address(backend, rng):
     raw = gm.to_device(np.zeros(5 * 6 * 4 + 9, "u1"), backend=backend)
     out = raw[1:121].view("f4").reshape(5, 6)
     device_a, device_b = (gm.to_device(x, backend=backend) for x in (a, b))
-    assert gm.matmul(device_a, device_b, out=out) is out
+    assert gm.sgemm(device_a, device_b, out=out) is out
     assert np.array_equal(out.to_host(), a @ b)
     assert gm.sgemm(device_a, device_b, out, alpha=-1, beta=3, out=out) is out
     assert np.array_equal(out.to_host(), 2 * (a @ b))
@@ -542,7 +542,7 @@ def test_refusals(case, backend):
 def test_a_product_too_large_to_count(backend):
     a, b = np.empty((2**40, 0), "f4"), np.empty((0, 2**40), "f4")
     with pytest.raises(ValueError, match="too large"):
-        gm.matmul(a, b, backend=backend)
+        gm.sgemm(a, b, backend=backend)
 
 
 def test_host_and_device_arrays_do_not_mix(backend):
@@ -582,24 +582,7 @@ def test_cublas_refuses_negative_row_strides():
     if _core.available("sgemm", "cublas", "cuda") is not None:
         pytest.skip("no cuBLAS")
     with pytest.raises(ValueError, match="needs rows that follow one another"):
-        gm.matmul(matrix[::-1], matrix, variant="cublas")
-
-
-# ---- matmul ------------------------------------------------------------------------------------
-
-
-def test_matmul_is_sgemm_with_default_arguments(backend, rng):
-    a, b = factors(rng, 12, 34, 56)
-    for name in ["auto", *(v.name for v in available(backend))]:
-        assert np.array_equal(gm.matmul(a, b, variant=name, backend=backend), a @ b)
-    out = np.empty((12, 34), "f4")
-    assert gm.matmul(a, b, out=out, backend=backend) is out
-    stream = gm.Stream(backend=backend)
-    result = gm.matmul(*(gm.to_device(x, backend=backend) for x in (a, b)), stream=stream)
-    stream.synchronize()
-    assert np.array_equal(result.to_host(), a @ b)
-    with pytest.raises(ValueError, match="b has shape"):
-        gm.matmul(a, a, backend=backend)
+        gm.sgemm(matrix[::-1], matrix, variant="cublas")
 
 
 # ---- automatic choice --------------------------------------------------------------------------
@@ -950,7 +933,7 @@ def test_accuracy_of_every_variant(backend):
 def test_accuracy_detects_tf32_rounding(monkeypatch):
     """TF32 has 10 mantissa bits instead of 23, so its errors are far larger."""
 
-    def truncated_matmul(a, b, **_):
+    def truncated(a, b, **_):
         a, b = ((x.to_host().view("u4") & np.uint32(0xFFFFE000)).view("f4") for x in (a, b))
         return gm.to_device(a @ b, backend="sim")
 
@@ -959,7 +942,7 @@ def test_accuracy_detects_tf32_rounding(monkeypatch):
         return [record["error"] for record in records]
 
     full_precision = errors()
-    monkeypatch.setattr(accuracy_module, "matmul", truncated_matmul)
+    monkeypatch.setattr(accuracy_module, "sgemm", truncated)
     assert min(errors()) > 50 * max(full_precision)
 
 

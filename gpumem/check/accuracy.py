@@ -18,7 +18,7 @@ from .. import _core
 from ..base.messages import unknown
 from ..base.progress import Progress
 from ..base.tables import format_table
-from ..families.sgemm import matmul
+from ..families.sgemm import sgemm
 from ..families.table import variants
 
 __all__ = ["DEPTHS", "KINDS", "accuracy", "table"]
@@ -60,7 +60,7 @@ def _measured(
     magnitude = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
     factors = [_core.to_device(x, backend=backend) for x in (a, b)]
     for name in names:
-        got = matmul(*factors, variant=name).to_host()
+        got = sgemm(*factors, variant=name).to_host()
         error = _error(got, exact, magnitude)
         where = {"variant": name, "backend": backend, "numbers": kind, "m": side, "n": side, "k": k}
         yield where | {"error": error}

@@ -224,7 +224,7 @@ def shape_for(family: str, nbytes: int, dtype: Any = None, variant: str = "auto"
     oracle, dtype = _oracle(family), dtype_for(family, dtype)
     if dtype.itemsize == 0 or nbytes < dtype.itemsize:
         raise ValueError(f"sizes: {nbytes} bytes are less than one element of {dtype}")
-    return oracle.shapes_of.get(variant, oracle.shape)(nbytes, dtype.itemsize)
+    return oracle.shapes_of.get(variant.partition(":")[0], oracle.shape)(nbytes, dtype.itemsize)
 
 
 def traffic_shape(family: str, dtype: Any = None, variant: str = "auto") -> Shape:

@@ -1,4 +1,4 @@
-"""Products of matrices: `sgemm` and `matmul`."""
+"""Products of matrices by the rules of BLAS: `sgemm`."""
 
 from __future__ import annotations
 
@@ -218,70 +218,6 @@ def sgemm(
     if into is not out:
         copy(result, out=out, stream=stream)
     return result if given is None else given
-
-
-@overload
-def matmul(a: AnyArray, b: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
-@overload
-def matmul(a: DeviceArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]) -> DeviceArray: ...
-@overload
-def matmul(
-    a: NDArray[Any], b: AnyArray, *, out: None = ..., **how: Unpack[How]
-) -> NDArray[np.float32]: ...
-@overload
-def matmul(
-    a: ForeignArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]
-) -> DeviceArray | Any: ...
-@overload
-def matmul(
-    a: ArrayLike, b: AnyArray, *, out: None = ..., **how: Unpack[How]
-) -> NDArray[np.float32]: ...
-def matmul(
-    a: AnyArray,
-    b: AnyArray,
-    *,
-    variant: str = "auto",
-    out: Any = None,
-    stream: AnyStream | None = None,
-    backend: str | None = None,
-) -> Result:
-    """Multiply two matrices of single precision: ``a @ b``.
-
-    This is :func:`sgemm` without the arguments of BLAS.
-
-    Parameters
-    ----------
-    a, b : array_like or DeviceArray of float32
-        The factors: of shape (m, k) and (k, n), any strides.
-    variant : str, optional
-        Which kernel of :func:`sgemm` runs. "auto" picks the fastest for these arguments.
-    out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, float32, of shape (m, n), not overlapping `a` and `b`.
-    stream : Stream, int or stream of another library, optional
-        The stream that a call on device arrays joins; by default, the default stream.
-    backend : {"cuda", "sim"}, optional
-        Where host arrays are sent; by default what :func:`gpumem.backend` returns. Device arrays
-        are processed where they are.
-
-    Returns
-    -------
-    ndarray or DeviceArray of float32, shape (m, n)
-        The product: on the host if `a` and `b` are on the host, on the device if they are on the
-        device. It is `out` if that is given.
-
-    Raises
-    ------
-    TypeError, ValueError, UnavailableError, CudaError, MemoryError
-        As :func:`sgemm` does.
-
-    Examples
-    --------
-    >>> import numpy as np, gpumem as gm
-    >>> gm.matmul(np.eye(2, dtype="f4"), np.ones((2, 3), "f4"))
-    array([[1., 1., 1.],
-           [1., 1., 1.]], dtype=float32)
-    """
-    return sgemm(a, b, variant=variant, out=out, stream=stream, backend=backend)
 
 
 def _sides(shape: Shape) -> tuple[int, int, int]:

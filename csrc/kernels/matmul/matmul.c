@@ -1,0 +1,362 @@
+/* matmul: the family. The choice for "auto", and the plans of its kernels. */
+#include "matmul/matmul.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "matmul/launches.h"
+#include "matmul/model.h"
+#include "matmul/plan_stack.h"
+
+static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
+static gm_status takes_thin(const gm_variant *variant, const gm_call *call);
+static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call);
+static int pick_tiles(const gm_call *call);
+static int pick_thin(const gm_call *call);
+static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+#define GM_FAMILY matmul
+#define GM_LADDER "matmul/ladder.def"
+#include "family.h"
+
+enum { A, B };
+enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
+
+/* As measured on an H200, or derived from the kernels' instructions where marked so. */
+static const matmul_pace paces[variant_count] = {
+    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 70, 50, 3000, 4000, 1024},
+    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 85, 55, 2500, 4000, 256},
+    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 100, 75, 2500, 4000, 256},
+    [matmul_row_tiles_128x64] = {128, 64, 1, 2, 100, 75, 2500, 4000, 256},
+    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 100, 75, 2500, 4000, 256},
+    [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 9000, 256},
+};
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Numbers of a factor in the stack: along an axis with step 0 it is repeated. */
+static double numbers(const matmul_args *args, const matmul_factor *factor, const int64_t *steps)
+{
+    double count = (double)factor->lines * (double)args->depth;
+    for (int d = 0; d < args->axes; d++) {
+        count *= steps[d] == 0 ? 1 : (double)args->extent[d];
+    }
+    return count;
+}
+
+static matmul_size measure(const gm_call *call, const matmul_args *args)
+{
+    const double size = sizeof(float);
+    const int multiprocessors = call->device->multiprocessors;
+    return (matmul_size){
+        .rows = args->a.lines,
+        .columns = args->b.lines,
+        .depth = args->depth,
+        .products = args->products,
+        .loads =
+            size * (numbers(args, &args->a, args->step_a) + numbers(args, &args->b, args->step_b)),
+        .stores = size * (double)args->products * (double)args->a.lines * (double)args->b.lines,
+        .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
+    };
+}
+
+/* thin has the matrix first. */
+static bool thin_is_turned(const matmul_args *args)
+{
+    return args->a.lines < args->b.lines;
+}
+
+static int64_t thin_sides(const matmul_args *args)
+{
+    return thin_is_turned(args) ? args->a.lines : args->b.lines;
+}
+
+/* Warps that share the depth of a line: as many as it takes to have two blocks on each
+ * multiprocessor, each with two rounds of its vectors to load. */
+static int thin_helpers(const matmul_size *size, const matmul_factor *matrix)
+{
+    int helpers = 1;
+    while (matrix->along_depth && helpers < 8 && size->depth >= 2 * UNIT * 2 * helpers &&
+           size->products * matmul_divide_up(matrix->lines * helpers, MATMUL_THIN_LINES) <
+               2 * (int64_t)size->multiprocessors) {
+        helpers *= 2;
+    }
+    return helpers;
+}
+
+/* As many shares as give every multiprocessor a block. */
+static int64_t thin_share(const matmul_size *size, int64_t blocks, double *time)
+{
+    const double bytes = (size->loads + size->stores) / MATMUL_MEMORY;
+    int64_t best = size->depth > 0 ? size->depth : 1;
+    *time = -1;
+    for (int64_t shares = 1; shares <= MATMUL_MOST_SHARES; shares *= 2) {
+        const int64_t share = matmul_divide_up(matmul_divide_up(size->depth, shares), UNIT) * UNIT;
+        if (shares > 1 && (share < 4 * UNIT || share >= size->depth)) {
+            break;
+        }
+        const int64_t busy = blocks * shares;
+        const double rounds = (double)matmul_divide_up(busy, 4 * (int64_t)size->multiprocessors);
+        const double width = busy < size->multiprocessors ? (double)busy : size->multiprocessors;
+        double now = matmul_longest(bytes / width, rounds * 1500) + MATMUL_LAUNCH;
+        now += shares > 1 ? 4000 : 0;
+        if (*time < 0 || now < 0.97 * *time) {
+            *time = now;
+            best = shares > 1 ? share : best;
+        }
+    }
+    return best;
+}
+
+/* Describes the call for thin; returns the model's time. */
+static double plan_thin(const matmul_size *size, matmul_args *args)
+{
+    const int64_t columns = args->b.lines;
+    double time;
+    args->out_line = columns;
+    args->out_side = 1;
+    if (thin_is_turned(args)) {
+        const matmul_factor matrix = args->b;
+        int64_t steps[MATMUL_AXES];
+        args->b = args->a;
+        args->a = matrix;
+        memcpy(steps, args->step_a, sizeof steps);
+        memcpy(args->step_a, args->step_b, sizeof steps);
+        memcpy(args->step_b, steps, sizeof steps);
+        args->out_line = 1;
+        args->out_side = columns;
+    }
+    args->helpers = thin_helpers(size, &args->a);
+    args->tiles_x = 1;
+    args->tiles_y = matmul_divide_up(args->a.lines * args->helpers, MATMUL_THIN_LINES);
+    args->share = thin_share(size, size->products * args->tiles_y, &time);
+    return time;
+}
+
+/* ---- which variant --------------------------------------------------------------------------- */
+
+static gm_status describe(const gm_call *call, matmul_args *args)
+{
+    return matmul_describe(call, args);
+}
+
+/* A team for each tile, counted in 32 bits. */
+static gm_status takes_grid(const gm_variant *variant, const gm_call *call)
+{
+    matmul_args args;
+    gm_status status = describe(call, &args);
+    const double x = (double)matmul_divide_up(args.b.lines, variant->tile.x);
+    const double y = (double)matmul_divide_up(args.a.lines, variant->tile.y);
+    if (status != GM_OK || x * y * (double)args.products <= INT32_MAX - 8) {
+        return status;
+    }
+    return gm_fail(GM_ERROR_VALUE, "the results have more tiles than variant %s can count",
+                   variant->name);
+}
+
+static gm_status takes_thin(const gm_variant *variant, const gm_call *call)
+{
+    matmul_args args;
+    gm_status status = describe(call, &args);
+    const int64_t most = variant->tile.x > 0 ? variant->tile.x : MATMUL_THIN_MOST;
+    if (status != GM_OK) {
+        return status;
+    }
+    if (thin_sides(&args) > most) {
+        return gm_fail(
+            GM_ERROR_VALUE, "variant %s takes up to %lld vectors, these are %lld x %lld elements",
+            variant->name, (long long)most, (long long)args.a.lines, (long long)args.b.lines);
+    }
+    const int64_t lines = thin_is_turned(&args) ? args.b.lines : args.a.lines;
+    if ((double)lines / 4 * (double)args.products > INT32_MAX / 2) {
+        return gm_fail(GM_ERROR_VALUE, "the results have more lines than variant %s can count",
+                       variant->name);
+    }
+    return GM_OK;
+}
+
+static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call)
+{
+    matmul_args args;
+    gm_status status = describe(call, &args);
+    if (status != GM_OK || matmul_suits_sgemm(call, &args)) {
+        return status;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs contiguous rows or columns (variant=\"auto\" takes any "
+                   "layout)",
+                   variant->name);
+}
+
+/* Bytes that sgemm copies first, since its engine takes vectors in one direction only. */
+static double packed(const matmul_factor *factor, bool along_depth, int64_t depth)
+{
+    const bool ready = factor->along_depth == along_depth && factor->vectors;
+    return ready ? 0 : 8.0 * (double)factor->lines * (double)depth;
+}
+
+static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
+{
+    matmul_size each = *size;
+    double time;
+    each.products = 1;
+    (void)matmul_best_share(&paces[matmul_row_sgemm], &each, 32, &time);
+    const double bytes = packed(&args->a, true, args->depth) + packed(&args->b, false, args->depth);
+    time += bytes / (MATMUL_MEMORY * size->multiprocessors) + (bytes > 0 ? MATMUL_LAUNCH : 0);
+    return time * (double)size->products;
+}
+
+static int pick_tiles(const gm_call *call)
+{
+    static const int rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_32x32,
+                               matmul_row_tiles_64x64, matmul_row_tiles_128x64,
+                               matmul_row_tiles_128x128};
+    matmul_args args;
+    int best = matmul_row_tiles_128x128;
+    double least = -1, time;
+    if (describe(call, &args) != GM_OK) {
+        return best;
+    }
+    const matmul_size size = measure(call, &args);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        (void)matmul_best_share(&paces[rows[i]], &size, UNIT, &time);
+        if (least < 0 || time < least) {
+            best = rows[i];
+            least = time;
+        }
+    }
+    return best;
+}
+
+static int pick_thin(const gm_call *call)
+{
+    matmul_args args;
+    const int64_t sides = describe(call, &args) == GM_OK ? thin_sides(&args) : 1;
+    return sides <= 1   ? matmul_row_thin_one
+           : sides <= 2 ? matmul_row_thin_two
+                        : matmul_row_thin_four;
+}
+
+static const gm_variant *matmul_choose(const gm_call *call)
+{
+    matmul_args args;
+    if (describe(call, &args) != GM_OK) {
+        return gm_row(call, matmul_row_naive);
+    }
+    const matmul_size size = measure(call, &args);
+    const int tiles = pick_tiles(call);
+    double time, least;
+    (void)matmul_best_share(&paces[tiles], &size, UNIT, &least);
+    if (thin_sides(&args) <= MATMUL_THIN_MOST) {
+        matmul_args thin = args;
+        time = plan_thin(&size, &thin);
+        if (time <= least) {
+            return gm_first_that_fits(call,
+                                      GM_ROWS(matmul_row_thin, matmul_row_tiles, matmul_row_naive));
+        }
+    }
+    if (matmul_suits_sgemm(call, &args) && time_of_sgemm(&size, &args) < least) {
+        return gm_first_that_fits(call,
+                                  GM_ROWS(matmul_row_sgemm, matmul_row_tiles, matmul_row_naive));
+    }
+    return gm_first_that_fits(call, GM_ROWS(matmul_row_tiles, matmul_row_naive));
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    matmul_args *args = (matmul_args *)plan->args;
+    gm_status status = describe(call, args);
+    const int row = (int)(variant - variants);
+    double time;
+    plan->args_size = sizeof *args;
+    if (status != GM_OK || call->out.size == 0) {
+        return status;
+    }
+    plan->grid.x = 1;
+    if (row == matmul_row_sgemm) {
+        return GM_OK;
+    }
+    if (row == matmul_row_naive) {
+        plan->grid.x = gm_grid_blocks(variant, call, call->out.size, 0);
+        return GM_OK;
+    }
+    const matmul_size size = measure(call, args);
+    int64_t teams = 1;
+    if (variant->row == &variants[matmul_row_thin]) {
+        (void)plan_thin(&size, args);
+    } else {
+        teams = paces[row].teams;
+        args->tiles_x = matmul_divide_up(args->b.lines, variant->tile.x);
+        args->tiles_y = matmul_divide_up(args->a.lines, variant->tile.y);
+        args->share = matmul_best_share(&paces[row], &size, UNIT, &time);
+    }
+    const int64_t tiles = args->tiles_x * args->tiles_y * args->products;
+    plan->grid.x = (unsigned)matmul_divide_up(tiles, teams);
+    if (args->depth > args->share) {
+        plan->grid.y = (unsigned)matmul_divide_up(args->depth, args->share);
+    }
+    return GM_OK;
+}
+
+/* Where blocks share tiles, their sums go to memory of their own, and another launch adds them. */
+static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    matmul_args *args = (matmul_args *)plan->args;
+    const int shares = (int)plan->grid.y;
+    const int64_t count = call->out.size, partial = matmul_divide_up(count, 4) * 4;
+    gm_plan adding = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
+    matmul_add_shares_args *add = (matmul_add_shares_args *)adding.args;
+    void *memory = NULL;
+    int64_t bytes;
+    if (shares == 1) {
+        return call->backend->launch(variant, plan, call->stream);
+    }
+    if (!gm_multiply(partial, shares * (int64_t)sizeof(float), &bytes)) {
+        return gm_fail(GM_ERROR_VALUE, "the sums of %d blocks are too large", shares);
+    }
+    gm_status status = call->backend->allocate(bytes, &memory);
+    if (status != GM_OK) {
+        return status;
+    }
+    *add = (matmul_add_shares_args){
+        .sums = memory,
+        .out = args->out,
+        .count = count,
+        .partial = partial,
+        .shares = shares,
+        .vectors = count % 4 == 0 && (uintptr_t)args->out % 16 == 0,
+    };
+    adding.args_size = sizeof *add;
+    adding.grid.x = gm_grid_blocks(&helper_add_shares, call, count, 0);
+    args->out = memory;
+    args->partial = partial;
+    args->out_vectors = args->b.lines % 4 == 0;
+    status = call->backend->launch(variant, plan, call->stream);
+    if (status == GM_OK) {
+        status = call->backend->launch(&helper_add_shares, &adding, call->stream);
+    }
+    call->backend->release(memory);
+    return status;
+}
+
+static const gm_operand inputs[] = {
+#define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"
+    [A] = {.name = "a", FLOAT32, .reread = true},
+    [B] = {.name = "b", FLOAT32, .reread = true},
+};
+
+const gm_family gm_family_matmul = {
+    .name = "matmul",
+    .doc = "a @ b with NumPy's shapes: small, thin, deep and stacked products",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 2,
+    .result = matmul_result,
+    .choose = matmul_choose,
+    .split = matmul_split,
+    .least_piece = 1024,
+    .plan = matmul_plan,
+};

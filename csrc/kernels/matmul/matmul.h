@@ -1,0 +1,116 @@
+/*
+ * matmul: stacks of products, each of which is the product of two matrices.
+ *
+ * Both factors are described alike: `lines`, the rows of A and the columns of B, of `depth` numbers
+ * each, which are multiplied and summed. A transposed view has its two strides exchanged, so that
+ * one kernel computes all four products. A vector is a factor of one line.
+ *
+ *                     B    depth x lines           element k of line i of a factor is
+ *                     |                            data[i * line_stride + k * depth_stride]
+ *     A ------------- C    A: lines x depth
+ *
+ * The axes of a stack are merged where they can be. Along an axis on which a factor is repeated,
+ * its step is 0: NumPy's broadcasting costs no copies. The results are contiguous, one after the
+ * other.
+ *
+ * On the host the compiler should unroll and vectorise a thread's products:
+ * Build    plain -O3
+ */
+#ifndef GPUMEM_MATMUL_H
+#define GPUMEM_MATMUL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MATMUL_AXES = 16 }; /* of a stack, after merging */
+
+typedef struct matmul_factor {
+    const float *data;
+    int64_t lines;
+    int64_t line_stride, depth_stride; /* elements to the next line, to the next step of the sum */
+    bool along_depth; /* the depth is closer in memory than the lines are; vectors go along it */
+    bool vectors;     /* each four numbers, from a multiple of four on, are an aligned vector */
+} matmul_factor;
+
+typedef struct matmul_args {
+    matmul_factor a, b;
+    int64_t depth;
+    float *out;
+    bool out_vectors; /* rows of the results begin at multiples of 16 bytes */
+    int64_t products;
+    int axes; /* the innermost one first */
+    int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
+    /* Several blocks may share the depth of a tile: y of the grid. */
+    int64_t share;            /* steps of each share but the last */
+    int64_t partial;          /* elements from one share's sums to the next */
+    int64_t tiles_x, tiles_y; /* over a result; of thin: blocks along the lines are y */
+    /* Of thin, where a is the matrix and b has the right-hand sides, whichever of them was given
+     * first: elements of a result from line to line and from side to side, warps of a line. */
+    int64_t out_line, out_side;
+    int helpers;
+} matmul_args;
+
+/* For add_shares: out[i] is the sum of sums[i + s * partial] over all shares s. */
+typedef struct matmul_add_shares_args {
+    const float *sums;
+    float *out;
+    int64_t count, partial;
+    int shares;
+    bool vectors;
+} matmul_add_shares_args;
+
+enum {
+    MATMUL_THREADS = 256,   /* of a block */
+    MATMUL_THIN_MOST = 4,   /* right-hand sides that a thread of thin has sums for, */
+    MATMUL_THIN_ROWS = 4,   /* lines of a warp, where the depth is contiguous, */
+    MATMUL_THIN_LINES = 32, /* and lines of a block without helpers */
+    /* Dynamic shared memory of tiles. */
+    MATMUL_BYTES_w32x32 = 36864,
+    MATMUL_BYTES_32x32 = 36864,
+    MATMUL_BYTES_64x64 = 69632,
+    MATMUL_BYTES_128x64 = 69632,
+    MATMUL_BYTES_128x128 = 33792,
+};
+
+#ifdef __cplusplus
+#include "device.h"
+
+/* Moves both factors to a product of the stack. */
+GM_DEVICE void matmul_go_to(const matmul_args &a, int64_t product, matmul_factor *left,
+                            matmul_factor *right)
+{
+    int64_t of_a = 0, of_b = 0;
+    for (int d = 0; d < a.axes; d++) {
+        int64_t index = product;
+        if (d + 1 < a.axes) {
+            product = index / a.extent[d];
+            index -= product * a.extent[d];
+        }
+        of_a += index * a.step_a[d];
+        of_b += index * a.step_b[d];
+    }
+    *left = a.a;
+    *right = a.b;
+    left->data += of_a;
+    right->data += of_b;
+}
+
+/* Up to four numbers, `stride` apart, loaded one by one; zeros from `count` on. */
+GM_DEVICE float4 matmul_load_some(const float *from, int64_t stride, int count)
+{
+    float4 four;
+    four.x = count > 0 ? from[0] : 0.0f;
+    four.y = count > 1 ? from[stride] : 0.0f;
+    four.z = count > 2 ? from[2 * stride] : 0.0f;
+    four.w = count > 3 ? from[3 * stride] : 0.0f;
+    return four;
+}
+
+/* The same, as a vector where all four exist and are aligned. */
+GM_DEVICE float4 matmul_load(const float *from, int64_t stride, int count, bool vectors)
+{
+    return vectors && count >= 4 ? *(const float4 *)from : matmul_load_some(from, stride, count);
+}
+#endif
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * How long a kernel takes for a stack of products, in cycles of a multiprocessor: the model by
+ * which "auto" picks the kernel and the shares of the depth. Numbers only, of the device and the
+ * shape.
+ *
+ *     time = launch + the longest of
+ *         arithmetic   rounds of blocks on all multiprocessors; the last round may leave some idle
+ *         memory       each number of the factors and the results once
+ *         caches       what all blocks load, from the L2
+ *     + shares > 1:  the launch that adds the sums, and their bytes
+ *
+ * A round is as long as the products of the resident blocks at full rate, or as one block takes by
+ * itself: its latency, and its products at the rate of a block that has the multiprocessor alone.
+ * Small tiles have a low rate and many blocks, large ones the opposite; shares make more blocks.
+ */
+#ifndef GPUMEM_MATMUL_MODEL_H
+#define GPUMEM_MATMUL_MODEL_H
+
+#include <stdint.h>
+
+typedef struct matmul_size {
+    int64_t rows, columns, depth, products;
+    double loads, stores; /* bytes: of the factors, each number once, and of the results */
+    int multiprocessors;
+} matmul_size;
+
+typedef struct matmul_pace {
+    int height, width; /* of a tile */
+    int teams;         /* tiles of a block */
+    int blocks;        /* resident on a multiprocessor */
+    double rate;       /* products of two numbers per cycle, of a full multiprocessor; */
+    double alone;      /* of one with a single block */
+    double latency;    /* from the start of a block to its first product, and to its result */
+    double adding;     /* the launch that adds shares */
+    int64_t least;     /* steps of a share */
+} matmul_pace;
+
+/* Per cycle and multiprocessor: an H200 moves 4 TB/s, and its L2 half as much again. */
+static const double MATMUL_MEMORY = 16, MATMUL_CACHE = 24;
+enum { MATMUL_MOST_SHARES = 64, MATMUL_LAUNCH = 3000 };
+
+static inline int64_t matmul_divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+static inline double matmul_longest(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_size *size,
+                                       int64_t blocks, double products)
+{
+    const int64_t slots = (int64_t)size->multiprocessors * pace->blocks;
+    const int64_t rounds = blocks / slots, last = blocks % slots;
+    const double alone = pace->latency + products / pace->alone;
+    const double round = matmul_longest(pace->blocks * products / pace->rate, alone);
+    const int64_t most = matmul_divide_up(last, size->multiprocessors);
+    const double rest = last == 0 ? 0 : matmul_longest((double)most * products / pace->rate, alone);
+    return (double)rounds * round + rest;
+}
+
+/* With shares of `share` steps. */
+static inline double matmul_time(const matmul_pace *pace, const matmul_size *size, int64_t share)
+{
+    const int64_t shares = matmul_divide_up(size->depth, share);
+    const int64_t tiles = size->products * matmul_divide_up(size->rows, pace->height) *
+                          matmul_divide_up(size->columns, pace->width);
+    const int64_t blocks = matmul_divide_up(tiles, pace->teams) * shares;
+    const double of_tile = (double)matmul_divide_up(share, 8) * 8 * pace->height * pace->width;
+    const double cached = (double)tiles * (double)size->depth * 4 * (pace->height + pace->width);
+    const double per_cycle = size->multiprocessors;
+    double time = matmul_arithmetic(pace, size, blocks, of_tile * pace->teams);
+    time = matmul_longest(time, (size->loads + size->stores) / (MATMUL_MEMORY * per_cycle));
+    time = matmul_longest(time, cached / (MATMUL_CACHE * per_cycle)) + MATMUL_LAUNCH;
+    if (shares > 1) {
+        time += pace->adding + size->stores * (double)(2 * shares) / (MATMUL_CACHE * per_cycle);
+    }
+    return time;
+}
+
+/* The steps of a share that take least time, a multiple of `unit`; all steps if sharing gains
+ * nothing. */
+static inline int64_t matmul_best_share(const matmul_pace *pace, const matmul_size *size,
+                                        int64_t unit, double *time)
+{
+    int64_t best = size->depth > 0 ? size->depth : 1;
+    *time = matmul_time(pace, size, best);
+    for (int64_t shares = 2; shares <= MATMUL_MOST_SHARES; shares++) {
+        const int64_t even = matmul_divide_up(size->depth, shares);
+        const int64_t share = matmul_divide_up(even, unit) * unit;
+        if (share < pace->least || share >= size->depth) {
+            break;
+        }
+        const double now = matmul_time(pace, size, share);
+        if (now < 0.97 * *time) { /* a smaller gain is within the error of the model */
+            *time = now;
+            best = share;
+        }
+    }
+    return best;
+}
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * matmul / sgemm: products that are large enough for the kernels of sgemm, one after the other.
+ */
+#include "matmul/launches.h"
+#include "matmul/plan_stack.h"
+
+enum { A, B };
+enum { ALPHA, BETA, TRANS_A, TRANS_B };
+
+static bool has_rows(const gm_array *matrix)
+{
+    return matrix->size == 0 || matrix->shape[1] <= 1 || matrix->strides[1] == matrix->itemsize;
+}
+
+/* A matrix with contiguous rows, as sgemm takes it: the transpose of one with contiguous columns.
+ */
+static bool turn(gm_array *matrix, gm_value *transposed)
+{
+    transposed->integer = 0;
+    if (has_rows(matrix)) {
+        return true;
+    }
+    for (int64_t *pair = matrix->shape; pair;
+         pair = pair == matrix->shape ? matrix->strides : NULL) {
+        const int64_t first = pair[0];
+        pair[0] = pair[1];
+        pair[1] = first;
+    }
+    transposed->integer = 1;
+    return has_rows(matrix);
+}
+
+/* The call of sgemm for the first product of the stack; false if it takes no such layouts. */
+static bool describe(const gm_call *call, const matmul_args *args, gm_call *product)
+{
+    *product = *call;
+    product->family = gm_find_family("sgemm");
+    product->variant = NULL;
+    product->parameters[ALPHA].real = 1;
+    product->parameters[BETA].real = 0;
+    product->in[2].absent = true;
+    matmul_as_matrix(call, A, &product->in[A]);
+    matmul_as_matrix(call, B, &product->in[B]);
+    product->out.ndim = 2;
+    product->out.shape[0] = args->a.lines;
+    product->out.shape[1] = args->b.lines;
+    product->out.strides[0] = args->b.lines * (int64_t)sizeof(float);
+    product->out.strides[1] = (int64_t)sizeof(float);
+    product->out.size = args->a.lines * args->b.lines;
+    product->out.bytes = product->out.size * (int64_t)sizeof(float);
+    product->out.contiguous = true;
+    return turn(&product->in[A], &product->parameters[TRANS_A]) &&
+           turn(&product->in[B], &product->parameters[TRANS_B]);
+}
+
+bool matmul_suits_sgemm(const gm_call *call, const matmul_args *args)
+{
+    gm_call product;
+    return call->out.size == 0 || describe(call, args, &product);
+}
+
+gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const matmul_args args = *(const matmul_args *)plan->args;
+    gm_call product;
+    gm_status status = GM_OK;
+    (void)variant;
+    (void)describe(call, &args, &product);
+    for (int64_t i = 0; status == GM_OK && i < args.products; i++) {
+        const gm_variant *chosen = NULL;
+        int64_t index = i, of_a = 0, of_b = 0;
+        for (int d = 0; d < args.axes; d++) {
+            of_a += index % args.extent[d] * args.step_a[d];
+            of_b += index % args.extent[d] * args.step_b[d];
+            index /= args.extent[d];
+        }
+        product.in[A].data = call->in[A].data + of_a * (int64_t)sizeof(float);
+        product.in[B].data = call->in[B].data + of_b * (int64_t)sizeof(float);
+        product.out.data = call->out.data + i * product.out.bytes;
+        status = gm_prepare(&chosen, &product, plan);
+        if (status == GM_OK) {
+            status = gm_launch(chosen, &product, plan);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,55 @@
+/*
+ * matmul / tiles: every tile of every product of the stack in one launch.
+ *
+ * Follows  naive.
+ * Idea     a block loads what its threads share once, and a stack has its tiles in one grid. Large
+ *          tiles load less, small ones keep all multiprocessors busy: there are several sizes, and
+ *          where even the smallest are too few, blocks share the depth of a tile.
+ */
+#include "tiles.h"
+
+/*                  tile        sums    groups  steps of a group    threads of a team */
+typedef tiles_shape<32, 32, 8, 4, 1, 8, 32> shape_w32x32;
+typedef tiles_shape<32, 32, 8, 4, 8, 8, 256> shape_32x32;
+typedef tiles_shape<64, 64, 8, 8, 4, 8, 256> shape_64x64;
+typedef tiles_shape<128, 64, 8, 8, 2, 8, 256> shape_128x64;
+typedef tiles_shape<128, 128, 8, 8, 1, 16, 256> shape_128x128;
+
+#define FITS(name)                                                                                 \
+    static_assert(shape_##name::teams * shape_##name::team_floats * 4 == MATMUL_BYTES_##name,      \
+                  "the ladder says how much")
+FITS(w32x32);
+FITS(32x32);
+FITS(64x64);
+FITS(128x64);
+FITS(128x128);
+
+GM_KERNEL_BOUNDED(matmul_tiles_32x32, matmul_args, MATMUL_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_32x32>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_64x64, matmul_args, MATMUL_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_64x64>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_128x64, matmul_args, MATMUL_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_128x64>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_128x128, matmul_args, MATMUL_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_128x128>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_w32x32, matmul_args, MATMUL_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_w32x32>(a, shared);
+}

@@ -1,0 +1,337 @@
+/*
+ * A product by tiles: of any stack of products, with shares of the depth.
+ *
+ *     team      the threads that compute a tile: a block of 256, or a warp where matrices are small
+ *     group     warps that compute the whole tile together, for a part of the steps of each stage;
+ *               the sums of the groups are added in the end, always in the same order
+ *     warp      4 x 8 lanes
+ *     thread    `rows` x `columns` sums, in vectors: of rows 16 apart, of columns 32 apart
+ *     stage     `steps` steps of A and of B in shared memory, lines side by side; there are two,
+ * one is computed while the loads of the next are on their way to registers
+ *
+ * Groups make small tiles worth a block: with 32 x 32 tiles a product of 256 x 256 is work for 64
+ * multiprocessors, whose eight warps each sum an eighth of the steps, and the 256 threads have as
+ * many loads in flight as for a large tile.
+ *
+ *     steps of a stage    0 ... 7   8 ... 15   16 ... 23   ...
+ *     32 x 32             warp 0    warp 1     warp 2      ...       8 groups of 1 warp
+ *     64 x 64             warps 0 1 warps 2 3  ...                   4 groups of 2
+ *     128 x 64            warps 0-3 warps 4-7                        2 groups of 4
+ */
+#ifndef GPUMEM_MATMUL_TILES_H
+#define GPUMEM_MATMUL_TILES_H
+
+#include "matmul.h"
+
+/* Threads of a team load vectors of four: along the lines 8 or more lanes take a step, along the
+ * depth two lanes take 8 steps, a whole sector, of each line. */
+template <int height_, int width_, int rows_, int columns_, int groups_, int per_, int threads_>
+struct tiles_shape {
+    static constexpr int height = height_, width = width_, threads = threads_;
+    static constexpr int rows = rows_, columns = columns_;
+    static constexpr int groups = groups_, per = per_, steps = groups * per;
+    static constexpr int teams = MATMUL_THREADS / threads;
+    static constexpr int warps_x = width / (columns * 8), warps_y = height / (rows * 4);
+    static constexpr int pitch_a = height + 4, pitch_b = width + 4, pitch_sums = width + 4;
+    static constexpr int floats = steps * (pitch_a + pitch_b); /* of a stage */
+    static constexpr int sums = groups > 1 ? groups *height *pitch_sums : 0;
+    static constexpr int team_floats = 2 * floats > sums ? 2 * floats : sums;
+    static_assert(warps_x * warps_y * groups * 32 == threads, "a part of the tile for each warp");
+    static_assert(threads == 32 || threads == MATMUL_THREADS, "teams are warps or blocks");
+};
+
+template <typename shape> GM_DEVICE void tiles_meet(void)
+{
+    if (shape::teams > 1) {
+        __syncwarp();
+    } else {
+        __syncthreads();
+    }
+}
+
+/* ---- load ------------------------------------------------------------------------------------ */
+
+/* Where a thread loads its first vector of a stage, and how much of the tile exists. */
+typedef struct tiles_source {
+    const float *at;
+    int line, step;
+    int lines;       /* of the tile; fewer at the edge of the matrix */
+    bool whole;      /* all of them, in aligned vectors */
+    int64_t advance; /* elements from one of the thread's vectors to the next */
+} tiles_source;
+
+/* A thread's part of a stage: vectors, and steps from one to the next. */
+template <typename shape, int lines> struct tiles_part {
+    static constexpr int apart = 4 * shape::threads / lines;
+    static constexpr int vectors = shape::steps / apart;
+    typedef float4 held[vectors]; /* in registers, on their way to shared memory */
+};
+
+template <typename shape, int lines>
+GM_DEVICE tiles_source tiles_begin(const matmul_factor &x, int64_t first_line, int64_t first_step,
+                                   int thread)
+{
+    tiles_source source;
+    if (!x.along_depth) {
+        source.line = thread % (lines / 4) * 4;
+        source.step = thread / (lines / 4);
+    } else if (shape::threads >= 2 * lines) {
+        source.line = thread / 2 % lines;
+        source.step = thread % 2 * 4 + thread / (2 * lines) * 8;
+    } else { /* a warp has too few lanes for pairs */
+        source.line = thread % lines;
+        source.step = thread / lines * 4;
+    }
+    source.at = x.data + (first_line + source.line) * x.line_stride +
+                (first_step + source.step) * x.depth_stride;
+    source.lines = (int)min(x.lines - first_line, (int64_t)lines);
+    source.whole = x.vectors && source.lines == lines;
+    source.advance = tiles_part<shape, lines>::apart * x.depth_stride;
+    return source;
+}
+
+/* Loads the thread's vectors of the next stage, of which `left` steps exist; zeros for the rest. */
+template <typename shape, int lines>
+GM_DEVICE void tiles_load(typename tiles_part<shape, lines>::held &held, const matmul_factor &x,
+                          tiles_source &source, int left)
+{
+    constexpr int count = tiles_part<shape, lines>::vectors,
+                  apart = tiles_part<shape, lines>::apart;
+    const float *from = source.at;
+    source.at += count * source.advance;
+    if (source.whole && left >= shape::steps) {
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            held[i] = *(const float4 *)(from + i * source.advance);
+        }
+        return;
+    }
+    const int64_t stride = x.along_depth ? x.depth_stride : x.line_stride;
+    const int lines_left = source.lines - source.line;
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int steps_left = left - source.step - i * apart;
+        const bool exists = x.along_depth ? lines_left > 0 : steps_left > 0;
+        held[i] = matmul_load(from + i * source.advance, stride,
+                              exists ? (x.along_depth ? steps_left : lines_left) : 0, x.vectors);
+    }
+}
+
+/* Stores them, lines side by side. Of vectors along the depth, the two lanes of a line store steps
+ * that are four apart, which is 16 banks, and the sixteen lines of a warp fill the banks between.
+ */
+template <typename shape, int lines>
+GM_DEVICE void tiles_store(float *stage, const typename tiles_part<shape, lines>::held &held,
+                           const matmul_factor &x, const tiles_source &source)
+{
+    constexpr int count = tiles_part<shape, lines>::vectors,
+                  apart = tiles_part<shape, lines>::apart;
+    constexpr int pitch = lines + 4;
+    float *to = stage + source.step * pitch + source.line;
+#pragma unroll
+    for (int i = 0; i < count; i++, to += apart * pitch) {
+        if (x.along_depth) {
+            to[0] = held[i].x;
+            to[pitch] = held[i].y;
+            to[2 * pitch] = held[i].z;
+            to[3 * pitch] = held[i].w;
+        } else {
+            *(float4 *)to = held[i];
+        }
+    }
+}
+
+/* ---- compute --------------------------------------------------------------------------------- */
+
+/* A thread's lines of one step: vectors, `apart` lines from one to the next. */
+template <int count, int apart> GM_DEVICE void tiles_read(float (&lines)[count], const float *from)
+{
+#pragma unroll
+    for (int i = 0; i < count; i += 4) {
+        const float4 four = *(const float4 *)(from + i / 4 * apart);
+        lines[i] = four.x, lines[i + 1] = four.y, lines[i + 2] = four.z, lines[i + 3] = four.w;
+    }
+}
+
+/* Where a thread is in its team. The two lanes of a pair share their columns, the 16 of a half warp
+ * two rows of lanes: the halves of a request for 16 bytes per lane are each served in one pass. */
+typedef struct tiles_place {
+    int group, row, column;
+} tiles_place;
+
+template <typename shape> GM_DEVICE tiles_place tiles_find_place(int thread)
+{
+    const int warp = thread / 32, lane = thread % 32;
+    tiles_place place;
+    place.group = warp / (shape::warps_x * shape::warps_y);
+    place.row =
+        warp / shape::warps_x % shape::warps_y * (shape::rows * 4) + (lane / 16 * 2 + lane % 2) * 4;
+    place.column = warp % shape::warps_x * (shape::columns * 8) + lane / 2 % 8 * 4;
+    return place;
+}
+
+/* The group's part of a stage. */
+template <typename shape>
+GM_DEVICE void tiles_multiply(float (&sum)[shape::rows][shape::columns], const float *stage,
+                              const tiles_place &place)
+{
+    const float *at_a = stage + place.group * shape::per * shape::pitch_a + place.row;
+    const float *at_b = stage + shape::steps * shape::pitch_a +
+                        place.group * shape::per * shape::pitch_b + place.column;
+    float of_a[2][shape::rows], of_b[2][shape::columns];
+    tiles_read<shape::rows, 16>(of_a[0], at_a);
+    tiles_read<shape::columns, 32>(of_b[0], at_b);
+#pragma unroll
+    for (int k = 0; k < shape::per; k++) {
+        if (k + 1 < shape::per) {
+            tiles_read<shape::rows, 16>(of_a[(k + 1) % 2], at_a + (k + 1) * shape::pitch_a);
+            tiles_read<shape::columns, 32>(of_b[(k + 1) % 2], at_b + (k + 1) * shape::pitch_b);
+        }
+#pragma unroll
+        for (int i = 0; i < shape::rows; i++) {
+#pragma unroll
+            for (int n = 0; n < shape::columns; n++) {
+                const int j = i % 2 ? shape::columns - 1 - n : n;
+                sum[i][j] += of_a[k % 2][i] * of_b[k % 2][j];
+            }
+        }
+    }
+}
+
+template <typename shape>
+GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *shared,
+                         const matmul_factor &a, const matmul_factor &b, int64_t row,
+                         int64_t column, int64_t first, int64_t depth, int thread)
+{
+    const tiles_place place = tiles_find_place<shape>(thread);
+    tiles_source from_a = tiles_begin<shape, shape::height>(a, row, first, thread);
+    tiles_source from_b = tiles_begin<shape, shape::width>(b, column, first, thread);
+    typename tiles_part<shape, shape::height>::held held_a;
+    typename tiles_part<shape, shape::width>::held held_b;
+    constexpr int of_a = shape::steps * shape::pitch_a;
+    float *now = shared, *next = shared + shape::floats;
+
+    int left = (int)min(depth, (int64_t)shape::steps);
+    tiles_load<shape, shape::height>(held_a, a, from_a, left);
+    tiles_load<shape, shape::width>(held_b, b, from_b, left);
+    tiles_store<shape, shape::height>(now, held_a, a, from_a);
+    tiles_store<shape, shape::width>(now + of_a, held_b, b, from_b);
+    tiles_meet<shape>();
+    while (depth > 0) {
+        const int here = left;
+        depth -= shape::steps;
+        left = (int)min(depth, (int64_t)shape::steps);
+        if (depth > 0) {
+            tiles_load<shape, shape::height>(held_a, a, from_a, left);
+            tiles_load<shape, shape::width>(held_b, b, from_b, left);
+        }
+        if (place.group * shape::per < here) {
+            tiles_multiply<shape>(sum, now, place);
+        }
+        if (depth > 0) {
+            tiles_store<shape, shape::height>(next, held_a, a, from_a);
+            tiles_store<shape, shape::width>(next + of_a, held_b, b, from_b);
+            tiles_meet<shape>();
+            float *const computed = now;
+            now = next, next = computed;
+        }
+    }
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+/* Four sums of a row. */
+GM_DEVICE void tiles_write(const matmul_args &a, float *out, int64_t row, int64_t column,
+                           const float *sum)
+{
+    const int64_t lines = a.b.lines;
+    float *to = out + row * lines + column;
+    if (row >= a.a.lines || column >= lines) {
+        return;
+    }
+    if (a.out_vectors && column + 4 <= lines) {
+        *(float4 *)to = make_float4(sum[0], sum[1], sum[2], sum[3]);
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        if (column + j < lines) {
+            to[j] = sum[j];
+        }
+    }
+}
+
+/* Adds the sums of all groups, the first one's first. */
+template <typename shape>
+GM_DEVICE void tiles_add_groups(const matmul_args &a, float *out, int64_t row, int64_t column,
+                                const float (&sum)[shape::rows][shape::columns], float *shared)
+{
+    constexpr int across = shape::width / 4, apart = shape::height * shape::pitch_sums;
+    const tiles_place place = tiles_find_place<shape>(threadIdx.x);
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < shape::rows; i++) {
+        float *to = shared + place.group * apart +
+                    (place.row + i / 4 * 16 + i % 4) * shape::pitch_sums + place.column;
+#pragma unroll
+        for (int j = 0; j < shape::columns; j += 4) {
+            *(float4 *)(to + j * 8) =
+                make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
+        }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int i = threadIdx.x; i < shape::height * across; i += MATMUL_THREADS) {
+        const int y = i / across, x = i % across * 4;
+        const float *from = shared + y * shape::pitch_sums + x;
+        float total[4];
+        tiles_read<4, 4>(total, from);
+#pragma unroll
+        for (int group = 1; group < shape::groups; group++) {
+            float more[4];
+            tiles_read<4, 4>(more, from + group * apart);
+            total[0] += more[0], total[1] += more[1], total[2] += more[2], total[3] += more[3];
+        }
+        tiles_write(a, out, row + y, column + x, total);
+    }
+}
+
+/* ---- the product ----------------------------------------------------------------------------- */
+
+template <typename shape> GM_DEVICE void tiles_product(const matmul_args &a, float *shared)
+{
+    const int team = threadIdx.x / shape::threads, thread = threadIdx.x % shape::threads;
+    const unsigned tiles = (unsigned)(a.tiles_x * a.tiles_y);
+    const unsigned item = blockIdx.x * shape::teams + team; /* fits: see the ladder's hook */
+    const unsigned product = item / tiles, tile = item % tiles;
+    const int64_t row = tile / (unsigned)a.tiles_x * (int64_t)shape::height;
+    const int64_t column = tile % (unsigned)a.tiles_x * (int64_t)shape::width;
+    const int64_t first = blockIdx.y * a.share;
+    float sum[shape::rows][shape::columns] = {};
+    matmul_factor left, right;
+
+    if (product >= a.products) {
+        return; /* in the last block, for a team that is a warp */
+    }
+    gm_wait_for_previous();
+    matmul_go_to(a, product, &left, &right);
+    shared += team * shape::team_floats;
+    tiles_sum<shape>(sum, shared, left, right, row, column, first, min(a.depth - first, a.share),
+                     thread);
+    float *out = a.out + blockIdx.y * a.partial + product * a.a.lines * a.b.lines;
+    if constexpr (shape::groups > 1) {
+        tiles_add_groups<shape>(a, out, row, column, sum, shared);
+    } else {
+        const tiles_place place = tiles_find_place<shape>(thread);
+#pragma unroll
+        for (int i = 0; i < shape::rows; i++) {
+#pragma unroll
+            for (int j = 0; j < shape::columns; j += 4) {
+                tiles_write(a, out, row + place.row + i / 4 * 16 + i % 4,
+                            column + place.column + j * 8, &sum[i][j]);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,254 @@
+"""matmul: NumPy's shapes, every kernel at its edges, the same bits each time."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import here
+
+import gpumem as gm
+from gpumem import _core
+
+VARIANTS = gm.variants("matmul", instances=True)
+KERNELS = [v for v in VARIANTS if v.source.endswith(".cu")]
+SIDES = [1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129]
+DEPTHS = [0, 1, 3, 8, 9, 31, 64, 65, 127, 128, 129, 300]
+SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
+
+
+def integers(rng, *shape):
+    """Small integers: their products and sums are exact in any order."""
+    return rng.integers(-8, 9, shape).astype("f4")
+
+
+def placed(x, layout, backend):
+    """Return a device array equal to x, with its bytes laid out in one of several ways."""
+    if layout == "rows":
+        return gm.to_device(x, backend=backend)
+    if layout == "columns":  # the axes of a stack run fastest, too
+        return gm.to_device(np.ascontiguousarray(x.T), backend=backend).T
+    if layout == "misaligned":
+        raw = gm.to_device(np.concatenate([[0], x.ravel()]).astype("f4"), backend=backend)
+        return raw[1:].reshape(x.shape)
+    wide = np.zeros((*x.shape[:-1], 2 * x.shape[-1]), "f4")  # every other element
+    wide[..., ::2] = x
+    return gm.to_device(wide, backend=backend)[..., ::2]
+
+
+LAYOUTS = ["rows", "columns", "misaligned", "gaps"]
+SHAPES = [
+    ((), ()),
+    ((3,), (3,)),
+    ((3,), ()),
+    ((), (2, 3)),
+    ((2, 1), (3,)),
+    ((2, 1, 2), (1, 3, 1)),
+    ((0,), (0,)),
+    ((1,), (0,)),
+]
+
+
+# ---- NumPy's shapes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stacks", SHAPES, ids=str)
+@pytest.mark.parametrize("sides", [(5, 7, 6), (1, 1, 1), (0, 3, 2), (3, 0, 2), (3, 2, 0)], ids=str)
+def test_stacks_broadcast(stacks, sides, backend, rng):
+    m, n, k = sides
+    a, b = integers(rng, *stacks[0], m, k), integers(rng, *stacks[1], k, n)
+    wanted = np.matmul(a, b)
+    for got in (
+        gm.matmul(a, b, backend=backend),
+        gm.matmul(*(gm.to_device(x, backend=backend) for x in (a, b))).to_host(),
+    ):
+        assert got.shape == wanted.shape and got.dtype == np.float32
+        assert np.array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("k", [0, 1, 5, 200, 3000])
+def test_vectors(k, backend, rng):
+    row, column = integers(rng, k), integers(rng, k)
+    a, b = integers(rng, 2, 9, k), integers(rng, 3, k, 7)
+    for x, y in [(row, column), (row, b), (a, column), (a[0], column), (row, b[0])]:
+        wanted = np.matmul(x, y)
+        got = gm.matmul(x, y, backend=backend)
+        assert got.shape == np.shape(wanted) and np.array_equal(got, wanted)
+        there = gm.matmul(*(gm.to_device(z, backend=backend) for z in (x, y)))
+        assert there.shape == np.shape(wanted) and np.array_equal(there.to_host(), wanted)
+
+
+def test_a_repeated_matrix_is_not_copied(backend, rng):
+    """A view with strides of 0 is a stack; the factor that is repeated is loaded where it is."""
+    a, b = integers(rng, 4, 20, 30), integers(rng, 30, 10)
+    there = gm.to_device(a, backend=backend)
+    repeated = gm.to_device(b, backend=backend)
+    assert np.array_equal(gm.matmul(there, repeated).to_host(), a @ b)
+    counted = _core.traffic("matmul", "tiles:64x64", (a, b), ())
+    loaded = sum(
+        s["bytes"] for s in counted["sites"] if s["kind"] == "load" and s["space"] == "global"
+    )
+    assert loaded == 4 * (a.size + 4 * b.size)
+    assert np.array_equal(counted["result"], a @ b)
+
+
+def test_many_axes_are_merged(backend, rng):
+    a = integers(rng, *[2] * 10, 3, 4)
+    b = integers(rng, *[2] * 10, 4, 2)
+    assert np.array_equal(gm.matmul(a, b, backend=backend), a @ b)
+    b = b[(slice(None), slice(0, 1)) * 5]
+    assert np.array_equal(gm.matmul(a, b, backend=backend), a @ b)
+
+
+def test_too_many_axes_to_merge(backend):
+    a, b = np.ones((2, 1) * 13 + (1, 1), "f4"), np.ones((1, 2) * 13 + (1, 1), "f4")
+    with pytest.raises(ValueError, match="more than 16 axes"):
+        gm.matmul(a, b, backend=backend)
+
+
+ONES = np.ones((4, 4), "f4")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "error", "words"),
+    [
+        (ONES, np.ones((3, 4), "f4"), ValueError, r"b has shape \(3, 4\), a has shape \(4, 4\)"),
+        (ONES, np.ones(3, "f4"), ValueError, "b needs an element for each column of a"),
+        (np.float32(1), ONES, ValueError, "a has no dimensions"),
+        (ONES, np.float32(1), ValueError, "b has no dimensions"),
+        (np.ones((2, 4, 4), "f4"), np.ones((3, 4, 4), "f4"), ValueError, "do not broadcast"),
+        (np.empty((2**40, 0), "f4"), np.empty((0, 2**40), "f4"), ValueError, "too large"),
+        (ONES.astype("f8"), ONES, TypeError, r"a has dtype dtype\('float64'\)"),
+        (ONES, ONES.astype("i4"), TypeError, r"b has dtype dtype\('int32'\)"),
+    ],
+)
+def test_errors_name_the_argument(a, b, error, words, backend):
+    with pytest.raises(error, match=words):
+        gm.matmul(a, b, backend=backend)
+
+
+def test_out_and_streams(backend, rng):
+    a, b = integers(rng, 3, 12, 34), integers(rng, 34, 56)
+    out = np.empty((3, 12, 56), "f4")
+    assert gm.matmul(a, b, out=out, backend=backend) is out
+    assert np.array_equal(out, a @ b)
+    stream = gm.Stream(backend=backend)
+    result = gm.matmul(*(gm.to_device(x, backend=backend) for x in (a, b)), stream=stream)
+    stream.synchronize()
+    assert np.array_equal(result.to_host(), a @ b)
+    with pytest.raises(ValueError, match="out"):
+        gm.matmul(a, b, out=np.empty((12, 56), "f4"), backend=backend)
+    raw = gm.to_device(np.zeros(12 * 56 * 4 + 8, "u1"), backend=backend)
+    out = raw[1 : 1 + 12 * 56 * 4].view("f4").reshape(12, 56)
+    there = [gm.to_device(x, backend=backend) for x in (a[0], b)]
+    assert gm.matmul(*there, out=out) is out
+    assert np.array_equal(out.to_host(), a[0] @ b)
+    assert not raw.to_host()[[0, *range(-7, 0)]].any()
+
+
+# ---- kernels -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=SLOW)
+@given(data=st.data())
+@pytest.mark.parametrize("variant", [None, *VARIANTS], ids=lambda v: str(v or "auto"))
+def test_equals_numpy(variant, backend, data):
+    if variant is not None:
+        here(variant, backend)
+    thin = variant is not None and "thin" in variant.name
+    m, n = (data.draw(st.sampled_from(SIDES)) for _ in range(2))
+    if thin:
+        n = data.draw(st.integers(1, {"thin:one": 1, "thin:two": 2}.get(variant.name, 4)))
+        m, n = data.draw(st.permutations([m, n]))
+    k = data.draw(st.sampled_from(DEPTHS))
+    stack = data.draw(st.sampled_from([(), (3,), (2, 9)]))
+    repeated = data.draw(st.sampled_from([None, 0, 1]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    a = integers(rng, *(() if repeated == 0 else stack), m, k)
+    b = integers(rng, *(() if repeated == 1 else stack), k, n)
+    layouts = [data.draw(st.sampled_from(LAYOUTS)) for _ in range(2)]
+    there = [placed(x, layout, backend) for x, layout in zip((a, b), layouts, strict=True)]
+    try:
+        got = (variant or gm.matmul)(*there).to_host()
+    except ValueError as error:
+        assert variant is not None and variant.name == "sgemm" and "contiguous" in str(error)
+        return
+    assert np.array_equal(got, a @ b)
+
+
+DEEP = [(20, 30, 40_000), (3, 3, 70_001), (1, 2, 30_000), (100, 4, 9000), (5, 200, 20_003)]
+
+
+@pytest.mark.parametrize("shape", DEEP, ids=str)
+@pytest.mark.parametrize("layout", ["rows", "columns", "misaligned"])
+def test_blocks_share_the_depth(shape, layout, backend, rng):
+    m, n, k = shape
+    a, b = (x % 3 for x in (integers(rng, m, k), integers(rng, k, n)))
+    there = [placed(x, layout, backend) for x in (a, b)]
+    for variant in [gm.matmul, *KERNELS]:
+        try:
+            got = variant(*there).to_host()
+        except ValueError as error:
+            assert "takes up to" in str(error)
+            continue
+        assert np.array_equal(got, a @ b)
+
+
+@pytest.mark.parametrize("shape", [(70, 50, 3000), (3, 500, 9000), (64, 64, 64)], ids=str)
+def test_the_same_bits_each_time(shape, backend, rng):
+    """However many host threads, or multiprocessors that are free, there are."""
+    m, n, k = shape
+    a, b = (gm.to_device(rng.standard_normal(s, "f4"), backend=backend) for s in ((m, k), (k, n)))
+    for variant in [gm.matmul, *KERNELS]:
+        try:
+            results = {variant(a, b).to_host().tobytes() for _ in range(4)}
+        except ValueError as error:
+            assert "takes up to" in str(error)
+            continue
+        assert len(results) == 1
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_infinities_and_nan_stay_in_their_rows(variant, backend, rng):
+    here(variant, backend)
+    n = {"thin:one": 1, "thin:two": 2}.get(variant.name, 4)
+    a, b = rng.standard_normal((70, 40), "f4"), rng.standard_normal((40, n), "f4")
+    a[3, 39], a[64, 0], a[69, 7] = np.nan, np.inf, -np.inf
+    got = variant(a, b, backend=backend)
+    wanted = a.astype("f8") @ b.astype("f8")
+    assert np.array_equal(np.isnan(got), np.isnan(wanted))
+    assert np.array_equal(np.isinf(got), np.isinf(wanted))
+    rows = np.isfinite(wanted)
+    assert np.allclose(got[rows], wanted[rows], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("variant", KERNELS, ids=str)
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
+def test_no_stray_access_and_no_race(variant, turned, rng):
+    """Each array ends where its allocation ends, so the simulator sees any overrun."""
+    most = {"thin": 4, "thin:one": 1, "thin:two": 2, "thin:four": 4}.get(variant.name)
+    for m, n, k in [(1, 1, 1), (33, 31, 17), (65, 130, 70), (128, 128, 64), (7, 5, 1500)]:
+        n = min(n, most or n)
+        a = integers(rng, 3, k, m).swapaxes(1, 2) if turned[0] else integers(rng, 3, m, k)
+        b = integers(rng, n, k).T if turned[1] else integers(rng, k, n)
+        counted = _core.traffic("matmul", variant.name, (a, b), ())
+        assert np.array_equal(counted["result"], a @ b)
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+
+
+def chosen(*shapes):
+    arrays = tuple(np.ones(shape, "f4") for shape in shapes)
+    return _core.traffic("matmul", "auto", arrays, ())["variant"]
+
+
+def test_auto_takes_what_fits_the_shape():
+    assert chosen((500, 600), (600,)) == "thin:one"
+    assert chosen((3, 600), (600, 500)) == "thin:four"
+    assert chosen((100, 100), (100, 100)) == "tiles:32x32"
+    assert chosen((600, 16, 16), (600, 16, 16)) == "tiles:w32x32"
+
+
+def test_large_products_are_for_sgemm(backend):
+    a = gm.to_device(np.ones((2048, 2048), "f4"), backend=backend)
+    assert gm.matmul(a, a[:, :1536])[::500, ::500].copy().to_host().min() == 2048
