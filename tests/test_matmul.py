@@ -148,7 +148,7 @@ def test_out_and_streams(backend, rng):
 # ---- kernels -------------------------------------------------------------------------------------
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 @given(data=st.data())
 @pytest.mark.parametrize("variant", [None, *VARIANTS], ids=lambda v: str(v or "auto"))
 def test_equals_numpy(variant, backend, data):

@@ -124,6 +124,8 @@ def matmul(
         tiles in shared memory, all products of the stack in one launch
     ``tiles:32x32``
         32 x 32: eight warps share the depth of a tile
+    ``tiles:16x64``
+        16 x 64 or 64 x 16: eight warps share the depth of a tile
     ``tiles:64x64``
         64 x 64: four pairs of warps share the depth
     ``tiles:128x64``

@@ -26,6 +26,7 @@ enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors
 static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 70, 50, 3000, 4000, 1024},
     [matmul_row_tiles_32x32] = {32, 32, 1, 2, 85, 55, 2500, 4000, 256},
+    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 80, 50, 2500, 4000, 256},
     [matmul_row_tiles_64x64] = {64, 64, 1, 2, 100, 75, 2500, 4000, 256},
     [matmul_row_tiles_128x64] = {128, 64, 1, 2, 100, 75, 2500, 4000, 256},
     [matmul_row_tiles_128x128] = {128, 128, 1, 2, 100, 75, 2500, 4000, 256},
@@ -58,6 +59,19 @@ static matmul_size measure(const gm_call *call, const matmul_args *args)
         .stores = size * (double)args->products * (double)args->a.lines * (double)args->b.lines,
         .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
     };
+}
+
+/* The factors change places, and the results are written transposed. */
+static void turn(matmul_args *args)
+{
+    const matmul_factor first = args->a;
+    int64_t steps[MATMUL_AXES];
+    args->a = args->b;
+    args->b = first;
+    memcpy(steps, args->step_a, sizeof steps);
+    memcpy(args->step_a, args->step_b, sizeof steps);
+    memcpy(args->step_b, steps, sizeof steps);
+    args->turned = !args->turned;
 }
 
 /* thin has the matrix first. */
@@ -111,25 +125,32 @@ static int64_t thin_share(const matmul_size *size, int64_t blocks, double *time)
 /* Describes the call for thin; returns the model's time. */
 static double plan_thin(const matmul_size *size, matmul_args *args)
 {
-    const int64_t columns = args->b.lines;
     double time;
-    args->out_line = columns;
-    args->out_side = 1;
     if (thin_is_turned(args)) {
-        const matmul_factor matrix = args->b;
-        int64_t steps[MATMUL_AXES];
-        args->b = args->a;
-        args->a = matrix;
-        memcpy(steps, args->step_a, sizeof steps);
-        memcpy(args->step_a, args->step_b, sizeof steps);
-        memcpy(args->step_b, steps, sizeof steps);
-        args->out_line = 1;
-        args->out_side = columns;
+        turn(args);
     }
     args->helpers = thin_helpers(size, &args->a);
     args->tiles_x = 1;
     args->tiles_y = matmul_divide_up(args->a.lines * args->helpers, MATMUL_THIN_LINES);
     args->share = thin_share(size, size->products * args->tiles_y, &time);
+    return time;
+}
+
+/* Describes the call for tiles of a size, turned where more of them would be full; returns the
+ * model's time. */
+static double plan_tiles(int row, const gm_call *call, matmul_args *args)
+{
+    const matmul_pace *pace = &paces[row];
+    const int64_t y = pace->height, x = pace->width, m = args->a.lines, n = args->b.lines;
+    double time;
+    if (y != x && matmul_divide_up(n, y) * matmul_divide_up(m, x) <
+                      matmul_divide_up(m, y) * matmul_divide_up(n, x)) {
+        turn(args);
+    }
+    const matmul_size size = measure(call, args);
+    args->tiles_x = matmul_divide_up(args->b.lines, x);
+    args->tiles_y = matmul_divide_up(args->a.lines, y);
+    args->share = matmul_best_share(pace, &size, UNIT, &time);
     return time;
 }
 
@@ -145,10 +166,10 @@ static gm_status takes_grid(const gm_variant *variant, const gm_call *call)
 {
     matmul_args args;
     gm_status status = describe(call, &args);
-    const double x = (double)matmul_divide_up(args.b.lines, variant->tile.x);
-    const double y = (double)matmul_divide_up(args.a.lines, variant->tile.y);
-    if (status != GM_OK || x * y * (double)args.products <= INT32_MAX - 8) {
-        return status;
+    const double x = variant->tile.x, y = variant->tile.y;
+    const double tiles = ((double)args.b.lines / x + 1) * ((double)args.a.lines / y + 1);
+    if (status != GM_OK || tiles * (double)args.products <= INT32_MAX - 8) {
+        return status; /* where they are turned there are even fewer */
     }
     return gm_fail(GM_ERROR_VALUE, "the results have more tiles than variant %s can count",
                    variant->name);
@@ -208,18 +229,18 @@ static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
 
 static int pick_tiles(const gm_call *call)
 {
-    static const int rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_32x32,
-                               matmul_row_tiles_64x64, matmul_row_tiles_128x64,
-                               matmul_row_tiles_128x128};
+    static const int rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
+                               matmul_row_tiles_32x32,  matmul_row_tiles_64x64,
+                               matmul_row_tiles_128x64, matmul_row_tiles_128x128};
     matmul_args args;
     int best = matmul_row_tiles_128x128;
-    double least = -1, time;
+    double least = -1;
     if (describe(call, &args) != GM_OK) {
         return best;
     }
-    const matmul_size size = measure(call, &args);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        (void)matmul_best_share(&paces[rows[i]], &size, UNIT, &time);
+        matmul_args one = args;
+        const double time = plan_tiles(rows[i], call, &one);
         if (least < 0 || time < least) {
             best = rows[i];
             least = time;
@@ -245,8 +266,9 @@ static const gm_variant *matmul_choose(const gm_call *call)
     }
     const matmul_size size = measure(call, &args);
     const int tiles = pick_tiles(call);
-    double time, least;
-    (void)matmul_best_share(&paces[tiles], &size, UNIT, &least);
+    matmul_args tiled = args;
+    const double least = plan_tiles(tiles, call, &tiled);
+    double time;
     if (thin_sides(&args) <= MATMUL_THIN_MOST) {
         matmul_args thin = args;
         time = plan_thin(&size, &thin);
@@ -269,7 +291,6 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
     matmul_args *args = (matmul_args *)plan->args;
     gm_status status = describe(call, args);
     const int row = (int)(variant - variants);
-    double time;
     plan->args_size = sizeof *args;
     if (status != GM_OK || call->out.size == 0) {
         return status;
@@ -282,15 +303,13 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
         plan->grid.x = gm_grid_blocks(variant, call, call->out.size, 0);
         return GM_OK;
     }
-    const matmul_size size = measure(call, args);
     int64_t teams = 1;
     if (variant->row == &variants[matmul_row_thin]) {
+        const matmul_size size = measure(call, args);
         (void)plan_thin(&size, args);
     } else {
         teams = paces[row].teams;
-        args->tiles_x = matmul_divide_up(args->b.lines, variant->tile.x);
-        args->tiles_y = matmul_divide_up(args->a.lines, variant->tile.y);
-        args->share = matmul_best_share(&paces[row], &size, UNIT, &time);
+        (void)plan_tiles(row, call, args);
     }
     const int64_t tiles = args->tiles_x * args->tiles_y * args->products;
     plan->grid.x = (unsigned)matmul_divide_up(tiles, teams);
@@ -305,6 +324,7 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 {
     matmul_args *args = (matmul_args *)plan->args;
     const int shares = (int)plan->grid.y;
+    const int sharers = shares >= 32 ? 8 : shares >= 8 ? 4 : 1;
     const int64_t count = call->out.size, partial = matmul_divide_up(count, 4) * 4;
     gm_plan adding = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
     matmul_add_shares_args *add = (matmul_add_shares_args *)adding.args;
@@ -326,13 +346,15 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
         .count = count,
         .partial = partial,
         .shares = shares,
+        .sharers = sharers,
         .vectors = count % 4 == 0 && (uintptr_t)args->out % 16 == 0,
     };
     adding.args_size = sizeof *add;
-    adding.grid.x = gm_grid_blocks(&helper_add_shares, call, count, 0);
+    const int64_t units = add->vectors ? count / 4 : count;
+    adding.grid.x = (unsigned)matmul_divide_up(units, MATMUL_THREADS / sharers);
     args->out = memory;
     args->partial = partial;
-    args->out_vectors = args->b.lines % 4 == 0;
+    args->out_vectors = (args->turned ? args->a.lines : args->b.lines) % 4 == 0;
     status = call->backend->launch(variant, plan, call->stream);
     if (status == GM_OK) {
         status = call->backend->launch(&helper_add_shares, &adding, call->stream);

@@ -44,10 +44,8 @@ typedef struct matmul_args {
     int64_t share;            /* steps of each share but the last */
     int64_t partial;          /* elements from one share's sums to the next */
     int64_t tiles_x, tiles_y; /* over a result; of thin: blocks along the lines are y */
-    /* Of thin, where a is the matrix and b has the right-hand sides, whichever of them was given
-     * first: elements of a result from line to line and from side to side, warps of a line. */
-    int64_t out_line, out_side;
-    int helpers;
+    bool turned;              /* a and b have changed places: the results are written transposed */
+    int helpers;              /* of thin: warps of a line */
 } matmul_args;
 
 /* For add_shares: out[i] is the sum of sums[i + s * partial] over all shares s. */
@@ -56,6 +54,7 @@ typedef struct matmul_add_shares_args {
     float *out;
     int64_t count, partial;
     int shares;
+    int sharers; /* threads that have some of the shares of an element each: up to 8 */
     bool vectors;
 } matmul_add_shares_args;
 
@@ -66,6 +65,7 @@ enum {
     MATMUL_THIN_LINES = 32, /* and lines of a block without helpers */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 36864,
+    MATMUL_BYTES_16x64 = 45056,
     MATMUL_BYTES_32x32 = 36864,
     MATMUL_BYTES_64x64 = 69632,
     MATMUL_BYTES_128x64 = 69632,

@@ -37,7 +37,7 @@ typedef struct matmul_pace {
 
 /* Per cycle and multiprocessor: an H200 moves 4 TB/s, and its L2 half as much again. */
 static const double MATMUL_MEMORY = 16, MATMUL_CACHE = 24;
-enum { MATMUL_MOST_SHARES = 64, MATMUL_LAUNCH = 3000 };
+enum { MATMUL_MOST_SHARES = 512, MATMUL_LAUNCH = 3000 };
 
 static inline int64_t matmul_divide_up(int64_t a, int64_t b)
 {
@@ -87,7 +87,7 @@ static inline int64_t matmul_best_share(const matmul_pace *pace, const matmul_si
 {
     int64_t best = size->depth > 0 ? size->depth : 1;
     *time = matmul_time(pace, size, best);
-    for (int64_t shares = 2; shares <= MATMUL_MOST_SHARES; shares++) {
+    for (int64_t shares = 2; shares <= MATMUL_MOST_SHARES; shares += 1 + shares / 32) {
         const int64_t even = matmul_divide_up(size->depth, shares);
         const int64_t share = matmul_divide_up(even, unit) * unit;
         if (share < pace->least || share >= size->depth) {

@@ -19,6 +19,13 @@ enum { ROWS = MATMUL_THIN_ROWS, LINES = MATMUL_THIN_LINES, GROUPS = 32, PART = 4
 
 typedef float sums[GROUPS][LINES];
 
+/* Where the result of a line and a right-hand side is: a has the lines, whichever was given first.
+ */
+GM_DEVICE int64_t thin_element(const matmul_args &a, int64_t line, int side)
+{
+    return a.turned ? side * a.a.lines + line : line * a.b.lines + side;
+}
+
 /* ---- depth contiguous ------------------------------------------------------------------------ */
 
 /* The thread's four steps of a line: neighbours as a vector, or 32 apart, so that the lanes of a
@@ -153,7 +160,7 @@ GM_DEVICE void by_depth(const matmul_args &a, const matmul_factor &left, const m
         }
         const int64_t to = block * (LINES / a.helpers) + line;
         if (to < left.lines) {
-            out[to * a.out_line + side * a.out_side] = total;
+            out[thin_element(a, to, side)] = total;
         }
     }
 }
@@ -192,7 +199,7 @@ GM_DEVICE void by_lines(const matmul_args &a, const matmul_factor &left, const m
         for (int i = 0; i < GROUPS; i++) {
             total += shared[side][i][line];
         }
-        out[(block * LINES + line) * a.out_line + side * a.out_side] = total;
+        out[thin_element(a, block * LINES + line, side)] = total;
     }
 }
 

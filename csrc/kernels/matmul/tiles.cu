@@ -10,6 +10,7 @@
 
 /*                  tile        sums    groups  steps of a group    threads of a team */
 typedef tiles_shape<32, 32, 8, 4, 1, 8, 32> shape_w32x32;
+typedef tiles_shape<16, 64, 4, 8, 8, 8, 256> shape_16x64;
 typedef tiles_shape<32, 32, 8, 4, 8, 8, 256> shape_32x32;
 typedef tiles_shape<64, 64, 8, 8, 4, 8, 256> shape_64x64;
 typedef tiles_shape<128, 64, 8, 8, 2, 8, 256> shape_128x64;
@@ -19,6 +20,7 @@ typedef tiles_shape<128, 128, 8, 8, 1, 16, 256> shape_128x128;
     static_assert(shape_##name::teams * shape_##name::team_floats * 4 == MATMUL_BYTES_##name,      \
                   "the ladder says how much")
 FITS(w32x32);
+FITS(16x64);
 FITS(32x32);
 FITS(64x64);
 FITS(128x64);
@@ -28,6 +30,12 @@ GM_KERNEL_BOUNDED(matmul_tiles_32x32, matmul_args, MATMUL_THREADS, 2)
 {
     GM_DYNAMIC_SHARED(float, shared);
     tiles_product<shape_32x32>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_16x64, matmul_args, MATMUL_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_16x64>(a, shared);
 }
 
 GM_KERNEL_BOUNDED(matmul_tiles_64x64, matmul_args, MATMUL_THREADS, 2)

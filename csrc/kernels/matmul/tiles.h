@@ -17,6 +17,9 @@
  *     32 x 32             warp 0    warp 1     warp 2      ...       8 groups of 1 warp
  *     64 x 64             warps 0 1 warps 2 3  ...                   4 groups of 2
  *     128 x 64            warps 0-3 warps 4-7                        2 groups of 4
+ *
+ * Tiles that are not square may be turned: then the kernel computes the transposed results, of the
+ * factors in the other order, and the sums of the groups are read column by column.
  */
 #ifndef GPUMEM_MATMUL_TILES_H
 #define GPUMEM_MATMUL_TILES_H
@@ -240,39 +243,74 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Four sums of a row. */
+/* Four sums that are neighbours in a result, from a row and a column of it on. */
 GM_DEVICE void tiles_write(const matmul_args &a, float *out, int64_t row, int64_t column,
                            const float *sum)
 {
-    const int64_t lines = a.b.lines;
-    float *to = out + row * lines + column;
-    if (row >= a.a.lines || column >= lines) {
+    const int64_t rows = a.turned ? a.b.lines : a.a.lines;
+    const int64_t columns = a.turned ? a.a.lines : a.b.lines;
+    float *to = out + row * columns + column;
+    if (row >= rows || column >= columns) {
         return;
     }
-    if (a.out_vectors && column + 4 <= lines) {
+    if (a.out_vectors && column + 4 <= columns) {
         *(float4 *)to = make_float4(sum[0], sum[1], sum[2], sum[3]);
         return;
     }
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-        if (column + j < lines) {
+        if (column + j < columns) {
             to[j] = sum[j];
         }
     }
 }
 
-/* Adds the sums of all groups, the first one's first. */
+/* Reads four sums of a group: neighbours in a row of the tile, or in a column. */
+template <bool turned> GM_DEVICE void tiles_take(float (&four)[4], const float *from, int pitch)
+{
+    if (!turned) {
+        tiles_read<4, 4>(four, from);
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < 4; j++) {
+        four[j] = from[j * pitch];
+    }
+}
+
+/* The sums of all groups, the first one's first, to the result. */
+template <typename shape, bool turned>
+GM_DEVICE void tiles_write_all(const matmul_args &a, float *out, int64_t row, int64_t column,
+                               const float *shared)
+{
+    constexpr int pitch = shape::pitch_sums, fours = shape::width * shape::height / 4;
+#pragma unroll 1
+    for (int i = threadIdx.x; i < fours; i += MATMUL_THREADS) {
+        const int y = turned ? i % (shape::height / 4) * 4 : i / (shape::width / 4);
+        const int x = turned ? i / (shape::height / 4) : i % (shape::width / 4) * 4;
+        float total[4], more[4];
+        tiles_take<turned>(total, shared + y * pitch + x, pitch);
+#pragma unroll
+        for (int group = 1; group < shape::groups; group++) {
+            tiles_take<turned>(more, shared + (group * shape::height + y) * pitch + x, pitch);
+            total[0] += more[0], total[1] += more[1], total[2] += more[2], total[3] += more[3];
+        }
+        tiles_write(a, out, turned ? column + x : row + y, turned ? row + y : column + x, total);
+    }
+}
+
+/* Leaves each group's sums in shared memory; then every thread adds some of all groups. */
 template <typename shape>
 GM_DEVICE void tiles_add_groups(const matmul_args &a, float *out, int64_t row, int64_t column,
                                 const float (&sum)[shape::rows][shape::columns], float *shared)
 {
-    constexpr int across = shape::width / 4, apart = shape::height * shape::pitch_sums;
     const tiles_place place = tiles_find_place<shape>(threadIdx.x);
+    float *at =
+        shared + (place.group * shape::height + place.row) * shape::pitch_sums + place.column;
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < shape::rows; i++) {
-        float *to = shared + place.group * apart +
-                    (place.row + i / 4 * 16 + i % 4) * shape::pitch_sums + place.column;
+        float *to = at + (i / 4 * 16 + i % 4) * shape::pitch_sums;
 #pragma unroll
         for (int j = 0; j < shape::columns; j += 4) {
             *(float4 *)(to + j * 8) =
@@ -280,19 +318,10 @@ GM_DEVICE void tiles_add_groups(const matmul_args &a, float *out, int64_t row, i
         }
     }
     __syncthreads();
-#pragma unroll
-    for (int i = threadIdx.x; i < shape::height * across; i += MATMUL_THREADS) {
-        const int y = i / across, x = i % across * 4;
-        const float *from = shared + y * shape::pitch_sums + x;
-        float total[4];
-        tiles_read<4, 4>(total, from);
-#pragma unroll
-        for (int group = 1; group < shape::groups; group++) {
-            float more[4];
-            tiles_read<4, 4>(more, from + group * apart);
-            total[0] += more[0], total[1] += more[1], total[2] += more[2], total[3] += more[3];
-        }
-        tiles_write(a, out, row + y, column + x, total);
+    if (a.turned) {
+        tiles_write_all<shape, true>(a, out, row, column, shared);
+    } else {
+        tiles_write_all<shape, false>(a, out, row, column, shared);
     }
 }
 
