@@ -20,17 +20,19 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 #include "family.h"
 
 enum { A, B };
-enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
+enum { MOST_THIN = 64 }; /* shares of thin */
+enum { UNIT = 128 };     /* steps: a multiple of all stages, and of a warp's vectors */
 
-/* As measured on an H200, or derived from the kernels' instructions where marked so. */
+/* Of an H200. Those of tiles are estimates from the kernels' instructions; sgemm's rate is that of
+ * its ladder. */
 static const matmul_pace paces[variant_count] = {
-    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 70, 50, 3000, 4000, 1024},
-    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 85, 55, 2500, 4000, 256},
-    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 80, 50, 2500, 4000, 256},
-    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 100, 75, 2500, 4000, 256},
-    [matmul_row_tiles_128x64] = {128, 64, 1, 2, 100, 75, 2500, 4000, 256},
-    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 100, 75, 2500, 4000, 256},
-    [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 9000, 256},
+    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 70, 50, 3000, 4000, 1024, 512},
+    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 85, 55, 2500, 4000, 256, 512},
+    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 80, 50, 2500, 4000, 256, 512},
+    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 100, 75, 2500, 4000, 256, 512},
+    [matmul_row_tiles_128x64] = {128, 64, 1, 2, 100, 75, 2500, 4000, 256, 512},
+    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 100, 75, 2500, 4000, 256, 512},
+    [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 9000, 256, 32},
 };
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -104,7 +106,7 @@ static int64_t thin_share(const matmul_size *size, int64_t blocks, double *time)
     const double bytes = (size->loads + size->stores) / MATMUL_MEMORY;
     int64_t best = size->depth > 0 ? size->depth : 1;
     *time = -1;
-    for (int64_t shares = 1; shares <= MATMUL_MOST_SHARES; shares *= 2) {
+    for (int64_t shares = 1; shares <= MOST_THIN; shares *= 2) {
         const int64_t share = matmul_divide_up(matmul_divide_up(size->depth, shares), UNIT) * UNIT;
         if (shares > 1 && (share < 4 * UNIT || share >= size->depth)) {
             break;
@@ -227,26 +229,31 @@ static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
     return time * (double)size->products;
 }
 
-static int pick_tiles(const gm_call *call)
+/* The size that takes least time, which is *least. */
+static int best_tiles(const gm_call *call, const matmul_args *args, double *least)
 {
     static const int rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
                                matmul_row_tiles_32x32,  matmul_row_tiles_64x64,
                                matmul_row_tiles_128x64, matmul_row_tiles_128x128};
-    matmul_args args;
-    int best = matmul_row_tiles_128x128;
-    double least = -1;
-    if (describe(call, &args) != GM_OK) {
-        return best;
-    }
+    int best = rows[0];
+    *least = -1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        matmul_args one = args;
+        matmul_args one = *args;
         const double time = plan_tiles(rows[i], call, &one);
-        if (least < 0 || time < least) {
+        if (*least < 0 || time < *least) {
             best = rows[i];
-            least = time;
+            *least = time;
         }
     }
     return best;
+}
+
+static int pick_tiles(const gm_call *call)
+{
+    matmul_args args;
+    double least;
+    return describe(call, &args) == GM_OK ? best_tiles(call, &args, &least)
+                                          : matmul_row_tiles_64x64;
 }
 
 static int pick_thin(const gm_call *call)
@@ -265,23 +272,18 @@ static const gm_variant *matmul_choose(const gm_call *call)
         return gm_row(call, matmul_row_naive);
     }
     const matmul_size size = measure(call, &args);
-    const int tiles = pick_tiles(call);
-    matmul_args tiled = args;
-    const double least = plan_tiles(tiles, call, &tiled);
-    double time;
+    double least;
+    const int tiles = best_tiles(call, &args, &least);
     if (thin_sides(&args) <= MATMUL_THIN_MOST) {
         matmul_args thin = args;
-        time = plan_thin(&size, &thin);
-        if (time <= least) {
-            return gm_first_that_fits(call,
-                                      GM_ROWS(matmul_row_thin, matmul_row_tiles, matmul_row_naive));
+        if (plan_thin(&size, &thin) <= least) {
+            return gm_first_that_fits(call, GM_ROWS(pick_thin(call), tiles, matmul_row_naive));
         }
     }
     if (matmul_suits_sgemm(call, &args) && time_of_sgemm(&size, &args) < least) {
-        return gm_first_that_fits(call,
-                                  GM_ROWS(matmul_row_sgemm, matmul_row_tiles, matmul_row_naive));
+        return gm_first_that_fits(call, GM_ROWS(matmul_row_sgemm, tiles, matmul_row_naive));
     }
-    return gm_first_that_fits(call, GM_ROWS(matmul_row_tiles, matmul_row_naive));
+    return gm_first_that_fits(call, GM_ROWS(tiles, matmul_row_naive));
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */

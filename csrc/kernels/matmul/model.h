@@ -33,11 +33,12 @@ typedef struct matmul_pace {
     double latency;    /* from the start of a block to its first product, and to its result */
     double adding;     /* the launch that adds shares */
     int64_t least;     /* steps of a share */
+    int most;          /* shares */
 } matmul_pace;
 
 /* Per cycle and multiprocessor: an H200 moves 4 TB/s, and its L2 half as much again. */
 static const double MATMUL_MEMORY = 16, MATMUL_CACHE = 24;
-enum { MATMUL_MOST_SHARES = 512, MATMUL_LAUNCH = 3000 };
+enum { MATMUL_LAUNCH = 3000 };
 
 static inline int64_t matmul_divide_up(int64_t a, int64_t b)
 {
@@ -61,12 +62,17 @@ static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_siz
     return (double)rounds * round + rest;
 }
 
+static inline int64_t matmul_tiles(const matmul_pace *pace, const matmul_size *size)
+{
+    return size->products * matmul_divide_up(size->rows, pace->height) *
+           matmul_divide_up(size->columns, pace->width);
+}
+
 /* With shares of `share` steps. */
 static inline double matmul_time(const matmul_pace *pace, const matmul_size *size, int64_t share)
 {
     const int64_t shares = matmul_divide_up(size->depth, share);
-    const int64_t tiles = size->products * matmul_divide_up(size->rows, pace->height) *
-                          matmul_divide_up(size->columns, pace->width);
+    const int64_t tiles = matmul_tiles(pace, size);
     const int64_t blocks = matmul_divide_up(tiles, pace->teams) * shares;
     const double of_tile = (double)matmul_divide_up(share, 8) * 8 * pace->height * pace->width;
     const double cached = (double)tiles * (double)size->depth * 4 * (pace->height + pace->width);
@@ -81,16 +87,27 @@ static inline double matmul_time(const matmul_pace *pace, const matmul_size *siz
 }
 
 /* The steps of a share that take least time, a multiple of `unit`; all steps if sharing gains
- * nothing. */
+ * nothing. Tried are the numbers of shares that make a block for each multiprocessor, two, and so
+ * on.
+ */
 static inline int64_t matmul_best_share(const matmul_pace *pace, const matmul_size *size,
                                         int64_t unit, double *time)
 {
+    const int64_t tiles = matmul_tiles(pace, size);
+    const int64_t blocks = matmul_divide_up(tiles > 0 ? tiles : 1, pace->teams);
+    static const int each[] = {1, 2, 3, 4, 6, 8, 12, 16};
     int64_t best = size->depth > 0 ? size->depth : 1;
     *time = matmul_time(pace, size, best);
-    for (int64_t shares = 2; shares <= MATMUL_MOST_SHARES; shares += 1 + shares / 32) {
-        const int64_t even = matmul_divide_up(size->depth, shares);
-        const int64_t share = matmul_divide_up(even, unit) * unit;
-        if (share < pace->least || share >= size->depth) {
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        const int64_t shares = each[i] * (int64_t)size->multiprocessors / blocks;
+        if (shares < 2) {
+            continue;
+        }
+        const int64_t fewer = shares < pace->most ? shares : pace->most;
+        const int64_t even = matmul_divide_up(size->depth, fewer);
+        const int64_t longer = even > pace->least ? even : pace->least;
+        const int64_t share = matmul_divide_up(longer, unit) * unit;
+        if (share >= size->depth) {
             break;
         }
         const double now = matmul_time(pace, size, share);
