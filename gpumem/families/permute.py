@@ -138,16 +138,6 @@ def permute(
         a matrix for each index of the outer axes: tiles in shared memory
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
-    ``packed:b8``
-        units of 1 byte: elements, or what alignment leaves of them
-    ``packed:b16``
-        units of 2 bytes
-    ``packed:b32``
-        units of 4 bytes
-    ``packed:b64``
-        units of 8 bytes
-    ``packed:b128``
-        units of 16 bytes
 
     Kernels that only serve ``auto``:
 
@@ -190,6 +180,12 @@ def _one_row(nbytes: int, itemsize: int) -> Shape:
     return 1, 1, nbytes // itemsize
 
 
+def _one_matrix(nbytes: int, itemsize: int) -> Shape:
+    """Return a shape of whose axes two are left."""
+    side = 1 << max(0, (nbytes // itemsize).bit_length() - 1) // 2
+    return 1, side, nbytes // itemsize // side
+
+
 def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
     """Return a corner whose sides are powers of two, so that every tile is full."""
     sides = tuple(slice(1 << n.bit_length() - 1) for n in inputs[0].shape)
@@ -228,7 +224,7 @@ FAMILY = Family(
         ),
         dtypes=MOVED,
         keywords=({}, {"axes": (0, 2, 1)}, {"axes": (-1, 0, 1)}),
-        shapes_of={"contiguous": _one_row},
+        shapes_of={"contiguous": _one_row, "matrix": _one_matrix},
         claimed=_whole_tiles,
     ),
     peers={"torch": _torch, "cupy": _cupy},

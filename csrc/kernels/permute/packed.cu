@@ -122,6 +122,11 @@ GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_p
     return row;
 }
 
+GM_DEVICE void packed_set_row(packed_row *place, packed_row row)
+{
+    *(uint2 *)place = make_uint2((uint32_t)row.at, row.bits);
+}
+
 GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared &shared)
 {
     const uint32_t units = a.store.run * (a.store.word / a.unit);
@@ -129,10 +134,10 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
         shared.places[threadIdx.x] = packed_place_of(a, blockIdx.x + threadIdx.x * gridDim.x);
     }
     for (uint32_t i = threadIdx.x; i < a.load.room; i += PACKED_THREADS) {
-        shared.load[i] = packed_row_of<true>(a, a.load, i);
+        packed_set_row(shared.load + i, packed_row_of<true>(a, a.load, i));
     }
     for (uint32_t i = threadIdx.x; i < a.store.room; i += PACKED_THREADS) {
-        shared.store[i] = packed_row_of<false>(a, a.store, i);
+        packed_set_row(shared.store + i, packed_row_of<false>(a, a.store, i));
     }
     for (uint32_t i = threadIdx.x; i < units; i += PACKED_THREADS) {
         uint32_t rest = i, place = 0;
@@ -398,16 +403,16 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
     }
 }
 
-/* A kernel for each size of units. */
-#define PACKED_KERNEL(name, unit)                                                                  \
-    GM_KERNEL_BOUNDED(permute_packed_##name, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)   \
-    {                                                                                              \
-        GM_DYNAMIC_SHARED(char, memory);                                                           \
-        packed_move<unit>(a, memory);                                                              \
+/* The loop over tiles is inside of each case: what one keeps in registers is not in another's way.
+ */
+GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    switch (a.unit) {
+    case 1: packed_move<uint8_t>(a, memory); break;
+    case 2: packed_move<uint16_t>(a, memory); break;
+    case 4: packed_move<uint32_t>(a, memory); break;
+    case 8: packed_move<uint2>(a, memory); break;
+    case 16: packed_move<uint4>(a, memory); break;
     }
-
-PACKED_KERNEL(b8, uint8_t)
-PACKED_KERNEL(b16, uint16_t)
-PACKED_KERNEL(b32, uint32_t)
-PACKED_KERNEL(b64, uint2)
-PACKED_KERNEL(b128, uint4)
+}

@@ -14,11 +14,6 @@ static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *ca
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
-static int permute_pick_packed(const gm_call *call);
-
-#define PACKED                                                                                     \
-    .block = {PACKED_THREADS, 1, 1}, .elements = 16, .blocks = PACKED_BLOCKS,                      \
-    .layout = GM_STRIDED, .programmatic_launch = true, .takes = permute_takes_packed
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
@@ -105,28 +100,6 @@ static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *c
                    variant->name);
 }
 
-/* The instance for units of so many bytes. */
-static int packed_row_for(int unit)
-{
-    switch (unit) {
-    case 1: return permute_row_packed_b8;
-    case 2: return permute_row_packed_b16;
-    case 4: return permute_row_packed_b32;
-    case 8: return permute_row_packed_b64;
-    default: return permute_row_packed_b128;
-    }
-}
-
-static int permute_pick_packed(const gm_call *call)
-{
-    permute_layout layout;
-    if (call->in[0].bytes == 0) {
-        return permute_row_packed_b8;
-    }
-    permute_fold(call, true, &layout);
-    return packed_row_for(layout.unit);
-}
-
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
@@ -136,12 +109,6 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
         return status;
     }
     permute_fold(call, true, &layout);
-    if (variant->row && variant != &variants[packed_row_for(layout.unit)]) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "a comes down to units of %d bytes, variant %s takes those of another size "
-                       "(variant packed finds the one for a)",
-                       layout.unit, variant->name);
-    }
     if (permute_plan_packed(&layout, call->device, &args)) {
         return GM_OK;
     }
@@ -292,7 +259,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     if (call->in[0].bytes == 0) {
         return GM_OK; /* no blocks */
     }
-    switch ((variant->row ? variant->row : variant) - variants) {
+    switch (variant - variants) {
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;

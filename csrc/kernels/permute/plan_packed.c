@@ -2,14 +2,14 @@
  * permute: the tiles of packed.
  *
  * What is planned depends on the layout and the device alone, and is kept for a few of them. Which
- * units a tile has: packed_extents.c; where they are in shared memory: packed_places.c.
+ * units a tile has: plan_extents.c; where they are in shared memory: plan_places.c.
  */
 #include "permute/plan_packed.h"
 
 #include <string.h>
 
 #include "backend/backend.h"
-#include "permute/packed_tiling.h"
+#include "permute/plan_tiling.h"
 
 /* ---- words --------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  * apart what a warp reads at a time. Where a thread joins several units of one axis to a word, the
  * spare bytes are after each group of so many instead: neighbouring threads are a group apart.
  */
-#include "permute/packed_tiling.h"
+#include "permute/plan_tiling.h"
 
 enum { BANKS = 32, BANK = 4 /* bytes */ };
 

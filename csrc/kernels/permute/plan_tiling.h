@@ -1,6 +1,6 @@
 /* permute: a tile of packed, while it is planned. */
-#ifndef GPUMEM_PERMUTE_PACKED_TILING_H
-#define GPUMEM_PERMUTE_PACKED_TILING_H
+#ifndef GPUMEM_PERMUTE_PLAN_TILING_H
+#define GPUMEM_PERMUTE_PLAN_TILING_H
 
 #include "permute/plan_layout.h"
 

@@ -5,7 +5,7 @@
  * those that are innermost in the result likewise; what room is left is for more rows. Of several
  * lengths wanted on either side the plan takes those for which the memory has least to do.
  */
-#include "permute/packed_tiling.h"
+#include "permute/plan_tiling.h"
 
 /* Axes by their distance in the input; those whose units share one address come last. */
 static void sort_axes(tiling *t)
