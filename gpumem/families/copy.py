@@ -106,8 +106,6 @@ def copy(
         64 bits: half the instructions
     ``vec4``
         128 bits: a quarter of the instructions
-    ``vec4_overlapped``
-        the launch overlaps the end of the previous kernel
     ``struct16``
         the same 128 bits through a 16-byte aligned struct
     ``vec4_unrolled``

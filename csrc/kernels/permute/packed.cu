@@ -14,8 +14,8 @@
  *
  * Rows     each side of a tile is rows of words: a row runs on in memory. Where rows begin, in
  *          memory and on chip, is the same in all tiles: a block writes it to tables once, and
- *          goes from tile to tile. One thread finds where the next tile but one begins. The tables
- *          may be written while the previous kernel still runs.
+ *          goes from tile to tile. One warp finds where the next tile but one begins, a lane for
+ *          each axis. The tables may be written while the previous kernel still runs.
  * thread   keeps to one word of a row, and goes from row to row; of rows longer than a block to
  *          every 256th word. It loads by asynchronous copies, and meanwhile gathers the words of
  *          the tile before from shared memory, and stores them.
@@ -46,13 +46,23 @@ struct packed_place {
     uint32_t last; /* bit i: it is the last along a.rag[i].axis */
 };
 
-static_assert(sizeof(packed_row) == PACKED_ROW_BYTES && sizeof(packed_place) == PACKED_PLACE_BYTES,
+/* Along an axis, from a tile to the next. */
+struct packed_step {
+    int64_t in, out; /* bytes */
+    permute_divisor tiles, inner;
+    uint32_t ragged;
+};
+
+static_assert(sizeof(packed_row) == PACKED_ROW_BYTES &&
+                  sizeof(packed_place) == PACKED_PLACE_BYTES &&
+                  sizeof(packed_step) == PACKED_STEP_BYTES,
               "the plan reserves shared memory");
 
 /* Shared memory: two tiles; the tables. */
 struct packed_shared {
     char *tiles;
     packed_place *places; /* three: of the tile that is stored, and the next two */
+    packed_step *steps;   /* PACKED_DIMS */
     packed_row *load, *store;
     uint16_t *units; /* where the units of the result's first row are, from its begin */
 };
@@ -62,7 +72,8 @@ GM_DEVICE packed_shared packed_share(const permute_packed_args &a, char *memory)
     packed_shared shared;
     shared.tiles = memory;
     shared.places = (packed_place *)(memory + 2 * a.buffer);
-    shared.load = (packed_row *)(shared.places + 3);
+    shared.steps = (packed_step *)(shared.places + 3);
+    shared.load = (packed_row *)(shared.steps + PACKED_DIMS);
     shared.store = shared.load + a.load.room;
     shared.units = (uint16_t *)(shared.store + a.store.room);
     return shared;
@@ -70,20 +81,43 @@ GM_DEVICE packed_shared packed_share(const permute_packed_args &a, char *memory)
 
 /* ---- tables -------------------------------------------------------------------------------- */
 
-GM_DEVICE packed_place packed_place_of(const permute_packed_args &a, uint32_t index)
+GM_DEVICE packed_step packed_step_of(const permute_packed_axis &axis)
 {
-    packed_place place = {a.in, a.out, 0};
-    for (int d = 0; d < a.ndim; d++) {
-        const permute_packed_axis &axis = a.axis[d];
-        const uint32_t at = permute_take(&index, axis.tiles);
-        const int64_t start = (int64_t)at * axis.tile.by;
-        place.in += start * axis.from;
-        place.out += start * axis.to;
-        for (int i = 0; i < a.ragged; i++) {
-            place.last |= (uint32_t)(a.rag[i].axis == (uint32_t)d && at + 1 == axis.tiles.by) << i;
-        }
+    packed_step step;
+    step.in = axis.from * axis.tile.by;
+    step.out = axis.to * axis.tile.by;
+    step.tiles = axis.tiles;
+    step.inner = axis.inner;
+    step.ragged = axis.ragged;
+    return step;
+}
+
+/* Where tile number `index` begins: the work of a warp, a lane for each axis. */
+GM_DEVICE void packed_find(const permute_packed_args &a, const packed_shared &shared,
+                           uint32_t index, packed_place *place)
+{
+    const unsigned lane = threadIdx.x % 32;
+    int64_t in = 0, out = 0;
+    uint32_t last = 0;
+    if (lane < a.ndim) {
+        const packed_step &step = shared.steps[lane];
+        uint32_t rest = permute_divide(index, step.inner);
+        const uint32_t at = permute_take(&rest, step.tiles);
+        in = (int64_t)at * step.in;
+        out = (int64_t)at * step.out;
+        last = at + 1 == step.tiles.by ? step.ragged : 0;
     }
-    return place;
+#pragma unroll
+    for (int far = 8; far > 0; far /= 2) {
+        in += __shfl_xor_sync(0xffffffffu, in, far);
+        out += __shfl_xor_sync(0xffffffffu, out, far);
+        last |= __shfl_xor_sync(0xffffffffu, last, far);
+    }
+    if (lane == 0) {
+        place->in = a.in + in;
+        place->out = a.out + out;
+        place->last = last;
+    }
 }
 
 /* Bytes to unit c along an axis, in shared memory. */
@@ -130,8 +164,15 @@ GM_DEVICE void packed_set_row(packed_row *place, packed_row row)
 GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared &shared)
 {
     const uint32_t units = a.store.run * (a.store.word / a.unit);
-    if (threadIdx.x < 2 && blockIdx.x + threadIdx.x * gridDim.x < a.tiles) {
-        shared.places[threadIdx.x] = packed_place_of(a, blockIdx.x + threadIdx.x * gridDim.x);
+    if (threadIdx.x < 32) {
+        if (threadIdx.x < a.ndim) {
+            shared.steps[threadIdx.x] = packed_step_of(a.axis[threadIdx.x]);
+        }
+        __syncwarp();
+        packed_find(a, shared, blockIdx.x, shared.places);
+        if (blockIdx.x + gridDim.x < a.tiles) {
+            packed_find(a, shared, blockIdx.x + gridDim.x, shared.places + 1);
+        }
     }
     for (uint32_t i = threadIdx.x; i < a.load.room; i += PACKED_THREADS) {
         packed_set_row(shared.load + i, packed_row_of<true>(a, a.load, i));
@@ -385,21 +426,21 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
         }
         __pipeline_commit();
         even ^= 1;
+        const uint32_t next = loaded < 2 ? loaded + 1 : 0;
         if (index != blockIdx.x) { /* the tile before it is stored */
+            if (threadIdx.x < 32 && index + gridDim.x < a.tiles) {
+                packed_find(a, shared, index + gridDim.x, shared.places + next);
+            }
             gm_pipeline_wait_prior<1>();
             __syncthreads();
             const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
-            const uint32_t next = loaded < 2 ? loaded + 1 : 0;
-            if (threadIdx.x == 0 && index + gridDim.x < a.tiles) {
-                shared.places[next] = packed_place_of(a, index + gridDim.x);
-            }
             packed_store_words<unit>(a, before, store, shared, shared.tiles + even * a.buffer);
             __syncthreads();
         }
         if (index >= a.tiles) {
             break;
         }
-        loaded = loaded < 2 ? loaded + 1 : 0;
+        loaded = next;
     }
 }
 

@@ -162,6 +162,8 @@ static const gm_variant *permute_choose(const gm_call *call)
         call, GM_ROWS(permute_row_tiles, permute_row_runs, permute_row_elementwise));
 }
 
+_Static_assert(sizeof(permute_packed_args) <= GM_MAX_ARGS, "a plan has room for them");
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 static void plan_elementwise(const gm_call *call, gm_plan *plan)

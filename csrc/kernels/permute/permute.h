@@ -59,26 +59,29 @@ typedef struct permute_tiles_args {
 
 /* packed: see packed.cu, whose diagram shows these. */
 enum {
-    PACKED_DIMS = 12,
+    PACKED_DIMS = 10,
     PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
     PACKED_THREADS = 256,
-    PACKED_BYTES = 16384,               /* of a tile, at most, */
+    PACKED_BYTES = 32768,               /* of a tile, at most, */
     PACKED_ROOM = PACKED_BYTES * 9 / 8, /* and with spare bytes between its rows */
     PACKED_BATCH = 4,                   /* rows of a thread in flight together */
     PACKED_ROWS = 1024,                 /* of a tile on a side, */
     PACKED_RUN = 4096,                  /* and units of a row of the result, at most */
     PACKED_ROW_BYTES = 8,               /* in the tables, */
-    PACKED_PLACE_BYTES = 24,            /* and of where a tile begins */
+    PACKED_PLACE_BYTES = 24,            /* of where a tile begins, */
+    PACKED_STEP_BYTES = 48,             /* and of what that is worked out from */
     PACKED_BLOCKS = 3,                  /* per multiprocessor */
 };
 
 typedef struct permute_packed_axis {
     int64_t from, to;      /* bytes from a unit to the next, in the input and in the result */
     permute_divisor tile;  /* units of a tile */
-    permute_divisor tiles; /* along the axis */
+    permute_divisor tiles; /* along the axis, */
+    permute_divisor inner; /* and of all axes before it together */
     /* In shared memory: bytes from a unit to the next in a group of 2^bits, and to the next group.
      */
     uint32_t low, high, bits;
+    uint32_t ragged; /* its bit of packed_place.last, or 0 */
 } permute_packed_axis;
 
 /* The input's or the result's side of a tile: rows of words that are evenly spaced. */

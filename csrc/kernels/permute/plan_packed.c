@@ -89,6 +89,7 @@ static void fill_ragged(const tiling *t, permute_packed_args *args)
         uint32_t bit = 1u << args->ragged;
         args->load.last_bit |= t->load[t->load_run.axes - 1] == d ? bit : 0;
         args->store.last_bit |= t->store[t->store_run.axes - 1] == d ? bit : 0;
+        args->axis[d].ragged = bit;
         args->rag[args->ragged++] = (permute_packed_ragged){
             .axis = (uint32_t)d,
             .last = (uint32_t)(t->extent[d] % t->tile[d]),
@@ -128,8 +129,8 @@ static bool fill(const tiling *t, permute_packed_args *args)
         if (along > INT32_MAX || tiles > INT32_MAX / along) {
             return false;
         }
-        tiles *= along;
         args->axis[d] = (permute_packed_axis){
+            .inner = permute_divisor_of(tiles),
             .from = t->from[d],
             .to = t->to[d],
             .tile = permute_divisor_of(t->tile[d]),
@@ -138,6 +139,7 @@ static bool fill(const tiling *t, permute_packed_args *args)
             .high = (uint32_t)places.high[d],
             .bits = (uint32_t)places.bits[d],
         };
+        tiles *= along;
     }
     args->tiles = (uint32_t)tiles;
     fill_side(t, true, &args->load);
@@ -237,7 +239,7 @@ int64_t permute_packed_run(const permute_packed_args *args)
 size_t permute_packed_shared(const permute_packed_args *args)
 {
     size_t units = (size_t)args->store.run * (args->store.word / args->unit);
-    return 2 * (size_t)args->buffer + 3 * PACKED_PLACE_BYTES +
+    return 2 * (size_t)args->buffer + 3 * PACKED_PLACE_BYTES + PACKED_DIMS * PACKED_STEP_BYTES +
            (size_t)(args->load.room + args->store.room) * PACKED_ROW_BYTES +
            units * sizeof(uint16_t);
 }
