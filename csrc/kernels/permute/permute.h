@@ -12,10 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A number below 2^31 is divided by `by` with a multiplication and a shift. */
-typedef struct permute_divisor {
-    uint32_t by, multiplier, shift;
-} permute_divisor;
+#include "divisor.h"
+
+typedef gm_divisor permute_divisor;
 
 /* Each folded axis has at least two units: memory has no room for more than 32 of them, unless
  * units share their addresses. */
@@ -126,15 +125,12 @@ typedef struct permute_packed_args {
 
 GM_DEVICE uint32_t permute_divide(uint32_t n, const permute_divisor &by)
 {
-    return (uint32_t)((uint64_t)(n << 1) * by.multiplier >> 32) >> by.shift;
+    return gm_divide(n, by);
 }
 
-/* *rest becomes the quotient; the remainder. */
 GM_DEVICE uint32_t permute_take(uint32_t *rest, const permute_divisor &by)
 {
-    const uint32_t quotient = permute_divide(*rest, by), remainder = *rest - quotient * by.by;
-    *rest = quotient;
-    return remainder;
+    return gm_take(rest, by);
 }
 #endif
 

@@ -101,10 +101,5 @@ void permute_fold(const gm_call *call, bool widest, permute_layout *layout)
 
 permute_divisor permute_divisor_of(int64_t by)
 {
-    permute_divisor divisor = {.by = (uint32_t)by};
-    while ((int64_t)1 << divisor.shift < by) {
-        divisor.shift++;
-    }
-    divisor.multiplier = (uint32_t)(((uint64_t)1 << (31 + divisor.shift)) / divisor.by + 1);
-    return divisor;
+    return gm_divisor_of(by);
 }
