@@ -357,12 +357,13 @@ def traffic(
     variant: str,
     inputs: tuple[Any, ...],
     parameters: tuple[int | float, ...],
+    out: Any = None,
     /,
 ) -> dict[str, Any]:
     """Run one call on the simulator under observation, always in simulated memory.
 
     Host arrays are made contiguous when they are copied there; a DeviceArray on the simulator is
-    observed in the layout that it has.
+    observed in the layout that it has, and so is `out` if the variant writes any layout.
 
     Returns ``{"family", "variant", "grid": (x, y, z), "block": (x, y, z), "shared_bytes",
     "threads", "warps", "barriers", "kernels": [dicts], "result": as of call, "sites": [dicts]}``.

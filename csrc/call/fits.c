@@ -27,8 +27,15 @@ bool gm_rows_contiguous(const gm_array *array)
            (last >= 0 && (array->shape[last] == 1 || array->strides[last] == array->itemsize));
 }
 
-static gm_status fits_layout(const gm_variant *variant, const char *name, const gm_array *array)
+static gm_status fits_layout(const gm_variant *variant, const gm_call *call, const char *name,
+                             const gm_array *array)
 {
+    if (array == &call->out && !call->family->in_place && !array->contiguous &&
+        !variant->strided_out) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs out C-contiguous (variant=\"auto\" takes any layout)",
+                       variant->name);
+    }
     if (variant->layout == GM_CONTIGUOUS && !array->contiguous) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s needs %s C-contiguous (variant=\"auto\" takes any layout)",
@@ -106,7 +113,7 @@ static gm_status fits_array(const gm_variant *variant, const gm_call *call, cons
                        variant->name, name, variant->alignment,
                        (int)((uintptr_t)array->data % (unsigned)variant->alignment));
     }
-    gm_status status = fits_layout(variant, name, array);
+    gm_status status = fits_layout(variant, call, name, array);
     if (status == GM_OK) {
         status = fits_elements(variant, name, array);
     }

@@ -227,6 +227,40 @@ int gm_overlaps(PyArrayObject *a, PyArrayObject *b)
     return answer;
 }
 
+/* Each axis, the smallest stride first, has to step over all that the axes before it reach. */
+int gm_check_apart(PyArrayObject *array, const char *name)
+{
+    npy_intp reach = PyArray_ITEMSIZE(array), stride[NPY_MAXDIMS], extent[NPY_MAXDIMS];
+    int count = 0;
+    if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_SIZE(array) == 0) {
+        return 0;
+    }
+    for (int d = 0; d < PyArray_NDIM(array); d++) {
+        npy_intp here = PyArray_STRIDE(array, d);
+        if (PyArray_DIM(array, d) == 1) {
+            continue;
+        }
+        here = here < 0 ? -here : here;
+        int at = count++;
+        for (; at > 0 && stride[at - 1] > here; at--) {
+            stride[at] = stride[at - 1];
+            extent[at] = extent[at - 1];
+        }
+        stride[at] = here;
+        extent[at] = PyArray_DIM(array, d);
+    }
+    for (int d = 0; d < count; d++) {
+        if (stride[d] < reach) {
+            PyErr_Format(PyExc_ValueError,
+                         "elements of %s share memory; copy() makes an array in which they do not",
+                         name);
+            return -1;
+        }
+        reach += (extent[d] - 1) * stride[d];
+    }
+    return 0;
+}
+
 /* ---- copies and descriptions -------------------------------------------------------------- */
 
 /* The array with elements of opaque bytes: NumPy does not copy the padding of structures. */

@@ -25,6 +25,9 @@ int gm_count_bytes(PyArray_Descr *dtype, int ndim, const npy_intp *shape, int64_
 /* 1 if the arrays share a byte, else 0. Exact, unless that is too hard to decide: after a fixed
  * number of steps the answer is 1. */
 int gm_overlaps(PyArrayObject *a, PyArrayObject *b);
+/* Elements of an array that is written to may not share memory: a ValueError names it. Layouts
+ * whose axes interleave are refused as well. */
+int gm_check_apart(PyArrayObject *array, const char *name);
 /* The array itself or a copy in C order, with every byte, padding of structures included; a new
  * reference. */
 PyArrayObject *gm_contiguous(PyArrayObject *array);

@@ -14,6 +14,7 @@ int gm_bound_begin(gm_bound *b, PyObject *family, PyObject *variant, PyObject *i
     memset(b->in, 0, sizeof b->in);
     memset(b->run.at, 0, sizeof b->run.at);
     b->out = NULL;
+    b->given = NULL;
     b->run.nonblocking = false;
     b->run.chunk = 0;
     call->backend = NULL;
@@ -58,4 +59,5 @@ void gm_bound_clear(gm_bound *b)
         Py_CLEAR(b->in[i]);
     }
     Py_CLEAR(b->out);
+    Py_CLEAR(b->given);
 }

@@ -7,7 +7,11 @@
 
 typedef struct gm_bound {
     gm_run run;
-    gm_device_array *in[GM_MAX_OPERANDS], *out; /* references; NULL for arrays of the host */
+    /* References; NULL for arrays of the host. */
+    gm_device_array *in[GM_MAX_OPERANDS];
+    gm_device_array *out; /* what the kernel writes */
+    gm_device_array
+        *given; /* the caller's out, where the result goes afterwards; NULL: it is there */
 } gm_bound;
 
 /* Both functions return 0, or -1 with an exception. The first sets the fields that do not depend on

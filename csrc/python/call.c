@@ -35,7 +35,7 @@ PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count
 }
 
 /* Runs the call under observation; a new reference to its result. */
-static PyObject *run_traced(gm_bound *b, PyObject *inputs)
+static PyObject *run_traced(gm_bound *b, PyObject *inputs, PyObject *out)
 {
     const gm_backend *backend = gm_backend_with_traces();
     gm_status status = backend->open();
@@ -44,10 +44,10 @@ static PyObject *run_traced(gm_bound *b, PyObject *inputs)
     }
     if (!gm_is_device_array(PyTuple_GET_ITEM(inputs, 0))) {
         b->run.call.backend = backend;
-        return gm_call_on_host(b, inputs, Py_None, Py_None, Py_None);
+        return gm_call_on_host(b, inputs, out, Py_None, Py_None);
     }
     PyObject *name = PyUnicode_FromString(backend->name);
-    PyObject *result = name ? gm_call_on_device(b, inputs, Py_None, Py_None, name) : NULL;
+    PyObject *result = name ? gm_call_on_device(b, inputs, out, Py_None, name) : NULL;
     Py_XDECREF(name);
     return result;
 }
@@ -56,19 +56,20 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
 {
     gm_bound b;
     (void)module;
-    if (count != 4) {
-        PyErr_SetString(PyExc_TypeError,
-                        "traffic takes 4 arguments: family, variant, inputs, parameters");
+    if (count != 4 && count != 5) {
+        PyErr_SetString(PyExc_TypeError, "traffic takes 4 or 5 arguments: family, variant, inputs, "
+                                         "parameters, out");
         return NULL;
     }
-    if (gm_bound_begin(&b, args[0], args[1], args[2], Py_None, args[3]) < 0) {
+    PyObject *out = count == 5 ? args[4] : Py_None;
+    if (gm_bound_begin(&b, args[0], args[1], args[2], out, args[3]) < 0) {
         return NULL;
     }
     gm_trace *trace = b.run.call.trace = gm_trace_create();
     if (!trace) {
         return PyErr_NoMemory();
     }
-    PyObject *answer = NULL, *result = run_traced(&b, args[2]);
+    PyObject *answer = NULL, *result = run_traced(&b, args[2], out);
     if (result) {
         answer = gm_traffic_dict(b.run.call.family, b.run.variant, trace, result);
         Py_DECREF(result);

@@ -77,42 +77,72 @@ static int bind_inputs(gm_bound *b, PyObject *inputs, int device, PyArrayObject 
     return 0;
 }
 
-/* The array that the result goes to; a new reference. */
-static gm_device_array *bind_result(gm_call *call, PyObject *inputs, PyObject *out, int device,
-                                    PyArrayObject **layouts)
+/* A contiguous array for the result. */
+static gm_device_array *new_result(const gm_call *call, PyArray_Descr *dtype)
 {
-    const gm_family *family = call->family;
+    npy_intp shape[GM_MAX_DIMS];
+    for (int d = 0; d < call->out.ndim; d++) {
+        shape[d] = (npy_intp)call->out.shape[d];
+    }
+    return gm_device_array_new(call->backend, dtype, call->out.ndim, shape);
+}
+
+/* Can the kernel write to call->out, the caller's? A named variant says itself what alignment it
+ * needs. */
+static bool takes_out(const gm_call *call)
+{
+    const gm_array *out = &call->out;
+    if (call->variant) {
+        return out->contiguous || call->variant->strided_out;
+    }
+    bool aligned = out->itemsize == 0 || (uintptr_t)out->data % (uintptr_t)out->itemsize == 0;
+    return (out->contiguous && aligned) || gm_variant_can(call->family->choose(call), call);
+}
+
+/* Checks the caller's out, and binds it: written by the kernel, or afterwards. */
+static int bind_out(gm_bound *b, PyObject *out, int device, PyArrayObject **layouts)
+{
+    gm_call *call = &b->run.call;
     PyArray_Descr *dtype = PyArray_DESCR(layouts[0]);
-    if (family->in_place) {
-        gm_device_array *array = (gm_device_array *)PyTuple_GET_ITEM(inputs, 0);
-        return check_writeable(family->inputs[0].name, array) < 0 ||
-                       gm_check_in_place(family, layouts) < 0
-                   ? NULL
-                   : (gm_device_array *)Py_NewRef((PyObject *)array);
-    }
-    if (out == Py_None) {
-        npy_intp shape[GM_MAX_DIMS];
-        for (int d = 0; d < call->out.ndim; d++) {
-            shape[d] = (npy_intp)call->out.shape[d];
-        }
-        return gm_device_array_new(call->backend, dtype, call->out.ndim, shape);
-    }
     if (!gm_is_device_array(out)) {
         PyErr_Format(PyExc_TypeError,
                      "out must be a gpumem.DeviceArray when the inputs are, not %.100s",
                      Py_TYPE(out)->tp_name);
-        return NULL;
+        return -1;
     }
     gm_device_array *array = (gm_device_array *)out;
     if (check_place(call, device, "out", array) < 0 || check_writeable("out", array) < 0 ||
-        gm_check_call_out(call, array->layout, dtype, layouts) < 0) {
-        return NULL;
+        gm_check_call_out(call, array->layout, dtype, layouts) < 0 ||
+        gm_check_apart(array->layout, "out") < 0) {
+        return -1;
     }
-    if (!PyArray_IS_C_CONTIGUOUS(array->layout)) {
-        PyErr_SetString(PyExc_ValueError, "out must be C-contiguous on the device");
-        return NULL;
+    gm_describe(array->layout, GM_DEVICE, &call->out);
+    if (takes_out(call)) {
+        b->out = (gm_device_array *)Py_NewRef(out);
+    } else if ((b->out = new_result(call, dtype))) {
+        b->given = (gm_device_array *)Py_NewRef(out);
     }
-    return (gm_device_array *)Py_NewRef(out);
+    return b->out ? 0 : -1;
+}
+
+static int bind_result(gm_bound *b, PyObject *inputs, PyObject *out, int device,
+                       PyArrayObject **layouts)
+{
+    gm_call *call = &b->run.call;
+    const gm_family *family = call->family;
+    if (family->in_place) {
+        gm_device_array *array = (gm_device_array *)PyTuple_GET_ITEM(inputs, 0);
+        if (check_writeable(family->inputs[0].name, array) < 0 ||
+            gm_check_in_place(family, layouts) < 0) {
+            return -1;
+        }
+        b->out = (gm_device_array *)Py_NewRef((PyObject *)array);
+    } else if (out != Py_None) {
+        return bind_out(b, out, device, layouts);
+    } else {
+        b->out = new_result(call, PyArray_DESCR(layouts[0]));
+    }
+    return b->out ? 0 : -1;
 }
 
 int gm_bind_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
@@ -133,8 +163,7 @@ int gm_bind_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *strea
         gm_bound_find_result(b) < 0) {
         return -1;
     }
-    b->out = bind_result(call, inputs, out, device, layouts);
-    if (!b->out) {
+    if (bind_result(b, inputs, out, device, layouts) < 0) {
         return -1;
     }
     gm_describe(b->out->layout, GM_DEVICE, &call->out);
@@ -144,6 +173,20 @@ int gm_bind_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *strea
         run->at[i].memory = b->in[i] ? b->in[i]->memory : NULL;
     }
     return 0;
+}
+
+/* Runs the bound call; the caller's out, or the new result. */
+static PyObject *run_bound(gm_bound *b)
+{
+    gm_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status = gm_run_call(&b->run);
+    Py_END_ALLOW_THREADS
+    if (status == GM_OK && b->given) {
+        status = gm_device_array_copy_to(b->out, b->given, b->run.call.stream, b->run.nonblocking);
+    }
+    return status == GM_OK ? Py_NewRef((PyObject *)(b->given ? b->given : b->out))
+                           : gm_raise(status);
 }
 
 PyObject *gm_call_on_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
@@ -156,11 +199,7 @@ PyObject *gm_call_on_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObje
         return NULL;
     }
     if (gm_bind_device(b, inputs, out, stream, backend_name) == 0) {
-        gm_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = gm_run_call(&b->run);
-        Py_END_ALLOW_THREADS
-        result = status == GM_OK ? Py_NewRef((PyObject *)b->out) : gm_raise(status);
+        result = run_bound(b);
         gm_bound_clear(b);
     }
     gm_leave_device(memory, previous);

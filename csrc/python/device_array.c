@@ -89,8 +89,8 @@ gm_device_array *gm_device_array_from_host(PyObject *object, PyObject *stream_ob
 
 /* ---- on the device -------------------------------------------------------------------------- */
 
-gm_status gm_device_array_pack(gm_device_array *array, gm_device_array *out, gm_stream stream,
-                               bool nonblocking)
+gm_status gm_device_array_copy_to(gm_device_array *array, gm_device_array *out, gm_stream stream,
+                                  bool nonblocking)
 {
     gm_run run;
     gm_status status = gm_run_begin_copy(&run, array->memory, out->memory);
@@ -125,7 +125,7 @@ static gm_device_array *copied(gm_device_array *array, gm_stream stream, bool no
     PyArrayObject *layout = array->layout;
     gm_device_array *copy = gm_device_array_new(array->memory->backend, PyArray_DESCR(layout),
                                                 PyArray_NDIM(layout), PyArray_DIMS(layout));
-    gm_status status = copy ? gm_device_array_pack(array, copy, stream, nonblocking) : GM_OK;
+    gm_status status = copy ? gm_device_array_copy_to(array, copy, stream, nonblocking) : GM_OK;
     if (status != GM_OK) {
         Py_CLEAR(copy);
         gm_raise(status);

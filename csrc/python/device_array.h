@@ -17,9 +17,9 @@ int gm_device_array_queue(const gm_device_array *array, PyObject *stream_object,
                           bool *nonblocking);
 /* A contiguous copy on the array's device. */
 gm_device_array *gm_device_array_copy(gm_device_array *array, gm_stream stream, bool nonblocking);
-/* out = array, of the same shape; out is contiguous, the array has any layout. */
-gm_status gm_device_array_pack(gm_device_array *array, gm_device_array *out, gm_stream stream,
-                               bool nonblocking);
+/* out[...] = array, of the same shape and without overlap; both have any layout. */
+gm_status gm_device_array_copy_to(gm_device_array *array, gm_device_array *out, gm_stream stream,
+                                  bool nonblocking);
 /* A contiguous copy on another device, complete on return. */
 gm_device_array *gm_device_array_send(gm_device_array *array, int device, PyObject *stream);
 /* A copy on the host: in out, which fits, or if that is NULL in a new array. */

@@ -1,10 +1,9 @@
 /*
- * array[index] = value. The value goes to the device first. There it is a strided copy if the
- * target is contiguous in any order of its axes, and otherwise a packed copy and copies of rows.
+ * array[index] = value. A value of the host goes to the device first, in one transfer. There it is
+ * one copy, whatever the two layouts; a value that overlaps the target takes another before it.
  */
 #include "python/device_assign.h"
 
-#include "memory/scatter.h"
 #include "python/adopt.h"
 #include "python/arrays.h"
 #include "python/device_array.h"
@@ -112,13 +111,11 @@ static gm_device_array *take_value(PyObject *value, const gm_device_array *to)
 
 /* ---- both layouts --------------------------------------------------------------------------- */
 
-/* The value, broadcast, beside the target: axes of one index are left out, strides of the target
- * are positive, and its outermost axis is first. */
+/* The value, broadcast, beside the target: axes of one index are left out. */
 typedef struct pairing {
     int ndim;
     npy_intp extent[NPY_MAXDIMS];
     npy_intp to[NPY_MAXDIMS], from[NPY_MAXDIMS]; /* strides */
-    char *to_data, *from_data;
 } pairing;
 
 static int refuse_shape(PyArrayObject *value, PyArrayObject *to)
@@ -134,48 +131,10 @@ static int refuse_shape(PyArrayObject *value, PyArrayObject *to)
     return -1;
 }
 
-/* Elements one beside the other are a run, and what comes next has to start beyond it. */
-static int check_apart(const pairing *p, npy_intp itemsize)
-{
-    npy_intp run = itemsize;
-    int d = p->ndim - 1;
-    for (; d >= 0 && p->to[d] == run; d--) {
-        run *= p->extent[d];
-    }
-    if (d >= 0 && p->to[d] < run) {
-        PyErr_SetString(PyExc_ValueError,
-                        "elements of the array share memory; copy() makes an array in which they "
-                        "do not");
-        return -1;
-    }
-    return 0;
-}
-
-static void insert_axis(pairing *p, npy_intp extent, npy_intp to, npy_intp from)
-{
-    if (to < 0) {
-        p->to_data += (extent - 1) * to;
-        p->from_data += (extent - 1) * from;
-        to = -to;
-        from = -from;
-    }
-    int at = p->ndim++;
-    for (; at > 0 && p->to[at - 1] < to; at--) {
-        p->extent[at] = p->extent[at - 1];
-        p->to[at] = p->to[at - 1];
-        p->from[at] = p->from[at - 1];
-    }
-    p->extent[at] = extent;
-    p->to[at] = to;
-    p->from[at] = from;
-}
-
 static int pair(PyArrayObject *value, PyArrayObject *to, pairing *p)
 {
     int added = PyArray_NDIM(to) - PyArray_NDIM(value);
     p->ndim = 0;
-    p->to_data = PyArray_BYTES(to);
-    p->from_data = PyArray_BYTES(value);
     for (int d = 0; d < -added; d++) {
         if (PyArray_DIM(value, d) != 1) {
             return refuse_shape(value, to);
@@ -187,54 +146,26 @@ static int pair(PyArrayObject *value, PyArrayObject *to, pairing *p)
         if (given != extent && given != 1) {
             return refuse_shape(value, to);
         }
-        if (extent == 1) {
-            continue;
+        if (extent != 1) {
+            p->extent[p->ndim] = extent;
+            p->to[p->ndim] = PyArray_STRIDE(to, d);
+            p->from[p->ndim++] = given == 1 ? 0 : PyArray_STRIDE(value, v);
         }
-        insert_axis(p, extent, PyArray_STRIDE(to, d), given == 1 ? 0 : PyArray_STRIDE(value, v));
     }
-    return PyArray_SIZE(to) > 0 ? check_apart(p, PyArray_ITEMSIZE(to)) : 0;
+    return gm_check_apart(to, "the array");
 }
 
-/* A view of an array's memory with the pairing's axes. */
-static gm_device_array *view_paired(gm_device_array *array, const pairing *p, bool is_target)
+/* A view of an array's memory with the pairing's axes and these strides. */
+static gm_device_array *view_paired(gm_device_array *array, pairing *p, npy_intp *strides)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array->layout);
     Py_INCREF(dtype);
     return (gm_device_array *)gm_device_array_view(
-        array,
-        PyArray_NewFromDescr(&PyArray_Type, dtype, p->ndim, p->extent, is_target ? p->to : p->from,
-                             is_target ? p->to_data : p->from_data, 0, NULL));
+        array, PyArray_NewFromDescr(&PyArray_Type, dtype, p->ndim, p->extent, strides,
+                                    PyArray_BYTES(array->layout), 0, NULL));
 }
 
 /* ---- the copy ------------------------------------------------------------------------------- */
-
-/* Both memories are ready for the stream, before; and others wait for it, after. */
-static gm_status scatter(const gm_device_array *from, const gm_device_array *to, gm_stream stream)
-{
-    gm_device_memory *memories[] = {from->memory, to->memory};
-    gm_joined before = {false, NULL}, after = {false, NULL};
-    gm_places places = {.data = PyArray_BYTES(to->layout),
-                        .itemsize = PyArray_ITEMSIZE(to->layout),
-                        .ndim = PyArray_NDIM(to->layout)};
-    gm_status status = GM_OK;
-    for (int d = 0; d < places.ndim; d++) {
-        places.extent[d] = PyArray_DIM(to->layout, d);
-        places.stride[d] = PyArray_STRIDE(to->layout, d);
-    }
-    for (int i = 0; status == GM_OK && i < 2; i++) {
-        status = gm_device_memory_settle(memories[i]);
-        if (status == GM_OK) {
-            status = gm_device_memory_follow(memories[i], stream, &before);
-        }
-    }
-    if (status == GM_OK) {
-        status = gm_scatter(to->memory->backend, &places, PyArray_BYTES(from->layout), stream);
-    }
-    for (int i = 0; status == GM_OK && i < 2; i++) {
-        status = gm_device_memory_worked(memories[i], stream, false, &after);
-    }
-    return status;
-}
 
 /* to[...] = from, of the same shape. */
 static int copy_over(gm_device_array *from, gm_device_array *to)
@@ -242,25 +173,16 @@ static int copy_over(gm_device_array *from, gm_device_array *to)
     gm_stream stream;
     bool nonblocking;
     int overlaps = gm_overlaps(from->layout, to->layout);
-    bool in_rows = !PyArray_IS_C_CONTIGUOUS(to->layout);
     if (overlaps < 0 || gm_parse_queue(NULL, to->memory->backend, &stream, &nonblocking) < 0) {
         return -1;
     }
-    bool as_it_is = !overlaps && !(in_rows && !PyArray_IS_C_CONTIGUOUS(from->layout));
-    gm_device_array *packed = as_it_is ? (gm_device_array *)Py_NewRef((PyObject *)from)
-                                       : gm_device_array_copy(from, stream, nonblocking);
-    if (!packed) {
+    gm_device_array *apart = overlaps ? gm_device_array_copy(from, stream, nonblocking)
+                                      : (gm_device_array *)Py_NewRef((PyObject *)from);
+    if (!apart) {
         return -1;
     }
-    gm_status status;
-    if (in_rows) {
-        Py_BEGIN_ALLOW_THREADS
-        status = scatter(packed, to, stream);
-        Py_END_ALLOW_THREADS
-    } else {
-        status = gm_device_array_pack(packed, to, stream, nonblocking);
-    }
-    Py_DECREF(packed);
+    gm_status status = gm_device_array_copy_to(apart, to, stream, nonblocking);
+    Py_DECREF(apart);
     if (status != GM_OK) {
         gm_raise(status);
         return -1;
@@ -275,8 +197,8 @@ static int assign(gm_device_array *to, PyObject *value)
     gm_device_array *taken = take_value(value, to);
     int failed = taken ? pair(taken->layout, to->layout, &p) : -1;
     if (!failed && PyArray_NBYTES(to->layout) > 0) {
-        gm_device_array *from = view_paired(taken, &p, false);
-        gm_device_array *target = from ? view_paired(to, &p, true) : NULL;
+        gm_device_array *from = view_paired(taken, &p, p.from);
+        gm_device_array *target = from ? view_paired(to, &p, p.to) : NULL;
         failed = target ? copy_over(from, target) : -1;
         Py_XDECREF(from);
         Py_XDECREF(target);

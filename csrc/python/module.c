@@ -64,7 +64,7 @@ static PyMethodDef functions[] = {
     {"launch_all", FAST(gm_core_launch_all),
      "launch_all(prepared, count, /)\n--\n\nLaunch count times, cycling through the calls."},
     {"traffic", FAST(gm_core_traffic),
-     "traffic(family, variant, inputs, parameters, /)\n--\n\n"
+     "traffic(family, variant, inputs, parameters, out=None, /)\n--\n\n"
      "Run one call on the simulator under observation."},
     {"module_open", gm_core_module_open, METH_VARARGS,
      "module_open(path, shared, constant, variables, /)\n--\n\n"

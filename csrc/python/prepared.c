@@ -36,6 +36,10 @@ static int bind_and_plan(gm_bound *b, PyObject *inputs, PyObject *out, PyObject 
         return -1;
     }
     int failed = gm_bind_device(b, inputs, out, stream, Py_None);
+    if (!failed && b->given) {
+        PyErr_SetString(PyExc_ValueError, "out must be C-contiguous and aligned to be prepared");
+        failed = -1;
+    }
     if (!failed) {
         Py_BEGIN_ALLOW_THREADS
         status = gm_run_plan(&b->run);
@@ -67,6 +71,7 @@ PyObject *gm_core_prepare(PyObject *module, PyObject *const *args, Py_ssize_t co
     self->stream = NULL;
     memset(self->bound.in, 0, sizeof self->bound.in);
     self->bound.out = NULL;
+    self->bound.given = NULL;
     if (gm_bound_begin(&self->bound, args[0], args[1], args[2], args[3], args[5]) < 0) {
         goto fail;
     }

@@ -61,7 +61,7 @@ def add(
         How the arrays reach the device (see Notes). "auto" uses them in place if all of them,
         the result included, are in mapped memory, or all in managed memory; others are copied.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, with the shape and dtype of `a`, not overlapping
+        Where the result goes: any layout, with the shape and dtype of `a`, not overlapping
         either.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.

@@ -69,7 +69,7 @@ def copy(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout.
     out : ndarray or DeviceArray, optional
-        Where the result goes: C-contiguous, with the shape and dtype of `a`, not overlapping it.
+        Where the result goes: any layout, with the shape and dtype of `a`, not overlapping it.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
@@ -120,7 +120,7 @@ def copy(
     Kernels that only serve ``auto``:
 
     ``strided``
-        any layout in, contiguous out: a division per dimension and element
+        any layout in and out: a division per dimension and element
 
     References
     ----------

@@ -77,7 +77,7 @@ def gather(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, with the shape of `index` and the dtype of `a`, not
+        Where the result goes: any layout, with the shape of `index` and the dtype of `a`, not
         overlapping either.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.

@@ -86,7 +86,7 @@ def matmul(
         Which kernel runs (see Notes). "auto" picks by a model of the device and takes every
         layout.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, float32, of the shape of the result, not overlapping
+        Where the result goes: any layout, float32, of the shape of the result, not overlapping
         `a` and `b`.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
@@ -163,14 +163,9 @@ def matmul(
     """
     given = out
     left, right, out = _core.adopt_all("matmul", (a, b), out, stream)
-    into = out
     if variant == "auto":
         left, right = map(_packed, (left, right), repeat(stream))
-        if isinstance(out, _core.DeviceArray) and not is_aligned(out):
-            into = None
-    result = _call("matmul", variant, (left, right), into, stream, backend, ())
-    if into is not out:
-        copy(result, out=out, stream=stream)
+    result = _call("matmul", variant, (left, right), out, stream, backend, ())
     return result if given is None else given
 
 

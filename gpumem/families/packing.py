@@ -50,7 +50,5 @@ def call_packed(
         return _call(family, variant, inputs, out, stream, backend, parameters)
     *given, there = _core.adopt_all(family, inputs, out, stream)
     inputs = (*map(_packed, given, repeat(stream), alignments),)
-    if isinstance(there, _core.DeviceArray) and there.pointer % (there.itemsize or 1):
-        result = _call(family, variant, inputs, None, stream, backend, parameters)
-        return copy(result, out=out, stream=stream)
-    return _call(family, variant, inputs, out, stream, backend, parameters)
+    result = _call(family, variant, inputs, there, stream, backend, parameters)
+    return result if out is None else out

@@ -97,7 +97,7 @@ def permute(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, of the shape of the result and the dtype of `a`, not
+        Where the result goes: any layout, of the shape of the result and the dtype of `a`, not
         overlapping it.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.

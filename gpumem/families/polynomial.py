@@ -90,7 +90,7 @@ def polynomial(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and any number of coefficients.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, with the shape and dtype of `x`, not overlapping an
+        Where the result goes: any layout, with the shape and dtype of `x`, not overlapping an
         input.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.

@@ -116,7 +116,7 @@ def prefetch_sum(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, float64, of shape (rows,), not overlapping `a`.
+        Where the result goes: any layout, float64, of shape (rows,), not overlapping `a`.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional

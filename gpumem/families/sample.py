@@ -69,7 +69,7 @@ def sample(
         Which kernel runs (see Notes). "auto" interpolates in software, which is exact to the
         rounding of float32, and takes every layout.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, float32, of shape (n,), not overlapping an input.
+        Where the result goes: any layout, float32, of shape (n,), not overlapping an input.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional

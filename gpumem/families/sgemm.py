@@ -125,7 +125,7 @@ def sgemm(
         Which kernel runs (see Notes). "auto" picks the fastest of gpumem's own for these
         arguments and takes every layout.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, float32, of shape (m, n), not overlapping `a` and `b`.
+        Where the result goes: any layout, float32, of shape (m, n), not overlapping `a` and `b`.
         It may be `c` itself, which is then updated in place.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
@@ -206,17 +206,10 @@ def sgemm(
     if strided and left.shape[not trans_a] == right.shape[trans_b]:
         left, trans_a = _with_contiguous_rows(left, trans_a)
         right, trans_b = _with_contiguous_rows(right, trans_b)
-    into = out
     if variant == "auto" and strided and isinstance(left, _core.DeviceArray):
-        if out is not None and out is added and not _has_rows(added):
-            into = None
         left, right, added = map(_packed, (left, right, added), repeat(stream))
-        if isinstance(out, _core.DeviceArray) and not is_aligned(out):
-            into = None
     parameters = (alpha, beta, int(trans_a), int(trans_b))
-    result = _call("sgemm", variant, (left, right, added), into, stream, backend, parameters)
-    if into is not out:
-        copy(result, out=out, stream=stream)
+    result = _call("sgemm", variant, (left, right, added), out, stream, backend, parameters)
     return result if given is None else given
 
 

@@ -135,7 +135,7 @@ def shift_points(
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest for this layout.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, with the shape and dtype of `p`, not overlapping it.
+        Where the result goes: any layout, with the shape and dtype of `p`, not overlapping it.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional
@@ -192,26 +192,25 @@ def shift_points(
     given = out
     points, out = _core.adopt_all("shift_points", (p,), out, stream)
     points = _with_dtype(points)
-    usable = out  # None if the result has to be copied to out afterwards
     if isinstance(points, _core.DeviceArray) and variant == "auto":
         # Kernels take contiguous, aligned points: others go through a copy.
         if not points.contiguous or not _is_aligned(points):
             points = copy(points, stream=stream)
-        if isinstance(out, _core.DeviceArray) and not _is_aligned(out):
-            usable = None
     elif isinstance(points, _core.DeviceArray) and points.dtype.names and not points.contiguous:
         raise ValueError(
             f'variant {variant} needs p C-contiguous (variant="auto" takes any layout)'
         )
-    if usable is not None:
-        _check_same(points, usable)
-    into = None if usable is None else _as_pairs(usable)
+    if out is not None:
+        _check_same(points, out)
+    # Structures with gaps between them have no view as pairs of floats.
+    apart = isinstance(out, _core.DeviceArray) and out.dtype.names and not out.contiguous
+    into = None if apart else _as_pairs(out)
     result = _call("shift_points", variant, (_as_pairs(points),), into, stream, backend, parameters)
     if out is None:
         names = getattr(getattr(points, "dtype", None), "names", None)
         return result.reshape(-1).view(points.dtype) if names else result
-    if usable is None:
-        copy(result, out=_as_pairs(out), stream=stream)
+    if apart:
+        copy(result.reshape(-1).view(out.dtype), out=out, stream=stream)
     return given
 
 

@@ -53,7 +53,7 @@ def static_value(
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, with the shape and dtype of `x`, not overlapping it.
+        Where the result goes: any layout, with the shape and dtype of `x`, not overlapping it.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional

@@ -76,7 +76,7 @@ def strided_read(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, with the result's shape and dtype, not overlapping `a`.
+        Where the result goes: any layout, with the result's shape and dtype, not overlapping `a`.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.
     backend : {"cuda", "sim"}, optional

@@ -81,7 +81,7 @@ def transpose(
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
     out : ndarray or DeviceArray, optional
-        Where the result goes: contiguous, of shape (..., n, m) and the dtype of `a`, not
+        Where the result goes: any layout, of shape (..., n, m) and the dtype of `a`, not
         overlapping it.
     stream : Stream, int or stream of another library, optional
         The stream that a call on device arrays joins; by default, the default stream.

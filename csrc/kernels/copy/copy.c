@@ -5,8 +5,10 @@
 
 #include "backend/backend.h"
 #include "copy/launches.h"
+#include "copy/plan_views.h"
 
 static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call);
+static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY copy
 #define GM_LADDER "copy/ladder.def"
@@ -32,7 +34,7 @@ static const gm_variant *copy_choose(const gm_call *call)
 {
     const gm_device_properties *device = call->device;
     int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
-    if (!call->in[0].contiguous) {
+    if (!call->in[0].contiguous || !call->out.contiguous) {
         return gm_row(call, copy_row_strided);
     }
     if (call->in[0].bytes <= wave) {
@@ -42,35 +44,15 @@ static const gm_variant *copy_choose(const gm_call *call)
                               GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_memcpy));
 }
 
-/* The input in as few dimensions as possible, innermost first; that is a run of bytes. */
-static int merge_dimensions(const gm_array *in, int64_t *extent, int64_t *stride)
-{
-    int last = 0;
-    extent[0] = in->itemsize;
-    stride[0] = 1;
-    for (int d = in->ndim - 1; d >= 0; d--) {
-        if (in->shape[d] == 1) {
-            continue;
-        }
-        if (in->strides[d] == extent[last] * stride[last]) {
-            extent[last] *= in->shape[d];
-        } else {
-            last++;
-            extent[last] = in->shape[d];
-            stride[last] = in->strides[d];
-        }
-    }
-    return last + 1;
-}
-
-/* Each merged dimension has at least two elements: memory has no room for more than 32 of them,
- * unless elements share their addresses. */
+/* Each merged axis has at least two units: memory has no room for more than 32 of them, unless
+ * elements share their addresses. */
 static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call)
 {
-    int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
-    int ndim =
-        call->in[0].ndim > COPY_MAX_DIMS ? merge_dimensions(&call->in[0], extent, stride) : 0;
-    if (call->in[0].bytes == 0 || ndim <= COPY_MAX_DIMS) {
+    if (call->in[0].bytes == 0 || call->in[0].ndim < COPY_MAX_DIMS) {
+        return GM_OK;
+    }
+    const int ndim = copy_count_axes(call);
+    if (ndim <= COPY_MAX_DIMS) {
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,
@@ -81,32 +63,24 @@ static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call
 
 static int64_t plan_strided(const gm_call *call, gm_plan *plan)
 {
-    const gm_array *in = &call->in[0];
     copy_strided_args *args = (copy_strided_args *)plan->args;
-    *args = (copy_strided_args){.in = in->data, .out = call->out.data};
+    copy_plan_strided(call, args);
     plan->args_size = sizeof *args;
-
-    int64_t extent[GM_MAX_DIMS + 1], stride[GM_MAX_DIMS + 1];
-    args->ndim = merge_dimensions(in, extent, stride);
-
-    /* The widest unit that divides the innermost run and every address. */
-    uintptr_t bits = (uintptr_t)in->data | (uintptr_t)call->out.data | (uintptr_t)extent[0];
-    for (int d = 1; d < args->ndim; d++) {
-        bits |= (uintptr_t)stride[d];
-    }
-    args->width = gm_width_dividing(bits);
-    extent[0] /= args->width;
-    stride[0] = args->width;
-
-    /* Outermost first; a run that is a single unit needs no dimension. */
-    int innermost = extent[0] == 1 && args->ndim > 1;
-    args->ndim -= innermost;
-    for (int d = 0; d < args->ndim; d++) {
-        args->extent[d] = extent[args->ndim - 1 - d + innermost];
-        args->stride[d] = stride[args->ndim - 1 - d + innermost];
-    }
-    args->units = in->bytes / args->width;
     return args->units;
+}
+
+static int64_t plan_scatter(const gm_call *call, gm_plan *plan)
+{
+    copy_scatter_args *args = (copy_scatter_args *)plan->args;
+    copy_plan_scatter(call, args);
+    plan->args_size = sizeof *args;
+    return args->units;
+}
+
+static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    return call->backend->launch(call->out.contiguous ? variant : &helper_scatter, plan,
+                                 call->stream);
 }
 
 static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -116,7 +90,10 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
     if (bytes == 0) {
         return GM_OK; /* no blocks */
     }
-    if (variant->layout == GM_STRIDED) {
+    if (variant->layout == GM_STRIDED && !call->out.contiguous) {
+        variant = &helper_scatter;
+        units = plan_scatter(call, plan);
+    } else if (variant->layout == GM_STRIDED) {
         units = plan_strided(call, plan);
     } else {
         copy_args *args = (copy_args *)plan->args;

@@ -9,16 +9,20 @@
 
 #include <stdint.h>
 
+#include "divisor.h"
+
 typedef struct copy_args {
     const char *in;
     char *out;
     int64_t bytes;
 } copy_args;
 
-/* Input with strides, whose contiguous dimensions are merged. Each one that is left has at least
- * two elements, so that 32 of them are more than memory holds. */
+/* Layouts with strides: axes in the order of the result's, the outermost first, merged where they
+ * run on together on both sides. Each one that is left has at least two units, so that 32 of them
+ * are more than memory holds. */
 enum { COPY_MAX_DIMS = 32 };
 
+/* Of a contiguous result. */
 typedef struct copy_strided_args {
     const char *in;
     char *out;
@@ -28,6 +32,20 @@ typedef struct copy_strided_args {
     int64_t extent[COPY_MAX_DIMS];
     int64_t stride[COPY_MAX_DIMS]; /* bytes */
 } copy_strided_args;
+
+/* Of a result of any layout. */
+typedef struct copy_scatter_args {
+    const char *in;
+    char *out;
+    int64_t units; /* of `width` bytes */
+    int width;     /* 1, 2, 4, 8 or 16 */
+    int ndim;
+    union {
+        gm_divisor divisor[COPY_MAX_DIMS]; /* where `units` is below 2^31, */
+        int64_t extent[COPY_MAX_DIMS];     /* and where it is not */
+    };
+    int64_t from[COPY_MAX_DIMS], to[COPY_MAX_DIMS]; /* bytes from a unit to the next */
+} copy_scatter_args;
 
 #ifdef __cplusplus
 #include "device.h"
