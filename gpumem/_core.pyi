@@ -126,6 +126,15 @@ class DeviceArray:
     def copy(
         self, *, device: int | None = None, stream: AnyStream | None = None
     ) -> DeviceArray: ...
+    def astype(
+        self,
+        dtype: DTypeLike,
+        *,
+        order: _Order | Literal["K"] = "C",
+        casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "unsafe",
+        copy: bool = True,
+        stream: AnyStream | None = None,
+    ) -> DeviceArray: ...
     @overload
     def to_host(self, out: None = None, *, stream: AnyStream | None = None) -> NDArray[Any]: ...
     @overload
@@ -382,6 +391,9 @@ def traffic(
     "bytes"}``, the latter three tuples with one number per active lane; addresses are byte offsets
     from the start of the allocation, or of shared memory.
     """
+
+def astype_traffic(array: DeviceArray, dtype: DTypeLike, /) -> list[dict[str, Any]]:
+    """Convert an array of the simulator under observation: ``sites`` as of :func:`traffic`."""
 
 def takes(
     family: str,

@@ -47,14 +47,25 @@ gm_status gm_run_check(const gm_run *run)
     return status == GM_OK ? gm_check(&run->call) : status;
 }
 
-static gm_status launch_in_order(const gm_run *run)
+/* The status is that of what was launched. */
+static gm_status end_launch(const gm_run *run, gm_status status)
 {
-    gm_status status = gm_launch(run->variant, &run->call, &run->plan);
     if (status == GM_OK) {
         return order_after(run);
     }
     /* One of several kernels may be running, and nothing remembers it. */
     return run->nonblocking ? gm_finish(run->call.backend, run->call.stream, status) : status;
+}
+
+static gm_status launch_in_order(const gm_run *run)
+{
+    return end_launch(run, gm_launch(run->variant, &run->call, &run->plan));
+}
+
+gm_status gm_run_work(const gm_run *run, gm_status (*work)(const gm_call *call))
+{
+    gm_status status = order_before(run);
+    return status == GM_OK ? end_launch(run, work(&run->call)) : status;
 }
 
 gm_status gm_run_launch(const gm_run *run)

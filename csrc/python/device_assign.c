@@ -81,7 +81,9 @@ static int check_value(const gm_device_array *value, const gm_device_array *to)
         return -1;
     }
     if (!PyArray_EquivTypes(PyArray_DESCR(value->layout), PyArray_DESCR(to->layout))) {
-        PyErr_Format(PyExc_TypeError, "value has dtype %.200R, expected %.200R on the device",
+        PyErr_Format(PyExc_TypeError,
+                     "value has dtype %.200R, expected %.200R on the device: value.astype() "
+                     "converts it",
                      PyArray_DESCR(value->layout), PyArray_DESCR(to->layout));
         return -1;
     }

@@ -4,6 +4,7 @@
 #include "python/arrays.h"
 #include "python/device_array.h"
 #include "python/device_assign.h"
+#include "python/device_astype.h"
 #include "python/device_elements.h"
 #include "python/device_flags.h"
 #include "python/device_repr.h"
@@ -367,6 +368,7 @@ int gm_device_type_init(void)
     Py_SET_TYPE((PyObject *)type, &PyType_Type);
     return type->tp_dict && gm_dlpack_table_init(type) == 0 &&
                    add_methods(type, gm_device_view_methods) == 0 &&
+                   add_methods(type, gm_device_astype_methods) == 0 &&
                    add_methods(type, gm_device_element_methods) == 0
                ? PyType_Ready(type)
                : -1;

@@ -5,6 +5,7 @@
 #include "python/arrays.h"
 #include "python/call.h"
 #include "python/describe.h"
+#include "python/device_astype.h"
 #include "python/device_flags.h"
 #include "python/device_kernel.h"
 #include "python/device_type.h"
@@ -66,6 +67,9 @@ static PyMethodDef functions[] = {
     {"traffic", FAST(gm_core_traffic),
      "traffic(family, variant, inputs, parameters, out=None, /)\n--\n\n"
      "Run one call on the simulator under observation."},
+    {"astype_traffic", gm_core_astype_traffic, METH_VARARGS,
+     "astype_traffic(array, dtype, /)\n--\n\n"
+     "Convert an array of the simulator under observation: the lines that access memory."},
     {"module_open", gm_core_module_open, METH_VARARGS,
      "module_open(path, shared, constant, variables, /)\n--\n\n"
      "Load compiled kernels: a handle, and their names and parameters."},

@@ -206,11 +206,11 @@ PyObject *gm_refuse_function(PyObject *self, PyObject *args, PyObject *keywords)
 
 /* What ndarray, CuPy's arrays or PyTorch's tensors have, and compute. */
 static const char *const computing[] = {
-    "abs",  "all",       "any",    "argmax",  "argmin",       "argsort",  "astype",  "clip",
-    "conj", "conjugate", "cpu",    "cumprod", "cumsum",       "diagonal", "dot",     "float",
-    "get",  "imag",      "int",    "max",     "mean",         "min",      "nonzero", "numpy",
-    "prod", "real",      "repeat", "round",   "searchsorted", "sort",     "std",     "sum",
-    "take", "to",        "trace",  "var",
+    "abs",     "all",       "any",  "argmax",  "argmin", "argsort",  "clip",
+    "conj",    "conjugate", "cpu",  "cumprod", "cumsum", "diagonal", "dot",
+    "float",   "get",       "imag", "int",     "max",    "mean",     "min",
+    "nonzero", "numpy",     "prod", "real",    "repeat", "round",    "searchsorted",
+    "sort",    "std",       "sum",  "take",    "to",     "trace",    "var",
 };
 
 PyObject *gm_find_or_advise(PyObject *self, PyObject *name)

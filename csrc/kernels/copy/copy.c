@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "copy/convert.h"
 #include "copy/launches.h"
 #include "copy/plan_views.h"
 
@@ -104,6 +105,52 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
     plan->grid.x = gm_grid_blocks(variant, call, units, call->parameters[MAX_BLOCKS].integer);
     return GM_OK;
 }
+
+/* ---- conversions ------------------------------------------------------------------------- */
+
+static const struct {
+    char kind;
+    int bytes;
+} numbers[] = {
+    [COPY_BOOL] = {'b', 1}, [COPY_I8] = {'i', 1},    [COPY_U8] = {'u', 1},  [COPY_I16] = {'i', 2},
+    [COPY_U16] = {'u', 2},  [COPY_I32] = {'i', 4},   [COPY_U32] = {'u', 4}, [COPY_I64] = {'i', 8},
+    [COPY_U64] = {'u', 8},  [COPY_F16] = {'f', 2},   [COPY_F32] = {'f', 4}, [COPY_F64] = {'f', 8},
+    [COPY_C64] = {'c', 8},  [COPY_C128] = {'c', 16},
+};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+/* A copy_number; NUMBERS if it is none. */
+static int number_of(const gm_array *array)
+{
+    int i = 0;
+    while (i < NUMBERS && (numbers[i].kind != array->kind || numbers[i].bytes != array->itemsize)) {
+        i++;
+    }
+    return i;
+}
+
+bool copy_converts(const gm_array *array)
+{
+    return number_of(array) < NUMBERS;
+}
+
+gm_status copy_convert_launch(const gm_call *call)
+{
+    const gm_array *in = &call->in[0], *out = &call->out;
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_convert.block, .trace = call->trace};
+    copy_convert_args *args = (copy_convert_args *)plan.args;
+    if (in->size == 0) {
+        return GM_OK;
+    }
+    gm_status status = copy_plan_elements(in, out, &args->sides);
+    args->from = number_of(in);
+    args->to = number_of(out);
+    plan.args_size = sizeof *args;
+    plan.grid.x = gm_grid_blocks(&helper_convert, call, in->size, 0);
+    return status == GM_OK ? call->backend->launch(&helper_convert, &plan, call->stream) : status;
+}
+
+/* ---- the family --------------------------------------------------------------------------- */
 
 /* Byte for byte, whatever the shape. */
 static int copy_split(const gm_call *call, int input)

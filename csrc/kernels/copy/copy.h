@@ -47,6 +47,29 @@ typedef struct copy_scatter_args {
     int64_t from[COPY_MAX_DIMS], to[COPY_MAX_DIMS]; /* bytes from a unit to the next */
 } copy_scatter_args;
 
+/* The dtypes of convert. */
+typedef enum copy_number {
+    COPY_BOOL,
+    COPY_I8,
+    COPY_U8,
+    COPY_I16,
+    COPY_U16,
+    COPY_I32,
+    COPY_U32,
+    COPY_I64,
+    COPY_U64,
+    COPY_F16,
+    COPY_F32,
+    COPY_F64,
+    COPY_C64,
+    COPY_C128,
+} copy_number;
+
+typedef struct copy_convert_args {
+    copy_scatter_args sides; /* a unit is an element; `width` has no meaning */
+    int from, to;            /* of the enum above */
+} copy_convert_args;
+
 #ifdef __cplusplus
 #include "device.h"
 

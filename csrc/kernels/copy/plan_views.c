@@ -126,3 +126,21 @@ void copy_plan_scatter(const gm_call *call, copy_scatter_args *args)
     fill(&l, call->in[0].bytes / width, args);
     args->width = width;
 }
+
+gm_status copy_plan_elements(const gm_array *in, const gm_array *out, copy_scatter_args *args)
+{
+    layout l;
+    pair(in, out, &l);
+    if (l.ndim == 0) {
+        l.axes[l.ndim++] = (axis){1, 0, 0};
+    }
+    merge(&l);
+    if (l.ndim > COPY_MAX_DIMS) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "the array has %d dimensions that cannot be merged into fewer, at most %d "
+                       "are converted",
+                       l.ndim, COPY_MAX_DIMS);
+    }
+    fill(&l, in->size, args);
+    return GM_OK;
+}

@@ -12,4 +12,7 @@ int copy_count_axes(const gm_call *call);
 void copy_plan_strided(const gm_call *call, copy_strided_args *args);
 void copy_plan_scatter(const gm_call *call, copy_scatter_args *args);
 
+/* For convert, whose units are the elements of either side. */
+gm_status copy_plan_elements(const gm_array *in, const gm_array *out, copy_scatter_args *args);
+
 #endif
