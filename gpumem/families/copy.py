@@ -121,6 +121,8 @@ def copy(
 
     ``strided``
         any layout in and out: a division per dimension and element
+    ``permuted``
+        a view: the family permute, with axes where they are
 
     References
     ----------

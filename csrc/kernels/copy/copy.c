@@ -36,7 +36,10 @@ static const gm_variant *copy_choose(const gm_call *call)
     const gm_device_properties *device = call->device;
     int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
     if (!call->in[0].contiguous || !call->out.contiguous) {
-        return gm_row(call, copy_row_strided);
+        /* How many blocks another family's kernel has is its own affair. */
+        bool counted = call->parameters[MAX_BLOCKS].integer != 0;
+        return counted ? gm_row(call, copy_row_strided)
+                       : gm_first_that_fits(call, GM_ROWS(copy_row_permuted, copy_row_strided));
     }
     if (call->in[0].bytes <= wave) {
         return gm_first_that_fits(call, GM_ROWS(copy_row_vec4_unrolled, copy_row_memcpy));

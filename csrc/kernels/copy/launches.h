@@ -6,4 +6,7 @@
 
 gm_status copy_memcpy_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
+gm_status copy_takes_permuted(const gm_variant *variant, const gm_call *call);
+gm_status copy_permuted_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
 #endif
