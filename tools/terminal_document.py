@@ -72,7 +72,8 @@ def rewrite(text: str, folder: Path) -> str:
     def rewritten(match: re.Match[str]) -> str:
         file, kind, inside = match.groups()
         if kind == "cuda":
-            (folder / file).write_text(inside)
+            if file:
+                (folder / file).write_text(inside)
             return match[0]
         prompt, run = ("$ ", session.shell) if kind == "console" else (">>> ", session.python)
         typed = [line for line in inside.splitlines() if line.startswith(prompt)]
