@@ -207,6 +207,14 @@ def test_misaligned_out(family, backend):
     assert memory[0].item() == 77
 
 
+def test_sums_are_stored_whole(backend):
+    """Unlike the elements that it reads: a processor forgives what a GPU does not."""
+    a = gm.to_device(np.ones((4, 256), "f4"), backend=backend)
+    memory = gm.DeviceArray(17, "u1", backend=backend)
+    with pytest.raises(ValueError, match="variant any needs out aligned to its 4 bytes"):
+        gm.prefetch_sum(a, variant="any", out=memory[1:].view("f4"))
+
+
 def test_structures_with_gaps(backend):
     """shift_points sees structures as pairs of floats, which strided ones are not."""
     points = np.arange(20, dtype="f4").view([("x", "f4"), ("y", "f4")])

@@ -61,7 +61,7 @@ enum {
     PACKED_DIMS = 10,
     PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
     PACKED_THREADS = 256,
-    PACKED_BYTES = 32768,               /* of a tile, at most, */
+    PACKED_BYTES = 16384,               /* of a tile, at most, */
     PACKED_ROOM = PACKED_BYTES * 9 / 8, /* and with spare bytes between its rows */
     PACKED_BATCH = 4,                   /* rows of a thread in flight together */
     PACKED_ROWS = 1024,                 /* of a tile on a side, */

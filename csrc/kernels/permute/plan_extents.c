@@ -82,16 +82,13 @@ static void grow(tiling *t, int64_t most)
     }
 }
 
-/* Units of a tile, at most: an array is cut into enough tiles for all blocks, a small one at least
- * for all multiprocessors. */
+/* Units of a tile, at most: small arrays are cut into enough tiles for all multiprocessors. Tiles of
+ * 32 KiB were slower on an H200, for bytes and halves that are not aligned to words by a third. */
 static int64_t room(const tiling *t, int multiprocessors)
 {
     int64_t bytes = PACKED_BYTES, all = t->unit;
     for (int d = 0; d < t->ndim; d++) {
         all *= t->extent[d]; /* as in memory: no overflow */
-    }
-    if (all / bytes < 4 * PACKED_BLOCKS * multiprocessors) {
-        bytes /= 2;
     }
     while (bytes > LEAST_BYTES && all / bytes < 2 * multiprocessors) {
         bytes /= 2;

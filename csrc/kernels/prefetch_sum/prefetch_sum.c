@@ -7,6 +7,7 @@
 enum { RING_NONE, RING_PADDED, RING_INTERLEAVED, RING_BULK };
 
 static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
+static gm_status takes_sums(const gm_variant *variant, const gm_call *call);
 
 #define GM_FAMILY prefetch_sum
 #define GM_LADDER "prefetch_sum/ladder.def"
@@ -59,6 +60,17 @@ static int64_t ring_bytes(const gm_variant *variant, const gm_call *call)
                threads / GM_WARP * distance * (int64_t)sizeof(uint64_t);
     default: return 0;
     }
+}
+
+/* Elements are read byte by byte where need be; sums are stored whole. */
+static gm_status takes_sums(const gm_variant *variant, const gm_call *call)
+{
+    const gm_array *out = &call->out;
+    if (out->size == 0 || (uintptr_t)out->data % (uintptr_t)out->itemsize == 0) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE, "variant %s needs out aligned to its %lld bytes", variant->name,
+                   (long long)out->itemsize);
 }
 
 static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
