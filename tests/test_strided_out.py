@@ -209,10 +209,10 @@ def test_misaligned_out(family, backend):
 
 def test_sums_are_stored_whole(backend):
     """Unlike the elements that it reads: a processor forgives what a GPU does not."""
-    a = gm.to_device(np.ones((4, 256), "f4"), backend=backend)
-    memory = gm.DeviceArray(17, "u1", backend=backend)
-    with pytest.raises(ValueError, match="variant any needs out aligned to its 4 bytes"):
-        gm.prefetch_sum(a, variant="any", out=memory[1:].view("f4"))
+    a = gm.to_device(np.ones((4, 256)), backend=backend)
+    memory = gm.DeviceArray(33, "u1", backend=backend)
+    with pytest.raises(ValueError, match="variant any needs out aligned to its 8 bytes"):
+        gm.prefetch_sum(a, variant="any", out=memory[1:].view("f8"))
 
 
 def test_structures_with_gaps(backend):
