@@ -272,6 +272,10 @@ struct gm_family {
     int least_piece; /* length along the axis; 0: any */
     /* Grid, block and arguments for one variant, which takes the arrays. */
     gm_status (*plan)(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+    /* Of copy alone: queues the conversion of the numbers in in[0], which are aligned, to the dtype
+     * of out; and is there a number of this kind and size that can be converted? */
+    gm_status (*convert)(const gm_call *call);
+    bool (*converts)(const gm_array *array);
 };
 
 extern const gm_family *const gm_families[];

@@ -3,8 +3,10 @@
 import gc
 import operator
 import os
+import re
 import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ import gpumem as gm
 
 pytestmark = pytest.mark.usefixtures("frozen")
 
+ROOT = Path(__file__).resolve().parent.parent
 CUBE = np.arange(2 * 3 * 4, dtype="f4").reshape(2, 3, 4)
 POINT = np.dtype([("x", "f4"), ("y", "i8"), ("tags", "S3", (2,)), ("in", [("z", "i2")])])
 ATTRIBUTES = "shape strides dtype ndim size nbytes itemsize".split()
@@ -758,3 +761,51 @@ def test_invalid_device_numbers(number, error, words, backend):
         with pytest.raises(error, match=words):
             call()
     assert np.array_equal(d.to_host(), np.ones(3))
+
+
+# ---- beside cupy.ndarray ------------------------------------------------------------------------
+
+# Public names of cupy.ndarray, CuPy 14.2.
+CUPY = """
+    T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj
+    conjugate copy cstruct cumprod cumsum data device diagonal dot dtype dump dumps fill flags flat
+    flatten get imag item itemsize mT max mdspan mean min nbytes ndim nonzero partition prod ptp put
+    ravel real reduced_view repeat reshape round scatter_add scatter_max scatter_min searchsorted
+    set shape size sort squeeze std strides sum swapaxes take toDlpack tobytes tofile tolist trace
+    transpose var view
+""".split()
+
+
+def test_the_page_about_device_arrays(cube):
+    text = (ROOT / "docs" / "device-array.md").read_text(encoding="utf-8")
+    works, otherwise, handed = (
+        re.findall(r"`(\w+)`", " ".join(re.findall(column, part, re.MULTILINE)))
+        for column, part in zip(
+            (r"^\| (`.*?) \| ", r"^\| (`.*?) \| ", r"^\| (`.*`) \|$"),
+            re.split(r"^## .*$", text, flags=re.MULTILINE)[1:4],
+            strict=True,
+        )
+    )
+    assert sorted([*works, *otherwise, *handed]) == sorted(CUPY)
+    for name in works:
+        assert hasattr(cube, name)
+    for name in (*otherwise, *handed):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}': ") as caught:
+            getattr(cube, name)
+        assert ("from_dlpack(d)" in str(caught.value)) == (name in handed), name
+
+
+def test_views_with_axes_in_another_order(cube):
+    for axes in ((), (None,), (2, 0, 1), ((0, 2, 1),), (-1, 0, 1)):
+        view = cube.transpose(*axes)
+        assert view.pointer == cube.pointer
+        assert np.array_equal(view.to_host(), CUBE.transpose(*axes))
+    assert np.array_equal(cube.swapaxes(0, -1).to_host(), CUBE.swapaxes(0, -1))
+    assert np.array_equal(cube.mT.to_host(), CUBE.swapaxes(1, 2))
+    assert cube.mT.mT.strides == cube.strides
+    with pytest.raises(ValueError, match="repeated axis"):
+        cube.transpose(0, 0, 1)
+    with pytest.raises(ValueError, match="has 1 dimension, and mT needs matrices"):
+        _ = cube[0, 0].mT
+    with pytest.raises(TypeError):
+        cube.swapaxes(0)

@@ -212,8 +212,8 @@ GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
 #define gm_texture_fetch(texture, x, y) gm_sim_texture_fetch(&(texture), x, y)
 #endif
 
-/* For a kernel whose row says `programmatic_launch`: its blocks may start before the previous kernel
- * of the stream has ended, and must not touch global memory before this. */
+/* For a kernel whose row says `programmatic_launch`: its blocks may start before the previous
+ * kernel of the stream has ended, and must not touch global memory before this. */
 GM_DEVICE void gm_wait_for_previous(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

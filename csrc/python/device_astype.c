@@ -5,7 +5,6 @@
 #include "python/device_astype.h"
 
 #include "call/run.h"
-#include "copy/convert.h"
 #include "python/arrays.h"
 #include "python/describe.h"
 #include "python/device_array.h"
@@ -30,7 +29,9 @@ typedef struct request {
 static bool is_converted(PyArray_Descr *dtype)
 {
     const gm_array one = {.kind = dtype->kind, .itemsize = PyDataType_ELSIZE(dtype)};
-    PyArray_Descr *plain = copy_converts(&one) ? gm_plain_dtype(one.kind, (int)one.itemsize) : NULL;
+    const gm_family *copy = gm_find_family("copy");
+    bool known = copy && copy->converts && copy->converts(&one);
+    PyArray_Descr *plain = known ? gm_plain_dtype(one.kind, (int)one.itemsize) : NULL;
     bool converted = plain && PyArray_EquivTypes(plain, dtype);
     Py_XDECREF(plain);
     return converted;
@@ -161,7 +162,7 @@ static gm_status convert(const gm_device_array *from, gm_device_array *to, const
     gm_describe(from->layout, GM_DEVICE, &run.call.in[0]);
     gm_describe(to->layout, GM_DEVICE, &run.call.out);
     Py_BEGIN_ALLOW_THREADS
-    status = gm_run_work(&run, copy_convert_launch);
+    status = gm_run_work(&run, gm_find_family("copy")->convert);
     Py_END_ALLOW_THREADS
     return status;
 }

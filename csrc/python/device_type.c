@@ -224,6 +224,8 @@ static PyGetSetDef array_attributes[] = {
     {"nbytes", array_from_layout, NULL, "Bytes of all elements.", "nbytes"},
     {"itemsize", array_from_layout, NULL, "Bytes of one element.", "itemsize"},
     {"T", gm_device_transposed, NULL, "A view with the dimensions reversed.", NULL},
+    {"mT", gm_device_transposed_matrices, NULL, "A view with the last two dimensions exchanged.",
+     NULL},
     {"backend", array_backend, NULL, "\"cuda\" or \"sim\".", NULL},
     {"device", array_device, NULL, "Number of the device within its backend.", NULL},
     {"pointer", array_pointer, NULL, "Address of the first element in device memory.", NULL},

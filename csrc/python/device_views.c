@@ -89,6 +89,19 @@ PyObject *gm_device_transposed(PyObject *object, void *unused)
     return gm_device_array_view(self, PyArray_Transpose(self->layout, NULL));
 }
 
+PyObject *gm_device_transposed_matrices(PyObject *object, void *unused)
+{
+    (void)unused;
+    gm_device_array *self = (gm_device_array *)object;
+    int ndim = PyArray_NDIM(self->layout);
+    if (ndim < 2) {
+        return PyErr_Format(PyExc_ValueError,
+                            "the array has %d dimension%s, and mT needs matrices: 2 or more", ndim,
+                            ndim == 1 ? "" : "s");
+    }
+    return gm_device_array_view(self, PyArray_SwapAxes(self->layout, ndim - 2, ndim - 1));
+}
+
 /* A view by a method of ndarray that never copies and never reads. */
 static PyObject *view_by(gm_device_array *self, const char *name, PyObject *args,
                          PyObject *keywords)
@@ -154,6 +167,16 @@ static PyObject *array_reshape(PyObject *object, PyObject *args, PyObject *keywo
 static PyObject *array_squeeze(PyObject *object, PyObject *args, PyObject *keywords)
 {
     return view_by((gm_device_array *)object, "squeeze", args, keywords);
+}
+
+static PyObject *array_transpose(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    return view_by((gm_device_array *)object, "transpose", args, keywords);
+}
+
+static PyObject *array_swapaxes(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    return view_by((gm_device_array *)object, "swapaxes", args, keywords);
 }
 
 static PyObject *array_view(PyObject *object, PyObject *args, PyObject *keywords)
@@ -274,6 +297,20 @@ PyMethodDef gm_device_view_methods[] = {
      ">>> import gpumem as gm\n"
      ">>> gm.DeviceArray((1, 3, 1), backend='sim').squeeze(axis=0).shape\n"
      "(3, 1)"},
+    {"transpose", KEYWORDS(array_transpose),
+     "transpose($self, *axes)\n--\n\n"
+     "A view with the dimensions in another order, by default reversed; gpumem.permute copies."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> gm.DeviceArray((2, 3, 4), backend='sim').transpose(1, 2, 0).shape\n"
+     "(3, 4, 2)"},
+    {"swapaxes", KEYWORDS(array_swapaxes),
+     "swapaxes($self, axis1, axis2, /)\n--\n\n"
+     "A view with two dimensions exchanged."
+     "\n\nExamples\n--------\n"
+     ">>> import gpumem as gm\n"
+     ">>> gm.DeviceArray((2, 3, 4), backend='sim').swapaxes(0, -1).shape\n"
+     "(4, 3, 2)"},
     {"view", KEYWORDS(array_view),
      "view($self, dtype=None)\n--\n\n"
      "The same bytes as another dtype, by NumPy's rules; by default, as the same."

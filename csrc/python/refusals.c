@@ -206,12 +206,38 @@ PyObject *gm_refuse_function(PyObject *self, PyObject *args, PyObject *keywords)
 
 /* What ndarray, CuPy's arrays or PyTorch's tensors have, and compute. */
 static const char *const computing[] = {
-    "abs",     "all",       "any",  "argmax",  "argmin", "argsort",  "clip",
-    "conj",    "conjugate", "cpu",  "cumprod", "cumsum", "diagonal", "dot",
-    "float",   "get",       "imag", "int",     "max",    "mean",     "min",
-    "nonzero", "numpy",     "prod", "real",    "repeat", "round",    "searchsorted",
-    "sort",    "std",       "sum",  "take",    "to",     "trace",    "var",
+    "abs",       "all",         "any",         "argmax",      "argmin",       "argpartition",
+    "argsort",   "byteswap",    "choose",      "clip",        "compress",     "conj",
+    "conjugate", "cpu",         "cstruct",     "cumprod",     "cumsum",       "diagonal",
+    "dot",       "float",       "get",         "imag",        "int",          "max",
+    "mdspan",    "mean",        "min",         "nonzero",     "numpy",        "partition",
+    "prod",      "ptp",         "put",         "real",        "reduced_view", "repeat",
+    "round",     "scatter_add", "scatter_max", "scatter_min", "searchsorted", "sort",
+    "std",       "sum",         "take",        "to",          "trace",        "var",
 };
+
+/* What they have, and a DeviceArray has by another name. */
+static const struct {
+    const char *name, *instead;
+} others[] = {
+    {"base", "views share the memory, and none of them owns it"},
+    {"data", "d.pointer is the address of the first element"},
+    {"dump", "pickle.dump(d, file) writes it"},
+    {"dumps", "pickle.dumps(d) is its bytes"},
+    {"fill", "d[...] = value sets all elements"},
+    {"flat", "d.ravel() has one dimension"},
+    {"set", "d[...] = a copies an array from the host"},
+    {"toDlpack", "from_dlpack of the other library takes d itself"},
+    {"tobytes", "d.to_host().tobytes() copies it to the host first"},
+    {"tofile", "d.to_host().tofile(file) copies it to the host first"},
+};
+
+static PyObject *advise(PyObject *name, const char *instead, const char *more)
+{
+    PyErr_Clear();
+    return PyErr_Format(PyExc_AttributeError, "a gpumem.DeviceArray d has no attribute '%U': %s%s",
+                        name, instead, more);
+}
 
 PyObject *gm_find_or_advise(PyObject *self, PyObject *name)
 {
@@ -222,15 +248,16 @@ PyObject *gm_find_or_advise(PyObject *self, PyObject *name)
     for (size_t i = 0; i < sizeof computing / sizeof *computing; i++) {
         if (PyUnicode_CompareWithASCIIString(name, computing[i]) == 0) {
             bool on_host = ((gm_device_array *)self)->memory->backend->host_memory;
-            PyErr_Clear();
-            return PyErr_Format(
-                PyExc_AttributeError,
-                "a gpumem.DeviceArray d has no attribute '%U': %s hands it, without a copy, to a "
-                "library that computes; d.to_host() copies it to NumPy",
-                name,
-                on_host ? "numpy.from_dlpack(d)"
-                        : "cupy.from_dlpack(d) or "
-                          "torch.from_dlpack(d)");
+            return advise(name,
+                          on_host ? "numpy.from_dlpack(d)"
+                                  : "cupy.from_dlpack(d) or torch.from_dlpack(d)",
+                          " hands it, without a copy, to a library that computes; d.to_host() "
+                          "copies it to NumPy");
+        }
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (PyUnicode_CompareWithASCIIString(name, others[i].name) == 0) {
+            return advise(name, others[i].instead, "");
         }
     }
     return NULL;

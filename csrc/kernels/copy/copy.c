@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "backend/backend.h"
-#include "copy/convert.h"
 #include "copy/launches.h"
 #include "copy/plan_views.h"
 
@@ -132,12 +131,12 @@ static int number_of(const gm_array *array)
     return i;
 }
 
-bool copy_converts(const gm_array *array)
+static bool copy_converts(const gm_array *array)
 {
     return number_of(array) < NUMBERS;
 }
 
-gm_status copy_convert_launch(const gm_call *call)
+static gm_status copy_convert(const gm_call *call)
 {
     const gm_array *in = &call->in[0], *out = &call->out;
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper_convert.block, .trace = call->trace};
@@ -180,4 +179,6 @@ const gm_family gm_family_copy = {
     .choose = copy_choose,
     .split = copy_split,
     .plan = copy_plan,
+    .convert = copy_convert,
+    .converts = copy_converts,
 };

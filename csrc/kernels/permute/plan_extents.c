@@ -82,8 +82,9 @@ static void grow(tiling *t, int64_t most)
     }
 }
 
-/* Units of a tile, at most: small arrays are cut into enough tiles for all multiprocessors. Tiles of
- * 32 KiB were slower on an H200, for bytes and halves that are not aligned to words by a third. */
+/* Units of a tile, at most: small arrays are cut into enough tiles for all multiprocessors. Tiles
+ * of 32 KiB were slower on an H200, for bytes and halves that are not aligned to words by a third.
+ */
 static int64_t room(const tiling *t, int multiprocessors)
 {
     int64_t bytes = PACKED_BYTES, all = t->unit;
