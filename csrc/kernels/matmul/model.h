@@ -9,18 +9,21 @@
  *         caches       what all blocks load, from the L2
  *     + shares > 1:  the launch that adds the sums, and their bytes
  *
- * A round is as long as the products of the resident blocks at full rate, or as one block takes by
- * itself: its latency, and its products at the rate of a block that has the multiprocessor alone.
- * Small tiles have a low rate and many blocks, large ones the opposite; shares make more blocks.
+ * A round is as long as the resident blocks' setup, and their products at full rate, or as one
+ * block takes by itself: its latency, and its products at the rate of a block that has the
+ * multiprocessor alone. Numbers that are loaded one by one add to both. Small tiles have a low rate
+ * and many blocks, large ones the opposite; shares make more blocks.
  */
 #ifndef GPUMEM_MATMUL_MODEL_H
 #define GPUMEM_MATMUL_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct matmul_size {
     int64_t rows, columns, depth, products;
     double loads, stores; /* bytes: of the factors, each number once, and of the results */
+    bool single_rows, single_columns; /* not loaded in vectors, but one by one */
     int multiprocessors;
 } matmul_size;
 
@@ -30,7 +33,9 @@ typedef struct matmul_pace {
     int blocks;        /* resident on a multiprocessor */
     double rate;       /* products of two numbers per cycle, of a full multiprocessor; */
     double alone;      /* of one with a single block */
-    double latency;    /* from the start of a block to its first product, and to its result */
+    double latency;    /* from the start of a block to its first product, and to its result; */
+    double setup;      /* the part of it in which the other blocks are slowed */
+    double single;     /* cycles for a number that is not loaded as part of a vector */
     double adding;     /* the launch that adds shares */
     int64_t least;     /* steps of a share */
     int most;          /* shares */
@@ -50,15 +55,21 @@ static inline double matmul_longest(double a, double b)
     return a > b ? a : b;
 }
 
+/* For blocks of teams that sum `steps` steps each. */
 static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_size *size,
-                                       int64_t blocks, double products)
+                                       int64_t blocks, double steps)
 {
     const int64_t slots = (int64_t)size->multiprocessors * pace->blocks;
     const int64_t rounds = blocks / slots, last = blocks % slots;
-    const double alone = pace->latency + products / pace->alone;
-    const double round = matmul_longest(pace->blocks * products / pace->rate, alone);
+    const double lines =
+        (size->single_rows ? pace->height : 0) + (size->single_columns ? pace->width : 0);
+    const double products = steps * pace->teams * pace->height * pace->width;
+    const double single = steps * pace->teams * lines * pace->single;
+    const double alone = pace->latency + products / pace->alone + single;
+    const double shared = pace->setup + products / pace->rate + single;
+    const double round = matmul_longest(pace->blocks * shared, alone);
     const int64_t most = matmul_divide_up(last, size->multiprocessors);
-    const double rest = last == 0 ? 0 : matmul_longest((double)most * products / pace->rate, alone);
+    const double rest = last == 0 ? 0 : matmul_longest((double)most * shared, alone);
     return (double)rounds * round + rest;
 }
 
@@ -74,10 +85,10 @@ static inline double matmul_time(const matmul_pace *pace, const matmul_size *siz
     const int64_t shares = matmul_divide_up(size->depth, share);
     const int64_t tiles = matmul_tiles(pace, size);
     const int64_t blocks = matmul_divide_up(tiles, pace->teams) * shares;
-    const double of_tile = (double)matmul_divide_up(share, 8) * 8 * pace->height * pace->width;
+    const double steps = (double)matmul_divide_up(share, 8) * 8;
     const double cached = (double)tiles * (double)size->depth * 4 * (pace->height + pace->width);
     const double per_cycle = size->multiprocessors;
-    double time = matmul_arithmetic(pace, size, blocks, of_tile * pace->teams);
+    double time = matmul_arithmetic(pace, size, blocks, steps);
     time = matmul_longest(time, (size->loads + size->stores) / (MATMUL_MEMORY * per_cycle));
     time = matmul_longest(time, cached / (MATMUL_CACHE * per_cycle)) + MATMUL_LAUNCH;
     if (shares > 1) {
