@@ -131,12 +131,12 @@ static int number_of(const gm_array *array)
     return i;
 }
 
-static bool copy_converts(const gm_array *array)
+static bool has_numbers(const gm_array *array)
 {
     return number_of(array) < NUMBERS;
 }
 
-static gm_status copy_convert(const gm_call *call)
+static gm_status convert_numbers(const gm_call *call)
 {
     const gm_array *in = &call->in[0], *out = &call->out;
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper_convert.block, .trace = call->trace};
@@ -179,6 +179,6 @@ const gm_family gm_family_copy = {
     .choose = copy_choose,
     .split = copy_split,
     .plan = copy_plan,
-    .convert = copy_convert,
-    .converts = copy_converts,
+    .convert = convert_numbers,
+    .converts = has_numbers,
 };
