@@ -20,8 +20,8 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 #include "family.h"
 
 enum { A, B };
-enum { MOST_THIN = 64 }; /* shares of thin */
-enum { UNIT = 128 };     /* steps: a multiple of all stages, and of a warp's vectors */
+enum { MOST_THIN = 256, THIN_RATE = 30 }; /* shares of thin, and bytes per cycle of a block */
+enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
 
 /* Of an H200: those of tiles are fitted to the times of 36 products of all classes by every kernel,
  * which they give within 6 to 15 percent; sgemm's rate is that of its ladder. */
@@ -102,22 +102,32 @@ static int thin_helpers(const matmul_size *size, const matmul_factor *matrix)
     return helpers;
 }
 
-/* As many shares as give every multiprocessor a block. */
-static int64_t thin_share(const matmul_size *size, int64_t blocks, double *time)
+/* The share that takes least time. Each block moves its bytes at up to THIN_RATE per cycle, all
+ * together at the speed of memory; a block that starts waits for its first batch. */
+static int64_t thin_share(const matmul_size *size, const matmul_args *args, double *time)
 {
-    const double bytes = (size->loads + size->stores) / MATMUL_MEMORY;
+    const int64_t blocks = size->products * args->tiles_y, processors = size->multiprocessors;
+    const int64_t least =
+        args->a.along_depth ? 2 * UNIT * args->helpers : 8 * 4 * MATMUL_THREADS / args->tile_lines;
+    const double bytes = size->loads + size->stores;
     int64_t best = size->depth > 0 ? size->depth : 1;
     *time = -1;
-    for (int64_t shares = 1; shares <= MOST_THIN; shares *= 2) {
-        const int64_t share = matmul_divide_up(matmul_divide_up(size->depth, shares), UNIT) * UNIT;
-        if (shares > 1 && (share < 4 * UNIT || share >= size->depth)) {
-            break;
+    for (int64_t each = 0; each <= 4; each++) { /* blocks of a multiprocessor */
+        const int64_t wanted = each > 0 && blocks > 0 ? each * processors / blocks : 1;
+        const int64_t even = matmul_divide_up(size->depth, wanted > 1 ? wanted : 1);
+        const int64_t share = matmul_divide_up(even > least ? even : least, UNIT) * UNIT;
+        const int64_t shares = share < size->depth ? matmul_divide_up(size->depth, share) : 1;
+        if (shares > MOST_THIN || (shares == 1 && each > 0)) {
+            continue;
         }
         const int64_t busy = blocks * shares;
-        const double rounds = (double)matmul_divide_up(busy, 4 * (int64_t)size->multiprocessors);
-        const double width = busy < size->multiprocessors ? (double)busy : size->multiprocessors;
-        double now = matmul_longest(bytes / width, rounds * 1500) + MATMUL_LAUNCH;
-        now += shares > 1 ? 4000 : 0;
+        const double rounds = (double)matmul_divide_up(busy, processors);
+        double now = matmul_longest(bytes / (MATMUL_MEMORY * (double)processors),
+                                    rounds * (bytes / (double)(busy > 0 ? busy : 1)) / THIN_RATE);
+        now += MATMUL_LAUNCH + rounds * 500;
+        now += shares > 1
+                   ? 4000 + size->stores * 2 * (double)shares / (MATMUL_CACHE * (double)processors)
+                   : 0;
         if (*time < 0 || now < 0.97 * *time) {
             *time = now;
             best = shares > 1 ? share : best;
@@ -134,9 +144,13 @@ static double plan_thin(const matmul_size *size, matmul_args *args)
         turn(args);
     }
     args->helpers = thin_helpers(size, &args->a);
+    args->tile_lines = MATMUL_THIN_LINES / args->helpers;
+    if (!args->a.along_depth && args->a.lines > MATMUL_THIN_WIDE / 2) {
+        args->tile_lines = MATMUL_THIN_WIDE;
+    }
     args->tiles_x = 1;
-    args->tiles_y = matmul_divide_up(args->a.lines * args->helpers, MATMUL_THIN_LINES);
-    args->share = thin_share(size, size->products * args->tiles_y, &time);
+    args->tiles_y = matmul_divide_up(args->a.lines, args->tile_lines);
+    args->share = thin_share(size, args, &time);
     return time;
 }
 

@@ -45,7 +45,8 @@ typedef struct matmul_args {
     int64_t partial;          /* elements from one share's sums to the next */
     int64_t tiles_x, tiles_y; /* over a result; of thin: blocks along the lines are y */
     bool turned;              /* a and b have changed places: the results are written transposed */
-    int helpers;              /* of thin: warps of a line */
+    int helpers;              /* of thin: warps of a line, */
+    int tile_lines;           /* and lines of a block */
 } matmul_args;
 
 /* For add_shares: out[i] is the sum of sums[i + s * partial] over all shares s. */
@@ -62,7 +63,8 @@ enum {
     MATMUL_THREADS = 256,   /* of a block */
     MATMUL_THIN_MOST = 4,   /* right-hand sides that a thread of thin has sums for, */
     MATMUL_THIN_ROWS = 4,   /* lines of a warp, where the depth is contiguous, */
-    MATMUL_THIN_LINES = 32, /* and lines of a block without helpers */
+    MATMUL_THIN_LINES = 32, /* and lines of a block without helpers, */
+    MATMUL_THIN_WIDE = 128, /* or of one with many lines that are contiguous */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 36864,
     MATMUL_BYTES_16x64 = 45056,
