@@ -128,6 +128,8 @@ def matmul(
         16 x 64 or 64 x 16: eight warps share the depth of a tile
     ``tiles:64x64``
         64 x 64: four pairs of warps share the depth
+    ``tiles:p64x64``
+        64 x 64 per pair of warps, which is a block: many tiles
     ``tiles:128x64``
         128 x 64: the halves of a block share the depth
     ``tiles:128x128``

@@ -70,6 +70,7 @@ enum {
     MATMUL_BYTES_16x64 = 45056,
     MATMUL_BYTES_32x32 = 36864,
     MATMUL_BYTES_64x64 = 69632,
+    MATMUL_BYTES_p64x64 = 8704,
     MATMUL_BYTES_128x64 = 69632,
     MATMUL_BYTES_128x128 = 33792,
 };
@@ -106,12 +107,6 @@ GM_DEVICE float4 matmul_load_some(const float *from, int64_t stride, int count)
     four.z = count > 2 ? from[2 * stride] : 0.0f;
     four.w = count > 3 ? from[3 * stride] : 0.0f;
     return four;
-}
-
-/* The same, as a vector where all four exist and are aligned. */
-GM_DEVICE float4 matmul_load(const float *from, int64_t stride, int count, bool vectors)
-{
-    return vectors && count >= 4 ? *(const float4 *)from : matmul_load_some(from, stride, count);
 }
 #endif
 

@@ -13,6 +13,7 @@ typedef tiles_shape<32, 32, 8, 4, 1, 8, 32> shape_w32x32;
 typedef tiles_shape<16, 64, 4, 8, 8, 8, 256> shape_16x64;
 typedef tiles_shape<32, 32, 8, 4, 8, 8, 256> shape_32x32;
 typedef tiles_shape<64, 64, 8, 8, 4, 8, 256> shape_64x64;
+typedef tiles_shape<64, 64, 8, 8, 1, 8, 64> shape_p64x64;
 typedef tiles_shape<128, 64, 8, 8, 2, 8, 256> shape_128x64;
 typedef tiles_shape<128, 128, 8, 8, 1, 16, 256> shape_128x128;
 
@@ -23,6 +24,7 @@ FITS(w32x32);
 FITS(16x64);
 FITS(32x32);
 FITS(64x64);
+FITS(p64x64);
 FITS(128x64);
 FITS(128x128);
 
@@ -42,6 +44,12 @@ GM_KERNEL_BOUNDED(matmul_tiles_64x64, matmul_args, MATMUL_THREADS, 2)
 {
     GM_DYNAMIC_SHARED(float, shared);
     tiles_product<shape_64x64>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_p64x64, matmul_args, 64, 6)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_p64x64>(a, shared);
 }
 
 GM_KERNEL_BOUNDED(matmul_tiles_128x64, matmul_args, MATMUL_THREADS, 2)

@@ -1,7 +1,7 @@
 /*
  * A product by tiles: of any stack of products, with shares of the depth.
  *
- *     team      the threads that compute a tile: a block of 256, or a warp where matrices are small
+ *     team      the threads that compute a tile: a block, or a warp where matrices are small
  *     group     warps that compute the whole tile together, for a part of the steps of each stage;
  *               the sums of the groups are added in the end, always in the same order
  *     warp      4 x 8 lanes
@@ -18,6 +18,10 @@
  *     64 x 64             warps 0 1 warps 2 3  ...                   4 groups of 2
  *     128 x 64            warps 0-3 warps 4-7                        2 groups of 4
  *
+ * Where there are many tiles, a block of two warps computes 64 x 64 without groups: there are no
+ * sums of groups to add, and while one of a multiprocessor's six blocks waits at a barrier or for
+ * loads, the others compute.
+ *
  * Tiles that are not square may be turned: then the kernel computes the transposed results, of the
  * factors in the other order, and the sums of the groups are read column by column.
  */
@@ -33,14 +37,14 @@ struct tiles_shape {
     static constexpr int height = height_, width = width_, threads = threads_;
     static constexpr int rows = rows_, columns = columns_;
     static constexpr int groups = groups_, per = per_, steps = groups * per;
-    static constexpr int teams = MATMUL_THREADS / threads;
+    static constexpr int block = threads == 32 ? MATMUL_THREADS : threads, teams = block / threads;
     static constexpr int warps_x = width / (columns * 8), warps_y = height / (rows * 4);
     static constexpr int pitch_a = height + 4, pitch_b = width + 4, pitch_sums = width + 4;
     static constexpr int floats = steps * (pitch_a + pitch_b); /* of a stage */
     static constexpr int sums = groups > 1 ? groups *height *pitch_sums : 0;
     static constexpr int team_floats = 2 * floats > sums ? 2 * floats : sums;
     static_assert(warps_x * warps_y * groups * 32 == threads, "a part of the tile for each warp");
-    static_assert(threads == 32 || threads == MATMUL_THREADS, "teams are warps or blocks");
+    static_assert(groups == 1 || threads == MATMUL_THREADS, "all threads add the groups' sums");
 };
 
 template <typename shape> GM_DEVICE void tiles_meet(void)
@@ -59,7 +63,8 @@ typedef struct tiles_source {
     const float *at;
     int line, step;
     int lines;       /* of the tile; fewer at the edge of the matrix */
-    bool whole;      /* all of them, in aligned vectors */
+    bool fours;      /* aligned vectors, each of which exists as a whole or not at all */
+    bool whole;      /* and all of them exist */
     int64_t advance; /* elements from one of the thread's vectors to the next */
 } tiles_source;
 
@@ -72,7 +77,7 @@ template <typename shape, int lines> struct tiles_part {
 
 template <typename shape, int lines>
 GM_DEVICE tiles_source tiles_begin(const matmul_factor &x, int64_t first_line, int64_t first_step,
-                                   int thread)
+                                   int64_t depth, int thread)
 {
     tiles_source source;
     if (!x.along_depth) {
@@ -88,7 +93,8 @@ GM_DEVICE tiles_source tiles_begin(const matmul_factor &x, int64_t first_line, i
     source.at = x.data + (first_line + source.line) * x.line_stride +
                 (first_step + source.step) * x.depth_stride;
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
-    source.whole = x.vectors && source.lines == lines;
+    source.fours = x.vectors && (x.along_depth ? depth : source.lines) % 4 == 0;
+    source.whole = source.fours && source.lines == lines;
     source.advance = tiles_part<shape, lines>::apart * x.depth_stride;
     return source;
 }
@@ -111,12 +117,24 @@ GM_DEVICE void tiles_load(typename tiles_part<shape, lines>::held &held, const m
     }
     const int64_t stride = x.along_depth ? x.depth_stride : x.line_stride;
     const int lines_left = source.lines - source.line;
+    int numbers[count];
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int steps_left = left - source.step - i * apart;
         const bool exists = x.along_depth ? lines_left > 0 : steps_left > 0;
-        held[i] = matmul_load(from + i * source.advance, stride,
-                              exists ? (x.along_depth ? steps_left : lines_left) : 0, x.vectors);
+        numbers[i] = exists ? (x.along_depth ? steps_left : lines_left) : 0;
+    }
+    /* No branch between loads: they wait side by side. */
+    if (source.fours) {
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            held[i] = numbers[i] > 0 ? *(const float4 *)(from + i * source.advance) : float4{};
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            held[i] = matmul_load_some(from + i * source.advance, stride, numbers[i]);
+        }
     }
 }
 
@@ -207,8 +225,8 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
                          int64_t column, int64_t first, int64_t depth, int thread)
 {
     const tiles_place place = tiles_find_place<shape>(thread);
-    tiles_source from_a = tiles_begin<shape, shape::height>(a, row, first, thread);
-    tiles_source from_b = tiles_begin<shape, shape::width>(b, column, first, thread);
+    tiles_source from_a = tiles_begin<shape, shape::height>(a, row, first, depth, thread);
+    tiles_source from_b = tiles_begin<shape, shape::width>(b, column, first, depth, thread);
     typename tiles_part<shape, shape::height>::held held_a;
     typename tiles_part<shape, shape::width>::held held_b;
     constexpr int of_a = shape::steps * shape::pitch_a;
