@@ -20,10 +20,10 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 #include "family.h"
 
 enum { A, B };
-enum { MOST_THIN = 256, THIN_RATE = 30 }; /* shares of thin, and bytes per cycle of a block */
+enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares of thin, and bytes per cycle of a block */
 enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
 
-/* Of an H200: those of tiles are fitted to the times of 36 products of all classes by every kernel,
+/* Of an H200: those of tiles are fitted to the times of 35 products of all classes by every kernel,
  * which they give within 6 to 15 percent; sgemm's rate is that of its ladder. */
 static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 59, 39, 6800, 1850, 0.084, 4000, 1024, 512},
@@ -103,8 +103,8 @@ static int thin_helpers(const matmul_size *size, const matmul_factor *matrix)
     return helpers;
 }
 
-/* The share that takes least time. Each block moves its bytes at up to THIN_RATE per cycle, all
- * together at the speed of memory; a block that starts waits for its first batch. */
+/* The share that takes least time. Each of two resident blocks moves its bytes at up to THIN_RATE
+ * per cycle, all together at the speed of memory; a block that starts waits for its first batch. */
 static int64_t thin_share(const matmul_size *size, const matmul_args *args, double *time)
 {
     const int64_t blocks = size->products * args->tiles_y, processors = size->multiprocessors;
@@ -123,8 +123,10 @@ static int64_t thin_share(const matmul_size *size, const matmul_args *args, doub
         }
         const int64_t busy = blocks * shares;
         const double rounds = (double)matmul_divide_up(busy, processors);
+        const double each_block = bytes / (double)(busy > 0 ? busy : 1);
+        const double rate = THIN_RATE * (rounds < 2 ? 1 : 2);
         double now = matmul_longest(bytes / (MATMUL_MEMORY * (double)processors),
-                                    rounds * (bytes / (double)(busy > 0 ? busy : 1)) / THIN_RATE);
+                                    rounds * each_block / rate);
         now += MATMUL_LAUNCH + rounds * 500;
         now += shares > 1
                    ? 4000 + size->stores * 2 * (double)shares / (MATMUL_CACHE * (double)processors)
