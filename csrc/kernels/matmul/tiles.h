@@ -64,7 +64,7 @@ typedef struct tiles_source {
     int line, step;
     int lines;       /* of the tile; fewer at the edge of the matrix */
     bool fours;      /* aligned vectors, each of which exists as a whole or not at all */
-    bool whole;      /* and all of them exist */
+    bool whole;      /* all lines exist */
     int64_t advance; /* elements from one of the thread's vectors to the next */
 } tiles_source;
 
@@ -94,7 +94,7 @@ GM_DEVICE tiles_source tiles_begin(const matmul_factor &x, int64_t first_line, i
                 (first_step + source.step) * x.depth_stride;
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
     source.fours = x.vectors && (x.along_depth ? depth : source.lines) % 4 == 0;
-    source.whole = source.fours && source.lines == lines;
+    source.whole = source.lines == lines;
     source.advance = tiles_part<shape, lines>::apart * x.depth_stride;
     return source;
 }
@@ -108,14 +108,21 @@ GM_DEVICE void tiles_load(typename tiles_part<shape, lines>::held &held, const m
                   apart = tiles_part<shape, lines>::apart;
     const float *from = source.at;
     source.at += count * source.advance;
+    const int64_t stride = x.along_depth ? x.depth_stride : x.line_stride;
     if (source.whole && left >= shape::steps) {
+        if (x.vectors) {
 #pragma unroll
-        for (int i = 0; i < count; i++) {
-            held[i] = *(const float4 *)(from + i * source.advance);
+            for (int i = 0; i < count; i++) {
+                held[i] = *(const float4 *)(from + i * source.advance);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < count; i++) {
+                held[i] = matmul_load_some(from + i * source.advance, stride, 4);
+            }
         }
         return;
     }
-    const int64_t stride = x.along_depth ? x.depth_stride : x.line_stride;
     const int lines_left = source.lines - source.line;
     int numbers[count];
 #pragma unroll
