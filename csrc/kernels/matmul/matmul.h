@@ -60,7 +60,7 @@ typedef struct matmul_add_shares_args {
 } matmul_add_shares_args;
 
 enum {
-    MATMUL_THREADS = 256,   /* of a block */
+    MATMUL_THREADS = 256,   /* of a block, but for tiles:p64x64 */
     MATMUL_THIN_MOST = 4,   /* right-hand sides that a thread of thin has sums for, */
     MATMUL_THIN_ROWS = 4,   /* lines of a warp, where the depth is contiguous, */
     MATMUL_THIN_LINES = 32, /* and lines of a block without helpers, */
