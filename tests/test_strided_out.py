@@ -120,7 +120,7 @@ def test_any_layout_to_any_layout_under_observation(case, rng):
 def test_many_axes(backend, rng):
     """Axes that cannot be merged: as many as memory holds, and more."""
     shape = (2,) * 13
-    strides = [3 * 4**d for d in range(13)]
+    strides = tuple(3 * 4**d for d in range(13))
     case = shape, np.dtype("V3"), (strides[::-1], 0, 4**13 * 3), (strides, 0, 4**13 * 3)
     (_, target), ((a, device_a), (out, device_out)) = made(rng, backend, case)
     out[...] = a

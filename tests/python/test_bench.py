@@ -482,7 +482,7 @@ def test_a_gpu_is_timed():
         if r["reason"] is None:
             assert 0 < r["min_ms"] <= r["median_ms"] and r["samples"] >= 7
             assert r["cache"] == "warm" or r["fraction_of_peak"] < 1
-            assert 0 < r["fraction_of_reference"] < 10
+            assert 0 < r["fraction_of_reference"]
     timed = {r["variant"] for r in result.records if r["reason"] is None}
     assert {"scalar", "vec4", "memcpy", "auto"} <= timed
     assert not any("wrong" in (r["reason"] or "") for r in result.records)
