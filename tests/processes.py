@@ -1,4 +1,4 @@
-"""Run threads that start together, and code in fresh interpreters."""
+"""Run threads that start together, and code and tests in fresh interpreters."""
 
 import concurrent.futures
 import os
@@ -39,3 +39,18 @@ def python(code, *options, backend="sim", **environment):
     )
     assert (done.returncode, done.stderr) == (0, ""), f"exit {done.returncode}\n{done.stderr}"
     return done.stdout
+
+
+def run_pytest(file, function):
+    """Run a test function, with all its parameters, under a pytest of its own."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    plugins = ["-p", "no:xdist", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *plugins, f"{file}::{function}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=5 * HANGS,
+        env=own,
+    )
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}"

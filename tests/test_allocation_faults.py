@@ -1,64 +1,21 @@
-"""Python runs out of memory anywhere in a call: nothing is kept, and the next call is right."""
+"""Memory runs out anywhere in a call: nothing is kept, and the next call is right."""
 
-import functools
-import gc
+import importlib.util
 import os
 import platform
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
+import processes
 import pytest
-import small_calls
 
-import gpumem as gm
-from gpumem import _core
+HERE = Path(__file__).resolve().parent
 
-faults = pytest.importorskip("_testcapi", reason="this Python has no hook for failing allocations")
-
-pytestmark = pytest.mark.usefixtures("frozen")
-
-MOST = 3000  # allocations of a call
-
-
-def fails(call, number):
-    """Whether a call is ended by the failure of one allocation, the one of this number."""
-    faults.set_nomemory(number, number + 1)
-    try:
-        call()
-    except MemoryError:
-        faults.remove_mem_hooks()
-        return True
-    finally:
-        faults.remove_mem_hooks()
-    return False
-
-
-def used():
-    pools = gm.pool_info(backend="sim")
-    return pools["device"]["used"], pools["pinned"]["used"]
-
-
-def sweep(call, kept):
-    """How many allocations of a call end it; `kept` are the arrays that it is given."""
-    number = passed = failed = 0
-    gc.collect()
-    while passed < 5:
-        references, bytes_before = [sys.getrefcount(a) for a in kept], used()
-        if fails(call, number):
-            failed, passed = failed + 1, 0
-        else:
-            passed += 1
-        if used() != bytes_before or [sys.getrefcount(a) for a in kept] != references:
-            gc.collect()  # of frames that an exception held
-        assert used() == bytes_before, number
-        assert [sys.getrefcount(a) for a in kept] == references, number
-        number += 1
-        assert number < MOST
-    return failed
-
-
+hooks = pytest.mark.skipif(
+    importlib.util.find_spec("_testcapi") is None,
+    reason="this Python has no hook for failing allocations",
+)
 # CPython's own loop survives a failing allocation in 3.11 alone: 3.12 and 3.13 lose references and
 # crash outside of gpumem. There the calls of the extension module are swept, without Python's code.
 survives = pytest.mark.skipif(
@@ -66,79 +23,25 @@ survives = pytest.mark.skipif(
 )
 
 
-def prepared(family, where):
-    """The arrays and keywords of a call, and what it returns."""
-    call = small_calls.make(family)
-    wanted = call.run(family, **{k: a.copy() for k, a in call.arrays.items()}, backend="sim")
-    arrays = list(call.arrays.values())
-    if where == "device":
-        arrays = [gm.to_device(a, backend="sim") for a in arrays]
-    return arrays, call.keywords, wanted
+def sweep(function):
+    processes.run_pytest(HERE / "allocation_sweeps.py", function)
 
 
-def check_sweep(call, arrays, wanted, least):
-    for _ in range(10):  # the first calls prepare what later ones use
-        call()
-    assert sweep(call, arrays) >= least
-    got = call()
-    got = got.to_host() if isinstance(got, gm.DeviceArray) else got
-    np.testing.assert_array_equal(got, wanted)
-
-
+@hooks
 @survives
-@pytest.mark.parametrize("where", ["host", "device"])
-@pytest.mark.parametrize("family", gm.families())
-def test_every_family(family, where):
-    arrays, keywords, wanted = prepared(family, where)
-    call = functools.partial(getattr(gm, family), *arrays, **keywords, backend="sim")
-    check_sweep(call, arrays, wanted, 3)
+def test_every_family():
+    sweep("test_every_family")
 
 
-@pytest.mark.parametrize("where", ["host", "device"])
-@pytest.mark.parametrize("family", gm.families())
-def test_calls_of_the_extension_module(family, where, monkeypatch):
-    arrays, keywords, wanted = prepared(family, where)
-    calls = []
-
-    def keep(*words):
-        calls.append(words)
-        return _core.call(*words)
-
-    for name, module in list(sys.modules.items()):
-        if name.startswith("gpumem.families.") and hasattr(module, "_call"):
-            monkeypatch.setattr(module, "_call", keep)
-    getattr(gm, family)(*arrays, **keywords, backend="sim")
-    least = 0 if family == "strided_write" else 1  # in place, it makes no object of Python's
-    check_sweep(functools.partial(_core.call, *calls.pop()), arrays, wanted, least)
+@hooks
+def test_calls_of_the_extension_module():
+    sweep("test_calls_of_the_extension_module")
 
 
-OTHERS = {
-    "to_device": lambda a, d: gm.to_device(a[::2], backend="sim"),
-    "to_host": lambda a, d: d.to_host(),
-    "copy": lambda a, d: d[::2].copy(),
-    "view": lambda a, d: d.reshape(8, 8)[1:, ::2].T,
-    "dlpack": lambda a, d: gm.from_dlpack(d),
-    "numpy": lambda a, d: np.from_dlpack(d),
-    "empty": lambda a, d: gm.empty((3, 4), kind="pinned", backend="sim"),
-    "strided out": lambda a, d: gm.copy(a, out=np.empty(128, "f4")[::2], backend="sim"),
-    "traffic": lambda a, d: gm.traffic("copy", a),
-}
-
-
+@hooks
 @survives
-@pytest.mark.parametrize("what", OTHERS)
-def test_other_functions(what, monkeypatch):
-    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
-    a = np.arange(64, dtype="f4")
-    there = gm.to_device(a, backend="sim")
-
-    def call():
-        OTHERS[what](a, there)
-
-    for _ in range(10):
-        call()
-    assert sweep(call, [a, there]) > 0
-    assert there.to_host().tolist() == a.tolist()
+def test_other_functions():
+    sweep("test_other_functions")
 
 
 def test_memory_of_the_c_code(tmp_path):
@@ -146,11 +49,10 @@ def test_memory_of_the_c_code(tmp_path):
     if platform.libc_ver()[0] != "glibc":
         pytest.skip("it wraps glibc's malloc")
     library = tmp_path / "malloc.so"
-    here = Path(__file__).resolve().parent
     command = [os.environ.get("CC", "cc"), "-std=c11", "-shared", "-fPIC", "-o", str(library)]
-    subprocess.run([*command, str(here / "stand_in/malloc.c"), "-ldl"], check=True)
+    subprocess.run([*command, str(HERE / "stand_in/malloc.c"), "-ldl"], check=True)
     done = subprocess.run(
-        [sys.executable, str(here / "faulty_memory.py")],
+        [sys.executable, str(HERE / "faulty_memory.py")],
         capture_output=True,
         text=True,
         timeout=600,
