@@ -78,9 +78,10 @@ typedef struct gm_block {
         uintptr_t pc;
         int same; /* interruptions in a row without an access, in states that came before */
     } polls;
-    bool polled;    /* interrupted, only to ask whether to stop */
-    bool failed;    /* a thread has stopped in mid-kernel; the error record says why, or: */
-    gm_fault fault; /* the signal that stopped it */
+    bool polled;       /* interrupted, only to ask whether to stop */
+    bool failed;       /* a thread has stopped in mid-kernel; the error record says why, or: */
+    gm_fault fault;    /* the signal that stopped it */
+    uint64_t roomless; /* hash of the registers when a signal last seemed to find no room */
 } gm_block;
 
 /* Gets the threads and the shared memory ready for the blocks of a grid. */

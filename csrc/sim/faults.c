@@ -90,6 +90,22 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     }
 }
 
+/* Was there no room on the stack for the frame of another signal, such as the timer's? Linux drops
+ * that signal and sends SIGSEGV. The code goes on; a fault of its own comes again at once, with all
+ * registers as they are. */
+static bool had_no_room(gm_block *block, const siginfo_t *info, const void *context)
+{
+    enum { FRAME = 16 * 1024 }; /* more than any processor's */
+    const uintptr_t end = (uintptr_t)block->running_fiber->stack + FRAME;
+    if (info->si_signo != SIGSEGV || info->si_code != SI_KERNEL ||
+        gm_machine_read(context).sp >= end) {
+        return false;
+    }
+    const uint64_t before = block->roomless;
+    block->roomless = gm_machine_hash(context);
+    return block->roomless != before;
+}
+
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     gm_block *block = gm_faults_block();
@@ -97,6 +113,9 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     gm_region stacks;
     if (!block || !gm_fiber_owns(&block->fibers, machine.sp, &stacks)) {
         pass_on(signal, info, context);
+        return;
+    }
+    if (had_no_room(block, info, context)) {
         return;
     }
     block->fault = (gm_fault){

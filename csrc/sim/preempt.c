@@ -34,7 +34,7 @@ static void on_timer(int signal, siginfo_t *info, void *context)
     if (info->si_code == SI_TIMER && info->si_value.sival_ptr == &mark) {
         gm_block *block = gm_faults_block();
         gm_machine machine = gm_machine_read(context);
-        if (block && gm_thread_may_stop(block, machine.pc, machine.sp)) {
+        if (block && gm_thread_may_stop(block, machine.pc)) {
             gm_preempt_often(block->preempt, !block->trace);
             gm_thread_interrupt(block, gm_machine_hash(context), machine.pc, machine.sp);
         }

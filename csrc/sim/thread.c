@@ -221,11 +221,13 @@ static void give_way_traced(gm_block *block, const void *code, const char *file,
     give_way(block, gm_turn_end(block->turn, block->running, again, &strand->trail), file, line);
 }
 
-bool gm_thread_may_stop(const gm_block *block, uintptr_t pc, uintptr_t sp)
+bool gm_thread_may_stop(const gm_block *block, uintptr_t pc)
 {
+    enum { ROOM = 4096 }; /* for what a handler that stops it calls */
     const gm_fiber *fiber = block->running_fiber;
+    const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     return gm_region_holds(block->grid->module->image, pc) && fiber &&
-           sp - (uintptr_t)fiber->stack < fiber->stack_bytes;
+           here - (uintptr_t)fiber->stack - ROOM < fiber->stack_bytes - ROOM;
 }
 
 void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_t sp)

@@ -65,8 +65,8 @@ gm_status gm_thread_stopped(gm_block *block);
 gm_status gm_thread_select(gm_block *from, gm_block *to);
 
 /* For the handler of a timer's signal: is this code of the running thread that can be interrupted,
- * and if so, do that. */
-bool gm_thread_may_stop(const gm_block *block, uintptr_t pc, uintptr_t sp);
+ * on a stack with room for that; and if so, do that. */
+bool gm_thread_may_stop(const gm_block *block, uintptr_t pc);
 void gm_thread_interrupt(gm_block *block, uint64_t state, uintptr_t pc, uintptr_t sp);
 
 /* What a fiber does: runs fresh threads of the warp, one after another. */

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from building import ROOT
+from loading import load
 
 FAR = 1 << 40  # no address that the system gives out
 OVERFLOW = r"stack overflow: more than \d+ KiB of local variables and calls"
@@ -141,3 +142,45 @@ def test_handlers_written_in_python_are_called():
 def test_a_child_survives_too():
     done = run_python(CALL + "call()\nif os.fork() == 0: call(); os._exit(0)\nos.wait(); call()")
     assert (done.returncode, done.stdout) == (0, "survived\n" * 3), done
+
+
+NEARLY_FULL = """
+__device__ __noinline__ unsigned down(const char *top, int bytes, int rounds)
+{
+    volatile char here[64];
+    here[0] = 0;
+    if (top - (const char *)here < bytes) {
+        return down(top, bytes, rounds) + here[0];
+    }
+    unsigned x = rounds;
+    for (int i = 0; i < rounds; i++) {
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+    }
+    return x + here[0];
+}
+
+__global__ void nearly_full(unsigned *out, int bytes, int rounds)
+{
+    char top;
+    out[0] = down(&top, bytes, rounds);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def nearly_full():
+    return load(source=NEARLY_FULL)
+
+
+@plain_and_traced
+@pytest.mark.parametrize("left", [2, 3, 4, 6])
+def test_a_timer_leaves_a_nearly_full_stack_alone(nearly_full, left, plain):
+    """Near the end of its stack a thread is not interrupted: there is no room to do that."""
+    run = nearly_full.run if plain else nearly_full.traffic
+    out = np.zeros(2, np.uint32)
+    rounds = 30_000_000  # several periods of the timer
+    run("nearly_full", 1, 1, (out[:1], (512 - left) * 1024, rounds))
+    run("nearly_full", 1, 1, (out[1:], 0, rounds))
+    assert out[0] == out[1] != 0
