@@ -128,10 +128,10 @@ def matmul(
         16 x 64 or 64 x 16: eight warps share the depth of a tile
     ``tiles:64x64``
         64 x 64: four pairs of warps share the depth
+    ``tiles:p64x32``
+        64 x 32 per pair of warps, which is a block: many tiles, few lines
     ``tiles:p64x64``
-        64 x 64 per pair of warps, which is a block: many tiles
-    ``tiles:128x64``
-        128 x 64: the halves of a block share the depth
+        64 x 64 per pair of warps: many tiles
     ``tiles:128x128``
         128 x 128: fewest loads
     ``tiles:w32x32``

@@ -30,8 +30,8 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_32x32] = {32, 32, 1, 2, 67, 25, 4200, 1400, 0.18, 4000, 256, 512},
     [matmul_row_tiles_16x64] = {16, 64, 1, 2, 91, 22.5, 4550, 600, 0.28, 4000, 256, 512},
     [matmul_row_tiles_64x64] = {64, 64, 1, 2, 68, 52, 7850, 2450, 0.10, 4000, 256, 512},
-    [matmul_row_tiles_p64x64] = {64, 64, 1, 6, 76, 35, 6800, 900, 0.10, 4000, 256, 512},
-    [matmul_row_tiles_128x64] = {128, 64, 1, 2, 74, 61, 15000, 4000, 0.12, 4000, 256, 512},
+    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 76, 25, 6800, 900, 0.10, 4000, 256, 512},
+    [matmul_row_tiles_p64x64] = {64, 64, 1, 8, 84, 35, 6800, 900, 0.10, 4000, 256, 512},
     [matmul_row_tiles_128x128] = {128, 128, 1, 2, 81, 62, 6100, 4700, 0.11, 4000, 256, 512},
     [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 9000, 256, 32},
 };
@@ -253,7 +253,7 @@ static int best_tiles(const gm_call *call, const matmul_args *args, double *leas
 {
     static const int rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
                                matmul_row_tiles_32x32,  matmul_row_tiles_64x64,
-                               matmul_row_tiles_p64x64, matmul_row_tiles_128x64,
+                               matmul_row_tiles_p64x32, matmul_row_tiles_p64x64,
                                matmul_row_tiles_128x128};
     int best = rows[0];
     *least = -1;

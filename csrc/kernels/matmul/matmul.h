@@ -60,18 +60,18 @@ typedef struct matmul_add_shares_args {
 } matmul_add_shares_args;
 
 enum {
-    MATMUL_THREADS = 256,   /* of a block, but for tiles:p64x64 */
+    MATMUL_THREADS = 256,   /* of a block, but for some tiles */
     MATMUL_THIN_MOST = 4,   /* right-hand sides that a thread of thin has sums for, */
     MATMUL_THIN_ROWS = 4,   /* lines of a warp, where the depth is contiguous, */
     MATMUL_THIN_LINES = 32, /* and lines of a block without helpers, */
     MATMUL_THIN_WIDE = 128, /* or of one with many lines that are contiguous */
     /* Dynamic shared memory of tiles. */
-    MATMUL_BYTES_w32x32 = 36864,
-    MATMUL_BYTES_16x64 = 45056,
-    MATMUL_BYTES_32x32 = 36864,
+    MATMUL_BYTES_w32x32 = 55296,
+    MATMUL_BYTES_16x64 = 67584,
+    MATMUL_BYTES_32x32 = 55296,
     MATMUL_BYTES_64x64 = 69632,
-    MATMUL_BYTES_p64x64 = 8704,
-    MATMUL_BYTES_128x64 = 69632,
+    MATMUL_BYTES_p64x64 = 17408,
+    MATMUL_BYTES_p64x32 = 13312,
     MATMUL_BYTES_128x128 = 33792,
 };
 

@@ -8,14 +8,14 @@
  */
 #include "tiles.h"
 
-/*                  tile        sums    groups  steps of a group    threads of a team */
-typedef tiles_shape<32, 32, 8, 4, 1, 8, 32> shape_w32x32;
-typedef tiles_shape<16, 64, 4, 8, 8, 8, 256> shape_16x64;
-typedef tiles_shape<32, 32, 8, 4, 8, 8, 256> shape_32x32;
-typedef tiles_shape<64, 64, 8, 8, 4, 8, 256> shape_64x64;
-typedef tiles_shape<64, 64, 8, 8, 1, 8, 64> shape_p64x64;
-typedef tiles_shape<128, 64, 8, 8, 2, 8, 256> shape_128x64;
-typedef tiles_shape<128, 128, 8, 8, 1, 16, 256> shape_128x128;
+/*                  tile        sums   groups, steps of a group, stages    threads of a team */
+typedef tiles_shape<32, 32, 8, 4, 1, 8, 3, 32> shape_w32x32;
+typedef tiles_shape<16, 64, 4, 8, 8, 8, 3, 256> shape_16x64;
+typedef tiles_shape<32, 32, 8, 4, 8, 8, 3, 256> shape_32x32;
+typedef tiles_shape<64, 64, 8, 8, 4, 8, 3, 256> shape_64x64;
+typedef tiles_shape<64, 64, 8, 8, 1, 8, 4, 64> shape_p64x64;
+typedef tiles_shape<64, 32, 8, 4, 1, 8, 4, 64> shape_p64x32;
+typedef tiles_shape<128, 128, 16, 8, 1, 8, 4, 128> shape_128x128;
 
 #define FITS(name)                                                                                 \
     static_assert(shape_##name::teams * shape_##name::team_floats * 4 == MATMUL_BYTES_##name,      \
@@ -25,7 +25,7 @@ FITS(16x64);
 FITS(32x32);
 FITS(64x64);
 FITS(p64x64);
-FITS(128x64);
+FITS(p64x32);
 FITS(128x128);
 
 GM_KERNEL_BOUNDED(matmul_tiles_32x32, matmul_args, MATMUL_THREADS, 2)
@@ -46,19 +46,19 @@ GM_KERNEL_BOUNDED(matmul_tiles_64x64, matmul_args, MATMUL_THREADS, 2)
     tiles_product<shape_64x64>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(matmul_tiles_p64x64, matmul_args, 64, 6)
+GM_KERNEL_BOUNDED(matmul_tiles_p64x32, matmul_args, 64, 8)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    tiles_product<shape_p64x32>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(matmul_tiles_p64x64, matmul_args, 64, 8)
 {
     GM_DYNAMIC_SHARED(float, shared);
     tiles_product<shape_p64x64>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(matmul_tiles_128x64, matmul_args, MATMUL_THREADS, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    tiles_product<shape_128x64>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_tiles_128x128, matmul_args, MATMUL_THREADS, 2)
+GM_KERNEL_BOUNDED(matmul_tiles_128x128, matmul_args, 128, 2)
 {
     GM_DYNAMIC_SHARED(float, shared);
     tiles_product<shape_128x128>(a, shared);

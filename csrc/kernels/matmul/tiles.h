@@ -6,8 +6,8 @@
  *               the sums of the groups are added in the end, always in the same order
  *     warp      4 x 8 lanes
  *     thread    `rows` x `columns` sums, in vectors: of rows 16 apart, of columns 32 apart
- *     stage     `steps` steps of A and of B in shared memory, lines side by side; there are two,
- * one is computed while the loads of the next are on their way to registers
+ *     stage     `steps` steps of A and of B in shared memory, lines side by side; there are three
+ *               or more, and asynchronous copies fill the next ones while one is computed
  *
  * Groups make small tiles worth a block: with 32 x 32 tiles a product of 256 x 256 is work for 64
  * multiprocessors, whose eight warps each sum an eighth of the steps, and the 256 threads have as
@@ -16,33 +16,31 @@
  *     steps of a stage    0 ... 7   8 ... 15   16 ... 23   ...
  *     32 x 32             warp 0    warp 1     warp 2      ...       8 groups of 1 warp
  *     64 x 64             warps 0 1 warps 2 3  ...                   4 groups of 2
- *     128 x 64            warps 0-3 warps 4-7                        2 groups of 4
  *
- * Where there are many tiles, a block of two warps computes 64 x 64 without groups: there are no
- * sums of groups to add, and while one of a multiprocessor's six blocks waits at a barrier or for
- * loads, the others compute.
+ * Where there are many tiles, a block of two warps computes 64 x 64 or 64 x 32 without groups:
+ * there are no sums of groups to add, and while one of a multiprocessor's eight blocks waits at a
+ * barrier, the others compute.
  *
  * Tiles that are not square may be turned: then the kernel computes the transposed results, of the
- * factors in the other order, and the sums of the groups are read column by column.
+ * factors in the other order, and the sums are written column by column.
  */
 #ifndef GPUMEM_MATMUL_TILES_H
 #define GPUMEM_MATMUL_TILES_H
 
 #include "matmul.h"
 
-/* Threads of a team load vectors of four: along the lines 8 or more lanes take a step, along the
- * depth two lanes take 8 steps, a whole sector, of each line. */
-template <int height_, int width_, int rows_, int columns_, int groups_, int per_, int threads_>
+template <int height_, int width_, int rows_, int columns_, int groups_, int per_, int stages_,
+          int threads_>
 struct tiles_shape {
     static constexpr int height = height_, width = width_, threads = threads_;
     static constexpr int rows = rows_, columns = columns_;
-    static constexpr int groups = groups_, per = per_, steps = groups * per;
+    static constexpr int groups = groups_, per = per_, steps = groups * per, stages = stages_;
     static constexpr int block = threads == 32 ? MATMUL_THREADS : threads, teams = block / threads;
     static constexpr int warps_x = width / (columns * 8), warps_y = height / (rows * 4);
     static constexpr int pitch_a = height + 4, pitch_b = width + 4, pitch_sums = width + 4;
     static constexpr int floats = steps * (pitch_a + pitch_b); /* of a stage */
     static constexpr int sums = groups > 1 ? groups *height *pitch_sums : 0;
-    static constexpr int team_floats = 2 * floats > sums ? 2 * floats : sums;
+    static constexpr int team_floats = stages * floats > sums ? stages *floats : sums;
     static_assert(warps_x * warps_y * groups * 32 == threads, "a part of the tile for each warp");
     static_assert(groups == 1 || threads == MATMUL_THREADS, "all threads add the groups' sums");
 };
@@ -56,117 +54,106 @@ template <typename shape> GM_DEVICE void tiles_meet(void)
     }
 }
 
-/* ---- load ------------------------------------------------------------------------------------ */
+/* ---- copy ------------------------------------------------------------------------------------ */
 
-/* Where a thread loads its first vector of a stage, and how much of the tile exists. */
+/* How neighbours in memory are copied: lines by fours or one by one, or steps one by one. */
+enum { BY_FOURS, BY_LINES, BY_STEPS };
+
+/* What a thread copies of a factor's part of a stage: numbers that are `lines_apart` and
+ * `steps_apart`. A warp that copies by steps has 8 of them, a whole sector, of four lines; in
+ * shared memory steps are 4 banks apart, so that its 32 numbers go to 32 banks. */
+template <typename shape, int lines, int by> struct tiles_part {
+    static constexpr int wide = by == BY_FOURS ? 4 : 1;
+    static constexpr int steps = by == BY_STEPS ? 8 : 1; /* side by side */
+    static constexpr int at_once = shape::threads * wide / steps;
+    static constexpr int lines_apart = at_once < lines ? at_once : lines;
+    static constexpr int steps_apart = at_once / lines_apart * steps;
+    static_assert(lines % lines_apart == 0 && at_once % lines_apart == 0, "whole copies");
+    static_assert(shape::steps % steps_apart == 0, "whole copies");
+};
+
+/* Where a thread copies its first number of the next stage. */
 typedef struct tiles_source {
     const float *at;
+    int by;
     int line, step;
-    int lines;       /* of the tile; fewer at the edge of the matrix */
-    bool fours;      /* aligned vectors, each of which exists as a whole or not at all */
-    bool whole;      /* all lines exist */
-    int64_t advance; /* elements from one of the thread's vectors to the next */
+    int lines;       /* of the tile: fewer at the edge of the matrix */
+    int64_t advance; /* elements from stage to stage */
 } tiles_source;
 
-/* A thread's part of a stage: vectors, and steps from one to the next. */
-template <typename shape, int lines> struct tiles_part {
-    static constexpr int apart = 4 * shape::threads / lines;
-    static constexpr int vectors = shape::steps / apart;
-    typedef float4 held[vectors]; /* in registers, on their way to shared memory */
-};
+template <typename shape, int lines, int by>
+GM_DEVICE void tiles_find(tiles_source &source, int thread)
+{
+    typedef tiles_part<shape, lines, by> part;
+    const int across = thread / part::steps;
+    source.line = across * part::wide % part::lines_apart;
+    source.step = thread % part::steps + across * part::wide / part::lines_apart * part::steps;
+}
 
 template <typename shape, int lines>
 GM_DEVICE tiles_source tiles_begin(const matmul_factor &x, int64_t first_line, int64_t first_step,
-                                   int64_t depth, int thread)
+                                   int thread)
 {
     tiles_source source;
-    if (!x.along_depth) {
-        source.line = thread % (lines / 4) * 4;
-        source.step = thread / (lines / 4);
-    } else if (shape::threads >= 2 * lines) {
-        source.line = thread / 2 % lines;
-        source.step = thread % 2 * 4 + thread / (2 * lines) * 8;
-    } else { /* a warp has too few lanes for pairs */
-        source.line = thread % lines;
-        source.step = thread / lines * 4;
+    source.by = x.along_depth ? BY_STEPS : x.vectors ? BY_FOURS : BY_LINES;
+    if (source.by == BY_STEPS) {
+        tiles_find<shape, lines, BY_STEPS>(source, thread);
+    } else if (source.by == BY_FOURS) {
+        tiles_find<shape, lines, BY_FOURS>(source, thread);
+    } else {
+        tiles_find<shape, lines, BY_LINES>(source, thread);
     }
     source.at = x.data + (first_line + source.line) * x.line_stride +
                 (first_step + source.step) * x.depth_stride;
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
-    source.fours = x.vectors && (x.along_depth ? depth : source.lines) % 4 == 0;
-    source.whole = source.lines == lines;
-    source.advance = tiles_part<shape, lines>::apart * x.depth_stride;
+    source.advance = shape::steps * x.depth_stride;
     return source;
 }
 
-/* Loads the thread's vectors of the next stage, of which `left` steps exist; zeros for the rest. */
-template <typename shape, int lines>
-GM_DEVICE void tiles_load(typename tiles_part<shape, lines>::held &held, const matmul_factor &x,
-                          tiles_source &source, int left)
+/* Starts the thread's copies of a stage, lines side by side. Unless `whole`, `left` steps exist and
+ * not all lines; zeros take the place of the others, whose address only has to be aligned. */
+template <typename shape, int lines, int by, bool whole>
+GM_DEVICE void tiles_copy_by(float *stage, const matmul_factor &x, const tiles_source &source,
+                             int left)
 {
-    constexpr int count = tiles_part<shape, lines>::vectors,
-                  apart = tiles_part<shape, lines>::apart;
-    const float *from = source.at;
-    source.at += count * source.advance;
-    const int64_t stride = x.along_depth ? x.depth_stride : x.line_stride;
-    if (source.whole && left >= shape::steps) {
-        if (x.vectors) {
+    typedef tiles_part<shape, lines, by> part;
+    constexpr int pitch = lines + 4, bytes = part::wide * 4;
+    float *to = stage + source.step * pitch + source.line;
 #pragma unroll
-            for (int i = 0; i < count; i++) {
-                held[i] = *(const float4 *)(from + i * source.advance);
-            }
-        } else {
+    for (int line = 0; line < lines; line += part::lines_apart) {
+        const float *from = source.at + line * x.line_stride;
 #pragma unroll
-            for (int i = 0; i < count; i++) {
-                held[i] = matmul_load_some(from + i * source.advance, stride, 4);
-            }
-        }
-        return;
-    }
-    const int lines_left = source.lines - source.line;
-    int numbers[count];
-#pragma unroll
-    for (int i = 0; i < count; i++) {
-        const int steps_left = left - source.step - i * apart;
-        const bool exists = x.along_depth ? lines_left > 0 : steps_left > 0;
-        numbers[i] = exists ? (x.along_depth ? steps_left : lines_left) : 0;
-    }
-    /* No branch between loads: they wait side by side. */
-    if (source.fours) {
-#pragma unroll
-        for (int i = 0; i < count; i++) {
-            held[i] = numbers[i] > 0 ? *(const float4 *)(from + i * source.advance) : float4{};
-        }
-    } else {
-#pragma unroll
-        for (int i = 0; i < count; i++) {
-            held[i] = matmul_load_some(from + i * source.advance, stride, numbers[i]);
+        for (int step = 0; step < shape::steps; step += part::steps_apart) {
+            const int numbers = source.step + step < left ? source.lines - source.line - line : 0;
+            const int there = whole ? bytes : min(max(numbers * 4, 0), bytes);
+            gm_copy_async<bytes>(to + step * pitch + line, there > 0 ? from : x.data, there);
+            from += part::steps_apart * x.depth_stride;
         }
     }
 }
 
-/* Stores them, lines side by side. Of vectors along the depth, the two lanes of a line store steps
- * that are four apart, which is 16 banks, and the sixteen lines of a warp fill the banks between.
- */
-template <typename shape, int lines>
-GM_DEVICE void tiles_store(float *stage, const typename tiles_part<shape, lines>::held &held,
-                           const matmul_factor &x, const tiles_source &source)
+template <typename shape, int lines, bool whole>
+GM_DEVICE void tiles_copy_some(float *stage, const matmul_factor &x, const tiles_source &source,
+                               int left)
 {
-    constexpr int count = tiles_part<shape, lines>::vectors,
-                  apart = tiles_part<shape, lines>::apart;
-    constexpr int pitch = lines + 4;
-    float *to = stage + source.step * pitch + source.line;
-#pragma unroll
-    for (int i = 0; i < count; i++, to += apart * pitch) {
-        if (x.along_depth) {
-            to[0] = held[i].x;
-            to[pitch] = held[i].y;
-            to[2 * pitch] = held[i].z;
-            to[3 * pitch] = held[i].w;
-        } else {
-            *(float4 *)to = held[i];
-        }
+    if (source.by == BY_STEPS) {
+        tiles_copy_by<shape, lines, BY_STEPS, whole>(stage, x, source, left);
+    } else if (source.by == BY_FOURS) {
+        tiles_copy_by<shape, lines, BY_FOURS, whole>(stage, x, source, left);
+    } else {
+        tiles_copy_by<shape, lines, BY_LINES, whole>(stage, x, source, left);
     }
+}
+
+template <typename shape, int lines>
+GM_DEVICE void tiles_copy(float *stage, const matmul_factor &x, tiles_source &source, int left)
+{
+    if (source.lines == lines && left >= shape::steps) {
+        tiles_copy_some<shape, lines, true>(stage, x, source, left);
+    } else {
+        tiles_copy_some<shape, lines, false>(stage, x, source, left);
+    }
+    source.at += source.advance;
 }
 
 /* ---- compute --------------------------------------------------------------------------------- */
@@ -231,37 +218,34 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
                          const matmul_factor &a, const matmul_factor &b, int64_t row,
                          int64_t column, int64_t first, int64_t depth, int thread)
 {
+    constexpr int ahead = shape::stages - 1, of_a = shape::steps * shape::pitch_a;
     const tiles_place place = tiles_find_place<shape>(thread);
-    tiles_source from_a = tiles_begin<shape, shape::height>(a, row, first, depth, thread);
-    tiles_source from_b = tiles_begin<shape, shape::width>(b, column, first, depth, thread);
-    typename tiles_part<shape, shape::height>::held held_a;
-    typename tiles_part<shape, shape::width>::held held_b;
-    constexpr int of_a = shape::steps * shape::pitch_a;
-    float *now = shared, *next = shared + shape::floats;
+    tiles_source from_a = tiles_begin<shape, shape::height>(a, row, first, thread);
+    tiles_source from_b = tiles_begin<shape, shape::width>(b, column, first, thread);
+    float *const end = shared + shape::stages * shape::floats;
+    float *now = shared, *next = shared;
+    int64_t left = depth; /* that are not being copied yet */
 
-    int left = (int)min(depth, (int64_t)shape::steps);
-    tiles_load<shape, shape::height>(held_a, a, from_a, left);
-    tiles_load<shape, shape::width>(held_b, b, from_b, left);
-    tiles_store<shape, shape::height>(now, held_a, a, from_a);
-    tiles_store<shape, shape::width>(now + of_a, held_b, b, from_b);
-    tiles_meet<shape>();
-    while (depth > 0) {
-        const int here = left;
-        depth -= shape::steps;
-        left = (int)min(depth, (int64_t)shape::steps);
-        if (depth > 0) {
-            tiles_load<shape, shape::height>(held_a, a, from_a, left);
-            tiles_load<shape, shape::width>(held_b, b, from_b, left);
-        }
-        if (place.group * shape::per < here) {
-            tiles_multiply<shape>(sum, now, place);
-        }
-        if (depth > 0) {
-            tiles_store<shape, shape::height>(next, held_a, a, from_a);
-            tiles_store<shape, shape::width>(next + of_a, held_b, b, from_b);
+#pragma unroll 1
+    for (int i = -ahead; depth > 0; i++) {
+        if (i >= 0) {
+            gm_pipeline_wait_prior<ahead - 1>();
             tiles_meet<shape>();
-            float *const computed = now;
-            now = next, next = computed;
+        }
+        if (left > 0) {
+            const int some = (int)min(left, (int64_t)shape::steps);
+            tiles_copy<shape, shape::height>(next, a, from_a, some);
+            tiles_copy<shape, shape::width>(next + of_a, b, from_b, some);
+            left -= shape::steps;
+            next = next + shape::floats == end ? shared : next + shape::floats;
+        }
+        __pipeline_commit();
+        if (i >= 0) {
+            if (place.group * shape::per < depth) {
+                tiles_multiply<shape>(sum, now, place);
+            }
+            depth -= shape::steps;
+            now = now + shape::floats == end ? shared : now + shape::floats;
         }
     }
 }
@@ -324,6 +308,34 @@ GM_DEVICE void tiles_write_all(const matmul_args &a, float *out, int64_t row, in
     }
 }
 
+/* The thread's own sums, where there are no groups. */
+template <typename shape>
+GM_DEVICE void tiles_write_own(const matmul_args &a, float *out, int64_t row, int64_t column,
+                               const float (&sum)[shape::rows][shape::columns], int thread)
+{
+    const tiles_place place = tiles_find_place<shape>(thread);
+    row += place.row;
+    column += place.column;
+    if (!a.turned) {
+#pragma unroll
+        for (int i = 0; i < shape::rows; i++) {
+#pragma unroll
+            for (int j = 0; j < shape::columns; j += 4) {
+                tiles_write(a, out, row + i / 4 * 16 + i % 4, column + j * 8, &sum[i][j]);
+            }
+        }
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < shape::columns; j++) {
+#pragma unroll
+        for (int i = 0; i < shape::rows; i += 4) {
+            const float four[4] = {sum[i][j], sum[i + 1][j], sum[i + 2][j], sum[i + 3][j]};
+            tiles_write(a, out, column + j / 4 * 32 + j % 4, row + i * 4, four);
+        }
+    }
+}
+
 /* Leaves each group's sums in shared memory; then every thread adds some of all groups. */
 template <typename shape>
 GM_DEVICE void tiles_add_groups(const matmul_args &a, float *out, int64_t row, int64_t column,
@@ -376,15 +388,7 @@ template <typename shape> GM_DEVICE void tiles_product(const matmul_args &a, flo
     if constexpr (shape::groups > 1) {
         tiles_add_groups<shape>(a, out, row, column, sum, shared);
     } else {
-        const tiles_place place = tiles_find_place<shape>(thread);
-#pragma unroll
-        for (int i = 0; i < shape::rows; i++) {
-#pragma unroll
-            for (int j = 0; j < shape::columns; j += 4) {
-                tiles_write(a, out, row + place.row + i / 4 * 16 + i % 4,
-                            column + place.column + j * 8, &sum[i][j]);
-            }
-        }
+        tiles_write_own<shape>(a, out, row, column, sum, thread);
     }
 }
 
