@@ -7,17 +7,30 @@
 #include "gpumem.h"
 
 static _Thread_local gm_error last_error;
+/* While hushed: what nobody reads, without a message. */
+static _Thread_local gm_error unread;
+static _Thread_local bool hushed;
 
 gm_poll_hook gm_poll;
 
 gm_error *gm_last_error(void)
 {
-    return &last_error;
+    return hushed ? &unread : &last_error;
+}
+
+bool gm_hush(bool hush)
+{
+    bool before = hushed;
+    hushed = hush;
+    return before;
 }
 
 __attribute__((format(printf, 2, 0))) static gm_status fail(gm_error error, const char *format,
                                                             va_list arguments)
 {
+    if (hushed) {
+        return error.status;
+    }
     last_error = error;
     vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
     return error.status;

@@ -55,6 +55,9 @@ gm_status gm_fail(gm_status status, const char *format, ...) __attribute__((form
 /* The same of a GM_ERROR_SIMULATION. */
 gm_status gm_find(gm_rule rule, const char *format, ...) __attribute__((format(printf, 2, 3)));
 gm_error *gm_last_error(void);
+/* Hushed, this thread's failures write no message and leave the last error as it is: for questions
+ * whose answer may be no. Returns what was before. */
+bool gm_hush(bool hush);
 /* "race-shared" */
 const char *gm_rule_name(gm_rule rule);
 
@@ -239,6 +242,9 @@ typedef struct gm_operand {
     bool may_be_out;    /* out may be this array: a thread reads an element, if at all, before it
                            writes it, and no other thread reads it */
     bool reread;        /* many threads read the same elements: too slow over the bus */
+    /* Do kernels take an array on the device that lies like this? Of others "auto" makes a packed
+     * copy. NULL: they take all. */
+    bool (*suits)(const gm_array *array);
 } gm_operand;
 
 /* How a call is cut into smaller ones, see gm_family.split. */
@@ -260,6 +266,9 @@ struct gm_family {
 
     /* Shape of the result, whose dtype is the first input's; checks shapes and parameters. */
     gm_status (*result)(gm_call *call);
+    /* Describes inputs on the device in another way, of the same elements: transposed, with the
+     * parameter that says so. NULL: never. */
+    void (*orient)(gm_call *call);
     /* Checks the values of the inputs, on the device and before the launch, where some would make a
      * kernel access memory out of bounds. NULL: every value is valid. */
     gm_status (*check)(const gm_call *call);
@@ -316,6 +325,10 @@ void gm_print_shape(const gm_array *array, char *text, size_t room);
 
 /* Are the elements of a row contiguous? */
 bool gm_rows_contiguous(const gm_array *array);
+/* Is the address of every element a multiple of its size? */
+bool gm_elements_aligned(const gm_array *array);
+/* Aligned, and without gaps. */
+bool gm_is_packed(const gm_array *array);
 
 /* Largest power of two up to 16 that divides the value. Of addresses and sizes or-ed together it is
  * the widest unit in which all of them can be accessed. */

@@ -720,6 +720,18 @@ def test_a_prepared_call_keeps_its_arrays(backend):
         type(prepared)()
 
 
+def test_a_call_that_copies_its_inputs_is_not_prepared(backend):
+    """Repeated, it would not see what was written to them since."""
+    from gpumem import _core
+
+    wide = gm.to_device(np.ones(6, "f4"), backend=backend)
+    out = gm.DeviceArray(3, backend=backend)
+    with pytest.raises(ValueError, match="inputs must be C-contiguous and aligned"):
+        _core.prepare("add", "auto", (wide[::2], wide[1::2]), out, None, ())
+    _core.prepare("add", "auto", (wide[:3], wide[3:]), out, None, ()).launch()
+    same(out, np.full(3, 2, "f4"))
+
+
 # ---- the number of the device -------------------------------------------------------------------
 
 

@@ -207,17 +207,19 @@ def test_padded_rows_at_any_offset(variant, shift, spare, backend, rng):
             x.assert_unchanged()
 
 
+def at_odd_bytes(a, put):
+    shifted = put(np.concatenate([np.zeros(3, "u1"), np.frombuffer(a.tobytes(), "u1")]))
+    return shifted[3:].view("f4").reshape(a.shape)
+
+
 LAYOUTS = {
     "columns": lambda a, put: put(np.ascontiguousarray(a.T)).T,
     "padded-columns": lambda a, put: put(np.pad(a.T, ((0, 0), (0, 3))))[:, : a.shape[0]].T,
     "every-other": lambda a, put: put(np.repeat(np.repeat(a, 2, 0), 2, 1))[::2, ::2],
     "reversed-rows": lambda a, put: put(np.ascontiguousarray(a[::-1]))[::-1],
     "reversed-columns": lambda a, put: put(np.ascontiguousarray(a[:, ::-1]))[:, ::-1],
-    "at-odd-bytes": lambda a, put: (
-        put(np.concatenate([np.zeros(3, "u1"), np.frombuffer(a.tobytes(), "u1")]))[3:]
-        .view("f4")
-        .reshape(a.shape)
-    ),
+    "at-odd-bytes": at_odd_bytes,
+    "columns-at-odd-bytes": lambda a, put: at_odd_bytes(np.ascontiguousarray(a.T), put).T,
 }
 
 

@@ -27,6 +27,20 @@ bool gm_rows_contiguous(const gm_array *array)
            (last >= 0 && (array->shape[last] == 1 || array->strides[last] == array->itemsize));
 }
 
+bool gm_elements_aligned(const gm_array *array)
+{
+    uintptr_t bits = (uintptr_t)array->data;
+    for (int d = 0; d < array->ndim; d++) {
+        bits |= array->shape[d] > 1 ? (uintptr_t)array->strides[d] : 0;
+    }
+    return array->size == 0 || array->itemsize == 0 || bits % (uintptr_t)array->itemsize == 0;
+}
+
+bool gm_is_packed(const gm_array *array)
+{
+    return array->contiguous && gm_elements_aligned(array);
+}
+
 static gm_status fits_layout(const gm_variant *variant, const gm_call *call, const char *name,
                              const gm_array *array)
 {
@@ -53,20 +67,12 @@ static gm_status fits_layout(const gm_variant *variant, const gm_call *call, con
 /* Kernels for certain element sizes load elements whole: each must be aligned to its size. */
 static gm_status fits_elements(const gm_variant *variant, const char *name, const gm_array *array)
 {
-    if (variant->itemsizes == 0 || array->size == 0) {
-        return GM_OK;
-    }
-    uintptr_t bits = (uintptr_t)array->data;
-    for (int d = 0; d < array->ndim; d++) {
-        bits |= array->shape[d] > 1 ? (uintptr_t)array->strides[d] : 0;
-    }
-    if (bits % (uintptr_t)array->itemsize != 0) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s needs every element of %s aligned to its %lld bytes "
-                       "(variant=\"auto\" takes any alignment)",
-                       variant->name, name, (long long)array->itemsize);
-    }
-    return GM_OK;
+    return variant->itemsizes == 0 || gm_elements_aligned(array)
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE,
+                         "variant %s needs every element of %s aligned to its %lld bytes "
+                         "(variant=\"auto\" takes any alignment)",
+                         variant->name, name, (long long)array->itemsize);
 }
 
 static gm_status fits_dtype(const gm_variant *variant, const char *name, const gm_array *array)
@@ -153,9 +159,9 @@ gm_status gm_variant_fits(const gm_variant *variant, const gm_call *call)
 
 bool gm_variant_can(const gm_variant *variant, const gm_call *call)
 {
-    gm_error before = *gm_last_error();
+    const bool before = gm_hush(true);
     gm_status status = gm_variant_fits(variant, call);
-    *gm_last_error() = before;
+    gm_hush(before);
     return status == GM_OK;
 }
 

@@ -15,6 +15,7 @@ int gm_bound_begin(gm_bound *b, PyObject *family, PyObject *variant, PyObject *i
     memset(b->run.at, 0, sizeof b->run.at);
     b->out = NULL;
     b->given = NULL;
+    b->copied = false;
     b->run.nonblocking = false;
     b->run.chunk = 0;
     call->backend = NULL;

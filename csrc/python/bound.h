@@ -12,6 +12,7 @@ typedef struct gm_bound {
     gm_device_array *out; /* what the kernel writes */
     gm_device_array
         *given; /* the caller's out, where the result goes afterwards; NULL: it is there */
+    bool copied; /* an input is a packed copy of the caller's */
 } gm_bound;
 
 /* Both functions return 0, or -1 with an exception. The first sets the fields that do not depend on

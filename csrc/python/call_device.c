@@ -77,6 +77,34 @@ static int bind_inputs(gm_bound *b, PyObject *inputs, int device, PyArrayObject 
     return 0;
 }
 
+/* The arrays that the kernel reads, described by bind_inputs: the caller's, or packed copies of
+ * those that no kernel takes. Under observation there are none: the copies would not be counted. */
+static int bind_suitable(gm_bound *b, PyObject *inputs)
+{
+    gm_run *run = &b->run;
+    gm_call *call = &run->call;
+    for (int i = 0; i < call->family->input_count; i++) {
+        const gm_operand *operand = &call->family->inputs[i];
+        gm_device_array *array = (gm_device_array *)gm_given(call->family, inputs, i);
+        if (!array) {
+            continue;
+        }
+        if (call->variant || call->trace || !operand->suits || operand->suits(&call->in[i])) {
+            b->in[i] = (gm_device_array *)Py_NewRef((PyObject *)array);
+        } else if ((b->in[i] = gm_device_array_copy(array, call->stream, run->nonblocking))) {
+            gm_describe(b->in[i]->layout, GM_DEVICE, &call->in[i]);
+            b->copied = true;
+        } else {
+            return -1;
+        }
+        run->at[i].memory = b->in[i]->memory;
+    }
+    if (call->family->orient) {
+        call->family->orient(call);
+    }
+    return 0;
+}
+
 /* A contiguous array for the result. */
 static gm_device_array *new_result(const gm_call *call, PyArray_Descr *dtype)
 {
@@ -145,8 +173,8 @@ static int bind_result(gm_bound *b, PyObject *inputs, PyObject *out, int device,
     return b->out ? 0 : -1;
 }
 
-int gm_bind_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
-                   PyObject *backend_name)
+static int bind(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
+                PyObject *backend_name)
 {
     gm_run *run = &b->run;
     gm_call *call = &run->call;
@@ -160,17 +188,21 @@ int gm_bind_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *strea
     if (gm_bound_find_device(b, &device) < 0 ||
         gm_parse_queue(stream, call->backend, &call->stream, &run->nonblocking) < 0 ||
         check_stream(stream, device) < 0 || bind_inputs(b, inputs, device, layouts) < 0 ||
-        gm_bound_find_result(b) < 0) {
-        return -1;
-    }
-    if (bind_result(b, inputs, out, device, layouts) < 0) {
+        gm_bound_find_result(b) < 0 || bind_suitable(b, inputs) < 0 ||
+        bind_result(b, inputs, out, device, layouts) < 0) {
         return -1;
     }
     gm_describe(b->out->layout, GM_DEVICE, &call->out);
     run->at[GM_OUT].memory = b->out->memory;
-    for (int i = 0; i < call->family->input_count; i++) {
-        b->in[i] = (gm_device_array *)Py_XNewRef(gm_given(call->family, inputs, i));
-        run->at[i].memory = b->in[i] ? b->in[i]->memory : NULL;
+    return 0;
+}
+
+int gm_bind_device(gm_bound *b, PyObject *inputs, PyObject *out, PyObject *stream,
+                   PyObject *backend_name)
+{
+    if (bind(b, inputs, out, stream, backend_name) < 0) {
+        gm_bound_clear(b);
+        return -1;
     }
     return 0;
 }

@@ -36,8 +36,9 @@ static int bind_and_plan(gm_bound *b, PyObject *inputs, PyObject *out, PyObject 
         return -1;
     }
     int failed = gm_bind_device(b, inputs, out, stream, Py_None);
-    if (!failed && b->given) {
-        PyErr_SetString(PyExc_ValueError, "out must be C-contiguous and aligned to be prepared");
+    if (!failed && (b->given || b->copied)) {
+        PyErr_Format(PyExc_ValueError, "%s must be C-contiguous and aligned to be prepared",
+                     b->given ? "out" : "inputs");
         failed = -1;
     }
     if (!failed) {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .. import _core
 from ..base.arrays import (
     AnyArray,
     AnyStream,
@@ -20,11 +21,12 @@ from ..base.arrays import (
     Scalar,
 )
 from .inputs import floats, vector_shape
-from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_call = _core.call
 
 
 @overload
@@ -117,7 +119,7 @@ def add(
     >>> gm.add(a, a, variant="zero_copy")
     array([2., 4., 6.], dtype=float32)
     """
-    return call_packed("add", variant, (a, b), out, stream, backend, ())
+    return _call("add", variant, (a, b), out, stream, backend, ())
 
 
 def _arguments(

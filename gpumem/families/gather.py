@@ -22,7 +22,6 @@ from ..base.arrays import (
 )
 from .copy import copy
 from .inputs import MOVED, random_bytes, vector_shape
-from .packing import is_aligned
 from .protocol import Array, Dtype, Family, Oracle, Shape
 from .raw_bytes import copied
 from .slices import LENGTHS
@@ -33,9 +32,9 @@ if TYPE_CHECKING:
 _call = _core.call
 
 
-def _is_plain(index: DeviceArray) -> bool:
-    """Return whether kernels take an index as it is: aligned, and one run of integers."""
-    return is_aligned(index) and (index.ndim <= 1 or index.contiguous)
+def _is_packed(index: DeviceArray) -> bool:
+    """Return whether an index is aligned and without gaps."""
+    return index.contiguous and index.pointer % (index.itemsize or 1) == 0
 
 
 @overload
@@ -143,9 +142,9 @@ def gather(
     array([[30, 10],
            [30, 20]])
     """
-    if variant in ("auto", "any"):
+    if variant == "any":  # of a, not of the index
         a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
-        if isinstance(index, _core.DeviceArray) and not _is_plain(index):
+        if isinstance(index, _core.DeviceArray) and not _is_packed(index):
             index = copy(index, stream=stream)
     return _call("gather", variant, (a, index), out, stream, backend, ())
 

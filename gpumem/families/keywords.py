@@ -45,6 +45,8 @@ def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an
 
 def real(name: str, value: Any) -> float:
     """Return a number as a float; text, bool, complex numbers and arrays are refused."""
+    if type(value) is float:
+        return value
     dtype = getattr(value, "dtype", None)
     plain = dtype is None or (dtype.kind in "iuf" and value.ndim == 0)
     if isinstance(value, bool | complex | str | bytes | bytearray) or not plain:
@@ -59,6 +61,8 @@ def real(name: str, value: Any) -> float:
 
 def flag(name: str, value: Any) -> int:
     """Return 1 for True and 0 for False; nothing else is accepted."""
+    if value is False:
+        return 0
     if getattr(value, "dtype", None) != "bool" and not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, not {quoted(value)}")
     return int(value)

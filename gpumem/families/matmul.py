@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -20,30 +19,13 @@ from ..base.arrays import (
     Out,
     Result,
 )
-from .copy import copy
 from .inputs import matrix_shape, random_bytes
-from .packing import is_aligned
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _call = _core.call
-
-
-def _suits(x: DeviceArray) -> bool:
-    """Return whether kernels load a factor well: aligned, its rows or its columns contiguous."""
-    ends = zip(x.shape[-2:], x.strides[-2:], strict=True)
-    return is_aligned(x) and (x.ndim < 2 or any(n > 1 and step == x.itemsize for n, step in ends))
-
-
-def _packed(x: Any, stream: AnyStream | None) -> Any:
-    """Copy a device array whose layout kernels do not take well; return others unchanged."""
-    if isinstance(x, _core.DeviceArray) and not x.contiguous and not _suits(x):
-        return copy(x, stream=stream)
-    if isinstance(x, _core.DeviceArray) and not is_aligned(x):
-        return copy(x, stream=stream)
-    return x
 
 
 @overload
@@ -163,12 +145,7 @@ def matmul(
     array([[ 3., 12.],
            [21., 30.]], dtype=float32)
     """
-    given = out
-    left, right, out = _core.adopt_all("matmul", (a, b), out, stream)
-    if variant == "auto":
-        left, right = map(_packed, (left, right), repeat(stream))
-    result = _call("matmul", variant, (left, right), out, stream, backend, ())
-    return result if given is None else given
+    return _call("matmul", variant, (a, b), out, stream, backend, ())
 
 
 def _sides(shape: Shape) -> tuple[int, ...]:

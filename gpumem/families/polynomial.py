@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .. import _core
 from ..base.arrays import (
     AnyArray,
     AnyStream,
@@ -21,11 +22,12 @@ from ..base.arrays import (
 )
 from .inputs import random_bytes, vector_shape
 from .keywords import integer_within
-from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_call = _core.call
 
 _TERMS = 16  # coefficients in the oracle's arguments
 _PIECE = 2**16  # elements that the oracle computes at a time, to stay in a processor's cache
@@ -159,7 +161,7 @@ def polynomial(
     array([ 1.,  4., 13.])
     """
     parameters = _parameters(carveout)
-    return call_packed("polynomial", variant, (x, coefficients), out, stream, backend, parameters)
+    return _call("polynomial", variant, (x, coefficients), out, stream, backend, parameters)
 
 
 def _arguments(

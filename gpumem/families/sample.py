@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .. import _core
 from ..base.arrays import (
     AnyArray,
     AnyStream,
@@ -20,11 +21,12 @@ from ..base.arrays import (
     Result,
 )
 from .inputs import matrix_shape
-from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_call = _core.call
 
 _PIECE = 2**16  # points that the oracle computes at a time, to stay in a processor's cache
 
@@ -120,7 +122,7 @@ def sample(
     >>> gm.sample(image, np.array([[0, 0], [0.5, 0.5], [9, 0.25]], "f4"))
     array([ 0., 15., 15.], dtype=float32)
     """
-    return call_packed("sample", variant, (image, xy), out, stream, backend, (), (None, 8))
+    return _call("sample", variant, (image, xy), out, stream, backend, ())
 
 
 def _arguments(

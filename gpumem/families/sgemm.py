@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -20,10 +19,8 @@ from ..base.arrays import (
     Out,
     Result,
 )
-from .copy import copy
 from .inputs import matrix_shape, random_bytes
 from .keywords import flag, real
-from .packing import is_aligned
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
@@ -34,7 +31,7 @@ _call = _core.call
 
 def _parameters(
     alpha: float = 1.0, beta: float = 0.0, trans_a: bool = False, trans_b: bool = False
-) -> tuple[float, ...]:
+) -> tuple[float, float, int, int]:
     return (
         real("alpha", alpha),
         real("beta", beta),
@@ -43,24 +40,12 @@ def _parameters(
     )
 
 
-def _with_contiguous_rows(x: Any, transposed: bool) -> tuple[Any, bool]:
+def _turned(x: Any, transposed: int) -> tuple[Any, int]:
     """Replace a matrix whose columns are contiguous by its transpose, whose rows are."""
     rows, columns = x.strides
     if columns != x.itemsize == rows and min(x.shape) > 1:
-        return x.T, not transposed
+        return x.T, 1 - transposed
     return x, transposed
-
-
-def _has_rows(x: Any) -> bool:
-    """Return whether a matrix has the layout that kernels take: aligned, rows contiguous."""
-    return is_aligned(x) and (x.contiguous or x.shape[1] == 1 or x.strides[1] == x.itemsize)
-
-
-def _packed(x: Any, stream: AnyStream | None) -> Any:
-    """Copy a device matrix whose layout kernels do not take; return others unchanged."""
-    if isinstance(x, _core.DeviceArray) and x.ndim == 2 and not _has_rows(x):
-        return copy(x, stream=stream)
-    return x
 
 
 class _How(How, total=False):
@@ -197,20 +182,15 @@ def sgemm(
     array([[ 5., 14.],
            [14., 50.]], dtype=float32)
     """
-    alpha, beta, *flags = _parameters(alpha, beta, trans_a, trans_b)
-    trans_a, trans_b = map(bool, flags)
-    given = out
-    left, right, added, out = _core.adopt_all("sgemm", (a, b, c), out, stream)
-    strided = all(hasattr(x, "strides") and hasattr(x, "T") and x.ndim == 2 for x in (left, right))
-    # If the shapes do not fit, the error message has to show them as they were given.
-    if strided and left.shape[not trans_a] == right.shape[trans_b]:
-        left, trans_a = _with_contiguous_rows(left, trans_a)
-        right, trans_b = _with_contiguous_rows(right, trans_b)
-    if variant == "auto" and strided and isinstance(left, _core.DeviceArray):
-        left, right, added = map(_packed, (left, right, added), repeat(stream))
-    parameters = (alpha, beta, int(trans_a), int(trans_b))
-    result = _call("sgemm", variant, (left, right, added), out, stream, backend, parameters)
-    return result if given is None else given
+    alpha, beta, turned_a, turned_b = _parameters(alpha, beta, trans_a, trans_b)
+    # On the device the extension module does this. If the shapes do not fit, the error message has
+    # to show them as they were given.
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.ndim == b.ndim == 2:
+        if a.shape[1 - turned_a] == b.shape[turned_b]:
+            a, turned_a = _turned(a, turned_a)
+            b, turned_b = _turned(b, turned_b)
+    parameters = alpha, beta, turned_a, turned_b
+    return _call("sgemm", variant, (a, b, c), out, stream, backend, parameters)
 
 
 def _sides(shape: Shape) -> tuple[int, int, int]:

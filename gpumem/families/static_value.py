@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from .. import _core
 from ..base.arrays import (
     AnyArray,
     AnyStream,
@@ -19,11 +20,12 @@ from ..base.arrays import (
     Result,
     Scalar,
 )
-from .packing import call_packed
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+_call = _core.call
 
 
 @overload
@@ -101,7 +103,7 @@ def static_value(
     >>> gm.static_value(np.float32(1.5))
     array(3.5, dtype=float32)
     """
-    return call_packed("static_value", variant, (x,), out, stream, backend, ())
+    return _call("static_value", variant, (x,), out, stream, backend, ())
 
 
 def _arguments(

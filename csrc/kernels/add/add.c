@@ -92,8 +92,8 @@ static int add_split(const gm_call *call, int input)
     .dtypes = "int32, int64, uint32, uint64, float32, float64"
 
 static const gm_operand inputs[] = {
-    [A] = {.name = "a", NUMBERS},
-    [B] = {.name = "b", NUMBERS},
+    [A] = {.name = "a", NUMBERS, .suits = gm_is_packed},
+    [B] = {.name = "b", NUMBERS, .suits = gm_is_packed},
 };
 
 const gm_family gm_family_add = {

@@ -158,12 +158,19 @@ static gm_status gather_check(const gm_call *call)
     return status;
 }
 
+/* One run of integers, with any distance between them. */
+static bool suits_run(const gm_array *index)
+{
+    return gm_elements_aligned(index) && (index->ndim <= 1 || index->contiguous);
+}
+
 static const gm_operand inputs[] = {
     [A] = {.name = "a", .reread = true},
     [INDEX] = {.name = "index",
                .kinds = "i",
                .itemsizes = 1 << 4 | 1 << 8,
-               .dtypes = "int32, int64"},
+               .dtypes = "int32, int64",
+               .suits = suits_run},
 };
 
 const gm_family gm_family_gather = {

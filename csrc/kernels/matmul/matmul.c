@@ -385,10 +385,21 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
     return status;
 }
 
+/* Rows or columns are contiguous, in a stack with any distances. */
+static bool suits_factor(const gm_array *x)
+{
+    const int last = x->ndim - 1;
+    bool lines = x->contiguous || x->ndim < 2;
+    for (int d = last; !lines && d > last - 2; d--) {
+        lines = x->shape[d] > 1 && x->strides[d] == x->itemsize;
+    }
+    return lines && gm_elements_aligned(x);
+}
+
 static const gm_operand inputs[] = {
 #define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"
-    [A] = {.name = "a", FLOAT32, .reread = true},
-    [B] = {.name = "b", FLOAT32, .reread = true},
+    [A] = {.name = "a", FLOAT32, .reread = true, .suits = suits_factor},
+    [B] = {.name = "b", FLOAT32, .reread = true, .suits = suits_factor},
 };
 
 const gm_family gm_family_matmul = {

@@ -3,32 +3,10 @@
  */
 #include "matmul/launches.h"
 #include "matmul/plan_stack.h"
+#include "sgemm/plan_layouts.h"
 
 enum { A, B };
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
-
-static bool has_rows(const gm_array *matrix)
-{
-    return matrix->size == 0 || matrix->shape[1] <= 1 || matrix->strides[1] == matrix->itemsize;
-}
-
-/* A matrix with contiguous rows, as sgemm takes it: the transpose of one with contiguous columns.
- */
-static bool turn(gm_array *matrix, gm_value *transposed)
-{
-    transposed->integer = 0;
-    if (has_rows(matrix)) {
-        return true;
-    }
-    for (int64_t *pair = matrix->shape; pair;
-         pair = pair == matrix->shape ? matrix->strides : NULL) {
-        const int64_t first = pair[0];
-        pair[0] = pair[1];
-        pair[1] = first;
-    }
-    transposed->integer = 1;
-    return has_rows(matrix);
-}
 
 /* The call of sgemm for the first product of the stack; false if it takes no such layouts. */
 static bool describe(const gm_call *call, const matmul_args *args, gm_call *product)
@@ -49,8 +27,10 @@ static bool describe(const gm_call *call, const matmul_args *args, gm_call *prod
     product->out.size = args->a.lines * args->b.lines;
     product->out.bytes = product->out.size * (int64_t)sizeof(float);
     product->out.contiguous = true;
-    return turn(&product->in[A], &product->parameters[TRANS_A]) &&
-           turn(&product->in[B], &product->parameters[TRANS_B]);
+    product->parameters[TRANS_A].integer = 0;
+    product->parameters[TRANS_B].integer = 0;
+    return sgemm_turn(&product->in[A], &product->parameters[TRANS_A]) &&
+           sgemm_turn(&product->in[B], &product->parameters[TRANS_B]);
 }
 
 bool matmul_suits_sgemm(const gm_call *call, const matmul_args *args)

@@ -158,12 +158,17 @@ static int polynomial_split(const gm_call *call, int input)
 }
 
 static const gm_operand inputs[] = {
-    [X] = {.name = "x", .kinds = "f", .itemsizes = 1 << 4 | 1 << 8, .dtypes = "float32, float64"},
+    [X] = {.name = "x",
+           .kinds = "f",
+           .itemsizes = 1 << 4 | 1 << 8,
+           .dtypes = "float32, float64",
+           .suits = gm_is_packed},
     [COEFFICIENTS] = {.name = "coefficients",
                       .kinds = "f",
                       .itemsizes = 1 << 4 | 1 << 8,
                       .dtypes = "float32, float64",
-                      .reread = true},
+                      .reread = true,
+                      .suits = gm_is_packed},
 };
 static const gm_parameter parameters[] = {
     [CARVEOUT] = {.name = "carveout", .least = NO_CARVEOUT, .most = 100},

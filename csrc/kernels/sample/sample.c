@@ -108,10 +108,16 @@ static int sample_split(const gm_call *call, int input)
     return input == XY ? 0 : GM_UNCUT;
 }
 
+/* A thread loads both coordinates at once. */
+static bool suits_pairs(const gm_array *xy)
+{
+    return xy->contiguous && (uintptr_t)xy->data % (2 * sizeof(float)) == 0;
+}
+
 static const gm_operand inputs[] = {
-    [IMAGE] =
-        {.name = "image", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32", .reread = true},
-    [XY] = {.name = "xy", .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"},
+#define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"
+    [IMAGE] = {.name = "image", FLOAT32, .reread = true, .suits = gm_is_packed},
+    [XY] = {.name = "xy", FLOAT32, .suits = suits_pairs},
 };
 
 const gm_family gm_family_sample = {

@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "sgemm/launches.h"
+#include "sgemm/plan_layouts.h"
 #include "sgemm/shares.h"
 #include "sgemm/tf32x3.h"
 #include "sgemm/warp_tile_tma.h"
@@ -95,6 +96,12 @@ static gm_status sgemm_result(gm_call *call)
     return GM_OK;
 }
 
+static void sgemm_orient(gm_call *call)
+{
+    (void)sgemm_turn(&call->in[A], &call->parameters[TRANS_A]);
+    (void)sgemm_turn(&call->in[B], &call->parameters[TRANS_B]);
+}
+
 /* ---- which variant ------------------------------------------------------------------------- */
 
 static int64_t count_tiles(const gm_variant *variant, const gm_call *call)
@@ -180,19 +187,6 @@ static const gm_variant *sgemm_choose(const gm_call *call)
 
 /* ---- plans --------------------------------------------------------------------------------- */
 
-/* Elements from one to the next along an axis; on an axis of one it does not matter. */
-static int64_t stride_along(const gm_array *array, int axis)
-{
-    return array->shape[axis] > 1 ? array->strides[axis] / (int64_t)sizeof(float) : axis;
-}
-
-/* Do vectors fit from row to row, as they do within? */
-static bool has_vectors(const gm_array *array)
-{
-    bool rows = array->shape[0] <= 1 || array->strides[0] % 16 == 0;
-    return rows && (uintptr_t)array->data % 16 == 0;
-}
-
 static sgemm_factor describe_factor(const gm_call *call, int factor)
 {
     const gm_array *array = &call->in[factor];
@@ -200,10 +194,10 @@ static sgemm_factor describe_factor(const gm_call *call, int factor)
     return (sgemm_factor){
         .data = (const float *)array->data,
         .lines = array->shape[lines],
-        .line_stride = stride_along(array, lines),
-        .depth_stride = stride_along(array, !lines),
+        .line_stride = sgemm_stride_along(array, lines),
+        .depth_stride = sgemm_stride_along(array, !lines),
         .along_depth = lines == 0,
-        .vectors = has_vectors(array),
+        .vectors = sgemm_has_vectors(array),
     };
 }
 
@@ -239,8 +233,8 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
         .alpha = (float)call->parameters[ALPHA].real,
         .beta = (float)call->parameters[BETA].real + 0.0f, /* -0, too, is 0 */
         .out = (float *)out->data,
-        .out_stride = stride_along(out, 0),
-        .out_vectors = has_vectors(out),
+        .out_stride = sgemm_stride_along(out, 0),
+        .out_vectors = sgemm_has_vectors(out),
     };
     plan->args_size = sizeof *args;
     if (out->size == 0) {
@@ -254,9 +248,9 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
     }
     if (!c->absent) {
         args->c = (const float *)c->data;
-        args->c_stride = stride_along(c, 0);
-        args->c_step = stride_along(c, 1);
-        args->c_vectors = has_vectors(c) && args->c_step == 1;
+        args->c_stride = sgemm_stride_along(c, 0);
+        args->c_step = sgemm_stride_along(c, 1);
+        args->c_vectors = sgemm_has_vectors(c) && args->c_step == 1;
     }
     plan->grid.x = 1; /* something to do, if not by a kernel of our own */
     if (!variant->library) {
@@ -471,9 +465,9 @@ static int sgemm_split(const gm_call *call, int input)
 #define FLOAT32 .kinds = "f", .itemsizes = 1 << 4, .dtypes = "float32"
 
 static const gm_operand inputs[] = {
-    [A] = {.name = "a", FLOAT32, .reread = true},
-    [B] = {.name = "b", FLOAT32, .reread = true},
-    [C] = {.name = "c", FLOAT32, .optional = true, .may_be_out = true},
+    [A] = {.name = "a", FLOAT32, .reread = true, .suits = sgemm_suits_factor},
+    [B] = {.name = "b", FLOAT32, .reread = true, .suits = sgemm_suits_factor},
+    [C] = {.name = "c", FLOAT32, .optional = true, .may_be_out = true, .suits = sgemm_suits_rows},
 };
 static const gm_parameter parameters[] = {
     [ALPHA] = {.name = "alpha", .real = true},
@@ -492,6 +486,7 @@ const gm_family gm_family_sgemm = {
     .parameters = parameters,
     .parameter_count = 4,
     .result = sgemm_result,
+    .orient = sgemm_orient,
     .choose = sgemm_choose,
     .split = sgemm_split,
     .least_piece = 1024, /* rows: fewer leave multiprocessors idle */

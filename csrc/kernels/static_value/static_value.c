@@ -138,7 +138,8 @@ static const gm_operand inputs[] = {
     {.name = "x",
      .kinds = "if",
      .itemsizes = 1 << 4 | 1 << 8,
-     .dtypes = "int32, int64, float32, float64"},
+     .dtypes = "int32, int64, float32, float64",
+     .suits = gm_is_packed},
 };
 
 const gm_family gm_family_static_value = {
