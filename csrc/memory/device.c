@@ -237,7 +237,9 @@ static bool is_new(const gm_device_memory *memory, gm_joined *joined)
 gm_status gm_device_memory_follow(gm_device_memory *memory, gm_stream stream, gm_joined *joined)
 {
     bool behind = memory->behind;
-    memory->behind = false;
+    if (behind) { /* only while one thread has the array */
+        memory->behind = false;
+    }
     atomic_store_explicit(&memory->worked, true, memory_order_relaxed);
     return behind && is_new(memory, joined) ? memory->backend->stream_join(stream, memory->producer)
                                             : GM_OK;

@@ -8,6 +8,7 @@
 #include "python/device_kernel.h"
 
 #include <numpy/arrayscalars.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "backend/cuda_modules.h"
@@ -23,9 +24,11 @@ typedef struct parameter {
     char kind; /* as in gm_module_parameter */
     int pointer, constant;
     unsigned bytes;
-    size_t offset;           /* of the value */
-    PyArray_Descr *accepted; /* the dtype of the latest array that was found to fit; or NULL */
-    const char *text;        /* "const float *x" */
+    size_t offset; /* of the value */
+    /* The dtype of the latest array that was found to fit, or NULL; a reference. Threads compare it
+     * with that of an array which they hold. */
+    _Atomic(PyArray_Descr *) accepted;
+    const char *text; /* "const float *x" */
 } parameter;
 
 typedef struct device_kernel {
@@ -139,7 +142,8 @@ static bool fits(const launch *l, const parameter *p, const gm_device_array *arr
     if (l->packed) {
         return true;
     }
-    return PyArray_DESCR(array->layout) == p->accepted &&
+    return PyArray_DESCR(array->layout) ==
+               atomic_load_explicit(&p->accepted, memory_order_relaxed) &&
            (p->constant || PyArray_ISWRITEABLE(array->layout));
 }
 
@@ -332,8 +336,9 @@ static PyObject *kernel_accept(PyObject *object, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "accept: no such parameter, or no pointer");
         return NULL;
     }
-    Py_INCREF(dtype);
-    Py_XSETREF(self->parameters[i].accepted, (PyArray_Descr *)dtype);
+    PyArray_Descr *before =
+        atomic_exchange(&self->parameters[i].accepted, (PyArray_Descr *)Py_NewRef(dtype));
+    Py_XDECREF(before);
     Py_RETURN_NONE;
 }
 
@@ -396,7 +401,7 @@ static void kernel_dealloc(PyObject *object)
 {
     device_kernel *self = (device_kernel *)object;
     for (Py_ssize_t i = 0; self->parameters && i < self->count; i++) {
-        Py_XDECREF(self->parameters[i].accepted);
+        Py_XDECREF(atomic_load(&self->parameters[i].accepted));
     }
     PyMem_Free(self->parameters);
     Py_XDECREF(self->name);

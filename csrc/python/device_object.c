@@ -6,9 +6,7 @@
 static void array_dealloc(PyObject *self)
 {
     gm_device_array *array = (gm_device_array *)self;
-    if (array->weak_references) {
-        PyObject_ClearWeakRefs(self);
-    }
+    PyObject_ClearWeakRefs(self); /* without asking: without a GIL the answer may be changing */
     Py_DECREF(array->layout);
     gm_device_memory_drop(array->memory);
     Py_TYPE(self)->tp_free(self);

@@ -161,35 +161,47 @@ bool gm_dlpack_instead(PyObject *object)
     return instead;
 }
 
+/* Renames a capsule that has this name. In one step: without the GIL, another thread may have the
+ * same capsule. */
+static bool rename_capsule(PyObject *capsule, const char *from, const char *to)
+{
+    bool renamed = false;
+    Py_BEGIN_CRITICAL_SECTION(capsule);
+    renamed = PyCapsule_IsValid(capsule, from) && PyCapsule_SetName(capsule, to) == 0;
+    Py_END_CRITICAL_SECTION();
+    return renamed;
+}
+
+static gm_device_array *take_versioned(DLManagedTensorVersioned *versioned,
+                                       const gm_backend *backend, const char *name)
+{
+    bool writeable = !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
+    return gm_dlpack_check_version(versioned, name) < 0
+               ? NULL
+               : gm_dlpack_describe(&versioned->dl_tensor, writeable, backend, name);
+}
+
 static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const char *name)
 {
     gm_device_array *array;
-    void *owner;
-    if (PyCapsule_IsValid(capsule, gm_dlpack_versioned)) {
-        DLManagedTensorVersioned *versioned = owner =
-            PyCapsule_GetPointer(capsule, gm_dlpack_versioned);
-        if (gm_dlpack_check_version(versioned, name) < 0) {
-            return NULL;
-        }
-        array =
-            gm_dlpack_describe(&versioned->dl_tensor,
-                               !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY), backend, name);
-    } else if (PyCapsule_IsValid(capsule, gm_dlpack_legacy)) {
-        DLManagedTensor *legacy = owner = PyCapsule_GetPointer(capsule, gm_dlpack_legacy);
-        array = gm_dlpack_describe(&legacy->dl_tensor, true, backend, name);
-    } else {
+    bool versioned = rename_capsule(capsule, gm_dlpack_versioned, USED_VERSIONED);
+    if (!versioned && !rename_capsule(capsule, gm_dlpack_legacy, USED_LEGACY)) {
         PyErr_Format(PyExc_TypeError,
                      "%s: __dlpack__ returned %.80R, expected a capsule that nobody has used", name,
                      capsule);
         return NULL;
     }
-    bool versioned = PyCapsule_IsValid(capsule, gm_dlpack_versioned);
-    if (array && PyCapsule_SetName(capsule, versioned ? USED_VERSIONED : USED_LEGACY) < 0) {
-        Py_CLEAR(array);
+    void *owner = PyCapsule_GetPointer(capsule, versioned ? USED_VERSIONED : USED_LEGACY);
+    if (versioned) {
+        array = take_versioned(owner, backend, name);
+    } else {
+        array = gm_dlpack_describe(&((DLManagedTensor *)owner)->dl_tensor, true, backend, name);
     }
     if (array) {
         array->memory->forget = versioned ? forget_versioned : forget_legacy;
         array->memory->owner = owner;
+    } else { /* its own destructor deletes the tensor */
+        PyCapsule_SetName(capsule, versioned ? gm_dlpack_versioned : gm_dlpack_legacy);
     }
     return array;
 }

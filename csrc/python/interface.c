@@ -95,7 +95,7 @@ int gm_interface_find(PyObject *object, PyObject **interface)
     return gm_find_attribute(object, attribute, interface);
 }
 
-/* A borrowed reference; NULL if the entry is absent or None. */
+/* A borrowed reference; NULL if the entry is absent or None. The dict is ours alone. */
 static PyObject *entry(PyObject *interface, key which)
 {
     PyObject *value = PyDict_GetItem(interface, keys[which]);
@@ -104,7 +104,11 @@ static PyObject *entry(PyObject *interface, key which)
 
 bool gm_interface_has_stream(PyObject *interface)
 {
-    return PyDict_Check(interface) && PyDict_GetItem(interface, keys[STREAM]);
+    int has = PyDict_Check(interface) ? PyDict_Contains(interface, keys[STREAM]) : 0;
+    if (has < 0) {
+        PyErr_Clear(); /* adopting it meets the same error */
+    }
+    return has > 0;
 }
 
 static int refuse(const char *name, key what, PyObject *value)

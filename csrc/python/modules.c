@@ -90,19 +90,24 @@ static PyObject *variables_list(const gm_loaded *loaded)
 /* [(offset, bytes, name), ...]; the list is kept for as long as the module, which is for good. */
 static int parse_extents(PyObject *list, gm_extents *extents)
 {
-    Py_ssize_t count = PyList_GET_SIZE(list);
+    PyObject *tuple = PyList_AsTuple(list); /* which nobody changes meanwhile */
+    if (!tuple) {
+        return -1;
+    }
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple);
     gm_extent *all = PyMem_RawCalloc((size_t)count + 1, sizeof *all);
     for (Py_ssize_t i = 0; all && i < count; i++) {
         Py_ssize_t offset, bytes;
         const char *name;
-        PyObject *one = PyList_GET_ITEM(list, i);
-        if (!PyArg_ParseTuple(one, "nns", &offset, &bytes, &name)) {
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(tuple, i), "nns", &offset, &bytes, &name)) {
+            Py_DECREF(tuple);
             PyMem_RawFree(all);
             return -1;
         }
         char *copy = PyMem_RawMalloc(strlen(name) + 1);
         all[i] = (gm_extent){(uintptr_t)offset, (uintptr_t)bytes, copy ? strcpy(copy, name) : "?"};
     }
+    Py_DECREF(tuple);
     if (!all) {
         PyErr_NoMemory();
         return -1;

@@ -13,6 +13,12 @@
 #endif
 #include <numpy/arrayobject.h>
 
+/* With a GIL, whoever runs C code runs alone. */
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
+
 #include "backend/backend.h"
 #include "gpumem.h"
 
