@@ -75,6 +75,41 @@ def test_any_layout(variant, backend, rng, data):
     moved(there, a, axes, variant, rng)
 
 
+MATRICES = next(v for v in gm.variants("permute") if v.name == "matrices").instances
+UNITS = {"b8": "u1", "b16": "f2", "b32": "f4", "b64": "f8", "b128": "c16"}
+
+
+@pytest.mark.parametrize("instance", [one.name for one in MATRICES])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_matrices_of_an_array(instance, backend, rng, data):
+    """Sides of less, as much and more than tiles; gaps and alignments; the edges of memory."""
+    dtype = np.dtype(next(UNITS[part] for part in instance.split("_") if part in UNITS))
+    whole = 16 // dtype.itemsize if data.draw(st.booleans()) else 1
+    sides = [
+        data.draw(st.sampled_from([1, 31, 63, 65, 112, 128, 130, 225, 256, 270])) for _ in range(2)
+    ]
+    rows, cols = (-(-side // whole) * whole for side in sides)
+    order = data.draw(st.sampled_from([(0, 2, 1), (2, 1, 0), (1, 2, 0)]))
+    outer = data.draw(st.integers(2, 3))
+    shape = (outer, rows, cols) if order == (0, 2, 1) else (rows, outer, cols)
+    gap, offset = (whole * data.draw(st.integers(0, 3)) for _ in range(2))
+    margin = MARGIN + (0 if whole > 1 else data.draw(st.integers(0, 3)) * dtype.itemsize)
+    back = data.draw(st.booleans())
+    size = (shape[0] * shape[1] * (shape[2] + gap) + offset) * dtype.itemsize
+    memory = rng.integers(0, 256, size, dtype=np.uint8)
+    there = gm.to_device(memory, backend=backend)
+    a, there = (
+        m.view(dtype)[offset:].reshape(*shape[:2], shape[2] + gap)[:, :, : shape[2]]
+        for m in (memory, there)
+    )
+    a, there = (m[::-1] if back and order == (0, 2, 1) else m for m in (a, there))
+    moved(there, a, order, instance, rng, margin)
+    if backend == "sim" and a.size <= 2**15:
+        with contextlib.suppress(ValueError):
+            gm.traffic("permute", there, variant=instance, axes=order)
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_any_layout_under_observation(rng, data):
@@ -144,7 +179,7 @@ def test_on_the_host(variant, backend, rng):
     if variant != "contiguous":
         got = gm.permute(a, (2, 0, 1), variant=variant, backend=backend)
         oracle.check("permute", got, a, axes=(2, 0, 1))
-    if variant not in ("contiguous", "matrix"):
+    if variant not in ("contiguous", "matrix", "matrices"):
         got = gm.permute(a[::2, :, ::-1], variant=variant, backend=backend)
         oracle.check("permute", got, a[::2, :, ::-1])
 
@@ -197,7 +232,8 @@ def test_axes_of_any_sequence(rng):
     [
         ((8, 32, 64), (1, 0, 2), "runs"),
         ((8, 64, 3), (0, 2, 1), "packed"),
-        ((64, 64, 64), (2, 1, 0), "packed"),
+        ((64, 64, 64), (2, 1, 0), "matrices"),
+        ((16, 40, 32, 20), (3, 1, 2, 0), "packed"),
         ((8, 1, 64), (1, 0, 2), "contiguous"),
         ((2,) * 13, tuple(range(12, -1, -1)), "tiles"),
     ],

@@ -136,6 +136,28 @@ def permute(
         the widest units that both sides allow; divisions are multiplications
     ``tiles``
         a matrix for each index of the outer axes: tiles in shared memory
+    ``matrices``
+        the same with the tiles of transpose: 16 bytes per access, or whole sectors out
+    ``matrices:vector_b8``
+        elements of 1 byte, rows of whole vectors
+    ``matrices:vector_b8_narrow``
+        vector_b8 for matrices of some 128 columns
+    ``matrices:vector_b16``
+        elements of 2 bytes, rows of whole vectors
+    ``matrices:vector_b32``
+        elements of 4 bytes
+    ``matrices:vector_b64``
+        elements of 8 bytes
+    ``matrices:vector_b128``
+        elements of 16 bytes
+    ``matrices:shifted_b8``
+        elements of 1 byte
+    ``matrices:shifted_b16``
+        elements of 2 bytes
+    ``matrices:shifted_b32``
+        elements of 4 bytes, rows of the result that begin anywhere
+    ``matrices:shifted_b32_tall``
+        shifted_b32 for matrices that are narrower than its tiles
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
 
@@ -145,6 +167,8 @@ def permute(
         every element stays where it is: a copy
     ``matrix``
         two axes that change places: the family transpose
+    ``units``
+        elements that move as units of another size, seen as these
 
     References
     ----------

@@ -7,6 +7,7 @@
 #include "permute/axes.h"
 #include "permute/launches.h"
 #include "permute/plan_layout.h"
+#include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
 
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call);
@@ -59,19 +60,6 @@ static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *ca
     return takes_axes(variant, call, true, PERMUTE_RUNS_DIMS);
 }
 
-/* The axis that is closest in the input, of those with more than one address. */
-static int closest_axis(const permute_layout *layout)
-{
-    int closest = -1;
-    for (int d = 0; d < layout->ndim; d++) {
-        int64_t distance = permute_magnitude(layout->from[d]);
-        if (distance != 0 && (closest < 0 || distance < permute_magnitude(layout->from[closest]))) {
-            closest = d;
-        }
-    }
-    return closest;
-}
-
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
@@ -80,7 +68,7 @@ static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *c
         return status;
     }
     permute_fold(call, true, &layout);
-    int closest = closest_axis(&layout);
+    int closest = permute_closest_axis(&layout);
     if (closest > 0) {
         int64_t tiles = 1;
         for (int d = 0; d < layout.ndim && tiles <= INT32_MAX; d++) {
@@ -154,6 +142,10 @@ static const gm_variant *permute_choose(const gm_call *call)
     if (run >= GM_SECTOR && layout.ndim <= PERMUTE_RUNS_DIMS) {
         return gm_row(call, permute_row_runs);
     }
+    if (permute_fills_matrices(&layout, call)) {
+        return gm_row(call, layout.unit == call->in[0].itemsize ? permute_row_matrices
+                                                                : permute_row_units);
+    }
     if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, call->device, &args) &&
         permute_packed_run(&args) > run) {
         return gm_row(call, permute_row_packed);
@@ -215,7 +207,7 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
     permute_layout layout;
     permute_tiles_args *args = (permute_tiles_args *)plan->args;
     permute_fold(call, true, &layout);
-    int closest = closest_axis(&layout);
+    int closest = permute_closest_axis(&layout);
     *args = (permute_tiles_args){
         .in = layout.in,
         .out = layout.out,
@@ -231,14 +223,9 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
     int64_t tiles = across * down;
     args->tiles_x = permute_divisor_of(across);
     args->tiles_y = permute_divisor_of(down);
-    for (int d = 1; d < layout.ndim; d++) {
-        if (d != closest) {
-            args->extent[args->ndim] = permute_divisor_of(layout.extent[d]);
-            args->from[args->ndim] = layout.from[d];
-            args->to[args->ndim] = layout.to[d];
-            args->ndim++;
-            tiles *= layout.extent[d];
-        }
+    args->outer = permute_outer_axes(&layout, closest);
+    for (int d = 0; d < args->outer.ndim; d++) {
+        tiles *= args->outer.extent[d].by;
     }
     plan->args_size = sizeof *args;
     plan->grid.x = (unsigned)tiles;
@@ -266,7 +253,12 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_runs: plan_runs(call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
     case permute_row_packed: plan_packed(variant, call, plan); break;
-    default: plan->grid.x = 1; /* something to do, if not by a kernel of our own */
+    case permute_row_contiguous:
+    case permute_row_matrix:
+    case permute_row_units:
+        plan->grid.x = 1; /* something to do, if not by a kernel of our own */
+        break;
+    default: permute_plan_matrices(variant, call, plan); /* an instance of it */
     }
     return GM_OK;
 }

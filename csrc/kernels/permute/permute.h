@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "divisor.h"
+#include "transpose/transpose.h"
 
 typedef gm_divisor permute_divisor;
 
@@ -41,20 +42,35 @@ typedef struct permute_runs_args {
     int64_t from[PERMUTE_RUNS_DIMS];
 } permute_runs_args;
 
+/* Axes other than the two of a matrix, from the innermost on. */
+typedef struct permute_outer {
+    int ndim;
+    permute_divisor extent[PERMUTE_TILES_DIMS];
+    int64_t from[PERMUTE_TILES_DIMS], to[PERMUTE_TILES_DIMS];
+} permute_outer;
+
 /* tiles: a matrix for each index of the outer axes. Rows run on in the result, columns are what
  * is closest in the input. */
 typedef struct permute_tiles_args {
     const char *in;
     char *out;
-    int unit, ndim; /* of the outer axes */
+    int unit;
     int64_t rows, cols;
     int64_t from_row,
         from_col;   /* from a row to the next, from a column to the next, in the input */
     int64_t to_col; /* from a column to the next in the result */
     permute_divisor tiles_x, tiles_y;
-    permute_divisor extent[PERMUTE_TILES_DIMS]; /* the outer axes, from the innermost on */
-    int64_t from[PERMUTE_TILES_DIMS], to[PERMUTE_TILES_DIMS];
+    permute_outer outer;
 } permute_tiles_args;
+
+/* matrices: the same, with the tiles of the family transpose. */
+typedef struct permute_matrices_args {
+    transpose_args walk;     /* the first matrix */
+    const char *begin, *end; /* the memory of all */
+    permute_divisor tiles_x, tiles_y;
+    permute_divisor bands; /* of `tiles_y` tiles each: see permute_matrix_of */
+    permute_outer outer;
+} permute_matrices_args;
 
 /* packed: see packed.cu, whose diagram shows these. */
 enum {
@@ -131,6 +147,17 @@ GM_DEVICE uint32_t permute_divide(uint32_t n, const permute_divisor &by)
 GM_DEVICE uint32_t permute_take(uint32_t *rest, const permute_divisor &by)
 {
     return gm_take(rest, by);
+}
+
+/* Where matrix number `index` begins. */
+GM_DEVICE void permute_move_to(const permute_outer &outer, uint32_t index, const char **in,
+                               char **out)
+{
+    for (int d = 0; d < outer.ndim; d++) {
+        const uint32_t at = permute_take(&index, outer.extent[d]);
+        *in += at * outer.from[d];
+        *out += at * outer.to[d];
+    }
 }
 #endif
 

@@ -29,11 +29,7 @@ template <typename unit> GM_DEVICE void move_tile(const permute_tiles_args &a, c
     const int64_t col = (int64_t)permute_take(&index, a.tiles_y) * TILE;
     const char *in = a.in + row * a.from_row + col * a.from_col;
     char *out = a.out + row * (int64_t)sizeof(unit) + col * a.to_col;
-    for (int d = 0; d < a.ndim; d++) {
-        const uint32_t at = permute_take(&index, a.extent[d]);
-        in += at * a.from[d];
-        out += at * a.to[d];
-    }
+    permute_move_to(a.outer, index, &in, &out);
     const int64_t rows = a.rows - row, cols = a.cols - col; /* that are left */
 
 #pragma unroll

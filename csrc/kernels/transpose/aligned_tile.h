@@ -287,6 +287,32 @@ GM_DEVICE void aligned_tile_pass(const transpose_window &window, const transpose
     aligned_tile_store<geometry, WHERE>(window, edge, tile);
 }
 
+template <typename geometry> GM_DEVICE int64_t aligned_tile_row(transpose_place at)
+{
+    return (int64_t)at.y * geometry::STEP - geometry::HALO;
+}
+
+/* Loads may read what is beside the tile, up to 8 bytes on the left and 16 on the right. `where`
+ * says whether that, and the tile, are there. */
+template <typename geometry>
+GM_DEVICE void aligned_tile_move_at(const transpose_args &a, transpose_place at,
+                                    transpose_edge edge, int where, uint4 *tile)
+{
+    const int64_t row = aligned_tile_row<geometry>(at), col = (int64_t)at.x * geometry::COLS;
+    const transpose_window window =
+        transpose_window_at<typename geometry::unit>(a, row, col, geometry::ROWS, geometry::COLS);
+    edge.first = row < 0 ? geometry::HALO : 0;
+
+    gm_wait_for_previous();
+    if (where == TILE_INSIDE) {
+        aligned_tile_pass<geometry, TILE_INSIDE>(window, edge, tile);
+    } else if (where == TILE_OVER_EDGE) {
+        aligned_tile_pass<geometry, TILE_OVER_EDGE>(window, edge, tile);
+    } else {
+        aligned_tile_pass<geometry, TILE_OVER_CORNER>(window, edge, tile);
+    }
+}
+
 template <typename geometry> GM_DEVICE void aligned_tile_move(const transpose_args &a, uint4 *tile)
 {
     typedef typename geometry::unit unit;
@@ -294,29 +320,19 @@ template <typename geometry> GM_DEVICE void aligned_tile_move(const transpose_ar
     if (at.x >= a.tiles_x) {
         return;
     }
-    const int64_t row = (int64_t)at.y * geometry::STEP - geometry::HALO;
-    const int64_t col = (int64_t)at.x * geometry::COLS;
-    const transpose_window window =
-        transpose_window_at<unit>(a, row, col, geometry::ROWS, geometry::COLS);
+    const int64_t row = aligned_tile_row<geometry>(at), col = (int64_t)at.x * geometry::COLS;
     transpose_edge edge;
     edge.begin = a.in;
     edge.end = a.in + (a.rows - 1) * a.pitch + a.cols * (int64_t)sizeof(unit);
-    edge.first = row < 0 ? geometry::HALO : 0;
 
-    /* What is read beside the tile, up to 8 bytes on the left and 16 on the right, is the row
-     * before or after, but for the first row's left end and the right end of the last rows (of 16
-     * rows, if they are as short as that). */
+    /* What is read beside the tile is the row before or after, but for the first row's left end and
+     * the right end of the last rows (of 16 rows, if they are as short as that). */
     const bool top = at.y == 0, bottom = row + geometry::ROWS > a.rows - 16;
     const bool right = col + geometry::COLS + 16 / (int)sizeof(unit) > a.cols;
-
-    gm_wait_for_previous();
-    if (!top && !right && !bottom) {
-        aligned_tile_pass<geometry, TILE_INSIDE>(window, edge, tile);
-    } else if (!(top && at.x == 0) && !(bottom && right)) {
-        aligned_tile_pass<geometry, TILE_OVER_EDGE>(window, edge, tile);
-    } else {
-        aligned_tile_pass<geometry, TILE_OVER_CORNER>(window, edge, tile);
-    }
+    const int where = !top && !right && !bottom                   ? TILE_INSIDE
+                      : !(top && at.x == 0) && !(bottom && right) ? TILE_OVER_EDGE
+                                                                  : TILE_OVER_CORNER;
+    aligned_tile_move_at<geometry>(a, at, edge, where, tile);
 }
 
 #endif

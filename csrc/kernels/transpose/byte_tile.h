@@ -210,7 +210,34 @@ GM_DEVICE void byte_tile_pass(const transpose_window &window, const transpose_ed
     byte_tile_store<geometry, WHERE, STREAM>(window, edge, warp, (const uint32_t *)tile);
 }
 
-/* LINES: the L2 fetches whole lines, and still has them for the next column of tiles. */
+template <typename geometry>
+GM_DEVICE int64_t byte_tile_row(const transpose_args &a, transpose_place at)
+{
+    return at.y * (int64_t)(geometry::ROWS - a.halo) - a.halo;
+}
+
+/* Loads may read what is beside the tile, up to 3 bytes on the left and 7 on the right. `where`
+ * says whether that, and the tile, are there. LINES: the L2 fetches whole lines, and still has them
+ * for the next column of tiles. */
+template <typename geometry, bool LINES, bool STREAM>
+GM_DEVICE void byte_tile_move_at(const transpose_args &a, transpose_place at, transpose_edge edge,
+                                 int where, uint4 *tile)
+{
+    const int64_t row = byte_tile_row<geometry>(a, at), col = (int64_t)at.x * geometry::COLS;
+    const transpose_window window =
+        transpose_window_at<uint8_t>(a, row, col, geometry::ROWS, geometry::COLS);
+    edge.first = row < 0 ? a.halo : 0;
+
+    gm_wait_for_previous();
+    if (where == TILE_INSIDE) {
+        byte_tile_pass<geometry, TILE_INSIDE, LINES, STREAM>(window, edge, tile);
+    } else if (where == TILE_OVER_EDGE) {
+        byte_tile_pass<geometry, TILE_OVER_EDGE, LINES, STREAM>(window, edge, tile);
+    } else {
+        byte_tile_pass<geometry, TILE_OVER_CORNER, LINES, STREAM>(window, edge, tile);
+    }
+}
+
 template <typename geometry, bool LINES, bool STREAM>
 GM_DEVICE void byte_tile_move(const transpose_args &a, uint4 *tile)
 {
@@ -218,31 +245,23 @@ GM_DEVICE void byte_tile_move(const transpose_args &a, uint4 *tile)
     if (at.x >= a.tiles_x) {
         return;
     }
-    const int64_t row = at.y * (int64_t)(geometry::ROWS - a.halo) - a.halo;
-    const int64_t col = (int64_t)at.x * geometry::COLS;
-    const transpose_window window =
-        transpose_window_at<uint8_t>(a, row, col, geometry::ROWS, geometry::COLS);
+    const int64_t row = byte_tile_row<geometry>(a, at), col = (int64_t)at.x * geometry::COLS;
     transpose_edge edge;
     const int64_t last = (a.rows - 1) * a.pitch; /* the rows may run backwards */
     edge.begin = a.in + min(last, (int64_t)0);
     edge.end = a.in + max(last, (int64_t)0) + a.cols;
-    edge.first = row < 0 ? a.halo : 0;
 
-    /* What is read beside the tile, up to 3 bytes on the left and 7 on the right, is the row
-     * before or after, but for the first row's left end and the right end of the last rows (of 8
-     * rows, if they are as short as that). Rows that run backwards, or are all the same memory,
-     * have their ends elsewhere: all their tiles are read with care. */
+    /* What is read beside the tile is the row before or after, but for the first row's left end and
+     * the right end of the last rows (of 8 rows, if they are as short as that). Rows that run
+     * backwards, or are all the same memory, have their ends elsewhere: all their tiles are read
+     * with care. */
     const bool top = at.y == 0, bottom = row + geometry::ROWS > a.rows - 8 || a.pitch <= 0;
     const bool right = col + geometry::COLS + 8 > a.cols;
-
-    gm_wait_for_previous();
-    if (!top && !right && !bottom) {
-        byte_tile_pass<geometry, TILE_INSIDE, LINES, STREAM>(window, edge, tile);
-    } else if (!(top && at.x == 0) && !(bottom && right) && a.pitch > 0) {
-        byte_tile_pass<geometry, TILE_OVER_EDGE, LINES, STREAM>(window, edge, tile);
-    } else {
-        byte_tile_pass<geometry, TILE_OVER_CORNER, LINES, STREAM>(window, edge, tile);
-    }
+    const bool forwards = a.pitch > 0;
+    const int where = !top && !right && !bottom                               ? TILE_INSIDE
+                      : !(top && at.x == 0) && !(bottom && right) && forwards ? TILE_OVER_EDGE
+                                                                              : TILE_OVER_CORNER;
+    byte_tile_move_at<geometry, LINES, STREAM>(a, at, edge, where, tile);
 }
 
 #endif

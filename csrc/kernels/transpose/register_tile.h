@@ -152,7 +152,7 @@ GM_DEVICE transpose_window transpose_window_at(const transpose_args &a, int64_t 
     const int64_t size = sizeof(unit);
     transpose_window window;
     window.in_pitch = a.pitch;
-    window.out_pitch = a.rows * size;
+    window.out_pitch = a.out_pitch;
     window.in = a.in + row * window.in_pitch + col * size;
     window.out = a.out + col * window.out_pitch + row * size;
     window.rows = (unsigned)min(a.rows - row, (int64_t)rows);
@@ -279,13 +279,10 @@ GM_DEVICE void register_tile_store_elements(const transpose_window &window, cons
 /* ---- the tile of a block ------------------------------------------------------------------- */
 
 /* Elements of 4 or 8 bytes: each side by vectors or by elements, as its alignment allows. */
-template <typename geometry> GM_DEVICE void register_tile_move(const transpose_args &a, uint4 *tile)
+template <typename geometry>
+GM_DEVICE void register_tile_move_at(const transpose_args &a, transpose_place at, uint4 *tile)
 {
     const int64_t size = sizeof(typename geometry::unit);
-    const transpose_place at = transpose_place_of(a);
-    if (at.x >= a.tiles_x) {
-        return;
-    }
     const transpose_window window = transpose_window_at<typename geometry::unit>(
         a, (int64_t)at.y * geometry::ROWS, (int64_t)at.x * geometry::COLS, geometry::ROWS,
         geometry::COLS);
@@ -297,21 +294,26 @@ template <typename geometry> GM_DEVICE void register_tile_move(const transpose_a
         register_tile_load_elements<geometry>(window, tile);
     }
     __syncthreads();
-    if (transpose_whole(a.out, 0, a.rows * size)) {
+    if (transpose_whole(a.out, a.out_pitch, a.rows * size)) {
         register_tile_store_vectors<geometry>(window, tile);
     } else {
         register_tile_store_elements<geometry>(window, tile);
     }
 }
 
-/* Elements of any size, both sides by vectors. */
-template <typename geometry>
-GM_DEVICE void register_tile_move_vectors(const transpose_args &a, uint4 *tile)
+template <typename geometry> GM_DEVICE void register_tile_move(const transpose_args &a, uint4 *tile)
 {
     const transpose_place at = transpose_place_of(a);
-    if (at.x >= a.tiles_x) {
-        return;
+    if (at.x < a.tiles_x) {
+        register_tile_move_at<geometry>(a, at, tile);
     }
+}
+
+/* Elements of any size, both sides by vectors. */
+template <typename geometry>
+GM_DEVICE void register_tile_move_vectors_at(const transpose_args &a, transpose_place at,
+                                             uint4 *tile)
+{
     const transpose_window window = transpose_window_at<typename geometry::unit>(
         a, (int64_t)at.y * geometry::ROWS, (int64_t)at.x * geometry::COLS, geometry::ROWS,
         geometry::COLS);
@@ -320,6 +322,15 @@ GM_DEVICE void register_tile_move_vectors(const transpose_args &a, uint4 *tile)
     register_tile_load_vectors<geometry>(window, tile);
     __syncthreads();
     register_tile_store_vectors<geometry>(window, tile);
+}
+
+template <typename geometry>
+GM_DEVICE void register_tile_move_vectors(const transpose_args &a, uint4 *tile)
+{
+    const transpose_place at = transpose_place_of(a);
+    if (at.x < a.tiles_x) {
+        register_tile_move_vectors_at<geometry>(a, at, tile);
+    }
 }
 
 #endif

@@ -289,6 +289,7 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
         .rows = in->shape[0],
         .cols = in->shape[1],
         .pitch = transpose_pitch(in),
+        .out_pitch = in->shape[0] * in->itemsize,
         .itemsize = (int)in->itemsize,
     };
     if (in->bytes == 0) {

@@ -17,7 +17,8 @@ typedef struct transpose_args {
     const char *in;
     char *out;
     int64_t rows, cols; /* of the input */
-    int64_t pitch;      /* bytes from a row of the input to the next */
+    int64_t pitch;      /* bytes from a row of the input to the next, */
+    int64_t out_pitch;  /* and of the output */
     int64_t tiles_x, tiles_y;
     int64_t strip;                      /* narrow: elements of a strip, see narrow.cu */
     uint32_t stream_bits, stream_width; /* see transpose_place_of */

@@ -1,0 +1,162 @@
+/*
+ * permute / matrices: the family transpose's tiles for each index of the outer axes.
+ *
+ * Follows  tiles, which moves one element of a matrix per lane and access.
+ * Idea     a matrix inside of an array is one with a pitch on both sides: transpose's tiles move
+ *          it, 16 bytes per lane and access where its rows are made of such vectors, and whole
+ *          sectors out where they begin anywhere. A block divides its index to find its matrix, and
+ *          has a tile of it. See transpose's register_tile.h, aligned_tile.h and byte_tile.h.
+ * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
+ *          result, then the next column; then other bands, and other matrices.
+ * Narrow   vector_b8_narrow has half of vector_b8's width, for matrices of some 128 columns;
+ *          shifted_b32_tall half of shifted_b32's and twice its height.
+ * Short    sides leave most of a tile empty: packed.
+ * Machine  as transpose's tile_vector and shifted
+ */
+#include "permute.h"
+#include "transpose/aligned_tile.h"
+#include "transpose/byte_tile.h"
+#include "transpose/register_tile.h"
+
+typedef register_tile<uint8_t, 16, 16, 256> vector_b8;        /* 256 x 256 */
+typedef register_tile<uint8_t, 16, 8, 128> vector_b8_narrow;  /* 256 rows by 128 columns */
+typedef register_tile<uint16_t, 16, 16, 256> vector_b16;      /* 128 x 128 */
+typedef register_tile<uint32_t, 16, 16, 256> vector_b32;      /* 64 x 64 */
+typedef register_tile<uint64_t, 32, 32, 512> vector_b64;      /* 64 x 64 */
+typedef register_tile<uint4, 32, 32, 512> vector_b128;        /* 32 x 32 */
+typedef byte_tile<1, 2, 16, 16> shifted_b8;                   /* 224 by 124 */
+typedef aligned_tile<uint16_t, 16, 32, 256> shifted_b16;      /* 112 by 128 */
+typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;      /* 56 by 64 */
+typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall; /* 120 by 32 */
+
+struct permute_matrix {
+    transpose_args walk; /* where this matrix is */
+    transpose_place at;  /* the tile; none if at.y is beyond */
+    transpose_edge edge;
+};
+
+GM_DEVICE permute_matrix permute_matrix_of(const permute_matrices_args &a)
+{
+    permute_matrix matrix;
+    uint32_t index = blockIdx.x;
+    matrix.at.y = permute_take(&index, a.tiles_y);
+    matrix.at.x = permute_take(&index, a.tiles_x);
+    matrix.at.y += permute_take(&index, a.bands) * a.tiles_y.by;
+    matrix.walk = a.walk;
+    permute_move_to(a.outer, index, &matrix.walk.in, &matrix.walk.out);
+    matrix.edge.begin = a.begin;
+    matrix.edge.end = a.end;
+    return matrix;
+}
+
+/* What loads read beside a tile is other elements, unless it is outside of the array. */
+template <typename geometry>
+GM_DEVICE int permute_matrix_where(const permute_matrix &matrix, int64_t row)
+{
+    const transpose_args &walk = matrix.walk;
+    const int64_t col = (int64_t)matrix.at.x * geometry::COLS;
+    const int64_t end = min(row + geometry::ROWS, walk.rows), right = col + geometry::COLS;
+    const char *first = walk.in + max(row, (int64_t)0) * walk.pitch + col * walk.itemsize;
+    const char *last = walk.in + (end - 1) * walk.pitch + min(right, walk.cols) * walk.itemsize;
+    if (first < matrix.edge.begin + 8 || last + 16 > matrix.edge.end) {
+        return TILE_OVER_CORNER;
+    }
+    return row >= 0 && row + geometry::ROWS <= walk.rows && right <= walk.cols ? TILE_INSIDE
+                                                                               : TILE_OVER_EDGE;
+}
+
+template <typename geometry>
+GM_DEVICE void permute_shifted(const permute_matrices_args &a, uint4 *tile)
+{
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        const int where =
+            permute_matrix_where<geometry>(matrix, aligned_tile_row<geometry>(matrix.at));
+        aligned_tile_move_at<geometry>(matrix.walk, matrix.at, matrix.edge, where, tile);
+    }
+}
+
+GM_KERNEL(permute_matrices_vector_b8, permute_matrices_args)
+{
+    GM_DYNAMIC_SHARED(uint4, tile); /* vector_b8::SIZE */
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_vectors_at<vector_b8>(matrix.walk, matrix.at, tile);
+    }
+}
+
+GM_KERNEL(permute_matrices_vector_b8_narrow, permute_matrices_args)
+{
+    __shared__ uint4 tile[vector_b8_narrow::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_vectors_at<vector_b8_narrow>(matrix.walk, matrix.at, tile);
+    }
+}
+
+GM_KERNEL(permute_matrices_vector_b16, permute_matrices_args)
+{
+    __shared__ uint4 tile[vector_b16::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_vectors_at<vector_b16>(matrix.walk, matrix.at, tile);
+    }
+}
+
+GM_KERNEL(permute_matrices_vector_b32, permute_matrices_args)
+{
+    __shared__ uint4 tile[vector_b32::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_at<vector_b32>(matrix.walk, matrix.at, tile);
+    }
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_vector_b64, permute_matrices_args, vector_b64::THREADS, 2)
+{
+    __shared__ uint4 tile[vector_b64::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_at<vector_b64>(matrix.walk, matrix.at, tile);
+    }
+}
+
+GM_KERNEL(permute_matrices_vector_b128, permute_matrices_args)
+{
+    __shared__ uint4 tile[vector_b128::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_vectors_at<vector_b128>(matrix.walk, matrix.at, tile);
+    }
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_shifted_b8, permute_matrices_args, shifted_b8::THREADS, 3)
+{
+    __shared__ uint4 tile[shifted_b8::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        const int where = permute_matrix_where<shifted_b8>(
+            matrix, byte_tile_row<shifted_b8>(matrix.walk, matrix.at));
+        byte_tile_move_at<shifted_b8, false, false>(matrix.walk, matrix.at, matrix.edge, where,
+                                                    tile);
+    }
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_shifted_b16, permute_matrices_args, shifted_b16::THREADS, 4)
+{
+    __shared__ uint4 tile[shifted_b16::SIZE];
+    permute_shifted<shifted_b16>(a, tile);
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_shifted_b32, permute_matrices_args, shifted_b32::THREADS, 5)
+{
+    __shared__ uint4 tile[shifted_b32::SIZE];
+    permute_shifted<shifted_b32>(a, tile);
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_shifted_b32_tall, permute_matrices_args,
+                  shifted_b32_tall::THREADS, 6)
+{
+    __shared__ uint4 tile[shifted_b32_tall::SIZE];
+    permute_shifted<shifted_b32_tall>(a, tile);
+}

@@ -1,0 +1,260 @@
+/*
+ * permute: the tiles of transpose for each matrix of an array.
+ *
+ * Limits are what was measured on an H200.
+ */
+#include "permute/plan_matrices.h"
+
+#include "backend/backend.h"
+
+#define GM_FAMILY permute
+#define GM_LADDER "permute/ladder.def"
+#include "rows.h"
+
+int permute_closest_axis(const permute_layout *layout)
+{
+    int closest = -1;
+    for (int d = 0; d < layout->ndim; d++) {
+        int64_t distance = permute_magnitude(layout->from[d]);
+        if (distance != 0 && (closest < 0 || distance < permute_magnitude(layout->from[closest]))) {
+            closest = d;
+        }
+    }
+    return closest;
+}
+
+permute_outer permute_outer_axes(const permute_layout *layout, int closest)
+{
+    permute_outer outer = {0};
+    for (int d = 1; d < layout->ndim; d++) {
+        if (d != closest) {
+            outer.extent[outer.ndim] = permute_divisor_of(layout->extent[d]);
+            outer.from[outer.ndim] = layout->from[d];
+            outer.to[outer.ndim] = layout->to[d];
+            outer.ndim++;
+        }
+    }
+    return outer;
+}
+
+/* ---- instances ------------------------------------------------------------------------------- */
+
+enum { VECTOR = 16 /* bytes */, BAND = 128 /* tiles */ };
+
+typedef struct instance {
+    int row, unit;
+    bool whole;  /* rows are made of whole vectors on both sides */
+    bool halo;   /* tiles overlap by up to a sector */
+    double dear; /* how long a tile takes, per element and compared with others of its unit */
+} instance;
+
+static const instance instances[] = {
+    {permute_row_matrices_vector_b8, 1, true, false, 1},
+    {permute_row_matrices_vector_b8_narrow, 1, true, false, 1.05},
+    {permute_row_matrices_shifted_b8, 1, false, true, 1.3},
+    {permute_row_matrices_vector_b16, 2, true, false, 1},
+    {permute_row_matrices_shifted_b16, 2, false, true, 1.2},
+    {permute_row_matrices_vector_b32, 4, false, false, 1},
+    {permute_row_matrices_shifted_b32, 4, false, true, 1.1},
+    {permute_row_matrices_shifted_b32_tall, 4, false, true, 1.15},
+    {permute_row_matrices_vector_b64, 8, false, false, 1},
+    {permute_row_matrices_vector_b128, 16, false, false, 1},
+};
+
+enum { INSTANCES = sizeof instances / sizeof *instances };
+
+static const instance *instance_of(const gm_call *call, const gm_variant *variant)
+{
+    for (int i = 0; i < INSTANCES; i++) {
+        if (gm_row(call, instances[i].row) == variant) {
+            return &instances[i];
+        }
+    }
+    return NULL;
+}
+
+/* Do all rows of the result begin and end at vectors? */
+static bool writes_whole(const permute_layout *layout)
+{
+    return ((uintptr_t)layout->out | (uintptr_t)(layout->extent[0] * layout->unit)) % VECTOR == 0;
+}
+
+/* And those of the input? */
+static bool is_whole(const permute_layout *layout, int closest)
+{
+    uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)(layout->extent[closest] * layout->unit);
+    for (int d = 0; d < layout->ndim; d++) {
+        bits |= d == closest ? 0 : (uintptr_t)layout->from[d];
+    }
+    return bits % VECTOR == 0 && writes_whole(layout);
+}
+
+/* Rows that a tile shares with the one before it: bytes whose rows are all shifted by multiples of
+ * some bytes share so many fewer. */
+static unsigned halo_of(const permute_layout *layout)
+{
+    uintptr_t bits = (uintptr_t)layout->out | (uintptr_t)layout->extent[0] | GM_SECTOR;
+    unsigned sector = GM_SECTOR / (unsigned)layout->unit;
+    return layout->unit == 1 ? sector - (unsigned)(bits & (0 - bits)) : sector - 1;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------------- */
+
+typedef struct tiling {
+    int64_t across, down; /* of a matrix */
+    int64_t bands;        /* into which those down are cut, all of one height */
+    int64_t all;          /* of all matrices; 0 if a grid has no room for them */
+    double time;          /* for elements, and those that tiles have beside the matrix */
+} tiling;
+
+static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *layout,
+                       int closest)
+{
+    const gm_dim tile = gm_row(call, one->row)->tile;
+    int64_t halo = one->halo ? halo_of(layout) : 0, step = tile.y;
+    step += layout->unit == 1 && one->halo ? GM_SECTOR - halo : 0;
+    tiling tiles = {
+        .across = permute_divide_up(layout->extent[closest], tile.x),
+        .down = permute_divide_up(layout->extent[0] + halo, step),
+    };
+    tiles.bands = permute_divide_up(tiles.down, BAND);
+    tiles.all = permute_divide_up(tiles.down, tiles.bands) * tiles.bands;
+    for (int d = 1; d < layout->ndim && tiles.all > 0; d++) {
+        int64_t here = d == closest ? tiles.across : layout->extent[d];
+        tiles.all = here > INT32_MAX / tiles.all ? 0 : tiles.all * here;
+    }
+    bool elements = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
+    tiles.time = (elements ? 1.4 : one->dear) * (double)(tiles.across * tile.x) *
+                 (double)(tiles.down * step) /
+                 ((double)layout->extent[0] * (double)layout->extent[closest]);
+    return tiles;
+}
+
+/* The instance that takes the least time. */
+static const instance *best_instance(const gm_call *call, const permute_layout *layout, int closest)
+{
+    const instance *best = NULL;
+    double least = 0;
+    bool whole = is_whole(layout, closest);
+    for (int i = 0; i < INSTANCES; i++) {
+        const instance *one = &instances[i];
+        if (one->unit == layout->unit && (whole || !one->whole)) {
+            double time = tiles_of(call, one, layout, closest).time;
+            if (!best || time < least) {
+                best = one;
+                least = time;
+            }
+        }
+    }
+    return best;
+}
+
+/* ---- what the rows take ---------------------------------------------------------------------- */
+
+/* Are there matrices, whose rows run on in the input, one after the other? */
+static bool has_matrices(const permute_layout *layout, int closest)
+{
+    return closest > 0 && layout->ndim <= PERMUTE_TILES_DIMS + 2 &&
+           layout->from[closest] == layout->unit &&
+           layout->from[0] >= layout->extent[closest] * layout->unit;
+}
+
+gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return GM_OK;
+    }
+    permute_fold(call, true, &layout);
+    const int closest = permute_closest_axis(&layout);
+    if (!has_matrices(&layout, closest)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s transposes matrices of at most %d dimensions, whose rows run on "
+                       "in a: that of its axis which is the last of the result is the closest one "
+                       "as well, or no axis of a is contiguous",
+                       variant->name, PERMUTE_TILES_DIMS + 2);
+    }
+    const instance *one = instance_of(call, variant);
+    if (!one) { /* the row, which has an instance for each unit */
+        one = best_instance(call, &layout, closest);
+    } else if (one->unit != layout.unit) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s moves units of %d bytes; what axes move of a are units of %d",
+                       variant->name, one->unit, layout.unit);
+    } else if (one->whole && !is_whole(&layout, closest)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs rows of whole 16-byte vectors on both sides",
+                       variant->name);
+    }
+    return tiles_of(call, one, &layout, closest).all > 0
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "a has too many tiles for variant %s", variant->name);
+}
+
+int permute_pick_matrices(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes > 0) {
+        permute_fold(call, true, &layout);
+        const int closest = permute_closest_axis(&layout);
+        if (has_matrices(&layout, closest)) {
+            return best_instance(call, &layout, closest)->row;
+        }
+    }
+    return permute_row_matrices_vector_b32; /* there is nothing to move, or the row says why not */
+}
+
+bool permute_fills_matrices(const permute_layout *layout, const gm_call *call)
+{
+    const int closest = permute_closest_axis(layout);
+    if (!has_matrices(layout, closest)) {
+        return false;
+    }
+    tiling tiles = tiles_of(call, best_instance(call, layout, closest), layout, closest);
+    return tiles.all >= call->device->multiprocessors &&
+           tiles.time <= (layout->unit < 4 ? 2.2 : 1.5);
+}
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+/* Where the input's memory begins and ends. */
+static void find_memory(const permute_layout *layout, permute_matrices_args *args)
+{
+    args->begin = args->end = layout->in;
+    for (int d = 0; d < layout->ndim; d++) {
+        int64_t reach = (layout->extent[d] - 1) * layout->from[d];
+        *(reach < 0 ? &args->begin : &args->end) += reach;
+    }
+    args->end += layout->unit;
+}
+
+void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_matrices_args *args = (permute_matrices_args *)plan->args;
+    permute_fold(call, true, &layout);
+    const int closest = permute_closest_axis(&layout);
+    tiling tiles = tiles_of(call, instance_of(call, variant), &layout, closest);
+    *args = (permute_matrices_args){
+        .walk =
+            {
+                .in = layout.in,
+                .out = layout.out,
+                .rows = layout.extent[0],
+                .cols = layout.extent[closest],
+                .pitch = layout.from[0],
+                .out_pitch = layout.to[closest],
+                .tiles_x = tiles.across,
+                .tiles_y = tiles.down,
+                .itemsize = layout.unit,
+                .halo = halo_of(&layout),
+            },
+        .tiles_x = permute_divisor_of(tiles.across),
+        .tiles_y = permute_divisor_of(permute_divide_up(tiles.down, tiles.bands)),
+        .bands = permute_divisor_of(tiles.bands),
+        .outer = permute_outer_axes(&layout, closest),
+    };
+    find_memory(&layout, args);
+    plan->args_size = sizeof *args;
+    plan->grid.x = (unsigned)tiles.all;
+}

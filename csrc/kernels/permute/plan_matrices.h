@@ -1,0 +1,22 @@
+/* permute: matrices in an array, for tiles and matrices. */
+#ifndef GPUMEM_PERMUTE_PLAN_MATRICES_H
+#define GPUMEM_PERMUTE_PLAN_MATRICES_H
+
+#include "permute/plan_layout.h"
+
+/* The axis that is closest in the input, of those with more than one address; -1 if there is none.
+ */
+int permute_closest_axis(const permute_layout *layout);
+
+/* All axes but the innermost one of the result and `closest`. */
+permute_outer permute_outer_axes(const permute_layout *layout, int closest);
+
+/* The rows of the ladder: what they take, which instance is best, how it is launched. */
+gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call);
+int permute_pick_matrices(const gm_call *call);
+void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* Are tiles well filled, and enough of them for all multiprocessors? */
+bool permute_fills_matrices(const permute_layout *layout, const gm_call *call);
+
+#endif
