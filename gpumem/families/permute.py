@@ -160,6 +160,10 @@ def permute(
         shifted_b32 for matrices that are narrower than its tiles
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
+    ``packed:small``
+        units of 1 or 2 bytes
+    ``packed:words``
+        units of 4 to 16 bytes
 
     Kernels that only serve ``auto``:
 

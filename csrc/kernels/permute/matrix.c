@@ -32,7 +32,7 @@ static bool as_transpose(const gm_call *call, gm_call *transpose)
     if (call->in[0].bytes == 0) {
         return false;
     }
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     const int64_t rows = layout.extent[0], cols = layout.extent[1], unit = layout.unit;
     if (layout.ndim != 2 || layout.from[1] != unit || layout.from[0] < cols * unit) {
         return false;

@@ -282,6 +282,47 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
     }
 }
 
+/* What of a word that ends outside of the input's memory is inside of a row. */
+GM_DEVICE void packed_load_bytes(const char *word, const char *from, uint32_t bytes, char *to)
+{
+    for (int j = 0; j < 4; j++) {
+        if (word + j >= from && word + j < from + bytes) {
+            to[j] = word[j];
+        }
+    }
+}
+
+/* Rows of bytes or halves that begin anywhere in words: whole words, those at both ends included.
+ * Places on chip are as far from whole words as those in memory. */
+GM_DEVICE void packed_load_shifted(const permute_packed_args &a, const packed_place &place,
+                                   packed_thread thread, const packed_row *rows, char *tile)
+{
+    const permute_packed_side &side = a.load;
+    const uint32_t last = place.last << 16 | PACKED_THERE;
+    const uint32_t limit = place.last & side.last_bit ? side.last : side.bytes;
+
+    for (uint32_t u = thread.u; u < side.run; u += PACKED_THREADS) {
+        for (uint32_t r = thread.row; r < side.room; r += PACKED_BATCH * side.together) {
+            packed_row row[PACKED_BATCH];
+            packed_rows(rows + r, side.together, row);
+#pragma unroll
+            for (int k = 0; k < PACKED_BATCH; k++) {
+                const char *from = place.in + row[k].at;
+                const uint32_t phase = (uint32_t)(uintptr_t)from & 3;
+                if (packed_there(last, row[k]) && u * 4 < limit + phase) {
+                    const char *word = from - phase + u * 4;
+                    char *to = tile + packed_place_in(row[k]) - phase + u * 4;
+                    if (word >= a.begin && word + 4 <= a.end) {
+                        __pipeline_memcpy_async(to, word, 4);
+                    } else {
+                        packed_load_bytes(word, from, limit, to);
+                    }
+                }
+            }
+        }
+    }
+}
+
 template <typename type>
 GM_DEVICE void packed_load_side(const permute_packed_args &a, const packed_place &place,
                                 packed_thread thread, const packed_row *rows, char *tile)
@@ -297,7 +338,9 @@ template <typename unit>
 GM_DEVICE void packed_load_words(const permute_packed_args &a, const packed_place &place,
                                  packed_thread thread, const packed_row *rows, char *tile)
 {
-    if (sizeof(unit) < 4 && a.load.word == 4) {
+    if (sizeof(unit) < 4 && a.load.bytes > 0) {
+        packed_load_shifted(a, place, thread, rows, tile);
+    } else if (sizeof(unit) < 4 && a.load.word == 4) {
         packed_load_side<uint32_t>(a, place, thread, rows, tile);
     } else {
         packed_load_side<unit>(a, place, thread, rows, tile);
@@ -410,6 +453,14 @@ GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_pla
 
 /* ---- the tiles of a block ------------------------------------------------------------------ */
 
+/* Where a tile begins on chip: as far from a word as in memory, if rows are. */
+template <typename unit>
+GM_DEVICE char *packed_tile(const permute_packed_args &a, char *buffer, const packed_place &place)
+{
+    const bool shifted = sizeof(unit) < 4 && a.load.bytes > 0;
+    return buffer + (shifted ? (uint32_t)(uintptr_t)place.in & 3 : 0);
+}
+
 template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
 {
     const packed_shared shared = packed_share(a, memory);
@@ -422,7 +473,8 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
     for (uint32_t index = blockIdx.x;; index += gridDim.x) { /* the tile to load */
         if (index < a.tiles) {
             const packed_place place = shared.places[loaded];
-            packed_load_words<unit>(a, place, load, shared.load, shared.tiles + even * a.buffer);
+            char *tile = packed_tile<unit>(a, shared.tiles + even * a.buffer, place);
+            packed_load_words<unit>(a, place, load, shared.load, tile);
         }
         __pipeline_commit();
         even ^= 1;
@@ -434,7 +486,8 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
             gm_pipeline_wait_prior<1>();
             __syncthreads();
             const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
-            packed_store_words<unit>(a, before, store, shared, shared.tiles + even * a.buffer);
+            const char *tile = packed_tile<unit>(a, shared.tiles + even * a.buffer, before);
+            packed_store_words<unit>(a, before, store, shared, tile);
             __syncthreads();
         }
         if (index >= a.tiles) {
@@ -446,12 +499,20 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
 
 /* The loop over tiles is inside of each case: what one keeps in registers is not in another's way.
  */
-GM_KERNEL_BOUNDED(permute_packed, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+GM_KERNEL_BOUNDED(permute_packed_small, permute_packed_args, PACKED_THREADS, PACKED_SMALL_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
     switch (a.unit) {
     case 1: packed_move<uint8_t>(a, memory); break;
     case 2: packed_move<uint16_t>(a, memory); break;
+    }
+}
+
+/* Fewer registers, more blocks. */
+GM_KERNEL_BOUNDED(permute_packed_words, permute_packed_args, PACKED_THREADS, PACKED_WORDS_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    switch (a.unit) {
     case 4: packed_move<uint32_t>(a, memory); break;
     case 8: packed_move<uint2>(a, memory); break;
     case 16: packed_move<uint4>(a, memory); break;

@@ -15,6 +15,7 @@ static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *ca
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
+static int permute_pick_packed(const gm_call *call);
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
@@ -34,13 +35,13 @@ static gm_status permute_result(gm_call *call)
 
 /* ---- what the rows take ---------------------------------------------------------------------- */
 
-static gm_status takes_axes(const gm_variant *variant, const gm_call *call, bool widest, int most)
+static gm_status takes_axes(const gm_variant *variant, const gm_call *call, int unit, int most)
 {
     permute_layout layout;
     if (call->in[0].bytes == 0) {
         return GM_OK;
     }
-    permute_fold(call, widest, &layout);
+    permute_fold(call, unit, &layout);
     if (layout.ndim <= most) {
         return GM_OK;
     }
@@ -52,22 +53,22 @@ static gm_status takes_axes(const gm_variant *variant, const gm_call *call, bool
 
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call)
 {
-    return takes_axes(variant, call, false, PERMUTE_MAX_DIMS);
+    return takes_axes(variant, call, (int)call->in[0].itemsize, PERMUTE_MAX_DIMS);
 }
 
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call)
 {
-    return takes_axes(variant, call, true, PERMUTE_RUNS_DIMS);
+    return takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_RUNS_DIMS);
 }
 
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
-    gm_status status = takes_axes(variant, call, true, PERMUTE_TILES_DIMS + 2);
+    gm_status status = takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_TILES_DIMS + 2);
     if (status != GM_OK || call->in[0].bytes == 0) {
         return status;
     }
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     int closest = permute_closest_axis(&layout);
     if (closest > 0) {
         int64_t tiles = 1;
@@ -88,15 +89,38 @@ static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *c
                    variant->name);
 }
 
+/* Bytes of a unit, at most. */
+static int most_of_packed(const gm_variant *variant)
+{
+    return variant == &variants[permute_row_packed_small] ? 2 : PERMUTE_WIDEST;
+}
+
+static int permute_pick_packed(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return permute_row_packed_words;
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    return layout.unit < 4 ? permute_row_packed_small : permute_row_packed_words;
+}
+
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
     permute_packed_args args;
-    gm_status status = takes_axes(variant, call, true, PACKED_DIMS);
+    const int most = most_of_packed(variant);
+    gm_status status = takes_axes(variant, call, most, PACKED_DIMS);
     if (status != GM_OK || call->in[0].bytes == 0) {
         return status;
     }
-    permute_fold(call, true, &layout);
+    permute_fold(call, most, &layout);
+    if (variant == &variants[permute_row_packed_words] && layout.unit < 4) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s moves units of 4 bytes and more; those that axes move of a are "
+                       "of %d, for which there is variant packed:small",
+                       variant->name, layout.unit);
+    }
     if (permute_plan_packed(&layout, call->device, &args)) {
         return GM_OK;
     }
@@ -111,7 +135,7 @@ static bool is_contiguous(const gm_call *call)
     if (call->in[0].bytes == 0) {
         return true;
     }
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     return layout.ndim == 1 && layout.from[0] == layout.unit;
 }
 
@@ -133,7 +157,7 @@ static const gm_variant *permute_choose(const gm_call *call)
     if (is_contiguous(call)) {
         return gm_row(call, permute_row_contiguous);
     }
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
         return gm_row(call, permute_row_matrix);
     }
@@ -162,7 +186,7 @@ static void plan_elementwise(const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
     permute_elementwise_args *args = (permute_elementwise_args *)plan->args;
-    permute_fold(call, false, &layout);
+    permute_fold(call, (int)call->in[0].itemsize, &layout);
     *args = (permute_elementwise_args){
         .in = layout.in,
         .out = layout.out,
@@ -182,7 +206,7 @@ static void plan_runs(const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
     permute_runs_args *args = (permute_runs_args *)plan->args;
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     *args = (permute_runs_args){
         .in = layout.in,
         .out = layout.out,
@@ -206,7 +230,7 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
 {
     permute_layout layout;
     permute_tiles_args *args = (permute_tiles_args *)plan->args;
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     int closest = permute_closest_axis(&layout);
     *args = (permute_tiles_args){
         .in = layout.in,
@@ -233,13 +257,17 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
 
 static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
+    enum { RESERVED = 1024 }; /* bytes of shared memory per block, for the system */
     permute_layout layout;
     permute_packed_args *args = (permute_packed_args *)plan->args;
-    permute_fold(call, true, &layout);
+    permute_fold(call, most_of_packed(variant), &layout);
     (void)permute_plan_packed(&layout, call->device, args);
-    int64_t blocks = (int64_t)variant->blocks * call->device->multiprocessors;
     plan->args_size = sizeof *args;
     plan->shared_bytes = permute_packed_shared(args);
+    int64_t room =
+        call->device->shared_per_multiprocessor / (int64_t)(plan->shared_bytes + RESERVED);
+    int64_t resident = room < 1 ? 1 : room < variant->blocks ? room : variant->blocks;
+    int64_t blocks = resident * call->device->multiprocessors;
     plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
 }
 
@@ -252,7 +280,8 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
-    case permute_row_packed: plan_packed(variant, call, plan); break;
+    case permute_row_packed_small:
+    case permute_row_packed_words: plan_packed(variant, call, plan); break;
     case permute_row_contiguous:
     case permute_row_matrix:
     case permute_row_units:

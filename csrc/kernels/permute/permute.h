@@ -85,7 +85,8 @@ enum {
     PACKED_ROW_BYTES = 8,               /* in the tables, */
     PACKED_PLACE_BYTES = 24,            /* of where a tile begins, */
     PACKED_STEP_BYTES = 48,             /* and of what that is worked out from */
-    PACKED_BLOCKS = 3,                  /* per multiprocessor */
+    PACKED_SMALL_BLOCKS = 3,            /* per multiprocessor, of units of 1 and 2 bytes, */
+    PACKED_WORDS_BLOCKS = 5,            /* and of larger ones */
 };
 
 typedef struct permute_packed_axis {
@@ -108,6 +109,7 @@ typedef struct permute_packed_side {
     int32_t step;      /* words from a word of a row to the next */
     uint32_t last; /* words of a row where the tile is the last along the row's outermost axis, */
     uint32_t last_bit;    /* as bit of packed_place.last */
+    uint32_t bytes;       /* of a row that begins anywhere in words, or 0: `last` is bytes, too */
     bool along;           /* few rows, long ones: see packed.cu */
     uint8_t word;         /* bytes */
     uint8_t word_bits;    /* log2 of that */
@@ -124,9 +126,10 @@ typedef struct permute_packed_ragged {
 typedef struct permute_packed_args {
     const char *in;
     char *out;
-    uint32_t tiles;  /* all of them */
-    uint32_t buffer; /* bytes of a tile in shared memory */
-    uint8_t unit;    /* bytes */
+    const char *begin, *end; /* the input's memory */
+    uint32_t tiles;          /* all of them */
+    uint32_t buffer;         /* bytes of a tile in shared memory */
+    uint8_t unit;            /* bytes */
     uint8_t ndim, ragged;
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
     int32_t square_step;     /* so many words from one to the next, */

@@ -106,15 +106,15 @@ static int ragged_axes(const tiling *t)
     return count;
 }
 
-/* Units that are contiguous on a side, from the closest one of a tile on, and enough for a warp. A
- * run ends behind the first axis of which a tile has a part; one whose units are not contiguous is
- * a single axis. */
-static run find_run(const tiling *t, bool load)
+/* Units that are contiguous on a side, from the closest one of a tile on, and enough for a warp; of
+ * at most so many axes. A run ends behind the first axis of which a tile has a part; one whose
+ * units are not contiguous is a single axis. */
+static run find_run(const tiling *t, bool load, int most)
 {
     const int *order = load ? t->load : t->store;
     const int64_t *stride = load ? t->from : t->to;
     run found = {.units = 1, .last = 1};
-    for (int i = 0; i < t->ndim; i++) {
+    for (int i = 0; i < most; i++) {
         int d = order[i];
         bool joins = stride[d] == found.units * t->unit &&
                      (load || i == 0 || found.units * t->tile[d] <= PACKED_RUN);
@@ -180,9 +180,20 @@ static bool make_tile(tiling *t, int64_t load, int64_t store, int64_t most)
         return false;
     }
     grow(t, most);
-    t->load_run = find_run(t, true);
-    t->store_run = find_run(t, false);
+    t->load_run = find_run(t, true, t->ndim);
+    t->store_run = find_run(t, false, t->ndim);
     return fits_tables(t);
+}
+
+bool permute_shorten_run(tiling *t)
+{
+    tiling shorter = *t;
+    shorter.load_run = find_run(t, true, t->load_run.axes - 1);
+    if (shorter.load_run.units * t->unit < GM_SECTOR || !fits_tables(&shorter)) {
+        return false;
+    }
+    *t = shorter;
+    return true;
 }
 
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors)

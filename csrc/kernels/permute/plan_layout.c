@@ -82,7 +82,7 @@ static void divide(permute_layout *layout)
     layout->units = to / unit;
 }
 
-void permute_fold(const gm_call *call, bool widest, permute_layout *layout)
+void permute_fold(const gm_call *call, int most, permute_layout *layout)
 {
     const gm_array *in = &call->in[0];
     int axes[GM_MAX_DIMS];
@@ -90,13 +90,23 @@ void permute_fold(const gm_call *call, bool widest, permute_layout *layout)
     merge(in, axes, layout);
     layout->in = in->data;
     layout->out = call->out.data;
-    uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)layout->out |
-                     (uintptr_t)(widest ? layout->extent[0] : in->itemsize);
+    uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)layout->out | (uintptr_t)layout->extent[0] |
+                     (uintptr_t)most;
     for (int d = 1; d < layout->ndim; d++) {
         bits |= (uintptr_t)layout->from[d];
     }
     layout->unit = gm_width_dividing(bits);
     divide(layout);
+}
+
+void permute_memory(const permute_layout *layout, const char **begin, const char **end)
+{
+    *begin = *end = layout->in;
+    for (int d = 0; d < layout->ndim; d++) {
+        int64_t reach = (layout->extent[d] - 1) * layout->from[d];
+        *(reach < 0 ? begin : end) += reach;
+    }
+    *end += layout->unit;
 }
 
 permute_divisor permute_divisor_of(int64_t by)

@@ -21,9 +21,14 @@ typedef struct permute_layout {
 /* The axes of the result as axes of `a`, from the call's parameters. */
 gm_status permute_read_axes(const gm_call *call, int *axes);
 
-/* Folded, in the widest units that all of it allows, or in units no wider than an element. An array
- * without elements must not be folded. */
-void permute_fold(const gm_call *call, bool widest, permute_layout *layout);
+enum { PERMUTE_WIDEST = 16 /* bytes */ };
+
+/* Folded, in the widest units that all of it allows, and that divide `most`. An array without
+ * elements must not be folded. */
+void permute_fold(const gm_call *call, int most, permute_layout *layout);
+
+/* Where the input's memory begins and ends. */
+void permute_memory(const permute_layout *layout, const char **begin, const char **end);
 
 /* Of a positive number below 2^31. */
 permute_divisor permute_divisor_of(int64_t by);

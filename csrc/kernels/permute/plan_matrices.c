@@ -165,7 +165,7 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
     if (call->in[0].bytes == 0) {
         return GM_OK;
     }
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     const int closest = permute_closest_axis(&layout);
     if (!has_matrices(&layout, closest)) {
         return gm_fail(GM_ERROR_VALUE,
@@ -195,7 +195,7 @@ int permute_pick_matrices(const gm_call *call)
 {
     permute_layout layout;
     if (call->in[0].bytes > 0) {
-        permute_fold(call, true, &layout);
+        permute_fold(call, PERMUTE_WIDEST, &layout);
         const int closest = permute_closest_axis(&layout);
         if (has_matrices(&layout, closest)) {
             return best_instance(call, &layout, closest)->row;
@@ -217,22 +217,11 @@ bool permute_fills_matrices(const permute_layout *layout, const gm_call *call)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-/* Where the input's memory begins and ends. */
-static void find_memory(const permute_layout *layout, permute_matrices_args *args)
-{
-    args->begin = args->end = layout->in;
-    for (int d = 0; d < layout->ndim; d++) {
-        int64_t reach = (layout->extent[d] - 1) * layout->from[d];
-        *(reach < 0 ? &args->begin : &args->end) += reach;
-    }
-    args->end += layout->unit;
-}
-
 void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
     permute_matrices_args *args = (permute_matrices_args *)plan->args;
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     const int closest = permute_closest_axis(&layout);
     tiling tiles = tiles_of(call, instance_of(call, variant), &layout, closest);
     *args = (permute_matrices_args){
@@ -254,7 +243,7 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
         .bands = permute_divisor_of(tiles.bands),
         .outer = permute_outer_axes(&layout, closest),
     };
-    find_memory(&layout, args);
+    permute_memory(&layout, &args->begin, &args->end);
     plan->args_size = sizeof *args;
     plan->grid.x = (unsigned)tiles.all;
 }

@@ -28,10 +28,22 @@ static bool in_words(const tiling *t, bool load, const char *data)
     return along->contiguous && bits % WORD == 0;
 }
 
+/* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
+static bool is_near(const tiling *t, const int64_t *stride, int bytes)
+{
+    double reach = 0;
+    for (int d = 0; d < t->ndim; d++) {
+        reach += (double)(t->tile[d] - 1) * (double)permute_magnitude(stride[d]);
+    }
+    return reach < (double)INT32_MAX * bytes;
+}
+
 static void choose_words(tiling *t, const permute_layout *layout)
 {
     int word = t->unit < WORD ? WORD / t->unit : 1;
     t->load_word = word > 1 && in_words(t, true, layout->in) ? word : 1;
+    t->shifted = word > 1 && t->load_word == 1 && t->load_run.contiguous &&
+                 t->load_run.units * t->unit >= 2 * WORD && is_near(t, t->from, 1);
     t->store_word = word > 1 && in_words(t, false, layout->out) ? word : 1;
     /* Squares: a word of the input is of units that the result has in as many rows. */
     int closest = t->load[0];
@@ -42,16 +54,6 @@ static void choose_words(tiling *t, const permute_layout *layout)
     bool squares = t->load_word > 1 && t->store_word > 1 && in_rows &&
                    t->tile[closest] % word == 0 && t->extent[closest] % word == 0;
     t->squared = squares ? closest : PACKED_DIMS;
-}
-
-/* Are all places of a tile within 32 bits, counted in words? */
-static bool is_near(const tiling *t, const int64_t *stride)
-{
-    double reach = 0;
-    for (int d = 0; d < t->ndim; d++) {
-        reach += (double)(t->tile[d] - 1) * (double)permute_magnitude(stride[d]);
-    }
-    return reach < (double)INT32_MAX * t->unit;
 }
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -69,6 +71,13 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     side->run = (uint32_t)(along->units / word);
     side->last = (uint32_t)(along->last / word);
     side->rows = (uint32_t)(permute_units_of_tile(t) / along->units);
+    if (load && t->shifted) {
+        side->bytes = (uint32_t)(along->units * t->unit);
+        side->last = (uint32_t)(along->last * t->unit);
+        side->run = (side->bytes + 2 * (WORD - 1)) / WORD;
+        side->word = WORD;
+        side->word_bits = 0; /* rows begin at bytes */
+    }
     side->together = side->run < PACKED_THREADS ? PACKED_THREADS / side->run : 1;
     side->step = along->contiguous ? 1 : (int32_t)(stride[order[0]] / t->unit);
     side->first = (uint8_t)along->axes;
@@ -117,13 +126,13 @@ static void make_room(permute_packed_side *side)
     side->room = (side->rows + batch - 1) / batch * batch;
 }
 
-static bool fill(const tiling *t, permute_packed_args *args)
+static bool fill(const tiling *t, permute_places places, permute_packed_args *args)
 {
-    permute_places places = permute_choose_places(t);
     int64_t tiles = 1;
     args->unit = (uint8_t)t->unit;
     args->ndim = (uint8_t)t->ndim;
-    args->buffer = (uint32_t)permute_divide_up(places.bytes, 16) * 16;
+    /* Shifted tiles begin and end inside of words. */
+    args->buffer = (uint32_t)permute_divide_up(places.bytes + (t->shifted ? 2 * WORD : 0), 16) * 16;
     for (int d = 0; d < t->ndim; d++) {
         int64_t along = permute_divide_up(t->extent[d], t->tile[d]);
         if (along > INT32_MAX || tiles > INT32_MAX / along) {
@@ -151,6 +160,27 @@ static bool fill(const tiling *t, permute_packed_args *args)
     return true;
 }
 
+/* Rows of the input that were loaded in one run get spare bytes between them where a warp would
+ * have bank conflicts for long. */
+static permute_places choose_places(tiling *t, const permute_layout *layout)
+{
+    enum { FEW = 6 /* passes of two warps */ };
+    int least, passes;
+    choose_words(t, layout);
+    permute_places best = permute_choose_places(t, &least);
+    tiling shorter = *t;
+    while (least > FEW && permute_shorten_run(&shorter)) {
+        choose_words(&shorter, layout);
+        permute_places places = permute_choose_places(&shorter, &passes);
+        if (passes < least && shorter.load_word >= t->load_word) {
+            least = passes;
+            best = places;
+            *t = shorter;
+        }
+    }
+    return best;
+}
+
 static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args)
 {
     tiling t = {.ndim = layout->ndim, .unit = layout->unit};
@@ -159,12 +189,11 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
         t.from[d] = layout->from[d];
         t.to[d] = layout->to[d];
     }
-    if (!permute_choose_extents(&t, layout, multiprocessors) || !is_near(&t, t.from) ||
-        !is_near(&t, t.to)) {
+    if (!permute_choose_extents(&t, layout, multiprocessors) || !is_near(&t, t.from, t.unit) ||
+        !is_near(&t, t.to, t.unit)) {
         return false;
     }
-    choose_words(&t, layout);
-    return fill(&t, args);
+    return fill(&t, choose_places(&t, layout), args);
 }
 
 /* ---- kept plans ------------------------------------------------------------------------------ */
@@ -226,12 +255,16 @@ bool permute_plan_packed(const permute_layout *layout, const gm_device_propertie
     *args = slot->args;
     args->in = layout->in;
     args->out = layout->out;
+    permute_memory(layout, &args->begin, &args->end);
     return slot->found;
 }
 
 int64_t permute_packed_run(const permute_packed_args *args)
 {
-    int64_t load = args->load.step == 1 ? (int64_t)args->load.run * args->load.word : args->unit;
+    const permute_packed_side *side = &args->load;
+    int64_t load = side->bytes > 0   ? side->bytes
+                   : side->step == 1 ? (int64_t)side->run * side->word
+                                     : args->unit;
     int64_t store = (int64_t)args->store.run * args->store.word;
     return load < store ? load : store;
 }

@@ -9,6 +9,19 @@
 
 enum { BANKS = 32, BANK = 4 /* bytes */ };
 
+/* Where the next axis of the load order may begin. Rows that begin anywhere in words do so on chip
+ * as well, at the same places of these; no two of them share a word. */
+static int64_t begin_axis(const tiling *t, int i, int64_t bytes)
+{
+    if (t->shifted && i >= t->load_run.axes) {
+        bytes += i == t->load_run.axes ? 2 * (WORD - 1) : 0;
+        while ((bytes - t->from[t->load[i]]) % WORD != 0) {
+            bytes++;
+        }
+    }
+    return bytes;
+}
+
 /* `spare` bytes after each round of axis number `after` of the load order, or, if `group` is more
  * than 1, after each group of so many units of it. */
 static permute_places place_axes(const tiling *t, int after, int spare, int group)
@@ -17,6 +30,7 @@ static permute_places place_axes(const tiling *t, int after, int spare, int grou
     for (int i = 0; i < t->ndim; i++) {
         int d = t->load[i];
         bool grouped = i == after && group > 1;
+        places.bytes = begin_axis(t, i, places.bytes);
         places.low[d] = places.bytes;
         while (grouped && 1 << places.bits[d] < group) {
             places.bits[d]++;
@@ -44,7 +58,7 @@ static int64_t place_of(const tiling *t, const permute_places *places, int64_t u
 
 /* Passes that a warp's loads from shared memory take, which begin with unit `first` of the result.
  * As many lanes as 128 bytes have units are served at a time. */
-static int passes(const tiling *t, const permute_places *places, int64_t first)
+static int count_passes(const tiling *t, const permute_places *places, int64_t first)
 {
     int size = t->unit < BANK ? BANK : t->unit, lanes = BANKS * BANK / size, most = 0;
     for (int lane = 0; lane < 32; lane += lanes) {
@@ -68,7 +82,7 @@ static int passes(const tiling *t, const permute_places *places, int64_t first)
 static int cost_of(const tiling *t, const permute_places *places)
 {
     int64_t middle = permute_units_of_tile(t) / 2 / t->store_word * t->store_word;
-    return passes(t, places, 0) + passes(t, places, middle);
+    return count_passes(t, places, 0) + count_passes(t, places, middle);
 }
 
 /* Number `index` of 31 different distances in banks, the likely ones first. */
@@ -77,11 +91,12 @@ static int distance(int index)
     return index < BANKS / 2 ? 2 * index + 1 : 2 * (index - BANKS / 2 + 1);
 }
 
-permute_places permute_choose_places(const tiling *t)
+permute_places permute_choose_places(const tiling *t, int *passes)
 {
     int step = t->unit < WORD ? WORD : t->unit;
     permute_places best = place_axes(t, -1, 0, 1);
     int least = cost_of(t, &best);
+    const int64_t most = best.bytes + PACKED_BYTES / 8;
     /* Rows that are loaded in one run stay together. */
     for (int after = t->load_run.axes - 1; after < t->ndim - 1; after++) {
         for (int grouped = 0; grouped < 2; grouped++) {
@@ -91,7 +106,7 @@ permute_places permute_choose_places(const tiling *t)
             }
             for (int i = 0; i < BANKS - 1 && least > 2; i++) {
                 permute_places places = place_axes(t, after, distance(i) * step, group);
-                if (places.bytes > PACKED_ROOM) {
+                if (places.bytes > most) {
                     continue;
                 }
                 int cost = cost_of(t, &places);
@@ -102,5 +117,6 @@ permute_places permute_choose_places(const tiling *t)
             }
         }
     }
+    *passes = least;
     return best;
 }

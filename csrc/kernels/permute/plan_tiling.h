@@ -25,6 +25,7 @@ typedef struct tiling {
     run load_run, store_run;
     int unit, load_word, store_word; /* bytes; units */
     int squared;                     /* see permute_packed_args */
+    bool shifted;                    /* rows of the input begin anywhere in words */
 } tiling;
 
 /* Where units are in shared memory: bytes along each axis, as permute_packed_axis has them. */
@@ -39,7 +40,11 @@ int64_t permute_units_of_tile(const tiling *t);
 /* The axes in order, a tile's extents and runs; false if none fits. */
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors);
 
-/* With spare bytes between rows, where these avoid bank conflicts. */
-permute_places permute_choose_places(const tiling *t);
+/* Rows of the input that end one axis earlier; false if they were too short, or too many. */
+bool permute_shorten_run(tiling *t);
+
+/* With spare bytes between rows, where these avoid bank conflicts. `passes`: of two warps' loads
+ * from shared memory. */
+permute_places permute_choose_places(const tiling *t, int *passes);
 
 #endif

@@ -11,7 +11,7 @@ static void set_units(const gm_call *call, gm_call *units)
 {
     permute_layout layout;
     int axes[GM_MAX_DIMS];
-    permute_fold(call, true, &layout);
+    permute_fold(call, PERMUTE_WIDEST, &layout);
     gm_array array = {
         .itemsize = layout.unit,
         .size = layout.units,
