@@ -152,6 +152,7 @@ static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_ca
 
 static const gm_variant *permute_choose(const gm_call *call)
 {
+    enum { LONG_RUN = 64 /* bytes */ };
     permute_layout layout;
     permute_packed_args args;
     if (is_contiguous(call)) {
@@ -161,9 +162,11 @@ static const gm_variant *permute_choose(const gm_call *call)
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
         return gm_row(call, permute_row_matrix);
     }
-    /* Runs of whole sectors need no tiles. */
+    /* Runs of several sectors need no tiles, if they are moved in words at least. */
     int64_t run = layout.from[0] == layout.unit ? layout.extent[0] * layout.unit : layout.unit;
-    if (run >= GM_SECTOR && layout.ndim <= PERMUTE_RUNS_DIMS) {
+    bool sectors = ((uintptr_t)layout.out | (uintptr_t)run) % GM_SECTOR == 0;
+    if (layout.unit >= 4 && run >= (sectors ? GM_SECTOR : LONG_RUN) &&
+        layout.ndim <= PERMUTE_RUNS_DIMS) {
         return gm_row(call, permute_row_runs);
     }
     if (permute_fills_matrices(&layout, call)) {

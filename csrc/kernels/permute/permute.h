@@ -109,7 +109,8 @@ typedef struct permute_packed_side {
     int32_t step;      /* words from a word of a row to the next */
     uint32_t last; /* words of a row where the tile is the last along the row's outermost axis, */
     uint32_t last_bit;    /* as bit of packed_place.last */
-    uint32_t bytes;       /* of a row that begins anywhere in words, or 0: `last` is bytes, too */
+    uint32_t units;       /* of a row */
+    bool shifted;         /* it begins anywhere in words: `last` is units, `at` of a row bytes */
     bool along;           /* few rows, long ones: see packed.cu */
     uint8_t word;         /* bytes */
     uint8_t word_bits;    /* log2 of that */

@@ -38,21 +38,30 @@ static bool is_near(const tiling *t, const int64_t *stride, int bytes)
     return reach < (double)INT32_MAX * bytes;
 }
 
+/* Are rows that begin anywhere worth being moved in words? */
+static bool shifts(const tiling *t, bool load)
+{
+    const run *along = load ? &t->load_run : &t->store_run;
+    return t->unit < WORD && along->contiguous && along->units * t->unit >= 2 * WORD &&
+           is_near(t, load ? t->from : t->to, 1);
+}
+
 static void choose_words(tiling *t, const permute_layout *layout)
 {
     int word = t->unit < WORD ? WORD / t->unit : 1;
-    t->load_word = word > 1 && in_words(t, true, layout->in) ? word : 1;
-    t->shifted = word > 1 && t->load_word == 1 && t->load_run.contiguous &&
-                 t->load_run.units * t->unit >= 2 * WORD && is_near(t, t->from, 1);
-    t->store_word = word > 1 && in_words(t, false, layout->out) ? word : 1;
+    bool load = in_words(t, true, layout->in), store = in_words(t, false, layout->out);
+    t->load_shifted = !load && shifts(t, true);
+    t->store_shifted = !store && shifts(t, false);
+    t->load_word = load ? word : 1;
+    t->store_word = store || t->store_shifted ? word : 1;
     /* Squares: a word of the input is of units that the result has in as many rows. */
     int closest = t->load[0];
     bool in_rows = true;
     for (int i = 0; i < t->store_run.axes; i++) {
         in_rows = in_rows && t->store[i] != closest;
     }
-    bool squares = t->load_word > 1 && t->store_word > 1 && in_rows &&
-                   t->tile[closest] % word == 0 && t->extent[closest] % word == 0;
+    bool squares = word > 1 && load && store && in_rows && t->tile[closest] % word == 0 &&
+                   t->extent[closest] % word == 0;
     t->squared = squares ? closest : PACKED_DIMS;
 }
 
@@ -64,6 +73,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     const int64_t *stride = load ? t->from : t->to;
     const run *along = load ? &t->load_run : &t->store_run;
     int word = load ? t->load_word : t->store_word;
+    side->units = (uint32_t)along->units;
     side->word = (uint8_t)(word * t->unit);
     while (1 << side->word_bits < side->word) {
         side->word_bits++;
@@ -71,10 +81,10 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     side->run = (uint32_t)(along->units / word);
     side->last = (uint32_t)(along->last / word);
     side->rows = (uint32_t)(permute_units_of_tile(t) / along->units);
-    if (load && t->shifted) {
-        side->bytes = (uint32_t)(along->units * t->unit);
-        side->last = (uint32_t)(along->last * t->unit);
-        side->run = (side->bytes + 2 * (WORD - 1)) / WORD;
+    side->shifted = load ? t->load_shifted : t->store_shifted;
+    if (side->shifted) {
+        side->last = (uint32_t)along->last;
+        side->run = (uint32_t)(along->units * t->unit + 2 * (WORD - 1)) / WORD;
         side->word = WORD;
         side->word_bits = 0; /* rows begin at bytes */
     }
@@ -132,7 +142,8 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     args->unit = (uint8_t)t->unit;
     args->ndim = (uint8_t)t->ndim;
     /* Shifted tiles begin and end inside of words. */
-    args->buffer = (uint32_t)permute_divide_up(places.bytes + (t->shifted ? 2 * WORD : 0), 16) * 16;
+    args->buffer =
+        (uint32_t)permute_divide_up(places.bytes + (t->load_shifted ? 2 * WORD : 0), 16) * 16;
     for (int d = 0; d < t->ndim; d++) {
         int64_t along = permute_divide_up(t->extent[d], t->tile[d]);
         if (along > INT32_MAX || tiles > INT32_MAX / along) {
@@ -261,18 +272,13 @@ bool permute_plan_packed(const permute_layout *layout, const gm_device_propertie
 
 int64_t permute_packed_run(const permute_packed_args *args)
 {
-    const permute_packed_side *side = &args->load;
-    int64_t load = side->bytes > 0   ? side->bytes
-                   : side->step == 1 ? (int64_t)side->run * side->word
-                                     : args->unit;
-    int64_t store = (int64_t)args->store.run * args->store.word;
-    return load < store ? load : store;
+    int64_t load = args->load.step == 1 ? args->load.units : 1, store = args->store.units;
+    return (load < store ? load : store) * args->unit;
 }
 
 size_t permute_packed_shared(const permute_packed_args *args)
 {
-    size_t units = (size_t)args->store.run * (args->store.word / args->unit);
     return 2 * (size_t)args->buffer + 3 * PACKED_PLACE_BYTES + PACKED_DIMS * PACKED_STEP_BYTES +
            (size_t)(args->load.room + args->store.room) * PACKED_ROW_BYTES +
-           units * sizeof(uint16_t);
+           args->store.units * sizeof(uint16_t);
 }

@@ -13,7 +13,7 @@ enum { BANKS = 32, BANK = 4 /* bytes */ };
  * as well, at the same places of these; no two of them share a word. */
 static int64_t begin_axis(const tiling *t, int i, int64_t bytes)
 {
-    if (t->shifted && i >= t->load_run.axes) {
+    if (t->load_shifted && i >= t->load_run.axes) {
         bytes += i == t->load_run.axes ? 2 * (WORD - 1) : 0;
         while ((bytes - t->from[t->load[i]]) % WORD != 0) {
             bytes++;

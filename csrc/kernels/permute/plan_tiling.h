@@ -23,9 +23,9 @@ typedef struct tiling {
     int64_t tile[PACKED_DIMS];
     int load[PACKED_DIMS], store[PACKED_DIMS]; /* all axes, the closest first */
     run load_run, store_run;
-    int unit, load_word, store_word; /* bytes; units */
-    int squared;                     /* see permute_packed_args */
-    bool shifted;                    /* rows of the input begin anywhere in words */
+    int unit, load_word, store_word;  /* bytes; units */
+    int squared;                      /* see permute_packed_args */
+    bool load_shifted, store_shifted; /* rows begin anywhere in words */
 } tiling;
 
 /* Where units are in shared memory: bytes along each axis, as permute_packed_axis has them. */
