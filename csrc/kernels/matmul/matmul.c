@@ -24,15 +24,15 @@ enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares of thin, and bytes per cycle
 enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
 
 /* Of an H200: those of tiles are fitted to the times of 35 products of all classes by every kernel,
- * which they give within 6 to 15 percent; sgemm's rate is that of its ladder. */
+ * which they give within 4 to 15 percent, w32x32 within 25; sgemm's rate is that of its ladder. */
 static const matmul_pace paces[variant_count] = {
-    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 59, 39, 6800, 1850, 0.084, 4000, 1024, 512},
-    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 67, 25, 4200, 1400, 0.18, 4000, 256, 512},
-    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 91, 22.5, 4550, 600, 0.28, 4000, 256, 512},
-    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 68, 52, 7850, 2450, 0.10, 4000, 256, 512},
-    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 76, 25, 6800, 900, 0.10, 4000, 256, 512},
-    [matmul_row_tiles_p64x64] = {64, 64, 1, 8, 84, 35, 6800, 900, 0.10, 4000, 256, 512},
-    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 81, 62, 6100, 4700, 0.11, 4000, 256, 512},
+    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 66, 55, 8300, 3350, 0.03, 0, 256, 1},
+    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 76, 29, 4200, 2450, 0.12, 8300, 256, 512},
+    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 84, 27, 4350, 2800, 0.16, 10700, 256, 512},
+    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 74, 72, 9800, 2750, 0.105, 6900, 256, 512},
+    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 67.5, 22.5, 7600, 330, 0.12, 12900, 256, 512},
+    [matmul_row_tiles_p64x64] = {64, 64, 1, 8, 80, 29, 8400, 610, 0.08, 11800, 256, 512},
+    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 84, 72, 14900, 3900, 0.06, 4250, 256, 512},
     [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 9000, 256, 32},
 };
 
@@ -60,8 +60,8 @@ static matmul_size measure(const gm_call *call, const matmul_args *args)
         .loads =
             size * (numbers(args, &args->a, args->step_a) + numbers(args, &args->b, args->step_b)),
         .stores = size * (double)args->products * (double)args->a.lines * (double)args->b.lines,
-        .single_rows = !args->a.vectors,
-        .single_columns = !args->b.vectors,
+        .single_rows = args->a.along_depth || !args->a.vectors,
+        .single_columns = args->b.along_depth || !args->b.vectors,
         .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
     };
 }

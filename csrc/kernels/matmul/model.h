@@ -11,7 +11,7 @@
  *
  * A round is as long as the resident blocks' setup, and their products at full rate, or as one
  * block takes by itself: its latency, and its products at the rate of a block that has the
- * multiprocessor alone. Numbers that are loaded one by one add to both. Small tiles have a low rate
+ * multiprocessor alone. Numbers that are copied one by one add to both. Small tiles have a low rate
  * and many blocks, large ones the opposite; shares make more blocks.
  */
 #ifndef GPUMEM_MATMUL_MODEL_H
@@ -23,7 +23,7 @@
 typedef struct matmul_size {
     int64_t rows, columns, depth, products;
     double loads, stores; /* bytes: of the factors, each number once, and of the results */
-    bool single_rows, single_columns; /* not loaded in vectors, but one by one */
+    bool single_rows, single_columns; /* numbers are not copied by fours, but one by one */
     int multiprocessors;
 } matmul_size;
 
@@ -35,7 +35,7 @@ typedef struct matmul_pace {
     double alone;      /* of one with a single block */
     double latency;    /* from the start of a block to its first product, and to its result; */
     double setup;      /* the part of it in which the other blocks are slowed */
-    double single;     /* cycles for a number that is not loaded as part of a vector */
+    double single;     /* cycles for a number that is copied by itself */
     double adding;     /* the launch that adds shares */
     int64_t least;     /* steps of a share */
     int most;          /* shares */
@@ -55,14 +55,22 @@ static inline double matmul_longest(double a, double b)
     return a > b ? a : b;
 }
 
+/* Lines of a tile whose numbers are copied one by one; twice as many at the edge of a matrix, where
+ * each number is asked whether it exists. */
+static inline double matmul_single(bool single, int64_t lines, int of_tile)
+{
+    const double whole = (double)(lines / of_tile) / (double)matmul_divide_up(lines, of_tile);
+    return single ? of_tile * (2 - whole) : 0;
+}
+
 /* For blocks of teams that sum `steps` steps each. */
 static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_size *size,
                                        int64_t blocks, double steps)
 {
     const int64_t slots = (int64_t)size->multiprocessors * pace->blocks;
     const int64_t rounds = blocks / slots, last = blocks % slots;
-    const double lines =
-        (size->single_rows ? pace->height : 0) + (size->single_columns ? pace->width : 0);
+    const double lines = matmul_single(size->single_rows, size->rows, pace->height) +
+                         matmul_single(size->single_columns, size->columns, pace->width);
     const double products = steps * pace->teams * pace->height * pace->width;
     const double single = steps * pace->teams * lines * pace->single;
     const double alone = pace->latency + products / pace->alone + single;
