@@ -101,7 +101,7 @@ class BenchResult:
         >>> import gpumem as gm
         >>> text = gm.results["copy-h200"].to_json()
         >>> gm.BenchResult.from_json(text)
-        <gpumem benchmark of copy: 210 records>
+        <gpumem benchmark of copy: 380 records>
         """
         text = encode(self.records, self.provenance, packed)
         if path is not None:
@@ -161,7 +161,7 @@ class BenchResult:
         --------
         >>> import gpumem as gm
         >>> gm.BenchResult.load("copy-h200")
-        <gpumem benchmark of copy: 210 records>
+        <gpumem benchmark of copy: 380 records>
         """
         return cls.presentation.shipped(name)
 

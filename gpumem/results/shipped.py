@@ -68,7 +68,7 @@ class Shipped(Mapping[str, BenchResult]):
         --------
         >>> import gpumem as gm
         >>> gm.results.load("copy-h200")
-        <gpumem benchmark of copy: 210 records>
+        <gpumem benchmark of copy: 380 records>
         """
         if name in self.names():
             return BenchResult.from_json(self._folder / f"{name}.json")

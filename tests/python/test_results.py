@@ -103,7 +103,7 @@ def test_the_order_of_older_results():
     for packed in (False, True):
         read = BenchResult.from_json(made.to_json(packed=packed))
         assert [one["order"] for one in read.records] == ["stream", None, "single", "stream"]
-    assert {row.order for row in results.load("copy-h200").rows} == {"stream"}
+    assert {row.order for row in results.load("gather-h200").rows} == {"stream"}
     assert {row.order for row in results.load("transfer-h200").rows} == {None}
 
 
