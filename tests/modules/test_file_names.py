@@ -47,16 +47,25 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("cc", "cxx"), [("gcc", "g++"), ("clang", "clang++")])
+COMPILERS = [("gcc", "g++"), ("clang", "clang++")]
+# From where a source is loaded, and by which path.
+FROM = [
+    (".", "cuda/kernels/move.cu"),
+    ("cuda/kernels", "move.cu"),
+    ("tests", "../cuda/kernels/move.cu"),
+    ("cuda/common", "../kernels/move.cu"),
+    ("tests", "{project}/cuda/kernels/move.cu"),
+    (".", "cuda/kernels/größer [1].cu"),
+]
+
+
+# The second compiler daily with the plainest path, one through "..", and a name that needs quotes.
 @pytest.mark.parametrize(
-    ("here", "path"),
+    ("cc", "cxx", "here", "path"),
     [
-        (".", "cuda/kernels/move.cu"),
-        ("cuda/kernels", "move.cu"),
-        ("tests", "../cuda/kernels/move.cu"),
-        ("cuda/common", "../kernels/move.cu"),
-        ("tests", "{project}/cuda/kernels/move.cu"),
-        (".", "cuda/kernels/größer [1].cu"),
+        pytest.param(*names, *place, marks=[pytest.mark.exhaustive] if j and i in (1, 2, 4) else [])
+        for j, names in enumerate(COMPILERS)
+        for i, place in enumerate(FROM)
     ],
 )
 def test_each_access_has_its_file_and_line(project, monkeypatch, cc, cxx, here, path):
