@@ -39,8 +39,8 @@ class Memory:
             return here, _core.over(there, "sim")
         self.__cuda_array_interface__ = {
             "version": 3,
-            "shape": shape,
-            "strides": strides,
+            "shape": tuple(shape),
+            "strides": tuple(strides),
             "typestr": here.dtype.str,
             "data": (self.there.pointer + begin, False),
         }

@@ -131,12 +131,20 @@ def everything(backend: str) -> list[Measured]:
     return found
 
 
+def warm(call: Measured) -> bool:
+    """Return whether a call works: a library may not fit the others that are installed."""
+    try:
+        for _ in range(WARM_UP):
+            call.job()
+    except Exception as error:
+        print(f"left out: {call.by} on {call.library}: {type(error).__name__}: {error}")
+        return False
+    return True
+
+
 def measure(calls: list[Measured], backend: str) -> list[float]:
     """Return the seconds per call of each."""
     rounds: list[list[float]] = [[] for _ in calls]
-    for call in calls:
-        for _ in range(WARM_UP):
-            call.job()
     gc.collect()
     gc.disable()
     for _ in range(ROUNDS):
@@ -181,7 +189,7 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="write the figures there as well")
     parser.add_argument("--backend", choices=("cuda", "sim"), default="cuda")
     options = parser.parse_args()
-    calls = everything(options.backend)
+    calls = list(filter(warm, everything(options.backend)))
     seconds = measure(calls, options.backend)
     print("\n".join(table(calls, seconds)))
     if options.json:
