@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from gpu_libraries import Cupy, Torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -230,6 +231,23 @@ def test_on_a_stream(backend):
         with stream:
             back = halves.astype("i4")
         assert back.to_host().tobytes() == a.to_host().tobytes()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", [Torch, Cupy])
+@pytest.mark.parametrize("to", ["i4", "f2", "f8", "c8", "?"])
+def test_another_librarys_array(to, library):
+    """A view of it, while the library's nonblocking stream is behind."""
+    side = library()
+    a = np.arange(40 * 60, dtype="f4").reshape(40, 60) % 100
+    stream = side.stream()
+    with side.on(stream):
+        side.spin()
+        there = gm.from_dlpack(side.array(a)[:, ::2])
+        got = there.T.astype(to, stream=side.handle(stream))
+        also = there.astype(to)
+    same(got.to_host(), as_numpy(a[:, ::2].T, to))
+    same(also.to_host(), as_numpy(a[:, ::2], to))
 
 
 # ---- what is refused ---------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from gpu_libraries import Cupy, Torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
@@ -193,6 +194,44 @@ def test_strided_out(family, variant, view, backend, rng):
     oracle.check(family, after[index], *arrays, variant=name, **keywords)
     after[index] = around[index]
     assert after.tobytes() == around.tobytes()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_strided_inputs(family, view, backend, rng):
+    """What kernels do not take is copied first, and the caller's arrays stay as they are."""
+    arrays, keywords = case_of(family, None)
+    around, views = [], []
+    for a in arrays:
+        whole, index = VIEWS[view](a.shape)
+        memory = rng.integers(1, 99, whole).astype(a.dtype)
+        memory[index] = a
+        around.append((memory, gm.to_device(memory, backend=backend)))
+        views.append(around[-1][1][index])
+    got = getattr(gm, family)(*views, **keywords)
+    oracle.check(family, got.to_host(), *arrays, **keywords)
+    assert all(there.to_host().tobytes() == memory.tobytes() for memory, there in around)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("library", [Torch, Cupy])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_another_librarys_views(family, library):
+    """Every other column of inputs and out, while the library's nonblocking stream is behind."""
+    side = library()
+    arrays, keywords = case_of(family, None)
+    wanted = oracle.expected(family, *arrays, **keywords)
+    stream = side.stream()
+    with side.on(stream):
+        side.spin()
+        views = [side.array(np.repeat(a, 2, axis=-1))[..., ::2] for a in arrays]
+        memory = side.array(np.repeat(np.zeros_like(wanted), 2, axis=-1))
+        out = memory[..., ::2]
+        got = getattr(gm, family)(*views, **keywords, out=out, stream=side.handle(stream))
+        assert got is out
+        after = side.host(memory)
+    oracle.check(family, np.ascontiguousarray(after[..., ::2]), *arrays, **keywords)
+    assert not after[..., 1::2].any()
 
 
 @pytest.mark.parametrize("family", FAMILIES)
