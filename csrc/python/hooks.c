@@ -14,6 +14,7 @@ bool gm_python_poll(void)
 void gm_python_library_paths(const char *name, char *paths, size_t room)
 {
     PyGILState_STATE state = PyGILState_Ensure();
+    const bool hushed = gm_hush(false); /* Python may call gpumem */
     size_t used = 0;
     PyObject *module = PyImport_ImportModule("gpumem.machine.libraries");
     PyObject *list = module ? PyObject_CallMethod(module, "paths", "s", name) : NULL;
@@ -29,5 +30,6 @@ void gm_python_library_paths(const char *name, char *paths, size_t room)
     PyErr_Clear(); /* the caller reports a library that it cannot open */
     Py_XDECREF(list);
     Py_XDECREF(module);
+    gm_hush(hushed);
     PyGILState_Release(state);
 }
