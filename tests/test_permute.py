@@ -129,6 +129,33 @@ def test_any_layout_under_observation(rng, data):
             gm.traffic("permute", there, variant=variant, axes=axes)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axes"),
+    [
+        ("u1", (9, 2895, 6), (0, 2, 1)),
+        ("u1", (5, 6, 15, 40, 10), (1, 3, 0, 4, 2)),
+        ("u1", (20, 5, 432, 4), (0, 3, 2, 1)),
+        ("u1", (13, 32, 32, 33), (2, 1, 3, 0)),
+        ("u1", (300, 13, 4, 16), (3, 2, 1, 0)),
+        ("f2", (3, 501, 73), (0, 2, 1)),
+        ("f2", (21, 8, 623), (1, 0, 2)),
+        ("f2", (14, 5, 15, 4, 3, 87), (0, 2, 3, 5, 1, 4)),
+        ("u1", (2, 256, 64), (0, 2, 1)),
+    ],
+    ids=str,
+)
+def test_rows_that_begin_anywhere_are_moved_in_words(dtype, shape, axes, rng):
+    """And no block reads what it has not written, on chip, or what is not of the array."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = rng.integers(0, 256, size + 8, dtype=np.uint8)
+    there = gm.to_device(memory, backend="sim")
+    for offset in range(0, 4, np.dtype(dtype).itemsize):
+        a, view = (m[offset : offset + size].view(dtype).reshape(shape) for m in (memory, there))
+        assert moved(view, a, axes, "packed", rng, MARGIN + offset)
+        counted = gm.traffic("permute", view, variant="packed", axes=axes)
+        assert counted.loads.requests * 64 <= size
+
+
 def all_orders(backend, rng, extents, ranks, dtypes):
     taken = dict.fromkeys(VARIANTS, 0)
     for rank, dtype in itertools.product(ranks, dtypes):

@@ -152,7 +152,7 @@ static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_ca
 
 static const gm_variant *permute_choose(const gm_call *call)
 {
-    enum { LONG_RUN = 64 /* bytes */ };
+    enum { LONG_RUN = 64 /* bytes */, FEW = 16 };
     permute_layout layout;
     permute_packed_args args;
     if (is_contiguous(call)) {
@@ -169,12 +169,17 @@ static const gm_variant *permute_choose(const gm_call *call)
         layout.ndim <= PERMUTE_RUNS_DIMS) {
         return gm_row(call, permute_row_runs);
     }
+    /* The caches have the rest of the sectors when the next few units are loaded. */
+    if (layout.unit == 16 && layout.ndim > 1 && layout.extent[0] <= FEW &&
+        layout.from[1] == layout.unit) {
+        return gm_row(call, permute_row_runs);
+    }
     if (permute_fills_matrices(&layout, call)) {
         return gm_row(call, layout.unit == call->in[0].itemsize ? permute_row_matrices
                                                                 : permute_row_units);
     }
     if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, call->device, &args) &&
-        permute_packed_run(&args) > run) {
+        permute_packed_run(&args) > (layout.unit < 4 && run > LONG_RUN ? LONG_RUN : run)) {
         return gm_row(call, permute_row_packed);
     }
     return gm_first_that_fits(
@@ -226,7 +231,9 @@ static void plan_runs(const gm_call *call, gm_plan *plan)
         args->from[d] = layout.from[layout.ndim - 1 - d];
     }
     plan->args_size = sizeof *args;
-    plan->grid.x = gm_grid_blocks(&variants[permute_row_runs], call, layout.units, 0);
+    /* Half as many units of 16 bytes per thread: small arrays need the blocks. */
+    int64_t units = layout.unit == 16 ? 2 * layout.units : layout.units;
+    plan->grid.x = gm_grid_blocks(&variants[permute_row_runs], call, units, 0);
 }
 
 static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)

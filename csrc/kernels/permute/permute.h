@@ -77,16 +77,14 @@ enum {
     PACKED_DIMS = 10,
     PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
     PACKED_THREADS = 256,
-    PACKED_BYTES = 16384,               /* of a tile, at most, */
-    PACKED_ROOM = PACKED_BYTES * 9 / 8, /* and with spare bytes between its rows */
-    PACKED_BATCH = 4,                   /* rows of a thread in flight together */
-    PACKED_ROWS = 1024,                 /* of a tile on a side, */
-    PACKED_RUN = 4096,                  /* and units of a row of the result, at most */
-    PACKED_ROW_BYTES = 8,               /* in the tables, */
-    PACKED_PLACE_BYTES = 24,            /* of where a tile begins, */
-    PACKED_STEP_BYTES = 48,             /* and of what that is worked out from */
-    PACKED_SMALL_BLOCKS = 3,            /* per multiprocessor, of units of 1 and 2 bytes, */
-    PACKED_WORDS_BLOCKS = 5,            /* and of larger ones */
+    PACKED_BYTES = 16384,    /* of a tile, at most */
+    PACKED_BATCH = 4,        /* rows of a thread in flight together */
+    PACKED_ROWS = 1024,      /* of a tile on a side, */
+    PACKED_RUN = 4096,       /* and units of a row of the result, at most */
+    PACKED_ROW_BYTES = 8,    /* in the tables, */
+    PACKED_PLACE_BYTES = 24, /* of where a tile begins, */
+    PACKED_STEP_BYTES = 48,  /* and of what that is worked out from */
+    PACKED_BLOCKS = 3,       /* per multiprocessor: more were slower on an H200 */
 };
 
 typedef struct permute_packed_axis {

@@ -106,10 +106,10 @@ static int ragged_axes(const tiling *t)
     return count;
 }
 
-/* Units that are contiguous on a side, from the closest one of a tile on, and enough for a warp; of
+/* Units that are contiguous on a side, from the closest one of a tile on, until they are enough; of
  * at most so many axes. A run ends behind the first axis of which a tile has a part; one whose
  * units are not contiguous is a single axis. */
-static run find_run(const tiling *t, bool load, int most)
+static run find_run(const tiling *t, bool load, int most, int64_t enough)
 {
     const int *order = load ? t->load : t->store;
     const int64_t *stride = load ? t->from : t->to;
@@ -124,7 +124,7 @@ static run find_run(const tiling *t, bool load, int most)
         found.axes = i + 1;
         found.last = found.units * ((t->extent[d] - 1) % t->tile[d] + 1);
         found.units *= t->tile[d];
-        if (!joins || t->tile[d] != t->extent[d] || found.units * t->unit >= ENOUGH) {
+        if (!joins || t->tile[d] != t->extent[d] || found.units * t->unit >= enough) {
             break;
         }
     }
@@ -180,15 +180,20 @@ static bool make_tile(tiling *t, int64_t load, int64_t store, int64_t most)
         return false;
     }
     grow(t, most);
-    t->load_run = find_run(t, true, t->ndim);
-    t->store_run = find_run(t, false, t->ndim);
+    t->load_run = find_run(t, true, t->ndim, ENOUGH);
+    t->store_run = find_run(t, false, t->ndim, ENOUGH);
     return fits_tables(t);
+}
+
+run permute_longest_run(const tiling *t, bool load)
+{
+    return find_run(t, load, t->ndim, INT64_MAX);
 }
 
 bool permute_shorten_run(tiling *t)
 {
     tiling shorter = *t;
-    shorter.load_run = find_run(t, true, t->load_run.axes - 1);
+    shorter.load_run = find_run(t, true, t->load_run.axes - 1, ENOUGH);
     if (shorter.load_run.units * t->unit < GM_SECTOR || !fits_tables(&shorter)) {
         return false;
     }

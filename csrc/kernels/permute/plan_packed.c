@@ -46,10 +46,23 @@ static bool shifts(const tiling *t, bool load)
            is_near(t, load ? t->from : t->to, 1);
 }
 
+/* Rows that are not in words are, if they go on further, perhaps. */
+static bool lengthen(tiling *t, bool load, const char *data)
+{
+    run *along = load ? &t->load_run : &t->store_run, before = *along;
+    *along = permute_longest_run(t, load);
+    if (in_words(t, load, data)) {
+        return true;
+    }
+    *along = before;
+    return false;
+}
+
 static void choose_words(tiling *t, const permute_layout *layout)
 {
     int word = t->unit < WORD ? WORD / t->unit : 1;
-    bool load = in_words(t, true, layout->in), store = in_words(t, false, layout->out);
+    bool store = in_words(t, false, layout->out) || lengthen(t, false, layout->out);
+    bool load = in_words(t, true, layout->in);
     t->load_shifted = !load && shifts(t, true);
     t->store_shifted = !store && shifts(t, false);
     t->load_word = load ? word : 1;
@@ -171,14 +184,24 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     return true;
 }
 
-/* Rows of the input that were loaded in one run get spare bytes between them where a warp would
- * have bank conflicts for long. */
+/* Where a warp would have bank conflicts, units that are not in words are stored one by one if that
+ * has fewer; rows of the input that were loaded in one run get spare bytes between them. */
 static permute_places choose_places(tiling *t, const permute_layout *layout)
 {
     enum { FEW = 6 /* passes of two warps */ };
     int least, passes;
     choose_words(t, layout);
     permute_places best = permute_choose_places(t, &least);
+    if (t->store_shifted && least > FEW / 2) {
+        tiling single = *t;
+        single.store_shifted = false;
+        single.store_word = 1;
+        permute_places places = permute_choose_places(&single, &passes);
+        if (2 * passes <= least) {
+            *t = single;
+            return places;
+        }
+    }
     tiling shorter = *t;
     while (least > FEW && permute_shorten_run(&shorter)) {
         choose_words(&shorter, layout);

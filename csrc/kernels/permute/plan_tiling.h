@@ -40,6 +40,9 @@ int64_t permute_units_of_tile(const tiling *t);
 /* The axes in order, a tile's extents and runs; false if none fits. */
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors);
 
+/* The run of a side that goes on as far as its units are contiguous. */
+run permute_longest_run(const tiling *t, bool load);
+
 /* Rows of the input that end one axis earlier; false if they were too short, or too many. */
 bool permute_shorten_run(tiling *t);
 

@@ -4,12 +4,10 @@
  * Follows  elementwise, which divides for each element.
  * Idea     axes that are contiguous on both sides are a run of bytes. A unit is as wide as the runs
  *          and their addresses allow, up to 16 bytes: fewer divisions, wider accesses. A division
- * by a number that is known before the launch is a multiplication and a shift. Four loads of a
- * thread are in flight at a time.
+ *          by a number that is known before the launch is a multiplication and a shift. Four loads
+ *          of a thread are in flight at a time, of 16 bytes two.
  */
 #include "permute.h"
-
-enum { STEPS = 4 };
 
 GM_DEVICE int64_t offset_of(const permute_runs_args &a, uint32_t i)
 {
@@ -33,6 +31,7 @@ GM_DEVICE int64_t offset_of(const permute_runs_args &a, uint64_t i)
 
 template <typename unit, typename index_type> GM_DEVICE void move_units(const permute_runs_args &a)
 {
+    enum { STEPS = sizeof(unit) == 16 ? 2 : 4 };
     const int64_t first = (int64_t)blockIdx.x * blockDim.x * STEPS + threadIdx.x;
     unit held[STEPS];
 

@@ -1,0 +1,187 @@
+/* packed: from a tile in shared memory to rows of the result. */
+#ifndef GPUMEM_PERMUTE_PACKED_STORE_H
+#define GPUMEM_PERMUTE_PACKED_STORE_H
+
+#include "packed_tables.h"
+#include "squares.h"
+
+/* N units, as a word; SQUARES: N words of N units each, as N words of the result. */
+template <typename unit, typename word, int N, bool SQUARES>
+GM_DEVICE void packed_gather(const char *row, const uint16_t (&units)[N],
+                             word (&held)[SQUARES ? N : 1])
+{
+    if constexpr (N == 1) {
+        held[0] = *(const unit *)(row + units[0]);
+    } else if constexpr (SQUARES) {
+        uint32_t rows[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            rows[j] = *(const uint32_t *)(row + units[j]);
+        }
+        transpose_words(rows, held);
+    } else {
+        held[0] = 0;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            held[0] |= (word) * (const unit *)(row + units[j]) << j * 8 * (int)sizeof(unit);
+        }
+    }
+}
+
+template <typename unit, typename word, bool SQUARES, bool ALONG>
+GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &place,
+                            packed_thread thread, const packed_shared &shared, const char *tile)
+{
+    enum { N = sizeof(word) / sizeof(unit), EACH = SQUARES ? N : 1 };
+    enum { BATCH = sizeof(word) * EACH == 16 ? PACKED_BATCH / 2 : PACKED_BATCH };
+    const permute_packed_side &side = a.store;
+    const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
+    const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
+
+    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * PACKED_THREADS) {
+        word *to = (word *)place.out + u;
+        uint16_t units[ALONG ? BATCH : 1][N];
+        gm_settle(to);
+#pragma unroll
+        for (int k = 0; k < (ALONG ? BATCH : 1); k++) {
+            const uint32_t at = u + k * PACKED_THREADS;
+            if (at < limit) {
+                const uint16_t *first = shared.units + at * N;
+                memcpy(units[k], __builtin_assume_aligned(first, 2 * N), sizeof units[k]);
+            }
+        }
+        for (uint32_t r = thread.row; r < end; r += step) {
+            packed_row row[ALONG ? 1 : BATCH];
+            word held[BATCH][EACH];
+            packed_rows(shared.store + r, side.together, row);
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const packed_row &one = row[ALONG ? 0 : k];
+                if (packed_there(last, one) && (!ALONG || u + k * PACKED_THREADS < limit)) {
+                    packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(one),
+                                                          units[ALONG ? k : 0], held[k]);
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const packed_row &one = row[ALONG ? 0 : k];
+                const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                if (packed_there(last, one) && u + on < limit) {
+#pragma unroll
+                    for (int j = 0; j < EACH; j++) {
+                        to[one.at + on + j * a.square_step] = held[k][j];
+                    }
+                }
+            }
+        }
+    }
+}
+
+/* Some of the units of a word. */
+template <typename unit>
+GM_DEVICE void packed_store_part(char *to, uint32_t word, int32_t first, uint32_t limit)
+{
+#pragma unroll
+    for (int j = 0; j < 4 / (int)sizeof(unit); j++) {
+        if ((uint32_t)(first + j) < limit) {
+            ((unit *)to)[j] = (unit)(word >> 8 * sizeof(unit) * j);
+        }
+    }
+}
+
+/* Rows of bytes or halves that begin anywhere in words: whole words, and units at both ends. A
+ * thread knows where the units are that its word may have. */
+template <typename unit>
+GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_place &place,
+                                    packed_thread thread, const packed_shared &shared,
+                                    const char *tile)
+{
+    enum { N = 4 / sizeof(unit), NEAR = 2 * N - 1 };
+    const permute_packed_side &side = a.store;
+    const uint32_t last = place.last << 16 | PACKED_THERE;
+    const uint32_t limit = place.last & side.last_bit ? side.last : side.units;
+
+    for (uint32_t u = thread.u; u < side.run; u += PACKED_THREADS) {
+        const int32_t nearest = (int32_t)(u * N) - (N - 1);
+        uint32_t near[NEAR];
+#pragma unroll
+        for (int i = 0; i < NEAR; i++) {
+            const uint32_t at = (uint32_t)(nearest + i);
+            near[i] = at < limit ? shared.units[at] : 0;
+        }
+        for (uint32_t r = thread.row; r < side.room; r += PACKED_BATCH * side.together) {
+            packed_row row[PACKED_BATCH];
+            uint32_t held[PACKED_BATCH];
+            packed_rows(shared.store + r, side.together, row);
+#pragma unroll
+            for (int k = 0; k < PACKED_BATCH; k++) {
+                const uint32_t phase =
+                    ((uint32_t)(uintptr_t)(place.out + row[k].at) & 3) / (uint32_t)sizeof(unit);
+                if (packed_there(last, row[k])) {
+                    const char *from = tile + packed_place_in(row[k]);
+                    held[k] = 0;
+#pragma unroll
+                    for (int j = 0; j < N; j++) {
+                        uint32_t at = near[j + N - 1];
+#pragma unroll
+                        for (uint32_t p = 1; p < N; p++) {
+                            at = phase == p ? near[j + N - 1 - p] : at;
+                        }
+                        held[k] |= (uint32_t) * (const unit *)(from + at)
+                                   << 8 * (int)sizeof(unit) * j;
+                    }
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < PACKED_BATCH; k++) {
+                if (packed_there(last, row[k])) {
+                    char *to = place.out + row[k].at;
+                    const uint32_t phase = (uint32_t)(uintptr_t)to & 3;
+                    const int32_t first = (int32_t)(u * N - phase / (uint32_t)sizeof(unit));
+                    to += (int32_t)(u * 4 - phase);
+                    if (first >= 0 && first + N <= (int32_t)limit) {
+                        *(uint32_t *)to = held[k];
+                    } else {
+                        packed_store_part<unit>(to, held[k], first, limit);
+                    }
+                }
+            }
+        }
+    }
+}
+
+template <typename unit, typename word, bool SQUARES>
+GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_place &place,
+                                 packed_thread thread, const packed_shared &shared,
+                                 const char *tile)
+{
+    if (a.store.along) {
+        packed_store<unit, word, SQUARES, true>(a, place, thread, shared, tile);
+    } else {
+        packed_store<unit, word, SQUARES, false>(a, place, thread, shared, tile);
+    }
+}
+
+template <typename unit>
+GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_place &place,
+                                  packed_thread thread, const packed_shared &shared,
+                                  const char *tile)
+{
+    if constexpr (sizeof(unit) < 4) {
+        if (a.store.shifted) {
+            packed_store_shifted<unit>(a, place, thread, shared, tile);
+            return;
+        }
+        if (a.store.word == 4) {
+            if (a.squared < PACKED_DIMS) {
+                packed_store_side<unit, uint32_t, true>(a, place, thread, shared, tile);
+            } else {
+                packed_store_side<unit, uint32_t, false>(a, place, thread, shared, tile);
+            }
+            return;
+        }
+    }
+    packed_store_side<unit, unit, false>(a, place, thread, shared, tile);
+}
+
+#endif

@@ -1,0 +1,214 @@
+/* packed: where tiles and their rows begin, in memory and in shared memory; see packed.cu. */
+#ifndef GPUMEM_PERMUTE_PACKED_TABLES_H
+#define GPUMEM_PERMUTE_PACKED_TABLES_H
+
+#include "permute.h"
+
+/* Where a row of a side begins, in one access. Tables end with rows that are nowhere. */
+struct __align__(8) packed_row
+{
+    int32_t at;    /* words from the tile's begin, in memory; bytes if rows are shifted */
+    uint32_t bits; /* bytes, in shared memory; bit 16 + i: it is there in the last tile along
+                    * a.rag[i].axis, too */
+};
+
+const uint32_t PACKED_THERE = 0x80000000u; /* a bit of all rows but those */
+
+/* Where a tile begins. */
+struct packed_place {
+    const char *in;
+    char *out;
+    uint32_t last; /* bit i: it is the last along a.rag[i].axis */
+};
+
+/* Along an axis, from a tile to the next. */
+struct packed_step {
+    int64_t in, out; /* bytes */
+    permute_divisor tiles, inner;
+    uint32_t ragged;
+};
+
+static_assert(sizeof(packed_row) == PACKED_ROW_BYTES &&
+                  sizeof(packed_place) == PACKED_PLACE_BYTES &&
+                  sizeof(packed_step) == PACKED_STEP_BYTES,
+              "the plan reserves shared memory");
+
+/* Shared memory: two tiles; the tables. */
+struct packed_shared {
+    char *tiles;
+    packed_place *places; /* three: of the tile that is stored, and the next two */
+    packed_step *steps;   /* PACKED_DIMS */
+    packed_row *load, *store;
+    uint16_t *units; /* where the units of the result's first row are, from its begin */
+};
+
+GM_DEVICE packed_shared packed_share(const permute_packed_args &a, char *memory)
+{
+    packed_shared shared;
+    shared.tiles = memory;
+    shared.places = (packed_place *)(memory + 2 * a.buffer);
+    shared.steps = (packed_step *)(shared.places + 3);
+    shared.load = (packed_row *)(shared.steps + PACKED_DIMS);
+    shared.store = shared.load + a.load.room;
+    shared.units = (uint16_t *)(shared.store + a.store.room);
+    return shared;
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+GM_DEVICE packed_step packed_step_of(const permute_packed_axis &axis)
+{
+    packed_step step;
+    step.in = axis.from * axis.tile.by;
+    step.out = axis.to * axis.tile.by;
+    step.tiles = axis.tiles;
+    step.inner = axis.inner;
+    step.ragged = axis.ragged;
+    return step;
+}
+
+/* Where tile number `index` begins: the work of a warp, a lane for each axis. */
+GM_DEVICE void packed_find(const permute_packed_args &a, const packed_shared &shared,
+                           uint32_t index, packed_place *place)
+{
+    const unsigned lane = threadIdx.x % 32;
+    int64_t in = 0, out = 0;
+    uint32_t last = 0;
+    if (lane < a.ndim) {
+        const packed_step &step = shared.steps[lane];
+        uint32_t rest = permute_divide(index, step.inner);
+        const uint32_t at = permute_take(&rest, step.tiles);
+        in = (int64_t)at * step.in;
+        out = (int64_t)at * step.out;
+        last = at + 1 == step.tiles.by ? step.ragged : 0;
+    }
+#pragma unroll
+    for (int far = 8; far > 0; far /= 2) {
+        in += __shfl_xor_sync(0xffffffffu, in, far);
+        out += __shfl_xor_sync(0xffffffffu, out, far);
+        last |= __shfl_xor_sync(0xffffffffu, last, far);
+    }
+    if (lane == 0) {
+        place->in = a.in + in;
+        place->out = a.out + out;
+        place->last = last;
+    }
+}
+
+/* Bytes to unit c along an axis, in shared memory. */
+GM_DEVICE uint32_t packed_along(const permute_packed_axis &axis, uint32_t c)
+{
+    return (c >> axis.bits) * axis.high + (c & ((1u << axis.bits) - 1)) * axis.low;
+}
+
+template <bool LOAD>
+GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_packed_side &side,
+                                   uint32_t index)
+{
+    packed_row row = {0, index < side.rows ? 0xffff0000u : 0};
+    int64_t at = 0;
+    if (row.bits == 0) {
+        return row;
+    }
+    for (int i = side.first; i < side.count; i++) {
+        const int d = side.order[i];
+        const permute_packed_axis &axis = a.axis[d];
+        uint32_t c;
+        if (!LOAD && d == a.squared) {
+            c = permute_take(&index, a.squares) * (axis.tile.by / a.squares.by);
+        } else {
+            c = permute_take(&index, axis.tile);
+        }
+        at += c * (LOAD ? axis.from : axis.to);
+        row.bits += packed_along(axis, c);
+        for (int k = 0; k < a.ragged; k++) {
+            if (a.rag[k].axis == (uint32_t)d && c >= a.rag[k].last) {
+                row.bits &= ~(0x10000u << k);
+            }
+        }
+    }
+    row.at = (int32_t)(at >> side.word_bits);
+    return row;
+}
+
+GM_DEVICE void packed_set_row(packed_row *place, packed_row row)
+{
+    *(uint2 *)place = make_uint2((uint32_t)row.at, row.bits);
+}
+
+GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared &shared)
+{
+    if (threadIdx.x < 32) {
+        if (threadIdx.x < a.ndim) {
+            shared.steps[threadIdx.x] = packed_step_of(a.axis[threadIdx.x]);
+        }
+        __syncwarp();
+        packed_find(a, shared, blockIdx.x, shared.places);
+        if (blockIdx.x + gridDim.x < a.tiles) {
+            packed_find(a, shared, blockIdx.x + gridDim.x, shared.places + 1);
+        }
+    }
+    for (uint32_t i = threadIdx.x; i < a.load.room; i += PACKED_THREADS) {
+        packed_set_row(shared.load + i, packed_row_of<true>(a, a.load, i));
+    }
+    for (uint32_t i = threadIdx.x; i < a.store.room; i += PACKED_THREADS) {
+        packed_set_row(shared.store + i, packed_row_of<false>(a, a.store, i));
+    }
+    for (uint32_t i = threadIdx.x; i < a.store.units; i += PACKED_THREADS) {
+        uint32_t rest = i, place = 0;
+        for (int k = 0; k < a.store.first; k++) {
+            const permute_packed_axis &axis = a.axis[a.store.order[k]];
+            place += packed_along(axis, permute_take(&rest, axis.tile));
+        }
+        shared.units[i] = (uint16_t)place;
+    }
+}
+
+/* ---- rows, as both sides go through them ------------------------------------------------------
+ */
+
+/* The first word of a thread: none if `u` is beyond the row. */
+struct packed_thread {
+    uint32_t u, row;
+};
+
+GM_DEVICE packed_thread packed_thread_of(const permute_packed_side &side)
+{
+    packed_thread thread = {threadIdx.x, 0};
+    if (side.run < PACKED_THREADS) {
+        thread.row = threadIdx.x / side.run;
+        thread.u = thread.row < side.together ? threadIdx.x % side.run : side.run;
+    }
+    return thread;
+}
+
+/* Words of a row that are there in this tile. */
+GM_DEVICE uint32_t packed_limit(const permute_packed_side &side, uint32_t last)
+{
+    return last & side.last_bit ? side.last : side.run;
+}
+
+/* What `last` is about is true of the row. */
+GM_DEVICE bool packed_there(uint32_t last, const packed_row &row)
+{
+    return (last & ~row.bits) == 0;
+}
+
+GM_DEVICE uint32_t packed_place_in(const packed_row &row)
+{
+    return row.bits & 0xffff;
+}
+
+/* COUNT rows of a table, `step` apart. */
+template <int COUNT>
+GM_DEVICE void packed_rows(const packed_row *rows, uint32_t step, packed_row (&found)[COUNT])
+{
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        const uint2 row = *(const uint2 *)(rows + k * step);
+        found[k].at = (int32_t)row.x;
+        found[k].bits = row.y;
+    }
+}
+
+#endif
