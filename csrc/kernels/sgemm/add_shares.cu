@@ -26,6 +26,9 @@ GM_KERNEL(sgemm_add_shares, sgemm_add_shares_args)
     const int64_t vectors = (a.product.b.lines + 3) / 4;
     const int64_t count = vectors * a.product.a.lines;
     gm_wait_for_previous();
+    if (!engine_is_turn(a.turn)) {
+        return;
+    }
     for (int64_t i = gm_grid_index(); i < count; i += gm_grid_stride()) {
         const int64_t row = i / vectors, column = i % vectors * 4;
         const float *from = a.sums + row * a.pitch + column;

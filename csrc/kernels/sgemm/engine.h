@@ -15,11 +15,19 @@
 #include "sgemm/sgemm.h"
 #include "tensor_map.h"
 
+/* Two ways of computing a product may both be launched, where it is decided on the device which one
+ * does it: the kernels of the other end at once. */
+typedef struct sgemm_turn {
+    const uint32_t *verdict; /* NULL: always */
+    uint32_t wanted;
+} sgemm_turn;
+
 typedef struct sgemm_engine_args {
     gm_tensor_map a, b;
     sgemm_args product;
     int64_t stages;  /* of each share but the last, which may have fewer */
     int64_t partial; /* elements from one share's sums to the next; 0 if there is one share */
+    sgemm_turn turn;
 } sgemm_engine_args;
 
 /* For pack: a factor, and rows that the engine takes: lines by depth, or depth by lines. */
@@ -30,6 +38,7 @@ typedef struct sgemm_pack_args {
     int64_t pitch;    /* floats from row to row */
     bool along_depth; /* rows are lines */
     int64_t tiles_x;
+    sgemm_turn turn;
 } sgemm_pack_args;
 
 /* For add_shares. */
@@ -38,9 +47,15 @@ typedef struct sgemm_add_shares_args {
     const float *sums;
     int64_t pitch, partial; /* elements from row to row, and from share to share */
     int shares;
+    sgemm_turn turn;
 } sgemm_add_shares_args;
 
 #ifdef __cplusplus
+GM_DEVICE bool engine_is_turn(const sgemm_turn &turn)
+{
+    return !turn.verdict || *turn.verdict == turn.wanted;
+}
+
 /* The block's share of the stages. */
 typedef struct engine_share {
     int64_t first, count;

@@ -1,9 +1,27 @@
-/* Launch hooks of the rows in ladder.def that have no kernel of their own. */
+/* Launch hooks of the rows in ladder.def that are more than one launch, and what these share. */
 #ifndef GPUMEM_SGEMM_LAUNCHES_H
 #define GPUMEM_SGEMM_LAUNCHES_H
 
 #include "gpumem.h"
+#include "sgemm/engine.h"
 
 gm_status sgemm_cublas_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+gm_status sgemm_launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+gm_status sgemm_launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* tf32x3, whose kernels begin by asking whether it is their turn. */
+gm_status sgemm_launch_tf32x3_in_turn(const gm_variant *variant, const gm_call *call,
+                                      const sgemm_turn *turn, gm_plan *plan);
+
+/* The shares' sums go to memory that the caller releases. */
+gm_status sgemm_share_out(const sgemm_args *asked, int64_t shares, const gm_call *call,
+                          sgemm_engine_args *args, void **memory);
+gm_status sgemm_sum_shares(const sgemm_args *asked, const sgemm_engine_args *args, int64_t shares,
+                           const gm_call *call);
+/* Releases what is not NULL. */
+void sgemm_release(const gm_call *call, void *const *memory, int count);
+
+/* The ladder's helpers; sgemm.c has the ladder. */
+extern const gm_variant *const sgemm_helper_pack, *const sgemm_helper_add_shares;
 
 #endif

@@ -15,6 +15,9 @@ GM_KERNEL(sgemm_pack, sgemm_pack_args)
     const bool transposed = a.from.along_depth != a.along_depth;
 
     gm_wait_for_previous();
+    if (!engine_is_turn(a.turn)) {
+        return;
+    }
     for (int i = threadIdx.y; i < SIDE; i += HIGH) {
         int64_t column = x + (transposed ? i : (int)threadIdx.x);
         int64_t row = y + (transposed ? (int)threadIdx.x : i);

@@ -1,21 +1,16 @@
 /* sgemm: the family. Shapes, the choice for "auto", and the plans of its kernels. */
 #include "sgemm/sgemm.h"
 
-#include <string.h>
-
 #include "backend/backend.h"
 #include "sgemm/launches.h"
 #include "sgemm/plan_layouts.h"
-#include "sgemm/shares.h"
 #include "sgemm/tf32x3.h"
 #include "sgemm/warp_tile_tma.h"
+#include "sgemm/whole.h"
 
 static gm_status takes_pitches(const gm_variant *variant, const gm_call *call);
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
 static gm_status takes_engine(const gm_variant *variant, const gm_call *call);
-static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
-static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call,
-                                      gm_plan *plan);
 
 /* `grid` in the ladder: x counts all tiles, or those of a group, see sgemm_find_tile, or runs along
  * the rows of C, or down its columns; z counts on where y ends. */
@@ -25,6 +20,9 @@ enum { MAX_GRID_Y = 65535 };
 #define GM_FAMILY sgemm
 #define GM_LADDER "sgemm/ladder.def"
 #include "family.h"
+
+const gm_variant *const sgemm_helper_pack = &helper_pack;
+const gm_variant *const sgemm_helper_add_shares = &helper_add_shares;
 
 enum { A, B, C };
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
@@ -204,7 +202,7 @@ static sgemm_factor describe_factor(const gm_call *call, int factor)
 static void plan_grid(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     /* Some 130 multiprocessors have two blocks each, 16 x 16 tiles, or one: 8 x 16 of them. */
-    const int64_t group = variant->launch == launch_tf32x3 ? 8 : 16;
+    const int64_t group = variant->launch == sgemm_launch_tf32x3 ? 8 : 16;
     sgemm_args *args = (sgemm_args *)plan->args;
     int64_t x = args->tiles_x = divide_up(call->out.shape[1], variant->tile.x);
     int64_t y = args->tiles_y = divide_up(call->out.shape[0], variant->tile.y);
@@ -257,203 +255,6 @@ static gm_status sgemm_plan(const gm_variant *variant, const gm_call *call, gm_p
         plan_grid(variant, call, plan);
     }
     return GM_OK;
-}
-
-/* ---- factors as the tensor copy engine takes them -------------------------------------------- */
-
-/* Is the factor so as it is, with the depth running on in memory, or the lines? */
-static bool is_packed(const sgemm_factor *x, bool along_depth)
-{
-    return x->along_depth == along_depth && x->vectors;
-}
-
-/* Where it is not, writes it out so, into memory that the caller releases. */
-static gm_status pack(const sgemm_factor *x, int64_t depth, bool along_depth, const gm_call *call,
-                      sgemm_factor *packed, void **memory)
-{
-    int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
-    int64_t pitch = (columns + 3) / 4 * 4, elements, bytes;
-    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_pack.block, .trace = call->trace};
-    *packed = *x;
-    if (is_packed(x, along_depth)) {
-        return GM_OK;
-    }
-    if (!gm_multiply(rows, pitch, &elements) ||
-        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
-        return gm_fail(GM_ERROR_VALUE, "a factor of %lld x %lld is too large", (long long)rows,
-                       (long long)columns);
-    }
-    gm_status status = call->backend->allocate(bytes, memory);
-    if (status != GM_OK) {
-        return status;
-    }
-    packed->data = *memory;
-    packed->along_depth = along_depth;
-    packed->line_stride = along_depth ? pitch : 1;
-    packed->depth_stride = along_depth ? 1 : pitch;
-    sgemm_pack_args *args = (sgemm_pack_args *)plan.args;
-    *args = (sgemm_pack_args){
-        .from = *x,
-        .depth = depth,
-        .to = *memory,
-        .pitch = pitch,
-        .along_depth = along_depth,
-        .tiles_x = divide_up(columns, 32),
-    };
-    plan.args_size = sizeof *args;
-    plan.grid.x = (unsigned)(args->tiles_x * divide_up(rows, 32));
-    return call->backend->launch(&helper_pack, &plan, call->stream);
-}
-
-static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width,
-                        unsigned box_height, bool swizzled, const gm_call *call, gm_tensor_map *map)
-{
-    gm_tensor tensor = {
-        .data = (void *)(uintptr_t)x->data,
-        .itemsize = sizeof(float),
-        .width = x->along_depth ? depth : x->lines,
-        .height = x->along_depth ? x->lines : depth,
-        .pitch = (x->along_depth ? x->line_stride : x->depth_stride) * (int64_t)sizeof(float),
-        .box_width = box_width,
-        .box_height = box_height,
-        .swizzled = swizzled,
-    };
-    if (tensor.height == 1) {
-        tensor.pitch = (tensor.width + 3) / 4 * 16; /* of one row it may be anything */
-    }
-    return call->backend->tensor_map(&tensor, map);
-}
-
-/* Both factors of a product as the engine takes them, A along the depth and B along its lines; the
- * memory is the caller's to release. */
-static gm_status pack_both(sgemm_args *product, const gm_call *call, void *memory[2])
-{
-    const sgemm_factor a = product->a, b = product->b;
-    gm_status status = pack(&a, product->depth, true, call, &product->a, &memory[A]);
-    return status == GM_OK ? pack(&b, product->depth, false, call, &product->b, &memory[B])
-                           : status;
-}
-
-static void release_all(const gm_call *call, void *const *memory, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (memory[i] != NULL) {
-            call->backend->release(memory[i]);
-        }
-    }
-}
-
-/* ---- kernels whose tiles the engine brings --------------------------------------------------- */
-
-typedef struct engine {
-    int64_t depth;         /* steps of the sum per stage */
-    unsigned box_a, box_b; /* widths of their boxes: steps, and columns */
-    bool swizzled;
-    sgemm_pace pace;
-} engine;
-
-/* The shares' sums go to memory that the caller releases. */
-static gm_status share_out(const sgemm_args *asked, int64_t shares, const gm_call *call,
-                           sgemm_engine_args *args, void **memory)
-{
-    const int64_t pitch = divide_up(asked->b.lines, 4) * 4;
-    int64_t elements, bytes;
-    if (!gm_multiply(asked->a.lines, pitch, &args->partial) ||
-        !gm_multiply(args->partial, shares, &elements) ||
-        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
-        return gm_fail(GM_ERROR_VALUE, "the sums of %lld blocks are too large", (long long)shares);
-    }
-    gm_status status = call->backend->allocate(bytes, memory);
-    sgemm_args *product = &args->product;
-    product->out = *memory;
-    product->out_stride = pitch;
-    product->out_vectors = true;
-    product->alpha = 1;
-    product->beta = 0;
-    return status;
-}
-
-static gm_status add_shares(const sgemm_args *asked, const sgemm_engine_args *args, int64_t shares,
-                            const gm_call *call)
-{
-    gm_plan plan = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
-    *(sgemm_add_shares_args *)plan.args = (sgemm_add_shares_args){
-        .product = *asked,
-        .sums = args->product.out,
-        .pitch = args->product.out_stride,
-        .partial = args->partial,
-        .shares = (int)shares,
-    };
-    plan.args_size = sizeof(sgemm_add_shares_args);
-    plan.grid.x = gm_grid_blocks(&helper_add_shares, call, args->partial, 0);
-    return call->backend->launch(&helper_add_shares, &plan, call->stream);
-}
-
-static gm_status launch_by_engine(const engine *engine, const gm_variant *variant,
-                                  const gm_call *call, gm_plan *plan)
-{
-    const sgemm_args *asked = (const sgemm_args *)plan->args;
-    sgemm_engine_args args = {.product = *asked};
-    sgemm_args *product = &args.product;
-    void *memory[3] = {NULL, NULL, NULL};
-    int64_t shares = 1;
-    gm_status status = GM_OK;
-    if (product->depth > 0) {
-        const unsigned depth = (unsigned)engine->depth;
-        const int64_t stages = divide_up(product->depth, engine->depth);
-        args.stages = sgemm_stages_per_share(
-            &engine->pace, call->device->multiprocessors, product->tiles_x * product->tiles_y,
-            stages, 4.0 * (double)product->a.lines * (double)product->b.lines);
-        shares = divide_up(stages, args.stages);
-        status = pack_both(product, call, memory);
-        if (status == GM_OK) {
-            status = encode(&product->a, product->depth, engine->box_a, variant->tile.y,
-                            engine->swizzled, call, &args.a);
-        }
-        if (status == GM_OK) {
-            status = encode(&product->b, product->depth, engine->box_b, depth, engine->swizzled,
-                            call, &args.b);
-        }
-    }
-    if (status == GM_OK && shares > 1) {
-        status = share_out(asked, shares, call, &args, &memory[2]);
-    }
-    if (status == GM_OK) {
-        gm_plan own = *plan; /* the call's is kept for the next launch */
-        memcpy(own.args, &args, sizeof args);
-        own.args_size = sizeof args;
-        own.grid.y = (unsigned)shares;
-        status = call->backend->launch(variant, &own, call->stream);
-    }
-    if (status == GM_OK && shares > 1) {
-        status = add_shares(asked, &args, shares, call);
-    }
-    release_all(call, memory, 3);
-    return status;
-}
-
-/* Paces as measured on an H200: 8 MB are what 2.6 microseconds move, 3.5 MB what 1.15 do. */
-static gm_status launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan)
-{
-    static const engine engine = {
-        .depth = WARP_TILE_TMA_DEPTH,
-        .box_a = WARP_TILE_TMA_BOX,
-        .box_b = WARP_TILE_TMA_WIDTH,
-        .pace = {.blocks = 2, .alone = 1.25, .around = 2, .adding = 2, .bytes = 8e6},
-    };
-    return launch_by_engine(&engine, variant, call, plan);
-}
-
-static gm_status launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
-{
-    static const engine engine = {
-        .depth = TF32X3_DEPTH,
-        .box_a = TF32X3_DEPTH,
-        .box_b = TF32X3_BOX,
-        .swizzled = true,
-        .pace = {.blocks = 1, .alone = 1, .around = 8, .adding = 4, .bytes = 3.5e6},
-    };
-    return launch_by_engine(&engine, variant, call, plan);
 }
 
 /* Rows of C, and those of op(A) and C that they are made of; all of B. */

@@ -56,14 +56,14 @@ typedef struct sgemm_args {
  *
  * The small tiles of vec4 need this most: x of its grid counts the tiles of a group, y groups, and
  * z counts on where y ends, at 65535. From warp_tile on x counts all tiles, and this finds the
- * first row and column of the block's.
+ * first row and column of one.
  */
-GM_DEVICE void sgemm_find_tile(const sgemm_args &a, int height, int width, int64_t *row,
-                               int64_t *column)
+GM_DEVICE void sgemm_find_tile(const sgemm_args &a, unsigned tile, int height, int width,
+                               int64_t *row, int64_t *column)
 {
     unsigned per_group = a.group * (unsigned)a.tiles_x; /* at most the grid */
-    unsigned first = blockIdx.x / per_group * a.group;
-    unsigned within = blockIdx.x % per_group;
+    unsigned first = tile / per_group * a.group;
+    unsigned within = tile % per_group;
     unsigned rows = min(a.group, (unsigned)a.tiles_y - first);
     *row = (int64_t)(first + within % rows) * height;
     *column = (int64_t)(within / rows) * width;
@@ -182,6 +182,19 @@ GM_DEVICE void sgemm_store(const sgemm_args &a, int64_t row, int64_t column, flo
         }
         a.out[row * a.out_stride + column] = value;
     }
+}
+
+/* The same for two columns, from an even one on. */
+GM_DEVICE void sgemm_store2(const sgemm_args &a, int64_t row, int64_t column, float left,
+                            float right)
+{
+    if (row < a.a.lines && column + 1 < a.b.lines && a.beta == 0.0f && a.out_vectors) {
+        float *out = a.out + row * a.out_stride + column;
+        *(float2 *)out = make_float2(a.alpha * left, a.alpha * right);
+        return;
+    }
+    sgemm_store(a, row, column, left);
+    sgemm_store(a, row, column + 1, right);
 }
 
 /* The same for four columns, from a multiple of four on. */

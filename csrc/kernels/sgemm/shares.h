@@ -14,7 +14,8 @@
 #define GPUMEM_SGEMM_SHARES_H
 
 #include <stdbool.h>
-#include <stdint.h>
+
+#include "sgemm/whole.h"
 
 /* Durations, in units of the time in which a busy multiprocessor computes a stage of a tile. */
 typedef struct sgemm_pace {
@@ -27,16 +28,6 @@ typedef struct sgemm_pace {
 
 enum { MOST_SHARES = 32, TRIALS = 16 };
 static const double WORTH = 0.98; /* a smaller gain is within the error of the model */
-
-static int64_t divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
-static int64_t least_of(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Time of `blocks` blocks of `stages` stages each. In the last round multiprocessors may have a
  * single block. */

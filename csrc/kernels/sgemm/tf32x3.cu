@@ -299,13 +299,7 @@ GM_DEVICE void store_pair(const sgemm_args &p, int64_t row, int64_t column, floa
 {
     left = finite_or_again(p, row, column, left);
     right = finite_or_again(p, row, column + 1, right);
-    if (row < p.a.lines && column + 1 < p.b.lines && p.beta == 0.0f && p.out_vectors) {
-        float *out = p.out + row * p.out_stride + column;
-        *(float2 *)out = make_float2(p.alpha * left, p.alpha * right);
-        return;
-    }
-    sgemm_store(p, row, column, left);
-    sgemm_store(p, row, column + 1, right);
+    sgemm_store2(p, row, column, left, right);
 }
 
 /* Row g of a product is the thread's first column of C, row g + 8 its second. */
@@ -332,7 +326,7 @@ GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_engine_args, TF32X3_THREADS, 1)
     const engine_share share = engine_find_share(a, TF32X3_DEPTH);
     int64_t row, column;
 
-    sgemm_find_tile(a.product, TF32X3_TILE, TF32X3_TILE, &row, &column);
+    sgemm_find_tile(a.product, blockIdx.x, TF32X3_TILE, TF32X3_TILE, &row, &column);
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < TF32X3_STAGES; slot++) {
             gm_mbarrier_init_count(&r.full[slot], 1);
@@ -341,6 +335,9 @@ GM_KERNEL_BOUNDED(sgemm_tf32x3, sgemm_engine_args, TF32X3_THREADS, 1)
         }
     }
     gm_wait_for_previous();
+    if (!engine_is_turn(a.turn)) {
+        return;
+    }
     __syncthreads();
     if (threadIdx.x < geometry::producers) {
         gm_fewer_registers<40>();

@@ -269,7 +269,7 @@ template <typename tile> GM_DEVICE void warp_tile_product(const sgemm_args &a, f
     float sum[tile::rows][tile::columns];
     int64_t row, column;
 
-    sgemm_find_tile(a, tile::height, tile::width, &row, &column);
+    sgemm_find_tile(a, blockIdx.x, tile::height, tile::width, &row, &column);
     *own = make_float4(0, 0, 0, 0);
     warp_begin(sum, own);
     const bool vectors = warp_tile_vectors(a.a, a.depth, row, tile::height);

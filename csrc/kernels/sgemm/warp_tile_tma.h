@@ -134,7 +134,7 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrie
     float4 *own = (float4 *)shared + threadIdx.x; /* after the last stage */
     __shared__ float4 zeros;
 
-    sgemm_find_tile(a.product, tile::height, tile::width, &work.row, &work.column);
+    sgemm_find_tile(a.product, blockIdx.x, tile::height, tile::width, &work.row, &work.column);
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < tile::stages; slot++) {
             gm_mbarrier_init(&full[slot]);

@@ -1,0 +1,218 @@
+/* sgemm: the launches of kernels whose tiles the tensor copy engine brings. */
+#include "sgemm/engine.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+#include "sgemm/launches.h"
+#include "sgemm/shares.h"
+#include "sgemm/tf32x3.h"
+#include "sgemm/warp_tile_tma.h"
+
+/* ---- factors as the engine takes them -------------------------------------------------------- */
+
+/* Is the factor so as it is, with the depth running on in memory, or the lines? */
+static bool is_packed(const sgemm_factor *x, bool along_depth)
+{
+    return x->along_depth == along_depth && x->vectors;
+}
+
+/* Where it is not, writes it out so, into memory that the caller releases. */
+static gm_status pack(const sgemm_factor *x, const sgemm_engine_args *args, bool along_depth,
+                      const gm_call *call, sgemm_factor *packed, void **memory)
+{
+    const gm_variant *helper = sgemm_helper_pack;
+    const int64_t depth = args->product.depth;
+    int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
+    int64_t pitch = (columns + 3) / 4 * 4, elements, bytes;
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
+    *packed = *x;
+    if (is_packed(x, along_depth)) {
+        return GM_OK;
+    }
+    if (!gm_multiply(rows, pitch, &elements) ||
+        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
+        return gm_fail(GM_ERROR_VALUE, "a factor of %lld x %lld is too large", (long long)rows,
+                       (long long)columns);
+    }
+    gm_status status = call->backend->allocate(bytes, memory);
+    if (status != GM_OK) {
+        return status;
+    }
+    packed->data = *memory;
+    packed->along_depth = along_depth;
+    packed->line_stride = along_depth ? pitch : 1;
+    packed->depth_stride = along_depth ? 1 : pitch;
+    sgemm_pack_args *own = (sgemm_pack_args *)plan.args;
+    *own = (sgemm_pack_args){
+        .from = *x,
+        .depth = depth,
+        .to = *memory,
+        .pitch = pitch,
+        .along_depth = along_depth,
+        .tiles_x = divide_up(columns, 32),
+        .turn = args->turn,
+    };
+    plan.args_size = sizeof *own;
+    plan.grid.x = (unsigned)(own->tiles_x * divide_up(rows, 32));
+    return call->backend->launch(helper, &plan, call->stream);
+}
+
+static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width,
+                        unsigned box_height, bool swizzled, const gm_call *call, gm_tensor_map *map)
+{
+    gm_tensor tensor = {
+        .data = (void *)(uintptr_t)x->data,
+        .itemsize = sizeof(float),
+        .width = x->along_depth ? depth : x->lines,
+        .height = x->along_depth ? x->lines : depth,
+        .pitch = (x->along_depth ? x->line_stride : x->depth_stride) * (int64_t)sizeof(float),
+        .box_width = box_width,
+        .box_height = box_height,
+        .swizzled = swizzled,
+    };
+    if (tensor.height == 1) {
+        tensor.pitch = (tensor.width + 3) / 4 * 16; /* of one row it may be anything */
+    }
+    return call->backend->tensor_map(&tensor, map);
+}
+
+/* Both factors of a product as the engine takes them, A along the depth and B along its lines; the
+ * memory is the caller's to release. */
+static gm_status pack_both(sgemm_engine_args *args, const gm_call *call, void *memory[2])
+{
+    const sgemm_factor a = args->product.a, b = args->product.b;
+    gm_status status = pack(&a, args, true, call, &args->product.a, &memory[0]);
+    return status == GM_OK ? pack(&b, args, false, call, &args->product.b, &memory[1]) : status;
+}
+
+void sgemm_release(const gm_call *call, void *const *memory, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (memory[i] != NULL) {
+            call->backend->release(memory[i]);
+        }
+    }
+}
+
+/* ---- kernels whose tiles the engine brings --------------------------------------------------- */
+
+typedef struct engine {
+    int64_t depth;         /* steps of the sum per stage */
+    unsigned box_a, box_b; /* widths of their boxes: steps, and columns */
+    bool swizzled;
+    sgemm_pace pace;
+} engine;
+
+gm_status sgemm_share_out(const sgemm_args *asked, int64_t shares, const gm_call *call,
+                          sgemm_engine_args *args, void **memory)
+{
+    const int64_t pitch = divide_up(asked->b.lines, 4) * 4;
+    int64_t elements, bytes;
+    if (!gm_multiply(asked->a.lines, pitch, &args->partial) ||
+        !gm_multiply(args->partial, shares, &elements) ||
+        !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
+        return gm_fail(GM_ERROR_VALUE, "the sums of %lld blocks are too large", (long long)shares);
+    }
+    gm_status status = call->backend->allocate(bytes, memory);
+    sgemm_args *product = &args->product;
+    product->out = *memory;
+    product->out_stride = pitch;
+    product->out_vectors = true;
+    product->alpha = 1;
+    product->beta = 0;
+    return status;
+}
+
+gm_status sgemm_sum_shares(const sgemm_args *asked, const sgemm_engine_args *args, int64_t shares,
+                           const gm_call *call)
+{
+    const gm_variant *helper = sgemm_helper_add_shares;
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
+    *(sgemm_add_shares_args *)plan.args = (sgemm_add_shares_args){
+        .product = *asked,
+        .sums = args->product.out,
+        .pitch = args->product.out_stride,
+        .partial = args->partial,
+        .shares = (int)shares,
+        .turn = args->turn,
+    };
+    plan.args_size = sizeof(sgemm_add_shares_args);
+    plan.grid.x = gm_grid_blocks(helper, call, args->partial, 0);
+    return call->backend->launch(helper, &plan, call->stream);
+}
+
+static gm_status launch_by_engine(const engine *engine, const gm_variant *variant,
+                                  const gm_call *call, const sgemm_turn *turn, gm_plan *plan)
+{
+    const sgemm_args *asked = (const sgemm_args *)plan->args;
+    sgemm_engine_args args = {.product = *asked, .turn = *turn};
+    sgemm_args *product = &args.product;
+    void *memory[3] = {NULL, NULL, NULL};
+    int64_t shares = 1;
+    gm_status status = GM_OK;
+    if (product->depth > 0) {
+        const unsigned depth = (unsigned)engine->depth;
+        const int64_t stages = divide_up(product->depth, engine->depth);
+        args.stages = sgemm_stages_per_share(
+            &engine->pace, call->device->multiprocessors, product->tiles_x * product->tiles_y,
+            stages, 4.0 * (double)product->a.lines * (double)product->b.lines);
+        shares = divide_up(stages, args.stages);
+        status = pack_both(&args, call, memory);
+        if (status == GM_OK) {
+            status = encode(&product->a, product->depth, engine->box_a, variant->tile.y,
+                            engine->swizzled, call, &args.a);
+        }
+        if (status == GM_OK) {
+            status = encode(&product->b, product->depth, engine->box_b, depth, engine->swizzled,
+                            call, &args.b);
+        }
+    }
+    if (status == GM_OK && shares > 1) {
+        status = sgemm_share_out(asked, shares, call, &args, &memory[2]);
+    }
+    if (status == GM_OK) {
+        gm_plan own = *plan; /* the call's is kept for the next launch */
+        memcpy(own.args, &args, sizeof args);
+        own.args_size = sizeof args;
+        own.grid.y = (unsigned)shares;
+        status = call->backend->launch(variant, &own, call->stream);
+    }
+    if (status == GM_OK && shares > 1) {
+        status = sgemm_sum_shares(asked, &args, shares, call);
+    }
+    sgemm_release(call, memory, 3);
+    return status;
+}
+
+/* Paces as measured on an H200: 8 MB are what 2.6 microseconds move, 3.5 MB what 1.15 do. */
+gm_status sgemm_launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    static const sgemm_turn always;
+    static const engine engine = {
+        .depth = WARP_TILE_TMA_DEPTH,
+        .box_a = WARP_TILE_TMA_BOX,
+        .box_b = WARP_TILE_TMA_WIDTH,
+        .pace = {.blocks = 2, .alone = 1.25, .around = 2, .adding = 2, .bytes = 8e6},
+    };
+    return launch_by_engine(&engine, variant, call, &always, plan);
+}
+
+gm_status sgemm_launch_tf32x3_in_turn(const gm_variant *variant, const gm_call *call,
+                                      const sgemm_turn *turn, gm_plan *plan)
+{
+    static const engine engine = {
+        .depth = TF32X3_DEPTH,
+        .box_a = TF32X3_DEPTH,
+        .box_b = TF32X3_BOX,
+        .swizzled = true,
+        .pace = {.blocks = 1, .alone = 1, .around = 8, .adding = 4, .bytes = 3.5e6},
+    };
+    return launch_by_engine(&engine, variant, call, turn, plan);
+}
+
+gm_status sgemm_launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    static const sgemm_turn always;
+    return sgemm_launch_tf32x3_in_turn(variant, call, &always, plan);
+}
