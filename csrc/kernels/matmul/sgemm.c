@@ -29,8 +29,8 @@ static bool describe(const gm_call *call, const matmul_args *args, gm_call *prod
     product->out.contiguous = true;
     product->parameters[TRANS_A].integer = 0;
     product->parameters[TRANS_B].integer = 0;
-    return sgemm_turn(&product->in[A], &product->parameters[TRANS_A]) &&
-           sgemm_turn(&product->in[B], &product->parameters[TRANS_B]);
+    return sgemm_as_rows(&product->in[A], &product->parameters[TRANS_A]) &&
+           sgemm_as_rows(&product->in[B], &product->parameters[TRANS_B]);
 }
 
 bool matmul_suits_sgemm(const gm_call *call, const matmul_args *args)

@@ -23,7 +23,7 @@ static void exchange(int64_t *pair)
     pair[1] = first;
 }
 
-bool sgemm_turn(gm_array *matrix, gm_value *transposed)
+bool sgemm_as_rows(gm_array *matrix, gm_value *transposed)
 {
     if (gm_rows_contiguous(matrix)) {
         return true;

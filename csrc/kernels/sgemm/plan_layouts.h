@@ -10,7 +10,7 @@ bool sgemm_suits_rows(const gm_array *matrix);
 bool sgemm_suits_factor(const gm_array *matrix);
 /* Describes a matrix whose columns are contiguous as its transpose, whose rows are, and changes
  * `transposed`; false if neither are. */
-bool sgemm_turn(gm_array *matrix, gm_value *transposed);
+bool sgemm_as_rows(gm_array *matrix, gm_value *transposed);
 /* Elements from one to the next along an axis; on an axis of one it does not matter. */
 int64_t sgemm_stride_along(const gm_array *matrix, int axis);
 /* Do vectors fit from row to row, as they do within? */

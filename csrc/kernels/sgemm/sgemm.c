@@ -96,8 +96,8 @@ static gm_status sgemm_result(gm_call *call)
 
 static void sgemm_orient(gm_call *call)
 {
-    (void)sgemm_turn(&call->in[A], &call->parameters[TRANS_A]);
-    (void)sgemm_turn(&call->in[B], &call->parameters[TRANS_B]);
+    (void)sgemm_as_rows(&call->in[A], &call->parameters[TRANS_A]);
+    (void)sgemm_as_rows(&call->in[B], &call->parameters[TRANS_B]);
 }
 
 /* ---- which variant ------------------------------------------------------------------------- */
