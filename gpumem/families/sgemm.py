@@ -142,6 +142,11 @@ def sgemm(
     ``tf32x3`` is as accurate as the others for sums of a hundred terms or more, except for
     numbers below 2**-113, of which it keeps 11 bits; "auto" does not take it.
 
+    ``fp16x3`` splits each number into two halves. A kernel on the device checks whether they keep
+    enough bits: numbers of a row of op(a), or of a column of op(b), may differ by 27 binades, and
+    some by more. Where they do not suffice, where a number is not finite, and for sums of less than
+    128 terms, ``tf32x3`` computes the product. "auto" does not take it.
+
     The variants, each with the idea that it adds:
 
     ``naive_col``
@@ -166,6 +171,8 @@ def sgemm(
         the tensor copy engine loads the tiles: almost all instructions are products
     ``tf32x3``
         FP32 accuracy on the tensor cores: three TF32 products for each
+    ``fp16x3``
+        the same by halves, at twice the rate, where the device finds that they suffice
     ``cublas``
         cuBLAS on the plain FP32 units, as the reference
 

@@ -8,6 +8,7 @@
 gm_status sgemm_cublas_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 /* tf32x3, whose kernels begin by asking whether it is their turn. */
 gm_status sgemm_launch_tf32x3_in_turn(const gm_variant *variant, const gm_call *call,
@@ -23,5 +24,7 @@ void sgemm_release(const gm_call *call, void *const *memory, int count);
 
 /* The ladder's helpers; sgemm.c has the ladder. */
 extern const gm_variant *const sgemm_helper_pack, *const sgemm_helper_add_shares;
+extern const gm_variant *const sgemm_helper_halves_along, *const sgemm_helper_halves_largest;
+extern const gm_variant *const sgemm_helper_halves_across, *const sgemm_helper_halves_judge;
 
 #endif

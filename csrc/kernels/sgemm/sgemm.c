@@ -2,6 +2,7 @@
 #include "sgemm/sgemm.h"
 
 #include "backend/backend.h"
+#include "sgemm/fp16x3.h"
 #include "sgemm/launches.h"
 #include "sgemm/plan_layouts.h"
 #include "sgemm/tf32x3.h"
@@ -23,6 +24,10 @@ enum { MAX_GRID_Y = 65535 };
 
 const gm_variant *const sgemm_helper_pack = &helper_pack;
 const gm_variant *const sgemm_helper_add_shares = &helper_add_shares;
+const gm_variant *const sgemm_helper_halves_along = &helper_halves_along;
+const gm_variant *const sgemm_helper_halves_largest = &helper_halves_largest;
+const gm_variant *const sgemm_helper_halves_across = &helper_halves_across;
+const gm_variant *const sgemm_helper_halves_judge = &helper_halves_judge;
 
 enum { A, B, C };
 enum { ALPHA, BETA, TRANS_A, TRANS_B };
