@@ -5,8 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from support import here
 
 import gpumem as gm
+from gpumem import _core
+from gpumem.families import table
 
 ROOT = Path(__file__).parents[1]
 SIDE = 64  # lines of a block, and steps of a tile, where the lines are contiguous
@@ -223,7 +226,7 @@ DRAWN = {
 }
 
 
-@pytest.mark.parametrize("depth", [64, 1000, 2048])
+@pytest.mark.parametrize("depth", [1000, 2048])
 @pytest.mark.parametrize("name", DRAWN)
 def test_halves_are_as_accurate_as_fp32(kernels, name, depth, rng):
     """Where the kernel says so; it does for data without a wide spread."""
@@ -265,3 +268,91 @@ def test_what_is_not_finite_is_not_for_halves(kernels, value, rng):
         factors = [rng.standard_normal((66, 200)).astype("f4") for _ in range(2)]
         factors[where][65, 199] = value
         assert judged(kernels, *factors)
+
+
+# ---- products, on a GPU ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fp16x3():
+    variant = table.find("sgemm", "fp16x3")
+    here(variant, "cuda")
+    return variant
+
+
+def differs(fp16x3, a, b, name="tf32x3"):
+    """Whether the product is another one than that of a variant which may be taken instead."""
+    got = fp16x3(a, b, backend="cuda")
+    other = gm.sgemm(a, b, variant=name, backend="cuda")
+    return not np.array_equal(got, other, equal_nan=True)
+
+
+@pytest.mark.gpu
+def test_the_device_decides(fp16x3, rng):
+    a, b = rng.standard_normal((200, 300), "f4"), rng.standard_normal((300, 100), "f4")
+    d = rng.choice([-16, 16], 300)
+    assert differs(fp16x3, a, b)
+    assert not differs(fp16x3, np.ldexp(a, d), np.ldexp(b, -d[:, None]))
+    assert not differs(fp16x3, a[:, :127], b[:127], "warp_tile_tma")
+    a[7, 5] = np.inf
+    assert not differs(fp16x3, a, b)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("trans_b", [False, True])
+@pytest.mark.parametrize("trans_a", [False, True])
+@pytest.mark.parametrize("shape", [(1, 1, 128), (129, 193, 129), (300, 500, 1000)], ids=str)
+def test_exact_products(fp16x3, shape, trans_a, trans_b, rng):
+    """Of small integers, times powers of two by row and by column."""
+    m, n, k = shape
+    a, b = (rng.integers(-8, 9, side).astype("f4") for side in ((m, k), (k, n)))
+    rows, columns = rng.integers(-50, 50, (m, 1)), rng.integers(-50, 50, (1, n))
+    x, y = np.ldexp(a, rows), np.ldexp(b, columns)
+    x, y = (
+        np.ascontiguousarray(x.T) if trans_a else x,
+        np.ascontiguousarray(y.T) if trans_b else y,
+    )
+    got = fp16x3(x, y, trans_a=trans_a, trans_b=trans_b, alpha=2, backend="cuda")
+    assert np.array_equal(got, 2 * np.ldexp(a @ b, rows + columns))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["normal", "positive", "half zeros"])
+def test_error_is_at_most_that_of_fp32(fp16x3, name, rng):
+    a, b = (DRAWN[name](rng, shape).astype("f4") for shape in ((300, 4096), (4096, 400)))
+    exact = a.astype("f8") @ b.astype("f8")
+    plain = gm.sgemm(a, b, variant="warp_tile", backend="cuda")  # does not share the depth
+    assert differs(fp16x3, a, b)
+    got = fp16x3(a, b, backend="cuda")
+    assert np.abs(got - exact).max() <= np.abs(plain - exact).max()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("function", [gm.sgemm, gm.matmul])
+def test_only_a_lower_precision_lets_auto_take_it(fp16x3, function, rng):
+    a, b = (gm.to_device(rng.standard_normal((2048, 2048), "f4"), backend="cuda") for _ in range(2))
+    halves, plain = fp16x3(a, b).to_host(), gm.sgemm(a, b).to_host()
+    assert not np.array_equal(halves, plain)
+    assert np.array_equal(function(a, b, precision="high").to_host(), halves)
+    assert np.array_equal(function(a, b, precision="highest").to_host(), plain)
+    small = a[:64, :64].copy()
+    wanted = function(small, small).to_host()
+    assert np.array_equal(function(small, small, precision="high").to_host(), wanted)
+
+
+# ---- the keyword -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("function", [gm.sgemm, gm.matmul])
+def test_names_of_precisions(function, backend, rng):
+    a, b = rng.standard_normal((130, 200), "f4"), rng.standard_normal((200, 70), "f4")
+    got = function(a, b, precision="high", backend=backend)
+    np.testing.assert_allclose(got, a.astype("f8") @ b, rtol=0, atol=1e-3)
+    with pytest.raises(ValueError, match=r"precision is 'medium', expected"):
+        function(a, b, precision="medium", backend=backend)
+    with pytest.raises(TypeError, match="precision must be a str, not int"):
+        function(a, b, precision=1, backend=backend)
+    with pytest.raises(ValueError, match="precision"):
+        parameters = table.parameters(function.__name__, {})
+        arrays = (a, b, None) if function is gm.sgemm else (a, b)
+        _core.call(function.__name__, "auto", arrays, None, None, backend, (*parameters[:-1], 2))

@@ -66,3 +66,15 @@ def flag(name: str, value: Any) -> int:
     if getattr(value, "dtype", None) != "bool" and not isinstance(value, bool):
         raise TypeError(f"{name} must be True or False, not {quoted(value)}")
     return int(value)
+
+
+PRECISIONS = ("highest", "high")
+
+
+def precision(value: Any) -> int:
+    """Return the place of the name of a precision."""
+    if not isinstance(value, str):
+        raise TypeError(f"precision must be a str, not {type(value).__name__}")
+    if value not in PRECISIONS:
+        raise ValueError(f'precision is {quoted(value)}, expected "highest" or "high"')
+    return PRECISIONS.index(value)

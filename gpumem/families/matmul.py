@@ -19,6 +19,7 @@ from ..base.arrays import (
     Out,
     Result,
 )
+from . import keywords
 from .inputs import matrix_shape, random_bytes
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
@@ -28,26 +29,35 @@ if TYPE_CHECKING:
 _call = _core.call
 
 
+def _parameters(precision: str = "highest") -> tuple[int, ...]:
+    return (keywords.precision(precision),)
+
+
+class _How(How, total=False):
+    precision: str
+
+
 @overload
-def matmul(a: AnyArray, b: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+def matmul(a: AnyArray, b: AnyArray, *, out: Out, **how: Unpack[_How]) -> Out: ...
 @overload
-def matmul(a: DeviceArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]) -> DeviceArray: ...
+def matmul(a: DeviceArray, b: AnyArray, *, out: None = ..., **how: Unpack[_How]) -> DeviceArray: ...
 @overload
 def matmul(
-    a: NDArray[Any], b: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: NDArray[Any], b: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> NDArray[np.float32]: ...
 @overload
 def matmul(
-    a: ForeignArray, b: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: ForeignArray, b: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> DeviceArray | Any: ...
 @overload
 def matmul(
-    a: ArrayLike, b: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: ArrayLike, b: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> NDArray[np.float32]: ...
 def matmul(
     a: AnyArray,
     b: AnyArray,
     *,
+    precision: str = "highest",
     variant: str = "auto",
     out: Any = None,
     stream: AnyStream | None = None,
@@ -64,6 +74,12 @@ def matmul(
     ----------
     a, b : array_like or DeviceArray of float32
         The factors: of shapes (..., m, k) and (..., k, n), or (k,), any strides.
+    precision : {"highest", "high"}, optional
+        Which kernels "auto" may take, named as by `jax.default_matmul_precision` and
+        `torch.set_float32_matmul_precision`. "highest", the default: products and sums in FP32.
+        "high": also ``fp16x3`` of :func:`sgemm`, on the tensor cores of Hopper,
+        where it is faster. Its errors are of the size of those of FP32. A named variant runs
+        whatever the precision.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks by a model of the device and takes every
         layout.
@@ -145,7 +161,7 @@ def matmul(
     array([[ 3., 12.],
            [21., 30.]], dtype=float32)
     """
-    return _call("matmul", variant, (a, b), out, stream, backend, ())
+    return _call("matmul", variant, (a, b), out, stream, backend, _parameters(precision))
 
 
 def _sides(shape: Shape) -> tuple[int, ...]:
@@ -230,6 +246,7 @@ def _cupy(out: Any, a: Any, b: Any) -> None:
 
 FAMILY = Family(
     function=matmul,
+    parameters=_parameters,
     oracle=Oracle(
         arguments=_arguments,
         inputs=_inputs,

@@ -19,6 +19,7 @@ from ..base.arrays import (
     Out,
     Result,
 )
+from . import keywords
 from .inputs import matrix_shape, random_bytes
 from .keywords import flag, real
 from .protocol import Array, Dtype, Family, Oracle, Shape
@@ -30,13 +31,18 @@ _call = _core.call
 
 
 def _parameters(
-    alpha: float = 1.0, beta: float = 0.0, trans_a: bool = False, trans_b: bool = False
-) -> tuple[float, float, int, int]:
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    precision: str = "highest",
+) -> tuple[float, float, int, int, int]:
     return (
         real("alpha", alpha),
         real("beta", beta),
         flag("trans_a", trans_a),
         flag("trans_b", trans_b),
+        keywords.precision(precision),
     )
 
 
@@ -53,6 +59,7 @@ class _How(How, total=False):
     beta: float
     trans_a: bool
     trans_b: bool
+    precision: str
 
 
 @overload
@@ -84,6 +91,7 @@ def sgemm(
     beta: float = 0.0,
     trans_a: bool = False,
     trans_b: bool = False,
+    precision: str = "highest",
     variant: str = "auto",
     out: Result | None = None,
     stream: AnyStream | None = None,
@@ -106,6 +114,12 @@ def sgemm(
         The factors of the product and of `c`; rounded to single precision.
     trans_a, trans_b : bool
         Whether to transpose `a` and `b`.
+    precision : {"highest", "high"}, optional
+        Which kernels "auto" may take, named as by `jax.default_matmul_precision` and
+        `torch.set_float32_matmul_precision`. "highest", the default: products and sums in FP32.
+        "high": also ``fp16x3``, on the tensor cores of Hopper,
+        where it is faster. Its errors are of the size of those of FP32. A named variant runs
+        whatever the precision.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest of gpumem's own for these
         arguments and takes every layout.
@@ -144,8 +158,9 @@ def sgemm(
 
     ``fp16x3`` splits each number into two halves. A kernel on the device checks whether they keep
     enough bits: numbers of a row of op(a), or of a column of op(b), may differ by 27 binades, and
-    some by more. Where they do not suffice, where a number is not finite, and for sums of less than
-    128 terms, ``tf32x3`` computes the product. "auto" does not take it.
+    a few by more. Where they do not suffice, or a number is not finite, ``tf32x3`` computes the
+    product; sums of less than 128 terms are computed in FP32. "auto" takes it with
+    ``precision="high"`` only.
 
     The variants, each with the idea that it adds:
 
@@ -189,14 +204,14 @@ def sgemm(
     array([[ 5., 14.],
            [14., 50.]], dtype=float32)
     """
-    alpha, beta, turned_a, turned_b = _parameters(alpha, beta, trans_a, trans_b)
+    alpha, beta, turned_a, turned_b, level = _parameters(alpha, beta, trans_a, trans_b, precision)
     # On the device the extension module does this. If the shapes do not fit, the error message has
     # to show them as they were given.
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.ndim == b.ndim == 2:
         if a.shape[1 - turned_a] == b.shape[turned_b]:
             a, turned_a = _turned(a, turned_a)
             b, turned_b = _turned(b, turned_b)
-    parameters = alpha, beta, turned_a, turned_b
+    parameters = alpha, beta, turned_a, turned_b, level
     return _call("sgemm", variant, (a, b, c), out, stream, backend, parameters)
 
 

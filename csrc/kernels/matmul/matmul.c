@@ -300,7 +300,8 @@ static const gm_variant *matmul_choose(const gm_call *call)
             return gm_first_that_fits(call, GM_ROWS(pick_thin(call), tiles, matmul_row_naive));
         }
     }
-    if (matmul_suits_sgemm(call, &args) && time_of_sgemm(&size, &args) < least) {
+    if (matmul_gains_by_precision(call, &args) ||
+        (matmul_suits_sgemm(call, &args) && time_of_sgemm(&size, &args) < least)) {
         return gm_first_that_fits(call, GM_ROWS(matmul_row_sgemm, tiles, matmul_row_naive));
     }
     return gm_first_that_fits(call, GM_ROWS(tiles, matmul_row_naive));
@@ -402,6 +403,10 @@ static const gm_operand inputs[] = {
     [B] = {.name = "b", FLOAT32, .reread = true, .suits = suits_factor},
 };
 
+static const gm_parameter parameters[] = {
+    [MATMUL_PRECISION] = {.name = "precision", .least = 0, .most = 1},
+};
+
 const gm_family gm_family_matmul = {
     .name = "matmul",
     .doc = "a @ b with NumPy's shapes: small, thin, deep and stacked products",
@@ -409,6 +414,8 @@ const gm_family gm_family_matmul = {
     .count = variant_count,
     .inputs = inputs,
     .input_count = 2,
+    .parameters = parameters,
+    .parameter_count = 1,
     .result = matmul_result,
     .choose = matmul_choose,
     .split = matmul_split,

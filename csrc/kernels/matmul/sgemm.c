@@ -6,7 +6,7 @@
 #include "sgemm/plan_layouts.h"
 
 enum { A, B };
-enum { ALPHA, BETA, TRANS_A, TRANS_B };
+enum { ALPHA, BETA, TRANS_A, TRANS_B, PRECISION };
 
 /* The call of sgemm for the first product of the stack; false if it takes no such layouts. */
 static bool describe(const gm_call *call, const matmul_args *args, gm_call *product)
@@ -14,6 +14,7 @@ static bool describe(const gm_call *call, const matmul_args *args, gm_call *prod
     *product = *call;
     product->family = gm_find_family("sgemm");
     product->variant = NULL;
+    product->parameters[PRECISION] = call->parameters[MATMUL_PRECISION];
     product->parameters[ALPHA].real = 1;
     product->parameters[BETA].real = 0;
     product->in[2].absent = true;
@@ -37,6 +38,17 @@ bool matmul_suits_sgemm(const gm_call *call, const matmul_args *args)
 {
     gm_call product;
     return call->out.size == 0 || describe(call, args, &product);
+}
+
+bool matmul_gains_by_precision(const gm_call *call, const matmul_args *args)
+{
+    gm_call product;
+    if (call->out.size == 0 || !describe(call, args, &product)) {
+        return false;
+    }
+    const gm_variant *chosen = product.family->choose(&product);
+    product.parameters[PRECISION].integer = 0;
+    return product.family->choose(&product) != chosen;
 }
 
 gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)

@@ -12,8 +12,8 @@ enum {
     BLOCKS = 8,      /* that split, per multiprocessor, where lines are contiguous */
     MOST_SLABS = 64, /* at most HALVES_JUDGES */
     ALIGNMENT = 256, /* bytes */
-    /* Shorter sums are tf32x3's, which on an H200 is more accurate there. Nor would a factor of a
-     * few steps, padded to 32 of them, fit into memory as it does without. */
+    /* Shorter sums are computed in FP32, whose errors are small there. Nor would a factor of a few
+     * steps, padded to 32 of them, fit into memory as it does without. */
     LEAST_DEPTH = 128,
 };
 
@@ -190,16 +190,14 @@ static gm_status multiply(const split of[2], const uint32_t *verdict, const gm_v
 gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const sgemm_args *asked = (const sgemm_args *)plan->args;
-    const gm_variant *other = gm_find_variant(call->family, variant->follows);
+    const bool is_short = asked->depth < LEAST_DEPTH;
+    const gm_variant *other = gm_find_variant(call->family, is_short ? "warp_tile_tma" : "tf32x3");
     gm_plan instead;
     uint32_t *verdict = NULL;
     void *memory = NULL;
     gm_status status = gm_prepare(&other, call, &instead);
-    if (status != GM_OK) {
-        return status;
-    }
-    if (asked->depth < LEAST_DEPTH) {
-        return gm_launch(other, call, &instead);
+    if (status != GM_OK || is_short) {
+        return status == GM_OK ? gm_launch(other, call, &instead) : status;
     }
     split of[2] = {describe(&asked->a, asked->depth, call),
                    describe(&asked->b, asked->depth, call)};

@@ -30,7 +30,7 @@ const gm_variant *const sgemm_helper_halves_across = &helper_halves_across;
 const gm_variant *const sgemm_helper_halves_judge = &helper_halves_judge;
 
 enum { A, B, C };
-enum { ALPHA, BETA, TRANS_A, TRANS_B };
+enum { ALPHA, BETA, TRANS_A, TRANS_B, PRECISION };
 
 static bool is_transposed(const gm_call *call, int factor)
 {
@@ -165,6 +165,17 @@ static bool is_for_the_engine(const gm_call *call)
     return rows * columns * (double)depth > 128.0 * 128 * 128 && depth >= WARP_TILE_TMA_DEPTH;
 }
 
+/* May "auto" take fp16x3, and is that faster than FP32? Its passes over the factors and its
+ * launches have to pay. In microseconds, as measured on an H200. */
+static bool gains_by_halves(const gm_call *call)
+{
+    const double rows = (double)call->out.shape[0], columns = (double)call->out.shape[1];
+    const double depth = (double)call->in[A].shape[!line_axis(call, A)];
+    const double saved = 2 * rows * columns * depth * (1 / 50e6 - 1 / 215e6);
+    const double passes = (8 * rows + 12 * columns) * depth / 2.7e6 + 45;
+    return call->parameters[PRECISION].integer == 1 && saved > passes;
+}
+
 /* A block with a large tile does as much as many with small ones, which load from global memory
  * directly: an eighth of the multiprocessors is enough. On a side of a few lines most of any tile
  * would be idle. */
@@ -172,6 +183,11 @@ static const gm_variant *sgemm_choose(const gm_call *call)
 {
     int64_t rows = call->out.shape[0], columns = call->out.shape[1];
     int64_t narrow = rows < columns ? rows : columns;
+    if (is_for_the_engine(call) && gains_by_halves(call)) {
+        return gm_first_that_fits(call, GM_ROWS(sgemm_row_fp16x3, sgemm_row_warp_tile_tma,
+                                                sgemm_row_hide_global_latency, sgemm_row_vec4,
+                                                sgemm_row_naive));
+    }
     if (is_for_the_engine(call)) {
         return gm_first_that_fits(call,
                                   GM_ROWS(sgemm_row_warp_tile_tma, sgemm_row_hide_global_latency,
@@ -280,6 +296,7 @@ static const gm_parameter parameters[] = {
     [BETA] = {.name = "beta", .real = true},
     [TRANS_A] = {.name = "trans_a", .least = 0, .most = 1},
     [TRANS_B] = {.name = "trans_b", .least = 0, .most = 1},
+    [PRECISION] = {.name = "precision", .least = 0, .most = 1},
 };
 
 const gm_family gm_family_sgemm = {
@@ -290,7 +307,7 @@ const gm_family gm_family_sgemm = {
     .inputs = inputs,
     .input_count = 3,
     .parameters = parameters,
-    .parameter_count = 4,
+    .parameter_count = 5,
     .result = sgemm_result,
     .orient = sgemm_orient,
     .choose = sgemm_choose,
