@@ -280,22 +280,24 @@ def fp16x3():
     return variant
 
 
-def differs(fp16x3, a, b, name="tf32x3"):
-    """Whether the product is another one than that of a variant which may be taken instead."""
+def equals(fp16x3, a, b, name):
+    """Whether the product is that of another variant, which is computed where halves are not."""
     got = fp16x3(a, b, backend="cuda")
-    other = gm.sgemm(a, b, variant=name, backend="cuda")
-    return not np.array_equal(got, other, equal_nan=True)
+    return np.array_equal(got, gm.sgemm(a, b, variant=name, backend="cuda"), equal_nan=True)
 
 
 @pytest.mark.gpu
-def test_the_device_decides(fp16x3, rng):
-    a, b = rng.standard_normal((200, 300), "f4"), rng.standard_normal((300, 100), "f4")
-    d = rng.choice([-16, 16], 300)
-    assert differs(fp16x3, a, b)
-    assert not differs(fp16x3, np.ldexp(a, d), np.ldexp(b, -d[:, None]))
-    assert not differs(fp16x3, a[:, :127], b[:127], "warp_tile_tma")
+@pytest.mark.parametrize(
+    ("depth", "instead"), [(300, "warp_tile_tma"), (2047, "warp_tile_tma"), (2048, "tf32x3")]
+)
+def test_the_device_decides(fp16x3, depth, instead, rng):
+    a, b = rng.standard_normal((200, depth), "f4"), rng.standard_normal((depth, 100), "f4")
+    d = rng.choice([-16, 16], depth)
+    assert not equals(fp16x3, a, b, instead)
+    assert equals(fp16x3, np.ldexp(a, d), np.ldexp(b, -d[:, None]), instead)
+    assert equals(fp16x3, a[:, :127], b[:127], "warp_tile_tma")
     a[7, 5] = np.inf
-    assert not differs(fp16x3, a, b)
+    assert equals(fp16x3, a, b, instead)
 
 
 @pytest.mark.gpu
@@ -322,7 +324,7 @@ def test_error_is_at_most_that_of_fp32(fp16x3, name, rng):
     a, b = (DRAWN[name](rng, shape).astype("f4") for shape in ((300, 4096), (4096, 400)))
     exact = a.astype("f8") @ b.astype("f8")
     plain = gm.sgemm(a, b, variant="warp_tile", backend="cuda")  # does not share the depth
-    assert differs(fp16x3, a, b)
+    assert not equals(fp16x3, a, b, "tf32x3")
     got = fp16x3(a, b, backend="cuda")
     assert np.abs(got - exact).max() <= np.abs(plain - exact).max()
 

@@ -7,7 +7,8 @@
  *          high and a low half by kernels of their own (see halves.h): x y = xh yh + xh yl + xl yh.
  * Check    numbers far below the largest of their line lose bits. The kernels that split count
  *          them, and one decides on the device: where they may matter, this kernel ends at once,
- *          and those of tf32x3, which are launched after it, compute the product.
+ *          and those of tf32x3, or of warp_tile_tma for sums of less than 2048 terms, compute the
+ *          product. They are launched in any case, and end at once if it is not their turn.
  * Sum      the tensor cores do not round to nearest: their error grows with the length of a sum.
  *          Each 64 steps start from 0, and are added up in registers, in FP32. Low halves are 2^11
  *          times too large: their products come first, and are scaled before the others are added.

@@ -10,9 +10,9 @@ gm_status sgemm_launch_warp_tile_tma(const gm_variant *variant, const gm_call *c
 gm_status sgemm_launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
-/* tf32x3, whose kernels begin by asking whether it is their turn. */
-gm_status sgemm_launch_tf32x3_in_turn(const gm_variant *variant, const gm_call *call,
-                                      const sgemm_turn *turn, gm_plan *plan);
+/* warp_tile_tma or tf32x3, whose kernels begin by asking whether it is their turn. */
+gm_status sgemm_launch_in_turn(const gm_variant *variant, const gm_call *call,
+                               const sgemm_turn *turn, gm_plan *plan);
 
 /* The shares' sums go to memory that the caller releases. */
 gm_status sgemm_share_out(const sgemm_args *asked, int64_t shares, const gm_call *call,

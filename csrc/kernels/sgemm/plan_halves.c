@@ -1,4 +1,5 @@
-/* sgemm: the launch of fp16x3: factors as halves, the check, the product, and tf32x3 instead. */
+/* sgemm: the launch of fp16x3: factors as halves, the check, the product, and what is launched
+ * instead. */
 #include "sgemm/halves.h"
 
 #include <string.h>
@@ -15,6 +16,8 @@ enum {
     /* Shorter sums are computed in FP32, whose errors are small there. Nor would a factor of a few
      * steps, padded to 32 of them, fit into memory as it does without. */
     LEAST_DEPTH = 128,
+    /* From here on tf32x3 is as accurate as FP32 also for numbers of a wide range. */
+    DEEP = 2048,
 };
 
 /* A factor, and what is made of it. */
@@ -190,8 +193,8 @@ static gm_status multiply(const split of[2], const uint32_t *verdict, const gm_v
 gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const sgemm_args *asked = (const sgemm_args *)plan->args;
-    const bool is_short = asked->depth < LEAST_DEPTH;
-    const gm_variant *other = gm_find_variant(call->family, is_short ? "warp_tile_tma" : "tf32x3");
+    const bool is_short = asked->depth < LEAST_DEPTH, is_deep = asked->depth >= DEEP;
+    const gm_variant *other = gm_find_variant(call->family, is_deep ? "tf32x3" : "warp_tile_tma");
     gm_plan instead;
     uint32_t *verdict = NULL;
     void *memory = NULL;
@@ -210,7 +213,7 @@ gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm
     }
     if (status == GM_OK) {
         const sgemm_turn turn = {verdict, 1};
-        status = sgemm_launch_tf32x3_in_turn(other, call, &turn, &instead);
+        status = sgemm_launch_in_turn(other, call, &turn, &instead);
     }
     sgemm_release(call, &memory, 1);
     return status;

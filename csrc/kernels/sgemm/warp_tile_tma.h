@@ -141,6 +141,9 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrie
         }
     }
     gm_wait_for_previous();
+    if (!engine_is_turn(a.turn)) {
+        return;
+    }
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < tile::stages && slot < work.count; slot++) {
             tma_load<tile>(a, shared, full, work, work.first + slot, slot);
