@@ -160,7 +160,8 @@ def sgemm(
     enough bits: numbers of a row of op(a), or of a column of op(b), may differ by 27 binades, and
     a few by more. Where they do not suffice, or a number is not finite, the product is computed by
     ``tf32x3``, or in FP32 if its sums have less than 2048 terms; those of less than 128 terms
-    always are. "auto" takes it with ``precision="high"`` only.
+    always are. It allocates as much memory as the factors have. "auto" takes it with
+    ``precision="high"`` only.
 
     The variants, each with the idea that it adds:
 

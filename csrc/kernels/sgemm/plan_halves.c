@@ -16,6 +16,7 @@ enum {
     /* Shorter sums are computed in FP32, whose errors are small there. Nor would a factor of a few
      * steps, padded to 32 of them, fit into memory as it does without. */
     LEAST_DEPTH = 128,
+    MOST_DEPTH = 1 << 29, /* the copy engine counts the halves of a line in 32 bits */
     /* From here on tf32x3 is as accurate as FP32 also for numbers of a wide range. */
     DEEP = 2048,
 };
@@ -193,13 +194,14 @@ static gm_status multiply(const split of[2], const uint32_t *verdict, const gm_v
 gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const sgemm_args *asked = (const sgemm_args *)plan->args;
-    const bool is_short = asked->depth < LEAST_DEPTH, is_deep = asked->depth >= DEEP;
+    const bool suits = asked->depth >= LEAST_DEPTH && asked->depth <= MOST_DEPTH;
+    const bool is_deep = asked->depth >= DEEP;
     const gm_variant *other = gm_find_variant(call->family, is_deep ? "tf32x3" : "warp_tile_tma");
     gm_plan instead;
     uint32_t *verdict = NULL;
     void *memory = NULL;
     gm_status status = gm_prepare(&other, call, &instead);
-    if (status != GM_OK || is_short) {
+    if (status != GM_OK || !suits) {
         return status == GM_OK ? gm_launch(other, call, &instead) : status;
     }
     split of[2] = {describe(&asked->a, asked->depth, call),
