@@ -177,6 +177,49 @@ def test_all_orders_of_four_axes(backend, rng):
         all_orders(backend, rng, [0, 1, 2, 3, 5, 7, 13, 31, 32, 33], [4], DTYPES)
 
 
+def check_far_elements(backend, variant, shape, axes, rng):
+    """Every element is a byte that says where it was, modulo a prime; those far apart are read."""
+    period, size = 2**20 - 3, int(np.prod(shape))
+    row = rng.integers(0, 256, period, dtype=np.uint8)
+    there = gm.to_device(row, backend=backend)
+    a = gm.DeviceArray(size, "u1", backend=backend)
+    for first in range(0, size, period):
+        part = a[first : first + period]
+        gm.copy(there[: part.size], out=part)
+    out = gm.permute(a.reshape(shape), axes, variant=variant)
+    flat = out.reshape(size)
+    steps = [int(np.prod(shape[d + 1 :])) for d in axes]
+    for start in (0, 2**31 - 5000, size - 10_000, *rng.integers(0, size - 10_000, 40)):
+        index = np.arange(start, start + 10_000)
+        at = sum(
+            c * step for c, step in zip(np.unravel_index(index, out.shape), steps, strict=True)
+        )
+        np.testing.assert_array_equal(
+            flat[int(start) : int(start) + 10_000].to_host(), row[at % period]
+        )
+
+
+@pytest.mark.gpu
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("variant", "shape", "axes"),
+    [
+        ("elementwise", (3, 8191, 91000), (0, 2, 1)),
+        ("runs", (3, 8192, 1399, 64), (0, 2, 1, 3)),
+        ("tiles", (3, 8191, 91000), (0, 2, 1)),
+        ("matrices", (3, 8191, 91000), (0, 2, 1)),
+        ("matrices", (8192, 3, 90112), (2, 1, 0)),
+        ("packed", (3, 8191, 91000), (0, 2, 1)),
+        ("packed", (745_000_001, 3), (1, 0)),
+        ("packed", (5, 9, 48_000_001), (2, 0, 1)),
+        ("auto", (745_000_001, 3), (1, 0)),
+    ],
+    ids=str,
+)
+def test_more_elements_than_an_int_counts(variant, shape, axes, rng):
+    check_far_elements("cuda", variant, shape, axes, rng)
+
+
 def test_many_axes(backend, rng):
     """Axes that cannot be merged: more than some variants take."""
     a = random_bytes(rng, (2,) * 15, "u1")
