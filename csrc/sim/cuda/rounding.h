@@ -23,7 +23,8 @@ template <typename type> static inline GM_UNTRACED type gm_read_again(type value
 }
 
 template <typename function, typename result, typename... types>
-static GM_UNTRACED __attribute__((noinline)) result gm_directed(int direction, types... values)
+static inline GM_UNTRACED __attribute__((noinline)) result gm_directed(int direction,
+                                                                       types... values)
 {
     int before = fegetround();
     fesetround(direction);
