@@ -43,46 +43,67 @@ static permute_places place_axes(const tiling *t, int after, int spare, int grou
     return places;
 }
 
-/* Bytes to a unit, which is number `unit` of the tile in the order of the result. */
-static int64_t place_of(const tiling *t, const permute_places *places, int64_t unit)
+/* Which units the lanes of a warp load first: of each axis. */
+typedef struct warp {
+    int32_t unit[BANKS][PACKED_DIMS];
+} warp;
+
+/* Of the first warp, and of one in the middle of the tile. */
+typedef struct sample {
+    warp first, middle;
+} sample;
+
+static void find_units(const tiling *t, int64_t first, warp *lanes)
+{
+    for (int lane = 0; lane < BANKS; lane++) {
+        int64_t unit = first + (int64_t)lane * t->store_word;
+        for (int i = 0; i < t->ndim; i++) {
+            int d = t->store[i];
+            lanes->unit[lane][d] = (int32_t)(unit % t->tile[d]);
+            unit /= t->tile[d];
+        }
+    }
+}
+
+/* Bytes to a unit in shared memory. */
+static int64_t place_of(const tiling *t, const permute_places *places, const int32_t *unit)
 {
     int64_t at = 0;
-    for (int i = 0; i < t->ndim; i++) {
-        int d = t->store[i];
-        int64_t c = unit % t->tile[d], size = (int64_t)1 << places->bits[d];
-        at += c / size * places->high[d] + c % size * places->low[d];
-        unit /= t->tile[d];
+    for (int d = 0; d < t->ndim; d++) {
+        int64_t group = unit[d] >> places->bits[d];
+        at += group * places->high[d] + (unit[d] - (group << places->bits[d])) * places->low[d];
     }
     return at;
 }
 
-/* Passes that a warp's loads from shared memory take, which begin with unit `first` of the result.
- * As many lanes as 128 bytes have units are served at a time. */
-static int count_passes(const tiling *t, const permute_places *places, int64_t first)
+/* Passes that a warp's loads from shared memory take, or `most` if these are more. As many lanes as
+ * 128 bytes have units are served at a time. */
+static int count_passes(const tiling *t, const permute_places *places, const warp *warp, int most)
 {
-    int size = t->unit < BANK ? BANK : t->unit, lanes = BANKS * BANK / size, most = 0;
-    for (int lane = 0; lane < 32; lane += lanes) {
-        int64_t words[BANKS];
+    int size = t->unit < BANK ? BANK : t->unit, lanes = BANKS * BANK / size, passes = 0;
+    for (int lane = 0; lane < BANKS; lane += lanes) {
+        int64_t wanted[BANKS][BANKS]; /* different words of each bank */
         int counts[BANKS] = {0};
-        for (int k = 0; k < lanes; k++) {
-            words[k] = place_of(t, places, first + (int64_t)(lane + k) * t->store_word) / size;
-            bool again = false;
-            for (int j = 0; j < k && !again; j++) {
-                again = words[j] == words[k];
+        for (int k = 0; k < lanes && passes < most; k++) {
+            int64_t word = place_of(t, places, warp->unit[lane + k]) / size;
+            int bank = (int)(word % lanes), known = 0;
+            while (known < counts[bank] && wanted[bank][known] != word) {
+                known++;
             }
-            int bank = (int)(words[k] % lanes);
-            counts[bank] += !again;
-            most = counts[bank] > most ? counts[bank] : most;
+            if (known == counts[bank]) {
+                wanted[bank][counts[bank]++] = word;
+            }
+            passes = counts[bank] > passes ? counts[bank] : passes;
         }
     }
-    return most;
+    return passes;
 }
 
-/* Of the first warp, and of one in the middle of the tile. */
-static int cost_of(const tiling *t, const permute_places *places)
+/* Of both warps; `most` if these are more. */
+static int cost_of(const tiling *t, const permute_places *places, const sample *sample, int most)
 {
-    int64_t middle = permute_units_of_tile(t) / 2 / t->store_word * t->store_word;
-    return count_passes(t, places, 0) + count_passes(t, places, middle);
+    int first = count_passes(t, places, &sample->first, most);
+    return first + (first < most ? count_passes(t, places, &sample->middle, most - first) : 0);
 }
 
 /* Number `index` of 31 different distances in banks, the likely ones first. */
@@ -95,7 +116,10 @@ permute_places permute_choose_places(const tiling *t, int *passes)
 {
     int step = t->unit < WORD ? WORD : t->unit;
     permute_places best = place_axes(t, -1, 0, 1);
-    int least = cost_of(t, &best);
+    sample sample;
+    find_units(t, 0, &sample.first);
+    find_units(t, permute_units_of_tile(t) / 2 / t->store_word * t->store_word, &sample.middle);
+    int least = cost_of(t, &best, &sample, 2 * BANKS);
     const int64_t most = best.bytes + PACKED_BYTES / 8;
     /* Rows that are loaded in one run stay together. */
     for (int after = t->load_run.axes - 1; after < t->ndim - 1; after++) {
@@ -109,7 +133,7 @@ permute_places permute_choose_places(const tiling *t, int *passes)
                 if (places.bytes > most) {
                     continue;
                 }
-                int cost = cost_of(t, &places);
+                int cost = cost_of(t, &places, &sample, least);
                 if (cost < least) {
                     least = cost;
                     best = places;
