@@ -1,0 +1,29 @@
+"""The CUDA backend without a GPU, on the CUDA runtime of tests/fake_cuda."""
+
+from pathlib import Path
+
+import pytest
+from building import build_fake_cuda, find_cuda_headers
+from processes import python
+
+PROGRAMS = Path(__file__).parent / "fake_cuda"
+
+
+@pytest.fixture(scope="module")
+def run():
+    """Run a program of tests/fake_cuda, and return what it prints."""
+    toolkit = find_cuda_headers()
+    if isinstance(toolkit, str):
+        pytest.skip(toolkit)
+    path = str(build_fake_cuda(toolkit))
+
+    def run(name, *arguments):
+        code = (PROGRAMS / f"{name}.py").read_text()
+        return python(code, *arguments, backend="cuda", FAKE_CUDA=path)
+
+    return run
+
+
+def test_families(run):
+    """Every variant gives the right result, however late the device runs its work."""
+    assert int(run("families")) > 300
