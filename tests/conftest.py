@@ -24,7 +24,7 @@ os.environ.setdefault("GPUMEM_CACHE_DIR", str(ROOT / "build"))
 # Where Python is told to leave no bytecode beside its sources, build/ keeps it: otherwise each of
 # the hundreds of interpreters that tests start compiles gpumem anew, and each worker the tests.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
-    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / "build" / "bytecode"))
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / "build" / "pycache"))
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"]
     sys.dont_write_bytecode = False
 MOST_WORKERS = 8  # each worker collects all tests before it runs its share

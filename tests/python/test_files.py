@@ -27,6 +27,11 @@ def target(tmp_path):
     return path
 
 
+def limited(script):
+    """Run a script that limits the size of files: without bytecode, which would be cut short."""
+    return subprocess.run([sys.executable, "-B", "-c", script], capture_output=True, text=True)
+
+
 def test_a_full_disk_leaves_the_old_file(target):
     """The limit of a file's size stands for a disk that is full after 4 KiB."""
     script = f"""
@@ -37,7 +42,7 @@ try:
 except OSError as error:
     print(error)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = limited(script)
     assert done.stderr == "" and "File too large" in done.stdout and str(target) in done.stdout
     assert target.read_text() == OLD
     assert os.listdir(target.parent) == ["r.json"]  # nothing is left beside it
@@ -181,7 +186,7 @@ from gpumem import cli
 resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
 print([cli.main(words) for words in {commands!r}])
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    done = limited(script)
     assert done.stdout == "[2, 2, 2]\n"
     assert all(f"{path}: File too large" in done.stderr for path in paths)
     assert [path.read_text() for path in paths] == [OLD] * 3 and len(os.listdir(tmp_path)) == 3
