@@ -17,7 +17,7 @@ EXTENTS = [0, 1, 2, 3, 4, 5, 7, 8, 13, 31, 33, 64, 101]
 WITH_OUT = [v for v in gm.variants() if not v.in_place and v.family != "static_value"]
 FAMILIES = sorted({v.family for v in WITH_OUT})  # static_value's result has no axes
 MARGIN = 64
-FAR = 2**18  # bytes; a layout that reaches as far has its other axes side by side
+FAR = 2**21  # bytes; steps that would make a layout reach further are left out
 STEPS = st.sampled_from([1, 1, 1, 2, -1, -3])
 DRAWN = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -56,11 +56,13 @@ class Memory:
 def drawn_layout(draw, shape, itemsize, broadcast=False):
     """Strides in bytes, where the first element begins, and how many bytes it takes."""
     strides, reach, back = [0] * len(shape), itemsize, 0
+    left = int(np.prod(np.maximum(shape, 1)))  # elements along the axes to come
     for axis in draw(st.permutations(range(len(shape)))):
         if broadcast and draw(st.integers(0, 5)) == 0:
             continue
         step = draw(STEPS)
-        step = step if reach < FAR else int(np.sign(step))
+        step = step if reach * left * abs(step) < FAR else int(np.sign(step))
+        left //= max(shape[axis], 1)
         gap = draw(st.sampled_from([0, 0, 0, 1, 4, 16])) if itemsize > 1 else 0
         stride = reach * abs(step) + gap
         strides[axis] = stride if step > 0 else -stride
