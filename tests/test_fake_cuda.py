@@ -19,7 +19,7 @@ def run():
 
     def run(name, *arguments):
         code = (PROGRAMS / f"{name}.py").read_text()
-        return python(code, *arguments, backend="cuda", FAKE_CUDA=path)
+        return python(code, backend="cuda", FAKE_CUDA=path, FAKE_ARGUMENTS=" ".join(arguments))
 
     return run
 
@@ -27,3 +27,13 @@ def run():
 def test_families(run):
     """Every variant gives the right result, however late the device runs its work."""
     assert int(run("families")) > 300
+
+
+def test_failing_calls(run):
+    """Calls of the runtime that fail raise the right exception, leak nothing and leave no error."""
+    assert int(run("faults", "4")) > 100
+
+
+@pytest.mark.exhaustive
+def test_all_failing_calls(run):
+    assert int(run("faults", "0")) > 800

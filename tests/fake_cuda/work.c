@@ -45,10 +45,10 @@ static bool stage(copy_work *copy)
     return copy->staged != NULL;
 }
 
-/* Is this side of a copy on the device, as its kind says? */
+/* Is this side of a copy where its kind says? The device reaches page-locked memory too. */
 static bool suits(enum cudaMemcpyKind kind, bool source, enum cudaMemoryType found)
 {
-    bool device = found == cudaMemoryTypeDevice || found == cudaMemoryTypeManaged;
+    bool device = found != cudaMemoryTypeUnregistered;
     bool host = found != cudaMemoryTypeDevice;
     enum cudaMemcpyKind into = source ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
     if (kind == cudaMemcpyDefault) {
