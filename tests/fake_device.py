@@ -28,6 +28,12 @@ revive = _library.fake_cuda_revive
 left = _library.fake_cuda_left
 
 
+def cuda(name, *arguments):
+    """Call a function of the runtime, as another library in the process would."""
+    error = getattr(_library, name)(*arguments)
+    assert error == 0, (name, error)
+
+
 def failed_call():
     """The name of the call that has failed as fail() asked for, or None."""
     name = _library.fake_cuda_failed_call()

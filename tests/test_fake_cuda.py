@@ -17,9 +17,9 @@ def run():
         pytest.skip(toolkit)
     path = str(build_fake_cuda(toolkit))
 
-    def run(name, *arguments):
+    def run(name, **environment):
         code = (PROGRAMS / f"{name}.py").read_text()
-        return python(code, backend="cuda", FAKE_CUDA=path, FAKE_ARGUMENTS=" ".join(arguments))
+        return python(code, backend="cuda", FAKE_CUDA=path, **environment)
 
     return run
 
@@ -31,9 +31,16 @@ def test_families(run):
 
 def test_failing_calls(run):
     """Calls of the runtime that fail raise the right exception, leak nothing and leave no error."""
-    assert int(run("faults", "4")) > 100
+    assert int(run("faults", FAKE_MOST="4")) > 100
 
 
 @pytest.mark.exhaustive
 def test_all_failing_calls(run):
-    assert int(run("faults", "0")) > 800
+    assert int(run("faults", FAKE_MOST="0")) > 800
+
+
+@pytest.mark.parametrize("pool", ["", "1"])
+def test_streams(run, pool):
+    """Other libraries' arrays and streams, our own streams, transfers of all kinds, and pools."""
+    counts = run("streams", FAKE_NO_POOL=pool).split("\n")
+    assert len(set(filter(None, counts))) == 1  # nothing is left that was not kept the first time

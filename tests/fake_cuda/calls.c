@@ -144,12 +144,14 @@ cudaError_t cudaSetDevice(int device)
     return fake_leave(known ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
+/* Without a pool if the environment says so; all other attributes are clocks, in kHz. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device)
 {
     FAKE_BEGIN();
+    const char *no_pool = getenv("FAKE_NO_POOL");
+    bool has_pool = no_pool == NULL || no_pool[0] == '\0';
     (void)device;
-    *value = which == cudaDevAttrMemoryPoolsSupported ? getenv("GPUMEM_FAKE_NO_POOL") == NULL
-                                                      : 1000000; /* a clock, in kHz */
+    *value = which == cudaDevAttrMemoryPoolsSupported ? has_pool : 1000000;
     return fake_leave(cudaSuccess);
 }
 

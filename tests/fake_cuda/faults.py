@@ -1,7 +1,7 @@
 """Makes each call of the CUDA runtime fail in turn, in short programs of every family.
 
-FAKE_ARGUMENTS: how many calls of a program fail at most, evenly chosen; 0: all. Prints how many
-programs raised an exception.
+FAKE_MOST: how many calls of a program fail at most, evenly chosen; 0: all. Prints how many programs
+raised an exception.
 """
 
 import gc
@@ -14,7 +14,7 @@ import small_calls
 import gpumem as gm
 
 OUT_OF_MEMORY, OUT_OF_RESOURCES, LAUNCH_FAILURE = 2, 701, 719  # the last one is sticky
-MOST = int(os.environ["FAKE_ARGUMENTS"])
+MOST = int(os.environ["FAKE_MOST"])
 
 
 def on_host(run, arrays, keywords):

@@ -1,0 +1,165 @@
+"""Streams, events and transfers on the fake device, which does everything as late as it may."""
+
+import contextlib
+import ctypes
+import os
+
+import fake_device as fake  # first
+import numpy as np
+
+import gpumem as gm
+from gpumem import _core
+
+COUNT = 1000
+NONBLOCKING = 1
+a = np.arange(COUNT, dtype="f4")
+
+
+class Theirs:
+    """An array of another library, on a nonblocking stream of its own, which fills it."""
+
+    def __init__(self, value):
+        self.stream, self.memory = ctypes.c_void_p(), ctypes.c_void_p()
+        fake.cuda("cudaStreamCreateWithFlags", ctypes.byref(self.stream), NONBLOCKING)
+        fake.cuda("cudaMalloc", ctypes.byref(self.memory), ctypes.c_size_t(4 * COUNT))
+        self.fill(value)
+
+    def fill(self, value):
+        size = ctypes.c_size_t(4 * COUNT)
+        fake.cuda("cudaMemsetAsync", self.memory, value, size, self.stream)
+
+    def read(self):
+        fake.cuda("cudaStreamSynchronize", self.stream)
+        return gm.copy(self).to_host()
+
+    def free(self):
+        fake.cuda("cudaFree", self.memory)
+        fake.cuda("cudaStreamDestroy", self.stream)
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": (COUNT,),
+            "typestr": "|u4",
+            "data": (self.memory.value, False),
+            "version": 3,
+            "stream": self.stream.value,
+        }
+
+
+def filled(value):
+    return np.full(COUNT, value * 0x01010101, "u4")
+
+
+def other_libraries():
+    """Their work before a call comes before it, and what they do afterwards comes after it."""
+    for stream in (None, gm.Stream(backend="cuda")):
+        x, y = Theirs(1), Theirs(2)
+        got = gm.copy(x, stream=stream)
+        x.fill(3)
+        np.testing.assert_array_equal(got.to_host(), filled(1))
+        assert gm.copy(x, out=y, stream=stream) is y
+        np.testing.assert_array_equal(y.read(), filled(3))
+        x.fill(4)
+        total = gm.copy(x, stream=y.stream.value)  # on a nonblocking stream
+        x.fill(5)
+        on_host = total.to_host()
+        np.testing.assert_array_equal(on_host, filled(4))
+        released = gm.copy(x, stream=y.stream.value)
+        del released  # while it is queued: its memory is the next array's
+        fresh = gm.to_device(filled(7))
+        fake.cuda("cudaStreamSynchronize", y.stream)
+        np.testing.assert_array_equal(fresh.to_host(), filled(7))
+        del got, total, fresh
+        gm.synchronize("cuda")
+        x.free()
+        y.free()
+
+
+def own_streams():
+    """Results of one stream are inputs and outputs of another."""
+    first, second = gm.Stream(backend="cuda"), gm.Stream(backend="cuda")
+    on_device = gm.to_device(a)
+    out = gm.DeviceArray(a.shape, a.dtype, backend="cuda")
+    events = [_core.Event(backend="cuda") for _ in range(2)]
+    events[0].record(first)
+    gm.copy(on_device, out=out, stream=first)
+    events[1].record(first)
+    first.synchronize()
+    total = gm.DeviceArray(a.shape, a.dtype, backend="cuda")
+    gm.add(out, out, out=total, stream=second)
+    np.testing.assert_array_equal(total.to_host(), a + a)
+    assert events[0].elapsed(events[1]) >= 0
+    with second:
+        once = gm.add(on_device, on_device)
+        twice = gm.add(once, on_device)
+        del once
+        np.testing.assert_array_equal(twice.to_host(), a * 3)
+    on_device[10:20] = a[:10]
+    np.testing.assert_array_equal(on_device[5:25].to_host()[5:15], a[:10])
+    on_device.fill_bytes(0)
+    assert not on_device.to_host().any()
+    gathered = gm.gather(gm.to_device(a), gm.to_device(np.arange(COUNT)[::-1].copy()))
+    np.testing.assert_array_equal(gathered.to_host(), a[::-1])
+    with contextlib.suppress(IndexError):
+        gm.gather(gm.to_device(a), gm.to_device(np.full(3, COUNT)))
+        raise AssertionError("no IndexError")
+
+
+def transfers():
+    """From and to all kinds of host memory, whole, strided and in pieces."""
+    large = np.random.default_rng(1).integers(0, 256, 5 << 20, dtype=np.uint8)
+    for kind in (None, "pinned", "write_combined", "mapped", "managed"):
+        for source in (a, a.reshape(10, -1).T, large):
+            host = source
+            if kind:
+                host = gm.empty(source.shape, source.dtype, kind=kind, backend="cuda")
+                host[...] = source
+            there = gm.to_device(host)
+            host = host.copy()  # pinned memory is the next array's
+            back = gm.empty(source.shape, source.dtype, kind=kind or "pinned", backend="cuda")
+            np.testing.assert_array_equal(there.to_host(back), source)
+            np.testing.assert_array_equal(there.to_host(), source)
+            np.testing.assert_array_equal(gm.copy(host, backend="cuda"), source)
+    for chunk in (1 << 10, 1 << 12, 1 << 16):
+        got = _core.call("copy", "auto", (large,), None, None, "cuda", (0,), chunk)
+        np.testing.assert_array_equal(got, large)
+        pair = (a, a[::-1].copy())
+        got = _core.call("add", "auto", pair, None, None, "cuda", (), chunk)
+        np.testing.assert_array_equal(got, np.full(COUNT, a[-1]))
+        there = gm.DeviceArray(large.shape, large.dtype, backend="cuda")
+        back = np.empty_like(large)
+        _core.transfer(there, large, True, 2, False, 3, None, chunk)
+        _core.transfer(there, back, False, 2, False, 3, None, chunk)
+        np.testing.assert_array_equal(back, large)
+
+
+def pools():
+    """Released memory stays in the pool until it is trimmed, and nothing more is in use then."""
+    if os.environ["FAKE_NO_POOL"]:
+        return
+    used = gm.pool_info()["device"]["used"]
+    for _ in range(10):
+        kept = [gm.to_device(a) for _ in range(5)]
+        assert gm.pool_info()["device"]["used"] > used
+        del kept
+    assert gm.pool_info()["device"]["used"] == used
+    gm.pool_trim()
+    info = gm.pool_info()["device"]
+    assert info["reserved"] == info["used"] == used
+    try:
+        gm.DeviceArray(1 << 29, "f8", backend="cuda")
+        raise AssertionError("no MemoryError")
+    except MemoryError as error:
+        assert "free" in str(error)
+
+
+gm.to_device(a)
+for pace in (0, 5, 100):
+    fake.set_pace(pace, 7)
+    for work in (other_libraries, own_streams, transfers, pools):
+        fake.protect(work is not transfers)  # which takes long where much memory is in use
+        work()
+        fake.check()
+    gm.pool_trim()
+    print(*fake.live())
