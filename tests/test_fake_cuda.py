@@ -44,3 +44,9 @@ def test_streams(run, pool):
     """Other libraries' arrays and streams, our own streams, transfers of all kinds, and pools."""
     counts = run("streams", FAKE_NO_POOL=pool).split("\n")
     assert len(set(filter(None, counts))) == 1  # nothing is left that was not kept the first time
+
+
+@pytest.mark.parametrize("pool", ["", "1"])
+def test_two_devices(run, pool):
+    counts = run("devices", FAKE_NO_POOL=pool).split("\n")
+    assert len(set(filter(None, counts))) == 1

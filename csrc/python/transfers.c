@@ -157,8 +157,11 @@ PyObject *gm_core_send(PyObject *module, PyObject *args, PyObject *keywords)
     }
     gm_status status;
     Py_BEGIN_ALLOW_THREADS
-    status = gm_repeat_send(&repeat, from->memory, PyArray_DATA(from->layout), to->memory,
-                            PyArray_DATA(to->layout), PyArray_NBYTES(from->layout), NULL);
+    status = gm_wait_until_free(to->memory);
+    if (status == GM_OK) {
+        status = gm_repeat_send(&repeat, from->memory, PyArray_DATA(from->layout), to->memory,
+                                PyArray_DATA(to->layout), PyArray_NBYTES(from->layout), NULL);
+    }
     Py_END_ALLOW_THREADS
     gm_leave_device(from->memory, previous);
     if (status != GM_OK) {
