@@ -141,7 +141,7 @@ def test_the_interface_of_ours():
     for stream in (None, -1, 1, 2, own.handle):
         assert there.__dlpack__(stream=stream, max_version=(1, 0))
     assert np.array_equal(np.from_dlpack(there, device="cpu"), A)
-    with pytest.raises(BufferError, match=r"not on \(1, 0\), where only a copy"):
+    with pytest.raises(BufferError, match=r"dl_device is \(1, 0\), where only a copy"):
         there.__dlpack__(dl_device=(1, 0), copy=False)
 
 

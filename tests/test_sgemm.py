@@ -549,9 +549,9 @@ def test_a_product_too_large_to_count(backend):
 
 def test_host_and_device_arrays_do_not_mix(backend):
     device_array = gm.to_device(ONES, backend=backend)
-    with pytest.raises(TypeError, match=r"c is numpy\.ndarray, another input is on the device"):
+    with pytest.raises(TypeError, match=r"c is numpy\.ndarray, a is on the device"):
         gm.sgemm(device_array, device_array, ONES, beta=1)
-    with pytest.raises(TypeError, match=r"c is a gpumem\.DeviceArray, another"):
+    with pytest.raises(TypeError, match=r"c is a gpumem\.DeviceArray, a is on the host"):
         gm.sgemm(ONES, ONES, device_array, beta=1, backend=backend)
 
 

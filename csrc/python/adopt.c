@@ -113,7 +113,7 @@ static gm_device_array *adopt_by_protocol(const request *r)
         return NULL; /* PyTorch has no typestr for some dtypes; DLPack names them in its error */
     }
     if (!interface || !gm_interface_has_stream(interface)) {
-        found = gm_dlpack_find(r->object, &type, &device);
+        found = gm_dlpack_find(r->object, r->name, &type, &device);
     }
     if (found > 0 && gm_dlpack_backend(type) == r->backend) {
         array = adopt_capsule(r, device);
@@ -139,7 +139,7 @@ static gm_device_array *adopt(request *r)
         return array;
     }
     if (!r->backend) {
-        int found = gm_dlpack_find(r->object, &type, &device);
+        int found = gm_dlpack_find(r->object, r->name, &type, &device);
         r->backend = gm_backend_with_memory(false);
         if (found < 0 || (found > 0 && choose_backend(type, &r->backend) < 0)) {
             return NULL;
@@ -199,7 +199,7 @@ static gm_device_array *place(gm_device_array *array, int device, PyObject *copy
 static int comes_from_host(PyObject *object, int device, const gm_backend **backend)
 {
     int type, id;
-    int found = device >= 0 ? gm_dlpack_find(object, &type, &id) : 0;
+    int found = device >= 0 ? gm_dlpack_find(object, "x", &type, &id) : 0;
     if (found <= 0 || gm_dlpack_backend(type) != gm_backend_with_memory(true)) {
         return found < 0 ? -1 : 0;
     }

@@ -77,16 +77,17 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
     for (int d = 0; d < ndim; d++) {
         lengths[d] = (npy_intp)shape[d];
     }
-    if (gm_count_bytes(dtype, ndim, lengths, &count) < 0) {
-        return NULL;
-    }
     int64_t step = PyDataType_ELSIZE(dtype);
     for (int d = ndim - 1; d >= 0; d--) {
         steps[d] = (npy_intp)(strides && shape[d] > 1 ? strides[d] : step);
         if (!gm_multiply(step, shape[d] > 0 ? shape[d] : 1, &step)) {
-            PyErr_Format(PyExc_ValueError, "%s is too large", name);
+            PyErr_Format(PyExc_ValueError,
+                         "%s is too large: its byte count does not fit in 63 bits", name);
             return NULL;
         }
+    }
+    if (gm_count_bytes(dtype, ndim, lengths, &count) < 0) {
+        return NULL;
     }
     if ((count > 0 && !find_range(PyDataType_ELSIZE(dtype), ndim, shape, steps, &bytes)) ||
         bytes.extent > INT64_MAX - (int64_t)((uintptr_t)data & INT64_MAX)) {

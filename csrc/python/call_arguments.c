@@ -136,6 +136,23 @@ PyObject *gm_given(const gm_family *family, PyObject *inputs, int i)
     return object == Py_None && family->inputs[i].optional ? NULL : object;
 }
 
+int gm_refuse_mixed(const gm_family *family, PyObject *inputs, int i)
+{
+    PyObject *object = gm_given(family, inputs, i);
+    bool on_device = gm_is_device_array(object);
+    const char *other = "another input";
+    for (int k = family->input_count - 1; k >= 0; k--) {
+        PyObject *one = gm_given(family, inputs, k);
+        other = one && gm_is_device_array(one) != on_device ? family->inputs[k].name : other;
+    }
+    PyErr_Format(PyExc_TypeError,
+                 "%s is %s%.100s, %s is on the %s: inputs are either all on the host or all on the "
+                 "device",
+                 family->inputs[i].name, on_device ? "a " : "", Py_TYPE(object)->tp_name, other,
+                 on_device ? "host" : "device");
+    return -1;
+}
+
 int gm_check_input(const gm_operand *operand, PyArrayObject *array)
 {
     PyArray_Descr *dtype = PyArray_DESCR(array);

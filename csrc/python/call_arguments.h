@@ -16,6 +16,9 @@ int gm_check_input_count(const gm_family *family, PyObject *inputs);
 /* Input i as it was given; NULL if it is optional, and absent or None. */
 PyObject *gm_given(const gm_family *family, PyObject *inputs, int i);
 
+/* Raises TypeError: another input is not where this one is. Returns -1. */
+int gm_refuse_mixed(const gm_family *family, PyObject *inputs, int i);
+
 /* The dtype has to be one that the operand accepts. */
 int gm_check_input(const gm_operand *operand, PyArrayObject *array);
 /* The other inputs of an in-place family may not overlap the first, which changes. */

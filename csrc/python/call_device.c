@@ -60,11 +60,7 @@ static int bind_inputs(gm_bound *b, PyObject *inputs, int device, PyArrayObject 
             continue;
         }
         if (!gm_is_device_array(object)) {
-            PyErr_Format(PyExc_TypeError,
-                         "%s is %.100s, another input is on the device: inputs are either all on "
-                         "the host or all on the device",
-                         operand->name, Py_TYPE(object)->tp_name);
-            return -1;
+            return gm_refuse_mixed(call->family, inputs, i);
         }
         gm_device_array *array = (gm_device_array *)object;
         layouts[i] = array->layout;

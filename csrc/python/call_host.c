@@ -24,11 +24,7 @@ static int parse_inputs(const gm_family *family, PyObject *inputs, PyArrayObject
             continue;
         }
         if (gm_is_device_array(object)) {
-            PyErr_Format(PyExc_TypeError,
-                         "%s is a gpumem.DeviceArray, another input is on the host: inputs are "
-                         "either all on the host or all on the device",
-                         family->inputs[i].name);
-            return -1;
+            return gm_refuse_mixed(family, inputs, i);
         }
         if (i == 0 && family->in_place && !PyArray_Check(object)) {
             PyErr_Format(PyExc_TypeError,

@@ -223,15 +223,18 @@ static PyObject *array_astype(PyObject *object, PyObject *args, PyObject *keywor
     static char *names[] = {"dtype", "order", "casting", "copy", "stream", NULL};
     request r = {.order = NPY_CORDER, .casting = NPY_UNSAFE_CASTING, .copies = true};
     PyObject *rule = NULL, *stream = NULL, *made = NULL;
-    int copies = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$O&OpO:astype", names, gm_dtype_converter,
-                                     &r.dtype, PyArray_OrderConverter, &r.order, &rule, &copies,
+    PyObject *copy = Py_True;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$O&OOO:astype", names, gm_dtype_converter,
+                                     &r.dtype, gm_order_converter, &r.order, &rule, &copy,
                                      &stream)) {
         Py_XDECREF(r.dtype);
         return NULL;
     }
-    r.copies = copies;
-    if (!rule || PyArray_CastingConverter(rule, &r.casting) == NPY_SUCCEED) {
+    int copies = gm_parse_flag(copy, "copy");
+    r.copies = copies > 0;
+    if (rule && PyArray_CastingConverter(rule, &r.casting) != NPY_SUCCEED) {
+        gm_name_error("casting", rule);
+    } else if (copies >= 0) {
         made = run((gm_device_array *)object, &r, stream, rule);
     }
     Py_DECREF(r.dtype);

@@ -134,6 +134,26 @@ static PyObject *array_copy(PyObject *object, PyObject *args, PyObject *keywords
     return (PyObject *)gm_device_array_copy(self, stream, nonblocking);
 }
 
+static int parse_byte(PyObject *object, int *byte)
+{
+    if (!gm_is_integer(object)) {
+        PyErr_Format(PyExc_TypeError, "byte must be an integer, not %.100s",
+                     Py_TYPE(object)->tp_name);
+        return -1;
+    }
+    Py_ssize_t number = PyNumber_AsSsize_t(object, NULL); /* saturates */
+    if (number == -1 && PyErr_Occurred()) {
+        gm_name_error("byte", object);
+        return -1;
+    }
+    if (number < 0 || number > 255) {
+        PyErr_Format(PyExc_ValueError, "byte is %.80R, expected 0 to 255", object);
+        return -1;
+    }
+    *byte = (int)number;
+    return 0;
+}
+
 static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *keywords)
 {
     static char *names[] = {"byte", "stream", NULL};
@@ -141,14 +161,13 @@ static PyObject *array_fill_bytes(PyObject *object, PyObject *args, PyObject *ke
     PyObject *stream_object = NULL;
     gm_stream stream;
     bool nonblocking;
+    PyObject *number;
     int byte;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "i|$O:fill_bytes", names, &byte,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O:fill_bytes", names, &number,
                                      &stream_object) ||
+        parse_byte(number, &byte) < 0 ||
         gm_device_array_queue(self, stream_object, &stream, &nonblocking) < 0) {
         return NULL;
-    }
-    if (byte < 0 || byte > 255) {
-        return PyErr_Format(PyExc_ValueError, "byte is %d, expected 0 to 255", byte);
     }
     if (!PyArray_IS_C_CONTIGUOUS(self->layout)) {
         PyErr_SetString(PyExc_ValueError, "only a C-contiguous array can be filled");

@@ -62,6 +62,9 @@ PyObject *gm_device_view_index(PyObject *object, PyObject *index)
     }
     PyObject *layout = PyObject_GetItem((PyObject *)self->layout, full);
     Py_DECREF(full);
+    if (!layout && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Format(PyExc_IndexError, "index %.80R does not fit in 63 bits", index);
+    }
     return gm_device_array_view(self, layout);
 }
 
@@ -102,13 +105,16 @@ PyObject *gm_device_transposed_matrices(PyObject *object, void *unused)
     return gm_device_array_view(self, PyArray_SwapAxes(self->layout, ndim - 2, ndim - 1));
 }
 
-/* A view by a method of ndarray that never copies and never reads. */
-static PyObject *view_by(gm_device_array *self, const char *name, PyObject *args,
-                         PyObject *keywords)
+/* A view by a method of ndarray that never copies and never reads; errors are about `argument`. */
+static PyObject *view_by(gm_device_array *self, const char *name, const char *argument,
+                         PyObject *args, PyObject *keywords)
 {
     PyObject *method = PyObject_GetAttrString((PyObject *)self->layout, name);
     PyObject *layout = method ? PyObject_Call(method, args, keywords) : NULL;
     Py_XDECREF(method);
+    if (!layout) {
+        gm_name_error(argument, PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0) : args);
+    }
     return gm_device_array_view(self, layout);
 }
 
@@ -132,7 +138,7 @@ static int parse_order(PyObject *keywords, const char *format, NPY_ORDER *order)
     static char *names[] = {"order", NULL};
     PyObject *none = PyTuple_New(0);
     int parsed = none && PyArg_ParseTupleAndKeywords(none, keywords, format, names,
-                                                     PyArray_OrderConverter, order);
+                                                     gm_order_converter, order);
     Py_XDECREF(none);
     return parsed ? 0 : -1;
 }
@@ -159,24 +165,33 @@ static PyObject *array_reshape(PyObject *object, PyObject *args, PyObject *keywo
         return NULL;
     }
     PyObject *numpys = Py_BuildValue("{s:s}", "order", fortran ? "F" : "C");
-    PyObject *view = numpys ? view_by(self, "reshape", args, numpys) : NULL;
+    PyObject *view = numpys ? view_by(self, "reshape", "shape", args, numpys) : NULL;
     Py_XDECREF(numpys);
     return view;
 }
 
 static PyObject *array_squeeze(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    return view_by((gm_device_array *)object, "squeeze", args, keywords);
+    static char *names[] = {"axis", NULL};
+    PyObject *axis = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O:squeeze", names, &axis)) {
+        return NULL;
+    }
+    PyObject *axes = PyTuple_Pack(1, axis);
+    PyObject *view =
+        axes ? view_by((gm_device_array *)object, "squeeze", "axis", axes, NULL) : NULL;
+    Py_XDECREF(axes);
+    return view;
 }
 
 static PyObject *array_transpose(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    return view_by((gm_device_array *)object, "transpose", args, keywords);
+    return view_by((gm_device_array *)object, "transpose", "axes", args, keywords);
 }
 
 static PyObject *array_swapaxes(PyObject *object, PyObject *args, PyObject *keywords)
 {
-    return view_by((gm_device_array *)object, "swapaxes", args, keywords);
+    return view_by((gm_device_array *)object, "swapaxes", "(axis1, axis2)", args, keywords);
 }
 
 static PyObject *array_view(PyObject *object, PyObject *args, PyObject *keywords)
@@ -236,7 +251,7 @@ static PyObject *array_ravel(PyObject *object, PyObject *args, PyObject *keyword
 {
     static char *names[] = {"order", NULL};
     NPY_ORDER order = NPY_CORDER;
-    return PyArg_ParseTupleAndKeywords(args, keywords, "|O&:ravel", names, PyArray_OrderConverter,
+    return PyArg_ParseTupleAndKeywords(args, keywords, "|O&:ravel", names, gm_order_converter,
                                        &order)
                ? flat((gm_device_array *)object, order, false)
                : NULL;
@@ -246,7 +261,7 @@ static PyObject *array_flatten(PyObject *object, PyObject *args, PyObject *keywo
 {
     static char *names[] = {"order", NULL};
     NPY_ORDER order = NPY_CORDER;
-    return PyArg_ParseTupleAndKeywords(args, keywords, "|O&:flatten", names, PyArray_OrderConverter,
+    return PyArg_ParseTupleAndKeywords(args, keywords, "|O&:flatten", names, gm_order_converter,
                                        &order)
                ? flat((gm_device_array *)object, order, true)
                : NULL;

@@ -17,6 +17,7 @@ int gm_parse_device(PyObject *object, int *device)
     }
     Py_ssize_t number = PyNumber_AsSsize_t(object, NULL); /* saturates */
     if (number == -1 && PyErr_Occurred()) {
+        gm_name_error("device", object);
         return -1;
     }
     if (number < 0 || number > INT_MAX) {

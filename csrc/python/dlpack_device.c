@@ -74,9 +74,10 @@ int gm_dlpack_device_init(void)
     return method_name ? 0 : -1;
 }
 
-int gm_dlpack_find(PyObject *producer, int *type, int *device)
+int gm_dlpack_find(PyObject *producer, const char *name, int *type, int *device)
 {
     PyObject *method, *pair;
+    char what[128];
     if (PyType_Check(producer)) {
         return 0;
     }
@@ -88,7 +89,8 @@ int gm_dlpack_find(PyObject *producer, int *type, int *device)
     }
     pair = PyObject_CallNoArgs(method);
     Py_DECREF(method);
-    int parsed = pair ? gm_parse_pair(pair, "what __dlpack_device__ returns", type, device) : -1;
+    PyOS_snprintf(what, sizeof what, "what __dlpack_device__ of %.60s returns", name);
+    int parsed = pair ? gm_parse_pair(pair, what, type, device) : -1;
     Py_XDECREF(pair);
     return parsed < 0 ? -1 : 1;
 }

@@ -27,6 +27,6 @@ int gm_parse_pair(PyObject *object, const char *name, int *first, int *second);
 /* Makes the name of __dlpack_device__. */
 int gm_dlpack_device_init(void);
 /* Asks a producer for its device: 1; 0 if it has no __dlpack_device__; -1 with an exception. */
-int gm_dlpack_find(PyObject *producer, int *type, int *device);
+int gm_dlpack_find(PyObject *producer, const char *name, int *type, int *device);
 
 #endif

@@ -146,7 +146,7 @@ PyObject *gm_dlpack_export(PyObject *object, PyObject *args, PyObject *keywords)
         }
         if (type != (int)here.device_type || id != here.device_id) {
             return PyErr_Format(PyExc_BufferError,
-                                "the array is on device (%d, %d), not on (%d, %d)%s",
+                                "the array is on device (%d, %d), and dl_device is (%d, %d)%s",
                                 here.device_type, here.device_id, type, id,
                                 type == kDLCPU ? ", where only a copy could be" : "");
         }

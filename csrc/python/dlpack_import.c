@@ -38,13 +38,28 @@ static PyObject *call(PyObject *producer, PyObject *stream, bool versioned)
     return PyObject_VectorcallMethod(method_name, args, 1, keywords[which]);
 }
 
+/* A producer says what it cannot lend, and knows no name for itself. */
+static void name_buffer_error(const char *name)
+{
+    PyObject *type, *raised, *traceback;
+    PyErr_Fetch(&type, &raised, &traceback);
+    PyErr_NormalizeException(&type, &raised, &traceback);
+    PyErr_Format(PyExc_BufferError, "%s: %S", name, raised);
+    Py_XDECREF(type);
+    Py_XDECREF(raised);
+    Py_XDECREF(traceback);
+}
+
 /* A versioned capsule if the producer can make one. */
-static PyObject *ask(PyObject *producer, PyObject *stream)
+static PyObject *ask(PyObject *producer, PyObject *stream, const char *name)
 {
     PyObject *capsule = call(producer, stream, true);
     if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
         capsule = call(producer, stream, false);
+    }
+    if (!capsule && PyErr_ExceptionMatches(PyExc_BufferError)) {
+        name_buffer_error(name);
     }
     return capsule;
 }
@@ -216,7 +231,7 @@ gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, 
             return NULL;
         }
     }
-    PyObject *capsule = ask(producer, number);
+    PyObject *capsule = ask(producer, number, name);
     gm_device_array *array = capsule ? take(capsule, backend, name) : NULL;
     Py_XDECREF(capsule);
     Py_XDECREF(number);

@@ -36,14 +36,9 @@ static PyTypeObject host_block_type = {
 
 /* ---- arrays of other libraries -------------------------------------------------------------- */
 
-static PyObject *from_dlpack; /* numpy.from_dlpack */
-
 int gm_host_arrays_init(void)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    from_dlpack = numpy ? PyObject_GetAttrString(numpy, "from_dlpack") : NULL;
-    Py_XDECREF(numpy);
-    return from_dlpack ? PyType_Ready(&host_block_type) : -1;
+    return PyType_Ready(&host_block_type);
 }
 
 static bool is_on_host(int type)
@@ -52,24 +47,20 @@ static bool is_on_host(int type)
     return usable && usable->host_memory;
 }
 
-/* NumPy reads no bfloat16, and does not name the argument: what it refuses is read once more. */
+/* Not by numpy.from_dlpack: it reads no bfloat16, names no argument, and follows a null pointer to
+ * the shape. */
 static PyArrayObject *from_capsule(PyObject *object, const char *name)
 {
-    PyObject *view = PyObject_CallOneArg(from_dlpack, object);
-    if (view || (!PyErr_ExceptionMatches(PyExc_RuntimeError) &&
-                 !PyErr_ExceptionMatches(PyExc_BufferError))) {
-        return (PyArrayObject *)view;
-    }
-    PyErr_Clear();
     gm_device_array *array = gm_dlpack_adopt(object, gm_backend_with_memory(true), name, NULL);
     if (!array) {
         return NULL;
     }
     PyArrayObject *layout = array->layout;
     Py_INCREF(PyArray_DESCR(layout));
-    view = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(layout), PyArray_NDIM(layout),
-                                PyArray_DIMS(layout), PyArray_STRIDES(layout), PyArray_DATA(layout),
-                                PyArray_FLAGS(layout) & NPY_ARRAY_WRITEABLE, NULL);
+    PyObject *view =
+        PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(layout), PyArray_NDIM(layout),
+                             PyArray_DIMS(layout), PyArray_STRIDES(layout), PyArray_DATA(layout),
+                             PyArray_FLAGS(layout) & NPY_ARRAY_WRITEABLE, NULL);
     if (!view) {
         Py_DECREF((PyObject *)array);
     } else if (PyArray_SetBaseObject((PyArrayObject *)view, (PyObject *)array) < 0) { /* steals */
@@ -90,7 +81,7 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
         }
         gm_exchange_release(&read);
     } else if (found == 0) {
-        found = gm_dlpack_find(object, &type, &device);
+        found = gm_dlpack_find(object, name, &type, &device);
     }
     if (found < 0) {
         return NULL;
@@ -136,7 +127,9 @@ static void name_argument(PyObject *object, const char *name)
 {
     PyObject *type, *value, *traceback;
     bool of_value = PyErr_ExceptionMatches(PyExc_ValueError);
-    if (!of_value && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        of_value = true; /* a number of an __array_interface__ */
+    } else if (!of_value && !PyErr_ExceptionMatches(PyExc_TypeError)) {
         return;
     }
     PyErr_Fetch(&type, &value, &traceback);

@@ -10,6 +10,11 @@ const char *gm_c_string(PyObject *text, const char *name)
 {
     Py_ssize_t length;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (!bytes && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError, "%s is %.80R, which holds a lone surrogate", name, text);
+        return NULL;
+    }
     if (bytes && strlen(bytes) != (size_t)length) {
         PyErr_Format(PyExc_ValueError, "%s is %.80R, which holds a null character", name, text);
         return NULL;
@@ -57,16 +62,52 @@ bool gm_is_integer(PyObject *object)
     return PyIndex_Check(object) && !PyBool_Check(object) && !gm_is_device_array(object);
 }
 
+void gm_name_error(const char *name, PyObject *object)
+{
+    PyObject *type, *raised, *traceback, *kind = PyExc_ValueError;
+    if (PyErr_ExceptionMatches(PyExc_TypeError)) {
+        kind = PyExc_TypeError;
+    } else if (PyErr_ExceptionMatches(PyExc_IndexError) || /* an AxisError, which is a ValueError */
+               (!PyErr_ExceptionMatches(PyExc_ValueError) &&
+                !PyErr_ExceptionMatches(PyExc_OverflowError))) {
+        return;
+    }
+    PyErr_Fetch(&type, &raised, &traceback);
+    PyErr_NormalizeException(&type, &raised, &traceback);
+    PyErr_Format(kind, "%s is %.80R: %.200S", name, object, raised);
+    Py_XDECREF(type);
+    Py_XDECREF(raised);
+    Py_XDECREF(traceback);
+}
+
+int gm_parse_flag(PyObject *object, const char *name)
+{
+    int flag = PyObject_IsTrue(object);
+    if (flag < 0) {
+        gm_name_error(name, object);
+    }
+    return flag;
+}
+
 int gm_dtype_converter(PyObject *object, void *dtype)
 {
+    if (gm_is_device_array(object)) { /* NumPy refuses its own arrays, and looks at .dtype */
+        PyErr_SetString(PyExc_TypeError, "dtype is a gpumem.DeviceArray, expected a data type");
+        return 0;
+    }
     if (PyArray_DescrConverter(object, dtype)) {
         return 1;
     }
-    if (PyUnicode_Check(object) && PyUnicode_GET_LENGTH(object) > 80 &&
-        PyErr_ExceptionMatches(PyExc_TypeError)) { /* NumPy's message quotes all of it */
-        PyErr_Clear();
-        PyErr_Format(PyExc_TypeError, "data type %.80R not understood", object);
+    gm_name_error("dtype", object);
+    return 0;
+}
+
+int gm_order_converter(PyObject *object, void *order)
+{
+    if (PyArray_OrderConverter(object, order)) {
+        return 1;
     }
+    gm_name_error("order", object);
     return 0;
 }
 
@@ -76,7 +117,11 @@ int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
         PyErr_SetString(PyExc_TypeError, "shape must be an int or a sequence of ints, not None");
         return -1;
     }
-    return PyArray_IntpConverter(object, shape) ? 0 : -1;
+    if (PyArray_IntpConverter(object, shape)) {
+        return 0;
+    }
+    gm_name_error("shape", object);
+    return -1;
 }
 
 int gm_parse_chunk(PyObject *object, int64_t *chunk)

@@ -16,8 +16,13 @@ int gm_find_attribute(PyObject *object, PyObject *name, PyObject **value);
 int gm_has_attribute(PyObject *object, const char *name);
 /* An int or an object with __index__, but not a bool and not a device array. */
 bool gm_is_integer(PyObject *object);
-/* An "O&" converter like NumPy's, whose message stays short for a long name. */
+/* Has the message of an exception of Python or NumPy begin with the argument that it is about. */
+void gm_name_error(const char *name, PyObject *object);
+/* Truth: 1 or 0, or -1 with an exception. */
+int gm_parse_flag(PyObject *object, const char *name);
+/* "O&" converters like NumPy's, whose messages name the argument and stay short. */
 int gm_dtype_converter(PyObject *object, void *dtype);
+int gm_order_converter(PyObject *object, void *order);
 /* An int or a sequence of ints; the caller frees shape->ptr. */
 int gm_parse_shape(PyObject *object, PyArray_Dims *shape);
 /* Bytes of an array that move at a time, from 0, the default; also for NULL. */

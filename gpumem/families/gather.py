@@ -142,7 +142,7 @@ def gather(
     array([[30, 10],
            [30, 20]])
     """
-    if variant == "any":  # of a, not of the index
+    if isinstance(variant, str) and variant == "any":  # of a, not of the index
         a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
         if isinstance(index, _core.DeviceArray) and not _is_packed(index):
             index = copy(index, stream=stream)

@@ -48,8 +48,10 @@ def real(name: str, value: Any) -> float:
     if type(value) is float:
         return value
     dtype = getattr(value, "dtype", None)
-    plain = dtype is None or (dtype.kind in "iuf" and value.ndim == 0)
-    if isinstance(value, bool | complex | str | bytes | bytearray) or not plain:
+    plain = dtype is None or (getattr(dtype, "kind", None) in ("i", "u", "f") and value.ndim == 0)
+    # float() would read the text in what has neither, a memoryview for one.
+    number = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
+    if isinstance(value, bool | complex) or not (number and plain):
         raise TypeError(f"{name} must be a float, not {type(value).__name__}")
     try:
         return float(value)

@@ -42,7 +42,11 @@ _REVERSED = (0,) * _PARAMETERS
 def _parameters(axes: Sequence[int] | None = None) -> tuple[int, ...]:
     if axes is None:
         return _REVERSED
-    if isinstance(axes, str | bytes) or not isinstance(axes, Sequence | np.ndarray):
+    if (
+        isinstance(axes, str | bytes)
+        or not isinstance(axes, Sequence | np.ndarray)
+        or (isinstance(axes, np.ndarray) and axes.ndim != 1)
+    ):
         raise TypeError(f"axes must be a sequence of integers or None, not {quoted(axes)}")
     if len(axes) > 64:
         raise ValueError(f"axes has {len(axes)} numbers, an array has at most 64 dimensions")

@@ -46,7 +46,7 @@ def _with_dtype(p: Any) -> Any:
         return p
     try:
         made = np.asanyarray(p)  # a masked array stays one, so that it is refused
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return p  # the extension module's error names the argument
     return p if made.dtype.names is None else made
 
@@ -54,9 +54,9 @@ def _with_dtype(p: Any) -> Any:
 def _as_pairs(p: Any) -> Any:
     """View an array of structures (x, y) as floats of shape (n, 2); return others unchanged."""
     dtype = getattr(p, "dtype", None)
-    names = getattr(dtype, "names", None)
-    if dtype is None or names is None:
+    if not isinstance(dtype, np.dtype) or dtype.names is None or dtype.fields is None:
         return p
+    names = dtype.names
     fields = list(map(dtype.__getitem__, names))
     if (
         names != ("x", "y")
@@ -192,7 +192,7 @@ def shift_points(
     given = out
     points, out = _core.adopt_all("shift_points", (p,), out, stream)
     points = _with_dtype(points)
-    if isinstance(points, _core.DeviceArray) and variant == "auto":
+    if isinstance(points, _core.DeviceArray) and isinstance(variant, str) and variant == "auto":
         # Kernels take contiguous, aligned points: others go through a copy.
         if not points.contiguous or not _is_aligned(points):
             points = copy(points, stream=stream)

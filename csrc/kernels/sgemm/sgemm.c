@@ -89,7 +89,8 @@ static gm_status sgemm_result(gm_call *call)
                        call->parameters[BETA].real);
     }
     if (!c->absent && (c->shape[0] != rows || c->shape[1] != columns)) {
-        return gm_fail(GM_ERROR_VALUE, "c has shape (%lld, %lld), expected (%lld, %lld)",
+        return gm_fail(GM_ERROR_VALUE,
+                       "c has shape (%lld, %lld), expected (%lld, %lld) as the product of a and b",
                        (long long)c->shape[0], (long long)c->shape[1], (long long)rows,
                        (long long)columns);
     }

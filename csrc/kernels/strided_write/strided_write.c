@@ -28,8 +28,12 @@ static gm_status strided_write_result(gm_call *call)
     gm_slice slice;
     gm_status status = find_slice(call, &slice);
     if (status == GM_OK && call->in[A].shape[0] != slice.count) {
-        return gm_fail(GM_ERROR_VALUE, "a has shape (%lld,), expected (%lld,)",
-                       (long long)call->in[A].shape[0], (long long)slice.count);
+        return gm_fail(GM_ERROR_VALUE,
+                       "a has shape (%lld,), expected (%lld,): that of out[offset::stride] with "
+                       "offset %lld and stride %lld",
+                       (long long)call->in[A].shape[0], (long long)slice.count,
+                       (long long)call->parameters[OFFSET].integer,
+                       (long long)call->parameters[STRIDE].integer);
     }
     return status;
 }
