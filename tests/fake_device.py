@@ -54,3 +54,32 @@ def live():
     counts = (ctypes.c_int64 * 5)()
     _library.fake_cuda_live(counts)
     return tuple(counts)
+
+
+class Theirs:
+    """An array of another library, on a nonblocking stream of its own, which fills it."""
+
+    def __init__(self, value, count):
+        self.stream, self.memory, self.count = ctypes.c_void_p(), ctypes.c_void_p(), count
+        nonblocking = 1
+        cuda("cudaStreamCreateWithFlags", ctypes.byref(self.stream), nonblocking)
+        cuda("cudaMalloc", ctypes.byref(self.memory), ctypes.c_size_t(4 * count))
+        self.fill(value)
+
+    def fill(self, value):
+        size = ctypes.c_size_t(4 * self.count)
+        cuda("cudaMemsetAsync", self.memory, value, size, self.stream)
+
+    def free(self):
+        cuda("cudaFree", self.memory)
+        cuda("cudaStreamDestroy", self.stream)
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": (self.count,),
+            "typestr": "|u4",
+            "data": (self.memory.value, False),
+            "version": 3,
+            "stream": self.stream.value,
+        }

@@ -1,7 +1,6 @@
 """Streams, events and transfers on the fake device, which does everything as late as it may."""
 
 import contextlib
-import ctypes
 import os
 
 import fake_device as fake  # first
@@ -11,40 +10,7 @@ import gpumem as gm
 from gpumem import _core
 
 COUNT = 1000
-NONBLOCKING = 1
 a = np.arange(COUNT, dtype="f4")
-
-
-class Theirs:
-    """An array of another library, on a nonblocking stream of its own, which fills it."""
-
-    def __init__(self, value):
-        self.stream, self.memory = ctypes.c_void_p(), ctypes.c_void_p()
-        fake.cuda("cudaStreamCreateWithFlags", ctypes.byref(self.stream), NONBLOCKING)
-        fake.cuda("cudaMalloc", ctypes.byref(self.memory), ctypes.c_size_t(4 * COUNT))
-        self.fill(value)
-
-    def fill(self, value):
-        size = ctypes.c_size_t(4 * COUNT)
-        fake.cuda("cudaMemsetAsync", self.memory, value, size, self.stream)
-
-    def read(self):
-        fake.cuda("cudaStreamSynchronize", self.stream)
-        return gm.copy(self).to_host()
-
-    def free(self):
-        fake.cuda("cudaFree", self.memory)
-        fake.cuda("cudaStreamDestroy", self.stream)
-
-    @property
-    def __cuda_array_interface__(self):
-        return {
-            "shape": (COUNT,),
-            "typestr": "|u4",
-            "data": (self.memory.value, False),
-            "version": 3,
-            "stream": self.stream.value,
-        }
 
 
 def filled(value):
@@ -54,12 +20,12 @@ def filled(value):
 def other_libraries():
     """Their work before a call comes before it, and what they do afterwards comes after it."""
     for stream in (None, gm.Stream(backend="cuda")):
-        x, y = Theirs(1), Theirs(2)
+        x, y = fake.Theirs(1, COUNT), fake.Theirs(2, COUNT)
         got = gm.copy(x, stream=stream)
         x.fill(3)
         np.testing.assert_array_equal(got.to_host(), filled(1))
         assert gm.copy(x, out=y, stream=stream) is y
-        np.testing.assert_array_equal(y.read(), filled(3))
+        np.testing.assert_array_equal(gm.copy(y).to_host(), filled(3))
         x.fill(4)
         total = gm.copy(x, stream=y.stream.value)  # on a nonblocking stream
         x.fill(5)
