@@ -485,7 +485,8 @@ def test_refusals_keep_no_references(name, backend):
     before = [sys.getrefcount(value) for value in values]
     for _ in range(50):
         refused(refusal, function, positional, keywords)
-    assert [sys.getrefcount(value) for value in values] == before
+    after = [sys.getrefcount(value) for value in values]  # fewer: others' garbage
+    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)
 
 
 @pytest.mark.parametrize("name", REFUSALS)
