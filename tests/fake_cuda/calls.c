@@ -233,7 +233,8 @@ FOR_TESTS const char *fake_cuda_failed_call(void)
 /* Ends a sticky error, as only a new process could. */
 FOR_TESTS void fake_cuda_revive(void)
 {
-    lost = last = cudaSuccess;
+    last = lost != cudaSuccess ? cudaSuccess : last;
+    lost = cudaSuccess;
     fault_at = 0;
 }
 

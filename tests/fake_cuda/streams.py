@@ -8,6 +8,7 @@ import numpy as np
 
 import gpumem as gm
 from gpumem import _core
+from gpumem.families import oracle
 
 COUNT = 1000
 a = np.arange(COUNT, dtype="f4")
@@ -23,6 +24,7 @@ def other_libraries():
         x, y = fake.Theirs(1, COUNT), fake.Theirs(2, COUNT)
         got = gm.copy(x, stream=stream)
         x.fill(3)
+        fake.cuda("cudaStreamSynchronize", x.stream)
         np.testing.assert_array_equal(got.to_host(), filled(1))
         assert gm.copy(x, out=y, stream=stream) is y
         np.testing.assert_array_equal(gm.copy(y).to_host(), filled(3))
@@ -70,6 +72,23 @@ def own_streams():
     with contextlib.suppress(IndexError):
         gm.gather(gm.to_device(a), gm.to_device(np.full(3, COUNT)))
         raise AssertionError("no IndexError")
+
+
+def shared_variables():
+    """Calls on several streams that use a variable which a device has once."""
+    rng = np.random.default_rng(2)
+    streams = [gm.Stream(backend="cuda") for _ in range(3)]
+    x = rng.random(256, "f4")
+    on_device = gm.to_device(x)
+    for _ in range(5):
+        tables = [rng.random(4, "f4") for _ in streams]
+        moved = [gm.to_device(table) for table in tables]  # it waits for all streams
+        results = [
+            gm.polynomial(on_device, table, variant="constant", stream=stream)
+            for table, stream in zip(moved, streams, strict=True)
+        ]
+        for table, result in zip(tables, results, strict=True):
+            oracle.check("polynomial", result.to_host(), x, table, variant="constant")
 
 
 def transfers():
@@ -121,9 +140,9 @@ def pools():
 
 
 gm.to_device(a)
-for pace in (0, 5, 100):
+for pace in (0, 50, 100):
     fake.set_pace(pace, 7)
-    for work in (other_libraries, own_streams, transfers, pools):
+    for work in (other_libraries, own_streams, shared_variables, transfers, pools):
         fake.protect(work is not transfers)  # which takes long where much memory is in use
         work()
         fake.check()
