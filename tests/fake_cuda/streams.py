@@ -83,10 +83,9 @@ def shared_variables():
     for _ in range(5):
         tables = [rng.random(4, "f4") for _ in streams]
         moved = [gm.to_device(table) for table in tables]  # it waits for all streams
-        results = [
-            gm.polynomial(on_device, table, variant="constant", stream=stream)
-            for table, stream in zip(moved, streams, strict=True)
-        ]
+        results = [gm.DeviceArray(x.shape, x.dtype, backend="cuda") for _ in streams]  # as well
+        for table, out, stream in zip(moved, results, streams, strict=True):
+            gm.polynomial(on_device, table, out=out, variant="constant", stream=stream)
         for table, result in zip(tables, results, strict=True):
             oracle.check("polynomial", result.to_host(), x, table, variant="constant")
 
