@@ -1,4 +1,4 @@
-"""Makes gpumem use tests/fake_cuda: imported first in a process of its own.
+"""Makes gpumem use tests/fake_cuda: imported first, or a plugin of pytest's, in its own process.
 
 FAKE_CUDA in the environment is the path of the module that building.build_fake_cuda has built.
 """
@@ -46,6 +46,10 @@ def check():
     assert complaint is None, complaint
     assert lost is None, lost
     assert left() == 0
+
+
+def pytest_runtest_teardown():
+    check()
 
 
 def live():

@@ -1,5 +1,8 @@
 """The CUDA backend without a GPU, on the CUDA runtime of tests/fake_cuda."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,13 +12,30 @@ from processes import python
 PROGRAMS = Path(__file__).parent / "fake_cuda"
 
 
+# Tests of a GPU that the fake device runs too, and those among them that it cannot: they take more
+# memory, tensor cores or libraries, or start processes without it.
+FILES = """
+access add array_like astype copy device_array device_assign device_elements device_repr
+empty_elements gather layout memory overlap permute prefetch refusals spaces stream_context
+strided_out strided_read strided_write subclasses threads transfer transpose
+"""
+BEYOND = """
+31_bits 32_bits more_points_than tf32x3 cublas geam launch_bounds_spill exit_with_live forked
+"""
+
+
 @pytest.fixture(scope="module")
-def run():
-    """Run a program of tests/fake_cuda, and return what it prints."""
+def path():
+    """The module that uses the fake device."""
     toolkit = find_cuda_headers()
     if isinstance(toolkit, str):
         pytest.skip(toolkit)
-    path = str(build_fake_cuda(toolkit))
+    return str(build_fake_cuda(toolkit))
+
+
+@pytest.fixture
+def run(path):
+    """Run a program of tests/fake_cuda, and return what it prints."""
 
     def run(name, **environment):
         code = (PROGRAMS / f"{name}.py").read_text()
@@ -50,3 +70,15 @@ def test_streams(run, pool):
 def test_two_devices(run, pool):
     counts = run("devices", FAKE_NO_POOL=pool).split("\n")
     assert len(set(filter(None, counts))) == 1
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("file", FILES.split())
+def test_what_a_gpu_is_tested_with(path, file):
+    own = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    own |= {"FAKE_CUDA": path, "PYTHONPATH": str(PROGRAMS.parent)}
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "fake_device", "-p", "no:xdist"]
+    words += ["-p", "no:cacheprovider", "-m", "gpu and not exhaustive"]
+    words += ["-k", f"not ({' or '.join(BEYOND.split())})", f"{PROGRAMS.parent}/test_{file}.py"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=900, env=own)
+    assert done.returncode == 0, done.stdout
