@@ -460,9 +460,9 @@ def check_unmasked(x: Any, name: str, /) -> None:
     """Raise TypeError if it is a masked array, or a list of them; `name` is for the message."""
 
 def view_host(x: Any, name: str, /) -> NDArray[Any] | None:
-    """Return an ndarray over another library's array of the host, read by DLPack's exchange API.
+    """Return an ndarray over another library's array of the host, read by DLPack.
 
-    None if it is none, or has no such API. Messages call it by the name.
+    None if it is none, or does not speak it. Messages call it by the name.
     """
 
 def from_dlpack(

@@ -142,7 +142,7 @@ def _kind(result: Any, _: dict[str, Any]) -> None:
     assert isinstance(result, str)
 
 
-def _nothing(*_: Any) -> None:
+def nothing(*_: Any) -> None:
     pass
 
 
@@ -155,9 +155,9 @@ FUNCTIONS = [
     _call(
         "backend", lambda: gm.backend, {"name": "sim"}, _named, called={"name": "backend", **NONE}
     ),
-    _call("pool_info", lambda: gm.pool_info, {}, _nothing),
-    _call("pool_trim", lambda: gm.pool_trim, {}, _nothing),
-    _call("synchronize", lambda: gm.synchronize, {}, _nothing),
-    _call("Stream", lambda: gm.Stream, {}, _nothing),
-    _call("Stream.current", lambda: gm.Stream.current, {}, _nothing),
+    _call("pool_info", lambda: gm.pool_info, {}, nothing),
+    _call("pool_trim", lambda: gm.pool_trim, {}, nothing),
+    _call("synchronize", lambda: gm.synchronize, {}, nothing),
+    _call("Stream", lambda: gm.Stream, {}, nothing),
+    _call("Stream.current", lambda: gm.Stream.current, {}, nothing),
 ]

@@ -13,7 +13,9 @@ import sys
 
 import bad_arrays
 import bad_calls
+import bad_modules
 import bad_public
+import bad_tools
 from bad_run import WRONG
 from processes import HANGS
 
@@ -30,15 +32,20 @@ LISTS = {
     ("bad_public", "ON_DEVICE"): bad_public.ON_DEVICE,
     ("bad_arrays", "METHODS"): bad_arrays.METHODS,
     ("bad_arrays", "FUNCTIONS"): bad_arrays.FUNCTIONS,
+    ("bad_modules", "CALLS"): bad_modules.CALLS,
+    ("bad_tools", "COUNTING"): bad_tools.COUNTING,
+    ("bad_tools", "MEASURING"): bad_tools.MEASURING,
+    ("bad_tools", "RESULTS"): bad_tools.RESULTS,
 }
 
 
-def check(module, name):
+def check(module, name, folder=None):
     done = subprocess.run(
         [sys.executable, os.path.join(os.path.dirname(__file__), "bad_run.py"), module, name],
         capture_output=True,
         text=True,
         timeout=10 * HANGS,
+        cwd=folder,  # where results of odd names are written
         env=os.environ | {"GPUMEM_BACKEND": "sim", "OPENBLAS_NUM_THREADS": "1"},
     )
     lines = done.stdout.splitlines()
@@ -81,3 +88,19 @@ def test_methods_of_device_arrays():
 
 def test_functions_of_arrays():
     check("bad_arrays", "FUNCTIONS")
+
+
+def test_kernels_of_modules():
+    check("bad_modules", "CALLS")
+
+
+def test_counting_and_explaining():
+    check("bad_tools", "COUNTING")
+
+
+def test_measuring():
+    check("bad_tools", "MEASURING")
+
+
+def test_results(tmp_path):
+    check("bad_tools", "RESULTS", tmp_path)

@@ -99,25 +99,6 @@ static PyArrayObject *from_producer(PyObject *object, const char *name)
     return NULL;
 }
 
-PyObject *gm_core_view_host(PyObject *module, PyObject *args)
-{
-    PyObject *object;
-    const char *name;
-    gm_exchanged read;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "Os:view_host", &object, &name)) {
-        return NULL;
-    }
-    int found = gm_exchange_read(object, name, GM_WRITTEN, &read);
-    if (found > 0 && is_on_host(read.tensor.device.device_type)) {
-        return (PyObject *)gm_exchange_view(&read, object, name);
-    }
-    if (found > 0) {
-        gm_exchange_release(&read);
-    }
-    return found < 0 ? NULL : Py_NewRef(Py_None);
-}
-
 /* ---- what has to be converted: lists, numbers, objects with __array__ ----------------------- */
 
 static const char ACCEPTED[] = "array-like (what numpy.asarray takes) or a gpumem.DeviceArray";
@@ -140,6 +121,44 @@ static void name_argument(PyObject *object, const char *name)
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
+}
+
+/* By __array__ where there is one: that view is writeable if the array is. */
+static PyObject *view_by_protocol(PyObject *object, const char *name)
+{
+    int converts = gm_has_attribute(object, "__array__");
+    if (converts <= 0) {
+        return converts < 0 ? NULL : (PyObject *)from_capsule(object, name);
+    }
+    PyObject *view = PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+    if (!view) {
+        name_argument(object, name);
+    }
+    return view;
+}
+
+PyObject *gm_core_view_host(PyObject *module, PyObject *args)
+{
+    PyObject *object;
+    const char *name;
+    gm_exchanged read;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Os:view_host", &object, &name)) {
+        return NULL;
+    }
+    int type, device, found = gm_exchange_read(object, name, GM_WRITTEN, &read);
+    if (found > 0 && is_on_host(read.tensor.device.device_type)) {
+        return (PyObject *)gm_exchange_view(&read, object, name);
+    }
+    if (found > 0) {
+        gm_exchange_release(&read);
+    } else if (found == 0) {
+        found = gm_dlpack_find(object, name, &type, &device);
+        if (found > 0 && is_on_host(type)) {
+            return view_by_protocol(object, name);
+        }
+    }
+    return found < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* Masked arrays in lists, too: numpy.asarray would drop the masks. Only of what it has taken, which

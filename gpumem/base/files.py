@@ -9,6 +9,8 @@ import re
 import stat
 import sys
 
+from .messages import quoted
+
 _OPEN_FILE = re.compile(r"/dev/(stdin|stdout|stderr|fd/(\d+))|/proc/self/fd/(\d+)", re.ASCII)
 _NO_RENAME = (errno.EBUSY, errno.EXDEV)  # a file that is a mount point cannot be replaced
 
@@ -38,6 +40,21 @@ def write(path: str | os.PathLike[str], data: bytes | str) -> None:
         _write(name, content)
     except OSError as error:
         raise type(error)(error.errno, error.strerror, name) from None
+
+
+def check_path(name: str, path: object) -> None:
+    """Raise TypeError or ValueError, which name the argument, unless it can be a path.
+
+    Python would take an int for an open file.
+    """
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"{name} must be a path, not {quoted(path)}")
+    try:
+        null = b"\0" in os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"{name} is {quoted(path)}, which no file can be called") from None
+    if null:
+        raise ValueError(f"{name} is {quoted(path)}, which holds a null character")
 
 
 def check_target(path: str | os.PathLike[str]) -> None:

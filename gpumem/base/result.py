@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .files import write
-from .messages import unknown
+from .files import check_path, write
+from .messages import quoted, unknown
 from .presentation import Presentation
 from .record import FIELDS, Record
 from .result_json import decode, encode
@@ -103,6 +103,8 @@ class BenchResult:
         >>> gm.BenchResult.from_json(text)
         <gpumem benchmark of copy: 380 records>
         """
+        if path is not None:
+            check_path("path", path)
         text = encode(self.records, self.provenance, packed)
         if path is not None:
             write(path, text)
@@ -135,6 +137,7 @@ class BenchResult:
         """
         if isinstance(source, str) and source.lstrip().startswith("{"):
             return cls(*decode("the text", source))
+        check_path("source", source)
         with open(source, "rb") as file:
             return cls(*decode(os.fsdecode(source), file.read()))
 
@@ -188,6 +191,10 @@ class BenchResult:
         >>> both.records[0]["source"]
         'copy-h200'
         """
+        if not isinstance(parts, Mapping):
+            raise TypeError(f"parts must be a mapping of names to results, not {quoted(parts)}")
+        for name, part in parts.items():
+            check_result(f"parts[{name!r}]", part)
         if len(parts) == 1:
             return next(iter(parts.values()))
         records = [one | {"source": name} for name, part in parts.items() for one in part.records]
@@ -394,6 +401,21 @@ class BenchResult:
 
     def __str__(self) -> str:
         return self.presentation.text(self)
+
+
+def check_result(name: str, value: object) -> None:
+    """Raise TypeError unless an argument is a BenchResult."""
+    if not isinstance(value, BenchResult):
+        raise TypeError(f"{name} must be a BenchResult, not {quoted(value)}")
+
+
+def load_result(name: str, value: BenchResult | str | os.PathLike[str]) -> BenchResult:
+    """Return an argument that is a result, or the name of one, or a file."""
+    if isinstance(value, BenchResult):
+        return value
+    if not isinstance(value, str | bytes | os.PathLike):
+        raise TypeError(f"{name} must be a BenchResult, a name or a path, not {quoted(value)}")
+    return BenchResult.load(value)
 
 
 def _meets(record: dict[str, Any], name: str, wanted: Any) -> bool:

@@ -98,6 +98,8 @@ def check_shape(shape: Any, itemsize: int) -> tuple[int, ...]:
         sides = tuple(shape) if isinstance(shape, Iterable) else (shape,)
         if any(isinstance(side, bool) for side in sides):
             raise TypeError
+        if isinstance(shape, bytes | bytearray | memoryview):  # which count their letters
+            raise TypeError
         sides = tuple(operator.index(side) for side in sides)
     except TypeError:
         raise ValueError(

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core
 from ..base.messages import unknown
+from .keywords import flag
 from .protocol import Family
 
 _TABLE = _core.families()
@@ -304,11 +305,16 @@ def variants(family: str | None = None, *, instances: bool = False) -> list[Vari
     """
     if family is None:
         rows = [variant for rungs in _VARIANTS.values() for variant in rungs]
-    elif not isinstance(family, str) or family not in _VARIANTS:
-        raise ValueError(unknown("there is no family", family, _VARIANTS, "; the families are"))
     else:
-        rows = list(_VARIANTS[family])
-    return [one for row in rows for one in row.instances or (row,)] if instances else rows
+        rows = list(_ladder(family))
+    wanted = flag("instances", instances)
+    return [one for row in rows for one in row.instances or (row,)] if wanted else rows
+
+
+def _ladder(family: str) -> tuple[Variant, ...]:
+    if not isinstance(family, str) or family not in _VARIANTS:
+        raise ValueError(unknown("there is no family", family, _VARIANTS, "; the families are"))
+    return _VARIANTS[family]
 
 
 def ladder_names(family: str) -> list[str]:
@@ -324,9 +330,9 @@ def find(family: str, name: str) -> Variant:
     ValueError
         If there is none; the message lists the names.
     """
-    everything = [one for row in variants(family) for one in (row, *row.instances)]
+    everything = [one for row in _ladder(family) for one in (row, *row.instances)]
     for variant in everything:
-        if name in (variant.name, variant.formerly):
+        if isinstance(name, str) and name in (variant.name, variant.formerly):
             return variant
     known = [variant.name for variant in everything]
     raise ValueError(unknown(f"{family} has no variant", name, known, "; it has"))
@@ -338,8 +344,8 @@ def resolve(family: str, variant: str | Variant) -> str:
         if variant.family != family:
             raise ValueError(f"{variant} is not a variant of {family}")
         return variant.name
-    if variant == "auto":
-        variants(family)
+    if isinstance(variant, str) and variant == "auto":
+        _ladder(family)
         return variant
     found = find(family, variant)
     if found.name != variant:

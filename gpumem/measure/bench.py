@@ -9,6 +9,7 @@ from ..base.messages import quoted
 from ..base.progress import Progress, silent
 from ..base.record import STREAM
 from ..base.result import BenchResult
+from ..families.keywords import real
 from ..families.table import Variant
 from ..machine.device import Device, open_device
 from ..modules.kernel import refuse_kernel
@@ -228,7 +229,7 @@ def _bench_family(
         steps = wall_clock.plan(
             benchmark, variants, sizes, with_peers=with_peers, parameters=parameters
         )
-        return wall_clock.measure(steps, device or open_device(backend), run)
+        return wall_clock.measure(steps, device_of(device, backend), run)
     jobs = kernels.plan(
         family,
         variants,
@@ -240,7 +241,7 @@ def _bench_family(
         with_peers=with_peers,
         parameters=parameters,
     )
-    return kernels.measure(jobs, device or open_device(backend), run)
+    return kernels.measure(jobs, device_of(device, backend), run)
 
 
 def _run(
@@ -251,16 +252,40 @@ def _run(
     progress: Progress | None,
 ) -> Run:
     """How to measure; ValueError says which of the numbers makes no sense."""
+    whole = isinstance(samples, tuple | list) and len(samples) == 2
+    if not whole or any(isinstance(n, bool) or not hasattr(n, "__index__") for n in samples):
+        raise TypeError(f"samples must be (least, most), two integers, not {quoted(samples)}")
     least, most = samples
     if not 1 <= least <= most:
         raise ValueError(
             f"samples must be (least, most) with 1 <= least <= most, not {quoted(samples)}"
         )
-    for name, value in (("spread", spread), ("budget", budget), ("timeout", timeout)):
-        if value is not None and not value >= 0:
-            raise ValueError(f"{name} must be 0 or more, not {quoted(value)}")
-    limits = Limits(least=least, most=most, within=spread, budget=budget)
-    return Run(limits, timeout, silent if progress is None else progress)
+    limits = Limits(
+        least=least,
+        most=most,
+        within=non_negative("spread", spread),
+        budget=non_negative("budget", budget),
+    )
+    seconds = None if timeout is None else non_negative("timeout", timeout)
+    return Run(limits, seconds, silent if progress is None else progress)
+
+
+def non_negative(name: str, value: Any) -> float:
+    """Return a number of 0 or more."""
+    number = real(name, value)
+    if not number >= 0:
+        raise ValueError(f"{name} must be 0 or more, not {quoted(value)}")
+    return number
+
+
+def device_of(device: Any, backend: str | None) -> Device:
+    """Return the device that is measured: the one that is given, else that of the backend."""
+    if device is None:
+        return open_device(backend)
+    if not hasattr(device, "has_clock"):
+        raise TypeError(f"device must be a Device of gpumem.machine.device, not {quoted(device)}")
+    chosen: Device = device
+    return chosen
 
 
 def _refuse_kernel_arguments(family: str, dtype: Any, shapes: Any, cache: Any, order: Any) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ..base.messages import quoted, unknown
+from ..base.messages import unknown
 from ..base.progress import Progress, silent
 from ..base.result import BenchResult
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..families.table import families
-from ..machine.device import Device, open_device
-from .bench import bench
+from ..machine.device import Device
+from .bench import bench, device_of, non_negative
 from .recording import Interrupted
 from .sampling import Deadline
 
@@ -148,11 +148,10 @@ def bench_all(
         if name not in _SETTINGS:
             known = _SETTINGS
             raise TypeError(unknown("bench_all has no parameter", name, known, "; its settings"))
-    if not timeout >= 0:
-        raise ValueError(f"timeout must be 0 or more, not {quoted(timeout)}")
+    non_negative("timeout", timeout)
     if with_peers is not None:
         settings["with_peers"] = list(with_peers)
-    return _measure(device or open_device(backend), timeout, progress or silent, settings)
+    return _measure(device_of(device, backend), timeout, progress or silent, settings)
 
 
 def _measure(

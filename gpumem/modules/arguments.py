@@ -14,8 +14,6 @@ from .textures import TextureObject
 
 __all__ = ["Arguments", "bind"]
 
-_HOST = 1  # DLPack's number of the host
-
 
 @dataclass
 class Arguments:
@@ -99,8 +97,6 @@ def _adopted(kernel: str, parameter: Parameter, value: Any, backend: str, stream
     host = _core.view_host(value, name)
     if host is not None:
         return host
-    if hasattr(value, "__dlpack_device__") and value.__dlpack_device__()[0] == _HOST:
-        return np.asarray(value) if hasattr(value, "__array__") else np.from_dlpack(value)
     array = _core.adopt(value, name, stream) if backend == "cuda" else None
     return value if array is None else array
 

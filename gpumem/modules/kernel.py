@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..base.messages import quoted
+from ..families.keywords import flag
 from .launch import Launch
 from .parameters import Parameter
 
@@ -119,7 +120,7 @@ class Kernel:
             self._dim("block", block),
             stream,
             bytes_,
-            bool(cooperative),
+            bool(flag("cooperative", cooperative)),
             self._dim("cluster", cluster),
         )
 
@@ -202,6 +203,8 @@ def _is_plain(size: Any) -> bool:
 
 
 def _whole(what: str, value: Any) -> int:
+    if isinstance(value, bool):
+        raise TypeError(f"{what} must be an integer, not {value}")
     try:
         return operator.index(value)
     except TypeError:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import _core
+from ..base.files import check_path
 from ..base.messages import quoted
 from .module import Module
 
@@ -83,13 +85,16 @@ def load(
 
     if (path is None) == (source is None):
         raise TypeError("load takes a path or source=, one of the two")
+    _check_texts(name, defines, include_dirs, options)
     folder = Path.cwd()
     if path is not None:
+        check_path("path", path)
         file = Path(path)
         source, folder = read_source(file), file.resolve().parent
         name = name or os.fspath(path)
     if not isinstance(source, str):
         raise TypeError(f"source must be text, not {quoted(source)}")
+    _check_text("source", source)
     what = Source(
         source,
         name or "source.cu",
@@ -103,3 +108,27 @@ def load(
     if backend in (None, "auto") and chosen == "cuda" and why_not_on_device() is not None:
         chosen = "sim"
     return Module(what, OnDevice(what) if chosen == "cuda" else OnSimulator(what))
+
+
+def _check_texts(name: Any, defines: Any, include_dirs: Any, options: Any) -> None:
+    """Raise TypeError or ValueError, which name the argument, for what is no text."""
+    if name is not None:
+        _check_text("name", name)
+    if defines is not None and not isinstance(defines, Mapping):
+        raise TypeError(f"defines must be a mapping of names to values, not {quoted(defines)}")
+    for what, several in (("include_dirs", include_dirs), ("options", options)):
+        if isinstance(several, str | bytes) or not isinstance(several, Sequence):
+            raise TypeError(f"{what} must be a sequence, not {quoted(several)}")
+    for one in include_dirs:
+        check_path("include_dirs", one)
+    for one in options:
+        _check_text("options", one)
+
+
+def _check_text(what: str, text: Any) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be text, not {quoted(text)}")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{what} is {quoted(text)}, which holds a lone surrogate") from None

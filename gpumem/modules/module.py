@@ -146,6 +146,10 @@ def _qualified(module: Module, name: str, known: Sequence[str], what: str = "ker
 
 def _symbol(module: Module, name: str) -> str:
     """Return the full name of a device variable."""
+    if not isinstance(module, Module):
+        raise TypeError(f"module must be a Module, which load returns, not {quoted(module)}")
+    if not isinstance(name, str):
+        raise TypeError(f"{module.name}: name must be that of a variable, not {quoted(name)}")
     return _qualified(module, name, list(module.side.variables), "device variable")
 
 
@@ -180,8 +184,8 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     dtype, shape = module.side.variables[full]
     try:
         given = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        kind = ValueError if isinstance(error, ValueError) else TypeError  # not a subclass of them
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # not a subclass of them
         raise kind(f"{name} takes what numpy.asarray does: {error}") from None
     _core.check_unmasked(value, "value")
     size = dtype.itemsize * math.prod(shape)
@@ -230,4 +234,5 @@ def get_symbol(module: Module, name: str) -> Any:
     >>> gm.get_symbol(m, "hits")
     np.int32(64)
     """
-    return module.side.read(_symbol(module, name))[()]
+    full = _symbol(module, name)
+    return module.side.read(full)[()]

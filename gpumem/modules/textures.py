@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core
 from ..base.messages import quoted, unknown
 from ..families.copy import copy
+from ..families.keywords import flag, integer, real
 from .texture_layout import ADDRESSES, FILTERS, READS, Layout, Place, Sampling, described
 
 __all__ = ["Surface", "Texture", "TextureObject", "surface", "texture"]
@@ -49,7 +50,9 @@ class _Texels:
         channels: int,
         layered: bool,
     ) -> None:
-        self.layout = _layout(what, array, channels, layered)
+        self.layout = _layout(
+            what, array, integer("channels", channels), bool(flag("layered", layered))
+        )
         self.is_surface = what == "surface"
         self.array: _core.DeviceArray | None = None
         self._host: np.ndarray[Any, Any] | None = None
@@ -203,9 +206,20 @@ class Surface(TextureObject):
 
 def _chosen(what: str, value: Any, known: Sequence[str]) -> int:
     """Return the number of a name."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(unknown(f"texture: {what} is", value, known))
     return known.index(value)
+
+
+def _for_each(what: str, value: Any, count: int) -> list[Any]:
+    """Return the values for the axes or channels that are given one by one, or as one for all."""
+    if isinstance(value, str | int | float | np.generic):
+        return [value] * count
+    if not isinstance(value, tuple | list) and not (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    ):
+        raise TypeError(f"texture: {what} is one value, or a sequence of them, not {quoted(value)}")
+    return list(value)
 
 
 def _layout(
@@ -229,7 +243,7 @@ def _layout(
             f"{what} takes {' and '.join([f'{number} dimensions', *parts])}, not an array of "
             f"shape {array.shape}"
         )
-    layout = Layout(array.dtype.newbyteorder("="), channels, tuple(shape), bool(layered))
+    layout = Layout(array.dtype.newbyteorder("="), channels, tuple(shape), layered)
     described(layout, Sampling(), 1)
     return layout
 
@@ -313,14 +327,14 @@ def texture(
     >>> out
     array([3., 6., 8.], dtype=float32)
     """
-    modes = [address] * 3 if isinstance(address, str) else [*address, *["clamp"] * 3][:3]
-    colours = [border] * 4 if isinstance(border, int | float) else [*border, *[0.0] * 4][:4]
+    modes = [*_for_each("address", address, 3), *["clamp"] * 3][:3]
+    colours = [*_for_each("border", border, 4), *[0.0] * 4][:4]
     x, y, z = (_chosen("address", one, ADDRESSES) for one in modes)
-    r, g, b, a = map(float, colours)
+    r, g, b, a = (real("border", one) for one in colours)
     sampling = Sampling(
         bool(_chosen("filter", filter, FILTERS)),
         bool(_chosen("read", read, READS)),
-        bool(normalized),
+        bool(flag("normalized", normalized)),
         (x, y, z),
         (r, g, b, a),
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base.messages import quoted
 from ..base.provenance import origin
-from ..base.result import BenchResult
+from ..base.result import BenchResult, load_result
 from ..base.tables import format_table
 from .verdicts import Row, matched, row_of, wall_clock_limits
 
@@ -270,10 +270,7 @@ def compare(
         raise ValueError(f"threshold must be a share such as 0.03, not {quoted(threshold)}")
     if not 0 <= threshold < math.inf:
         raise ValueError(f"threshold must be 0 or more, not {quoted(threshold)}")
-    old, new = (
-        result if isinstance(result, BenchResult) else BenchResult.load(result)
-        for result in (before, after)
-    )
+    old, new = load_result("before", before), load_result("after", after)
     pairs = matched(old, new)
     limits = wall_clock_limits(pairs, threshold)
     rows = [row for pair in pairs if (row := row_of(pair, threshold, limits)) is not None]

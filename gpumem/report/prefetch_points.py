@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 from ..base.record import Record
-from ..base.result import BenchResult
+from ..base.result import BenchResult, check_result
 
 __all__ = ["BASELINE", "FAMILY", "Point", "Try", "points"]
 
@@ -134,6 +134,7 @@ def points(result: BenchResult) -> list[Point]:
     ValueError
         If the result has no times of ``prefetch_sum`` and its baseline.
     """
+    check_result("result", result)
     device = result.provenance.get("device") or {}
     groups: dict[tuple[Any, ...], list[Record]] = {}
     for row in result.rows:

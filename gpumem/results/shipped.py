@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from ..base.files import check_path
 from ..base.messages import unknown
 from ..base.result import BenchResult
 from ..families import table
@@ -70,7 +71,8 @@ class Shipped(Mapping[str, BenchResult]):
         >>> gm.results.load("copy-h200")
         <gpumem benchmark of copy: 380 records>
         """
-        if name in self.names():
+        check_path("name", name)
+        if isinstance(name, str) and name in self.names():
             return BenchResult.from_json(self._folder / f"{name}.json")
         if not os.path.exists(name):
             raise ValueError(self._unknown(os.fsdecode(name)))

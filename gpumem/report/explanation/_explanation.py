@@ -6,9 +6,10 @@ import os
 from typing import Any, overload
 
 from ... import _core
-from ...base.result import BenchResult
+from ...base.result import BenchResult, load_result
 from ...base.sizes import check_shape
 from ...families import oracle
+from ...families.keywords import flag
 from ...families.table import Variant, find, resolve
 from ...measure.bench import bench
 from ...modules.kernel import refuse_kernel
@@ -236,12 +237,12 @@ def _explain_variant(
 ) -> Explanation:
     row = find(family, resolve(family, variant))
     side = None if shape is None else check_shape(shape, oracle.dtype_for(family).itemsize)
-    if live:
+    if flag("live", live):
         found = _measure_now(row, side)
     elif results is None:
         found = RESULTS.for_family(row.family)
     else:
-        found = results if isinstance(results, BenchResult) else BenchResult.load(results)
+        found = load_result("results", results)
     figures = measured(found, row, side, live)
     keywords = keywords_of(row.family, figures.record if figures else None)
     counts = counted(row, side, keywords)
