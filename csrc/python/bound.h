@@ -9,10 +9,9 @@ typedef struct gm_bound {
     gm_run run;
     /* References; NULL for arrays of the host. */
     gm_device_array *in[GM_MAX_OPERANDS];
-    gm_device_array *out; /* what the kernel writes */
-    gm_device_array
-        *given; /* the caller's out, where the result goes afterwards; NULL: it is there */
-    bool copied; /* an input is a packed copy of the caller's */
+    gm_device_array *out;   /* what the kernel writes */
+    gm_device_array *given; /* the caller's out, where the result goes then; NULL: it is there */
+    bool copied;            /* an input is a packed copy of the caller's */
 } gm_bound;
 
 /* Both functions return 0, or -1 with an exception. The first sets the fields that do not depend on
