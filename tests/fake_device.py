@@ -14,7 +14,7 @@ _core = load("gpumem._core", os.environ["FAKE_CUDA"])
 sys.modules["gpumem._core"] = _core
 _library = ctypes.CDLL(os.environ["FAKE_CUDA"])
 _library.fake_cuda_set_pace.argtypes = ctypes.c_int, ctypes.c_uint64
-_library.fake_cuda_fail.argtypes = ctypes.c_int64, ctypes.c_int, ctypes.c_int
+_library.fake_cuda_fail.argtypes = ctypes.c_int64, ctypes.c_int64, ctypes.c_int, ctypes.c_int
 _library.fake_cuda_calls.restype = ctypes.c_int64
 for _name in ("failed_call", "why_lost", "complaint"):
     getattr(_library, f"fake_cuda_{_name}").restype = ctypes.c_char_p

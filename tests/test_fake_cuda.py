@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "fake_cuda"
 # memory, tensor cores or libraries, or start processes without it.
 FILES = """
 access add array_like astype copy device_array device_assign device_elements device_repr
-empty_elements gather layout memory overlap permute prefetch refusals spaces stream_context
+empty_elements gather layout memory permute prefetch refusals spaces stream_context
 strided_out strided_read strided_write subclasses threads transfer transpose
 """
 BEYOND = """
@@ -52,6 +52,12 @@ def test_families(run):
 def test_failing_calls(run):
     """Calls of the runtime that fail raise the right exception, leak nothing and leave no error."""
     assert int(run("faults", FAKE_COLD="")) > 1000
+
+
+@pytest.mark.exhaustive
+def test_two_failing_calls(run):
+    """The same where the call that is to make up for the first failure fails as well."""
+    assert int(run("faults", FAKE_COLD="", FAKE_TWICE="1")) > 5000
 
 
 def test_failing_calls_at_first(run):

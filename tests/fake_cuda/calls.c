@@ -16,7 +16,7 @@ static char why_lost[256], complaint[256];
 static int device_count = 1;
 
 /* The fault that was asked for. */
-static int64_t calls, fault_at;
+static int64_t calls, fault_at, second_at;
 static cudaError_t fault;
 static bool fault_is_sticky;
 static const char *failed_call;
@@ -51,7 +51,9 @@ cudaError_t fake_enter(const char *call)
 {
     pthread_mutex_lock(&lock);
     calls++;
-    if (calls == fault_at) {
+    /* Whoever gave up waits: only a sticky error could prevent that. */
+    bool again = calls == second_at && strstr(call, "Synchronize") == NULL;
+    if (calls == fault_at || again) {
         failed_call = call;
         if (fault_is_sticky) {
             fake_lose(fault, call);
@@ -209,12 +211,13 @@ FOR_TESTS void fake_cuda_set_pace(int per_cent, uint64_t seed)
     state = seed * UINT64_C(0x9E3779B97F4A7C15) | 1;
 }
 
-/* Counts calls anew, and lets the one of this number fail; 0: none. */
-FOR_TESTS void fake_cuda_fail(int64_t number, int error, int sticky)
+/* Counts calls anew, and lets those of these numbers fail; 0: none. */
+FOR_TESTS void fake_cuda_fail(int64_t number, int64_t second, int error, int sticky)
 {
     calls = 0;
     failed_call = NULL;
     fault_at = number;
+    second_at = second;
     fault = (cudaError_t)error;
     fault_is_sticky = sticky != 0;
 }
@@ -235,7 +238,7 @@ FOR_TESTS void fake_cuda_revive(void)
 {
     last = lost != cudaSuccess ? cudaSuccess : last;
     lost = cudaSuccess;
-    fault_at = 0;
+    fault_at = second_at = 0;
 }
 
 /* What made the context unusable. */

@@ -1,6 +1,7 @@
 """Makes each call of the CUDA runtime fail in turn, in short programs.
 
-With FAKE_COLD the program is the first of its process. Prints how often one raised an exception.
+With FAKE_TWICE two calls fail. With FAKE_COLD the program is the first of its process. Prints how
+often one raised an exception.
 """
 
 import gc
@@ -15,6 +16,8 @@ import gpumem as gm
 from gpumem import _core
 
 OUT_OF_MEMORY, OUT_OF_RESOURCES, LAUNCH_FAILURE = 2, 701, 719  # the last one is sticky
+ERRORS = OUT_OF_MEMORY, OUT_OF_RESOURCES, LAUNCH_FAILURE
+TWICE = os.environ.get("FAKE_TWICE")
 a = np.arange(5000, dtype="f4")
 
 
@@ -92,12 +95,14 @@ def of_others(stream):
 # ---- faults ------------------------------------------------------------------------------------
 
 
-def outcome(run, number, error):
-    """Make a call whose runtime's call of this number fails: its result, None if it raised."""
-    fake.fail(number, error, error == LAUNCH_FAILURE)
+def outcome(run, number, second, error):
+    """Make a call whose runtime's calls of these numbers fail: its result, None if it raised."""
+    fake.fail(number, second, error, error == LAUNCH_FAILURE)
     try:
         return run()
     except gm.CudaError as raised:
+        if second:  # it may be the question whether the error stays
+            return None
         assert isinstance(raised, MemoryError) == (error == OUT_OF_MEMORY), repr(raised)
         assert raised.sticky == (error == LAUNCH_FAILURE), repr(raised)
         assert not raised.sticky or "must be restarted" in str(raised), str(raised)
@@ -113,13 +118,13 @@ def is_lost():
     return False
 
 
-def fail_once(make, number, error, wanted):
-    """Fail one call; return whether that raised an exception."""
+def fail_at(make, number, second, error, wanted):
+    """Fail one call or two; return whether that raised an exception."""
     run, inputs = make()
     kept = [one.copy() for one in inputs]
     baseline = fake.live()
-    result = outcome(run, number, error)
-    what = f"{make}: {error} of call {number}, {fake.failed_call()}"
+    result = outcome(run, number, second, error)
+    what = f"{make}: {error} of calls {number}, {second}, {fake.failed_call()}"
     if fake.failed_call() is None:
         return False
     assert error != LAUNCH_FAILURE or is_lost(), what
@@ -142,13 +147,14 @@ def fail_once(make, number, error, wanted):
 def sweep(make):
     """Fail the program's calls in turn, each in three ways; return how often it raised."""
     for _ in range(2):  # the second time, what gpumem keeps is there
-        fake.fail(0, 0, 0)
+        fake.fail(0, 0, 0, 0)
         wanted = make()[0]()
         calls = fake.calls()
     return sum(
-        fail_once(make, number, error, wanted)
+        fail_at(make, number, second, error, wanted)
         for number in range(1, calls + 1)
-        for error in (OUT_OF_MEMORY, OUT_OF_RESOURCES, LAUNCH_FAILURE)
+        for second in (range(number + 1, number + 20) if TWICE else [0])
+        for error in ((OUT_OF_MEMORY,) if TWICE else ERRORS)
     )
 
 
@@ -158,7 +164,7 @@ def fail_cold(make, number, error, wanted):
     if child == 0:
         status = 3
         try:
-            fake.fail(number, error, 0)
+            fake.fail(number, 0, error, 0)
             try:
                 result = make()[0]()
             except gm.CudaError:
