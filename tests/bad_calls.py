@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from bad_values import ARRAYS, DEVICE_VIEWS, PRODUCERS, SCALARS, HookError, Lying
+from bad_values import ARRAYS, DEVICE_VIEWS, PRODUCERS, SCALARS, TEXTS, HookError, Lying
 from dlpack import Bare, Producer
 
 import gpumem as gm
@@ -87,6 +87,7 @@ OVERLAPS: dict[str, Callable[[Any, int, tuple[int, ...]], Any]] = {
 
 
 GROUPS = {
+    "texts": TEXTS,
     "scalars": SCALARS,
     "arrays": ARRAYS,
     "device": DEVICE_VIEWS,
@@ -117,6 +118,8 @@ def is_out(kind: str) -> bool:
 
 
 def values(kind: str) -> dict[str, Callable[[Any], Any]]:
+    if kind == "text":
+        return TEXTS
     tried = {label: lambda _, make=make: make() for label, make in SCALARS.items()}
     if is_array(kind) or is_out(kind):
         tried |= ARRAYS | DEVICE_VIEWS

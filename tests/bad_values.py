@@ -150,6 +150,23 @@ SCALARS |= {
     "__index__ that is huge": lambda: Answers(2**100),
 }
 
+TEXTS = {
+    f"text {ascii(text)[:30]}": lambda _, text=text: text
+    for text in (
+        *("", "-", "--", "-1", "0", "nan", "inf", "1e999", str(2**62), "text", "a,b,,", ",", "4K:"),
+        *(
+            "1x",
+            "4096x4096x4096x4096x4096",
+            "x" * 3000,
+            "sim\0",
+            "\ud800",
+            "../..",
+            "1=2",
+            "stride=",
+        ),
+    )
+}
+
 # ---- arrays: each is made of an array that the function takes ------------------------------------
 
 

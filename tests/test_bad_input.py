@@ -1,7 +1,8 @@
 """Bad arguments of every kind to every public call, made from the signatures: see `bad_calls`.
 
-At least so many cases, by the kind of the value (LEAST): scalars 15000, arrays 3500, views of
-device arrays 1000, producers that lie 3000, outputs that overlap an input 200, unknown keywords 50.
+At least so many cases, by the kind of the value (LEAST): scalars 20000, arrays 3500, views of
+device arrays 1000, producers that lie 3000, outputs that overlap an input 200, unknown keywords 50,
+texts for options of commands 500.
 Nothing in them is random. Each list of calls runs in a process of its own; if it dies, the message
 names the case.
 """
@@ -13,6 +14,7 @@ import sys
 
 import bad_arrays
 import bad_calls
+import bad_commands
 import bad_modules
 import bad_public
 import bad_tools
@@ -20,18 +22,20 @@ from bad_run import WRONG
 from processes import HANGS
 
 LEAST = {
-    "scalars": 15000,
+    "scalars": 20000,
     "arrays": 3500,
     "device": 1000,
     "producers": 3000,
     "overlaps": 200,
     "keywords": 50,
+    "texts": 500,
 }
 LISTS = {
     ("bad_public", "ON_HOST"): bad_public.ON_HOST,
     ("bad_public", "ON_DEVICE"): bad_public.ON_DEVICE,
     ("bad_arrays", "METHODS"): bad_arrays.METHODS,
     ("bad_arrays", "FUNCTIONS"): bad_arrays.FUNCTIONS,
+    ("bad_commands", "CALLS"): bad_commands.CALLS,
     ("bad_modules", "CALLS"): bad_modules.CALLS,
     ("bad_tools", "COUNTING"): bad_tools.COUNTING,
     ("bad_tools", "MEASURING"): bad_tools.MEASURING,
@@ -104,3 +108,7 @@ def test_measuring():
 
 def test_results(tmp_path):
     check("bad_tools", "RESULTS", tmp_path)
+
+
+def test_options_of_commands(tmp_path):
+    check("bad_commands", "CALLS", tmp_path)
