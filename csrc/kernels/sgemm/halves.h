@@ -148,7 +148,7 @@ GM_DEVICE halves_count halves_settle(halves_count count, uint32_t padding, uint3
 {
     if (largest == 0 || largest >= HALVES_INFINITE) {
         count.missing = 0;
-        count.far = largest == 0 ? 0 : HALVES_NEVER;
+        count.far = largest == 0 ? uint32_t{0} : uint32_t{HALVES_NEVER};
     } else {
         count.missing -= padding;
     }
