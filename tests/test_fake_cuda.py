@@ -20,7 +20,8 @@ empty_elements gather layout memory permute prefetch refusals spaces stream_cont
 strided_out strided_read strided_write subclasses threads transfer transpose
 """
 BEYOND = """
-31_bits 32_bits more_points_than tf32x3 cublas geam launch_bounds_spill exit_with_live forked
+31_bits 32_bits 2_31 more_points_than more_elements_than_an_int_counts tf32x3 cublas geam
+launch_bounds_spill exit_with_live forked
 """
 
 
