@@ -44,6 +44,7 @@ GM_KERNEL(matmul_add_shares, matmul_add_shares_args)
 {
     __shared__ float4 shared[MATMUL_THREADS];
     gm_wait_for_previous();
+    gm_let_next_start();
     if (a.vectors) {
         add_all<float4>(a, shared);
     } else {

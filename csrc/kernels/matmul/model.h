@@ -59,7 +59,8 @@ static inline double matmul_longest(double a, double b)
  * each number is asked whether it exists. */
 static inline double matmul_single(bool single, int64_t lines, int of_tile)
 {
-    const double whole = (double)(lines / of_tile) / (double)matmul_divide_up(lines, of_tile);
+    const int64_t full = lines / of_tile;
+    const double whole = (double)full / (double)matmul_divide_up(lines, of_tile);
     return single ? of_tile * (2 - whole) : 0;
 }
 

@@ -149,8 +149,8 @@ static matmul_factor describe_factor(const gm_array *matrix, int line, const int
     matmul_factor factor = {
         .data = (const float *)matrix->data,
         .lines = shape[line],
-        .line_stride = shape[line] > 1 ? strides[line] / size : 1,
-        .depth_stride = shape[!line] > 1 ? strides[!line] / size : 1,
+        .line_stride = shape[line] > 1 ? strides[line] / size : 0,
+        .depth_stride = shape[!line] > 1 ? strides[!line] / size : 0,
     };
     factor.along_depth =
         depth_runs || (!lines_run && (shape[line] == 1 || magnitude(factor.depth_stride) <=

@@ -301,6 +301,7 @@ template <int count> GM_DEVICE void thin_product(const matmul_args &a, sums *sha
     const int64_t first = blockIdx.y * a.share, depth = min(a.depth - first, a.share);
     matmul_factor left, right;
     gm_wait_for_previous();
+    gm_let_next_start();
     matmul_go_to(a, product, &left, &right);
     float *out = a.out + blockIdx.y * a.partial + product * left.lines * right.lines;
     if (left.along_depth) {

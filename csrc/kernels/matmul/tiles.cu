@@ -52,7 +52,7 @@ GM_KERNEL_BOUNDED(matmul_tiles_p64x32, matmul_args, 64, 8)
     tiles_product<shape_p64x32>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(matmul_tiles_p64x64, matmul_args, 64, 8)
+GM_KERNEL_BOUNDED(matmul_tiles_p64x64, matmul_args, 64, 6)
 {
     GM_DYNAMIC_SHARED(float, shared);
     tiles_product<shape_p64x64>(a, shared);

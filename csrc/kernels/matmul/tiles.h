@@ -18,8 +18,8 @@
  *     64 x 64             warps 0 1 warps 2 3  ...                   4 groups of 2
  *
  * Where there are many tiles, a block of two warps computes 64 x 64 or 64 x 32 without groups:
- * there are no sums of groups to add, and while one of a multiprocessor's eight blocks waits at a
- * barrier, the others compute.
+ * there are no sums of groups to add, and while one of a multiprocessor's six or eight blocks waits
+ * at a barrier, the others compute.
  *
  * Tiles that are not square may be turned: then the kernel computes the transposed results, of the
  * factors in the other order, and the sums are written column by column.
@@ -111,7 +111,7 @@ GM_DEVICE tiles_source tiles_begin(const matmul_factor &x, int64_t first_line, i
 }
 
 /* Starts the thread's copies of a stage, lines side by side. Unless `whole`, `left` steps exist and
- * not all lines; zeros take the place of the others, whose address only has to be aligned. */
+ * not all lines; zeros take the place of the others, which are not read. */
 template <typename shape, int lines, int by, bool whole>
 GM_DEVICE void tiles_copy_by(float *stage, const matmul_factor &x, const tiles_source &source,
                              int left)
@@ -124,9 +124,11 @@ GM_DEVICE void tiles_copy_by(float *stage, const matmul_factor &x, const tiles_s
         const float *from = source.at + line * x.line_stride;
 #pragma unroll
         for (int step = 0; step < shape::steps; step += part::steps_apart) {
-            const int numbers = source.step + step < left ? source.lines - source.line - line : 0;
-            const int there = whole ? bytes : min(max(numbers * 4, 0), bytes);
-            gm_copy_async<bytes>(to + step * pitch + line, there > 0 ? from : x.data, there);
+            const int numbers = source.lines - source.line - line;
+            const int some =
+                part::wide == 1 ? (numbers > 0) * bytes : min(max(numbers * 4, 0), bytes);
+            const int there = whole ? bytes : source.step + step < left ? some : 0;
+            gm_copy_async<bytes>(to + step * pitch + line, from, there);
             from += part::steps_apart * x.depth_stride;
         }
     }
@@ -380,6 +382,7 @@ template <typename shape> GM_DEVICE void tiles_product(const matmul_args &a, flo
         return; /* in the last block, for a team that is a warp */
     }
     gm_wait_for_previous();
+    gm_let_next_start();
     matmul_go_to(a, product, &left, &right);
     shared += team * shape::team_floats;
     tiles_sum<shape>(sum, shared, left, right, row, column, first, min(a.depth - first, a.share),
