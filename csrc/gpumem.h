@@ -204,7 +204,8 @@ struct gm_variant {
     const char *kinds;  /* takes these dtype.kinds only, as numbers, not as bits: a NaN may come
                            back as another NaN; NULL: any */
     gm_layout layout;   /* the inputs' */
-    bool strided_out;   /* writes a result of any layout; others write contiguous ones */
+    bool strided_out;   /* writes a result with strides, which `takes` may limit; others write
+                           contiguous ones */
     gm_place place;     /* of all arrays */
     bool programmatic_launch; /* starts while the kernel before it ends: gm_wait_for_previous() */
     int capability;           /* least compute capability times ten (90), or 0 */

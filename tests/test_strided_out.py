@@ -151,6 +151,36 @@ def test_stores_are_side_by_side():
         assert sum(s["sectors"] for s in sites) == 8 * sum(s["requests"] for s in sites) > 0
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("begin", [(0, 0), (3, 5), (0, 64)], ids=str)
+def test_a_transpose_into_a_block_of_a_larger_array(dtype, begin, backend, rng):
+    """Kernels write to it: the bytes around it stay as they are."""
+    for shape in ((300, 517), (64, 640), (5, 700), (2, 90, 133)):
+        a = rng.integers(0, 256, (*shape, np.dtype(dtype).itemsize), dtype=np.uint8)
+        a = a.view(dtype)[..., 0]
+        axes = (*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+        rows, cols = (
+            slice(at, at + n) for at, n in zip(begin, a.transpose(axes).shape[-2:], strict=True)
+        )
+        around = np.zeros((*shape[:-2], rows.stop + 2, cols.stop + 7), dtype)
+        there = gm.to_device(around, backend=backend)
+        gm.permute(gm.to_device(a, backend=backend), axes, out=there[..., rows, cols])
+        around[..., rows, cols] = a.transpose(axes)
+        assert there.to_host().tobytes() == around.tobytes()
+
+
+def test_a_block_is_written_once():
+    """By the kernel itself, as many sectors as the block has."""
+    a = gm.to_device(np.zeros((256, 128), "f4"), backend="sim")
+    out = gm.to_device(np.zeros((128, 512), "f4"), backend="sim")[:, 128:384]
+    report = _core.traffic("permute", "auto", (a,), (0,) * 10, out)
+    assert [kernel["name"] for kernel in report["kernels"]] == ["permute_matrices_vector_b32"]
+    stores = [
+        site for site in report["sites"] if (site["space"], site["kind"]) == ("global", "store")
+    ]
+    assert sum(site["sectors"] for site in stores) == a.nbytes // 32
+
+
 # ---- out= of every family ----------------------------------------------------------------------
 
 VIEWS = {

@@ -117,7 +117,7 @@ static bool takes_out(const gm_call *call)
 {
     const gm_array *out = &call->out;
     if (call->variant) {
-        return out->contiguous || call->variant->strided_out;
+        return out->contiguous || gm_variant_can(call->variant, call);
     }
     bool aligned = out->itemsize == 0 || (uintptr_t)out->data % (uintptr_t)out->itemsize == 0;
     return (out->contiguous && aligned) || gm_variant_can(call->family->choose(call), call);

@@ -69,6 +69,10 @@ static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *c
         return status;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
+    status = permute_takes_rows(variant, &layout);
+    if (status != GM_OK) {
+        return status;
+    }
     int closest = permute_closest_axis(&layout);
     if (closest > 0) {
         int64_t tiles = 1;
@@ -150,11 +154,28 @@ static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_ca
 
 /* ---- the choice for auto --------------------------------------------------------------------- */
 
+/* A result with gaps between its rows, as a block of a larger array has. */
+static const gm_variant *choose_with_gaps(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return gm_row(call, permute_row_runs);
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    if (layout.unit != call->in[0].itemsize) {
+        return gm_row(call, permute_row_tiles);
+    }
+    return gm_first_that_fits(call, GM_ROWS(permute_row_matrices, permute_row_tiles));
+}
+
 static const gm_variant *permute_choose(const gm_call *call)
 {
     enum { LONG_RUN = 64 /* bytes */, FEW = 16 };
     permute_layout layout;
     permute_packed_args args;
+    if (!call->out.contiguous) {
+        return choose_with_gaps(call);
+    }
     if (is_contiguous(call)) {
         return gm_row(call, permute_row_contiguous);
     }

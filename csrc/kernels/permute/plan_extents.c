@@ -91,7 +91,7 @@ static int64_t room(const tiling *t, int multiprocessors)
     for (int d = 0; d < t->ndim; d++) {
         all *= t->extent[d]; /* as in memory: no overflow */
     }
-    while (bytes > LEAST_BYTES && all / bytes < 2 * multiprocessors) {
+    while (bytes > LEAST_BYTES && all / bytes / 2 < multiprocessors) {
         bytes /= 2;
     }
     return bytes / t->unit;

@@ -40,23 +40,25 @@ gm_status permute_read_axes(const gm_call *call, int *axes)
 }
 
 /* In runs of bytes, the innermost first. */
-static void merge(const gm_array *in, const int *axes, permute_layout *layout)
+static void merge(const gm_array *in, const gm_array *out, const int *axes, permute_layout *layout)
 {
-    int64_t *extent = layout->extent, *from = layout->from;
+    int64_t *extent = layout->extent, *from = layout->from, *to = layout->to;
     int last = 0;
     extent[0] = in->itemsize;
-    from[0] = 1;
+    from[0] = to[0] = 1;
     for (int d = in->ndim - 1; d >= 0; d--) {
         int64_t here = in->shape[axes[d]], stride = in->strides[axes[d]];
         if (here == 1) {
             continue;
         }
-        if (stride == extent[last] * from[last]) {
+        int64_t next = extent[last] * to[last], there = out->contiguous ? next : out->strides[d];
+        if (stride == extent[last] * from[last] && there == next) {
             extent[last] *= here;
         } else {
             last++;
             extent[last] = here;
             from[last] = stride;
+            to[last] = there;
         }
     }
     layout->ndim = last + 1;
@@ -67,19 +69,18 @@ static void divide(permute_layout *layout)
 {
     int unit = layout->unit, gone = 0;
     layout->extent[0] /= unit;
-    layout->from[0] = unit;
+    layout->from[0] = layout->to[0] = unit;
     if (layout->extent[0] == 1 && layout->ndim > 1) {
         gone = 1;
         layout->ndim--;
     }
-    int64_t to = unit;
+    layout->units = 1;
     for (int d = 0; d < layout->ndim; d++) {
         layout->extent[d] = layout->extent[d + gone];
         layout->from[d] = layout->from[d + gone];
-        layout->to[d] = to;
-        to *= layout->extent[d];
+        layout->to[d] = layout->to[d + gone];
+        layout->units *= layout->extent[d];
     }
-    layout->units = to / unit;
 }
 
 void permute_fold(const gm_call *call, int most, permute_layout *layout)
@@ -87,16 +88,29 @@ void permute_fold(const gm_call *call, int most, permute_layout *layout)
     const gm_array *in = &call->in[0];
     int axes[GM_MAX_DIMS];
     (void)permute_read_axes(call, axes); /* which result() has checked */
-    merge(in, axes, layout);
+    merge(in, &call->out, axes, layout);
     layout->in = in->data;
     layout->out = call->out.data;
     uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)layout->out | (uintptr_t)layout->extent[0] |
                      (uintptr_t)most;
     for (int d = 1; d < layout->ndim; d++) {
-        bits |= (uintptr_t)layout->from[d];
+        bits |= (uintptr_t)layout->from[d] | (uintptr_t)layout->to[d];
     }
     layout->unit = gm_width_dividing(bits);
     divide(layout);
+}
+
+gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout)
+{
+    bool forwards = layout->to[0] == layout->unit;
+    for (int d = 1; d < layout->ndim; d++) {
+        forwards = forwards && layout->to[d] > 0;
+    }
+    return forwards ? GM_OK
+                    : gm_fail(GM_ERROR_VALUE,
+                              "variant %s needs an out whose rows run on in memory, one behind the "
+                              "other",
+                              variant->name);
 }
 
 void permute_memory(const permute_layout *layout, const char **begin, const char **end)

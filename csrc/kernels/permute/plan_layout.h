@@ -27,6 +27,9 @@ enum { PERMUTE_WIDEST = 16 /* bytes */ };
  * elements must not be folded. */
 void permute_fold(const gm_call *call, int most, permute_layout *layout);
 
+/* Do rows of the result run on in memory? There may be gaps between them. */
+gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout);
+
 /* Where the input's memory begins and ends. */
 void permute_memory(const permute_layout *layout, const char **begin, const char **end);
 

@@ -73,10 +73,20 @@ static const instance *instance_of(const gm_call *call, const gm_variant *varian
     return NULL;
 }
 
+/* The bits of where rows of the result begin. */
+static uintptr_t bits_of_rows(const permute_layout *layout)
+{
+    uintptr_t bits = (uintptr_t)layout->out;
+    for (int d = 1; d < layout->ndim; d++) {
+        bits |= (uintptr_t)layout->to[d];
+    }
+    return bits;
+}
+
 /* Do all rows of the result begin and end at vectors? */
 static bool writes_whole(const permute_layout *layout)
 {
-    return ((uintptr_t)layout->out | (uintptr_t)(layout->extent[0] * layout->unit)) % VECTOR == 0;
+    return (bits_of_rows(layout) | (uintptr_t)(layout->extent[0] * layout->unit)) % VECTOR == 0;
 }
 
 /* And those of the input? */
@@ -93,7 +103,7 @@ static bool is_whole(const permute_layout *layout, int closest)
  * some bytes share so many fewer. */
 static unsigned halo_of(const permute_layout *layout)
 {
-    uintptr_t bits = (uintptr_t)layout->out | (uintptr_t)layout->extent[0] | GM_SECTOR;
+    uintptr_t bits = bits_of_rows(layout) | GM_SECTOR;
     unsigned sector = GM_SECTOR / (unsigned)layout->unit;
     return layout->unit == 1 ? sector - (unsigned)(bits & (0 - bits)) : sector - 1;
 }
@@ -173,6 +183,10 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
                        "in a: that of its axis which is the last of the result is the closest one "
                        "as well, or no axis of a is contiguous",
                        variant->name, PERMUTE_TILES_DIMS + 2);
+    }
+    gm_status status = permute_takes_rows(variant, &layout);
+    if (status != GM_OK) {
+        return status;
     }
     const instance *one = instance_of(call, variant);
     if (!one) { /* the row, which has an instance for each unit */

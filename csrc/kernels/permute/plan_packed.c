@@ -135,7 +135,7 @@ static void fill_squares(const tiling *t, permute_packed_args *args)
     args->squared = (uint8_t)d;
     if (d < PACKED_DIMS) {
         args->squares = permute_divisor_of(t->tile[d] / t->store_word);
-        args->square_step = (int32_t)(t->to[d] / (t->store_word * t->unit));
+        args->square_step = (int32_t)(t->to[d] / t->unit / t->store_word);
         args->store.rows /= (uint32_t)t->store_word;
     }
 }
@@ -236,7 +236,7 @@ enum { KEPT = 16 };
 
 /* What a plan depends on: addresses only by where they are within a word. */
 typedef struct plan_key {
-    int unit, ndim, in, out, multiprocessors;
+    int unit, ndim, in, out, multiprocessors, spare; /* no padding: compared byte by byte */
     int64_t extent[PACKED_DIMS], from[PACKED_DIMS];
 } plan_key;
 
@@ -249,7 +249,7 @@ typedef struct kept_plan {
 static plan_key key_of(const permute_layout *layout, int multiprocessors)
 {
     plan_key key;
-    memset(&key, 0, sizeof key); /* compared byte by byte */
+    memset(&key, 0, sizeof key);
     key.unit = layout->unit;
     key.ndim = layout->ndim;
     key.multiprocessors = multiprocessors;
