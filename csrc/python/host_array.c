@@ -213,6 +213,13 @@ static PyArrayObject *convert(PyObject *object, const char *name)
 
 /* ---- taking --------------------------------------------------------------------------------- */
 
+/* Whether the exception says that the object is no array, and not that something else failed. */
+static bool is_refusal(void)
+{
+    return PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+           PyErr_ExceptionMatches(PyExc_BufferError);
+}
+
 /* The object's own memory; NULL without an exception if it has to be converted. */
 static PyArrayObject *own_memory(PyObject *object, const char *name)
 {
@@ -223,7 +230,11 @@ static PyArrayObject *own_memory(PyObject *object, const char *name)
         return (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
     }
     if (PyArray_CheckScalar(object) || PyObject_CheckBuffer(object)) {
-        return (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+        PyObject *array = PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
+        if (array || !is_refusal()) {
+            return (PyArrayObject *)array;
+        }
+        PyErr_Clear(); /* a buffer that is refused, as CuPy's of device memory */
     }
     return from_producer(object, name);
 }
