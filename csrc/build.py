@@ -12,8 +12,10 @@ and the headers of Python and NumPy.
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import sys
@@ -26,6 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT / "csrc") not in sys.path:
     sys.path.append(str(ROOT / "csrc"))  # needed if this file is loaded by its path
 
+import build_sanitizers  # noqa: E402
 from build_cache import Builder, Job  # noqa: E402
 from build_flags import (  # noqa: E402
     C_FLAGS,
@@ -81,10 +84,12 @@ def jobs_for(
     common = ["-Icsrc", "-Icsrc/kernels", "-Ithird_party"]
     own = [f"-I{name(folder)}" for folder in kernels if folder != root / "csrc" / "kernels"]
     mapped = f"-ffile-prefix-map={root}=."
+    sanitizers = build_sanitizers.chosen(cc)
     jobs = []
 
     for path in c_sources(root, kernels, toolkit):
-        flags = [*C_FLAGS, *words("CFLAGS"), mapped]
+        flags = [*C_FLAGS, *build_sanitizers.c_flags(sanitizers, name(path))]
+        flags += [*words("CFLAGS"), mapped]
         flags += ["-DGM_WITH_CUDA=1", "-isystem", str(toolkit.include)] if toolkit else []
         flags += own if path.name == "table.c" or path.parent.parent in kernels else []
         if path.name == "table.c" and (more := unlisted_families(kernels)):
@@ -107,7 +112,7 @@ def jobs_for(
     traced = [*host, *TRACED_FLAGS]
     traced += OWN_TRACED_CLANG_FLAGS if cxx.clang else OWN_TRACED_GCC_FLAGS
     traced += TRACED_CLANG_FLAGS if cxx.clang else TRACED_GCC_FLAGS
-    plain = [*host, *PLAIN_FLAGS, *words("CXXFLAGS")]
+    plain = [*host, *PLAIN_FLAGS, *build_sanitizers.plain_flags(sanitizers), *words("CXXFLAGS")]
     nvcc: list[str] = []
     if toolkit:
         nvcc = [str(toolkit.nvcc), *NVCC_FLAGS, *toolkit.code_flags(), *own, *common]
@@ -206,10 +211,15 @@ def build_module(
     driver = [*cc.command, *LINK_FLAGS]
     libraries = [f"-L{folder}" for folder in toolkit.libraries] if toolkit else []
     libraries += ["-lcudart_static", "-ldl", "-lrt"] if toolkit else []
+    sanitizers = build_sanitizers.chosen(cc)
+    libraries += build_sanitizers.link_flags(sanitizers)
     libraries += ["-lpthread", "-lm", *words("LDFLAGS")]
     progress = progress or Progress(announce)
     builder = Builder(root, Path(work_dir).resolve(), cxx.command, announce, progress)
-    objects = builder.objects(jobs_for(root, kernels, cc, cxx, toolkit))
+    jobs = jobs_for(root, kernels, cc, cxx, toolkit)
+    objects = builder.objects(jobs)
+    if sanitizers:
+        objects = build_sanitizers.rename_hooks(builder, jobs, objects)
     builder.link(driver, objects, libraries, Path(output_path).absolute())
     builder.prune()
     return builder
@@ -238,12 +248,34 @@ def core_path(root: Path = ROOT) -> Path:
     return root / "gpumem" / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
 
 
+def write_compile_commands(path: str) -> None:
+    """Write how the C files are compiled, for clang-tidy and editors."""
+    compilers = host_compiler("CC"), host_compiler("CXX")
+    jobs = jobs_for(ROOT, [ROOT / "csrc/kernels"], *compilers, choose_toolkit(print))
+    commands = [
+        {
+            "directory": str(ROOT),
+            "file": job.source,
+            "arguments": [*job.command, *(w for path in job.system for w in ("-isystem", path))],
+        }
+        for job in jobs
+        if job.how == "c"
+    ]
+    Path(path).write_text(json.dumps(commands, indent=1) + "\n")
+
+
 def main() -> int:
-    """Build in place; return the exit status."""
+    """Build in place, or write compile_commands.json; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--compile-commands", metavar="FILE", help="write them; build nothing")
+    words = parser.parse_args()
     if not sys.stdout.isatty():
         sys.stdout.reconfigure(line_buffering=True)
     started = time.monotonic()
     try:
+        if words.compile_commands:
+            write_compile_commands(words.compile_commands)
+            return 0
         builder = build_module(ROOT / "csrc/kernels", core_path(), ROOT / "build/cache", cuda=True)
     except BuildError as error:
         print(error, file=sys.stderr)

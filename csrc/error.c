@@ -68,7 +68,7 @@ const char *gm_rule_name(gm_rule rule)
 int64_t gm_coarse_now(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    (void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 

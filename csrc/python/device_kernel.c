@@ -129,7 +129,7 @@ static packing pack_value(const launch *l, const parameter *p, PyObject *value, 
         return pack_integer(p, value, to);
     }
     if (p->kind == 'b' && PyBool_Check(value)) {
-        *(char *)to = value == Py_True;
+        *(bool *)to = value == Py_True;
         return PACKED;
     }
     return PyArray_IsScalar(value, Generic) ? pack_numpy(p, value, to) : UNSURE;

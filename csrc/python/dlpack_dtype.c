@@ -113,6 +113,7 @@ int gm_dlpack_code(PyArray_Descr *dtype)
         case 'u': code = kDLUInt; break;
         case 'f': code = kDLFloat; break;
         case 'c': code = kDLComplex; break;
+        default: break;
         }
     }
     if (code < 0 && !PyErr_Occurred()) {

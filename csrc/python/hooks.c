@@ -1,6 +1,7 @@
 /* Hooks into Python; both are called without the GIL or with it. */
 #include "python/hooks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool gm_python_poll(void)
@@ -22,8 +23,7 @@ void gm_python_library_paths(const char *name, char *paths, size_t room)
         const char *path = PyUnicode_AsUTF8(PyList_GET_ITEM(list, i));
         size_t length = path ? strlen(path) : 0;
         if (path && used + length + 2 <= room) {
-            memcpy(paths + used, path, length);
-            memcpy(paths + used + length, "\n", 2);
+            snprintf(paths + used, room - used, "%s\n", path);
             used += length + 1;
         }
     }

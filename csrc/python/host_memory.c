@@ -145,5 +145,5 @@ PyObject *gm_core_pool_trim(PyObject *module, PyObject *args, PyObject *keywords
         return gm_raise(status);
     }
     int64_t device = before.reserved_bytes - after.reserved_bytes;
-    return PyLong_FromLongLong((long long)(pinned + (device > 0 ? device : 0)));
+    return PyLong_FromLongLong(pinned + (device > 0 ? device : 0));
 }

@@ -148,7 +148,7 @@ static gm_cell_page *split_page(gm_cell_records *records, gm_cell_page *coarse)
     gm_cell_page *made = make_page(true);
     bool ok = made;
     for (int i = 0; i < GM_PAGE_BYTES / 4 && ok; i++) {
-        ok = split_cell(records, &coarse->cells[i], &made->cells[4 * i]);
+        ok = split_cell(records, &coarse->cells[i], &made->cells[(ptrdiff_t)4 * i]);
         gm_cell_clear(records, &coarse->cells[i]);
     }
     if (!ok) {

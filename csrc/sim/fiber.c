@@ -174,6 +174,12 @@ static void *prepare(char *top, start *s)
 
 #endif
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes) (void)0
+#endif
+
 static gm_fiber_slab *slab_create(void)
 {
     size_t pitch = STACK_BYTES + GUARD_BYTES;
@@ -254,6 +260,8 @@ void gm_fiber_pool_free(gm_fiber_pool *pool)
     while (pool->slabs) {
         gm_fiber_slab *slab = pool->slabs;
         pool->slabs = slab->next;
+        /* Fibers that stopped in mid-kernel left variables there. */
+        ASAN_UNPOISON_MEMORY_REGION(slab->base, slab->bytes);
         munmap(slab->base, slab->bytes);
         atomic_fetch_sub(&guards, FIBERS_PER_SLAB);
         free(slab);

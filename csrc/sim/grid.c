@@ -227,7 +227,7 @@ static void join(gm_run *r, gm_interrupt *interrupt, pthread_t thread)
 {
     for (;;) {
         struct timespec end;
-        clock_gettime(CLOCK_REALTIME, &end);
+        (void)clock_gettime(CLOCK_REALTIME, &end);
         end.tv_nsec += 50 * 1000 * 1000;
         end.tv_sec += end.tv_nsec / 1000000000;
         end.tv_nsec %= 1000000000;

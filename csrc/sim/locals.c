@@ -187,7 +187,7 @@ gm_status gm_locals_add(gm_locals *locals, int thread, uintptr_t address, size_t
 {
     frames *of = &locals->threads[thread];
     bool known = false; /* from an earlier turn of a loop */
-    for (int i = of->count; i-- > 0 && of->variables[i].depth == of->depth && !known;) {
+    for (int i = of->count - 1; i >= 0 && of->variables[i].depth == of->depth && !known; i--) {
         known = of->variables[i].address == address && of->variables[i].bytes == bytes;
     }
     if (!known && of->count == of->room) {
@@ -246,7 +246,7 @@ void gm_locals_function_ends(gm_locals *locals, int thread)
     forget(locals, of, of->depth);
     of->depth--;
     /* The function may have returned a structure, which is no reported store. */
-    for (int i = of->count; i-- > 0 && of->variables[i].depth == of->depth;) {
+    for (int i = of->count - 1; i >= 0 && of->variables[i].depth == of->depth; i--) {
         if (of->variables[i].what == GM_LOCAL_STRUCTURE) {
             gm_locals_write(locals, of->variables[i].address, of->variables[i].bytes);
         }

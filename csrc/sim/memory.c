@@ -65,10 +65,9 @@ gm_status gm_memory_sizes(int64_t *free_bytes, int64_t *total_bytes)
     FILE *file = fopen("/proc/meminfo", "re");
     if (file) {
         char line[128];
-        long long kib;
         while (fgets(line, sizeof line, file)) {
-            if (sscanf(line, "MemAvailable: %lld kB", &kib) == 1) {
-                *free_bytes = kib * 1024;
+            if (strncmp(line, "MemAvailable:", 13) == 0) {
+                *free_bytes = strtoll(line + 13, NULL, 10) * 1024; /* in KiB */
                 break;
             }
         }
@@ -148,7 +147,7 @@ static bool place(allocation *made, int64_t bytes)
     pthread_mutex_lock(&lock);
     made->slot = gm_slot_take(padded);
     if (made->slot) {
-        begin = made->slot->address + FIRST_OFFSET + offset++ % OFFSETS * ALIGNMENT;
+        begin = made->slot->address + FIRST_OFFSET + (size_t)(offset++ % OFFSETS) * ALIGNMENT;
         made->slot->held = (gm_region){begin, begin + (uintptr_t)bytes};
     }
     pthread_mutex_unlock(&lock);

@@ -61,8 +61,9 @@ static void leave_alone(gm_turn *turn)
 /* The last store has been made by now. */
 static void finish_store(gm_turn *turn)
 {
+    const size_t bytes = turn->store_bytes;
     turn->changed =
-        turn->changed || memcmp(turn->before, (const void *)turn->store, turn->store_bytes) != 0;
+        turn->changed || (bytes > 0 && memcmp(turn->before, (const void *)turn->store, bytes) != 0);
     turn->store_bytes = 0;
 }
 

@@ -31,6 +31,7 @@ __all__ = [
     "Source",
     "compile_source",
     "digest",
+    "host_compiler",
     "read_source",
 ]
 
@@ -117,6 +118,17 @@ def _compiler(variable: str) -> Any:
     except toolchain.BuildError as error:
         message = str(error).removeprefix("gpumem: ")
         raise CompileError(f"kernels for the simulator need a host compiler: {message}") from None
+
+
+def host_compiler() -> str:
+    """Return the command of the compiler for the simulator.
+
+    Raises
+    ------
+    CompileError
+        If there is none, or it is too old.
+    """
+    return " ".join(_compiler("CXX").command)
 
 
 def _run(command: Sequence[str | Path], source: Source, what: str) -> str:

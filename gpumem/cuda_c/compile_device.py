@@ -21,14 +21,30 @@ from .nvrtc import HELP, compile_with_nvrtc, cuda_headers, nvrtc_version
 __all__ = ["compile_for_device", "why_no_compiler"]
 
 
+def device_compiler() -> str:
+    """Return the name and version of the compiler for a GPU.
+
+    Raises
+    ------
+    CompileError
+        If there is none, with where it was looked for.
+    """
+    version = nvrtc_version()
+    if version:
+        return f"NVRTC {version}"
+    toolkit = find_nvcc()
+    if isinstance(toolkit, str):
+        raise CompileError(f"no compiler for a GPU was found: {HELP}; nvcc does as well. {toolkit}")
+    return f"nvcc {toolkit.version}"
+
+
 def why_no_compiler() -> str | None:
     """Return why nothing can be compiled for a GPU, or None if it can."""
-    if nvrtc_version():
-        return None
-    toolkit = find_nvcc()
-    if not isinstance(toolkit, str):
-        return None
-    return f"no compiler for a GPU was found: {HELP}; nvcc does as well. {toolkit}"
+    try:
+        device_compiler()
+    except CompileError as error:
+        return str(error)
+    return None
 
 
 def compile_for_device(source: Source, architecture: str) -> Compiled:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..base.version import pip_install
 from .compile import IGNORED_OPTIONS, Source
 from .described import describing
 from .device_side import DeviceSide, kernel_names, macros, without_host_side
@@ -29,10 +30,7 @@ __all__ = [
     "nvrtc_version",
 ]
 
-HELP = (
-    "pip install 'gpumem[cuda13]' (with a driver for CUDA 12: 'gpumem[cuda12]') installs cuda-core "
-    "and NVRTC"
-)
+HELP = f"{pip_install('cuda13')} (with a driver for CUDA 12: 'cuda12') installs cuda-core and NVRTC"
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 _MISSING = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 _MOST_MISSING = 32

@@ -299,7 +299,7 @@ def test_without_compilers_the_error_says_what_helps(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUMEM_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(module, "nvrtc_version", lambda: None)
     monkeypatch.setattr(module, "find_nvcc", lambda: "Looked at PATH (nothing).")
-    with pytest.raises(CompileError, match=r"pip install 'gpumem\[cuda13\]'.*Looked at PATH"):
+    with pytest.raises(CompileError, match=r"pip install 'gpumem-lab\[cuda13\]'.*Looked at PATH"):
         compile_for_device(source(), "90a")
 
 

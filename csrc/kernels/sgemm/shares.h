@@ -34,9 +34,10 @@ static const double WORTH = 0.98; /* a smaller gain is within the error of the m
 static double time_of_rounds(const sgemm_pace *pace, int64_t multiprocessors, int64_t blocks,
                              double stages)
 {
-    const int64_t slots = multiprocessors * pace->blocks, last = blocks % slots;
+    const int64_t slots = multiprocessors * pace->blocks, waves = blocks / slots,
+                  last = blocks % slots;
     const double whole = stages * pace->blocks + pace->around;
-    const double time = (double)(blocks / slots) * whole;
+    const double time = (double)waves * whole;
     return last == 0                 ? time
            : last <= multiprocessors ? time + stages * pace->alone + pace->around
                                      : time + whole;

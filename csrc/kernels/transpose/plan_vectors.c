@@ -25,12 +25,12 @@ static int count_passes(const gm_call *call, const transpose_vectors_args *args)
             uint64_t column = (uint64_t)(lane / 2) * (uint64_t)args->share;
             uint64_t begin = (uintptr_t)call->out.data + column * column_bytes;
             uint64_t place = from / TRANSPOSE_SECTOR * TRANSPOSE_SECTOR +
-                             (0 - begin) % TRANSPOSE_SECTOR + lane % 2 * VECTOR;
+                             (0 - begin) % TRANSPOSE_SECTOR + (uint64_t)(lane % 2) * VECTOR;
             uint64_t row = place % column_bytes / (unsigned)size;
             uint64_t at =
                 row * (unsigned)args->tile_pitch + (column + place / column_bytes) * (unsigned)size;
             uint32_t word = (uint32_t)(at / 4);
-            int bank = word % 32, known = 0;
+            int bank = (int)(word % 32), known = 0;
             while (known < counts[bank] && wanted[bank][known] != word) {
                 known++;
             }

@@ -1,0 +1,241 @@
+"""Random calls in many threads and processes for as long as wanted, each compared with NumPy.
+
+``tools/soak.py --seconds 300`` runs on the GPU, or without one on the simulator. A step is one
+call of a random family, variant, shape, dtype, kind of memory, layout and stream, or a transfer, a
+view, an exchange with PyTorch or CuPy where they are installed, a kernel of a user's, a count of
+traffic, or a call that must be refused. At the end no device memory may be in use, and the
+processes may not have grown. It ends with status 1 after a wrong result, an unexpected exception,
+a crash, a hang or growth; ``--step PROCESS THREAD NUMBER`` repeats one step alone.
+
+With ``--fill 0.99`` that share of the free device memory is taken at first (on the simulator, the
+address space of each process is limited instead). Then out-of-memory errors are right answers, but
+what comes after them has to work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import faulthandler
+import gc
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+from soak_steps import STEPS, Refused, Worker, shared_module
+
+import gpumem as gm
+
+GROWTH = 64 << 20  # bytes of host memory: what the pools of malloc and threads may take late
+SETTLED = 0.4  # the share of the time after which a process may not grow
+LEAST_SECONDS = 20  # in less time nothing settles
+HANGS = 120  # seconds after the end
+SIMULATED = 2 << 30  # bytes: the address space that a process has on a simulator to be filled
+
+
+def rss() -> int:
+    text = Path("/proc/self/statm").read_text().split()
+    return int(text[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+# ---- one process --------------------------------------------------------------------------------
+
+
+class Process:
+    """The threads of one process, and what they found."""
+
+    def __init__(self, words: argparse.Namespace, number: int) -> None:
+        self.words, self.number = words, number
+        self.deadline = time.monotonic() + words.seconds
+        self.counts: collections.Counter[str] = collections.Counter()
+        self.failures: list[str] = []
+        self.lock = threading.Lock()
+
+    def step(self, worker: Worker, number: int) -> None:
+        """One step, whose random numbers depend on nothing but its number."""
+        rng = np.random.default_rng([self.words.seed, self.number, worker.number, number])
+        name = list(STEPS)[rng.integers(len(STEPS))]
+        what = name
+        try:
+            STEPS[name](worker, rng)
+        except Refused:
+            what = f"{name} refused"
+        except MemoryError as error:
+            what = f"{name} out of memory"
+            if not self.words.fill:
+                self.fail(worker, number, name, error)
+        except Exception as error:
+            self.fail(worker, number, name, error)
+        with self.lock:
+            self.counts[what] += 1
+
+    def fail(self, worker: Worker, number: int, name: str, error: BaseException) -> None:
+        at = f"--seed {self.words.seed} --step {self.number} {worker.number} {number}"
+        told = "".join(traceback.format_exception(error))
+        with self.lock:
+            self.failures.append(f"{at}: {name}: {worker.doing}\n{told}")
+
+    def thread(self, number: int) -> None:
+        worker, step = Worker(number, self.words.backend), 0
+        while time.monotonic() < self.deadline and len(self.failures) < 10:
+            self.step(worker, step)
+            step += 1
+
+    def run(self) -> dict:
+        shared_module(self.words.backend)
+        threads = [
+            threading.Thread(target=self.thread, args=(number,))
+            for number in range(self.words.threads)
+        ]
+        for thread in threads:
+            thread.start()
+        if self.words.fill and self.words.backend == "sim":
+            here = int(Path("/proc/self/statm").read_text().split()[0])
+            room = here * os.sysconf("SC_PAGE_SIZE") + int(SIMULATED * (1 - self.words.fill))
+            resource.setrlimit(resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
+        sizes: list[int] = []
+        while any(thread.is_alive() for thread in threads):
+            sizes.append(rss())
+            time.sleep(0.2)
+        for thread in threads:
+            thread.join()
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        return self.result(sizes)
+
+    def result(self, sizes: list[int]) -> dict:
+        gc.collect()
+        gm.synchronize(backend=self.words.backend)
+        pools = gm.pool_info(backend=self.words.backend)
+        used = {name: pools[name]["used"] for name in ("device", "pinned")}
+        if any(used.values()) and not self.failures:
+            self.failures.append(f"process {self.number}: memory is in use at the end: {used}")
+        settled = sizes[int(len(sizes) * SETTLED) :]
+        half = len(settled) // 2
+        grown = int(np.median(settled[half:]) - np.median(settled[:half])) if half else 0
+        if grown > GROWTH and self.words.seconds >= LEAST_SECONDS:
+            self.failures.append(f"process {self.number}: grew by {grown >> 20} MiB")
+        return {
+            "counts": dict(self.counts),
+            "failures": self.failures,
+            "grown_bytes": grown,
+            "rss_bytes": sizes[-1] if sizes else 0,
+            "in_use": used,
+        }
+
+
+# ---- all processes ------------------------------------------------------------------------------
+
+
+def fill(words: argparse.Namespace) -> list[gm.DeviceArray]:
+    """Arrays that take so much of the free device memory; on the simulator, none."""
+    if not words.fill or words.backend == "sim":
+        return []
+    free = gm.info()["backends"][words.backend]["devices"][0]["free_bytes"]
+    wanted, taken, size = int(free * words.fill), [], 1 << 30
+    while wanted > 0 and size >= 1 << 20:
+        try:
+            taken.append(gm.DeviceArray(min(size, wanted), "u1", backend=words.backend))
+            wanted -= taken[-1].nbytes
+        except MemoryError:
+            size //= 2
+    return taken
+
+
+def summary(results: list[dict], words: argparse.Namespace, seconds: float) -> dict:
+    counts: collections.Counter[str] = collections.Counter()
+    for one in results:
+        counts.update(one["counts"])
+    return {
+        "version": gm.info()["version"],
+        "backend": words.backend,
+        "device": gm.info()["backends"][words.backend]["devices"][0]["name"],
+        "seed": words.seed,
+        "seconds": round(seconds, 1),
+        "processes": words.processes,
+        "threads": words.threads,
+        "fill": words.fill,
+        "steps": counts.total(),
+        "counts": dict(sorted(counts.items())),
+        "grown_bytes": [one.get("grown_bytes") for one in results],
+        "rss_bytes": [one.get("rss_bytes") for one in results],
+        "failures": [text for one in results for text in one["failures"]],
+    }
+
+
+def start(words: argparse.Namespace, number: int) -> subprocess.Popen[str]:
+    command = [sys.executable, str(Path(__file__)), "--process", str(number)]
+    for name in ("seconds", "threads", "seed", "fill", "backend"):
+        command += [f"--{name}", str(getattr(words, name))]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def collect(process: subprocess.Popen[str], number: int) -> dict:
+    out, err = process.communicate()
+    if process.returncode == 0:
+        return json.loads(out.splitlines()[-1])
+    said = f"process {number} ended with {process.returncode}\n{out}\n{err}"
+    return {"counts": {}, "failures": [said]}
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fill", type=float, default=0.0, metavar="FRACTION")
+    parser.add_argument("--backend", choices=("cuda", "sim"), default=gm.backend())
+    parser.add_argument("--json", metavar="FILE", help="default: $OUT/soak.json, if OUT is set")
+    parser.add_argument(
+        "--step", nargs=3, type=int, metavar=("PROCESS", "THREAD", "NUMBER"), help="one step alone"
+    )
+    parser.add_argument("--process", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> int:
+    words = parse()
+    if words.step:
+        process, thread, number = words.step
+        alone = Process(words, process)
+        shared_module(words.backend)
+        alone.step(Worker(thread, words.backend), number)
+        print("\n".join(alone.failures) or dict(alone.counts))
+        return 1 if alone.failures else 0
+    if words.process is not None:
+        faulthandler.enable()
+        faulthandler.dump_traceback_later(words.seconds + HANGS, exit=True)
+        print(json.dumps(Process(words, words.process).run()))
+        return 0
+    started, taken = time.monotonic(), fill(words)
+    processes = [start(words, number) for number in range(words.processes)]
+    results = [collect(process, number) for number, process in enumerate(processes)]
+    del taken
+    found = summary(results, words, time.monotonic() - started)
+    text = json.dumps(found, indent=1)
+    path = words.json or (os.environ.get("OUT") and os.path.join(os.environ["OUT"], "soak.json"))
+    if path:
+        Path(path).write_text(text + "\n")
+    failures = found["failures"]
+    for failure in failures[:5]:
+        print(failure[:4000])
+    for name, count in found["counts"].items():
+        print(f"{count:9,d}  {name}")
+    grown = ", ".join("?" if size is None else f"{size >> 20}" for size in found["grown_bytes"])
+    print(
+        f"{found['steps']:,} steps in {found['seconds']:.0f} s on {found['device']}"
+        f" ({words.processes} processes of {words.threads} threads, seed {words.seed}):"
+        f" {len(failures)} failures; processes grew by {grown} MiB"
+    )
+    return 1 if failures or not found["steps"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
