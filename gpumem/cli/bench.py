@@ -19,6 +19,7 @@ from ..measure.bench import MOST_SAMPLES, bench
 from ..measure.recording import Interrupted
 from ..measure.suite import bench_all
 from ..measure.sweep import combinations
+from . import bench_distributed
 from .common import Commands, UsageError, completed, keywords, show_progress
 from .kernels import (
     add_kernel,
@@ -170,6 +171,8 @@ def _print_traffic(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
+    if options.family == bench_distributed.NAME:
+        return bench_distributed.run(options)
     files = _outputs(options)
     if not is_source(options.family):
         _check(options)
@@ -197,11 +200,10 @@ def add_to(commands: Commands) -> None:
     text = "Time the variants of a family by size, or a kernel of a .cu file, on the device."
     one = commands.add("bench", run, text, json_file=True)
     family = one.add_argument(
-        "family", nargs="?", metavar="FAMILY|FILE.cu", help="or transfer, roundtrip"
+        "family", nargs="?", metavar="FAMILY|FILE.cu", help="or transfer, roundtrip, distributed"
     )
-    completed(
-        family, lambda **given: (*complete_families_and_sources(**given), *WALL_CLOCK_FAMILIES)
-    )
+    others = (*WALL_CLOCK_FAMILIES, bench_distributed.NAME)
+    completed(family, lambda **given: (*complete_families_and_sources(**given), *others))
     add_kernel(one)
     add_launch(one)
     add_source(one)

@@ -1,0 +1,197 @@
+"""Arrays shared out over ranks: the plans here, and the engines in processes of their own.
+
+The processes need mpiexec and mpi4py (the packages mpi4py and mpich do), or PyTorch.
+"""
+
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+from processes import HANGS, python
+
+import gpumem as gm
+import gpumem.distributed as gmd
+from gpumem.distributed import engines, sharing
+from gpumem.distributed.plan import Plan
+
+PROGRAM = Path(__file__).parent / "distributed" / "program.py"
+MPIEXEC = shutil.which(
+    "mpiexec", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+)
+
+
+# ---- plans ------------------------------------------------------------------------------------
+
+
+def boxes_of(shape, ranks):
+    """Return several ways to share out a shape, with empty and uneven parts."""
+    uneven = [0] * ranks
+    uneven[-1] = shape[-1]
+    ways = [gmd.Split(axis) for axis in range(len(shape))]
+    ways += [gmd.Split(-1, uneven), gmd.OnRank(ranks - 1), gmd.Whole()]
+    if len(shape) > 1:
+        ways += [gmd.Blocks(ranks, 1), gmd.Blocks(1, ranks)]
+    return ways
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("shape", [(5,), (7, 11), (4, 1, 6), (0, 3)], ids=str)
+def test_every_element_goes_where_it_belongs_once(shape, ranks):
+    a = np.arange(np.prod(shape)).reshape(shape)
+    for axes in itertools.permutations(range(len(shape))):
+        b = a.transpose(axes)
+        for source, target in itertools.product(boxes_of(shape, ranks), boxes_of(b.shape, ranks)):
+            froms, tos = source.boxes(shape, ranks), target.boxes(b.shape, ranks)
+            whole = isinstance(source, gmd.Whole)
+            for piece_bytes in (8, 40, 2**20):
+                plan = Plan(froms, axes, tos, 8, piece_bytes, whole)
+                parts = [np.full(sharing.lengths(box), -1) for box in tos]
+                for piece, i, j in itertools.product(
+                    range(plan.pieces), range(ranks), range(ranks)
+                ):
+                    part = plan.part(i, j, piece)
+                    if part:
+                        local = a[tuple(slice(*one) for one in froms[i])]
+                        assert (parts[j][part.target] == -1).all()
+                        parts[j][part.target] = local[part.source].transpose(axes)
+                        assert part.shape == parts[j][part.target].shape
+                for part, box in zip(parts, tos, strict=True):
+                    assert (part == b[tuple(slice(*one) for one in box)]).all()
+
+
+def test_rows_that_stay_rows_move_in_one_piece():
+    froms, tos = gmd.OnRank(0).boxes((9, 4), 2), gmd.Split(0).boxes((9, 4), 2)
+    assert Plan(froms, (0, 1), tos, 4, 1).pieces == 1
+    assert Plan(froms, (1, 0), gmd.Split(0).boxes((4, 9), 2), 4, 48).pieces == 3
+
+
+@pytest.mark.parametrize(
+    ("way", "message"),
+    [
+        (gmd.Split(2), "axis is 2"),
+        (gmd.Split(-3), "axis is -3"),
+        (gmd.Split(0, [1, 2]), "expected 3 numbers that add up to 4"),
+        (gmd.Split(0, [5, -1, 0]), "expected 3 numbers that add up to 4"),
+        (gmd.Blocks(2, 2), "2 x 2 blocks does not fit 3 ranks"),
+        (gmd.Blocks(-1, -3), "does not fit 3 ranks"),
+        (gmd.OnRank(3), "no rank 3 among 3 ranks"),
+    ],
+)
+def test_sharings_that_do_not_fit(way, message):
+    with pytest.raises(ValueError, match=message):
+        way.boxes((4, 6), 3)
+
+
+def test_blocks_of_a_vector():
+    with pytest.raises(ValueError, match="two axes or more"):
+        gmd.Blocks(1, 1).boxes((4,), 1)
+
+
+# ---- importing --------------------------------------------------------------------------------
+
+
+def test_gpumem_does_not_import_it():
+    modules = "[m for m in sys.modules if m.startswith(('gpumem.distributed', 'mpi4py', 'torch'))]"
+    assert python(f"import sys, gpumem; print({modules})") == "[]\n"
+    wanted = "[m for m in sys.modules if m.partition('.')[0] in ('mpi4py', 'torch')]"
+    assert python(f"import sys, gpumem.distributed; print({wanted})") == "[]\n"
+
+
+def test_without_an_engine(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(ImportError, match=r"needs mpi4py with an MPI library, or PyTorch with"):
+        engines.find_engine()
+
+
+def test_what_is_no_communicator():
+    with pytest.raises(TypeError, match="comm must be a communicator of mpi4py"):
+        gmd.scatter(np.zeros(3), "world")
+
+
+# ---- ranks ------------------------------------------------------------------------------------
+
+
+def start(name, ranks, *arguments):
+    """Run the program on so many ranks; return the finished process."""
+    if name == "mpi":
+        if find_spec("mpi4py") is None or MPIEXEC is None:
+            pytest.skip("mpi4py and mpiexec are not both installed (pip install mpi4py mpich)")
+        command = [MPIEXEC, "-n", str(ranks), sys.executable]
+    else:
+        if find_spec("torch") is None:
+            pytest.skip("PyTorch is not installed")
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        command = [*launcher, f"--nproc-per-node={ranks}"]
+    environment = os.environ | {
+        "GPUMEM_BACKEND": "cuda" if name == "nccl" else "sim",
+        "PYTHONPATH": os.pathsep.join(
+            filter(None, (str(PROGRAM.parents[2]), os.environ.get("PYTHONPATH")))
+        ),
+        "OMP_NUM_THREADS": "1",
+        # Open MPI starts more ranks than there are cores, and as root, only if told to.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    return subprocess.run(
+        [*command, str(PROGRAM), name, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=5 * HANGS,
+        env=environment,
+    )
+
+
+def check(name, ranks, *arguments):
+    done = start(name, ranks, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for rank in range(ranks):
+        assert f"rank {rank} of {ranks} is done" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products"])
+def test_mpi(scenario, ranks):
+    check("mpi", ranks, scenario, ranks)
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products"])
+def test_gloo(scenario, ranks):
+    check("gloo", ranks, scenario, ranks)
+
+
+def test_a_rank_of_mpi_is_killed():
+    """MPI ends all ranks."""
+    done = start("mpi", 3, "killed")
+    assert done.returncode != 0
+    assert "is done" not in done.stdout
+
+
+def test_a_rank_of_gloo_is_killed():
+    done = start("gloo", 3, "killed")
+    assert done.returncode != 0
+    told = [line for line in done.stdout.splitlines() if "was told" in line]
+    assert told and all("failed" in line for line in told), done.stdout + done.stderr
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scenario", ["direct", "packed", "around", "refusals", "products"])
+def test_nccl(scenario):
+    """Two GPUs, which write to each other's memory or exchange what is packed."""
+    if len(gm.info()["backends"]["cuda"]["devices"]) < 2:
+        pytest.skip("there is only one GPU")
+    check("nccl", 2, scenario, 7)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_mpi_with_many_seeds(seed):
+    check("mpi", 1 + seed % 4, "moves", seed)
