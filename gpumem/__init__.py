@@ -57,6 +57,7 @@ from .modules.loading import load
 from .modules.module import Module, get_symbol, set_symbol
 from .modules.textures import Surface, Texture, surface, texture
 from .report.advice import prefetch_advice, prefetch_table
+from .report.checkup import Checkup, doctor
 from .report.comparison import compare
 from .report.explanation import Explanation, KernelExplanation, explain
 from .report.presentation import Presentation
@@ -67,6 +68,7 @@ BenchResult.presentation = Traffic.presentation = Presentation()
 
 __all__ = [
     "BenchResult",
+    "Checkup",
     "CompileError",
     "CudaError",
     "DeviceArray",
@@ -93,6 +95,7 @@ __all__ = [
     "check",
     "compare",
     "copy",
+    "doctor",
     "empty",
     "explain",
     "families",

@@ -17,6 +17,7 @@ from ..base.messages import quoted, shortened, unknown
 from ..base.progress import Progress
 from ..base.sizes import parse_shape
 from ..base.tables import text_width
+from ..base.version import pip_install
 from ..families.table import families, variants
 
 Run = Callable[[argparse.Namespace], int]
@@ -198,7 +199,7 @@ def picture_target(what: str, file: str) -> None:
     try:
         import matplotlib
     except ImportError:
-        raise UsageError(f"{what} needs matplotlib: pip install gpumem[plot]") from None
+        raise UsageError(f"{what} needs matplotlib: {pip_install('plot')}") from None
     matplotlib.use("Agg")
     from matplotlib.backend_bases import FigureCanvasBase
 

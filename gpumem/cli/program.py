@@ -16,11 +16,38 @@ from ..base.version import __version__
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..cuda_c.errors import CompileError
 from ..families.table import variants
-from . import bench, cache, check, compare, explain, info, listing, plot, sass, traffic, verify
+from . import (
+    bench,
+    bench_distributed,
+    cache,
+    check,
+    compare,
+    doctor,
+    explain,
+    info,
+    listing,
+    plot,
+    sass,
+    traffic,
+    verify,
+)
 from .common import Commands, Parser, UsageError, give_up, say
 from .kernels import is_source
 
-_COMMANDS = (info, listing, verify, bench, traffic, explain, sass, compare, plot, check, cache)
+_COMMANDS = (
+    info,
+    doctor,
+    listing,
+    verify,
+    bench,
+    traffic,
+    explain,
+    sass,
+    compare,
+    plot,
+    check,
+    cache,
+)
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 BROKEN_PIPE = 141  # as of a program that SIGPIPE ends: 128 and the signal's number
@@ -52,8 +79,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     _complete(parser)
     options = parser.parse_args(arguments)
     family = getattr(options, "family", None)
-    wall_clock = options.run is bench.run and family in WALL_CLOCK_FAMILIES
-    if not (family is None or wall_clock or is_source(family) or options.run is check.run):
+    others = (*WALL_CLOCK_FAMILIES, bench_distributed.NAME)
+    no_family = family is None or (options.run is bench.run and family in others)
+    if not (no_family or is_source(family) or options.run is check.run):
         variants(family)
     if getattr(options, "dtype", None) is not None:
         try:

@@ -18,6 +18,9 @@ _THROTTLING = {
     0x80: "power brake",
 }
 
+# Of PCI Express, by generation, after the coding of bits and before packets have heads.
+_GBPS_PER_LANE = {1: 0.25, 2: 0.5, 3: 0.985, 4: 1.969, 5: 3.938, 6: 7.563}
+
 
 def _read(device: Properties, read: Callable[[Any, Any], Any]) -> Any:
     """Return ``read(pynvml, handle)`` for a CUDA device, None where NVML is missing or fails."""
@@ -44,6 +47,22 @@ def clocks(device: Properties) -> dict[str, int] | None:
             "memory": nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
         },
     )
+    return found
+
+
+def link_gbps(device: Properties) -> float | None:
+    """Return the rate of a CUDA device's link to the host in GB/s each way, None where unknown.
+
+    PCI Express: the lanes that it has now, of the highest generation that both ends take, since an
+    idle link goes back to a lower one.
+    """
+
+    def read(nvml: Any, handle: Any) -> float | None:
+        generation = nvml.nvmlDeviceGetMaxPcieLinkGeneration(handle)
+        per_lane = _GBPS_PER_LANE.get(generation)
+        return per_lane and per_lane * nvml.nvmlDeviceGetCurrPcieLinkWidth(handle)
+
+    found: float | None = _read(device, read)
     return found
 
 
