@@ -62,7 +62,12 @@ def python_examples():
     for name in ["gpumem", *names]:
         if name.endswith(("__main__", "._core")):
             continue
-        module = importlib.import_module(name)
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name not in ("mpi4py", "torch"):  # an engine of gpumem.distributed
+                raise
+            continue
         yield from (one for one in finder.find(module, name) if one.examples)
 
 

@@ -41,8 +41,9 @@ def commands(file):
     [
         (PROJECT / ".github" / "workflows" / "kernels.yml", [0, 1, 1]),
         (ROOT / "docs" / "check-your-kernels-in-ci.md", [1, 1]),
+        (ROOT / "README.md", [1]),
     ],
-    ids=["workflow", "document"],
+    ids=["workflow", "document", "readme"],
 )
 def test_commands(file, statuses, monkeypatch, capsys):
     monkeypatch.chdir(PROJECT)
@@ -74,11 +75,11 @@ def test_the_test_in_the_document(monkeypatch):
     names["test_saxpy"]()
 
 
-def test_the_transcript_in_the_readme(monkeypatch):
+def test_the_transcript_of_a_users_kernel(monkeypatch):
     monkeypatch.chdir(PROJECT)
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "own-kernels.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"```pycon\n(.*?)```", text, re.DOTALL)
     shown = block.replace("\n\n", "\n<BLANKLINE>\n")
-    test = doctest.DocTestParser().get_doctest(shown, {}, "README.md", "README.md", 0)
+    test = doctest.DocTestParser().get_doctest(shown, {}, "own-kernels.md", None, 0)
     assert len(test.examples) == 9
     assert doctest.DocTestRunner(verbose=False).run(test).failed == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import functools
 import importlib.util
 import json
@@ -54,7 +55,7 @@ Figure.draw = watched
 FigureCanvasBase.print_figure = checked
 """
 
-nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat (gpumem[notebooks])")
+nbformat = pytest.importorskip("nbformat", reason="notebooks need nbformat (the extra notebooks)")
 
 
 def load_tool():
@@ -64,12 +65,17 @@ def load_tool():
     return tool
 
 
+TOOL = load_tool()
+
+
 @pytest.fixture(scope="module")
 def execute(tmp_path_factory):
     """Return a function that runs a notebook in its own kernel and returns it with its outputs."""
-    nbclient = pytest.importorskip("nbclient", reason="notebooks need nbclient (gpumem[notebooks])")
-    pytest.importorskip("ipykernel", reason="notebooks need ipykernel (gpumem[notebooks])")
-    pytest.importorskip("matplotlib", reason="notebooks need matplotlib (gpumem[notebooks])")
+    nbclient = pytest.importorskip(
+        "nbclient", reason="notebooks need nbclient (the extra notebooks)"
+    )
+    pytest.importorskip("ipykernel", reason="notebooks need ipykernel (the extra notebooks)")
+    pytest.importorskip("matplotlib", reason="notebooks need matplotlib (the extra notebooks)")
 
     def run(notebook, backend, *, made_up=False):
         folder = tmp_path_factory.mktemp("notebook")
@@ -131,7 +137,12 @@ def executed(execute):
         asked = len(notebook.cells)
         codes = [QUESTIONS.get(stem, "pass"), *(f"_ = {call}" for call in calls)]
         notebook.cells += [nbformat.v4.new_code_cell(code) for code in codes]
+        made = TOOL.made_of(FOLDER / f"{stem}.ipynb")
         done = execute(notebook, backend)
+        if backend == "sim":  # for the site
+            shown = copy.deepcopy(done)
+            shown.cells = shown.cells[:asked]
+            TOOL.keep(FOLDER / f"{stem}.ipynb", shown, made)
         return done, done.cells[asked].outputs
 
     return run
@@ -171,7 +182,7 @@ def test_targets_of_links_exist(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_is_committed_without_outputs(path):
     text = path.read_text(encoding="utf-8")
-    assert load_tool().normal(text) == text, "run tools/notebooks.py"
+    assert TOOL.normal(text) == text, "run tools/notebooks.py"
 
 
 def sections(path):
@@ -219,20 +230,20 @@ def test_tool_clears_outputs_and_keeps_ids():
     ]
     metadata = {"language_info": {"name": "python", "version": "3"}, "colab": {}}
     given = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
-    text = load_tool().normal(json.dumps(given))
+    text = TOOL.normal(json.dumps(given))
     kept = nbformat.reads(text, as_version=4)
     assert [cell.id for cell in kept.cells] == ["sum", "cell-1", "words"]
     assert [cell.source for cell in kept.cells] == ["1 + 1", "2 + 2", "words"]
     assert all(not cell.metadata for cell in kept.cells)
     assert kept.cells[0].outputs == [] and kept.cells[0].execution_count is None
     assert "version" not in kept.metadata.language_info and "colab" not in kept.metadata
-    assert load_tool().normal(text) == text
+    assert TOOL.normal(text) == text
 
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"nbformat": 3, "worksheets": []}', "words"])
 def test_tool_rejects_other_json_and_text(text):
     with pytest.raises(ValueError):
-        load_tool().normal(text)
+        TOOL.normal(text)
 
 
 def suggestions(notebook):

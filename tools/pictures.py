@@ -1,11 +1,14 @@
-"""Draw the pictures of README.md into docs/.
+"""Draw the pictures of the documents.
 
-python tools/pictures.py [FOLDER]
+    python tools/pictures.py
+
+draws docs/copy-size.png, which README.md shows. tools/site.py has all of them drawn.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import matplotlib
@@ -17,40 +20,18 @@ from matplotlib.figure import Figure
 import gpumem as gm
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+README = "copy-size"  # the only one that is committed
 
 
-def _save(figure: Figure, file: Path) -> None:
-    kept = {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
-    figure.savefig(file, dpi=100, **kept)
-
-
-def bank_conflicts(file: Path) -> None:
+def bank_conflicts() -> Figure:
     """Draw a warp's read of a tile's column, without and with a spare column."""
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 5.6), layout="constrained")
     for ax, variant in zip(axes, ("tile", "tile_padded"), strict=True):
         gm.traffic("transpose", variant=variant, shape=(64, 64)).draw(ax=ax)
-    _save(figure, file)
+    return figure
 
 
-def copy_size(file: Path) -> None:
-    """Draw the bandwidth of every copy by size, on an H200."""
-    figure = gm.results.for_family("copy").plot("size")
-    _save(figure, file)
-
-
-def transpose_ladder(file: Path) -> None:
-    """Draw every transpose of a large matrix beside the driver's copy, on an H200."""
-    figure = gm.results.for_family("transpose").plot("ladder", shape=(16384, 16384))
-    _save(figure, file)
-
-
-def prefetch_map(file: Path) -> None:
-    """Draw where prefetching pays on an H200, and with which variant."""
-    figure = gm.results.for_family("prefetch_sum").plot("map")
-    _save(figure, file)
-
-
-def prefetch_distance(file: Path) -> None:
+def prefetch_distance() -> Figure:
     """Draw speed-up by distance, with one warp per scheduler and with eight."""
     variants = [
         "scalar_batch",
@@ -60,20 +41,49 @@ def prefetch_distance(file: Path) -> None:
         "l2",
         "bulk",
     ]
-    figure = gm.results.for_family("prefetch_sum").plot(
+    return gm.results.for_family("prefetch_sum").plot(
         "distance", work=[1, 2], warps=[4.0, 32.0], variants=variants
     )
-    _save(figure, file)
+
+
+def shipped(family: str, kind: str, **options: object) -> Callable[[], Figure]:
+    """Return what draws the shipped result of a family."""
+    return lambda: gm.results.for_family(family).plot(kind, **options)
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "add-ladder": shipped("add", "ladder"),
+    "bank-conflicts": bank_conflicts,
+    "copy-size": shipped("copy", "size"),
+    "gather-size": shipped("gather", "size"),
+    "polynomial-ladder": shipped("polynomial", "ladder"),
+    "prefetch-distance": prefetch_distance,
+    "prefetch-map": shipped("prefetch_sum", "map"),
+    "rms-norm-ladder": lambda: gm.results["rms_norm.cu-h200"].plot("ladder"),
+    "roundtrip": lambda: gm.results["roundtrip-h200"].plot("roundtrip"),
+    "sample-ladder": shipped("sample", "ladder"),
+    "sgemm-ladder": shipped("sgemm", "ladder", shape=(4096, 4096, 4096)),
+    "shift_points-size": shipped("shift_points", "size"),
+    "static_value-ladder": shipped("static_value", "ladder"),
+    "strided_read-sweep": shipped("strided_read", "sweep"),
+    "strided_write-ladder": shipped("strided_write", "ladder"),
+    "transfer": lambda: gm.results["transfer-h200"].plot("transfer"),
+    "transpose-ladder": shipped("transpose", "ladder", shape=(16384, 16384)),
+}
+
+
+def draw(folder: Path, *names: str) -> None:
+    """Draw pictures into a folder, by default all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = {"metadata": {"Software": None}, "pil_kwargs": {"optimize": True}}
+    for name in names or PICTURES:
+        figure = PICTURES[name]()
+        figure.savefig(folder / f"{name}.png", dpi=100, **kept)
+        pyplot.close(figure)
 
 
 def main() -> int:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DOCS
-    folder.mkdir(parents=True, exist_ok=True)
-    bank_conflicts(folder / "bank-conflicts.png")
-    copy_size(folder / "copy-size.png")
-    transpose_ladder(folder / "transpose-ladder.png")
-    prefetch_map(folder / "prefetch-map.png")
-    prefetch_distance(folder / "prefetch-distance.png")
+    draw(DOCS, README)
     return 0
 
 

@@ -1,7 +1,8 @@
 """Plots of requests: their marks, their texts, and errors."""
 
 import itertools
-import os
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -351,10 +352,10 @@ def test_what_is_not_there_is_refused():
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"pip install gpumem\[plot\]"):
+    with pytest.raises(ImportError, match=r"pip install 'gpumem-lab\[plot\]'"):
         gm.traffic("copy", variant="vec4", shape=64).draw()
     assert cli.main("traffic copy --variant vec4 --shape 64 --draw x.png".split()) == 2
-    assert "pip install gpumem[plot]" in capsys.readouterr().err
+    assert "pip install 'gpumem-lab[plot]'" in capsys.readouterr().err
 
 
 def test_importing_gpumem_does_not_import_matplotlib():
@@ -401,15 +402,21 @@ def test_the_command_line_refuses(words, said, capsys, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-# ---- the pictures of README.md ------------------------------------------------------------
+# ---- the pictures of the documents --------------------------------------------------------
 
 
-def test_the_pictures_of_the_readme_can_be_drawn_again(tmp_path):
+def test_the_pictures_of_the_documents_can_be_drawn_again(tmp_path):
+    """Each is on a page; the only one that is committed is README.md's."""
     root = Path(__file__).resolve().parents[2]
-    command = [sys.executable, str(root / "tools" / "pictures.py"), str(tmp_path)]
-    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": str(root)})
-    drawn = {file.name for file in tmp_path.iterdir()}
-    assert drawn == {file.name for file in (root / "docs").glob("*.png")}
-    for file in tmp_path.iterdir():
-        assert file.stat().st_size <= 128 * 1024
-        assert f"docs/{file.name}" in (root / "README.md").read_text(encoding="utf-8")
+    # By its path: tests/programs has a module of the same name.
+    pictures = runpy.run_path(str(root / "tools" / "pictures.py"))
+    name = pictures["README"]
+    pictures["draw"](tmp_path)
+    drawn = {file.stem for file in tmp_path.iterdir()}
+    texts = [file.read_text(encoding="utf-8") for file in (root / "docs").rglob("*.md")]
+    shown = set(re.findall(r"pictures/([\w-]+)\.png\)", "".join(texts)))
+    assert shown == drawn
+    assert [file.stem for file in (root / "docs").glob("*.png")] == [name]
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    assert f"docs/{name}.png" in readme
+    assert (root / "docs" / f"{name}.png").stat().st_size <= 128 * 1024

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...base.messages import unknown
+from ...base.version import pip_install
 from ._axes import byte_axis
 from ._banks import draw_banks
 from ._constants import draw_constants
@@ -56,7 +57,7 @@ def _need_matplotlib() -> None:
         importlib.import_module("matplotlib")
     except ImportError:
         raise ImportError(
-            "drawing needs matplotlib, which is not installed: pip install gpumem[plot]"
+            f"drawing needs matplotlib, which is not installed: {pip_install('plot')}"
         ) from None
 
 

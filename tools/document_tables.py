@@ -1,0 +1,249 @@
+"""The tables of the documents: ladders, and measurements on an H200.
+
+A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladder: FAMILY``, from
+the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
+``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
+prefetch_sum``, from the simulator; and ``map: FILE``, the best of a sweep. tools/site.py fills in
+those of docs/, tools/readme_tables.py writes those of README.md.
+"""
+
+from __future__ import annotations
+
+import re
+
+import gpumem as gm
+from gpumem.base.record import SINGLE, STREAM, size_label
+from gpumem.families import oracle
+from gpumem.report import prefetch_points
+
+BLOCK = re.compile(
+    r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map)(?:: ([^\n]*?))? -->\n)"
+    r".*?(<!-- end -->)",
+    re.DOTALL,
+)
+
+
+def rows_to_markdown(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def anchor(variant: gm.Variant) -> str:
+    """Return the target of links to a kernel on the page of its family."""
+    return f"kernel-{variant.family}-{variant.name}"
+
+
+def first_line(family: str) -> str:
+    """Return what a family's function does, in one line."""
+    return getattr(gm, family).__doc__.splitlines()[0]
+
+
+def families() -> str:
+    """Return all families, each with its page, and these as a part of the site's navigation."""
+    rows = []
+    for family in gm.families():
+        lessons = [one.name for one in gm.variants(family) if not one.serves]
+        rows.append([f"[`{family}`]({family}.md)", first_line(family), str(len(lessons))])
+    table = rows_to_markdown(["family", "what it does", "lessons"], rows)
+    return table + "\n```{toctree}\n:hidden:\n\n" + "\n".join(gm.families()) + "\n```\n"
+
+
+def breakable(name: str) -> str:
+    """Return a name that a browser may break after each underscore."""
+    return name.replace("_", "_\u200b")
+
+
+def ladder(family: str) -> str:
+    """The lessons, then the kernels that only serve auto."""
+    lessons = [one for one in gm.variants(family) if not one.serves]
+    others = [one for one in gm.variants(family) if one.serves]
+    text = rungs(lessons)
+    if others:
+        text += f"\nKernels that only serve `auto`:\n\n{rungs(others)}"
+    return text
+
+
+def idea(variant: gm.Variant) -> str:
+    names = ", ".join(f"`{one.name.partition(':')[2]}`" for one in variant.instances)
+    return f"{variant.doc}; instances {names}" if names else variant.doc
+
+
+def rungs(variants: list[gm.Variant]) -> str:
+    shared = any(variant.claims["bank_ways"] for variant in variants)
+    header = ["variant", "idea", "bits", "sectors, load / store", "bank ways", "needs"]
+    rows = []
+    for variant in variants:
+        claims = variant.claims
+        both = [claims["load_sectors"], claims["store_sectors"]]
+        sectors = " / ".join(f"{value:g}" if value else "–" for value in both)
+        sectors = sectors if any(both) else "–"
+        name = f"[`{variant.name}`](#{anchor(variant)})"
+        width = f"{claims['width']}" if claims["width"] else "–"
+        ways = f"{claims['bank_ways']:g}" if claims["bank_ways"] else "–"
+        rows.append([name, idea(variant), width, sectors, ways, variant.requires or "–"])
+    if not shared:
+        header, *rows = [[*row[:4], row[5]] for row in (header, *rows)]
+    return rows_to_markdown(header, rows)
+
+
+def conflicts(family: str) -> str:
+    """Return bank ways by distance, of the variants that keep elements in shared memory."""
+    distances = range(1, 17)
+    rows = []
+    for variant in ("smem_batch", "smem_rolling", "smem_rolling_async"):
+        for padding in (0, "auto"):
+            rows.append([f"`{variant}`", str(padding)])
+    rows.append(["`smem_rolling_async_interleaved`", "none"])
+    for row in rows:
+        for distance in distances:
+            keywords = {} if row[1] == "none" else {"padding": 0 if row[1] == "0" else "auto"}
+            report = gm.traffic(
+                family, variant=row[0].strip("`"), shape=(1, 4096), distance=distance, **keywords
+            )
+            row.append(f"{report.shared.bank_ways:g}")
+    return rows_to_markdown(["variant", "padding", *map(str, distances)], rows)
+
+
+def best_of_map(file: str) -> str:
+    """Return the best speed-up and its variant by work and by warps per multiprocessor."""
+    result = gm.results.load(file)
+    found = prefetch_points.points(result.filter(order=STREAM))
+    warps = sorted({point.warps for point in found})
+    rows = []
+    for work in sorted({point.work for point in found}):
+        row = [str(work)]
+        for count in warps:
+            (point,) = [one for one in found if (one.work, one.warps) == (work, count)]
+            row.append(f"{point.best.speed_up:.2f}, {breakable(str(point.best))}")
+        rows.append(row)
+    header = ["work", *(f"{count:g} warps per SM" for count in warps)]
+    return rows_to_markdown(header, rows) + source(result)
+
+
+def source(result: gm.BenchResult) -> str:
+    told = result.provenance
+    return f"\n{told['device']['name']}, {told['date'][:10]}, commit {told['commit'][:10]}.\n"
+
+
+def figures(family: str, file: str, chosen: str | None = None) -> str:
+    """Return GB/s or TFLOP/s by size, a column per variant, and auto over the reference.
+
+    The last column is that of single calls, if the result has any.
+    """
+    result = gm.results.load(file)
+    records: dict[str, dict[str, dict]] = {}
+    single: dict[str, float] = {}  # auto over the reference
+    names: list[str] = []
+    for record in result.records:
+        size = record["bytes"] // 2 if record["family"] == family else None
+        if record["cache"] != "cold" or (len(record["shape"]) == 1 and size and size < 2**20):
+            continue
+        label = size_label(record)
+        if record["dtype"] != "float32":
+            label += f" {record['dtype']}"
+        if record["order"] == SINGLE:
+            if record["variant"] == "auto" and record["fraction_of_reference"]:
+                single[label] = record["fraction_of_reference"]
+            continue
+        name = record["variant"]
+        if record["family"] != family:
+            name = f"{record['family']}-{name}"
+        names.append(name)
+        records.setdefault(label, {})[name] = record
+    names = chosen.split(",") if chosen else list(dict.fromkeys(names))
+    rows = []
+    for label, row in records.items():
+        if "auto" not in row:
+            continue
+        rate, form = ("tflops", "{:.1f}") if row["auto"]["flops"] else ("gbps", "{:.0f}")
+        found = [row.get(name, {}).get(rate) for name in names]
+        cells = [form.format(value) if value else "–" for value in found]
+        cells.append(f"{row['auto']['fraction_of_reference']:.3f}")
+        if single:
+            cells.append(f"{single[label]:.3f}" if label in single else "–")
+        rows.append([label, *cells])
+    ratio = f"auto / {oracle.reference(family)[1]}"
+    names = [breakable(name) for name in names]
+    header = ["size", *names, ratio, *([f"{ratio}, single calls"] if single else [])]
+    return rows_to_markdown(header, rows) + source(result)
+
+
+def round_trips(file: str) -> str:
+    """Return milliseconds from ndarray to ndarray, for each job at its largest size."""
+    result = gm.results.load(file)
+    names = ("gpumem", "numpy", "cupy", "torch", "bus")
+    largest: dict[str, int] = {}
+    for record in result.records:
+        largest[record["variant"]] = max(largest.get(record["variant"], 0), record["shape"][0])
+    rows = []
+    for job, side in largest.items():
+        for kind in ("pageable", "pinned"):
+            found = {
+                record["parameters"]["by"]: record["median_ms"]
+                for record in result.records
+                if (record["variant"], record["shape"][0]) == (job, side)
+                and (record["parameters"]["kind"] == kind or record["parameters"]["by"] == "bus")
+            }
+            size = next(
+                size_label(r)
+                for r in result.records
+                if r["variant"] == job and r["shape"][0] == side
+            )
+            cells = [f"{found[name]:.3g}" if found.get(name) else "–" for name in names]
+            rows.append([f"{job}, {size}", kind, *cells])
+    return rows_to_markdown(["job", "memory", *names], rows) + source(result)
+
+
+# Rows of the summary: what it is in words, the result, its family and size, the reference.
+SUMMARY = (
+    ("copy 1 GiB", "copy-h200", "copy", "1 GiB", "the driver's copy"),
+    ("transpose 8192 x 8192", "transpose-h200", "transpose", "8192x8192", "the driver's copy"),
+    ("multiply 8192 x 8192", "sgemm-h200", "sgemm", "8192x8192x8192", "cuBLAS, FP32 units"),
+)
+
+
+def summary() -> str:
+    """Return what "auto" reaches beside the reference and other libraries, a row per job."""
+    rows = []
+    dates = set()
+    for job, file, family, size, reference in SUMMARY:
+        result = gm.results.load(file).filter(order=STREAM)
+        found = {
+            (one["family"], one["variant"]): one
+            for one in result.records
+            if one["cache"] == "cold" and size_label(one) == size
+        }
+        ours = found[family, "auto"]
+        rate, unit, form = (
+            ("tflops", "TFLOP/s", ".1f") if ours["flops"] else ("gbps", "GB/s", ".0f")
+        )
+        others = [oracle.reference(family), (family, "torch"), (family, "cupy")]
+        cells = [f"{found[key][rate]:{form}}" if key in found else "–" for key in others]
+        rows.append(
+            [f"{job}, float32, {unit}", f"{ours[rate]:{form}}", f"{cells[0]} ({reference})"]
+        )
+        rows[-1] += cells[1:]
+        dates.add(source(result).strip().rstrip("."))
+    header = ["job", "gpumem", "reference", "PyTorch", "CuPy"]
+    return rows_to_markdown(header, rows) + "\n" + "; ".join(sorted(dates)) + ".\n"
+
+
+KINDS = {
+    "ladder": ladder,
+    "families": families,
+    "summary": summary,
+    "round trips": round_trips,
+    "figures": figures,
+    "conflicts": conflicts,
+    "map": best_of_map,
+}
+
+
+def filled(text: str) -> str:
+    """Return a document with its tables."""
+
+    def replace(match: re.Match[str]) -> str:
+        body = KINDS[match[2]](*(match[3] or "").split())
+        return f"{match[1]}{body}{match[4]}"
+
+    return BLOCK.sub(replace, text)
