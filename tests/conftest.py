@@ -6,7 +6,9 @@ import functools
 import gc
 import os
 import signal
+import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +49,44 @@ def why_no_gpu() -> str | None:
     return None if info["available"] else info["reason"]
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--one-in",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run one in N tests, other ones for each commit: in N commits each about once",
+    )
+
+
 def pytest_configure(config):
     config.stash[LEFT_OUT] = {}
 
 
+@functools.cache
+def commit() -> str:
+    """Return the commit of the checkout, "" where there is none."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def is_chosen(name: str, one_in: int) -> bool:
+    """Return whether a test is among the one in so many that run for this commit."""
+    return zlib.crc32(f"{commit()} {name}".encode()) % one_in == 0
+
+
 @pytest.hookimpl(trylast=True)  # after -k and -m: count only selected tests
 def pytest_collection_modifyitems(config, items):
+    one_in = config.getoption("one_in")
+    if one_in < 1:
+        raise pytest.UsageError(f"--one-in is {one_in}, it should be 1 or more")
+    left = [item for item in items if not is_chosen(item.nodeid, one_in)]
+    if left:
+        items[:] = [item for item in items if is_chosen(item.nodeid, one_in)]
+        config.hook.pytest_deselected(items=left)
     on_gpu = [item for item in items if item.get_closest_marker("gpu")]
     if on_gpu and why_no_gpu() is not None:
         items[:] = [item for item in items if not item.get_closest_marker("gpu")]

@@ -1,4 +1,4 @@
-"""Checks with mypy --strict what users write: the README, all docstrings, and typed calls.
+"""Checks with mypy --strict what users write: the documents, all docstrings, and typed calls.
 
     python tools/check_types.py [FOLDER]
 
@@ -26,6 +26,10 @@ from gpumem import _core
 
 ROOT = Path(__file__).resolve().parent.parent
 FLAGS = ("--strict", "--config-file=", "--follow-imports=silent", "--no-error-summary")
+DOCUMENTS = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("index", "tour", "own-kernels", "results")),
+)
 TYPED = ROOT / "tests" / "typed"
 
 
@@ -36,11 +40,13 @@ def statements(text: str) -> str:
     return "".join(example.source for example in doctest.DocTestParser().get_examples(text))
 
 
-def readme() -> Iterator[tuple[str, str]]:
-    """(name, text) of the blocks of the README."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)
-    yield from ((f"readme_{number}", block) for number, block in enumerate(blocks))
+def documents() -> Iterator[tuple[str, str]]:
+    """(name, text) of DOCUMENTS; later blocks use what earlier ones define."""
+    for file in DOCUMENTS:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        blocks = re.findall(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)
+        name = re.sub(r"\W", "_", Path(file).stem)
+        yield f"document_{name}", "".join(statements(block) for block in blocks)
 
 
 def members(name: str, thing: Any) -> Iterator[tuple[str, str]]:
@@ -70,8 +76,8 @@ def write_examples(folder: Path) -> Path:
     """Write one function per example; a comment says where it comes from."""
     seen: set[str] = set()
     parts = ["# mypy: disable-error-code=unused-ignore\n"]
-    for name, text in [*readme(), *docstrings()]:
-        source = statements(text) if ">>> " in text or name.startswith("readme") else ""
+    for name, text in [*documents(), *docstrings()]:
+        source = statements(text) if ">>> " in text or name.startswith("document") else ""
         if source and name not in seen:
             seen.add(name)
             body = textwrap.indent(source, "    ")

@@ -11,6 +11,7 @@ from .messages import quoted, unknown
 from .presentation import Presentation
 from .record import FIELDS, Record
 from .result_json import decode, encode
+from .version import pip_install
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -275,7 +276,7 @@ class BenchResult:
         return BenchResult(chosen, self.provenance)
 
     def to_pandas(self) -> DataFrame:
-        """Return the records as a table; needs pandas (``pip install gpumem[pandas]``).
+        """Return the records as a table; needs pandas (``pip install 'gpumem-lab[pandas]'``).
 
         Returns
         -------
@@ -298,7 +299,7 @@ class BenchResult:
             import pandas
         except ImportError:
             raise ImportError(
-                "to_pandas needs pandas, which is not installed: pip install gpumem[pandas]"
+                f"to_pandas needs pandas, which is not installed: {pip_install('pandas')}"
             ) from None
         fields = dict.fromkeys(FIELDS)
         fields |= dict.fromkeys(key for record in self.records for key in record)
@@ -341,7 +342,7 @@ class BenchResult:
         return self.presentation.compare(self, after, threshold)
 
     def plot(self, kind: str, **options: Any) -> Any:
-        """Draw the result; needs matplotlib (``pip install gpumem[plot]``).
+        """Draw the result; needs matplotlib (``pip install 'gpumem-lab[plot]'``).
 
         Parameters
         ----------

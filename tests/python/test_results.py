@@ -264,7 +264,7 @@ def test_missing_pandas_is_an_error_that_names_the_extra(monkeypatch):
 
     monkeypatch.delitem(sys.modules, "pandas", raising=False)
     monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ImportError, match=r"pip install gpumem\[pandas\]"):
+    with pytest.raises(ImportError, match=r"pip install 'gpumem-lab\[pandas\]'"):
         result().to_pandas()
 
 

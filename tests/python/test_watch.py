@@ -23,8 +23,9 @@ class MadeUpNvml:
     class NVMLError(Exception):
         pass
 
-    def __init__(self, bits=0x1 | 0x4):
+    def __init__(self, bits=0x1 | 0x4, generation=5, lanes=16):
         self.open = 0
+        self.generation, self.lanes = generation, lanes
         self.bits = bits
         self.watts = itertools.count(200)
 
@@ -50,6 +51,12 @@ class MadeUpNvml:
 
     def nvmlDeviceGetCurrentClocksThrottleReasons(self, handle):
         return self.bits
+
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, handle):
+        return self.generation
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, handle):
+        return self.lanes
 
     def nvmlSystemGetDriverVersion(self):
         return "1.2"
