@@ -112,6 +112,49 @@ def test_matrices_of_an_array(instance, backend, rng, data):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
+def test_pixels_and_planes(backend, rng, data):
+    """Any number of vectors and images, cut out of larger ones, in words and in vectors."""
+    dtype = np.dtype(data.draw(st.sampled_from(["u1", "i2"])))
+    step = data.draw(st.sampled_from([4, 16])) // dtype.itemsize  # a vector
+    pixels = step * data.draw(st.sampled_from([1, 2, 31, 32, 33, 63, 65, 128, 129, 300]))
+    channels = data.draw(st.integers(2, 4))
+    images = data.draw(st.integers(1, 3))
+    to_planes = data.draw(st.booleans())
+    more = step * data.draw(st.integers(0, 2))  # pixels beside those that are moved
+    offset = step * data.draw(st.integers(0, 2))
+    whole = (images, pixels + more, channels) if to_planes else (images, channels, pixels + more)
+    size = int(np.prod(whole)) + offset
+    memory = rng.integers(0, 256, size * dtype.itemsize, dtype=np.uint8)
+    there = gm.to_device(memory, backend=backend)
+    index = np.s_[:, :pixels] if to_planes else np.s_[:, :, :pixels]
+    a, there = (m.view(dtype)[offset:].reshape(whole)[index] for m in (memory, there))
+    if not to_planes and data.draw(st.booleans()):
+        a, there = a[:, ::-1], there[:, ::-1]
+    if pixels < channels:
+        return
+    assert moved(there, a, (0, 2, 1), "pixels", rng)
+    if backend == "sim" and a.size <= 2**13:
+        counted = gm.traffic("permute", there, variant="pixels", axes=(0, 2, 1))
+        assert counted.loads.bytes_asked == counted.stores.bytes_asked == a.nbytes
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axes"),
+    [
+        ("u1", (2, 30, 3), (0, 2, 1)),  # no words
+        ("u1", (2, 64, 5), (0, 2, 1)),  # channels
+        ("u1", (2, 64, 64), (0, 2, 1)),
+        ("i2", (3, 64), (0, 1)),
+    ],
+    ids=str,
+)
+def test_what_pixels_does_not_take(dtype, shape, axes):
+    with pytest.raises(ValueError, match=r"variant pixels moves 2 to 4 channels"):
+        gm.permute(np.zeros(shape, dtype), axes, variant="pixels", backend="sim")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
 def test_any_layout_under_observation(rng, data):
     """No race, no stray access, and none that is not aligned, which the host would forgive."""
     shape = data.draw(st.lists(st.sampled_from([2, 3, 4, 5, 8, 31, 32, 33, 64]), max_size=4))
@@ -164,6 +207,7 @@ def all_orders(backend, rng, extents, ranks, dtypes):
             there = gm.to_device(a, backend=backend)
             for variant in VARIANTS:
                 taken[variant] += moved(there, a, axes, variant, rng)
+    del taken["pixels"]  # has tests of its own: few such layouts are images
     assert min(taken.values()) > 0
 
 
@@ -246,6 +290,11 @@ def test_broadcast_axes(rng):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_on_the_host(variant, backend, rng):
     a = random_bytes(rng, (9, 40, 33), "f4")
+    if variant == "pixels":
+        a = random_bytes(rng, (9, 64, 3), "i2")
+        got = gm.permute(a, (2, 0, 1), variant=variant, backend=backend)
+        oracle.check("permute", got, a, axes=(2, 0, 1))
+        return
     if variant != "contiguous":
         got = gm.permute(a, (2, 0, 1), variant=variant, backend=backend)
         oracle.check("permute", got, a, axes=(2, 0, 1))
@@ -298,18 +347,22 @@ def test_axes_of_any_sequence(rng):
 
 
 @pytest.mark.parametrize(
-    ("shape", "axes", "variant"),
+    ("dtype", "shape", "axes", "variant"),
     [
-        ((8, 32, 64), (1, 0, 2), "runs"),
-        ((8, 64, 3), (0, 2, 1), "packed"),
-        ((64, 64, 64), (2, 1, 0), "matrices"),
-        ((16, 40, 32, 20), (3, 1, 2, 0), "packed"),
-        ((8, 1, 64), (1, 0, 2), "contiguous"),
-        ((2,) * 13, tuple(range(12, -1, -1)), "tiles"),
+        ("f4", (8, 32, 64), (1, 0, 2), "runs"),
+        ("f4", (8, 64, 3), (0, 2, 1), "packed"),
+        ("f4", (64, 64, 64), (2, 1, 0), "matrices"),
+        ("f4", (16, 40, 32, 20), (3, 1, 2, 0), "packed"),
+        ("f4", (8, 1, 64), (1, 0, 2), "contiguous"),
+        ("f4", (2,) * 13, tuple(range(12, -1, -1)), "tiles"),
+        ("u1", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
+        ("u1", (8, 3, 32, 64), (0, 2, 3, 1), "pixels"),
+        ("f2", (4, 512), (1, 0), "pixels"),
+        ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "packed"),  # most lanes would be idle
     ],
 )
-def test_choice_for_auto(shape, axes, variant):
-    counted = gm.traffic("permute", np.ones(shape, "f4"), axes=axes)
+def test_choice_for_auto(dtype, shape, axes, variant):
+    counted = gm.traffic("permute", np.ones(shape, dtype), axes=axes)
     assert counted.variant.split(":")[0] == variant
 
 

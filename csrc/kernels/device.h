@@ -221,8 +221,8 @@ GM_DEVICE void gm_wait_for_previous(void)
 #endif
 }
 
-/* For such a kernel, after it has waited: the blocks of the next one may start as soon as all blocks
- * of this one have, and wait beside them, which hides the launch. */
+/* For such a kernel, after it has waited: the blocks of the next one may start as soon as all
+ * blocks of this one have, and wait beside them, which hides the launch. */
 GM_DEVICE void gm_let_next_start(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

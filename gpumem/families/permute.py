@@ -162,6 +162,8 @@ def permute(
         elements of 4 bytes, rows of the result that begin anywhere
     ``matrices:shifted_b32_tall``
         shifted_b32 for matrices that are narrower than its tiles
+    ``pixels``
+        2 to 4 channels, to planes or back: bytes change places in registers
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
     ``packed:small``
@@ -218,6 +220,11 @@ def _one_matrix(nbytes: int, itemsize: int) -> Shape:
     return 1, side, nbytes // itemsize // side
 
 
+def _image(nbytes: int, itemsize: int) -> Shape:
+    """Return pixels of three channels, whose planes are made of whole vectors."""
+    return max(16, nbytes // itemsize // 3 // 16 * 16), 3
+
+
 def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
     """Return a corner whose sides are powers of two, so that every tile is full."""
     sides = tuple(slice(1 << n.bit_length() - 1) for n in inputs[0].shape)
@@ -257,7 +264,7 @@ FAMILY = Family(
         ),
         dtypes=MOVED,
         keywords=({}, {"axes": (0, 2, 1)}, {"axes": (-1, 0, 1)}),
-        shapes_of={"contiguous": _one_row, "matrix": _one_matrix},
+        shapes_of={"contiguous": _one_row, "matrix": _one_matrix, "pixels": _image},
         claimed=_whole_tiles,
     ),
     peers={"torch": _torch, "cupy": _cupy},

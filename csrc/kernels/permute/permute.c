@@ -9,6 +9,7 @@
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
+#include "permute/plan_pixels.h"
 
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call);
@@ -173,6 +174,7 @@ static const gm_variant *permute_choose(const gm_call *call)
     enum { LONG_RUN = 64 /* bytes */, FEW = 16 };
     permute_layout layout;
     permute_packed_args args;
+    permute_pixels_args pixels;
     if (!call->out.contiguous) {
         return choose_with_gaps(call);
     }
@@ -180,6 +182,9 @@ static const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, permute_row_contiguous);
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
+    if (permute_plan_pixels(&layout, &pixels) && permute_fills_pixels(&pixels)) {
+        return gm_row(call, permute_row_pixels);
+    }
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
         return gm_row(call, permute_row_matrix);
     }
@@ -207,6 +212,7 @@ static const gm_variant *permute_choose(const gm_call *call)
         call, GM_ROWS(permute_row_tiles, permute_row_runs, permute_row_elementwise));
 }
 
+_Static_assert(sizeof(permute_pixels_args) <= GM_MAX_ARGS, "a plan has room for them");
 _Static_assert(sizeof(permute_packed_args) <= GM_MAX_ARGS, "a plan has room for them");
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -311,6 +317,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
+    case permute_row_pixels: permute_plan_row_pixels(call, plan); break;
     case permute_row_packed_small:
     case permute_row_packed_words: plan_packed(variant, call, plan); break;
     case permute_row_contiguous:

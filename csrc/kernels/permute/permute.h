@@ -72,6 +72,22 @@ typedef struct permute_matrices_args {
     permute_outer outer;
 } permute_matrices_args;
 
+/* pixels: `channels` units of a pixel that lie together on one side, and planes of them on the
+ * other. */
+enum { PIXELS_THREADS = 256, PIXELS_SPANS = 4, PIXELS_LEAST = 2, PIXELS_MOST = 4 };
+
+typedef struct permute_pixels_args {
+    const char *in;
+    char *out;
+    int64_t plane;                  /* bytes from a plane to the next */
+    int64_t vectors;                /* of a plane */
+    uint32_t warps;                 /* with something to do */
+    uint8_t unit, vector, channels; /* bytes, bytes, and a number */
+    bool to_planes;
+    permute_divisor shares; /* of an image, one for a warp */
+    permute_outer outer;
+} permute_pixels_args;
+
 /* packed: see packed.cu, whose diagram shows these. */
 enum {
     PACKED_DIMS = 10,

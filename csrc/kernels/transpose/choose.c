@@ -1,6 +1,7 @@
 /* transpose: which variant "auto" is. Limits are what was measured on an H200. */
 #include "transpose/choose.h"
 
+#include "permute/plan_pixels.h"
 #include "transpose/plan_vectors.h"
 
 /* So few columns, or rows, that most of a tile would be beside the matrix. */
@@ -125,6 +126,18 @@ static bool gathers_columns(const gm_call *call)
     return cols > 23 && transpose_vectors_passes(call) <= most;
 }
 
+/* Three or four columns, or rows, that permute moves in registers. */
+static bool is_image(const gm_call *call)
+{
+    permute_layout layout;
+    permute_pixels_args pixels;
+    if (transpose_smaller(call->in[0].shape[0], call->in[0].shape[1]) < 3) {
+        return false;
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    return permute_plan_pixels(&layout, &pixels) && permute_fills_pixels(&pixels);
+}
+
 /* Elements of 1 or 2 bytes: tile_vector if both sides are made of vectors and tiles are full. */
 static int choose_small(const gm_call *call)
 {
@@ -132,6 +145,9 @@ static int choose_small(const gm_call *call)
     bool bytes = in->itemsize == 1, much = in->bytes >= MUCH;
     int64_t columns = bytes ? (much ? 79 : 63) : (much ? 63 : 39);
     int64_t rows = bytes ? 64 : (much ? 63 : 47);
+    if (is_image(call)) {
+        return transpose_row_strided;
+    }
     if (transpose_is_whole(call) && !is_narrow(in, columns, rows)) {
         return transpose_row_tile_vector;
     }
