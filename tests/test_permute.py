@@ -114,7 +114,7 @@ def test_matrices_of_an_array(instance, backend, rng, data):
 @given(data=st.data())
 def test_pixels_and_planes(backend, rng, data):
     """Any number of vectors and images, cut out of larger ones, in words and in vectors."""
-    dtype = np.dtype(data.draw(st.sampled_from(["u1", "i2"])))
+    dtype = np.dtype(data.draw(st.sampled_from(["u1", "i2", "f4"])))
     step = data.draw(st.sampled_from([4, 16])) // dtype.itemsize  # a vector
     pixels = step * data.draw(st.sampled_from([1, 2, 31, 32, 33, 63, 65, 128, 129, 300]))
     channels = data.draw(st.integers(2, 4))
@@ -356,6 +356,8 @@ def test_axes_of_any_sequence(rng):
         ("f4", (8, 1, 64), (1, 0, 2), "contiguous"),
         ("f4", (2,) * 13, tuple(range(12, -1, -1)), "tiles"),
         ("u1", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
+        ("f4", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
+        ("f4", (8, 3, 1023), (0, 2, 1), "packed"),
         ("u1", (8, 3, 32, 64), (0, 2, 3, 1), "pixels"),
         ("f2", (4, 512), (1, 0), "pixels"),
         ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "packed"),  # most lanes would be idle

@@ -163,7 +163,7 @@ def permute(
     ``matrices:shifted_b32_tall``
         shifted_b32 for matrices that are narrower than its tiles
     ``pixels``
-        2 to 4 channels, to planes or back: bytes change places in registers
+        2 to 4 channels, to planes or back: elements change places in registers
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
     ``packed:small``

@@ -182,7 +182,7 @@ static const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, permute_row_contiguous);
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    if (permute_plan_pixels(&layout, &pixels) && permute_fills_pixels(&pixels)) {
+    if (permute_plan_pixels(&layout, &pixels) && permute_prefers_pixels(&layout, &pixels)) {
         return gm_row(call, permute_row_pixels);
     }
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {

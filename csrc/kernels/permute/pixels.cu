@@ -2,8 +2,8 @@
  * permute / pixels: channels of small elements, from pixels to planes or back, in registers.
  *
  * Follows  matrices, whose tiles are mostly empty where there are three or four channels.
- * Idea     a lane has a vector of every plane, 16 bytes for instance, and so the pixels between.
- *          Their bytes change places in its registers; no other lane has to be asked.
+ * Idea     a lane has a vector of every plane, 16 bytes for instance, and so all of those pixels.
+ *          Their elements change places in its registers; no other lane has to be asked.
  *
  *              pixels in memory             registers of a lane     planes in memory
  *              r g b r g b r g b r g b ...  -> r r r r ...      ->  vectors of r: a lane behind the
@@ -46,6 +46,8 @@ GM_DEVICE uint32_t pixels_gather(const lane &from, const int (&at)[lane::IN_WORD
         const uint32_t high = __byte_perm(from.word[at[2] / 4], from.word[at[3] / 4],
                                           (unsigned)(at[2] % 4 | (4 + at[3] % 4) << 4));
         return __byte_perm(low, high, 0x5410);
+    } else if constexpr (lane::IN_WORD == 1) {
+        return from.word[at[0]];
     } else {
         const unsigned low = at[0] % 2 ? 0x32 : 0x10, high = at[1] % 2 ? 0x76 : 0x54;
         return __byte_perm(from.word[at[0] / 2], from.word[at[1] / 2], low | high << 8);
@@ -76,8 +78,7 @@ template <typename vector, typename lane> GM_DEVICE vector pixels_get(const lane
     return v;
 }
 
-template <typename vector, typename lane>
-GM_DEVICE void pixels_set(lane &of, int index, const vector &v)
+template <typename vector, typename lane> GM_DEVICE void pixels_set(lane &of, int index, vector v)
 {
     memcpy(of.word + index * (int)(sizeof(vector) / 4), &v, sizeof v);
 }
@@ -226,5 +227,6 @@ GM_KERNEL_BOUNDED(permute_pixels, permute_pixels_args, PIXELS_THREADS, 4)
     switch (a.unit) {
     case 1: pixels_of_units<uint8_t>(a, memory); break;
     case 2: pixels_of_units<uint16_t>(a, memory); break;
+    case 4: pixels_of_units<uint32_t>(a, memory); break;
     }
 }

@@ -11,7 +11,7 @@ typedef struct image {
 
 static bool as_image(const permute_layout *layout, image *found)
 {
-    if (layout->ndim < 2 || layout->unit > 2 || layout->to[0] != layout->unit) {
+    if (layout->ndim < 2 || layout->unit > 4 || layout->to[0] != layout->unit) {
         return false;
     }
     for (int d = 1; d < layout->ndim; d++) {
@@ -74,8 +74,11 @@ bool permute_plan_pixels(const permute_layout *layout, permute_pixels_args *args
     return true;
 }
 
-bool permute_fills_pixels(const permute_pixels_args *args)
+bool permute_prefers_pixels(const permute_layout *layout, const permute_pixels_args *args)
 {
+    if (layout->unit == 4 && (args->vector < 16 || layout->ndim == 2)) {
+        return false; /* transpose's narrow is at the limit; words were not compared with packed */
+    }
     const int64_t spans = args->vector == 16 ? 1 : PIXELS_SPANS;
     return args->vectors * 5 >= (int64_t)args->shares.by * spans * 32 * 3;
 }
@@ -92,7 +95,7 @@ gm_status permute_takes_pixels(const gm_variant *variant, const gm_call *call)
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,
-                   "variant %s moves %d to %d channels of elements of 1 or 2 bytes, between pixels "
+                   "variant %s moves %d to %d channels of elements of 1 to 4 bytes, between pixels "
                    "and planes that begin at words and are made of them; axes and a are something "
                    "else",
                    variant->name, PIXELS_LEAST, PIXELS_MOST);

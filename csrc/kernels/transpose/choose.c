@@ -135,7 +135,7 @@ static bool is_image(const gm_call *call)
         return false;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    return permute_plan_pixels(&layout, &pixels) && permute_fills_pixels(&pixels);
+    return permute_plan_pixels(&layout, &pixels) && permute_prefers_pixels(&layout, &pixels);
 }
 
 /* Elements of 1 or 2 bytes: tile_vector if both sides are made of vectors and tiles are full. */
