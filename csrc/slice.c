@@ -25,14 +25,9 @@ gm_status gm_slice_of(int64_t length, int64_t offset, int64_t stride, gm_slice *
     return GM_OK;
 }
 
-/* Measured on an H200. A copy makes wider accesses. For addresses that are not multiples of 16
- * bytes it is the driver's copy, which pays only for many bytes. */
-bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array, const gm_array *other)
+bool gm_slice_is_copy(const gm_slice *slice, const gm_array *array)
 {
-    const int64_t many = 48 << 20; /* bytes */
-    uintptr_t first = (uintptr_t)array->data + (uintptr_t)(slice->start * array->itemsize);
-    bool aligned = (first | (uintptr_t)other->data) % 16 == 0;
-    return slice->step == 1 && array->contiguous && (aligned || other->bytes > many);
+    return slice->step == 1 && array->contiguous;
 }
 
 int64_t gm_slice_stride(const gm_slice *slice, const gm_array *array)

@@ -510,6 +510,31 @@ def test_misaligned_views_are_copied_or_refused(variant, wrong, backend, noise):
         assert np.array_equal(frame.buffer.to_host(), expected)
 
 
+ENDS = [0, 1, 15, 16, 17, 33, 63, 64, 128, 150, 173, 174, 256, 300, 1000, 8500]
+
+
+@pytest.mark.parametrize("count", ENDS)
+def test_shifted_at_every_alignment(count, backend, noise):
+    """Vectors and ends; the bytes around the result stay."""
+    source = gm.to_device(noise[: count + 40], backend=backend)
+    for begin, shift in itertools.product(range(17), (0, 1, 3, 4, 6, 13, 16, 31)):
+        frame = GuardedOutput(backend, count + 32, 0x55)
+        expected = frame.buffer.to_host()
+        out = frame.out[shift : shift + count]
+        gm.copy(source[begin : begin + count], out=out, variant="shifted", max_blocks=1 + shift % 2)
+        expected[MARGIN + shift : MARGIN + shift + count] = noise[begin : begin + count]
+        assert np.array_equal(frame.buffer.to_host(), expected), (begin, shift)
+
+
+def test_a_misaligned_copy_has_whole_sectors(noise):
+    source = gm.to_device(noise[: 2**16], backend="sim")
+    counted = gm.traffic("copy", source[1:])
+    assert counted.variant == "shifted"
+    assert counted.stores.width == counted.loads.width == 128
+    assert counted.stores.sectors <= 2**16 / 32 + 16
+    assert counted.loads.sectors <= 2**16 / 32 * (1 + 1 / 16) + 32  # a last lane's, per request
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "c16", "V3"])
 def test_a_view_without_the_first_element(dtype, backend, rng):
     a = random_array(rng, 1030, dtype)

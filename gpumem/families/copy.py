@@ -119,6 +119,8 @@ def copy(
 
     Kernels that only serve ``auto``:
 
+    ``shifted``
+        arrays that begin anywhere: aligned vectors, joined in registers
     ``strided``
         any layout in and out: a division per dimension and element
     ``permuted``

@@ -41,10 +41,11 @@ static const gm_variant *copy_choose(const gm_call *call)
                        : gm_first_that_fits(call, GM_ROWS(copy_row_permuted, copy_row_strided));
     }
     if (call->in[0].bytes <= wave) {
-        return gm_first_that_fits(call, GM_ROWS(copy_row_vec4_unrolled, copy_row_memcpy));
+        return gm_first_that_fits(
+            call, GM_ROWS(copy_row_vec4_unrolled, copy_row_shifted, copy_row_memcpy));
     }
-    return gm_first_that_fits(call,
-                              GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_memcpy));
+    return gm_first_that_fits(
+        call, GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_shifted, copy_row_memcpy));
 }
 
 /* Each merged axis has at least two units: memory has no room for more than 32 of them, unless
@@ -80,6 +81,25 @@ static int64_t plan_scatter(const gm_call *call, gm_plan *plan)
     return args->units;
 }
 
+/* Whole vectors of the result, from a line on; of the input they take a part of one more, which is
+ * read whole. */
+static int64_t plan_shifted(const gm_call *call, gm_plan *plan)
+{
+    enum { VECTOR = 16, LINE = 128 };
+    const int64_t bytes = call->in[0].bytes;
+    copy_shifted_args *args = (copy_shifted_args *)plan->args;
+    *args = (copy_shifted_args){.in = call->in[0].data, .out = call->out.data, .bytes = bytes};
+    plan->args_size = sizeof *args;
+    int64_t head = (int64_t)((0 - (uintptr_t)args->out) % LINE);
+    const int64_t shift = (int64_t)((uintptr_t)(args->in + head) % VECTOR);
+    head += shift > head ? LINE : 0; /* the first vector of the input is inside of it */
+    const int64_t after = shift > 0 ? VECTOR - shift : 0; /* and so is the last one */
+    args->head = head < bytes ? head : bytes;
+    args->vectors = (bytes - args->head - after) / VECTOR;
+    args->vectors = args->vectors > 0 ? args->vectors : 0;
+    return args->vectors * (VECTOR / 4);
+}
+
 static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     return call->backend->launch(call->out.contiguous ? variant : &helper_scatter, plan,
@@ -98,6 +118,8 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
         units = plan_scatter(call, plan);
     } else if (variant->layout == GM_STRIDED) {
         units = plan_strided(call, plan);
+    } else if (variant == gm_row(call, copy_row_shifted)) {
+        units = plan_shifted(call, plan);
     } else {
         copy_args *args = (copy_args *)plan->args;
         *args = (copy_args){call->in[0].data, call->out.data, bytes};

@@ -17,6 +17,13 @@ typedef struct copy_args {
     int64_t bytes;
 } copy_args;
 
+/* shifted: the vectors of the result from a line on; what is before them are `head` bytes. */
+typedef struct copy_shifted_args {
+    const char *in;
+    char *out;
+    int64_t bytes, head, vectors;
+} copy_shifted_args;
+
 /* Layouts with strides: axes in the order of the result's, the outermost first, merged where they
  * run on together on both sides. Each one that is left has at least two units, so that 32 of them
  * are more than memory holds. */

@@ -36,7 +36,7 @@ static const gm_variant *strided_read_choose(const gm_call *call)
     const gm_array *in = &call->in[0];
     gm_slice slice;
     if (find_slice(call, &slice) == GM_OK) {
-        if (gm_slice_is_copy(&slice, in, &call->out)) {
+        if (gm_slice_is_copy(&slice, in)) {
             return gm_row(call, strided_read_row_strided);
         }
         if (gm_slice_stride(&slice, in) >= 2 * GM_SECTOR) {

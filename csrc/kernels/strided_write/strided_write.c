@@ -45,7 +45,7 @@ static const gm_variant *strided_write_choose(const gm_call *call)
     const gm_array *out = &call->in[OUT], *in = &call->in[A];
     gm_slice slice;
     if (find_slice(call, &slice) == GM_OK) {
-        if (in->contiguous && gm_slice_is_copy(&slice, out, in)) {
+        if (in->contiguous && gm_slice_is_copy(&slice, out)) {
             return gm_row(call, strided_write_row_strided);
         }
         if (gm_slice_stride(&slice, out) >= GM_SECTOR / 2) {
