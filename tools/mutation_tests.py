@@ -1,0 +1,145 @@
+"""Which C files tools/mutate.py changes, and which tests can see a fault in each.
+
+A selection is a list of runs of pytest, the quickest first; the first that fails ends it. What no
+run here executes is left out: what nvcc alone compiles (`mutations.mask`), csrc/sim/cuda and
+csrc/module, which are in users' modules, and cuda_absent.c, which says that there is no CUDA.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+FILES = (
+    "csrc/kernels/*/*.cu",
+    "csrc/kernels/*/*.c",
+    "csrc/kernels/*/*.h",
+    "csrc/*.c",
+    "csrc/call/*.c",
+    "csrc/memory/*.c",
+    "csrc/backend/*.c",
+    "csrc/python/*.c",
+    "csrc/sim/*.c",
+    "csrc/sim/observers/*.c",
+)
+LEFT_OUT = ("csrc/backend/cuda_absent.c", "csrc/backend/cuda_cublas.c")
+
+# The tests of a family, beside those that the table writes.
+FAMILIES = {
+    "add": "test_add",
+    "copy": "test_copy test_strided_out test_device_assign",
+    "gather": "test_gather test_access",
+    "matmul": "test_matmul",
+    "permute": "test_permute test_order",
+    "polynomial": "test_spaces",
+    "prefetch_sum": "test_prefetch",
+    "sample": "test_spaces",
+    "sgemm": "test_sgemm test_matmul test_halves",
+    "shift_points": "test_layout",
+    "static_value": "test_spaces",
+    "strided_read": "test_strided_read test_access",
+    "strided_write": "test_strided_write test_access",
+    "transpose": "test_transpose",
+}
+ARRAYS = (
+    "test_device_array test_device_elements test_device_assign test_device_repr test_empty_elements"
+    " test_astype test_array_like test_subclasses test_refusals test_exchange test_exchange_api"
+)
+CALLS = "test_order test_copy test_add test_overlap test_transfer test_strided_out"
+# The quick run for files of csrc/python, by how their names begin.
+BINDING = {
+    "device_assign": "test_device_assign",
+    "device_astype device_kernel": "test_astype",
+    "device_elements device_views": "test_device_elements test_device_array",
+    "device_repr": "test_device_repr test_small_floats",
+    "device devices": "test_device_array test_stream_context python/test_functions",
+    "dlpack exchange interface adopt borrow producers": "test_exchange_api test_exchange",
+    "host": "test_memory test_array_like",
+    "stream events": "test_stream_context test_threads",
+    "transfers": "test_transfer test_device_array",
+    "describe module errors": "python/test_functions test_cuda_errors python/test_cli",
+    "traffic hooks": "python/test_traffic sim/test_faults",
+    "": "test_refusals test_array_like",
+}
+# By the pattern that a file fits first: the quick run, then the others.
+CORE = {
+    "csrc/backend/cuda*.c": ("test_fake_cuda",),
+    "csrc/backend/*.c": (
+        "test_sim_memory test_memory test_stream_context test_threads sim/test_constants",
+        "test_cuda_errors test_forks test_device_array test_spaces test_transfer",
+        "modules/test_load test_fake_cuda",
+    ),
+    "csrc/call/*.c": (
+        f"test_refusals {CALLS}",
+        "test_threads test_stream_context test_memory test_allocation_faults test_fake_cuda",
+    ),
+    "csrc/memory/*.c": (
+        "test_memory test_transfer test_overlap test_device_array",
+        "test_threads test_sim_memory test_forks test_allocation_faults test_fake_cuda",
+    ),
+    "csrc/python/*modules.c": ("modules/test_load modules/test_check", "test_allocation_faults"),
+    "csrc/python/textures.c": ("modules/test_texture_objects", "test_fake_cuda"),
+    "csrc/python/*.c": (
+        ARRAYS,
+        "test_memory test_stream_context test_threads python/test_functions python/test_traffic",
+        "test_spaces modules/test_load test_allocation_faults test_fake_cuda",
+    ),
+    "csrc/sim/loader.c": ("modules/test_load modules/test_names", "modules sim dialect"),
+    "csrc/sim/observers/*.c": (
+        "sim/test_sectors sim/test_banks sim/test_races sim/test_accesses_of_a_warp"
+        " sim/test_uninitialised sim/test_unwritten_memory sim/test_all_findings",
+        "sim test_table python/test_traffic",
+        "planted dialect features modules/test_check test_prefetch programs",
+    ),
+    "csrc/sim/texture*.c": ("test_spaces dialect/test_textures", "sim modules"),
+    "csrc/sim/*.c": (
+        "sim/test_sectors sim/test_barriers sim/test_faults sim/test_memory_of_modules"
+        " sim/test_pipeline sim/test_races sim/test_progress sim/test_threads_of_a_block",
+        "sim test_spaces test_table python/test_traffic",
+        "planted dialect features modules/test_check modules/test_load test_prefetch programs",
+        "test_allocation_faults",
+    ),
+    "csrc/*.c": (
+        "test_table python/test_functions",
+        f"{ARRAYS} {CALLS}",
+        "test_allocation_faults test_fake_cuda",
+    ),
+}
+
+
+def sources(root: Path) -> list[str]:
+    """The files that are changed, relative to the root."""
+    found = {str(path.relative_to(root)) for one in FILES for path in root.glob(one)}
+    return sorted(found - set(LEFT_OUT))
+
+
+def _paths(names: str) -> tuple[str, ...]:
+    folders = ("sim", "modules", "dialect", "planted", "features", "programs")
+    return tuple(f"tests/{one}" + ".py" * (one not in folders) for one in names.split())
+
+
+def _binding(file: str) -> str:
+    known = (tests for names, tests in BINDING.items() if file.startswith(tuple(names.split())))
+    return next(known, BINDING[""])
+
+
+def selection(path: str) -> list[tuple[str, ...]]:
+    """The runs of pytest for a file: what pytest is given."""
+    if path.startswith("csrc/kernels/"):
+        family = Path(path).parent.name
+        table = ("tests/test_table.py", "-k", family)
+        if Path(path).stem in ("fp16x3", "tf32x3"):
+            return [table, _paths("test_halves test_sgemm")]
+        # The fake device has other limits of the grid than the simulator, and streams.
+        late = [_paths("test_fake_cuda")] if path.endswith(".c") else []
+        return [table, _paths(FAMILIES[family]), *late]
+    for pattern, runs in CORE.items():
+        if fnmatch.fnmatch(path, pattern):
+            first = [_binding(Path(path).name)] if pattern == "csrc/python/*.c" else []
+            return [_paths(names) for names in (*first, *runs)]
+    raise ValueError(f"{path} is not among the files that are changed")
+
+
+def quick(path: str) -> int:
+    """How many runs of the selection are quick."""
+    return 2 if path.startswith("csrc/kernels/") else 1
