@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..base.messages import quoted
+from ..families.axes import permuted, transposed
 from .agreement import agreed
 from .engines import find_engine
 from .memory import DeviceMemory, HostMemory, Memory, TensorMemory, memory_of
@@ -19,18 +19,6 @@ from .peer_movement import PeerMovement
 from .plan import Plan
 from .shared import Shared, check_shared
 from .sharing import Box, OnRank, Shape, Sharing, Split, Whole, lengths
-
-
-def _checked_axes(axes: Sequence[int] | None, ndim: int) -> tuple[int, ...]:
-    if axes is None:
-        return tuple(reversed(range(ndim)))
-    if isinstance(axes, str | bytes) or not isinstance(axes, Sequence | np.ndarray):
-        raise TypeError(f"axes must be a sequence of integers or None, not {quoted(axes)}")
-    numbers = tuple(operator.index(axis) for axis in axes)
-    found = tuple(axis + ndim if axis < 0 else axis for axis in numbers)
-    if sorted(found) != list(range(ndim)):
-        raise ValueError(f"axes is {quoted(numbers)}, no permutation of {ndim} axes")
-    return found
 
 
 def _checked_target(to: Any) -> Sharing:
@@ -96,7 +84,7 @@ def permute(x: Shared, axes: Sequence[int] | None = None, *, to: Sharing | None 
         engine failed.
     """
     chosen = Split(0) if to is None else to
-    return _move(check_shared(x, "x"), "permute", lambda ndim: _checked_axes(axes, ndim), chosen)
+    return _move(check_shared(x, "x"), "permute", lambda ndim: permuted(axes, ndim), chosen)
 
 
 def transpose(x: Shared, *, to: Sharing | None = None) -> Shared:
@@ -111,13 +99,8 @@ def transpose(x: Shared, *, to: Sharing | None = None) -> Shared:
     to : Sharing, optional
         How the result is shared out, by default its first axis, evenly.
     """
-
-    def axes(ndim: int) -> tuple[int, ...]:
-        if ndim < 2:
-            raise ValueError(f"x has {ndim} axes, a matrix has two or more")
-        return (*range(ndim - 2), ndim - 1, ndim - 2)
-
-    return _move(check_shared(x, "x"), "transpose", axes, Split(0) if to is None else to)
+    chosen = Split(0) if to is None else to
+    return _move(check_shared(x, "x"), "transpose", lambda ndim: transposed("x", ndim), chosen)
 
 
 def copy(x: Shared, *, to: Sharing | None = None) -> Shared:

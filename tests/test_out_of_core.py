@@ -1,0 +1,493 @@
+"""Files larger than memory: in pieces, within a limit, and never half written in silence."""
+
+import itertools
+import json
+import math
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+from processes import python
+
+import gpumem.out_of_core as gmo
+from gpumem.families.inputs import MOVED, random_bytes
+from gpumem.families.raw_bytes import opaque, patterns
+from gpumem.out_of_core import limits, mapped, moves, products
+from gpumem.out_of_core.plan import plan
+from gpumem.out_of_core.products import Blocks
+
+DTYPES = [np.dtype(one) for one in (*MOVED, "u1", ">f4", "V24", "U3")]
+
+
+@pytest.fixture(autouse=True)
+def simulator(monkeypatch):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Split small arrays too."""
+    monkeypatch.setattr(moves, "_SMALL", 1)
+
+
+@pytest.fixture
+def blocks(monkeypatch):
+    """Split small products too."""
+    monkeypatch.setattr(products, "blocks", lambda m, n, k, *_: Blocks(m, n, k, 7, 11, 5))
+
+
+def in_file(path, a, order="C"):
+    """Return a memmap with these elements."""
+    made = np.memmap(path, a.dtype, "w+", shape=a.shape, order=order)
+    if a.dtype.itemsize:
+        opaque(made)[...] = opaque(a)
+    return made
+
+
+def same(one, other):
+    return one.shape == other.shape and (patterns(np.asarray(one)) == patterns(other)).all()
+
+
+# ---- plans --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [1, 40, 300, 10**6])
+@pytest.mark.parametrize("shape", [(1,), (9,), (7, 11), (4, 1, 6), (3, 5, 2, 7)], ids=str)
+def test_pieces_cover_an_array_once(shape, most):
+    size = 8 * math.prod(shape)
+    for axes in itertools.permutations(range(len(shape))):
+        a = np.zeros(shape).transpose(axes)
+        found = plan(a, np.zeros(a.shape), most)
+        seen = np.zeros(a.shape, int)
+        for box in found.boxes():
+            seen[box] += 1
+            assert seen[box].nbytes <= max(8, most)
+        assert (seen == 1).all()
+        assert found.count() == len(list(found.boxes()))
+        assert found.count() <= max(1, 16 * size // min(most, size))
+
+
+def test_pieces_of_a_transpose_are_squares_and_those_of_a_copy_are_rows():
+    a, out = np.zeros((1000, 1200), "f4"), np.zeros((1200, 1000), "f4")
+    down, across = plan(a.T, out, 40000).lengths
+    assert 80 <= down <= 125 and 80 <= across <= 125 and down * across <= 10000
+    assert plan(a, np.zeros_like(a), 48000).lengths == (10, 1200)
+
+
+@pytest.mark.parametrize("most", [1, 2**17, 2**20, 2**30])
+def test_strips_cover_a_part_once(tmp_path, most):
+    a = np.memmap(tmp_path / "a", "u1", "w+", shape=(40, 3, 20000))
+    for part in (a, a[::3, :, 5:19000], a[:, 1, ::-2], a.T, a[:, :, :1], a[:1, :1, :1]):
+        seen = np.zeros(part.shape, int)
+        count = 0
+        for strip in mapped.strips(np.asarray(part), most):
+            seen[strip] += 1
+            count += 1
+        assert (seen == 1).all()
+        assert count == 1 or most < part.nbytes + part.shape[0] * 2**18
+
+
+def test_blocks_fit_into_memory():
+    for m, n, k in ((10**6, 10**6, 10**6), (10, 10**9, 1000), (10**7, 1, 10**6), (5, 7, 10**9)):
+        for limit in (2**25, 2**30, 2**36):
+            found = products.blocks(m, n, k, limit, None)
+            block = 4 * found.rows * found.columns
+            panels = 4 * found.depth * (found.rows + found.columns)
+            assert 6 * block + 6 * panels <= limit
+            assert found.depth == k or found.depth >= 50
+    on_device = products.blocks(10**6, 10**6, 10**6, 2**40, 2**34)
+    assert 3 * 4 * on_device.rows * on_device.columns < 2**34
+
+
+# ---- results ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_dtype(dtype, tmp_path, rng, small):
+    a = in_file(tmp_path / "a", random_bytes((61, 83), dtype, rng))
+    out = np.memmap(tmp_path / "b", dtype, "w+", shape=(83, 61))
+    assert gmo.transpose(a, out).filename == out.filename
+    assert same(out, a.T)
+    out = gmo.permute(a.reshape(61, 1, 83), (2, 0, 1), tmp_path / "c.npy")
+    assert same(out, a.reshape(61, 1, 83).transpose(2, 0, 1))
+    assert not list(tmp_path.glob("*.incomplete")) + list(tmp_path.glob("*.partial"))
+
+
+@pytest.mark.parametrize("target", "CF")
+@pytest.mark.parametrize("source", "CF")
+@pytest.mark.parametrize("shape", [(1, 1), (5, 300), (129, 257), (17, 23, 31), (3, 4, 5, 60)])
+def test_orders_and_sizes(shape, source, target, tmp_path, rng, small):
+    a = in_file(tmp_path / "a", rng.integers(0, 2**30, shape, "i4"), source)
+    for axes in (range(a.ndim), range(a.ndim)[::-1], rng.permutation(a.ndim)):
+        wanted = a.transpose(axes)
+        out = np.memmap(tmp_path / "b", "i4", "w+", shape=wanted.shape, order=target)
+        gmo.permute(a, axes, out)
+        assert same(out, wanted)
+
+
+def test_views_that_are_not_contiguous(tmp_path, rng, small):
+    a = in_file(tmp_path / "a", rng.integers(0, 2**30, (60, 70, 5), "i4"))
+    views = [a[::2, 1:-3], a[::-1, :, ::-2], a[:, :, 0], a[5], a[:, :1], a[3:4, 4, 2], a[:1, 2:2]]
+    views += [np.broadcast_to(a[:1], (40, 70, 5)), a.reshape(-1)[7:8].reshape(())]
+    for view in views:
+        assert same(gmo.permute(view, None, tmp_path / "b.npy"), view.T)
+
+
+def test_only_the_elements_of_a_view_are_written(tmp_path, rng, small):
+    a = rng.integers(1, 2**30, (37, 45), "i4")
+    b = np.memmap(tmp_path / "b", "i4", "w+", shape=(90, 111))
+    gmo.transpose(a, b[::2, 1:111:3])
+    assert same(b[::2, 1:111:3], a.T)
+    b[::2, 1:111:3] = 0
+    assert not b.any()
+
+
+def test_arrays_in_memory_and_paths(tmp_path, rng, small):
+    a = rng.integers(0, 2**30, (100, 90), "i4")
+    np.save(tmp_path / "a.npy", a)
+    out = np.empty((90, 100), "i4")
+    assert gmo.transpose(str(tmp_path / "a.npy"), out) is out
+    assert same(out, a.T)
+    os.symlink("real.npy", tmp_path / "link.npy")
+    found = gmo.copy(a, tmp_path / "link.npy")
+    assert found.mode == "r+" and same(found, a)
+    assert (tmp_path / "link.npy").is_symlink() and (tmp_path / "real.npy").is_file()
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0,)], ids=str)
+def test_nothing_to_move(shape, tmp_path):
+    assert gmo.permute(np.zeros(shape), None, tmp_path / "b.npy").shape == shape[::-1]
+    assert gmo.copy(np.zeros(shape, "V0"), np.zeros(shape, "V0")).shape == shape
+    none = gmo.matmul(np.zeros((*shape[:1], 0), "f4"), np.zeros((0, 3), "f4"), tmp_path / "c.npy")
+    assert (none == np.zeros((shape[0], 3))).all()
+
+
+def test_a_stack_is_transposed_matrix_by_matrix(tmp_path, small):
+    a = np.arange(2 * 3 * 40 * 50).reshape(2, 3, 40, 50)
+    assert same(gmo.transpose(a, tmp_path / "b.npy"), a.mT)
+
+
+def test_a_private_map_keeps_its_changes(tmp_path, small):
+    in_file(tmp_path / "a", np.zeros((300, 400), "i4")).flush()
+    a = np.memmap(tmp_path / "a", "i4", "c", shape=(300, 400))
+    a[...] = 7
+    assert (gmo.transpose(a, tmp_path / "b.npy") == 7).all()
+    assert (a == 7).all()
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("sides", [(1, 1, 1), (7, 11, 5), (20, 30, 23), (15, 1, 12), (3, 4, 0)])
+def test_products(sides, order, tmp_path, rng, blocks):
+    m, n, k = sides
+    a = in_file(tmp_path / "a", rng.standard_normal((m, k)).astype("f4"), order) if k else None
+    a = np.zeros((m, 0), "f4") if a is None else a
+    b = rng.standard_normal((k, n)).astype("f4")
+    out = np.memmap(tmp_path / "c", "f4", "w+", shape=(m, n), order=order)
+    out[...] = np.nan
+    gmo.matmul(a, b, out)
+    exact = a.astype("f8") @ b.astype("f8")
+    bound = (k + 3) * np.finfo("f4").eps * (abs(a.astype("f8")) @ abs(b.astype("f8")))
+    assert (abs(out - exact) <= bound).all()
+    assert same(gmo.matmul(a, b, tmp_path / "again.npy"), np.asarray(out))
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def read_only(tmp_path):
+    in_file(tmp_path / "r", np.zeros((3, 2)))
+    return np.memmap(tmp_path / "r", "f8", "r", shape=(3, 2))
+
+
+REFUSED = {
+    "a list": (lambda p: ([1], p / "b.npy"), TypeError, "a must be a numpy.memmap, an ndarray"),
+    "a number": (lambda p: (np.zeros((2, 3)), 3), TypeError, "out must be a numpy.memmap"),
+    "a raw file": (lambda p: (p / "a.raw", p / "b.npy"), ValueError, "a is .*ends in .npy"),
+    "a raw result": (lambda p: (np.zeros((2, 3)), p / "b"), ValueError, "out is .*ends in .npy"),
+    "no file": (lambda p: (p / "none.npy", p / "b.npy"), FileNotFoundError, "none.npy"),
+    "no folder": (
+        lambda p: (np.zeros((2, 3)), p / "none" / "b.npy"),
+        FileNotFoundError,
+        "there is no folder",
+    ),
+    "objects": (lambda p: (np.array([[None]]), p / "b.npy"), TypeError, "a has dtype object"),
+    "a mask": (lambda p: (np.ma.zeros((2, 3)), p / "b.npy"), TypeError, "a must be"),
+    "a vector": (lambda p: (np.zeros(3), p / "b.npy"), ValueError, "a has 1 axes"),
+    "another dtype": (
+        lambda p: (np.zeros((2, 3)), np.zeros((3, 2), "f4")),
+        TypeError,
+        "out has dtype float32, expected float64",
+    ),
+    "another shape": (
+        lambda p: (np.zeros((2, 3)), np.zeros((2, 3))),
+        ValueError,
+        r"out has shape \(2, 3\), expected \(3, 2\)",
+    ),
+    "read only": (lambda p: (np.zeros((2, 3)), read_only(p)), ValueError, "out is read-only"),
+    "private": (
+        lambda p: (
+            np.zeros((2, 3)),
+            np.memmap(in_file(p / "c", np.zeros((3, 2))).filename, "f8", "c", shape=(3, 2)),
+        ),
+        ValueError,
+        'out is mapped with mode "c"',
+    ),
+    "one row for all": (
+        lambda p: (
+            np.zeros((2, 3)),
+            np.lib.stride_tricks.as_strided(np.zeros(2), (3, 2), (0, 8)),
+        ),
+        ValueError,
+        "its elements share memory",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals(name, tmp_path):
+    make, error, message = REFUSED[name]
+    arguments = make(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(error, match=message):
+        gmo.transpose(*arguments)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("limit", "error", "message"),
+    [
+        (2**20, ValueError, r"limit is 1048576 bytes, expected at least 33554432 \(32 MiB\)"),
+        ("1M", ValueError, "limit is 1048576 bytes"),
+        ("64M,32M", ValueError, "expected one size"),
+        ("much", ValueError, "limit is 'much', expected bytes such as"),
+        (1.5, TypeError, "limit is 1.5"),
+    ],
+)
+def test_limits(limit, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        gmo.copy(np.zeros(3), tmp_path / "b.npy", limit=limit)
+    with pytest.raises(error, match=message):
+        one = np.zeros((2, 2), "f4")
+        gmo.matmul(one, one, tmp_path / "b.npy", limit=limit)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_element_larger_than_the_limit(tmp_path):
+    with pytest.raises(ValueError, match=r"limit is 33554432 bytes, expected at least \d+ "):
+        gmo.copy(np.zeros(2, "V2000000"), tmp_path / "b.npy", limit=limits.LEAST)
+
+
+def test_axes(tmp_path):
+    with pytest.raises(ValueError, match=r"axes is \(0, 0\), no permutation of 2 axes"):
+        gmo.permute(np.zeros((2, 3)), (0, 0), tmp_path / "b.npy")
+
+
+def test_factors_that_do_not_fit(tmp_path):
+    one = np.zeros((2, 3), "f4")
+    with pytest.raises(ValueError, match=r"\(2, 3\) and \(2, 3\), no m x k and k x n"):
+        gmo.matmul(one, one, tmp_path / "c.npy")
+    with pytest.raises(TypeError, match="b has dtype float64, expected float32"):
+        gmo.matmul(one, np.zeros((3, 2)), tmp_path / "c.npy")
+    with pytest.raises(ValueError, match="precision is 'low'"):
+        gmo.matmul(one, one.T, tmp_path / "c.npy", precision="low")
+
+
+def test_a_result_over_its_input(tmp_path):
+    a = in_file(tmp_path / "a", np.zeros((40, 40)))
+    with pytest.raises(ValueError, match="out overlaps a"):
+        gmo.transpose(a, a)
+    again = np.memmap(tmp_path / "a", "f8", "r+", shape=(40, 40))
+    with pytest.raises(ValueError, match=r"out and a overlap in .*/a"):
+        gmo.transpose(a, again)
+    np.save(tmp_path / "b.npy", np.zeros((4, 4)))
+    with pytest.raises(ValueError, match="out is the file of a"):
+        gmo.transpose(tmp_path / "b.npy", tmp_path / "b.npy")
+    a[:, :20] = 1
+    gmo.transpose(a[:20, :20], a[20:, 20:])
+    gmo.copy(a[:, :20], a[:, 20:])
+    gmo.copy(a[:20], again[20:])
+    assert (a == 1).all()
+
+
+# ---- calls that end early -----------------------------------------------------------------------
+
+
+def interrupt(at):
+    """Progress that sends Ctrl-C before a step."""
+
+    def progress(done, total, text):
+        assert 0 <= done <= total and text in ("transpose", "matmul")
+        if done == at:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return progress
+
+
+def test_an_interrupted_memmap_says_so(tmp_path, rng, small):
+    a = in_file(tmp_path / "a", rng.integers(1, 2**30, (200, 300), "i4"))
+    out = np.memmap(tmp_path / "b", "i4", "w+", shape=(300, 200))
+    marker = tmp_path / "b.incomplete"
+    with pytest.raises(KeyboardInterrupt):
+        gmo.transpose(a, out, progress=interrupt(3))
+    assert not same(out, a.T)
+    assert json.loads(marker.read_text())["call"] == "transpose"
+    with pytest.raises(gmo.IncompleteError, match=r"a is in .*/b, which is incomplete"):
+        gmo.copy(out, tmp_path / "c.npy")
+    with pytest.raises(gmo.IncompleteError, match="another part of out's file"):
+        gmo.copy(a[:10, :200], out[20:30])
+    with pytest.raises(gmo.IncompleteError, match="another part of out's file"):
+        gmo.transpose(a[:10], out[:, :10])
+    assert marker.exists()
+    gmo.transpose(a, out)
+    assert same(out, a.T) and not marker.exists()
+
+
+def test_an_interrupted_path_keeps_what_was_there(tmp_path, blocks):
+    np.save(tmp_path / "c.npy", np.zeros(3))
+    before = (tmp_path / "c.npy").read_bytes()
+    one = np.ones((30, 30), "f4")
+    with pytest.raises(KeyboardInterrupt):
+        gmo.matmul(one, one, tmp_path / "c.npy", progress=interrupt(9))
+    assert (tmp_path / "c.npy").read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["c.npy"]
+
+
+@pytest.mark.parametrize("name", ["read_part", "write_part"])
+def test_a_failing_disk(name, tmp_path, monkeypatch, small):
+    a = np.ones((200, 300))
+    calls = []
+
+    def fail(*arguments):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise OSError(5, "Input/output error")
+        return original(*arguments)
+
+    original = getattr(moves, name)
+    monkeypatch.setattr(moves, name, fail)
+    out = np.memmap(tmp_path / "b", "f8", "w+", shape=(300, 200))
+    with pytest.raises(OSError, match="Input/output error"):
+        gmo.transpose(a, out)
+    assert (tmp_path / "b.incomplete").exists()
+    calls.clear()
+    with pytest.raises(OSError, match="Input/output error"):
+        gmo.transpose(a, tmp_path / "c.npy")
+    assert not list(tmp_path.glob("c*"))
+
+
+def test_a_file_larger_than_allowed(tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            gmo.copy(np.zeros(2**16), tmp_path / "b.npy")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(tmp_path.iterdir())
+
+
+FULL_DISK = """
+    import sys, numpy as np, gpumem.out_of_core as gmo
+    from pathlib import Path
+
+    folder = Path(sys.argv[1])
+    out = np.memmap(folder / "b", "u1", "w+", shape=2**24)  # without blocks
+    for target in (folder / "c.npy", out):
+        try:
+            gmo.copy(np.ones(2**24, "u1"), target)
+        except OSError as error:
+            print(error)
+    print(sorted(one.name for one in folder.iterdir()))
+"""
+
+
+def test_a_full_disk(tmp_path):
+    """An error before anything is written; a write through a map would end the process."""
+    alone = ["unshare", "-rm"]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4M", "none", tmp_path]
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*alone, *mount], stderr=subprocess.DEVNULL).returncode
+    ):
+        pytest.skip("a small file system cannot be mounted here")
+    program = textwrap.dedent(FULL_DISK)
+    shell = 'mount -t tmpfs -o size=4M none "$1" && exec "$2" -c "$3" "$1"'
+    done = subprocess.run(
+        [*alone, "sh", "-c", shell, "sh", tmp_path, sys.executable, program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    first, second, names = done.stdout.splitlines()
+    assert "No space left on device" in first and "c.npy" in first
+    assert "No space left on device" in second and str(tmp_path / "b") in second
+    assert names == "['b']"
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+PEAK = """
+    import numpy as np, gpumem.out_of_core as gmo
+
+    def memory(name):
+        (line,) = (one for one in open("/proc/self/status") if one.startswith(name + ":"))
+        return int(line.split()[1]) << 10
+
+    def grown(call, *arguments, limit):
+        with open("/proc/self/clear_refs", "w") as file:
+            file.write("5")  # the peak starts over
+        before = memory("VmRSS")
+        call(*arguments, limit=limit)
+        return memory("VmHWM") - before
+
+    {prepare}
+    print(grown({call}, limit={limit}))
+"""
+MOVE = """
+    a = np.memmap("a", "{dtype}", "w+", shape={shape})
+    for i in range(0, len(a), 256):
+        a[i : i + 256] = 1
+    del a
+    a = np.memmap("a", "{dtype}", "r", shape={shape})
+"""
+
+
+def peak(tmp_path, monkeypatch, prepare, call, limit):
+    monkeypatch.chdir(tmp_path)
+    found = python(PEAK.format(prepare=prepare.strip(), call=call, limit=limit))
+    assert 0 < int(found) <= limit, f"{int(found) / 2**20:.0f} MiB"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "call"),
+    [
+        ("f4", 'gmo.transpose, a, "b.npy"'),
+        ("f4", 'gmo.copy, a, "b.npy"'),
+        ("u1", 'gmo.copy, a.T[::2], "b.npy"'),
+    ],
+)
+def test_memory_stays_within_the_limit(dtype, call, tmp_path, monkeypatch):
+    """A file of 256 MiB in 32 MiB: buffers, mapped pages and the simulator."""
+    shape = (8191, 2**28 // 8192 // np.dtype(dtype).itemsize)
+    prepare = MOVE.format(dtype=dtype, shape=shape)
+    peak(tmp_path, monkeypatch, prepare, call, 2**25)
+
+
+def test_memory_of_a_product(tmp_path, monkeypatch):
+    prepare = """
+    a = np.lib.format.open_memmap("a.npy", "w+", dtype="f4", shape=(600, 4000))
+    np.save("b.npy", np.ones((4000, 900), "f4"))
+    """
+    peak(tmp_path, monkeypatch, prepare, 'gmo.matmul, "a.npy", "b.npy", "c.npy"', 2**25)
+
+
+def test_gpumem_does_not_import_it():
+    found = "[m for m in sys.modules if m.startswith('gpumem.out_of_core')]"
+    assert python(f"import sys, gpumem; print({found})") == "[]\n"
