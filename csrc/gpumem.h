@@ -264,8 +264,10 @@ struct gm_family {
     bool in_place; /* the first input is the result as well: it is changed, and returned */
     const gm_parameter *parameters;
     int parameter_count;
+    char result_kind; /* dtype.kind of the result, 0 for the first input's dtype; */
+    int result_bytes; /* and the bytes of its elements */
 
-    /* Shape of the result, whose dtype is the first input's; checks shapes and parameters. */
+    /* Shape of the result; checks shapes and parameters. */
     gm_status (*result)(gm_call *call);
     /* Describes inputs on the device in another way, of the same elements: transposed, with the
      * parameter that says so. NULL: never. */

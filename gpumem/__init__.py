@@ -40,6 +40,7 @@ from .families.matmul import matmul
 from .families.permute import permute
 from .families.polynomial import polynomial
 from .families.prefetch_sum import prefetch_sum
+from .families.reduce import reduce
 from .families.sample import sample
 from .families.sgemm import sgemm
 from .families.shift_points import shift_points
@@ -113,6 +114,7 @@ __all__ = [
     "prefetch_advice",
     "prefetch_sum",
     "prefetch_table",
+    "reduce",
     "results",
     "sample",
     "sass",

@@ -20,8 +20,9 @@ gm_status gm_call_find_device(gm_call *call, int *device)
 
 gm_status gm_call_find_result(gm_call *call)
 {
-    call->out.itemsize = call->in[0].itemsize;
-    call->out.kind = call->in[0].kind;
+    const gm_family *family = call->family;
+    call->out.itemsize = family->result_kind ? family->result_bytes : call->in[0].itemsize;
+    call->out.kind = family->result_kind ? family->result_kind : call->in[0].kind;
     if (call->family->in_place) {
         call->out.ndim = call->in[0].ndim;
         memcpy(call->out.shape, call->in[0].shape, sizeof call->out.shape);

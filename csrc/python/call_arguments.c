@@ -224,10 +224,19 @@ int gm_check_overlap(const gm_family *family, PyArrayObject *out, PyArrayObject 
     return 0;
 }
 
-int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
-                      PyArrayObject *const *inputs)
+PyArray_Descr *gm_result_dtype(const gm_family *family, PyArrayObject *first)
 {
-    return gm_check_out(out, dtype, call->out.ndim, call->out.shape) < 0
-               ? -1
-               : gm_check_overlap(call->family, out, inputs);
+    return family->result_kind ? gm_plain_dtype(family->result_kind, family->result_bytes)
+                               : (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(first));
+}
+
+int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArrayObject *const *inputs)
+{
+    PyArray_Descr *dtype = gm_result_dtype(call->family, inputs[0]);
+    if (!dtype) {
+        return -1;
+    }
+    int checked = gm_check_out(out, dtype, call->out.ndim, call->out.shape);
+    Py_DECREF(dtype);
+    return checked < 0 ? -1 : gm_check_overlap(call->family, out, inputs);
 }

@@ -23,10 +23,11 @@ int gm_refuse_mixed(const gm_family *family, PyObject *inputs, int i);
 int gm_check_input(const gm_operand *operand, PyArrayObject *array);
 /* The other inputs of an in-place family may not overlap the first, which changes. */
 int gm_check_in_place(const gm_family *family, PyArrayObject *const *inputs);
+/* A new reference to the dtype of the result, by the dtype of the first input. */
+PyArray_Descr *gm_result_dtype(const gm_family *family, PyArrayObject *first);
 /* out may not overlap an input, except that it may be an input for which the family allows that. */
 int gm_check_overlap(const gm_family *family, PyArrayObject *out, PyArrayObject *const *inputs);
 /* out has to fit the result in call->out, and may not overlap an input as above. */
-int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArray_Descr *dtype,
-                      PyArrayObject *const *inputs);
+int gm_check_call_out(const gm_call *call, PyArrayObject *out, PyArrayObject *const *inputs);
 
 #endif

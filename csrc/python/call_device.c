@@ -102,13 +102,19 @@ static int bind_suitable(gm_bound *b, PyObject *inputs)
 }
 
 /* A contiguous array for the result. */
-static gm_device_array *new_result(const gm_call *call, PyArray_Descr *dtype)
+static gm_device_array *new_result(const gm_call *call, PyArrayObject *first)
 {
+    PyArray_Descr *dtype = gm_result_dtype(call->family, first);
+    if (!dtype) {
+        return NULL;
+    }
     npy_intp shape[GM_MAX_DIMS];
     for (int d = 0; d < call->out.ndim; d++) {
         shape[d] = (npy_intp)call->out.shape[d];
     }
-    return gm_device_array_new(call->backend, dtype, call->out.ndim, shape);
+    gm_device_array *result = gm_device_array_new(call->backend, dtype, call->out.ndim, shape);
+    Py_DECREF(dtype);
+    return result;
 }
 
 /* Can the kernel write to call->out, the caller's? A named variant says itself what alignment it
@@ -127,7 +133,6 @@ static bool takes_out(const gm_call *call)
 static int bind_out(gm_bound *b, PyObject *out, int device, PyArrayObject **layouts)
 {
     gm_call *call = &b->run.call;
-    PyArray_Descr *dtype = PyArray_DESCR(layouts[0]);
     if (!gm_is_device_array(out)) {
         PyErr_Format(PyExc_TypeError,
                      "out must be a gpumem.DeviceArray when the inputs are, not %.100s",
@@ -136,14 +141,14 @@ static int bind_out(gm_bound *b, PyObject *out, int device, PyArrayObject **layo
     }
     gm_device_array *array = (gm_device_array *)out;
     if (check_place(call, device, "out", array) < 0 || check_writeable("out", array) < 0 ||
-        gm_check_call_out(call, array->layout, dtype, layouts) < 0 ||
+        gm_check_call_out(call, array->layout, layouts) < 0 ||
         gm_check_apart(array->layout, "out") < 0) {
         return -1;
     }
     gm_describe(array->layout, GM_DEVICE, &call->out);
     if (takes_out(call)) {
         b->out = (gm_device_array *)Py_NewRef(out);
-    } else if ((b->out = new_result(call, dtype))) {
+    } else if ((b->out = new_result(call, layouts[0]))) {
         b->given = (gm_device_array *)Py_NewRef(out);
     }
     return b->out ? 0 : -1;
@@ -164,7 +169,7 @@ static int bind_result(gm_bound *b, PyObject *inputs, PyObject *out, int device,
     } else if (out != Py_None) {
         return bind_out(b, out, device, layouts);
     } else {
-        b->out = new_result(call, PyArray_DESCR(layouts[0]));
+        b->out = new_result(call, layouts[0]);
     }
     return b->out ? 0 : -1;
 }

@@ -49,7 +49,7 @@ static int check_out(const gm_call *call, PyObject *out, PyArrayObject *const *a
         return -1;
     }
     if (gm_check_unmasked(out, "out") < 0 ||
-        gm_check_call_out(call, (PyArrayObject *)out, PyArray_DESCR(arrays[0]), arrays) < 0) {
+        gm_check_call_out(call, (PyArrayObject *)out, arrays) < 0) {
         return -1;
     }
     return PyArray_FailUnlessWriteable((PyArrayObject *)out, "out");
@@ -81,17 +81,23 @@ static int place_inputs(gm_run *run, host_arrays *arrays)
     return 0;
 }
 
-static PyArrayObject *new_result(const gm_run *run, PyArray_Descr *dtype)
+static PyArrayObject *new_result(const gm_run *run, PyArrayObject *first)
 {
     const gm_call *call = &run->call;
+    PyArray_Descr *dtype = gm_result_dtype(call->family, first);
+    if (!dtype) {
+        return NULL;
+    }
     npy_intp shape[GM_MAX_DIMS];
     for (int d = 0; d < call->out.ndim; d++) {
         shape[d] = (npy_intp)call->out.shape[d];
     }
     gm_memory_kind kind = gm_kind_of_result(call, !run->at[0].needs_transfer);
-    return kind == GM_PAGEABLE
-               ? gm_host_result_new(call->backend, dtype, call->out.ndim, shape)
-               : gm_host_array_new(call->backend, kind, dtype, call->out.ndim, shape);
+    PyArrayObject *result =
+        kind == GM_PAGEABLE ? gm_host_result_new(call->backend, dtype, call->out.ndim, shape)
+                            : gm_host_array_new(call->backend, kind, dtype, call->out.ndim, shape);
+    Py_DECREF(dtype);
+    return result;
 }
 
 /* The array that the result is written to: out itself if it is contiguous, or used in place. */
@@ -105,7 +111,7 @@ static int place_result(gm_run *run, host_arrays *arrays, PyObject *out)
     } else if (given && call->family->in_place) {
         arrays->out = (PyArrayObject *)Py_NewRef((PyObject *)arrays->in[0]);
     } else {
-        arrays->out = new_result(run, PyArray_DESCR(arrays->in[0]));
+        arrays->out = new_result(run, arrays->in[0]);
     }
     if (!arrays->out) {
         return -1;

@@ -91,3 +91,25 @@ def matrix_shape(nbytes: int, itemsize: int) -> tuple[int, int]:
 def read_and_written(shape: Shape, itemsize: int, **_: Any) -> tuple[int, None]:
     """Return the work of reading each element once and writing it once."""
     return 2 * math.prod(shape) * itemsize, None
+
+
+# For families that add numbers.
+SUMMED = ("float32", "float64", "int32", "int64", "uint32", "uint64")
+
+
+def numbers_to_sum(shape: Shape, dtype: Dtype, random: np.random.Generator) -> Array:
+    """Return normal floats, a tenth of the time with an infinity or NaN, or random integers."""
+    if dtype.kind != "f":
+        return random_bytes(shape, dtype, random)
+    a = np.asarray(random.standard_normal(shape)).astype(dtype)
+    if a.size and random.random() < 0.1:
+        a.flat[random.integers(a.size)] = random.choice([np.inf, -np.inf, np.nan])
+    return a
+
+
+def rounding_of_sums(dtype: Dtype, count: int) -> float:
+    """Return the error allowed for a sum of floats in any order, over the sum of magnitudes.
+
+    Rounding errors add up like a random walk: with the square root of their number.
+    """
+    return float(np.finfo(dtype).eps) * (8 + math.sqrt(count))

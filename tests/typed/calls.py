@@ -52,6 +52,8 @@ def moved(a: Floats, d: gm.DeviceArray, t: Tensor, n: Lent) -> None:
     assert_type(gm.gather(d, t), gm.DeviceArray)
     assert_type(gm.static_value(a), Floats)
     assert_type(gm.static_value(d), gm.DeviceArray)
+    assert_type(gm.reduce(a), Floats)
+    assert_type(gm.reduce(d), gm.DeviceArray)
 
 
 def computed(a: Floats, d: gm.DeviceArray, t: Tensor) -> None:

@@ -1,0 +1,46 @@
+/*
+ * reduce / last_block: whichever block ends last adds up the sums of all.
+ *
+ * Follows  two_pass, whose second launch waits for the first to end.
+ * Idea     a block stores its sum, makes it visible with __threadfence() and takes a number. The
+ *          one that gets the highest number knows that all others have stored theirs. It adds them
+ *          in the order of the blocks, not of their arrival: the same bits each time.
+ * Cost     a counter, set to zero before the launch. A grid of one block needs none.
+ */
+#include "reduce.h"
+
+/* Does this block end last? All threads get the answer. */
+GM_DEVICE bool is_last(unsigned *blocks_done)
+{
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        __threadfence(); /* the block's sum is visible before its number is taken */
+        last = atomicAdd(blocks_done, 1u) == gridDim.x - 1;
+        __threadfence(); /* and the sums of the others are read after that */
+    }
+    __syncthreads();
+    return last;
+}
+
+template <typename number, typename vector> GM_DEVICE void add_all(const reduce_args &a)
+{
+    number *partials = (number *)a.partials;
+    number sum = reduce_block(reduce_share<number, vector>(a));
+    if (gridDim.x > 1) {
+        if (threadIdx.x == 0) {
+            partials[blockIdx.x] = sum;
+        }
+        if (!is_last(a.blocks_done)) {
+            return;
+        }
+        sum = reduce_partials(partials, (int)gridDim.x);
+    }
+    if (threadIdx.x == 0) {
+        *(number *)a.out = sum;
+    }
+}
+
+GM_KERNEL_BOUNDED(reduce_last_block, reduce_args, REDUCE_THREADS, REDUCE_BLOCKS)
+{
+    REDUCE_BY_TYPE(add_all, a)
+}

@@ -1,0 +1,122 @@
+/* reduce: the family. */
+#include "reduce/reduce.h"
+
+#include "backend/backend.h"
+
+static gm_status launch_on_zero(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_two_pass(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_last_block(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+#define GM_FAMILY reduce
+#define GM_LADDER "reduce/ladder.def"
+#include "family.h"
+
+enum { WIDEST = 8 }; /* bytes of an element */
+
+static gm_status reduce_result(gm_call *call)
+{
+    call->out.ndim = 0;
+    return GM_OK;
+}
+
+static const gm_variant *reduce_choose(const gm_call *call)
+{
+    return gm_row(call, reduce_row_last_block);
+}
+
+static gm_status reduce_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *in = &call->in[0];
+    const bool narrow = in->itemsize == 4, real = in->kind == 'f';
+    /* Of rows that load vectors `elements` counts words of 32 bits. */
+    const int64_t steps = variant->elements > 1 ? in->bytes / 4 : in->size;
+    *(reduce_args *)plan->args = (reduce_args){
+        .in = in->data,
+        .out = call->out.data,
+        .count = in->size,
+        .type = narrow ? real ? REDUCE_FLOAT32 : REDUCE_INT32
+                : real ? REDUCE_FLOAT64
+                       : REDUCE_INT64,
+    };
+    plan->args_size = sizeof(reduce_args);
+    plan->grid.x = gm_grid_blocks(variant, call, steps, 0);
+    return GM_OK;
+}
+
+/* For atomics, which add to what is there. */
+static gm_status launch_on_zero(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    gm_status status = call->backend->fill(call->out.data, 0, call->out.itemsize, call->stream);
+    return status == GM_OK ? call->backend->launch(variant, plan, call->stream) : status;
+}
+
+static gm_status add_up_partials(const gm_call *call, const reduce_args *args, unsigned blocks)
+{
+    gm_plan plan = {.grid = {1, 1, 1}, .block = helper_add_partials.block, .trace = call->trace};
+    reduce_args *own = (reduce_args *)plan.args;
+    *own = *args;
+    own->count = blocks;
+    plan.args_size = sizeof *own;
+    return call->backend->launch(&helper_add_partials, &plan, call->stream);
+}
+
+static gm_status launch_two_pass(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    reduce_args *args = (reduce_args *)plan->args;
+    if (plan->grid.x == 1) {
+        args->partials = args->out;
+        return call->backend->launch(variant, plan, call->stream);
+    }
+    gm_status status = call->backend->allocate((int64_t)plan->grid.x * WIDEST, &args->partials);
+    if (status != GM_OK) {
+        return status;
+    }
+    status = call->backend->launch(variant, plan, call->stream);
+    if (status == GM_OK) {
+        status = add_up_partials(call, args, plan->grid.x);
+    }
+    call->backend->release(args->partials);
+    return status;
+}
+
+static gm_status launch_last_block(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    reduce_args *args = (reduce_args *)plan->args;
+    void *memory = NULL;
+    if (plan->grid.x == 1) {
+        return call->backend->launch(variant, plan, call->stream);
+    }
+    const int64_t bytes = (int64_t)plan->grid.x * WIDEST; /* the counter follows the sums */
+    gm_status status = call->backend->allocate(bytes + (int64_t)sizeof(unsigned), &memory);
+    if (status != GM_OK) {
+        return status;
+    }
+    args->partials = memory;
+    args->blocks_done = (unsigned *)((char *)memory + bytes);
+    status = call->backend->fill(args->blocks_done, 0, sizeof(unsigned), call->stream);
+    if (status == GM_OK) {
+        status = call->backend->launch(variant, plan, call->stream);
+    }
+    call->backend->release(memory);
+    return status;
+}
+
+static const gm_operand inputs[] = {
+    {.name = "a",
+     .kinds = "iuf",
+     .itemsizes = 1 << 4 | 1 << 8,
+     .dtypes = "int32, int64, uint32, uint64, float32, float64",
+     .suits = gm_is_packed},
+};
+
+const gm_family gm_family_reduce = {
+    .name = "reduce",
+    .doc = "the sum of all elements",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 1,
+    .result = reduce_result,
+    .choose = reduce_choose,
+    .plan = reduce_plan,
+};

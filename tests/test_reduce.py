@@ -1,0 +1,228 @@
+"""reduce: every variant, dtype and length against NumPy; wrapping, NaN, layouts and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import here
+
+import gpumem as gm
+from gpumem import _core
+from gpumem.families import oracle
+
+LADDER = gm.variants("reduce")
+FIXED_ORDER = [v for v in LADDER if v.name in ("two_pass", "last_block")]
+ANY_ALIGNMENT = [v for v in LADDER if v.alignment == 0]
+DTYPES = ["i4", "u4", "f4", "i8", "u8", "f8"]
+# Around a warp, a block, a step of a block of vectors (4096 words), and more than one of them.
+LENGTHS = [0, 1, 2, 3, 5, 31, 32, 33, 255, 257, 4093, 4096, 4099, 9001, 65537]
+DRAWN = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def numbers(rng, n, dtype):
+    if np.dtype(dtype).kind == "f":
+        return rng.standard_normal(n).astype(dtype)
+    return rng.integers(0, 2**63, n, dtype=np.uint64).astype(dtype)
+
+
+def poisoned(dtype, backend):
+    out = gm.DeviceArray((), dtype, backend=backend)
+    out.fill_bytes(0xA5)
+    return out
+
+
+def check(got, a):
+    oracle.check("reduce", got, a)
+
+
+def test_variants_in_order():
+    assert [v.name for v in LADDER] == [
+        "atomic",
+        "warp_atomic",
+        "block_atomic",
+        "grid_stride",
+        "vec4",
+        "two_pass",
+        "last_block",
+    ]
+
+
+# ---- against NumPy ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_every_length(variant, dtype, backend, rng):
+    here(variant, backend)
+    for n in LENGTHS:
+        a = numbers(rng, n, dtype)
+        there, out = gm.to_device(a, backend=backend), poisoned(dtype, backend)
+        assert variant(there, out=out) is out
+        check(out.to_host(), a)
+        assert there.to_host().tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", ANY_ALIGNMENT, ids=str)
+def test_every_alignment_and_few_elements(variant, dtype, backend, rng):
+    """The elements in front of the first vector and behind the last, also where there is none."""
+    here(variant, backend)
+    a = numbers(rng, 300, dtype)
+    there = gm.to_device(a, backend=backend)
+    for begin in range(6):
+        for n in (*range(11), 200, 290):
+            check(variant(there[begin : begin + n]).to_host(), a[begin : begin + n])
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_integers_wrap(variant, dtype, backend):
+    here(variant, backend)
+    most = np.iinfo(dtype).max
+    for a in ([most, most, 1], [most] * 5000, [np.iinfo(dtype).min] * 3):
+        a = np.array(a, dtype)
+        got = variant(a, backend=backend)
+        assert got.dtype == a.dtype and got.shape == () and got == a.sum(dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_nan_and_infinities(variant, dtype, backend, rng):
+    here(variant, backend)
+    for place in (0, 777, 4999):
+        a = numbers(rng, 5000, dtype)
+        for value in (np.nan, np.inf, -np.inf):
+            a[place] = value
+            assert np.array_equal(variant(a, backend=backend), value, equal_nan=True)
+        a[place - 1] = np.inf
+        assert np.isnan(variant(a, backend=backend))
+
+
+@given(n=st.integers(0, 40000), begin=st.integers(0, 9), dtype=st.sampled_from(DTYPES))
+@DRAWN
+def test_auto_at_any_place(backend, n, begin, dtype):
+    a = numbers(np.random.default_rng(n), n + begin, dtype)
+    check(gm.reduce(gm.to_device(a, backend=backend)[begin:]).to_host(), a[begin:])
+
+
+def test_any_shape_and_layout(backend, rng):
+    a = rng.standard_normal((13, 40, 7))
+    there = gm.to_device(a, backend=backend)
+    for view in (
+        lambda v: v,
+        lambda v: v.T,
+        lambda v: v[::-1, ::3],
+        lambda v: v[:0],
+        lambda v: v[1, 2, 3],
+        lambda v: v[:, :, 0],
+    ):
+        check(gm.reduce(view(there)).to_host(), np.asarray(view(a)))
+        check(gm.reduce(view(a), backend=backend), np.asarray(view(a)))
+    raw = np.arange(33, dtype="u1")
+    unaligned = gm.to_device(raw, backend=backend)[1:].view("u4")
+    check(gm.reduce(unaligned).to_host(), raw[1:].view("u4"))
+
+
+def test_lists_and_scalars(backend):
+    assert gm.reduce([1, 2, 3], backend=backend) == 6
+    assert gm.reduce(2.5, backend=backend) == 2.5
+    assert gm.reduce([], backend=backend) == 0
+
+
+# ---- the order of additions -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("variant", [None, *FIXED_ORDER], ids=str)
+def test_the_same_bits_each_time(variant, dtype, backend, rng):
+    call = variant or gm.reduce
+    a = gm.to_device(numbers(rng, 1_000_003, dtype), backend=backend)
+    assert len({call(a).to_host().tobytes() for _ in range(5)}) == 1
+
+
+def test_both_fixed_orders_are_one(backend, rng):
+    a = gm.to_device(numbers(rng, 200_001, "f4"), backend=backend)
+    assert len({v(a).to_host().tobytes() for v in FIXED_ORDER}) == 1
+
+
+def test_many_short_sums_are_more_accurate_than_a_long_one(backend, rng):
+    """A running sum of float32 loses what a tree of sums keeps."""
+    a = rng.random(2_000_000, dtype="f4")
+    exact = a.sum(dtype="f8")
+    running = np.cumsum(a)[-1]
+    assert abs(gm.reduce(a, backend=backend) - exact) < abs(running - exact)
+    assert abs(gm.reduce(a, backend=backend) - exact) < 1e-6 * exact
+
+
+# ---- traffic ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("atomic", 1), ("warp_atomic", 32), ("block_atomic", 256)]
+)
+def test_each_rung_has_fewer_atomics(name, share):
+    n = 2**14
+    counted = _core.traffic("reduce", name, (np.ones(n, "f4"),), ())
+    atomics = [s for s in counted["sites"] if s["kind"] == "atomic"]
+    assert sum(s["lanes"] for s in atomics) == n // share
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_no_races_at_any_length(variant):
+    for n in (0, 1, 33, 4097, 20000):
+        gm.traffic("reduce", np.ones(n, "f4"), variant=variant)
+
+
+def test_each_byte_is_read_once():
+    for n in (1, 4099, 50_001):
+        loads = gm.traffic("reduce", np.ones(n, "i8"), variant="vec4").loads
+        assert loads.bytes_asked == 8 * n
+
+
+# ---- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "c8", "?", "S8", "M8[s]"])
+def test_other_dtypes_are_refused(dtype):
+    with pytest.raises(TypeError, match=r"a has dtype .*accepted is int32, int64, uint32"):
+        gm.reduce(np.zeros(3, dtype), backend="sim")
+
+
+def test_unaligned_vectors_are_refused_by_name(backend):
+    a = gm.to_device(np.ones(9, "f4"), backend=backend)
+    with pytest.raises(ValueError, match="variant vec4 needs a aligned to 16 bytes"):
+        gm.reduce(a[1:], variant="vec4")
+    with pytest.raises(ValueError, match="variant two_pass needs a C-contiguous"):
+        gm.reduce(a[::2], variant="two_pass")
+
+
+def test_out_must_fit(backend):
+    a = np.ones(4)
+    for out, error in [
+        (np.empty(1), ValueError),
+        (np.empty((), "f4"), TypeError),
+        (a[0:1].reshape(()), ValueError),
+    ]:
+        with pytest.raises(error, match="out"):
+            gm.reduce(a, out=out, backend=backend)
+    out = np.empty(())
+    assert gm.reduce(a, out=out, backend=backend) is out and out == 4
+
+
+def test_an_unaligned_out(backend):
+    memory = gm.DeviceArray((12,), "u1", backend=backend)
+    out = memory[1:9].view("f8").reshape(())
+    assert gm.reduce(gm.to_device(np.ones(7), backend=backend), out=out) is out
+    assert out.to_host() == 7
+
+
+# ---- the oracle -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_oracle_finds_a_lost_element(dtype):
+    a = numbers(np.random.default_rng(5), 5000, dtype) | 1 if dtype[0] != "f" else None
+    a = np.linspace(1, 2, 5000).astype(dtype) if a is None else a
+    check(oracle.expected("reduce", a), a)
+    with pytest.raises(AssertionError):
+        check(oracle.expected("reduce", a[1:]), a)
