@@ -36,6 +36,7 @@ from .cuda_c.errors import CompileError
 from .families.add import add
 from .families.copy import copy
 from .families.gather import gather
+from .families.histogram import histogram
 from .families.matmul import matmul
 from .families.permute import permute
 from .families.polynomial import polynomial
@@ -103,6 +104,7 @@ __all__ = [
     "from_dlpack",
     "gather",
     "get_symbol",
+    "histogram",
     "info",
     "load",
     "matmul",

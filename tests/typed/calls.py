@@ -60,6 +60,9 @@ def computed(a: Floats, d: gm.DeviceArray, t: Tensor) -> None:
     """Functions whose result has the dtype of the first array, or one of their own."""
     assert_type(gm.add(a, a), Floats)
     assert_type(gm.add(d, t), gm.DeviceArray)
+    assert_type(gm.histogram(a), NDArray[np.uint64])
+    assert_type(gm.histogram([1, 2]), NDArray[np.uint64])
+    assert_type(gm.histogram(d), gm.DeviceArray)
     assert_type(gm.add(t, d), gm.DeviceArray | Any)
     assert_type(gm.shift_points(a, 1, 2.5), Floats)
     assert_type(gm.shift_points(d, 1, 2), gm.DeviceArray)
