@@ -10,6 +10,7 @@ from __future__ import annotations
 import fnmatch
 from pathlib import Path
 
+TESTS = Path(__file__).resolve().parent.parent / "tests"
 FILES = (
     "csrc/kernels/*/*.cu",
     "csrc/kernels/*/*.c",
@@ -24,22 +25,19 @@ FILES = (
 )
 LEFT_OUT = ("csrc/backend/cuda_absent.c", "csrc/backend/cuda_cublas.c")
 
-# The tests of a family, beside those that the table writes.
+# The tests of a family, beside test_FAMILY.py and those that the table writes.
 FAMILIES = {
-    "add": "test_add",
-    "copy": "test_copy test_strided_out test_device_assign",
-    "gather": "test_gather test_access",
-    "matmul": "test_matmul",
-    "permute": "test_permute test_order",
+    "copy": "test_strided_out test_device_assign",
+    "gather": "test_access",
+    "permute": "test_order",
     "polynomial": "test_spaces",
     "prefetch_sum": "test_prefetch",
     "sample": "test_spaces",
-    "sgemm": "test_sgemm test_matmul test_halves",
+    "sgemm": "test_matmul test_halves",
     "shift_points": "test_layout",
     "static_value": "test_spaces",
-    "strided_read": "test_strided_read test_access",
-    "strided_write": "test_strided_write test_access",
-    "transpose": "test_transpose",
+    "strided_read": "test_access",
+    "strided_write": "test_access",
 }
 ARRAYS = (
     "test_device_array test_device_elements test_device_assign test_device_repr test_empty_elements"
@@ -113,6 +111,12 @@ def sources(root: Path) -> list[str]:
     return sorted(found - set(LEFT_OUT))
 
 
+def _of_family(family: str) -> str:
+    own = f"test_{family}"
+    there = own if (TESTS / f"{own}.py").exists() else ""
+    return f"{there} {FAMILIES.get(family, '')}".strip()
+
+
 def _paths(names: str) -> tuple[str, ...]:
     folders = ("sim", "modules", "dialect", "planted", "features", "programs")
     return tuple(f"tests/{one}" + ".py" * (one not in folders) for one in names.split())
@@ -132,7 +136,7 @@ def selection(path: str) -> list[tuple[str, ...]]:
             return [table, _paths("test_halves test_sgemm")]
         # The fake device has other limits of the grid than the simulator, and streams.
         late = [_paths("test_fake_cuda")] if path.endswith(".c") else []
-        return [table, _paths(FAMILIES[family]), *late]
+        return [table, _paths(_of_family(family)), *late]
     for pattern, runs in CORE.items():
         if fnmatch.fnmatch(path, pattern):
             first = [_binding(Path(path).name)] if pattern == "csrc/python/*.c" else []
