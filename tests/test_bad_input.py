@@ -16,6 +16,7 @@ import bad_arrays
 import bad_calls
 import bad_commands
 import bad_modules
+import bad_options
 import bad_public
 import bad_tools
 from bad_run import WRONG
@@ -40,6 +41,9 @@ LISTS = {
     ("bad_tools", "COUNTING"): bad_tools.COUNTING,
     ("bad_tools", "MEASURING"): bad_tools.MEASURING,
     ("bad_tools", "RESULTS"): bad_tools.RESULTS,
+    ("bad_options", "FILTERS"): bad_options.FILTERS,
+    ("bad_options", "PLOTS"): bad_options.PLOTS,
+    ("bad_options", "BENCHMARKS"): bad_options.BENCHMARKS,
 }
 
 
@@ -108,6 +112,18 @@ def test_measuring():
 
 def test_results(tmp_path):
     check("bad_tools", "RESULTS", tmp_path)
+
+
+def test_filters_of_results():
+    check("bad_options", "FILTERS")
+
+
+def test_options_of_pictures():
+    check("bad_options", "PLOTS")
+
+
+def test_arguments_of_benchmarks():
+    check("bad_options", "BENCHMARKS")
 
 
 def test_options_of_commands(tmp_path):

@@ -44,7 +44,7 @@ RESULTS = ROOT / "build" / "mutants.jsonl"
 KNOWN = Path(__file__).with_name("equivalent_mutants.json")
 FATES = ("killed", "survived", "same code", "equivalent", "does not compile")
 # Seconds after which a run of tests hangs in which no test has ended.
-HANGS, LONG_HANGS = 60, 400
+HANGS, LONG_HANGS = 30, 400
 FOUND_LATELY = 12  # how many tests that found other faults come before all others
 LONG = ("test_fake_cuda", "test_allocation_faults", "test_forks")  # each test runs hundreds
 
@@ -147,7 +147,7 @@ class Copy:
         return loaded
 
     def _compile(self) -> list[Path]:
-        builder = self.tools.Builder(self.folder, self.cache, self.assembler)
+        builder = self.tools.Builder(self.folder, self.cache, self.assembler, lambda text: None)
         return builder.objects([*self.jobs, *self.cuda_jobs])
 
     def build(self) -> None:

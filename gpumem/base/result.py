@@ -427,6 +427,14 @@ def _meets(record: dict[str, Any], name: str, wanted: Any) -> bool:
     value = tuple(value) if isinstance(value, list) else value
     if callable(wanted):
         return bool(wanted(value))
-    if isinstance(wanted, list | set | frozenset | range):
-        return any(value == (tuple(one) if isinstance(one, list) else one) for one in wanted)
-    return bool(value == wanted)
+    several = isinstance(wanted, list | set | frozenset | range)
+    try:
+        return any(
+            bool(value == (tuple(one) if isinstance(one, list) else one))
+            for one in (wanted if several else [wanted])
+        )
+    except (TypeError, ValueError):  # such as that an array has no single truth value
+        raise TypeError(
+            f"{name} must be a value, a list, set or range of values, or a function, not "
+            f"{quoted(wanted)}"
+        ) from None

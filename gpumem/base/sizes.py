@@ -6,11 +6,13 @@ import math
 import operator
 import re
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from .messages import quoted
+from .several import several
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _SIZE = re.compile(r"(\d+) ?([KMG]?)(?:iB)?", re.ASCII | re.IGNORECASE)
@@ -44,6 +46,15 @@ def _range(text: str) -> list[int]:
     return steps
 
 
+def _bytes(size: Any) -> int:
+    try:
+        if not isinstance(size, bool):
+            return operator.index(size)
+    except TypeError:
+        pass
+    raise TypeError(f"sizes: {quoted(size)} is not a size; accepted are {_ACCEPTED}")
+
+
 def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
     """Return sizes in bytes, in the given order and without repetitions.
 
@@ -63,12 +74,13 @@ def parse_sizes(sizes: str | int | Iterable[str | int]) -> list[int]:
         found: list[int] = []
         for word in sizes.split(","):
             found += _range(word) if ":" in word else [_size(word)]
-    elif isinstance(sizes, Iterable):
-        found = [size for item in sizes for size in parse_sizes(item)]
+    elif isinstance(sizes, Integral):
+        found = [_bytes(sizes)]
     else:
-        if isinstance(sizes, bool) or not hasattr(sizes, "__index__"):
-            raise TypeError(f"sizes: {quoted(sizes)} is not a size; accepted are {_ACCEPTED}")
-        found = [operator.index(sizes)]
+        items = several("sizes", sizes, (), _ACCEPTED)
+        found = []
+        for item in items:
+            found += parse_sizes(item) if isinstance(item, str) else [_bytes(item)]
     if not found:
         raise _wrong(sizes)
     for size in found:

@@ -25,6 +25,8 @@ def slice_parameters(offset: int = 1, stride: int = 2) -> tuple[int, ...]:
 
 def slice_length(length: int, offset: int = 1, stride: int = 2) -> int:
     """Return how many elements of an array of this length the slice has."""
+    if stride == 0:
+        raise ValueError("stride is 0, expected any other integer")
     return len(range(*slice(offset, None, stride).indices(length)))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from ..base.messages import quoted
-from ..base.progress import Progress, silent
+from ..base.progress import Progress, checked_progress
 from ..base.record import STREAM
 from ..base.result import BenchResult
 from ..families.keywords import real
@@ -267,7 +267,7 @@ def _run(
         budget=non_negative("budget", budget),
     )
     seconds = None if timeout is None else non_negative("timeout", timeout)
-    return Run(limits, seconds, silent if progress is None else progress)
+    return Run(limits, seconds, checked_progress(progress))
 
 
 def non_negative(name: str, value: Any) -> float:
@@ -294,5 +294,5 @@ def _refuse_kernel_arguments(family: str, dtype: Any, shapes: Any, cache: Any, o
         if value is not None:
             raise ValueError(f"{name} is {quoted(value)}: {family} accepts sizes only")
     for name, value, usual in (("cache", cache, "cold"), ("order", order, STREAM)):
-        if value != usual:
+        if not isinstance(value, str) or value != usual:
             raise ValueError(f"{name} is {quoted(value)}: it means nothing to a {family}")

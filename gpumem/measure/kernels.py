@@ -14,6 +14,7 @@ import numpy as np
 from ..base.messages import quoted, unknown
 from ..base.record import NO_TIMES, ORDERS, Record, order_words
 from ..base.result import BenchResult
+from ..base.several import names_of, several
 from ..base.sizes import check_shape, format_shape, parse_sizes
 from ..families import oracle, peers, table
 from ..families.table import Variant, find, resolve
@@ -129,7 +130,7 @@ def _names(
 ) -> tuple[str, ...]:
     if variants is None:
         return (*(variant.name for variant in variants_of(family)), "auto")
-    listed = [variants] if isinstance(variants, str | Variant) else variants
+    listed = several("variants", variants, (str, Variant), "a variant or several")
     names = tuple(dict.fromkeys(resolve(family, variant) for variant in listed))
     if not names:
         raise ValueError("variants must name at least one")
@@ -145,7 +146,10 @@ def _steps(
 ) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
     """Each shape with the variants to measure there: some take their arrays in another one."""
     if shapes is not None:
-        for shape in shapes:
+        listed = several("shapes", shapes, (), "an iterable of shapes")
+        if not listed:
+            raise ValueError("shapes must hold at least one")
+        for shape in listed:
             yield check_shape(shape, dtype.itemsize), names
         return
     for nbytes in parse_sizes(_SIZES if sizes is None else sizes):
@@ -157,7 +161,8 @@ def _steps(
 
 
 def _peers(with_peers: Iterable[str] | None) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(with_peers or ()))
+    names = () if with_peers is None else with_peers
+    found = tuple(names_of("with_peers", names, "names of libraries"))
     known = peers.names()
     for name in found:
         if name not in known:
@@ -168,8 +173,9 @@ def _peers(with_peers: Iterable[str] | None) -> tuple[str, ...]:
 def _check_parameters(family: str, parameters: dict[str, Any]) -> None:
     for chosen in combinations(parameters):
         table.parameters(family, chosen)
-    if any(is_swept(value) and not len(value) for value in parameters.values()):
-        raise ValueError("a sweep over no values has nothing to measure")
+    for name, value in parameters.items():
+        if is_swept(value) and not len(value):
+            raise ValueError(f"{name} is empty: a sweep over no values has nothing to measure")
 
 
 def caches(cache: str | Iterable[str]) -> list[str]:
@@ -183,11 +189,13 @@ def orders(order: str | Iterable[str]) -> list[str]:
 
 
 def _one_or_both(name: str, value: str | Iterable[str], known: tuple[str, str]) -> list[str]:
-    words = known if value == "both" else [value] if isinstance(value, str) else value
-    found = list(dict.fromkeys(words))
+    first, second = known
+    expected = f"'{first}', '{second}' or 'both'"
+    found = names_of(name, value, expected)
+    if found == ["both"]:
+        return list(known)
     if not found or any(word not in known for word in found):
-        first, second = known
-        raise ValueError(f"{name} must be '{first}', '{second}' or 'both', not {quoted(value)}")
+        raise ValueError(f"{name} must be {expected}, not {quoted(value)}")
     return found
 
 

@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ..base.messages import unknown
-from ..base.progress import Progress, silent
+from ..base.progress import Progress, checked_progress
 from ..base.result import BenchResult
+from ..base.several import names_of
 from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..families.table import families
 from ..machine.device import Device
@@ -148,10 +149,10 @@ def bench_all(
         if name not in _SETTINGS:
             known = _SETTINGS
             raise TypeError(unknown("bench_all has no parameter", name, known, "; its settings"))
-    non_negative("timeout", timeout)
+    timeout = non_negative("timeout", timeout)
     if with_peers is not None:
-        settings["with_peers"] = list(with_peers)
-    return _measure(device_of(device, backend), timeout, progress or silent, settings)
+        settings["with_peers"] = names_of("with_peers", with_peers, "names of libraries")
+    return _measure(device_of(device, backend), timeout, checked_progress(progress), settings)
 
 
 def _measure(

@@ -7,19 +7,21 @@ times stand in tables of their own, apart from those of kernels, which are the d
 from __future__ import annotations
 
 import math
-import operator
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 from .. import _core
 from ..base.messages import quoted, unknown
 from ..base.record import NO_TIMES, Record
 from ..base.result import BenchResult
+from ..base.several import names_of, several
 from ..base.sizes import format_bytes, format_shape, parse_sizes
 from ..base.wall_clock import FAMILIES
+from ..families.keywords import integer
 from ..machine.device import Device
 from ..machine.host import host_memory
 from .contender import Contender, out_of_memory, take_turns
@@ -140,30 +142,23 @@ def plan(
     return Plan(benchmark, steps, choices)
 
 
-def _listed(value: Any) -> list[Any]:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        return [value]
-    return list(dict.fromkeys(value))
-
-
 def chosen(what: str, value: Any, known: Sequence[str]) -> list[str]:
     """Return the names that are asked for; None is all of them."""
-    names = list(known) if value is None else [str(one) for one in _listed(value)]
+    kind = f"one or several of {', '.join(known)}"
+    names = list(known) if value is None else names_of(what, value, kind)
     for name in names:
         if name not in known:
             raise ValueError(unknown(f"{what} is", name, known))
     if not names:
         raise ValueError(f"{what} must name at least one of: {', '.join(known)}")
-    return list(dict.fromkeys(names))
+    return names
 
 
 def piece_counts(value: Any) -> list[int]:
     """Return the numbers of pieces that are asked for."""
     found = []
-    for one in _listed(value):
-        if isinstance(one, bool) or not hasattr(one, "__index__"):
-            raise TypeError(f"pieces is {quoted(one)}, expected an integer or several")
-        one = operator.index(one)
+    for one in several("pieces", value, Integral, "an integer or several"):
+        one = integer("pieces", one)
         if not 1 <= one <= _MOST_PIECES:
             raise ValueError(f"pieces is {one}, expected 1 to {_MOST_PIECES}")
         found.append(one)
@@ -180,7 +175,9 @@ def _choices(benchmark: type[Benchmark], with_peers: Any, parameters: dict[str, 
             raise TypeError(unknown(f"{name} has no parameter", asked, known, "; its parameters"))
     found = {key: one.values(parameters.get(key, one.default)) for key, one in known.items()}
     peers = FAMILIES[name].peers
-    beside = None if with_peers is None else _listed(with_peers)
+    beside = None
+    if with_peers is not None:
+        beside = names_of("with_peers", with_peers, "names of libraries")
     if beside and not peers:
         raise ValueError(f"with_peers is {quoted(with_peers)}: a {name} has none")
     if peers:

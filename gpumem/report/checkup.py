@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from ..base.progress import Progress, silent
+from ..base.progress import Progress, checked_progress
 from ..base.provenance import origin
 from ..base.record import NO_TIMES, Record
 from ..base.sizes import format_bytes
@@ -367,5 +367,5 @@ def doctor(
     facts = list(_facts(device))
     if not device.has_clock:
         return Checkup([*facts, Fact("measured", f"nothing: {NO_TIMES}")], [], "")
-    measured = list(_measure(device, timeout, progress or silent))
+    measured = list(_measure(device, timeout, checked_progress(progress)))
     return Checkup(facts, measured, origin(RESULTS["copy-h200"].provenance))

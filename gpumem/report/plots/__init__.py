@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ...base.messages import unknown
+from ...base.messages import quoted, unknown
 from ...base.version import pip_install
 from ._axes import byte_axis
 from ._banks import draw_banks
@@ -63,6 +63,8 @@ def _need_matplotlib() -> None:
 
 def draw_result(result: BenchResult, kind: str, **options: Any) -> Figure:
     """Draw a result: what :meth:`gpumem.BenchResult.plot` does."""
+    if not isinstance(kind, str):
+        raise TypeError(f"kind must be a str, not {quoted(kind)}")
     if kind not in KINDS:
         raise ValueError(unknown("kind is", kind, KINDS))
     function = KINDS[kind]
@@ -95,6 +97,8 @@ def draw_request(
     sample = sample_of(chosen, request)
     if chosen["space"] not in _SPACES:
         raise ValueError(f"there is no picture of {chosen['space']} memory")
+    if not (ax is None or hasattr(ax, "pcolormesh")):
+        raise TypeError(f"ax must be an Axes of matplotlib, not {quoted(ax)}")
     draw, wide = _SPACES[chosen["space"]]
     if ax is None:
         from matplotlib import pyplot

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.record import order_words
 from ..prefetch_points import FAMILY, Point, points
 from ._lines import coincident
-from ._records import in_order, listed
+from ._records import in_order, listed, one_of
 from ._style import INNER, OUTER, STYLES, ink, title
 
 if TYPE_CHECKING:
@@ -43,6 +43,11 @@ def _variants_in_order(found: list[Point]) -> list[str]:
     """Return the variants that have a distance, in the order of the table."""
     seen = {one.variant for point in found for one in point.tries if one.distance is not None}
     return in_order(sorted(seen), FAMILY)
+
+
+def _paddings(found: list[Point]) -> list[Any]:
+    tried = (one.padding for point in found for one in point.tries)
+    return list(dict.fromkeys(one for one in tried if one is not None))
 
 
 def _line(point: Point, variant: str, bare: bool) -> dict[int, float]:
@@ -199,7 +204,8 @@ def draw_map(
     panels = listed("work", work, _rising(one.work for one in found))
     warps = _rising(one.warps for one in found)
     names = _variants_in_order(found)
-    listed("variant", variant, names)
+    variant = None if variant is None else one_of("variant", variant, names)
+    padding = None if padding is None else one_of("padding", padding, _paddings(found))
     distances = _rising(t.distance for one in found for t in one.tries if t.distance is not None)
     letters = {name: chr(ord("a") + i) for i, name in enumerate(names)}
     cells = np.full((len(panels), len(warps), len(distances)), np.nan)
@@ -237,7 +243,7 @@ def draw_map(
         ax.set_title(f"work {panels[panel]}", fontsize="medium")
     framed = "; framed: slower than baseline" if low < 1 else ""
     axes[-1, 0].set_xlabel(f"distance, steps ahead{framed}")
-    what = f"{variant}" if variant else "the best variant (its letter)"
+    what = variant or "the best variant (its letter)"
     if variant and padding is not None:
         what += f", padding {padding}"
     what += order_words(found[0].order)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Number
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...base.messages import quoted
 from ...base.record import Record
+from ...families.keywords import integer
 from ...families.table import families, ladder_names
 from ..records import reference_of, varied_parameters
 
@@ -54,12 +56,25 @@ def listed(name: str, wanted: Any, known: list[Any]) -> list[Any]:
     """Return those of the known values that an option names; None names all."""
     if wanted is None:
         return known
-    several = list(wanted) if isinstance(wanted, list | tuple | range) else [wanted]
-    for one in several:
-        if one not in known:
-            words = ", ".join(map(str, known))
-            raise ValueError(f"{name} {quoted(one)} was not measured; there are: {words}")
-    return several
+    if not isinstance(wanted, list | tuple | range):
+        return [one_of(name, wanted, known)]
+    if not wanted:
+        raise ValueError(f"{name} is empty; {_there_are(known)}")
+    return list(dict.fromkeys(one_of(name, one, known) for one in wanted))
+
+
+def one_of(name: str, wanted: Any, known: list[Any]) -> Any:
+    """Return the known value that an option names."""
+    # Others compare with anything, such as arrays; and True is not 1.
+    if isinstance(wanted, str | Number | tuple) and not isinstance(wanted, bool):
+        for one in known:
+            if one == wanted:
+                return one
+    raise ValueError(f"{name} {quoted(wanted)} was not measured; {_there_are(known)}")
+
+
+def _there_are(known: list[Any]) -> str:
+    return f"there are: {', '.join(map(str, known))}"
 
 
 def timed_records(result: BenchResult, cache: str | None, order: str | None) -> list[Record]:
@@ -69,7 +84,7 @@ def timed_records(result: BenchResult, cache: str | None, order: str | None) -> 
         raise ValueError("the result has no times to draw")
     for field, wanted in (("cache", cache), ("order", order)):
         known = list(dict.fromkeys(getattr(record, field) for record in timed))
-        (chosen,) = listed(field, known[0] if wanted is None else wanted, known)
+        chosen = one_of(field, known[0] if wanted is None else wanted, known)
         timed = [record for record in timed if getattr(record, field) == chosen]
     return timed
 
@@ -142,6 +157,7 @@ def at_shape(records: list[Record], shape: Any) -> list[Record]:
         here = {one.name for one in chosen}
         permuted = [found for found in shapes.values() if _is_permuted(found[0], chosen[0])]
         return [*chosen, *(one for found in permuted for one in found if one.name not in here)]
-    wanted = (shape,) if isinstance(shape, int) else tuple(shape)
-    (wanted,) = listed("shape", [wanted], list(shapes))
-    return shapes[wanted]
+    lengths = shape if isinstance(shape, list | tuple) else (shape,)
+    wanted = tuple(integer("shape", one) for one in lengths)
+    found: list[Record] = shapes[one_of("shape", wanted, list(shapes))]
+    return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...base.messages import quoted, unknown
 from ...count.access import extra_sectors, source_line
+from ...families.keywords import integer
 
 if TYPE_CHECKING:
     from ...count.traffic import Traffic
@@ -35,7 +36,7 @@ DRAWN = ("global", "shared", "constant")  # spaces of which there are pictures
 
 def _of_space(report: Traffic, space: str) -> list[dict[str, Any]]:
     used = list(dict.fromkeys(one["space"] for one in report.sites))
-    if space not in used:
+    if not isinstance(space, str) or space not in used:
         raise ValueError(unknown("space is", space, used, f", but {report.name} uses"))
     return [one for one in report.sites if one["space"] == space]
 
@@ -81,6 +82,7 @@ def choose(report: Traffic, site: int | str | None, space: str | None = None) ->
         return _telling(found)
     if isinstance(site, bool) or not hasattr(site, "__index__"):
         raise TypeError(f"site must be an index, 'file:line' or None, not {quoted(site)}")
+    site = integer("site", site)
     if not 0 <= site < len(report.sites):
         raise ValueError(f"site must be 0 to {len(report.sites) - 1}, not {site}")
     if report.sites[site] not in sites:
@@ -93,6 +95,7 @@ def sample_of(site: dict[str, Any], request: int) -> dict[str, Any]:
     samples: Sequence[dict[str, Any]] = site.get("samples", ())
     if isinstance(request, bool) or not hasattr(request, "__index__"):
         raise TypeError(f"request must be an integer, not {quoted(request)}")
+    request = integer("request", request)
     if not samples:
         raise ValueError(f"no request of {source_line(site)} was kept")
     if not 0 <= request < len(samples):

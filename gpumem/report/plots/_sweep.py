@@ -14,6 +14,7 @@ from ._records import (
     in_order,
     listed,
     one_family,
+    one_of,
     reference_name,
     timed_records,
     unit_of,
@@ -76,7 +77,7 @@ def draw_sweep(
     known = varied_parameters(timed_records(result, cache, order))
     if not known:
         raise ValueError("the result has no sweep: gpumem.bench(..., stride=[1, 2, 4]) makes one")
-    (name,) = listed("parameter", known[0] if parameter is None else parameter, known)
+    name = one_of("parameter", known[0] if parameter is None else parameter, known)
     family, timed = one_family(result, cache, order, name)
     chosen = at_shape(timed, shape)
     unit = unit_of(chosen)
