@@ -41,20 +41,21 @@ FAMILIES = {
 }
 ARRAYS = (
     "test_device_array test_device_elements test_device_assign test_device_repr test_empty_elements"
-    " test_astype test_array_like test_subclasses test_refusals test_exchange test_exchange_api"
+    " test_astype test_array_like test_subclasses test_refusals test_exchange"
+    " test_cuda_array_interface test_device_lifetime test_device_to_host"
 )
 CALLS = "test_order test_copy test_add test_overlap test_transfer test_strided_out"
 # The quick run for files of csrc/python, by how their names begin.
 BINDING = {
     "device_assign": "test_device_assign",
     "device_astype device_kernel": "test_astype",
-    "device_elements device_views": "test_device_elements test_device_array",
+    "device_elements device_views": "test_device_elements test_device_array test_device_lifetime",
     "device_repr": "test_device_repr test_small_floats",
     "device devices": "test_device_array test_stream_context python/test_functions",
-    "dlpack exchange interface adopt borrow producers": "test_exchange_api test_exchange",
+    "dlpack exchange interface adopt borrow producers": "test_exchange test_cuda_array_interface",
     "host": "test_memory test_array_like",
-    "stream events": "test_stream_context test_threads",
-    "transfers": "test_transfer test_device_array",
+    "stream events": "test_stream_context test_threads test_interrupts",
+    "transfers": "test_transfer test_device_array test_device_to_host",
     "describe module errors": "python/test_functions test_cuda_errors python/test_cli",
     "traffic hooks": "python/test_traffic sim/test_faults",
     "": "test_refusals test_array_like",
@@ -118,8 +119,13 @@ def _of_family(family: str) -> str:
 
 
 def _paths(names: str) -> tuple[str, ...]:
-    folders = ("sim", "modules", "dialect", "planted", "features", "programs")
-    return tuple(f"tests/{one}" + ".py" * (one not in folders) for one in names.split())
+    """What pytest is given: folders, and for test_copy also test_copy_views.py and the like."""
+    found: dict[str, None] = {}
+    for one in names.split():
+        parts = [] if "test_" not in one else sorted(TESTS.glob(f"{one}_*.py"))
+        own = f"tests/{one}.py" if "test_" in one else f"tests/{one}"
+        found |= dict.fromkeys([own, *(f"tests/{part.relative_to(TESTS)}" for part in parts)])
+    return tuple(found)
 
 
 def _binding(file: str) -> str:

@@ -1,29 +1,20 @@
 """Benchmarks of kernels: on the simulator, against a made-up clock, and on a real GPU."""
 
-import json
-import sys
-
-import numpy as np
 import pytest
+from bench_cases import KEYS, by_variant, make_device
 from made_up import GBPS, L2, OVERHEAD_MS, MadeUpDevice
 
 import gpumem as gm
-from gpumem import results
 from gpumem.base.record import NO_TIMES
-from gpumem.base.result import BenchResult
 from gpumem.base.sizes import parse_sizes
 from gpumem.families import peers
 from gpumem.measure import spot_check, stopwatch
 
-KEYS = set(
-    "family variant backend shape dtype parameters bytes flops cache order median_ms min_ms p20_ms "
-    "p80_ms samples gbps tflops fraction_of_peak fraction_of_reference reason ran clock_mhz "
-    "power_w temperature_c throttled".split()
-)
+device = pytest.fixture(make_device)
 COPY = [v.name for v in gm.variants("copy")]
 
 
-# ---- on the simulator ---------------------------------------------------------------------
+# ---- on the simulator ---------------------------------------------------------------
 
 
 def test_the_simulator_knows_no_times():
@@ -101,16 +92,7 @@ def test_refusals(arguments, keywords, error, words):
         gm.bench(*arguments, **{"sizes": 4096, "backend": "sim"} | keywords)
 
 
-# ---- the device path, on simulated memory with a made-up clock ------------------------------
-
-
-@pytest.fixture
-def device():
-    return MadeUpDevice()
-
-
-def by_variant(result):
-    return {r["variant"]: r for r in result.records}
+# ---- the device path, on simulated memory with a made-up clock ----------------------
 
 
 def test_records_of_a_device(device):
@@ -355,124 +337,7 @@ def test_the_table_of_a_device(device):
     assert float(cells["ratio"]) == pytest.approx(1.02, abs=0.02)
 
 
-# ---- JSON ---------------------------------------------------------------------------------
-
-
-def test_json_round_trip(device, tmp_path):
-    result = device.bench("copy", ["vec4"], sizes="4K")
-    text = result.to_json(tmp_path / "r.json")
-    assert (tmp_path / "r.json").read_text() == text
-    for source in (text, tmp_path / "r.json", str(tmp_path / "r.json")):
-        again = BenchResult.from_json(source)
-        assert again.records == result.records and again.provenance == result.provenance
-    assert str(again) == str(result)
-    assert results.load(tmp_path / "r.json").records == result.records
-
-
-def test_provenance_of_the_simulator():
-    p = gm.bench("copy", sizes="4K", backend="sim").provenance
-    assert p["gpumem"] == gm.__version__ and p["numpy"] == np.__version__
-    assert p["backend"] == "sim" and p["date"].startswith("20")
-    json.dumps(p, allow_nan=False)
-
-
-def test_the_environment_can_name_the_commit(monkeypatch):
-    monkeypatch.setenv("GPUMEM_COMMIT", "abc123")
-    assert gm.bench("copy", sizes="4K", backend="sim").provenance["commit"] == "abc123"
-
-
-@pytest.mark.parametrize("content", ["{}", "[]", '{"schema": 1}'])
-def test_other_json_is_refused(content, tmp_path):
-    (tmp_path / "r.json").write_text(content)
-    with pytest.raises(ValueError, match=r"r\.json is not a benchmark result"):
-        BenchResult.from_json(tmp_path / "r.json")
-
-
-def test_a_later_schema_is_refused():
-    text = json.dumps({"schema": 99, "provenance": {}, "records": []})
-    with pytest.raises(ValueError, match="schema 99"):
-        BenchResult.from_json(text)
-
-
-def test_results_that_are_shipped():
-    for name in results.names():
-        loaded = results.load(name)
-        assert loaded.records and loaded.provenance["device"]["name"]
-    with pytest.raises(ValueError, match="no-such"):
-        results.load("no-such")
-
-
-def test_flops_are_shown_as_tflops():
-    zero = dict.fromkeys(KEYS) | {"family": "product", "shape": [64, 64], "dtype": "float32"}
-    zero |= {"cache": "cold", "median_ms": 1.0, "gbps": 2.0, "tflops": 12.34, "variant": "best"}
-    text = str(BenchResult([zero], {}))
-    assert "product, cold L2, TFLOP/s" in text and "64x64" in text and "12.34" in text
-
-
-def test_shapes_instead_of_sizes(device):
-    """The matrix's own shape, and a reference of another family on the same bytes."""
-    names = ["copy_row", "tile", "strided", "auto"]
-    result = device.bench("transpose", names, shapes=[(96, 64), (33, 70)])
-    assert [r["reason"] for r in result.records] == [None] * 10
-    assert [r["shape"] for r in result.records] == 5 * [[96, 64]] + 5 * [[33, 70]]
-    last = result.records[4]
-    assert (last["family"], last["variant"], last["bytes"]) == ("copy", "memcpy", 2 * 4 * 96 * 64)
-    text = str(result)
-    assert "96x64" in text and "copy-memcpy" in text and "auto over copy-memcpy" in text
-
-
-def test_each_variant_is_held_to_its_own_job(device):
-    device.damaging = "copy_row"
-    records = by_variant(device.bench("transpose", ["copy_row", "naive_row"], shapes=[(40, 40)]))
-    assert "wrong result" in records["copy_row"]["reason"]
-    assert records["naive_row"]["reason"] is None
-
-
-def test_each_in_place_variant_starts_from_the_same_array(device):
-    """One that writes nothing is found out, and the reference copies what nobody has changed."""
-    device.idle = "unroll2"
-    result = device.bench("strided_write", ["cached", "unroll2", "any"], shapes=[(1000,)], stride=3)
-    reasons = {r["variant"]: r["reason"] for r in result.records}
-    assert "wrong result" in reasons.pop("unroll2")
-    assert reasons == {"cached": None, "any": None, "memcpy": None}
-    assert result.records[0]["bytes"] == 2 * 4 * 333
-
-
-def test_variants_that_want_another_shape_get_it(device):
-    records = device.bench("shift_points", sizes="64K").records
-    shapes = {r["variant"]: r["shape"] for r in records if r["variant"] != "memcpy"}
-    assert shapes == {
-        "aos": [8192, 2],
-        "aos_vec2": [8192, 2],
-        "auto": [8192, 2],
-        "soa": [2, 8192],
-        "soa_vec2": [2, 8192],
-        "vec4": [8192, 2],
-    }
-    assert not any(r["reason"] for r in records)
-
-
-def test_what_a_variant_does_not_take_has_no_time(device):
-    records = by_variant(device.bench("transpose", ["tile", "auto"], shapes=[(9, 9)], dtype="u1"))
-    assert "elements of 1 bytes" in records["tile"]["reason"]
-    assert records["auto"]["median_ms"] > 0
-
-
-def test_peers_that_are_not_installed_say_so(device, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    records = by_variant(
-        device.bench("transpose", ["tile"], shapes=[(64, 64)], with_peers=["torch", "cupy"])
-    )
-    for name in ("torch", "cupy"):
-        assert f"{name} is not installed" in records[name]["reason"]
-    with pytest.raises(ValueError, match=r"with_peers names 'jax'.*torch"):
-        device.bench("transpose", shapes=[(4, 4)], with_peers=["jax"])
-    with pytest.raises(ValueError, match="shape"):
-        device.bench("transpose", shapes=[(4, -4)])
-
-
-# ---- a real device ------------------------------------------------------------------------
+# ---- a real device ------------------------------------------------------------------
 
 
 @pytest.mark.gpu
@@ -505,93 +370,3 @@ def test_peers_on_a_gpu():
         for r in result.records:
             reason = peers.reason(r["variant"], family) if r["variant"] in peers.names() else None
             assert r["reason"] == reason
-
-
-# ---- limits, Ctrl-C, and what the device was like ------------------------------------------
-
-
-def test_what_there_is_no_time_for_says_so(device):
-    result = device.bench("copy", ["scalar"], sizes="64K,1M", timeout=0)
-    assert {r["reason"] for r in result.records} == {"not measured: the 0 s were over"}
-    assert "copy-scalar: not measured" in str(result)
-    result = device.bench("copy", ["scalar"], sizes="64K", timeout=1e6)
-    assert not result.records[0]["reason"]
-    assert result.provenance["settings"]["timeout"] == 1e6
-    for wrong in ({"timeout": -1}, {"spread": float("nan")}, {"budget": -0.5}):
-        with pytest.raises(ValueError, match=next(iter(wrong))):
-            device.bench("copy", sizes="4K", **wrong)
-
-
-def test_an_interrupt_keeps_what_was_measured(device):
-    def progress(done, total, text):
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt) as stopped:
-        device.bench("copy", ["scalar"], sizes="4K,64K,1M,4M", progress=progress)
-    result = stopped.value.result
-    assert [r["shape"][0] * 4 for r in result.records if r["variant"] == "scalar"] == [4096, 65536]
-    assert all(r["median_ms"] for r in result.records)
-    assert result.provenance["interrupted"] and "was interrupted" in str(result)
-    assert BenchResult.from_json(result.to_json()).records == result.records
-
-
-# ---- sweeps -------------------------------------------------------------------------------
-
-
-def test_a_sweep_measures_each_variant_with_what_means_something_to_it(device):
-    result = device.bench(
-        "prefetch_sum",
-        ["baseline", "unroll", "smem_batch"],
-        shapes=[(2, 100)],
-        work=[1, 2],
-        distance=range(2, 4),
-        padding=["auto", 0],
-        threads=64,
-    )
-    measured = [(r["variant"], r["parameters"]) for r in result.records]
-    common = [{"work": work, "threads": 64} for work in (1, 2)]
-    assert measured == [
-        one
-        for base in common
-        for one in [
-            ("baseline", base),
-            *(("unroll", base | {"distance": d}) for d in (2, 3)),
-            *(("smem_batch", base | {"distance": d, "padding": p}) for d in (2, 3) for p in AUTO_0),
-        ]
-    ]
-    assert all(r["reason"] is None and r["median_ms"] for r in result.records)
-    assert result.provenance["settings"]["parameters"] == {
-        "work": [1, 2],
-        "distance": [2, 3],
-        "padding": ["auto", 0],
-        "threads": 64,
-    }
-    assert BenchResult.from_json(result.to_json()).records == result.records
-    lines = str(result).splitlines()
-    head = next(line.split() for line in lines if line.startswith("size"))
-    assert head == ["size", "work", "distance", "padding", "baseline", "unroll", "smem_batch"]
-    rows = [line.split() for line in lines if line.startswith("2x100")]
-    assert len(rows) == 8 and not any(
-        "-" in row for row in rows
-    )  # the baseline is in all of its rows
-    assert len({row[4] for row in rows}) <= 2 and len({row[5] for row in rows}) <= 4
-
-
-AUTO_0 = ("auto", 0)
-
-
-def test_what_is_swept_is_checked_before_anything_runs(device):
-    for wrong in ({"distance": [1, 17]}, {"distance": []}, {"work": range(0)}):
-        with pytest.raises(ValueError, match=r"distance is 17|over no values"):
-            device.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], **wrong)
-    with pytest.raises(TypeError, match="no parameter 'steps'"):
-        device.bench("prefetch_sum", ["baseline"], shapes=[(1, 10)], steps=[1, 2])
-    assert not device.events
-
-
-def test_a_wrong_result_is_found_at_one_point_of_a_sweep(device):
-    device.idle = "unroll"
-    result = device.bench("prefetch_sum", ["baseline", "unroll"], shapes=[(3, 50)], distance=[1, 5])
-    for r in result.records:
-        assert (r["reason"] or "").startswith("wrong result") == (r["variant"] == "unroll")
