@@ -98,6 +98,14 @@ def test_more_tiles_than_the_grid_y_limit(name, backend, rng):
     assert np.array_equal(gm.sgemm(a, b, variant=name, backend=backend), a @ b)
 
 
+@pytest.mark.parametrize("name", ["smem"])
+def test_more_block_tiles_than_the_grid_y_limit(name, backend):
+    """One column of C, one product each: 65537 tiles of 128 rows."""
+    a = np.arange(65536 * 128 + 3, dtype="f4")[:, None]
+    got = gm.sgemm(a, np.full((1, 1), 2, "f4"), variant=name, backend=backend)
+    assert np.array_equal(got, 2 * a)
+
+
 @pytest.mark.parametrize(("trans_a", "trans_b"), TRANSPOSITIONS)
 @pytest.mark.parametrize("variant", SGEMM, ids=str)
 def test_row_offsets_beyond_32_bits(variant, trans_a, trans_b, backend, rng):

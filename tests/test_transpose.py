@@ -343,6 +343,19 @@ def test_few_padded_rows_at_any_byte(rows, dtype, backend, rng):
             oracle.check("transpose", gm.transpose(there[view]).to_host(), base[view])
 
 
+@pytest.mark.parametrize("rows", [98, 99, 226, 227])
+@pytest.mark.parametrize("variant", NARROW_SMALL, ids=str)
+def test_the_last_elements_of_rows_that_need_one_more_step(variant, rows, backend, rng):
+    """Output rows of 24 or 56 words and 2 or 3 bytes, at every offset in a sector."""
+    here(variant, backend)
+    for cols in (33, 65):
+        a = random_bytes(rng, (rows, cols), "u1")
+        if oracle.takes(variant, a.shape, a.dtype):
+            run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend)
+            there = gm.to_device(np.ascontiguousarray(a.T), backend=backend)
+            run_and_check(rng, variant, a.T, there, backend)
+
+
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_random_shapes_and_views(backend, data):

@@ -48,12 +48,13 @@ CALLS = "test_order test_copy test_add test_overlap test_transfer test_strided_o
 # The quick run for files of csrc/python, by how their names begin.
 BINDING = {
     "device_assign": "test_device_assign",
-    "device_astype device_kernel": "test_astype",
+    "device_astype": "test_astype",
+    "device_kernel": "modules/test_device_modules",
     "device_elements device_views": "test_device_elements test_device_array test_device_lifetime",
     "device_repr": "test_device_repr test_small_floats",
     "device devices": "test_device_array test_stream_context python/test_functions",
     "dlpack exchange interface adopt borrow producers": "test_exchange test_cuda_array_interface",
-    "host": "test_memory test_array_like",
+    "host": "test_array_like test_exchange test_memory",
     "stream events": "test_stream_context test_threads test_interrupts",
     "transfers": "test_transfer test_device_array test_device_to_host",
     "describe module errors": "python/test_functions test_cuda_errors python/test_cli",
@@ -85,16 +86,15 @@ CORE = {
     ),
     "csrc/sim/loader.c": ("modules/test_load modules/test_names", "modules sim dialect"),
     "csrc/sim/observers/*.c": (
-        "sim/test_sectors sim/test_banks sim/test_races sim/test_accesses_of_a_warp"
-        " sim/test_uninitialised sim/test_unwritten_memory sim/test_all_findings",
-        "sim test_table python/test_traffic",
+        "sim",
+        "test_table python/test_traffic",
         "planted dialect features modules/test_check test_prefetch programs",
     ),
+    "csrc/sim/tensor.c": ("test_transpose", "sim test_matmul"),
     "csrc/sim/texture*.c": ("test_spaces dialect/test_textures", "sim modules"),
     "csrc/sim/*.c": (
-        "sim/test_sectors sim/test_barriers sim/test_faults sim/test_memory_of_modules"
-        " sim/test_pipeline sim/test_races sim/test_progress sim/test_threads_of_a_block",
-        "sim test_spaces test_table python/test_traffic",
+        "sim",
+        "test_spaces test_table python/test_traffic",
         "planted dialect features modules/test_check modules/test_load test_prefetch programs",
         "test_allocation_faults",
     ),

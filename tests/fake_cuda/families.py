@@ -26,6 +26,10 @@ for pace in (0, 50, 100):
             name = variant.name
             oracle.check(variant.family, got, *inputs, variant=name, **keywords)
 
+        if variant.source.endswith(".cu") and not variant.instances:
+            used = variant.attributes()
+            threads = used["blocks"] * np.prod(variant.block)
+            assert used["occupancy"] == threads / 2048, (variant, used)
         placed = [oracle.placed(variant, a.copy(), "cuda") for a in inputs]
         check(variant(*placed, backend="cuda", **keywords))
         if variant.memory is None:

@@ -16,6 +16,7 @@ UNWRITTEN = [
     ("half_a_vector", "float2 both", 0, 0, 8, 4),
     ("three_bytes", "a.out", 0, 0, 4, 1),
     ("as_index", "int64_t at", 0, 0, 8, 8),
+    ("before_the_rest", "held[48 + t]", 0, 0, 4, 4),
     ("before_a_race", "value = held", 0, 0, 4, 4),
     ("bulk_too_short", "a.out", 0, 32, 4, 4),
     ("bulk_stored", "gm_bulk_store", 0, 0, 256, 128),
