@@ -113,6 +113,7 @@ OTHERS = {
     "numpy": lambda a, d: np.from_dlpack(d),
     "empty": lambda a, d: gm.empty((3, 4), kind="pinned", backend="sim"),
     "strided out": lambda a, d: gm.copy(a, out=np.empty(128, "f4")[::2], backend="sim"),
+    "info": lambda a, d: _core.backend_info("sim"),
     "traffic": lambda a, d: gm.traffic("copy", a),
 }
 

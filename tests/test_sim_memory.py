@@ -4,6 +4,7 @@ import ctypes
 import itertools
 import random
 import re
+import resource
 
 import numpy as np
 import pytest
@@ -183,3 +184,37 @@ def test_an_empty_array_of_a_large_shape():
     there = gm.DeviceArray((0, 2**40), "u1", backend="sim")
     assert gm.copy(there).shape == (0, 2**40)
     assert there.T.to_host().shape == (2**40, 0)
+
+
+# ---- the simulator's own memory -----------------------------------------------------------------
+
+
+COPY = """
+__global__ void copy(const float *in, float *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i];
+}
+"""
+
+
+def resident():
+    """Return the bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+
+def test_what_runs_have_recorded_is_freed():
+    """Of allocations shorter than a page of the records, and longer by a part of one."""
+    kernel = gm.load(source=COPY, backend="sim")["copy"]
+    arrays = [np.ones(count, "f4") for count in (64, 3 * 4096 + 64)]
+
+    def run(times):
+        for _ in range(times):
+            for a in arrays:
+                gm.check(kernel[(a.size + 63) // 64, 64], a, np.zeros_like(a))
+
+    run(5)
+    before = resident()
+    run(60)
+    assert resident() - before < 2**22

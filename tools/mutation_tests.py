@@ -70,19 +70,19 @@ CORE = {
         "modules/test_load test_fake_cuda",
     ),
     "csrc/call/*.c": (
-        f"test_refusals {CALLS}",
-        "test_threads test_stream_context test_memory test_allocation_faults test_fake_cuda",
+        f"test_allocation_faults test_refusals {CALLS}",
+        "test_threads test_stream_context test_memory test_fake_cuda",
     ),
     "csrc/memory/*.c": (
-        "test_memory test_transfer test_overlap test_device_array",
-        "test_threads test_sim_memory test_forks test_allocation_faults test_fake_cuda",
+        "test_allocation_faults test_memory test_transfer test_overlap test_device_array",
+        "test_threads test_sim_memory test_forks test_fake_cuda",
     ),
-    "csrc/python/*modules.c": ("modules/test_load modules/test_check", "test_allocation_faults"),
+    "csrc/python/*modules.c": ("modules/test_load modules/test_check test_allocation_faults",),
     "csrc/python/textures.c": ("modules/test_texture_objects", "test_fake_cuda"),
     "csrc/python/*.c": (
         ARRAYS,
         "test_memory test_stream_context test_threads python/test_functions python/test_traffic",
-        "test_spaces modules/test_load test_allocation_faults test_fake_cuda",
+        "test_spaces modules/test_load test_fake_cuda",
     ),
     "csrc/sim/loader.c": ("modules/test_load modules/test_names", "modules sim dialect"),
     "csrc/sim/observers/*.c": (
@@ -93,15 +93,14 @@ CORE = {
     "csrc/sim/tensor.c": ("test_transpose", "sim test_matmul"),
     "csrc/sim/texture*.c": ("test_spaces dialect/test_textures", "sim modules"),
     "csrc/sim/*.c": (
-        "sim",
+        "sim test_sim_memory test_allocation_faults",
         "test_spaces test_table python/test_traffic",
         "planted dialect features modules/test_check modules/test_load test_prefetch programs",
-        "test_allocation_faults",
     ),
     "csrc/*.c": (
-        "test_table python/test_functions",
+        "test_table python/test_functions test_allocation_faults",
         f"{ARRAYS} {CALLS}",
-        "test_allocation_faults test_fake_cuda",
+        "test_fake_cuda",
     ),
 }
 
@@ -145,7 +144,11 @@ def selection(path: str) -> list[tuple[str, ...]]:
         return [table, _paths(_of_family(family)), *late]
     for pattern, runs in CORE.items():
         if fnmatch.fnmatch(path, pattern):
-            first = [_binding(Path(path).name)] if pattern == "csrc/python/*.c" else []
+            first = (
+                [f"{_binding(Path(path).name)} test_allocation_faults"]
+                if pattern == "csrc/python/*.c"
+                else []
+            )
             return [_paths(names) for names in (*first, *runs)]
     raise ValueError(f"{path} is not among the files that are changed")
 
