@@ -43,6 +43,7 @@ from .families.polynomial import polynomial
 from .families.prefetch_sum import prefetch_sum
 from .families.reduce import reduce
 from .families.sample import sample
+from .families.scan import scan
 from .families.sgemm import sgemm
 from .families.shift_points import shift_points
 from .families.static_value import static_value
@@ -120,6 +121,7 @@ __all__ = [
     "results",
     "sample",
     "sass",
+    "scan",
     "set_symbol",
     "sgemm",
     "shift_points",

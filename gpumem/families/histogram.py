@@ -55,7 +55,8 @@ def histogram(
     a : array_like or DeviceArray of uint8
         The bytes: any shape and layout.
     variant : str, optional
-        Which kernel runs (see Notes). "auto" picks the fastest and takes every layout.
+        Which kernel runs (see Notes). "auto" picks one in which lanes with
+        equal bytes do not meet, and takes every layout.
     out : ndarray or DeviceArray of uint64, optional
         Where the result goes: any layout, of shape (256,), not overlapping `a`.
     stream : Stream, int or stream of another library, optional

@@ -54,6 +54,8 @@ def moved(a: Floats, d: gm.DeviceArray, t: Tensor, n: Lent) -> None:
     assert_type(gm.static_value(d), gm.DeviceArray)
     assert_type(gm.reduce(a), Floats)
     assert_type(gm.reduce(d), gm.DeviceArray)
+    assert_type(gm.scan(a), Floats)
+    assert_type(gm.scan(d), gm.DeviceArray)
 
 
 def computed(a: Floats, d: gm.DeviceArray, t: Tensor) -> None:

@@ -24,6 +24,7 @@ typedef struct reduce_args {
 
 #ifdef __cplusplus
 #include "atomics.h"
+#include "sums.h"
 
 /* Calls function<number, vector>(a) for the type of the elements. A vector has 16 bytes. */
 #define REDUCE_BY_TYPE(function, a)                                                                \
@@ -34,30 +35,10 @@ typedef struct reduce_args {
     case REDUCE_FLOAT64: function<double, double2>(a); break;                                      \
     }
 
-/* The sum over the warp, in lane 0: each step halves the number of lanes that matter. */
-template <typename number> GM_DEVICE number reduce_warp(number sum)
-{
-    for (int distance = 16; distance > 0; distance /= 2) {
-        sum += __shfl_down_sync(0xffffffffu, sum, distance);
-    }
-    return sum;
-}
-
 /* The sum over the block, in thread 0. */
 template <typename number> GM_DEVICE number reduce_block(number sum)
 {
-    __shared__ number of_warp[REDUCE_THREADS / 32];
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-
-    sum = reduce_warp(sum);
-    if (lane == 0) {
-        of_warp[warp] = sum;
-    }
-    __syncthreads();
-    if (warp == 0) {
-        sum = reduce_warp(lane < REDUCE_THREADS / 32 ? of_warp[lane] : (number)0);
-    }
-    return sum;
+    return gm_block_sum<REDUCE_THREADS>(sum);
 }
 
 GM_DEVICE unsigned reduce_vector(const uint4 &v)

@@ -11,7 +11,7 @@ template <typename number, typename vector> GM_DEVICE void add_warps(const reduc
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     /* All lanes take part in a shuffle: those behind the end bring a zero. */
-    const number sum = reduce_warp(i < a.count ? ((const number *)a.in)[i] : (number)0);
+    const number sum = gm_warp_sum(i < a.count ? ((const number *)a.in)[i] : (number)0);
     if (threadIdx.x % 32 == 0) {
         atomicAdd((number *)a.out, sum);
     }

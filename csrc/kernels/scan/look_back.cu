@@ -1,0 +1,119 @@
+/*
+ * scan / look_back: one launch, in which tiles find their bases themselves.
+ *
+ * Follows  shuffles, whose launches read every element twice.
+ * Idea     a block publishes the sum of its tile at once. Then it looks back: it adds the sums of
+ * the tiles before, until one of them has published its prefix, the sum of everything up to its
+ *          end; with that it knows its base, and publishes its own prefix. A warp looks at 32 tiles
+ *          at a time. Each element is read once and written once.
+ *
+ *              tile      … 40      41      42      43      44 (this one)
+ *              state     prefix    sum     sum     sum
+ *              base of 44 = prefix of 40 + sum of 41 + sum of 42 + sum of 43
+ *
+ *          A state and 32 bits of the value are one word of 64 bits, which is stored and loaded
+ *          whole, so that no fence is needed. A number of 64 bits is two such words; a reader that
+ *          finds two different states looks again.
+ *          Tiles are numbered by a counter in the order in which blocks start: whoever waits, waits
+ *          for a block that runs.
+ * Cost     how far a block has to look depends on time, and with it the order of the additions:
+ * sums of floats may differ in their last bits from run to run. Machine  LDG.E.128, STG.E.128
+ */
+#include <string.h>
+
+#include "scan.h"
+
+enum { NOTHING, SUM, PREFIX }; /* states of a tile: what it has published */
+
+template <typename number>
+GM_DEVICE void publish(const scan_args &a, int64_t tile, int state, number value)
+{
+    enum { WORDS = sizeof(number) / 4 };
+    uint32_t bits[WORDS];
+    memcpy(bits, &value, sizeof bits);
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+        gm_store_relaxed(&a.states[tile * WORDS + i], (unsigned long long)state << 32 | bits[i]);
+    }
+}
+
+template <typename number> GM_DEVICE int look_at(const scan_args &a, int64_t tile, number *value)
+{
+    enum { WORDS = sizeof(number) / 4 };
+    uint32_t bits[WORDS];
+    int state = NOTHING;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+        const unsigned long long word = gm_load_relaxed(&a.states[tile * WORDS + i]);
+        const int found = (int)(word >> 32);
+        state = i == 0 || found == state ? found : NOTHING;
+        bits[i] = (uint32_t)word;
+    }
+    memcpy(value, bits, sizeof bits);
+    return state;
+}
+
+/* Until the tile has published something. What is before the first one is known to be 0. */
+template <typename number> GM_DEVICE int wait_for(const scan_args &a, int64_t tile, number *value)
+{
+    int state = PREFIX;
+    *value = 0;
+    while (tile >= 0 && (state = look_at(a, tile, value)) == NOTHING) {
+        gm_wait_a_little();
+    }
+    return state;
+}
+
+/* The base of a tile, in lane 0 of the warp that looks. */
+template <typename number> GM_DEVICE number find_base(const scan_args &a, int64_t tile)
+{
+    const int lane = threadIdx.x % 32;
+    number base = 0, value;
+    for (int64_t nearest = tile - 1;; nearest -= 32) {
+        const int state = wait_for(a, nearest - lane, &value);
+        const unsigned prefixes = __ballot_sync(0xffffffffu, state == PREFIX);
+        const int last = prefixes ? __ffs((int)prefixes) - 1 : 31; /* the nearest prefix, or none */
+        base += gm_warp_sum(lane <= last ? value : (number)0);
+        if (prefixes) {
+            return base;
+        }
+    }
+}
+
+template <typename number, typename vector> GM_DEVICE void scan_at_once(const scan_args &a)
+{
+    __shared__ unsigned ticket;
+    __shared__ number base;
+    scan_tile<number, vector> t;
+    number of_block;
+
+    if (threadIdx.x == 0) {
+        ticket = a.tiles > 1 ? atomicAdd(a.tickets, 1u) : 0;
+    }
+    __syncthreads();
+    const int64_t tile = ticket;
+    scan_load(a, tile, t);
+    const number below = scan_warps_below(scan_rows(t), &of_block);
+    if (threadIdx.x < 32) {
+        number before = 0;
+        if (tile > 0) {
+            if (threadIdx.x == 0) {
+                publish(a, tile, SUM, of_block);
+            }
+            before = find_base<number>(a, tile);
+        }
+        if (threadIdx.x == 0) {
+            base = before;
+            if (tile + 1 < a.tiles) {
+                publish(a, tile, PREFIX, before + of_block);
+            }
+        }
+    }
+    __syncthreads();
+    scan_store(a, tile, t, base + below);
+}
+
+GM_KERNEL_BOUNDED(scan_look_back, scan_args, SCAN_THREADS, SCAN_BLOCKS)
+{
+    SCAN_BY_TYPE(scan_at_once, a)
+}

@@ -1,0 +1,129 @@
+/* scan: the family. */
+#include "scan/scan.h"
+
+#include "backend/backend.h"
+
+static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+#define GM_FAMILY scan
+#define GM_LADDER "scan/ladder.def"
+#include "family.h"
+
+static gm_status scan_result(gm_call *call)
+{
+    call->out.ndim = 1;
+    call->out.shape[0] = call->in[0].size;
+    return GM_OK;
+}
+
+static const gm_variant *scan_choose(const gm_call *call)
+{
+    return gm_row(call, scan_row_look_back);
+}
+
+/* Elements of a block. Those of a thread that loads vectors fill 64 bytes, whatever their size. */
+static int tile_of(const gm_variant *variant, const gm_array *in)
+{
+    return variant->elements == SCAN_TILE_BYTES / SCAN_THREADS / 4
+               ? SCAN_TILE_BYTES / (int)in->itemsize
+               : SCAN_THREADS * variant->elements;
+}
+
+static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *in = &call->in[0];
+    const bool narrow = in->itemsize == 4, real = in->kind == 'f';
+    const int tile = tile_of(variant, in);
+    const int64_t tiles = in->size / tile + (in->size % tile != 0);
+    if (tiles > call->device->max_grid_x) {
+        return gm_fail(GM_ERROR_VALUE, "variant %s takes at most %lld elements, a has %lld",
+                       variant->name, (long long)(call->device->max_grid_x * tile),
+                       (long long)in->size);
+    }
+    *(scan_args *)plan->args = (scan_args){
+        .in = in->data,
+        .out = call->out.data,
+        .count = in->size,
+        .tiles = tiles,
+        .tile = tile,
+        .type = narrow ? real ? SCAN_FLOAT32 : SCAN_INT32
+                : real ? SCAN_FLOAT64
+                       : SCAN_INT64,
+        .vectors = ((uintptr_t)in->data | (uintptr_t)call->out.data) % SCAN_VECTOR_BYTES == 0,
+    };
+    plan->args_size = sizeof(scan_args);
+    plan->grid.x = (unsigned)tiles;
+    return GM_OK;
+}
+
+static gm_status run_helper(const gm_variant *helper, const gm_call *call, const scan_args *args,
+                            unsigned blocks)
+{
+    gm_plan plan = {.grid = {blocks, 1, 1}, .block = helper->block, .trace = call->trace};
+    *(scan_args *)plan.args = *args;
+    plan.args_size = sizeof *args;
+    return call->backend->launch(helper, &plan, call->stream);
+}
+
+static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    scan_args *args = (scan_args *)plan->args;
+    gm_status status = call->backend->allocate(args->tiles * call->in[0].itemsize, &args->bases);
+    if (status != GM_OK) {
+        return status;
+    }
+    status = run_helper(&helper_tile_sums, call, args, plan->grid.x);
+    if (status == GM_OK) {
+        status = run_helper(&helper_scan_sums, call, args, 1);
+    }
+    if (status == GM_OK) {
+        status = call->backend->launch(variant, plan, call->stream);
+    }
+    call->backend->release(args->bases);
+    return status;
+}
+
+static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    scan_args *args = (scan_args *)plan->args;
+    void *memory = NULL;
+    if (args->tiles == 1) { /* it asks nobody */
+        return call->backend->launch(variant, plan, call->stream);
+    }
+    /* A word of 64 bits for each 32 of a tile's value; the counter follows them. */
+    const int64_t states = args->tiles * call->in[0].itemsize / 4 * (int64_t)sizeof(uint64_t);
+    const int64_t bytes = states + (int64_t)sizeof(unsigned);
+    gm_status status = call->backend->allocate(bytes, &memory);
+    if (status != GM_OK) {
+        return status;
+    }
+    args->states = memory;
+    args->tickets = (unsigned *)((char *)memory + states);
+    status = call->backend->fill(memory, 0, bytes, call->stream);
+    if (status == GM_OK) {
+        status = call->backend->launch(variant, plan, call->stream);
+    }
+    call->backend->release(memory);
+    return status;
+}
+
+static const gm_operand inputs[] = {
+    {.name = "a",
+     .kinds = "iuf",
+     .itemsizes = 1 << 4 | 1 << 8,
+     .dtypes = "int32, int64, uint32, uint64, float32, float64",
+     .suits = gm_is_packed},
+};
+
+const gm_family gm_family_scan = {
+    .name = "scan",
+    .doc = "the running sum of all elements",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 1,
+    .result = scan_result,
+    .choose = scan_choose,
+    .plan = scan_plan,
+};

@@ -1,0 +1,239 @@
+/*
+ * scan: out[i] = the sum of a[0] to a[i].
+ *
+ * A block scans a tile. What its elements need beside that is the tile's base: the sum of all
+ * elements before the tile.
+ */
+#ifndef GPUMEM_SCAN_H
+#define GPUMEM_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Integers are added as unsigned: sums wrap around, with the same bits for both signs. */
+enum { SCAN_INT32, SCAN_INT64, SCAN_FLOAT32, SCAN_FLOAT64 };
+enum {
+    SCAN_THREADS = 256, /* of a block */
+    SCAN_WARPS = SCAN_THREADS / 32,
+    SCAN_BLOCKS = 4,        /* per multiprocessor, at least */
+    SCAN_ROWS = 4,          /* vectors of a thread in a tile of vectors */
+    SCAN_VECTOR_BYTES = 16, /* so that such a tile has 16 KiB */
+    SCAN_TILE_BYTES = SCAN_THREADS * SCAN_ROWS * SCAN_VECTOR_BYTES,
+};
+
+typedef struct scan_args {
+    const void *in;
+    void *out;
+    void *bases;                /* of each tile, or its sum, from which scan_sums makes the base */
+    unsigned long long *states; /* of the tiles, for look_back; all 0 at the launch */
+    unsigned *tickets;          /* of look_back; 0 at the launch */
+    int64_t count;
+    int64_t tiles;
+    int tile; /* elements */
+    int type;
+    bool vectors; /* both arrays are aligned to 16 bytes */
+} scan_args;
+
+#ifdef __cplusplus
+#include "atomics.h"
+#include "sums.h"
+
+/* Calls function<number, vector>(a) for the type of the elements. */
+#define SCAN_BY_TYPE(function, a)                                                                  \
+    switch ((a).type) {                                                                            \
+    case SCAN_INT32: function<unsigned, uint4>(a); break;                                          \
+    case SCAN_INT64: function<unsigned long long, ulonglong2>(a); break;                           \
+    case SCAN_FLOAT32: function<float, float4>(a); break;                                          \
+    case SCAN_FLOAT64: function<double, double2>(a); break;                                        \
+    }
+
+/* ---- warps and blocks ------------------------------------------------------------------------ */
+
+/* The sum of this lane's value and those of the lanes below. */
+template <typename number> GM_DEVICE number scan_warp(number value)
+{
+    const int lane = threadIdx.x % 32;
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const number below = __shfl_up_sync(0xffffffffu, value, distance);
+        value += lane >= distance ? below : (number)0;
+    }
+    return value;
+}
+
+/* From the inclusive sums of the lanes the exclusive ones. No subtraction: infinity minus infinity
+ * is no number. */
+template <typename number> GM_DEVICE number scan_lanes_below(number inclusive)
+{
+    const number below = __shfl_up_sync(0xffffffffu, inclusive, 1);
+    return threadIdx.x % 32 > 0 ? below : (number)0;
+}
+
+/* From the sum of this warp the sum of the warps below, and that of the block. */
+template <typename number> GM_DEVICE number scan_warps_below(number of_this, number *of_block)
+{
+    __shared__ number of_warp[SCAN_WARPS];
+    const int warp = threadIdx.x / 32;
+    number below = 0, all = 0;
+    if (threadIdx.x % 32 == 0) {
+        of_warp[warp] = of_this;
+    }
+    __syncthreads();
+    for (int i = 0; i < SCAN_WARPS; i++) {
+        below += i < warp ? of_warp[i] : (number)0;
+        all += of_warp[i];
+    }
+    *of_block = all;
+    return below;
+}
+
+/* ---- tiles of vectors ------------------------------------------------------------------------ */
+
+GM_DEVICE void scan_unpack(const uint4 &v, unsigned (&part)[4])
+{
+    part[0] = v.x, part[1] = v.y, part[2] = v.z, part[3] = v.w;
+}
+
+GM_DEVICE void scan_unpack(const float4 &v, float (&part)[4])
+{
+    part[0] = v.x, part[1] = v.y, part[2] = v.z, part[3] = v.w;
+}
+
+GM_DEVICE void scan_unpack(const ulonglong2 &v, unsigned long long (&part)[2])
+{
+    part[0] = v.x, part[1] = v.y;
+}
+
+GM_DEVICE void scan_unpack(const double2 &v, double (&part)[2])
+{
+    part[0] = v.x, part[1] = v.y;
+}
+
+GM_DEVICE uint4 scan_pack(const unsigned (&part)[4])
+{
+    return make_uint4(part[0], part[1], part[2], part[3]);
+}
+
+GM_DEVICE float4 scan_pack(const float (&part)[4])
+{
+    return make_float4(part[0], part[1], part[2], part[3]);
+}
+
+GM_DEVICE ulonglong2 scan_pack(const unsigned long long (&part)[2])
+{
+    return make_ulonglong2(part[0], part[1]);
+}
+
+GM_DEVICE double2 scan_pack(const double (&part)[2])
+{
+    return make_double2(part[0], part[1]);
+}
+
+/*
+ * A thread's part of a tile: a vector from each of its warp's rows. A row is 32 vectors side by
+ * side, one per lane, so that loads and stores are whole lines, and a warp's rows follow each
+ * other:
+ *
+ *     warp 0   row 0   lane 0, lane 1, … lane 31
+ *              row 1   lane 0, lane 1, … lane 31
+ *              …
+ *     warp 1   row 0   …
+ */
+template <typename number, typename vector> struct scan_tile {
+    enum {
+        PER_VECTOR = sizeof(vector) / sizeof(number),
+        ELEMENTS = SCAN_THREADS * SCAN_ROWS * PER_VECTOR,
+    };
+    number part[SCAN_ROWS][PER_VECTOR];
+};
+
+/* Where a vector of this thread begins. */
+template <typename number, typename vector> GM_DEVICE int64_t scan_place(int64_t tile, int row)
+{
+    typedef scan_tile<number, vector> shape;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    return tile * shape::ELEMENTS + ((warp * SCAN_ROWS + row) * 32 + lane) * shape::PER_VECTOR;
+}
+
+/* Is the tile whole, and are its vectors aligned? */
+template <typename number, typename vector>
+GM_DEVICE bool scan_in_vectors(const scan_args &a, int64_t tile)
+{
+    return a.vectors && (tile + 1) * scan_tile<number, vector>::ELEMENTS <= a.count;
+}
+
+template <typename number, typename vector>
+GM_DEVICE void scan_load(const scan_args &a, int64_t tile, scan_tile<number, vector> &t)
+{
+    const number *in = (const number *)a.in;
+    if (scan_in_vectors<number, vector>(a, tile)) {
+#pragma unroll
+        for (int row = 0; row < SCAN_ROWS; row++) {
+            const vector v = *(const vector *)(in + scan_place<number, vector>(tile, row));
+            scan_unpack(v, t.part[row]);
+        }
+        return;
+    }
+#pragma unroll
+    for (int row = 0; row < SCAN_ROWS; row++) {
+        const int64_t place = scan_place<number, vector>(tile, row);
+#pragma unroll
+        for (int k = 0; k < t.PER_VECTOR; k++) {
+            t.part[row][k] = place + k < a.count ? in[place + k] : (number)0;
+        }
+    }
+}
+
+template <typename number, typename vector>
+GM_DEVICE void scan_store(const scan_args &a, int64_t tile, const scan_tile<number, vector> &t,
+                          number base)
+{
+    number *out = (number *)a.out;
+    const bool in_vectors = scan_in_vectors<number, vector>(a, tile);
+#pragma unroll
+    for (int row = 0; row < SCAN_ROWS; row++) {
+        const int64_t place = scan_place<number, vector>(tile, row);
+        number sums[scan_tile<number, vector>::PER_VECTOR];
+#pragma unroll
+        for (int k = 0; k < t.PER_VECTOR; k++) {
+            sums[k] = base + t.part[row][k];
+        }
+        if (in_vectors) {
+            *(vector *)(out + place) = scan_pack(sums);
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < t.PER_VECTOR; k++) {
+            if (place + k < a.count) {
+                out[place + k] = sums[k];
+            }
+        }
+    }
+}
+
+/* Replaces the elements by the sums of the warp's elements up to them; returns the warp's sum. The
+ * scans of the rows are independent: the shuffles of one hide the latency of another's. */
+template <typename number, typename vector> GM_DEVICE number scan_rows(scan_tile<number, vector> &t)
+{
+    number inclusive[SCAN_ROWS], below = 0;
+#pragma unroll
+    for (int row = 0; row < SCAN_ROWS; row++) {
+#pragma unroll
+        for (int k = 1; k < t.PER_VECTOR; k++) {
+            t.part[row][k] += t.part[row][k - 1];
+        }
+        inclusive[row] = scan_warp(t.part[row][t.PER_VECTOR - 1]);
+    }
+#pragma unroll
+    for (int row = 0; row < SCAN_ROWS; row++) {
+        const number before = below + scan_lanes_below(inclusive[row]);
+#pragma unroll
+        for (int k = 0; k < t.PER_VECTOR; k++) {
+            t.part[row][k] += before;
+        }
+        below += __shfl_sync(0xffffffffu, inclusive[row], 31);
+    }
+    return below;
+}
+#endif
+
+#endif

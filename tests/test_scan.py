@@ -1,0 +1,234 @@
+"""scan: every variant, dtype and length against NumPy; wrapping, NaN, layouts and refusals."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support import here
+
+import gpumem as gm
+from gpumem import _core
+from gpumem.families import oracle
+
+LADDER = gm.variants("scan")
+FIXED_ORDER = [v for v in LADDER if v.name != "look_back"]
+DTYPES = ["i4", "u4", "f4", "i8", "u8", "f8"]
+# Around a warp, the tiles of 256, 512, 2048 and 4096 elements, and more than 32 tiles of them.
+LENGTHS = [0, 1, 2, 3, 31, 33, 255, 257, 511, 513, 2049, 4095, 4096, 4097, 20_001]
+MANY = 4096 * 70 + 5
+DRAWN = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+
+
+def numbers(rng, n, dtype):
+    if np.dtype(dtype).kind == "f":
+        return rng.standard_normal(n).astype(dtype)
+    return rng.integers(0, 2**63, n, dtype=np.uint64).astype(dtype)
+
+
+def poisoned(n, dtype, backend):
+    out = gm.DeviceArray((n,), dtype, backend=backend)
+    out.fill_bytes(0xA5)
+    return out
+
+
+def check(got, a):
+    oracle.check("scan", got, a)
+
+
+def test_variants_in_order():
+    assert [v.name for v in LADDER] == ["hillis_steele", "blelloch", "shuffles", "look_back"]
+
+
+# ---- against NumPy ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_every_length(variant, dtype, backend, rng):
+    here(variant, backend)
+    for n in LENGTHS:
+        a = numbers(rng, n, dtype)
+        there, out = gm.to_device(a, backend=backend), poisoned(n, dtype, backend)
+        assert variant(there, out=out) is out
+        check(out.to_host(), a)
+        assert there.to_host().tobytes() == a.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["u4", "u8"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_many_tiles(variant, dtype, backend, rng):
+    """More than a warp looks at in one go, on several threads of the host."""
+    here(variant, backend)
+    a = gm.to_device(numbers(rng, MANY, dtype), backend=backend)
+    wanted = a.to_host().cumsum(dtype=dtype)
+    for _ in range(3):
+        assert np.array_equal(variant(a).to_host(), wanted)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_every_alignment(variant, dtype, backend, rng):
+    """Of the elements and of the sums, each alone and both: vectors need both."""
+    here(variant, backend)
+    a = numbers(rng, 9000, dtype)
+    there = gm.to_device(a, backend=backend)
+    for begin in range(5):
+        for behind in range(5):
+            memory = poisoned(9010, dtype, backend)
+            out = memory[behind : behind + 8990]
+            variant(there[begin : begin + 8990], out=out)
+            check(out.to_host(), a[begin : begin + 8990])
+            around = memory.to_host().view("u1").reshape(9010, -1)
+            assert (around[:behind] == 0xA5).all() and (around[behind + 8990 :] == 0xA5).all()
+
+
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_integers_wrap(variant, dtype, backend):
+    here(variant, backend)
+    a = np.full(9000, np.iinfo(dtype).max, dtype)
+    got = variant(a, backend=backend)
+    assert got.dtype == a.dtype and np.array_equal(got, a.cumsum(dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_nan_and_infinities_reach_what_follows_and_nothing_else(variant, dtype, backend, rng):
+    here(variant, backend)
+    for place in (0, 777, 4096, 8999):
+        a = numbers(rng, 9000, dtype)
+        for value in (np.nan, np.inf, -np.inf):
+            a[place] = value
+            got = variant(a, backend=backend)
+            check(got, a)
+            assert np.isfinite(got[:place]).all()
+            assert np.array_equal(got[place:], np.full(9000 - place, value, dtype), equal_nan=True)
+        a[place - 1] = np.inf  # inf - inf, in either order
+        check(variant(a, backend=backend), a)
+
+
+@given(n=st.integers(0, 40000), begin=st.integers(0, 9), dtype=st.sampled_from(DTYPES))
+@DRAWN
+def test_auto_at_any_place(backend, n, begin, dtype):
+    a = numbers(np.random.default_rng(n), n + begin, dtype)
+    check(gm.scan(gm.to_device(a, backend=backend)[begin:]).to_host(), a[begin:])
+
+
+def test_any_shape_and_layout(backend, rng):
+    a = rng.standard_normal((13, 40, 7))
+    there = gm.to_device(a, backend=backend)
+    for view in (
+        lambda v: v,
+        lambda v: v.T,
+        lambda v: v[::-1, ::3],
+        lambda v: v[:0],
+        lambda v: v[1, 2, 3],
+        lambda v: v[:, :, 0],
+    ):
+        check(gm.scan(view(there)).to_host(), np.asarray(view(a)))
+        check(gm.scan(view(a), backend=backend), np.asarray(view(a)))
+    raw = np.arange(33, dtype="u1")
+    unaligned = gm.to_device(raw, backend=backend)[1:].view("u4")
+    check(gm.scan(unaligned).to_host(), raw[1:].view("u4"))
+
+
+def test_a_result_of_any_layout(backend, rng):
+    a = rng.integers(0, 1000, 5000, dtype="i4")
+    memory = gm.DeviceArray((5000, 3), "i4", backend=backend)
+    gm.scan(gm.to_device(a, backend=backend), out=memory[::-1, 1])
+    assert np.array_equal(memory.to_host()[::-1, 1], a.cumsum())
+
+
+def test_lists_and_scalars(backend):
+    assert gm.scan([1, 2, 3], backend=backend).tolist() == [1, 3, 6]
+    assert gm.scan(2.5, backend=backend).tolist() == [2.5]
+    assert gm.scan([], backend=backend).shape == (0,)
+
+
+# ---- the order of additions -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", FIXED_ORDER, ids=str)
+def test_the_same_bits_each_time(variant, backend, rng):
+    a = gm.to_device(numbers(rng, MANY, "f4"), backend=backend)
+    assert len({variant(a).to_host().tobytes() for _ in range(3)}) == 1
+
+
+# ---- traffic ----------------------------------------------------------------------------------
+
+
+def test_look_back_reads_and_writes_once():
+    n = 4096 * 5
+    for dtype in ("f4", "f8"):
+        a = np.ones(n, dtype)
+        counted = _core.traffic("scan", "look_back", (a,), ())
+        sites = [s for s in counted["sites"] if s["space"] == "global"]
+        for kind in ("load", "store"):  # and a few words of the tiles' states
+            moved = sum(s["bytes"] for s in sites if s["kind"] == kind)
+            assert a.nbytes <= moved <= a.nbytes + 1000
+        for name in ("blelloch", "shuffles"):
+            loads = gm.traffic("scan", a, variant=name).loads
+            assert loads.bytes_asked >= 2 * a.nbytes
+
+
+def test_a_single_tile_asks_nobody():
+    counted = _core.traffic("scan", "auto", (np.ones(4096, "i4"),), ())
+    assert counted["variant"] == "look_back" and counted["grid"] == (1, 1, 1)
+    assert not [s for s in counted["sites"] if s["kind"] == "atomic"]
+
+
+def test_the_tree_has_bank_conflicts_and_the_others_have_none():
+    a = np.ones(2**14, "f4")
+    ways = {v.name: gm.traffic("scan", a, variant=v).shared.bank_ways for v in LADDER}
+    assert ways.pop("blelloch") > 4
+    assert set(ways.values()) == {1}
+
+
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_no_races_at_any_length(variant):
+    for n in (0, 1, 33, 4097, 30_000):
+        gm.traffic("scan", np.ones(n, "f4"), variant=variant)
+        gm.traffic("scan", np.ones(n, "i8"), variant=variant)
+
+
+# ---- refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f2", "c8", "?", "S8", "M8[s]"])
+def test_other_dtypes_are_refused(dtype):
+    with pytest.raises(TypeError, match=r"a has dtype .*accepted is int32, int64, uint32"):
+        gm.scan(np.zeros(3, dtype), backend="sim")
+
+
+def test_other_layouts_are_refused_by_name(backend):
+    a = gm.to_device(np.ones(9, "f4"), backend=backend)
+    for variant in LADDER:
+        with pytest.raises(ValueError, match=f"variant {variant.name} needs a C-contiguous"):
+            variant(a[::2])
+
+
+def test_out_must_fit(backend):
+    a = np.ones(4)
+    for out, error in [
+        (np.empty(3), ValueError),
+        (np.empty((2, 2)), ValueError),
+        (np.empty(4, "f4"), TypeError),
+        (a, ValueError),
+    ]:
+        with pytest.raises(error, match="out"):
+            gm.scan(a, out=out, backend=backend)
+    out = np.empty(4)
+    assert gm.scan(a, out=out, backend=backend) is out and out.tolist() == [1, 2, 3, 4]
+
+
+# ---- the oracle -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_oracle_finds_a_lost_element(dtype):
+    a = np.linspace(1, 9, 5000).astype(dtype)
+    check(oracle.expected("scan", a), a)
+    lost = a.copy()
+    lost[2000] = 0
+    with pytest.raises(AssertionError):
+        check(oracle.expected("scan", lost), a)
