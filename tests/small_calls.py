@@ -14,6 +14,7 @@ from gpumem.families import oracle
 INPUTS = {row["name"]: row["inputs"] for row in _core.families()}
 # Two dimensions for families that take any number, several rows where the oracle gives one.
 SHAPES = {"copy": (8, 8), "polynomial": (8, 8), "add": (8, 8), "prefetch_sum": (8, 64)}
+SHAPES |= {"reduce": (8, 8), "histogram": (8, 8), "scan": (8, 8)}
 SHAPES |= {"static_value": (1,), "permute": (8, 8), ("permute", "contiguous"): (1, 64)}
 KEYWORDS = {"sgemm": {"beta": 1}}  # with beta = 0, c would not be an input
 

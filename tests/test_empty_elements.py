@@ -20,9 +20,9 @@ REFUSED = [f for f in gm.families() if f not in MOVED]
 
 
 def arrays_of(family, new):
-    """The inputs of a small call, floats replaced by new arrays of their shape."""
-    arrays = small_calls.make(family).arrays.values()
-    return [new(a.shape) if a.dtype.kind == "f" else a for a in arrays]
+    """The inputs of a small call, the first and floats replaced by new arrays of their shape."""
+    arrays = enumerate(small_calls.make(family).arrays.values())
+    return [new(a.shape) if i == 0 or a.dtype.kind == "f" else a for i, a in arrays]
 
 
 def place(arrays, where, backend):

@@ -11,7 +11,7 @@ import small_calls
 import gpumem as gm
 from gpumem.families import oracle
 
-BUFFER_BYTES = 2**16  # bytes; input and output are views of one such buffer
+BUFFER_BYTES = 2**18  # bytes; input and output are views of one such buffer
 MIDDLE = 2**13  # default offset in bytes
 INPUTS = [
     (family, name)
@@ -26,11 +26,13 @@ VARIANTS = {
 
 def dense(buffer, a, at=MIDDLE):
     """A contiguous view of the buffer with the shape and dtype of a, at byte offset `at`."""
-    return buffer[at : at + a.nbytes].view(a.dtype).reshape(*a.shape)
+    return buffer[at : at + a.nbytes].view(a.dtype).reshape(a.shape)
 
 
 def padded(buffer, a, gap):
     """A view like a with `gap` bytes after each row; also returns the first gap."""
+    if a.ndim == 0:
+        return dense(buffer, a, 0), buffer[a.nbytes : a.nbytes + gap]
     row = a.nbytes // len(a)
     rows = buffer[: len(a) * (row + gap)].reshape(len(a), row + gap)
     view = rows[:, :row].view(a.dtype)
@@ -39,6 +41,8 @@ def padded(buffer, a, gap):
 
 def strided(buffer, a, first=0):
     """A view like a: every other element of a longer array, starting at `first`."""
+    if a.ndim == 0:
+        return dense(buffer, a, MIDDLE + first * a.itemsize)
     longer = np.empty((*a.shape[:-1], 2 * a.shape[-1]), a.dtype)
     return dense(buffer, longer)[..., first::2]
 
@@ -115,7 +119,7 @@ def check(family, name, variant, layout, backend, where):
     arguments_in_order = [
         call.result if key == "out" else value for key, value in call.arrays.items()
     ]
-    results = [x.to_host() if where == "device" else np.ascontiguousarray(x) for x in (a, out)]
+    results = [x.to_host() if where == "device" else np.asarray(x, order="C") for x in (a, out)]
     oracle.check(family, results[1], *arguments_in_order, variant=variant, **call.keywords)
     assert is_out or np.array_equal(results[0], call.arrays[name])
 

@@ -77,7 +77,7 @@ def test_the_claims_of_the_table_hold(variant):
     arguments = oracle.claimed_arguments(variant, 2**18)
     t = gm.traffic(variant.family, *arguments, variant=variant)
     seen = {
-        "width": max(t.loads.width, t.stores.width),
+        "width": max(part.width or 0 for part in (t.loads, t.stores, t.atomics)),
         "load_sectors": t.loads.sectors_per_request,
         "store_sectors": t.stores.sectors_per_request,
         "bank_ways": t.shared.bank_ways,
