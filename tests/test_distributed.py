@@ -10,6 +10,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,8 +18,10 @@ from processes import HANGS, python
 
 import gpumem as gm
 import gpumem.distributed as gmd
-from gpumem.distributed import engines, sharing
+from gpumem.base.record import NO_TIMES
+from gpumem.distributed import engines, sharing, timing
 from gpumem.distributed.plan import Plan
+from gpumem.machine.device import open_device
 
 PROGRAM = Path(__file__).parent / "distributed" / "program.py"
 MPIEXEC = shutil.which(
@@ -93,6 +96,43 @@ def test_blocks_of_a_vector():
         gmd.Blocks(1, 1).boxes((4,), 1)
 
 
+# ---- measuring --------------------------------------------------------------------------------
+
+
+def test_times_become_a_result(monkeypatch, tmp_path):
+    monkeypatch.setattr(timing, "open_device", lambda _: open_device("sim"))
+    found = [
+        timing.Timed(
+            "transpose, into peers", "into_peers", 4096, 4096, "float32", 2**24, 0.3, 0.25
+        ),
+        timing.Timed(
+            "nccl all-to-all alone", "all_to_all", 4096, 4096, "float32", 2**24, 0.12, 0.1
+        ),
+    ]
+    engine = SimpleNamespace(ranks=2, name="nccl")
+    result = timing.result_of(found, engine, "cuda", 15)
+    result.to_json(tmp_path / "d.json")
+    one, other = gm.BenchResult.from_json(tmp_path / "d.json").records
+    assert one["family"] == "distributed" and one["parameters"] == {"ranks": 2, "engine": "nccl"}
+    assert (one["median_ms"], one["min_ms"], one["samples"]) == (0.3, 0.25, 15)
+    assert one["gbps"] == pytest.approx(2**24 / 0.3e6, rel=1e-3)
+    assert other["variant"] == "all_to_all" and other["shape"] == [4096, 4096]
+    assert "into_peers" in str(result) and "all_to_all" in str(result)
+
+
+def test_bench_distributed_writes_a_file(tmp_path):
+    command = ["-m", "gpumem", "bench", "distributed", "--sizes", "4K,8K"]
+    done = launch("mpi", 2, *command, "--json", tmp_path / "d.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = gm.BenchResult.from_json(tmp_path / "d.json")
+    assert [one["variant"] for one in result.records] == ["packed", "all_to_all"] * 2
+    assert {one["reason"] for one in result.records} == {NO_TIMES}
+    assert [one["bytes"] for one in result.records] == [1024, 1024, 2116, 2116]
+    assert "No times" in done.stdout
+    done = launch("mpi", 2, *command, "--json", tmp_path / "none" / "d.json")
+    assert done.returncode != 0 and "there is no folder" in done.stderr
+
+
 # ---- importing --------------------------------------------------------------------------------
 
 
@@ -119,6 +159,11 @@ def test_what_is_no_communicator():
 
 def start(name, ranks, *arguments):
     """Run the program on so many ranks; return the finished process."""
+    return launch(name, ranks, PROGRAM, name, *arguments)
+
+
+def launch(name, ranks, *words):
+    """Run Python with these words on so many ranks; return the finished process."""
     if name == "mpi":
         if find_spec("mpi4py") is None or MPIEXEC is None:
             pytest.skip("mpi4py and mpiexec are not both installed (pip install mpi4py mpich)")
@@ -141,7 +186,7 @@ def start(name, ranks, *arguments):
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
     return subprocess.run(
-        [*command, str(PROGRAM), name, *map(str, arguments)],
+        [*command, *map(str, words)],
         capture_output=True,
         text=True,
         timeout=5 * HANGS,

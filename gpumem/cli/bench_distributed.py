@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..base.files import check_target
 from ..base.record import NO_TIMES
 from ..base.sizes import parse_sizes
 from ..base.tables import format_table
 from ..distributed.engine import Engine
 from ..distributed.engines import find_engine
-from ..distributed.timing import Timed, measure
+from ..distributed.timing import Timed, measure, result_of
 from .common import UsageError
 from .kernels import refuse_options
 
@@ -35,8 +36,6 @@ _OTHERS = (
     "flops",
     "max_noise",
     "timeout",
-    "json",
-    "output",
 )
 
 
@@ -75,6 +74,9 @@ def run(options: argparse.Namespace) -> int:
     refuse_options("bench", options, _OTHERS, "bench distributed measures transposes on all ranks")
     if options.min_samples is not None and options.min_samples < 1:
         raise UsageError(f"bench: --min-samples must be 1 or more, not {options.min_samples}")
+    files = [one for one in (options.output, options.json) if isinstance(one, str)]
+    for file in files:
+        check_target(file)  # on all ranks, and before anything is measured
     backend = _core.backend(options.backend)
     has_clock = backend == "cuda"
     dtype = np.dtype(options.dtype or "float32")
@@ -85,7 +87,14 @@ def run(options: argparse.Namespace) -> int:
         for nbytes in sizes:
             side = max(1, math.isqrt(nbytes // dtype.itemsize))
             found += measure(engine, backend, side, dtype.name, count)
-        if engine.rank == 0:
+        if engine.rank != 0:
+            return 0
+        result = result_of(found, engine, backend, count)
+        for file in files:
+            result.to_json(file)
+        if options.json is True:
+            _say(result.to_json().rstrip())
+        else:
             _say(_heading(engine, backend, count), _table(found, has_clock))
             if not has_clock:
                 _say(f"No times: {NO_TIMES}.")

@@ -4,6 +4,9 @@ The rows of the result lie where the rows of `x` lie, and each rank needs all of
 shared out too, a group of its columns at a time is gathered while the group before is multiplied:
 rows that follow each other in the order of the ranks are a matrix as they arrive, and each sum is
 one product's, as on one device.
+
+Where both factors are shared out along the depth, and it is less to move, the ranks add partial
+sums instead (`partial_products`).
 """
 
 from __future__ import annotations
@@ -18,18 +21,12 @@ from .agreement import agreed
 from .engine import Engine, Pending
 from .memory import Buffer, Memory, memory_of
 from .moves import copy
+from .partial_products import PartialSums, is_less_to_move, shares_of
 from .shared import Shared, check_shared
-from .sharing import Shape, Split
+from .sharing import Shape, Split, lengths
 
 _LEAST_COLUMNS = 512  # fewer leave a product's tiles half empty
 _COLUMNS = 128  # whole tiles
-
-
-def _rows_of(x: Shared) -> list[int] | None:
-    """Return how many rows each rank holds, None if that is not how a matrix is shared out."""
-    counts = [box[0][1] - box[0][0] for box in x.boxes]
-    whole = x.replicated or sum(counts) != x.shape[0]
-    return None if whole or Split(0, counts).boxes(x.shape, len(counts)) != x.boxes else counts
 
 
 def _check(x: Shared, shape: Shape, memory: Memory) -> None:
@@ -40,6 +37,12 @@ def _check(x: Shared, shape: Shape, memory: Memory) -> None:
             raise TypeError(f"products are of float32, not of {dtype}")
 
 
+def _columns(engine: Engine, rows: int) -> int:
+    """Return how many columns of so many rows are a piece."""
+    wanted = -(-engine.piece_bytes // (4 * max(1, rows) * _COLUMNS)) * _COLUMNS
+    return max(_LEAST_COLUMNS, wanted)
+
+
 class _Gathered:
     """The columns of a matrix whose rows are shared out, gathered group by group."""
 
@@ -48,8 +51,7 @@ class _Gathered:
         self._shape = w.shape
         self._local = w.memory.numbers(w.local)
         rows = max(1, w.shape[0])
-        wanted = -(-engine.piece_bytes // (4 * rows * _COLUMNS)) * _COLUMNS
-        self._step = max(_LEAST_COLUMNS, wanted)
+        self._step = _columns(engine, rows)
         width = min(self._step, w.shape[1])
         self._buffers = [
             (
@@ -97,7 +99,9 @@ def matmul(x: Shared, w: Any, *, precision: str = "highest") -> Shared:
     Parameters
     ----------
     x : Shared, shape (m, k), float32
-        The first factor; if it is not its rows that are shared out, it is copied.
+        The first factor. If its columns are shared out as the rows of `w` are, each rank multiplies
+        what it has, and partial sums are added in the order of the ranks, where that moves less.
+        Otherwise, if it is not its rows that are shared out, it is copied.
     w : Shared, ndarray, DeviceArray or torch.Tensor, shape (k, n), float32
         The second factor: shared out, or the same whole matrix on each rank, of the same kind as
         the parts of `x`.
@@ -107,7 +111,7 @@ def matmul(x: Shared, w: Any, *, precision: str = "highest") -> Shared:
     Returns
     -------
     Shared, shape (m, n), float32
-        The product; its rows are shared out as those of `x`.
+        The product; its rows are shared out as those of `x`, or evenly if `x` is shared otherwise.
 
     Raises
     ------
@@ -134,14 +138,24 @@ def matmul(x: Shared, w: Any, *, precision: str = "highest") -> Shared:
 
     agreement, (shape, memory) = agreed(engine, prepare)
     agreement.check()
-    if _rows_of(x) is None:
+    if here and is_less_to_move(x, w):
+        return _add_partial_sums(engine, x, w, precision)
+    if shares_of(x, 0) is None:
         x = copy(x)
-    if here and _rows_of(w) is None:
+    if here and shares_of(w, 0) is None:
         w = copy(w)
     out = memory.new((x.box[0][1] - x.box[0][0], shape[1]))
     _multiply(engine, x, w if here else _whole(w), out, precision)
-    boxes = Split(0, _rows_of(x)).boxes((x.shape[0], shape[1]), engine.ranks)
+    boxes = Split(0, shares_of(x, 0)).boxes((x.shape[0], shape[1]), engine.ranks)
     return Shared.of(out, (x.shape[0], shape[1]), boxes, engine, memory)
+
+
+def _add_partial_sums(engine: Engine, x: Shared, w: Shared, precision: str) -> Shared:
+    shape = (x.shape[0], w.shape[1])
+    boxes = Split(0).boxes(shape, engine.ranks)
+    out = x.memory.new(lengths(boxes[engine.rank]))
+    PartialSums(engine, x, w, out, _columns(engine, shape[0]), precision).run()
+    return Shared.of(out, shape, boxes, engine, x.memory)
 
 
 def _whole(w: Any) -> Any:
@@ -156,7 +170,7 @@ def _multiply(engine: Engine, x: Shared, w: Any, out: Any, precision: str) -> No
         whole = memory.numbers(w)
         multiply(factor, whole, out=result, stream=stream, precision=precision)
         return
-    gathered = _Gathered(engine, w, _rows_of(w) or [], stream)
+    gathered = _Gathered(engine, w, shares_of(w, 0) or [], stream)
     started = gathered.start(0) if gathered.groups() else None
     for group in range(gathered.groups()):
         following = gathered.start(group + 1) if group + 1 < gathered.groups() else None

@@ -14,6 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._core import DeviceArray, synchronize
+from ..base.record import NO_TIMES, Record
+from ..base.result import BenchResult
+from ..base.result_json import rounded
+from ..machine.device import open_device
+from ..machine.provenance import provenance
 from .engine import MESSAGE, Engine
 from .memory import DeviceMemory, Memory, TensorMemory
 from .moves import transpose
@@ -28,6 +33,8 @@ class Timed:
     """One contender at one size."""
 
     name: str
+    variant: str
+    """The same in one word, for a record."""
     rows: int
     columns: int
     dtype: str
@@ -40,6 +47,33 @@ class Timed:
     def gbps(self) -> float:
         """GB/s out of each rank."""
         return self.out_bytes / self.milliseconds / 1e6 if self.milliseconds else 0.0
+
+
+def result_of(found: list[Timed], engine: Engine, backend: str, count: int) -> BenchResult:
+    """Return what was measured as a result that can be saved; its times are of rank 0's device."""
+    has_clock = backend == "cuda"
+    records = []
+    for one in found:
+        times = {
+            "median_ms": rounded(one.milliseconds),
+            "min_ms": rounded(one.least),
+            "gbps": rounded(one.gbps),
+            "samples": count,
+        }
+        record = Record(
+            family="distributed",
+            variant=one.variant,
+            backend=backend,
+            shape=(one.rows, one.columns),
+            dtype=one.dtype,
+            parameters={"ranks": engine.ranks, "engine": engine.name},
+            bytes=one.out_bytes,
+            **(times if has_clock else {"reason": NO_TIMES}),
+        )
+        records.append(record.to_dict())
+    where = provenance(open_device(backend))
+    where["settings"] = {"samples": count, "warm_up": WARM_UP, "bytes": "out of each rank"}
+    return BenchResult(records, where)
 
 
 def memory_for(engine: Engine, dtype: str, backend: str) -> Memory:
@@ -105,9 +139,9 @@ def _of_torch(engine: Engine, x: Shared) -> Callable[[], Any]:
     return call
 
 
-def _contenders(engine: Engine, x: Shared) -> Iterator[tuple[str, Callable[[], Any]]]:
+def _contenders(engine: Engine, x: Shared) -> Iterator[tuple[str, str, Callable[[], Any]]]:
     if engine.peers is not None and x.memory.on_gpu:
-        yield "transpose, into peers", lambda: transpose(x)
+        yield "transpose, into peers", "into_peers", lambda: transpose(x)
     peers = engine.peers
 
     def packed() -> Any:
@@ -117,10 +151,10 @@ def _contenders(engine: Engine, x: Shared) -> Iterator[tuple[str, Callable[[], A
         finally:
             engine.peers = peers
 
-    yield f"transpose, by {engine.name}", packed
-    yield f"{engine.name} all-to-all alone", _all_to_all(engine, x)
+    yield f"transpose, by {engine.name}", "packed", packed
+    yield f"{engine.name} all-to-all alone", "all_to_all", _all_to_all(engine, x)
     if isinstance(x.memory, TensorMemory):
-        yield "PyTorch: pack, all-to-all, unpack", _of_torch(engine, x)
+        yield "PyTorch: pack, all-to-all, unpack", "torch", _of_torch(engine, x)
 
 
 def measure(engine: Engine, backend: str, side: int, dtype: str, count: int) -> list[Timed]:
@@ -147,8 +181,8 @@ def measure(engine: Engine, backend: str, side: int, dtype: str, count: int) -> 
     x = Shared.of(local, shape, boxes, engine, memory)
     out = side // engine.ranks * side * memory.itemsize * (engine.ranks - 1) // engine.ranks
     found = []
-    for name, call in _contenders(engine, x):
+    for name, variant, call in _contenders(engine, x):
         times = _samples(engine, backend, call, count)
         middle, least = statistics.median(times), min(times)
-        found.append(Timed(name, side, side, dtype, out, middle, least))
+        found.append(Timed(name, variant, side, side, dtype, out, middle, least))
     return found

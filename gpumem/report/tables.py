@@ -153,6 +153,8 @@ def _kernel_table(cache: str, rows: list[Record], most: int | None) -> list[str]
 
 def _wall_clock_tables(rows: list[Record]) -> Iterator[list[str]]:
     """Yield the lines of a table for each direction of transfers, and each job of round trips."""
+    if rows[0].family == "distributed":
+        yield _distributed_table(rows)
     for family, variant in dict.fromkeys((row.family, row.variant) for row in rows):
         members = [row for row in rows if (row.family, row.variant) == (family, variant)]
         if any(row.median_ms is not None for row in members):
@@ -175,6 +177,18 @@ def _transfer_table(variant: str, rows: list[Record]) -> list[str]:
     for row in rows:
         if row.gbps is not None:
             table.put(row.parameters["kind"], label(row), f"{row.gbps:.4g}")
+    return table.lines()
+
+
+def _distributed_table(rows: list[Record]) -> list[str]:
+    def label(row: Record) -> _Label:
+        return (row.size, str(row.parameters.get("ranks")), str(row.parameters.get("engine")))
+
+    title = "distributed, transposes on all ranks, wall clock, ms"
+    table = _Table(title, ["size", "ranks", "engine"], dict.fromkeys(map(label, rows)))
+    for row in rows:
+        if row.median_ms is not None:
+            table.put(row.variant, label(row), f"{row.median_ms:.4g}")
     return table.lines()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import gpumem as gm
 import gpumem.distributed as gmd
 from gpumem.distributed.engines import find_engine
+from gpumem.distributed.partial_products import PartialSums
 
 DTYPES = ("u1", "f2", "S3", "<f4", ">f4", "f8", "S12", "c16", [("small", "u1"), ("large", "f8")])
 
@@ -186,6 +187,7 @@ def products(engine, comm, seed, kinds):
                 y = gmd.matmul(x, w)
                 assert type(y.local).__name__ == kind
                 assert (on_host(gmd.gather(y, None)) == a @ b).all(), (case, kind, way)
+    deep_products(engine, comm, random, kinds)
     x = gmd.Rows(np.zeros((1, 3), "f4"), comm)
     wrong = engine.rank == engine.ranks - 1
     kinds = ValueError if wrong else gmd.RankError
@@ -194,6 +196,29 @@ def products(engine, comm, seed, kinds):
     expect(
         kinds, "products are of float32", gmd.matmul, x, np.zeros((3, 1), "f8" if wrong else "f4")
     )
+
+
+def deep_products(engine, comm, random, kinds):
+    """Both factors are shared out along the depth, so that partial sums are added."""
+    taken = []
+    run = PartialSums.run
+    PartialSums.run = lambda self: (taken.append(self.groups()), run(self))
+    for m, n, more in ((7, 5, 90), (1, 1300, 3000), (engine.ranks, 1, 10)):
+        counts = random.integers(0, 50, engine.ranks) + more
+        a = random.integers(-8, 9, (m, int(counts.sum()))).astype("f4")
+        b = random.integers(-8, 9, (a.shape[1], n)).astype("f4")
+        end = int(counts[: engine.rank + 1].sum())
+        mine = slice(end - int(counts[engine.rank]), end)
+        for kind in kinds:
+            make = {"ndarray": np.asarray, "DeviceArray": gm.to_device, "Tensor": tensor}[kind]
+            x, w = gmd.Columns(make(a[:, mine].copy()), comm), gmd.Rows(make(b[mine]), comm)
+            y = gmd.matmul(x, w)
+            assert type(y.local).__name__ == kind
+            assert (on_host(gmd.gather(y, None)) == a @ b).all(), (m, n, kind)
+            assert y.boxes == gmd.Split(0).boxes((m, n), engine.ranks)
+    PartialSums.run = run
+    groups = [1] * len(kinds) + [3] * len(kinds) + [1] * len(kinds)
+    assert taken == (groups if engine.ranks > 1 else []), taken
 
 
 def killed(engine, comm, _seed, _kinds):
