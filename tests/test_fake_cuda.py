@@ -16,7 +16,7 @@ PROGRAMS = Path(__file__).parent / "fake_cuda"
 # memory, tensor cores or libraries, or start processes without it.
 FILES = """
 access add array_like astype copy device_array device_assign device_elements device_repr
-empty_elements gather layout memory permute prefetch refusals spaces stream_context
+empty_elements gather layout memory out_of_core permute prefetch refusals spaces stream_context
 strided_out strided_read strided_write subclasses threads transfer transpose
 """
 BEYOND = """

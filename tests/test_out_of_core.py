@@ -31,14 +31,16 @@ def simulator(monkeypatch):
 
 
 @pytest.fixture
-def small(monkeypatch):
-    """Split small arrays too."""
+def small(monkeypatch, backend):
+    """Split small arrays too, on each backend."""
+    monkeypatch.setenv("GPUMEM_BACKEND", backend)
     monkeypatch.setattr(moves, "_SMALL", 1)
 
 
 @pytest.fixture
-def blocks(monkeypatch):
-    """Split small products too."""
+def blocks(monkeypatch, backend):
+    """Split small products too, on each backend."""
+    monkeypatch.setenv("GPUMEM_BACKEND", backend)
     monkeypatch.setattr(products, "blocks", lambda m, n, k, *_: Blocks(m, n, k, 7, 11, 5))
 
 
@@ -278,6 +280,12 @@ def test_limits(limit, error, message, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_the_default_limit(monkeypatch):
+    for free, wanted in ((2**40, 2**34), (2**33, 2**31), (0, limits.LEAST)):
+        monkeypatch.setattr(limits, "host_memory", lambda free=free: free)
+        assert limits.checked_limit(None) == wanted
+
+
 def test_an_element_larger_than_the_limit(tmp_path):
     with pytest.raises(ValueError, match=r"limit is 33554432 bytes, expected at least \d+ "):
         gmo.copy(np.zeros(2, "V2000000"), tmp_path / "b.npy", limit=limits.LEAST)
@@ -356,6 +364,18 @@ def test_an_interrupted_path_keeps_what_was_there(tmp_path, blocks):
         gmo.matmul(one, one, tmp_path / "c.npy", progress=interrupt(9))
     assert (tmp_path / "c.npy").read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["c.npy"]
+
+
+def test_a_path_replaces_an_incomplete_file(tmp_path, small):
+    """The new file is complete, and keeps the permissions of the old one."""
+    a = np.ones((200, 300), "i4")
+    out = np.lib.format.open_memmap(tmp_path / "b.npy", "w+", dtype="i4", shape=(300, 200))
+    (tmp_path / "b.npy").chmod(0o640)
+    with pytest.raises(KeyboardInterrupt):
+        gmo.transpose(a, out, progress=interrupt(3))
+    gmo.transpose(a, tmp_path / "b.npy")
+    assert same(gmo.copy(tmp_path / "b.npy", np.empty((300, 200), "i4")), a.T)
+    assert (tmp_path / "b.npy").stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("name", ["read_part", "write_part"])

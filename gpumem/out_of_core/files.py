@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -22,6 +23,7 @@ Path: TypeAlias = str | os.PathLike[str]
 
 _MARKER = ".incomplete"
 _PARTIAL = ".partial"
+_FLUSHED = 2**27  # bytes of a step
 _MOST_WORK = 10**6  # to find out whether two layouts share an element
 
 
@@ -162,9 +164,14 @@ class Target:
             created = open_memmap(partial, "w+", dtype=self._dtype, shape=self._shape)
             if created.size:
                 _reserve(partial, created.offset, created.nbytes)
-            yield Opened.of(created)
-            created.flush()
+            opened = Opened.of(created)
+            yield opened
+            _flush(opened.mapped)
+            if os.path.exists(self._path):
+                shutil.copymode(self._path, partial)
             os.replace(partial, self._path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._path + _MARKER)  # of the file that this one replaces
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(partial)
@@ -186,7 +193,7 @@ class Target:
         _reserve(mapped.file, begin, end - begin)
         write_file(marker, json.dumps(text, indent=1))
         yield self.opened
-        mapped.root.flush()
+        _flush(mapped)
         os.unlink(marker)
 
     def _described(self, mapped: Mapped, call: str) -> dict[str, Any]:
@@ -199,6 +206,13 @@ class Target:
             "strides": list(array.strides),
             "extent": list(mapped.extent()),
         }
+
+
+def _flush(mapped: Mapped | None) -> None:
+    """Wait until all is on the disk, in steps between which Ctrl-C ends it."""
+    if mapped is not None:
+        for begin in range(0, len(mapped.memory), _FLUSHED):
+            mapped.memory.flush(begin, min(_FLUSHED, len(mapped.memory) - begin))
 
 
 def _overlap(one: Array, other: Array) -> bool:

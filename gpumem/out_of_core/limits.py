@@ -13,10 +13,13 @@ LEAST = 2**25
 FIXED = 2**24
 """Bytes that any call takes, such as the stacks of the simulator's threads."""
 _SHARE = 4  # of the host's free memory: a fourth
+_USUAL = 2**34  # beyond that page-locked buffers take long to allocate, and runs are long enough
 
 
 def checked_limit(limit: Any) -> int:
-    """Return the bytes that a call may take; by default a fourth of the host's free memory.
+    """Return the bytes that a call may take.
+
+    By default a fourth of the host's free memory, and 16 GiB at most.
 
     Raises
     ------
@@ -26,7 +29,7 @@ def checked_limit(limit: Any) -> int:
         If it is not one size, or too small for any call.
     """
     if limit is None:
-        return max(LEAST, host_memory() // _SHARE)
+        return max(LEAST, min(_USUAL, host_memory() // _SHARE))
     try:
         sizes = parse_sizes(limit)
     except (TypeError, ValueError) as error:

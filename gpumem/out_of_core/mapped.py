@@ -22,7 +22,7 @@ _AROUND = 2**16
 _FOLIO = 2**21  # with Linux 6.18 it may map as much as this
 _SHARED = ("r", "r+", "w+")  # not "c", whose changed pages exist in memory only
 _SMALLEST = 4 * _AROUND  # bytes of a strip
-_FEWEST = 2**15  # bytes of a run: shorter ones are not worth a call each
+_FEWEST = 2**10  # bytes of a run: shorter ones are not worth a call each
 _MOST_RUNS = 2**14
 
 
@@ -60,16 +60,22 @@ class Mapped:
         count = math.prod(part.shape[axis] for axis in outer)
         if inner < _FEWEST or count > _MOST_RUNS:
             return
-        low = byte_bounds(part)[0]
+        low, high = byte_bounds(part)
+        if inner < _AROUND:  # or a fault in the middle of a run would read 128 KiB around it
+            self.advise(mmap.MADV_RANDOM, low, high)
         steps = [[i * abs(part.strides[d]) for i in range(part.shape[d])] for d in outer]
         for offsets in itertools.product(*steps):
             begin = low + sum(offsets)
             self.advise(mmap.MADV_WILLNEED, begin, begin + inner)
 
     def forget(self, part: Array) -> None:
-        """Take the pages of a part out of this process's memory; what was written to them stays."""
+        """Take the pages of a part out of this process's memory, and end what `expect` advised.
+
+        The map has to be shared: then the pages stay in the kernel's cache, or on the disk.
+        """
         low, high = byte_bounds(part)
         self.advise(mmap.MADV_DONTNEED, low - _FOLIO, high + _FOLIO)
+        self.advise(mmap.MADV_NORMAL, low, high)
 
 
 def find_map(a: Array) -> Mapped | None:

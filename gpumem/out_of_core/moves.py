@@ -137,7 +137,7 @@ def permute(
     limit : int or str, optional
         The memory that the call may take, in bytes or as in "8G", at least 32 MiB: its buffers, the
         pages of the files that are mapped at a time, and what the simulator allocates. By default
-        a fourth of the host's free memory.
+        a fourth of the host's free memory, and 16 GiB at most.
     progress : callable, optional
         Called before each piece with the number of finished steps, that of all, and a text.
     backend : {"cuda", "sim"}, optional

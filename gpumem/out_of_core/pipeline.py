@@ -12,7 +12,7 @@ import numpy as np
 
 from ..base.progress import Progress
 from .files import Opened
-from .mapped import Array, Box, is_shared, strips
+from .mapped import Array, Box, Mapped, is_shared, strips
 
 SLOTS = 2  # buffers for what is read, and as many for what is written
 
@@ -69,18 +69,28 @@ def run(work: Work, progress: Progress, text: str) -> None:
 
 def read_part(opened: Opened, part: Array, into: Array, most: int, stop: threading.Event) -> None:
     """Copy a part of an input into a buffer of the same shape; see `_strips` for `most`."""
+    pages = _pages(opened)
     for strip in _strips(opened, part, most, stop):
-        if opened.mapped is not None:
-            opened.mapped.expect(part[strip])
+        if pages is not None:
+            pages.expect(part[strip])
         np.copyto(into[strip], part[strip])
-        _forget(opened, part[strip])
+        if pages is not None:
+            pages.forget(part[strip])
 
 
 def write_part(opened: Opened, part: Array, data: Array, most: int, stop: threading.Event) -> None:
     """Copy a buffer into a part of a result; see `_strips` for `most`."""
+    pages = _pages(opened)
     for strip in _strips(opened, part, most, stop):
         np.copyto(part[strip], data[strip])
-        _forget(opened, part[strip])
+        if pages is not None:
+            pages.forget(part[strip])
+
+
+def _pages(opened: Opened) -> Mapped | None:
+    """Return the map, if what its pages hold is also in the file or in the kernel's cache."""
+    found = opened.mapped
+    return found if found is not None and is_shared(found) else None
 
 
 def _strips(opened: Opened, part: Array, most: int, stop: threading.Event) -> Iterator[Box]:
@@ -90,9 +100,3 @@ def _strips(opened: Opened, part: Array, most: int, stop: threading.Event) -> It
         if stop.is_set():
             raise Stopped
         yield strip
-
-
-def _forget(opened: Opened, part: Array) -> None:
-    """Unmap pages, but not those of a private map: what changed in them exists nowhere else."""
-    if opened.mapped is not None and is_shared(opened.mapped):
-        opened.mapped.forget(part)
