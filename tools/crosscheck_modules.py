@@ -30,6 +30,7 @@ from typing import Any
 
 import crosscheck_ncu
 import cuda_driver
+import ncu
 import numpy as np
 
 from gpumem.base import files
@@ -288,13 +289,13 @@ ATOMIC = (
 )
 
 
-class Profiler(crosscheck_ncu.Profiler):
+class Profiler(ncu.Profiler):
     """Runs the foreign kernels on the GPU under ncu."""
 
-    metrics = (*crosscheck_ncu.METRICS, *ATOMIC)
+    metrics = (*ncu.METRICS, *ATOMIC)
 
     def __init__(self, name: str, cubins: Path, folder: Path, seconds: float) -> None:
-        super().__init__((), (), folder, seconds)
+        super().__init__(folder, seconds)
         self.name, self.cubins = name, cubins
 
     def kernels(self) -> list[str]:
@@ -310,7 +311,7 @@ def traffic(name: str, text: str) -> list[dict[str, Any]]:
     """Return a record per kernel: the simulator's figures beside those of ncu's text."""
     from kernel_cases import Modules, as_bytes
 
-    seen = {row["kernel"]: row for row in crosscheck_ncu.read_csv(text)}
+    seen = {row["kernel"]: row for row in ncu.read_csv(text)}
     modules = Modules(manifest(name).FOLDER, manifest(name).CASES)
     found = []
     for case in manifest(name).CASES:

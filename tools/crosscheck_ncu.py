@@ -17,15 +17,11 @@ from __future__ import annotations
 
 import argparse
 import collections
-import csv
 import functools
-import glob
 import itertools
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from ncu import Profiler, read_csv
 
 import gpumem as gm
 from gpumem.base import files
@@ -47,29 +44,6 @@ SCHEMA = 2
 FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")
 SIZES = "4M,3M,1000003"  # bytes of a call's first array: whole tiles, a partial wave, odd
 MULTIPROCESSORS = "GPUMEM_SIM_MULTIPROCESSORS"
-
-METRICS = (
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
-    "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
-    "smsp__inst_executed_op_global_ld.sum",
-    "smsp__inst_executed_op_global_st.sum",
-    "smsp__inst_executed_op_shared_ld.sum",
-    "smsp__inst_executed_op_shared_st.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-)
-
-# Used if the first is unknown: these patch the machine code, which is slow.
-INSTEAD = {
-    "smsp__inst_executed_op_shared_ld.sum": "smsp__sass_inst_executed_op_shared_ld.sum",
-    "smsp__inst_executed_op_shared_st.sum": "smsp__sass_inst_executed_op_shared_st.sum",
-}
 
 GLOBAL = ("requests", "sectors", "sectors_per_request")
 SHARED = ("requests", "passes_per_request", "conflicts")
@@ -278,26 +252,14 @@ def run(families: Sequence[str], sizes: Sequence[int], header: Path, backend: st
 # ---- ncu ----------------------------------------------------------------------------------
 
 
-def find_ncu() -> str:
-    """Return the path of ncu, or exit if there is none."""
-    places = sorted(glob.glob("/opt/nvidia/nsight-compute/*/ncu"), reverse=True)
-    for place in (os.environ.get("NCU"), shutil.which("ncu"), "/usr/local/cuda/bin/ncu", *places):
-        if place and os.access(place, os.X_OK):
-            return place
-    raise SystemExit("crosscheck_ncu: ncu not found; set NCU to its path")
-
-
-class Profiler:
+class Launches(Profiler):
     """Runs this file under ncu."""
-
-    metrics: Sequence[str] = METRICS
 
     def __init__(
         self, families: Sequence[str], sizes: Sequence[int], folder: Path, seconds: float
     ) -> None:
-        self.ncu = find_ncu()
-        self.families, self.sizes, self.folder, self.seconds = families, sizes, folder, seconds
-        self.header = folder / "launches.json"
+        super().__init__(folder, seconds)
+        self.families, self.sizes = families, sizes
 
     def kernels(self) -> list[str]:
         """Return the names of the functions to profile."""
@@ -308,109 +270,6 @@ class Profiler:
         run = [sys.executable, os.path.abspath(__file__), "--run", str(self.header)]
         sizes = ",".join(map(str, self.sizes))
         return [*run, "--families", ",".join(self.families), "--sizes", sizes]
-
-    def version(self) -> str:
-        done = subprocess.run([self.ncu, "--version"], capture_output=True, text=True)
-        found = re.search(r"Version\s+(\S+)", done.stdout)
-        return found[1] if found else done.stdout.strip()
-
-    def profile(self, metrics: Sequence[str], *more: str) -> tuple[int, str, str]:
-        """Return the exit status, the CSV and all other output."""
-        log = self.folder / "ncu.csv"
-        log.unlink(missing_ok=True)
-        self.header.unlink(missing_ok=True)
-        names = "|".join(self.kernels())
-        profiler = [self.ncu, "--clock-control", "none", "--target-processes", "all"]
-        profiler += ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
-        profiler += ["-k", f"regex:^({names})$", "--metrics", ",".join(metrics), *more]
-        environment = {"GPUMEM_BACKEND": "cuda", **os.environ, "LC_ALL": "C"}
-        try:
-            done = subprocess.run(
-                profiler + self.program(),
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=self.seconds,
-            )
-            status, said = done.returncode, done.stdout + done.stderr
-        except subprocess.TimeoutExpired as late:
-            status, said = 124, f"ncu took longer than {self.seconds:g} s\n{late.stdout or b''!r}"
-        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
-        return status, text, said
-
-    def launches(self) -> dict[str, Any]:
-        return json.loads(self.header.read_text(encoding="utf-8"))
-
-    def collect(self) -> tuple[str, list[str]]:
-        """Return the CSV of all launches, and the metrics that ncu does not know."""
-        metrics = list(self.metrics)
-        dropped: list[str] = []
-        while metrics:
-            status, text, said = self.profile(metrics)
-            rows = read_csv(text)
-            if status or not rows:
-                said = f"{text if not rows else ''}\n{said}"
-                print(f"ncu ended with status {status}:\n{said[-4000:]}", file=sys.stderr)
-            if rows:
-                refused = [m for m in metrics if all(r["metrics"].get(m) is None for r in rows)]
-                if not any(m in INSTEAD for m in refused):
-                    return text, dropped + refused
-            else:
-                refused = refused_metrics(said, metrics)
-            if not refused:  # it names none: try them one by one
-                refused = [m for m in metrics if not read_csv(self.profile([m], "-c", "1")[1])]
-            if not refused:
-                break
-            print(f"without {', '.join(refused)}:", file=sys.stderr)
-            dropped += refused
-            metrics = [m for m in metrics if m not in refused]
-            metrics += [INSTEAD[m] for m in refused if m in INSTEAD]
-        raise SystemExit("crosscheck_ncu: ncu measured nothing; its output is above")
-
-
-def refused_metrics(said: str, metrics: Sequence[str]) -> list[str]:
-    """Return the metrics that error messages name."""
-    errors = [line for line in said.splitlines() if re.match(r"==(ERROR|WARNING)==", line)]
-    words = {word for line in errors for word in re.findall(r"\w+__\w+(?:\.\w+)*", line)}
-    return [m for m in metrics if m in words or m.rsplit(".", 1)[0] in words]
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:  # "n/a"
-        return None
-    return value if np.isfinite(value) else None
-
-
-def read_csv(text: str) -> list[dict[str, Any]]:
-    """Return the launches in ncu's CSV in order: ``{"kernel", "grid", "block", "metrics"}``.
-
-    Reads the raw page, one row per launch, and the details page, one per launch and metric.
-    """
-    lines = [line for line in text.splitlines() if line.startswith('"')]
-    starts = [i for i, line in enumerate(lines) if line.startswith('"ID"')]
-    if not starts:
-        return []
-    launches: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in csv.DictReader(lines[starts[0] :]):
-        if not (row["ID"] or "").isdigit():
-            continue  # units, or the header again
-        launch = launches.setdefault(
-            (row.get("Process ID", ""), row["ID"]),
-            {
-                "kernel": re.split(r"[(<]", row["Kernel Name"])[0].split()[-1],
-                "grid": [int(n) for n in re.findall(r"\d+", row.get("Grid Size") or "")],
-                "block": [int(n) for n in re.findall(r"\d+", row.get("Block Size") or "")],
-                "metrics": {},
-            },
-        )
-        if "Metric Name" in row:
-            row = {row["Metric Name"]: row["Metric Value"]}
-        for name, value in row.items():
-            if name and "__" in name:
-                launch["metrics"][name] = _number(value or "")
-    return list(launches.values())
 
 
 # ---- figures ------------------------------------------------------------------------------
@@ -686,7 +545,7 @@ def main() -> int:
         header = {"provenance": provenance(open_device())}
         use_multiprocessors(header["provenance"])  # before anything is measured
         with tempfile.TemporaryDirectory() as folder:
-            profiler = Profiler(families, sizes, Path(folder), options.timeout)
+            profiler = Launches(families, sizes, Path(folder), options.timeout)
             text, dropped = profiler.collect()
             header |= {"ncu": profiler.version(), "unknown_metrics": dropped, **profiler.launches()}
         text = f"# {json.dumps(header)}\n{text}"

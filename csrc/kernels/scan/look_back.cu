@@ -3,9 +3,9 @@
  *
  * Follows  shuffles, whose launches read every element twice.
  * Idea     a block publishes the sum of its tile at once. Then it looks back: it adds the sums of
- * the tiles before, until one of them has published its prefix, the sum of everything up to its
- *          end; with that it knows its base, and publishes its own prefix. A warp looks at 32 tiles
- *          at a time. Each element is read once and written once.
+ *          the tiles before, until one of them has published its prefix, the sum of everything up
+ *          to its end. With that it knows its base, and publishes its own prefix. A warp looks at
+ *          32 tiles at a time. Each element is read once and written once.
  *
  *              tile      … 40      41      42      43      44 (this one)
  *              state     prefix    sum     sum     sum
@@ -17,7 +17,8 @@
  *          Tiles are numbered by a counter in the order in which blocks start: whoever waits, waits
  *          for a block that runs.
  * Cost     how far a block has to look depends on time, and with it the order of the additions:
- * sums of floats may differ in their last bits from run to run. Machine  LDG.E.128, STG.E.128
+ *          sums of floats may differ in their last bits from run to run.
+ * Machine  LDG.E.128, STG.E.128
  */
 #include <string.h>
 
