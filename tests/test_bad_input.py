@@ -15,10 +15,12 @@ import sys
 import bad_arrays
 import bad_calls
 import bad_commands
+import bad_distributed
 import bad_modules
 import bad_options
 import bad_public
 import bad_tools
+import pytest
 from bad_run import WRONG
 from processes import HANGS
 
@@ -41,6 +43,7 @@ LISTS = {
     ("bad_tools", "COUNTING"): bad_tools.COUNTING,
     ("bad_tools", "MEASURING"): bad_tools.MEASURING,
     ("bad_tools", "RESULTS"): bad_tools.RESULTS,
+    ("bad_distributed", "CALLS"): bad_distributed.CALLS,
     ("bad_options", "FILTERS"): bad_options.FILTERS,
     ("bad_options", "PLOTS"): bad_options.PLOTS,
     ("bad_options", "BENCHMARKS"): bad_options.BENCHMARKS,
@@ -124,6 +127,13 @@ def test_options_of_pictures():
 
 def test_arguments_of_benchmarks():
     check("bad_options", "BENCHMARKS")
+
+
+def test_distributed():
+    done = subprocess.run([sys.executable, "-c", "import mpi4py.MPI"], capture_output=True)
+    if done.returncode:
+        pytest.skip("mpi4py is not installed with an MPI library (pip install mpi4py mpich)")
+    check("bad_distributed", "CALLS")
 
 
 def test_options_of_commands(tmp_path):

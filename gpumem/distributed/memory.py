@@ -172,25 +172,25 @@ class TensorMemory:
         return from_dlpack(made) if self.on_gpu else made.numpy()
 
 
-def memory_of(local: Any) -> Memory:
-    """Return the memory that an array is in; TypeError if gpumem cannot take it."""
+def memory_of(local: Any, name: str) -> Memory:
+    """Return the memory that an array is in; TypeError with its name if gpumem cannot take it."""
     torch = sys.modules.get("torch")
     if isinstance(local, DeviceArray):
         return DeviceMemory(local.dtype, local.backend, local.device)
     if torch is not None and isinstance(local, torch.Tensor):
         if local.layout != torch.strided or local.device.type not in ("cpu", "cuda"):
             raise TypeError(
-                f"a tensor of layout {local.layout} on {local.device} cannot be shared out, "
-                "expected a strided one on the host or on a GPU"
+                f"{name}: a tensor of layout {local.layout} on {local.device} cannot be shared "
+                "out, expected a strided one on the host or on a GPU"
             )
         return TensorMemory(local.dtype, local.device)
     if isinstance(local, np.ma.MaskedArray) or not isinstance(local, np.ndarray):
         raise TypeError(
-            "a rank's part must be an ndarray, a DeviceArray or a tensor of PyTorch, not "
+            f"{name} must be an ndarray, a DeviceArray or a tensor of PyTorch, not "
             f"{quoted(type(local).__name__)}"
         )
     if local.dtype.hasobject:
-        raise TypeError(f"elements of dtype {local.dtype} refer to Python objects")
+        raise TypeError(f"{name}: elements of dtype {local.dtype} refer to Python objects")
     return HostMemory(local.dtype)
 
 

@@ -18,7 +18,7 @@ from .movement import Movement
 from .peer_movement import PeerMovement
 from .plan import Plan
 from .shared import Shared, check_shared
-from .sharing import Box, OnRank, Shape, Sharing, Split, Whole, lengths
+from .sharing import Box, OnRank, Shape, Sharing, Split, Whole, checked_rank, lengths
 
 
 def _checked_target(to: Any) -> Sharing:
@@ -138,7 +138,13 @@ def gather(x: Shared, root: int | None = 0) -> Any:
     """
     engine = check_shared(x, "x").engine
     to: Sharing = Whole() if root is None else OnRank(root)
-    found = _move(x, "gather", lambda ndim: tuple(range(ndim)), to).local
+
+    def axes(ndim: int) -> tuple[int, ...]:
+        if root is not None:
+            checked_rank("root", root, engine.ranks)
+        return tuple(range(ndim))
+
+    found = _move(x, "gather", axes, to).local
     return found if root is None or root == engine.rank else None
 
 
@@ -206,15 +212,14 @@ def scatter(a: Any, comm: Any = None, *, root: int = 0, to: Sharing | None = Non
     engine = find_engine(comm)
 
     def describe() -> tuple[str, None]:
-        if not 0 <= root < engine.ranks:
-            raise ValueError(f"root is {root}, there are {engine.ranks} ranks")
-        return (_description(a, memory_of(a)) if engine.rank == root else ""), None
+        checked_rank("root", root, engine.ranks)
+        return (_description(a, memory_of(a, "a")) if engine.rank == root else ""), None
 
     agreement, _ = agreed(engine, describe, same=False)
     shape, memory = _described(agreement.check(same=False)[root])
     boxes: tuple[Box, ...] = OnRank(root).boxes(shape, engine.ranks)
     local = a if engine.rank == root else memory.new(lengths(boxes[engine.rank]))
     if engine.rank == root:
-        memory = memory_of(a)
+        memory = memory_of(a, "a")
     source = Shared.of(local, shape, boxes, engine, memory)
     return _move(source, "scatter", lambda ndim: tuple(range(ndim)), Split(0) if to is None else to)

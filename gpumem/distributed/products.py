@@ -31,7 +31,7 @@ _COLUMNS = 128  # whole tiles
 
 def _check(x: Shared, shape: Shape, memory: Memory) -> None:
     if len(x.shape) != 2 or len(shape) != 2 or x.shape[1] != shape[0]:
-        raise ValueError(f"the shapes {x.shape} and {shape} are no m x k and k x n")
+        raise ValueError(f"x has shape {x.shape} and w {shape}: they are no m x k and k x n")
     for dtype in (x.memory.dtype, memory.dtype):
         if dtype != "float32":
             raise TypeError(f"products are of float32, not of {dtype}")
@@ -125,7 +125,7 @@ def matmul(x: Shared, w: Any, *, precision: str = "highest") -> Shared:
     here = isinstance(w, Shared) and not w.replicated
 
     def prepare() -> tuple[str, tuple[Shape, Memory]]:
-        memory = w.memory if isinstance(w, Shared) else memory_of(w)
+        memory = w.memory if isinstance(w, Shared) else memory_of(w, "w")
         shape = tuple(w.shape)
         _check(x, shape, memory)
         keywords.precision(precision)

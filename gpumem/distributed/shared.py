@@ -10,7 +10,7 @@ from .engine import Engine
 from .engines import find_engine
 from .errors import RankError
 from .memory import Memory, memory_of
-from .sharing import Box, Shape, Split, checked_axis
+from .sharing import Box, Shape, Split
 
 
 class Shared:
@@ -108,8 +108,12 @@ class Rows(Shared):
 
         def prepare() -> tuple[str, tuple[Any, Memory]]:
             part = local if placed is None else _part_of(local, self._axis)
-            memory = memory_of(part)
-            axis = checked_axis(self._axis, part.shape)
+            memory = memory_of(part, "local")
+            if part.ndim <= self._axis:
+                raise ValueError(
+                    f"local has shape {tuple(part.shape)}, expected {self._axis + 1} axes or more"
+                )
+            axis = self._axis
             others = (*part.shape[:axis], *part.shape[axis + 1 :])
             text = f"{part.shape[axis]} {type(self).__name__} {others} {memory.dtype}"
             return text, (part, memory)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from ..base.messages import quoted
+from ..base.several import several
+from ..families.keywords import integer
 
 Shape: TypeAlias = tuple[int, ...]
 Box: TypeAlias = tuple[tuple[int, int], ...]
@@ -49,9 +51,18 @@ def cut(begin: int, end: int, parts: int, part: int) -> tuple[int, int]:
 
 def checked_axis(axis: int, shape: Shape) -> int:
     """Return the axis counted from 0; ValueError if there is no such axis."""
-    if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"axis is {axis}, but the array has {len(shape)} axes")
-    return axis % len(shape)
+    number = integer("axis", axis)
+    if not -len(shape) <= number < len(shape):
+        raise ValueError(f"axis is {number}, but the array has {len(shape)} axes")
+    return number % len(shape)
+
+
+def checked_rank(name: str, rank: int, ranks: int) -> int:
+    """Return the number of a rank; TypeError or ValueError, which name it, if there is none."""
+    number = integer(name, rank)
+    if not 0 <= number < ranks:
+        raise ValueError(f"{name} is {number}: there is no rank {number} among {ranks} ranks")
+    return number
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,9 @@ class Split:
 
     def __init__(self, axis: int = 0, counts: Sequence[int] | None = None) -> None:
         object.__setattr__(self, "axis", axis)
-        object.__setattr__(self, "counts", None if counts is None else tuple(counts))
+        if counts is not None:
+            counts = tuple(several("counts", counts, (), "a sequence of integers or None"))
+        object.__setattr__(self, "counts", counts)
 
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank."""
@@ -84,10 +97,10 @@ class Split:
         return tuple((*whole(shape)[:axis], one, *whole(shape)[axis + 1 :]) for one in ranges)
 
     def _counted(self, length: int, ranks: int) -> list[tuple[int, int]]:
-        counts = self.counts or ()
+        counts = [integer("counts", one) for one in self.counts or ()]
         if len(counts) != ranks or sum(counts) != length or min(counts) < 0:
             raise ValueError(
-                f"counts is {quoted(counts)}, expected {ranks} numbers that add up to {length}"
+                f"counts is {quoted(self.counts)}, expected {ranks} numbers that add up to {length}"
             )
         return [(sum(counts[:rank]), sum(counts[: rank + 1])) for rank in range(ranks)]
 
@@ -107,16 +120,17 @@ class Blocks:
 
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank."""
-        if self.rows < 1 or self.columns < 1 or self.rows * self.columns != ranks:
+        rows, columns = integer("rows", self.rows), integer("columns", self.columns)
+        if rows < 1 or columns < 1 or rows * columns != ranks:
             raise ValueError(
-                f"a grid of {self.rows} x {self.columns} blocks does not fit {ranks} ranks"
+                f"rows and columns: a grid of {rows} x {columns} blocks does not fit {ranks} ranks"
             )
         if len(shape) < 2:
             raise ValueError(f"blocks need two axes or more, the array has shape {shape}")
         return tuple(
             (
-                cut(0, shape[0], self.rows, rank // self.columns),
-                cut(0, shape[1], self.columns, rank % self.columns),
+                cut(0, shape[0], rows, rank // columns),
+                cut(0, shape[1], columns, rank % columns),
                 *whole(shape)[2:],
             )
             for rank in range(ranks)
@@ -131,9 +145,8 @@ class OnRank:
 
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank."""
-        if not 0 <= self.rank < ranks:
-            raise ValueError(f"there is no rank {self.rank} among {ranks} ranks")
-        return tuple(whole(shape) if rank == self.rank else nothing(shape) for rank in range(ranks))
+        holder = checked_rank("rank", self.rank, ranks)
+        return tuple(whole(shape) if rank == holder else nothing(shape) for rank in range(ranks))
 
 
 @dataclass(frozen=True)

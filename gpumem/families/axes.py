@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..base.messages import quoted
+from ..base.several import several
+from .keywords import integer
 
 
 def permuted(axes: Any, ndim: int) -> tuple[int, ...]:
@@ -23,7 +24,7 @@ def permuted(axes: Any, ndim: int) -> tuple[int, ...]:
         return tuple(reversed(range(ndim)))
     if isinstance(axes, str | bytes) or not isinstance(axes, Sequence | np.ndarray):
         raise TypeError(f"axes must be a sequence of integers or None, not {quoted(axes)}")
-    numbers = tuple(operator.index(axis) for axis in axes)
+    numbers = tuple(integer("axes", axis) for axis in several("axes", axes, (), "integers"))
     found = tuple(axis + ndim if axis < 0 else axis for axis in numbers)
     if sorted(found) != list(range(ndim)):
         raise ValueError(f"axes is {quoted(numbers)}, no permutation of {ndim} axes")
