@@ -239,7 +239,8 @@ def _overlapping(case: Case, arguments: dict[str, Any]) -> None:
     name = next(name for name, kind in case.call.kinds.items() if is_array(kind))
     good, out = arguments[name], arguments[case.parameter]
     arguments[name], whole = _flat(good)
-    arguments[case.parameter] = OVERLAPS[case.label](whole.view(out.dtype), good.size, out.shape)
+    size = good.nbytes // out.itemsize  # in elements of out
+    arguments[case.parameter] = OVERLAPS[case.label](whole.view(out.dtype), size, out.shape)
 
 
 def _value(case: Case, good: Any) -> Any:
