@@ -150,6 +150,33 @@ def test_only_the_elements_of_a_view_are_written(tmp_path, rng, small):
     assert not b.any()
 
 
+def cut_view(a, rng):
+    """Return a random view: steps, negative ones too, and some axes cut."""
+    steps = [int(rng.choice([1, 1, 2, 3, -1, -2])) for _ in a.shape]
+    return a[tuple(slice(None, None, step) for step in steps)]
+
+
+def test_random_layouts(tmp_path, rng, small, monkeypatch):
+    for case in range(25):
+        monkeypatch.setattr(moves, "_FEWEST", int(rng.choice([1, 3, 20, 60])))
+        shape = tuple(rng.integers(1, 20, int(rng.integers(1, 5))).tolist())
+        dtype = np.dtype(rng.choice(["u1", "i2", "f4", "c16", "S3"]))
+        a = in_file(tmp_path / "a", random_bytes(shape, dtype, rng), rng.choice(["C", "F"]))
+        a = cut_view(a, rng)
+        axes = tuple(rng.permutation(a.ndim).tolist())
+        wanted = a.transpose(axes)
+        sides = tuple(3 * n for n in wanted.shape)
+        whole = np.memmap(tmp_path / "b", dtype, "w+", shape=sides, order=rng.choice(["C", "F"]))
+        steps = [int(rng.choice([1, 2, 3])) for _ in sides]
+        out = whole[tuple(slice(0, s * n, s) for s, n in zip(steps, wanted.shape, strict=True))][
+            tuple(slice(None, None, int(rng.choice([1, -1]))) for _ in sides)
+        ]
+        gmo.permute(a, axes, out)
+        assert same(out, wanted), (case, shape, dtype, axes, a.strides, out.strides)
+        opaque(out)[...] = np.zeros((), f"V{dtype.itemsize}")
+        assert not np.asarray(whole).reshape(-1, order="A").view(np.uint8).any()
+
+
 def test_arrays_in_memory_and_paths(tmp_path, rng, small):
     a = rng.integers(0, 2**30, (100, 90), "i4")
     np.save(tmp_path / "a.npy", a)
