@@ -208,7 +208,7 @@ def test_mpi(scenario, ranks):
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products"])
+@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products", "dtensors"])
 def test_gloo(scenario, ranks):
     check("gloo", ranks, scenario, ranks)
 
@@ -228,7 +228,9 @@ def test_a_rank_of_gloo_is_killed():
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("scenario", ["direct", "packed", "around", "refusals", "products"])
+@pytest.mark.parametrize(
+    "scenario", ["direct", "packed", "around", "refusals", "products", "dtensors"]
+)
 def test_nccl(scenario):
     """Two GPUs, which write to each other's memory or exchange what is packed."""
     if len(gm.info()["backends"]["cuda"]["devices"]) < 2:

@@ -221,6 +221,29 @@ def deep_products(engine, comm, random, kinds):
     assert taken == (groups if engine.ranks > 1 else []), taken
 
 
+def dtensors(engine, _comm, seed, _kinds):
+    """Tensors that PyTorch has shared out, also unevenly and with ranks that hold nothing."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    random = np.random.default_rng(seed)
+    mesh = init_device_mesh(tensor(np.zeros(1)).device.type, (engine.ranks,))
+    for m, k, n in ((7, 1100, 5), (1, 4, 9), (64, 3, 48)):
+        a, b = (random.integers(-8, 9, s).astype("f4") for s in ((m, k), (k, n)))
+        whole, other = tensor(a), tensor(b)
+        rows = gmd.Rows(distribute_tensor(whole, mesh, [Shard(0)]))
+        columns = gmd.Columns(distribute_tensor(whole, mesh, [Shard(1)]))
+        w = gmd.Rows(distribute_tensor(other, mesh, [Shard(0)]))
+        assert rows.shape == columns.shape == a.shape
+        for x in (rows, columns):
+            assert same(on_host(gmd.gather(gmd.transpose(x), None)), a.T), (m, k)
+            y = gmd.matmul(x, w)
+            assert type(y.local).__name__ == "Tensor"
+            assert (on_host(gmd.gather(y, None)) == a @ b).all(), (m, k, n)
+    for way, placements in ((gmd.Rows, [Shard(1)]), (gmd.Columns, [Replicate()])):
+        expect(ValueError, "expected one, Shard", way, distribute_tensor(whole, mesh, placements))
+
+
 def killed(engine, comm, _seed, _kinds):
     """The last rank dies; the others end with an error, as far as the engine lets them."""
     x = gmd.Rows(np.zeros((64, 64)), comm)
