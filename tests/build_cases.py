@@ -22,9 +22,6 @@ build = load("gpumem_build_tested", SOURCE)
 build_cache = sys.modules["build_cache"]
 
 
-# ---- the toolchain ------------------------------------------------------------------
-
-
 def script(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("#!/bin/sh\n" + text)

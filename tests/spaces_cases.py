@@ -26,9 +26,6 @@ def poisoned(shape, dtype, backend):
     return out
 
 
-# ---- polynomial ---------------------------------------------------------------------
-
-
 def check_polynomial(got, x, c):
     """Compare with Horner's rule in long double, within one rounding per operation."""
     assert isinstance(got, np.ndarray) and (got.shape, got.dtype) == (x.shape, x.dtype)

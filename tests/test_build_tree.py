@@ -14,9 +14,6 @@ import textwrap
 import pytest
 from build_cases import SOURCE, build, build_cache, script
 
-# ---- a tiny tree --------------------------------------------------------------------
-
-
 TREE = {
     "gpumem/base/version.py": '__version__ = "7.8.9"\n',
     "csrc/table.c": """\

@@ -11,9 +11,6 @@ import gpumem as gm
 pytestmark = pytest.mark.usefixtures("frozen")
 
 
-# ---- __cuda_array_interface__ -------------------------------------------------------
-
-
 class Interface:
     """An object with a given __cuda_array_interface__."""
 

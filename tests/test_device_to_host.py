@@ -13,8 +13,6 @@ points = pytest.fixture(make_points)
 pytestmark = pytest.mark.usefixtures("frozen")
 
 
-# ---- to the host --------------------------------------------------------------------
-
 VIEWS = {
     "whole": lambda a: a,
     "transposed": lambda a: a.T,

@@ -4,9 +4,6 @@ import processes
 import pytest
 from threads_cases import python
 
-# ---- Ctrl-C -------------------------------------------------------------------------
-
-
 # Interrupts a call after about a sixteenth of its work, and reports whether it ends before half of
 # the work is done. Measures work in processor time, because the result of a trace or of a host call
 # cannot be observed on the way. On a busy machine the signal may come late, so there are several

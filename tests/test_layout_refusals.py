@@ -7,8 +7,6 @@ from support import here
 
 import gpumem as gm
 
-# ---- refusals -----------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("variant", POINTS, ids=str)

@@ -175,9 +175,6 @@ def test_each_known_equivalent_mutant_exists(tool):
         assert tool.why_equivalent(one) == one["why"]
 
 
-# ---- runs --------------------------------------------------------------------------------------
-
-
 def failing(tool, *answers):
     """A runner whose runs of tests have these outcomes, and the words that it is given."""
     left, given = list(answers), []

@@ -32,9 +32,6 @@ MAX_COEFFICIENTS = {  # number of coefficients, by element size
 }
 
 
-# ---- polynomial ---------------------------------------------------------------------
-
-
 def test_variants_in_order():
     assert [v.name for v in POLYNOMIAL] == [
         "global",

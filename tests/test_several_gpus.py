@@ -14,9 +14,6 @@ from gpumem.families import table
 pytestmark = pytest.mark.gpu
 
 
-# ---- several GPUs -------------------------------------------------------------------
-
-
 class Driver:
     """The current device of this thread, by the driver: the one all libraries share."""
 

@@ -178,9 +178,6 @@ def test_any_layout_from_the_host(layout, backend, rng):
     np.testing.assert_array_equal(gm.transpose(view, backend=backend), view.T)
 
 
-# ---- contiguous rows, and arbitrary layouts -----------------------------------------
-
-
 @pytest.mark.parametrize("itemsize", DTYPES)
 @pytest.mark.parametrize("variant", [v for v in TRANSPOSE if v.layout != "contiguous"], ids=str)
 def test_padded_rows_are_read_in_place(variant, itemsize, backend, rng):

@@ -9,8 +9,6 @@ from results_cases import DEVICE, record, result
 import gpumem as gm
 from gpumem import cli
 
-# ---- comparing ----------------------------------------------------------------------
-
 
 def verdicts(before, after, **options):
     found = gm.compare(before, after, **options)
