@@ -13,7 +13,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from processes import python
+from processes import at_once, python
 
 import gpumem.out_of_core as gmo
 from gpumem.families.inputs import MOVED, random_bytes
@@ -476,6 +476,44 @@ def test_a_full_disk(tmp_path):
     assert "No space left on device" in first and "c.npy" in first
     assert "No space left on device" in second and str(tmp_path / "b") in second
     assert names == "['b']"
+
+
+KILLED = """
+    import os, numpy as np, gpumem.out_of_core as gmo
+    from gpumem.out_of_core import moves
+
+    moves._SMALL = 1
+    a = np.arange(60000).reshape(200, 300)
+    out = np.memmap("b", a.dtype, "w+", shape=(300, 200))
+
+    def progress(done, total, text):
+        if done == 3:
+            os._exit(9)  # as SIGKILL: nothing is cleaned up
+
+    gmo.transpose(a, {out}, progress=progress)
+"""
+
+
+def test_a_killed_call(tmp_path, monkeypatch):
+    """The marker stays, and so does what was renamed only when complete; both can be redone."""
+    monkeypatch.chdir(tmp_path)
+    for out in ("out", '"c.npy"'):
+        with pytest.raises(AssertionError, match="exit 9"):
+            python(KILLED.format(out=out))
+    assert sorted(os.listdir()) == ["b", "b.incomplete", "c.npy.partial"]
+    a = np.arange(60000).reshape(200, 300)
+    out = np.memmap("b", a.dtype, "r+", shape=(300, 200))
+    with pytest.raises(gmo.IncompleteError):
+        gmo.copy(out, "d.npy")
+    assert same(gmo.transpose(a, out), a.T) and same(gmo.transpose(a, "c.npy"), a.T)
+    assert sorted(os.listdir()) == ["b", "c.npy"]
+
+
+def test_several_threads(tmp_path, rng, small):
+    """Calls of different files do not disturb each other."""
+    arrays = [rng.integers(0, 2**30, (100 + i, 90), "i4") for i in range(4)]
+    found = at_once(4, lambda i: gmo.transpose(arrays[i], tmp_path / f"{i}.npy"))
+    assert all(same(one, a.T) for one, a in zip(found, arrays, strict=True))
 
 
 # ---- memory -------------------------------------------------------------------------------------
