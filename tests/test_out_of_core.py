@@ -318,6 +318,18 @@ def test_an_element_larger_than_the_limit(tmp_path):
         gmo.copy(np.zeros(2, "V2000000"), tmp_path / "b.npy", limit=limits.LEAST)
 
 
+def test_other_keywords(tmp_path):
+    """They are checked before a file is marked."""
+    one = np.zeros((2, 2), "f4")
+    out = in_file(tmp_path / "b", one)
+    for call, inputs in ((gmo.transpose, (one,)), (gmo.matmul, (one, one))):
+        with pytest.raises(TypeError, match="progress must be callable, not True"):
+            call(*inputs, out, progress=True)
+        with pytest.raises(ValueError, match='backend is "gpu"'):
+            call(*inputs, out, backend="gpu")
+    assert [one.name for one in tmp_path.iterdir()] == ["b"]
+
+
 def test_axes(tmp_path):
     with pytest.raises(ValueError, match=r"axes is \(0, 0\), no permutation of 2 axes"):
         gmo.permute(np.zeros((2, 3)), (0, 0), tmp_path / "b.npy")

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..base.progress import Progress, silent
+from ..base.progress import Progress
 from ..families.axes import permuted, transposed
 from ..families.permute import permute as permute_piece
 from ..families.raw_bytes import opaque
 from .files import Opened, Path, Target, open_source
 from .limits import FIXED, checked_limit, too_small
 from .mapped import Array, Box
-from .pipeline import SLOTS, read_part, run, write_part
+from .pipeline import SLOTS, checked_progress, read_part, run, write_part
 from .plan import Plan, plan
 
 # What a call holds, in pieces: two of each kind of buffer, one of mapped pages on either side, and
@@ -100,6 +100,7 @@ def _move(
     target = Target(out, view.shape, view.dtype)
     target.check_apart("a", source)
     allowed, backend = checked_limit(limit), _core.backend(backend)
+    report = checked_progress(progress)
     itemsize = view.dtype.itemsize
     if allowed < FIXED + _PIECES * itemsize:
         raise too_small(allowed, FIXED + _PIECES * itemsize)
@@ -109,7 +110,7 @@ def _move(
             read = Opened(np.atleast_1d(view), source.mapped)
             written = Opened(np.atleast_1d(opened.array), opened.mapped)
             pieces = plan(read.array, written.array, most)
-            run(_Movement(pieces, read, written, backend), progress or silent, call)
+            run(_Movement(pieces, read, written, backend), report, call)
     return target.result()
 
 

@@ -6,11 +6,12 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..base.progress import Progress
+from ..base.messages import quoted
+from ..base.progress import Progress, silent
 from .files import Opened
 from .mapped import Array, Box, Mapped, is_shared, strips
 
@@ -36,6 +37,16 @@ class Work(Protocol):
 
     def write(self, step: int, result: int, stop: threading.Event) -> None:
         """Write the result that a step finished."""
+
+
+def checked_progress(progress: Any) -> Progress:
+    """Return what to report to; TypeError if it cannot be called."""
+    if progress is None:
+        return silent
+    if not callable(progress):
+        raise TypeError(f"progress must be callable, not {quoted(progress)}")
+    found: Progress = progress
+    return found
 
 
 def run(work: Work, progress: Progress, text: str) -> None:

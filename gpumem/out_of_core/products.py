@@ -10,13 +10,13 @@ import numpy as np
 
 from .. import _core
 from .._core import DeviceArray
-from ..base.progress import Progress, silent
+from ..base.progress import Progress
 from ..families import keywords
 from ..families.sgemm import sgemm
 from .files import Opened, Path, Target, open_source
 from .limits import FIXED, checked_limit, free_on_device, too_small
 from .mapped import Array
-from .pipeline import SLOTS, read_part, run, write_part
+from .pipeline import SLOTS, checked_progress, read_part, run, write_part
 
 _BYTES = 4  # of a float32
 _DEEP = 4  # a panel's depth is a fourth of a block's side
@@ -236,9 +236,10 @@ def matmul(
     for name, one in zip("ab", factors, strict=True):
         target.check_apart(name, one)
     allowed, backend = checked_limit(limit), _core.backend(backend)
+    report = checked_progress(progress)
     plan = blocks(m, n, k, allowed, free_on_device(backend))
     with target.writing("matmul") as opened:
         if m and n:
             work = _Product(plan, factors, opened, precision, backend)
-            run(work, progress or silent, "matmul")
+            run(work, report, "matmul")
     return target.result()
