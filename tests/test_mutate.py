@@ -46,6 +46,7 @@ OPERATORS = {
         "__syncthreads();": [";"],
         "__pipeline_wait_prior(stages - 1);": [";"],
         "__shfl_sync(all, a, 0);": [],
+        "void mbarrier_wait(int a) {\n    f(a);": [],
     },
     "wrong_stride": {
         "in[row * a.pitch + col]": ["in[row * (a.pitch + 1) + col]"],
@@ -151,6 +152,17 @@ def test_a_seed_draws_the_same(tool):
     assert len({one.key for one in drawn}) == 60
     few = tool.all_mutants(ROOT, ["csrc/kernels/copy/vec4.cu"])
     assert sorted(tool.draw(few, 1, 10**6)) == sorted(few)
+
+
+def test_what_was_found_can_be_tried_again(tool, tmp_path, monkeypatch):
+    mutants = tool.draw(tool.all_mutants(ROOT, ["csrc/kernels/copy/vec4.cu"]), 1, 3)
+    results, tried = tmp_path / "results.jsonl", []
+    fates = ["survived", "killed", "survived"]
+    rows = [{**one.record(), "fate": f} for one, f in zip(mutants, fates, strict=True)]
+    results.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.setattr(tool, "try_all", lambda tries, *_, **__: tried.extend(tries) or [])
+    tool.main(["--again", "survived", "--results", str(results)])
+    assert sorted(tried) == sorted([mutants[0], mutants[2]])
 
 
 def test_listing_and_wrong_patterns(tool, capsys):

@@ -207,7 +207,7 @@ def resident():
 def test_what_runs_have_recorded_is_freed():
     """Of allocations shorter than a page of the records, and longer by a part of one."""
     kernel = gm.load(source=COPY, backend="sim")["copy"]
-    arrays = [np.ones(count, "f4") for count in (64, 3 * 4096 + 64)]
+    arrays = [np.ones(count, "f4") for count in (4032, 3 * 4096 + 4032)]
 
     def run(times):
         for _ in range(times):

@@ -11,8 +11,8 @@ fate of a mutant is one of
 - ``equivalent``: equivalent_mutants.json says why no test can fail;
 - ``does not compile``.
 
-build/mutants.jsonl keeps the fates: a run that was stopped goes on, ``--again survived`` tries
-those again, as after a run with ``--quick``, and ``--table`` prints all. The same seed draws the
+build/mutants.jsonl keeps the fates: a run that was stopped goes on, ``--again survived`` tries all
+of those again, as after a run with ``--quick``, and ``--table`` prints all. The same seed draws the
 same mutants of the same sources.
 """
 
@@ -427,7 +427,12 @@ def main(words: Sequence[str] | None = None) -> int:
         print("\n".join(map(shown, rows)))
         print(summary(rows))
         return 0
-    drawn = draw(all_mutants(ROOT, given.files), given.seed, given.count)
+    mutants = all_mutants(ROOT, given.files)
+    if given.again:
+        known = load_results(given.results)
+        drawn = [one for one in mutants if known.get(one.key, {}).get("fate") in given.again]
+    else:
+        drawn = draw(mutants, given.seed, given.count)
     if not drawn:
         parser.error(f"no mutants in files such as {' '.join(given.files)}")
     if given.list:

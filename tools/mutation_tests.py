@@ -1,8 +1,9 @@
 """Which C files tools/mutate.py changes, and which tests can see a fault in each.
 
 A selection is a list of runs of pytest, the quickest first; the first that fails ends it. What no
-run here executes is left out: what nvcc alone compiles (`mutations.mask`), csrc/sim/cuda and
-csrc/module, which are in users' modules, and cuda_absent.c, which says that there is no CUDA.
+run here executes is left out: what nvcc alone compiles (`mutations.mask`); kernels for tensor
+cores, their plans, cuBLAS and the launch of users' kernels on a GPU, which only a GPU runs;
+csrc/sim/cuda and csrc/module, which are in users' modules; and cuda_absent.c.
 """
 
 from __future__ import annotations
@@ -23,7 +24,18 @@ FILES = (
     "csrc/sim/*.c",
     "csrc/sim/observers/*.c",
 )
-LEFT_OUT = ("csrc/backend/cuda_absent.c", "csrc/backend/cuda_cublas.c")
+LEFT_OUT = {
+    "csrc/backend/cuda_absent.c",
+    "csrc/backend/cuda_cublas.c",
+    "csrc/kernels/sgemm/cublas.c",
+    "csrc/kernels/sgemm/fp16x3.cu",
+    "csrc/kernels/sgemm/fp16x3.h",
+    "csrc/kernels/sgemm/plan_halves.c",
+    "csrc/kernels/sgemm/tf32x3.cu",
+    "csrc/kernels/sgemm/tf32x3.h",
+    "csrc/kernels/transpose/geam.c",
+    "csrc/python/device_kernel.c",
+}
 
 # The tests of a family, beside test_FAMILY.py and those that the table writes.
 FAMILIES = {
@@ -49,7 +61,6 @@ CALLS = "test_order test_copy test_add test_overlap test_transfer test_strided_o
 BINDING = {
     "device_assign": "test_device_assign",
     "device_astype": "test_astype",
-    "device_kernel": "modules/test_device_modules",
     "device_elements device_views": "test_device_elements test_device_array test_device_lifetime",
     "device_repr": "test_device_repr test_small_floats",
     "device devices": "test_device_array test_stream_context python/test_functions",
@@ -108,7 +119,7 @@ CORE = {
 def sources(root: Path) -> list[str]:
     """The files that are changed, relative to the root."""
     found = {str(path.relative_to(root)) for one in FILES for path in root.glob(one)}
-    return sorted(found - set(LEFT_OUT))
+    return sorted(found - LEFT_OUT)
 
 
 def _of_family(family: str) -> str:
@@ -137,8 +148,6 @@ def selection(path: str) -> list[tuple[str, ...]]:
     if path.startswith("csrc/kernels/"):
         family = Path(path).parent.name
         table = ("tests/test_table.py", "-k", family)
-        if Path(path).stem in ("fp16x3", "tf32x3"):
-            return [table, _paths("test_halves test_sgemm")]
         # The fake device has other limits of the grid than the simulator, and streams.
         late = [_paths("test_fake_cuda")] if path.endswith(".c") else []
         return [table, _paths(_of_family(family)), *late]

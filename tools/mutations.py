@@ -128,7 +128,7 @@ def lost_tail(code: str) -> Found:
 def missing_barrier(code: str) -> Found:
     """A barrier, a wait or a commit left out."""
     waits = r"__syncthreads|__syncwarp|__pipeline_commit|__pipeline_wait_prior|\w*mbarrier_wait\w*"
-    for found in re.finditer(rf"\b(?:{waits})\([^;]*\);", code):
+    for found in re.finditer(rf"\b(?:{waits})\([^;{{]*\);", code):
         yield *found.span(), ";"
 
 

@@ -91,6 +91,30 @@ __global__ void flag(const float *in, float *partial, volatile unsigned *ready, 
     }
 }
 """
+# A thread hands on, to another block, what it has learnt at a barrier with another warp of its own.
+HANDED_ON = """
+#include <cuda/barrier>
+__global__ void handed_on(const float *in, float *partial, volatile unsigned *ready, float *out)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> met;
+    if (threadIdx.x == 0) init(&met, 2);
+    __syncthreads();
+    if (threadIdx.x == 1 && blockIdx.x == 0) {
+        partial[0] = in[0];
+        met.arrive_and_wait();
+    }
+    if (threadIdx.x == 33 && blockIdx.x == 0) {
+        met.arrive_and_wait();
+        __threadfence();
+        *ready = 1;
+    }
+    if (threadIdx.x == 0 && blockIdx.x == 1) {
+        while (*ready == 0) { }
+        __threadfence();
+        out[0] = partial[0];
+    }
+}
+"""
 FLAG_IN_BLOCK = """
 __global__ void flag_in_block(const float *in, float *partial, unsigned *unused, float *out)
 {
@@ -208,6 +232,7 @@ RIGHT = {
     "lock": LOCK,
     "tickets": TICKETS,
     "flag": FLAG,
+    "handed_on": HANDED_ON,
     "flag_in_block": FLAG_IN_BLOCK,
     "histogram": HISTOGRAM,
     "count": COUNTER,
@@ -236,6 +261,7 @@ WRONG = [
     ("flag", "__threadfence();\n        *ready", "*ready", "= partial[0]", "= in[0]"),
     ("flag", "__threadfence();\n        out", "out", "= partial[0]", "= in[0]"),
     ("flag", "volatile unsigned", "unsigned", "while (*ready", "*ready = 1"),
+    ("handed_on", "__threadfence();\n        *ready", "*ready", "= partial[0]", "= in[0]"),
     ("flag_in_block", "__threadfence_block();\n        ready", "ready", "= held", "held = in"),
     ("flag_in_block", "__threadfence_block();\n        out", "out", "= held", "held = in"),
     ("histogram", f"atomicAdd(&{BIN}, 1)", f"{BIN}++", "++;", "++;"),
@@ -320,3 +346,19 @@ def test_an_atomic_update_is_one_request(module):
     assert [(site["space"], site["requests"], site["lanes"]) for site in atomics] == [
         ("global", GRID * BLOCK // 32, GRID * BLOCK)
     ]
+
+
+BESIDE = """
+__global__ void beside(float *out)
+{
+    if (blockIdx.x == 2 && blockIdx.y > 0 && threadIdx.x == 3) out[0] = blockIdx.y;
+}
+"""
+
+
+def test_both_blocks_of_a_race_are_named():
+    """In a grid of 3 x 5 x 2 blocks, where x, y and z cannot be taken for one another."""
+    out = np.zeros(1, np.float32)
+    error = load(source=BESIDE).check("beside", (3, 5, 2), 32, [out])
+    assert error.block == (2, 2, 0) and error.thread == (3, 0, 0)
+    assert "block (2, 1, 0)" in str(error)
