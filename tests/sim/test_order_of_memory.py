@@ -91,7 +91,7 @@ __global__ void flag(const float *in, float *partial, volatile unsigned *ready, 
     }
 }
 """
-# A thread hands on, to another block, what it has learnt at a barrier with another warp of its own.
+# A thread hands on, to another block, what its warp has learnt at a barrier with another warp.
 HANDED_ON = """
 #include <cuda/barrier>
 __global__ void handed_on(const float *in, float *partial, volatile unsigned *ready, float *out)
@@ -103,10 +103,13 @@ __global__ void handed_on(const float *in, float *partial, volatile unsigned *re
         partial[0] = in[0];
         met.arrive_and_wait();
     }
-    if (threadIdx.x == 33 && blockIdx.x == 0) {
-        met.arrive_and_wait();
-        __threadfence();
-        *ready = 1;
+    if (threadIdx.x >= 32 && blockIdx.x == 0) {
+        if (threadIdx.x == 35) met.arrive_and_wait();
+        __syncwarp();
+        if (threadIdx.x == 33) {
+            __threadfence();
+            *ready = 1;
+        }
     }
     if (threadIdx.x == 0 && blockIdx.x == 1) {
         while (*ready == 0) { }
@@ -261,7 +264,8 @@ WRONG = [
     ("flag", "__threadfence();\n        *ready", "*ready", "= partial[0]", "= in[0]"),
     ("flag", "__threadfence();\n        out", "out", "= partial[0]", "= in[0]"),
     ("flag", "volatile unsigned", "unsigned", "while (*ready", "*ready = 1"),
-    ("handed_on", "__threadfence();\n        *ready", "*ready", "= partial[0]", "= in[0]"),
+    ("handed_on", "__syncwarp();", "", "= partial[0]", "= in[0]"),
+    ("handed_on", "__threadfence();\n            *ready", "*ready", "= partial[0]", "= in[0]"),
     ("flag_in_block", "__threadfence_block();\n        ready", "ready", "= held", "held = in"),
     ("flag_in_block", "__threadfence_block();\n        out", "out", "= held", "held = in"),
     ("histogram", f"atomicAdd(&{BIN}, 1)", f"{BIN}++", "++;", "++;"),
