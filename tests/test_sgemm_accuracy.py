@@ -106,6 +106,17 @@ def test_more_block_tiles_than_the_grid_y_limit(name, backend):
     assert np.array_equal(got, 2 * a)
 
 
+def test_sides_that_the_copy_engine_cannot_count(backend):
+    """Refused before anything of 8 GiB is touched; empty products have no sides to count."""
+    here(SGEMM[NAMES.index("warp_tile_tma")], backend)
+    row = gm.DeviceArray((1, 2**31), "f4", backend=backend)
+    column = row.reshape(-1, 1)
+    message = r"warp_tile_tma takes sides of up to 2147483647 elements, not 1 x 1 x 2147483648"
+    with pytest.raises(ValueError, match=message):
+        gm.sgemm(row, column, variant="warp_tile_tma")
+    assert gm.sgemm(row, column[:, :0], variant="warp_tile_tma").shape == (1, 0)
+
+
 @pytest.mark.parametrize(("trans_a", "trans_b"), TRANSPOSITIONS)
 @pytest.mark.parametrize("variant", SGEMM, ids=str)
 def test_row_offsets_beyond_32_bits(variant, trans_a, trans_b, backend, rng):
