@@ -21,6 +21,9 @@ static const gm_variant *histogram_choose(const gm_call *call)
     return gm_row(call, histogram_row_lane_banks);
 }
 
+/* No block counts more bytes than its counters of 32 bits can. */
+static const int64_t most_per_block = (int64_t)1 << 31;
+
 static gm_status histogram_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
@@ -31,6 +34,9 @@ static gm_status histogram_plan(const gm_variant *variant, const gm_call *call, 
     };
     plan->args_size = sizeof(histogram_args);
     plan->grid.x = gm_grid_blocks(variant, call, in->bytes, 0);
+    if (in->bytes / most_per_block >= plan->grid.x) {
+        plan->grid.x = (unsigned)(in->bytes / most_per_block) + 1;
+    }
     return GM_OK;
 }
 

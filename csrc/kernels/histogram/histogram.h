@@ -10,7 +10,7 @@ enum {
     HISTOGRAM_BINS = 256,
     HISTOGRAM_THREADS = 256,        /* of a block */
     HISTOGRAM_BANKED_THREADS = 512, /* of a block of lane_banks: 32 KiB of counters serve more */
-    HISTOGRAM_BANKED_BLOCKS = 4,    /* of these per multiprocessor */
+    HISTOGRAM_BANKED_BLOCKS = 3,    /* of these per multiprocessor */
 };
 
 typedef struct histogram_args {
@@ -22,8 +22,8 @@ typedef struct histogram_args {
 #ifdef __cplusplus
 #include "atomics.h"
 
-/* Adds a block's count to the result. The counters of blocks have 32 bits: a block would have to
- * read 4 GiB before one could overflow, and a grid then more than a device can hold. */
+/* Adds a block's count to the result. The counters of blocks have 32 bits, which is enough: see the
+ * plan. */
 GM_DEVICE void histogram_give(const histogram_args &a, int bin, unsigned count)
 {
     if (count > 0) {

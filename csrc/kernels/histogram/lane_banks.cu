@@ -1,10 +1,11 @@
 /*
  * histogram / lane_banks: each lane counts in a bank of its own.
  *
- * Follows  vec16, where lanes with equal bytes wait for each other.
+ * Follows  vec16, whose lanes meet in banks and at counters.
  * Idea     32 copies of the histogram, 32 KiB per block: the copy of lane k is in bank k, since a
  *          bin is a row of 32 words. The lanes of a warp never meet, at a counter or in a bank, so
- *          that an array of one value takes as long as one of random bytes. Warps share the copies.
+ *          that an array of one value takes as many passes as one of random bytes. Warps share the
+ *          copies.
  *
  *              bank      0      1      2          31
  *              bin 0   lane 0 lane 1 lane 2 … lane 31

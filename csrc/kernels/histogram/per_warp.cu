@@ -3,7 +3,7 @@
  *
  * Follows  shared, where the eight warps of a block compete for 256 counters.
  * Idea     each warp has 256 counters of its own, 8 KiB per block: fewer threads meet at one.
- * Cost     the lanes of a warp still share them: an array of one value is no faster.
+ * Cost     the lanes of a warp still share them.
  */
 #include "histogram.h"
 

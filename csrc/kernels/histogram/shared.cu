@@ -4,7 +4,8 @@
  * Follows  global_atomic, whose counters are far away and shared by all.
  * Idea     a block counts in shared memory of its own, where an atomic addition is one instruction,
  *          and adds its 256 counts to the result once, at its end.
- * Cost     lanes with equal bytes still wait for each other, up to 32 in a row.
+ * Cost     the lanes of a warp meet in the banks, about three at the same one with random bytes,
+ * and at one counter with equal bytes.
  */
 #include "histogram.h"
 

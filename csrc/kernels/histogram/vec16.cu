@@ -4,7 +4,7 @@
  * Follows  per_warp, whose warps ask for one sector of 32 bytes at a time.
  * Idea     a load of 128 bits brings 16 bytes, which are counted from a register: a 16th of the
  *          loads, and 512 bytes in flight per warp. The address must be a multiple of 16.
- * Machine  LDG.E.128
+ * Machine  LDG.E.128, ATOMS.POPC.INC.32
  */
 #include "histogram.h"
 

@@ -10,7 +10,7 @@
 enum { REDUCE_INT32, REDUCE_INT64, REDUCE_FLOAT32, REDUCE_FLOAT64 };
 enum {
     REDUCE_THREADS = 256, /* of a block */
-    REDUCE_BLOCKS = 6,    /* per multiprocessor, where threads have 64 bytes in flight: 96 KiB */
+    REDUCE_BLOCKS = 5,    /* per multiprocessor, where threads have 64 bytes in flight: 80 KiB */
 };
 
 typedef struct reduce_args {
@@ -67,20 +67,19 @@ GM_DEVICE number reduce_vectors(const vector *in, int64_t count)
 {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    number sum[4] = {};
+    number sum = 0;
 
+#pragma unroll 1 /* more loads in flight would take more registers than five blocks have */
     for (; i + 3 * stride < count; i += 4 * stride) {
         const vector v0 = in[i], v1 = in[i + stride];
         const vector v2 = in[i + 2 * stride], v3 = in[i + 3 * stride];
-        sum[0] += reduce_vector(v0);
-        sum[1] += reduce_vector(v1);
-        sum[2] += reduce_vector(v2);
-        sum[3] += reduce_vector(v3);
+        sum += (reduce_vector(v0) + reduce_vector(v1)) + (reduce_vector(v2) + reduce_vector(v3));
     }
+#pragma unroll 1
     for (; i < count; i += stride) {
-        sum[0] += reduce_vector(in[i]);
+        sum += reduce_vector(in[i]);
     }
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    return sum;
 }
 
 /* This thread's share of the whole array, whose first vector may begin behind its first element:

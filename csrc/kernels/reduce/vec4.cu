@@ -3,7 +3,7 @@
  *
  * Follows  grid_stride, which has few bytes in flight: a load of 4 bytes, then its addition.
  * Idea     by Little's law the bytes in flight are bandwidth times latency. Four independent loads
- *          of 16 bytes before the first addition are 64 bytes per thread, 96 KiB per
+ *          of 16 bytes before the first addition are 64 bytes per thread, 80 KiB per
  *          multiprocessor. The addresses must be multiples of 16.
  * Machine  LDG.E.128
  */
