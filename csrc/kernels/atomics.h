@@ -8,6 +8,8 @@
 #include "device.h"
 
 #ifndef __CUDACC__
+#include <sched.h>
+
 #include "sim/cuda/atomics.h"
 #include "sim/cuda/fences.h"
 #endif
@@ -32,9 +34,10 @@ GM_DEVICE void gm_store_relaxed(unsigned long long *to, unsigned long long word)
                  : "memory");
 }
 
-/* For a thread that waits for another block: some nanoseconds without asking. */
-GM_DEVICE void gm_wait_a_little(void)
+/* For a thread that has asked for another block's word so many times, in vain. */
+GM_DEVICE void gm_wait_a_little(int times)
 {
+    (void)times;
     __nanosleep(20);
 }
 #else
@@ -42,7 +45,14 @@ GM_DEVICE void gm_wait_a_little(void)
     gm_atomic_load((from), GM_ORDER_RELAXED, GM_SCOPE_DEVICE, __FILE__, __LINE__)
 #define gm_store_relaxed(to, word)                                                                 \
     gm_atomic_store((to), (word), GM_ORDER_RELAXED, GM_SCOPE_DEVICE, __FILE__, __LINE__)
-#define gm_wait_a_little() gm_sim_yield(__FILE__, __LINE__)
+/* The other block usually runs on another thread of the host, and is soon done. Giving way begins
+ * further blocks, which costs more, but lets the run be interrupted. */
+#ifdef GM_BUILD_TRACED
+#define gm_wait_a_little(times) ((void)(times), gm_sim_yield(__FILE__, __LINE__))
+#else
+#define gm_wait_a_little(times)                                                                    \
+    ((times) % 1024 != 0 ? (void)sched_yield() : gm_sim_yield(__FILE__, __LINE__))
+#endif
 #endif
 
 #endif

@@ -59,8 +59,8 @@ template <typename number> GM_DEVICE int wait_for(const scan_args &a, int64_t ti
 {
     int state = PREFIX;
     *value = 0;
-    while (tile >= 0 && (state = look_at(a, tile, value)) == NOTHING) {
-        gm_wait_a_little();
+    for (int times = 1; tile >= 0 && (state = look_at(a, tile, value)) == NOTHING; times++) {
+        gm_wait_a_little(times);
     }
     return state;
 }
