@@ -98,6 +98,15 @@ def test_a_result_of_any_layout(backend, rng):
     assert np.array_equal(raw[1:].to_host().view("u8"), wanted)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", ANY_ALIGNMENT, ids=str)
+def test_more_than_2_32_bytes(variant):
+    a = gm.DeviceArray((2**32 + 6,), "u1", backend="cuda")
+    a.fill_bytes(7)
+    got = variant(a[1:]).to_host()
+    assert got[7] == got.sum() == 2**32 + 5
+
+
 # ---- traffic ----------------------------------------------------------------------------------
 
 

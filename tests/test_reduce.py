@@ -129,6 +129,15 @@ def test_lists_and_scalars(backend):
     assert gm.reduce([], backend=backend) == 0
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", ANY_ALIGNMENT, ids=str)
+def test_more_than_2_31_elements(variant):
+    n = 2**31 + 6
+    a = gm.DeviceArray((n,), "u4", backend="cuda")
+    a.fill_bytes(1)
+    assert variant(a[1:]).to_host() == (n - 1) * 0x01010101 % 2**32
+
+
 # ---- the order of additions -------------------------------------------------------------------
 
 

@@ -145,6 +145,19 @@ def test_lists_and_scalars(backend):
     assert gm.scan([], backend=backend).shape == (0,)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_more_than_2_31_elements(variant):
+    n = 2**31 + 5
+    a = gm.DeviceArray((n,), "u4", backend="cuda")
+    a.fill_bytes(1)
+    got = variant(a)
+    for begin in (0, 2**30, 2**31 - 500, n - 1000):
+        count = np.arange(begin + 1, begin + 1001, dtype=np.uint64)
+        wanted = (count * 0x01010101).astype("u4")
+        assert np.array_equal(got[begin : begin + 1000].to_host(), wanted)
+
+
 # ---- the order of additions -------------------------------------------------------------------
 
 
