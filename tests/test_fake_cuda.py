@@ -21,7 +21,7 @@ spaces stream_context strided_out strided_read strided_write subclasses threads 
 copy_sizes device_lifetime device_to_host interrupts layout_refusals polynomial transpose_grids
 """
 BEYOND = """
-31_bits 32_bits 2_31 more_points_than more_elements_than_an_int_counts tf32x3 cublas geam
+31_bits 32_bits 2_31 2_32 more_points_than more_elements_than_an_int_counts tf32x3 cublas geam
 launch_bounds_spill exit_with_live forked
 """
 
