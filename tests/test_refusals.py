@@ -688,3 +688,14 @@ def test_backend_from_the_environment(monkeypatch):
     assert gm.to_device(floats()).backend == "sim"
     monkeypatch.setenv("GPUMEM_BACKEND", "")
     assert gm.to_device(floats()).backend == gm.backend("auto")
+
+
+COUNTS = {"call": (7, 8), "traffic": (4, 5), "adopt_all": (4,), "prepare": (6,), "launch_all": (2,)}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_functions_of_the_extension_module_count_their_arguments(name):
+    function, counts = getattr(_core, name), COUNTS[name]
+    for number in (0, counts[0] - 1, counts[-1] + 1):
+        with pytest.raises(TypeError, match=f"^{name} takes {' or '.join(map(str, counts))} arg"):
+            function(*[None] * number)

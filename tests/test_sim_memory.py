@@ -49,6 +49,15 @@ def test_a_write_just_outside_an_allocation_is_found(side, distance, count):
     assert victim.to_host().tobytes() == bytes(count)
 
 
+def test_a_count_of_traffic_does_not_check_what_others_wrote():
+    """It looks at each access of its own kernel; what was written before, the next call reports."""
+    victim = empty(100)
+    ctypes.memset(victim.pointer + 100, 0x5A, 1)
+    gm.traffic("copy", shape=64)
+    with pytest.raises(gm.SimulationError, match="just past the end of an allocation of 100"):
+        launch()
+
+
 @pytest.mark.parametrize("variant", KERNELS, ids=str)
 def test_the_kernel_is_named(variant):
     victim = empty(100)
