@@ -246,6 +246,10 @@ def test_a_test_that_fails_without_a_fault_is_left_out(tool, capsys):
     runner, _ = failing(tool, bad)
     with pytest.raises(SystemExit, match="without any fault"):
         runner.is_sound(tool.Outcome("exit status 4: "), path)
+    runner, _ = failing(tool, bad, bad)
+    assert not runner.is_sound(bad, path)
+    with pytest.raises(SystemExit, match="without any fault"):  # leaving it out did not help
+        runner.is_sound(bad, path)
 
 
 PROGRAMS = {
@@ -255,6 +259,11 @@ PROGRAMS = {
     "hang": (
         "import time\ndef test_it(): time.sleep(100)",
         "no end after 3 s: tests/test_it.py::test_it",
+    ),
+    "crash of a case": (
+        "import os, pytest, faulthandler\n"
+        "@pytest.mark.parametrize('a', ['x y'])\ndef test_it(a): faulthandler._sigsegv()",
+        "SIGSEGV: tests/test_it.py::test_it[x y]",
     ),
     "no import": ("1 / 0", "exit status 2: tests/test_it.py"),
 }
@@ -269,7 +278,9 @@ def test_outcomes_of_tests(tool, monkeypatch, tmp_path, case):
     (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
     if case == "hang":
         monkeypatch.setattr(tool, "HANGS", 3)
-    assert tool.run_tests(tmp_path, ["tests/test_it.py"]).failed.startswith(expected)
+    outcome = tool.run_tests(tmp_path, ["tests/test_it.py"])
+    assert outcome.failed.startswith(expected)
+    assert not outcome.test or expected.endswith(outcome.test)
 
 
 def test_results_are_kept_and_counted(tool, tmp_path, capsys):

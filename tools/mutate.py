@@ -268,7 +268,9 @@ def run_tests(folder: Path, words: Sequence[str]) -> Outcome:
 
 def _outcome(how: str, log: str) -> Outcome:
     """What has failed, and in which test: the last that pytest has begun."""
-    begun = re.findall(r"^(tests/\S+\.py::.+?)(?= (?:PASSED|FAILED|SKIPPED|ERROR)|\s*$)", log, re.M)
+    begun = re.findall(
+        r"^(tests/\S+\.py::.+?)(?= (?:PASSED|FAILED|SKIPPED|ERROR|Fatal)|\s*$)", log, re.M
+    )
     named = re.findall(r"^(?:FAILED|ERROR) (tests/\S+.*?)(?: - |$)", log, re.M)
     test = (named or begun[-1:] or [""])[0]
     return Outcome(f"{how}: {test or log[-200:]}", test)
@@ -321,7 +323,7 @@ class Runner:
         if not alone.failed:
             self.sound.add("\0".join(words))
             return True
-        if not outcome.test:
+        if not outcome.test or outcome.test in self.left_out:
             raise SystemExit(f"without any fault: {' '.join(words)}: {alone.failed}")
         self.left_out.append(outcome.test)
         print(f"left out, since it fails without a fault: {alone.failed}", flush=True)
