@@ -5,6 +5,7 @@ The processes need mpiexec and mpi4py (the packages mpi4py and mpich do), or PyT
 
 import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -242,3 +243,23 @@ def test_nccl(scenario):
 @pytest.mark.parametrize("seed", range(100, 120))
 def test_mpi_with_many_seeds(seed):
     check("mpi", 1 + seed % 4, "moves", seed)
+
+
+@pytest.mark.skipif(not (MPIEXEC and find_spec("mpi4py")), reason="mpiexec and mpi4py are not here")
+def test_the_program_of_the_documentation(tmp_path):
+    page = PROGRAM.parents[2] / "docs" / "several-gpus.md"
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    file = tmp_path / "turn.py"
+    file.write_text(program)
+    done = subprocess.run(
+        [MPIEXEC, "-n", "2", sys.executable, str(file)],
+        env={**os.environ, "GPUMEM_BACKEND": "sim"},
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("<Shared (400, 600) of float32, rank ") == 2
+    (error,) = re.findall(r"largest error: (\S+)", done.stdout)
+    assert float(error) < 1e-3
