@@ -344,11 +344,8 @@ def test_the_oracle_finds_a_lost_element(rng):
 
 
 def test_kernel_attributes(backend):
-    if backend == "sim":
-        with pytest.raises(gm.UnavailableError):
-            LADDER[0].attributes(backend)
-        return
     for variant in LADDER:
-        attributes = variant.attributes()
+        attributes = variant.attributes(backend)
         assert 16 <= attributes["registers"] <= 64 and attributes["local_bytes"] == 0
-        assert attributes["max_threads"] == 1024 and attributes["blocks"] >= 1
+        assert attributes["blocks"] >= 1
+        assert backend == "sim" or attributes["max_threads"] == 1024

@@ -41,15 +41,15 @@ static PyObject *variant_dict(const gm_variant *v)
     snprintf(source, sizeof source, "csrc/kernels/%s", v->source);
     return Py_BuildValue(
         "{s:s, s:N, s:N, s:O, s:s, s:N, s:s, s:(III), s:i, s:i, s:N, s:N, s:s, s:N, "
-        "s:i, s:N, s:{s:N, s:N, s:N, s:N}}",
+        "s:i, s:i, s:N, s:{s:N, s:N, s:N, s:N}}",
         "name", v->name, "row", text_or_none(v->row ? v->row->name : NULL), "formerly",
         text_or_none(v->formerly), "serves", v->serves ? Py_True : Py_False, "doc", v->doc,
         "follows", text_or_none(v->follows), "source", source, "block", v->block.x, v->block.y,
         v->block.z, "elements", v->elements, "alignment", v->alignment, "itemsizes",
         itemsizes_tuple(v->itemsizes), "kinds", text_or_none(v->kinds), "layout",
         layouts[v->layout], "memory", text_or_none(memory[v->place]), "capability", v->capability,
-        "library", text_or_none(v->library), "claims", "load_sectors",
-        positive_or_none(v->claims.load_sectors), "store_sectors",
+        "shared_bytes", v->shared_bytes, "library", text_or_none(v->library), "claims",
+        "load_sectors", positive_or_none(v->claims.load_sectors), "store_sectors",
         positive_or_none(v->claims.store_sectors), "bank_ways",
         positive_or_none(v->claims.bank_ways), "width",
         v->claims.width ? PyLong_FromLong(v->claims.width) : Py_NewRef(Py_None));

@@ -17,6 +17,7 @@ from ..base.wall_clock import FAMILIES as WALL_CLOCK_FAMILIES
 from ..cuda_c.errors import CompileError
 from ..families.table import variants
 from . import (
+    attributes,
     bench,
     bench_distributed,
     cache,
@@ -43,6 +44,7 @@ _COMMANDS = (
     traffic,
     explain,
     sass,
+    attributes,
     compare,
     plot,
     check,

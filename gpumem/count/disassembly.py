@@ -9,7 +9,7 @@ from typing import NamedTuple
 from .. import _core
 from ..machine import libraries
 
-__all__ = ["MEMORY", "Instruction", "disassemble", "parse", "rank"]
+__all__ = ["MEMORY", "Instruction", "disassemble", "missing_tools", "parse", "rank"]
 
 _TOOLS = ("cuobjdump", "nvdisasm")  # the first calls the second
 _SECONDS = 120  # a disassembler's time limit
@@ -114,18 +114,25 @@ def parse(text: str, kernel: str) -> dict[str, list[Instruction]]:
     return found
 
 
+def missing_tools() -> str | None:
+    """Return which disassemblers are not found, and where they can be had; None if all are."""
+    missing = [name for name in _TOOLS if libraries.program(name) is None]
+    if not missing:
+        return None
+    packages = " and ".join(f"nvidia-cuda-{name}" for name in missing)
+    return (
+        f"{' and '.join(missing)} not found on PATH, under CUDA_HOME or /usr/local/cuda, or "
+        f"among the packages; the CUDA toolkit has them, and so have {packages}"
+    )
+
+
 def disassemble(kernel: str, file: str | os.PathLike[str] = str(_core.__file__)) -> str:
     """Return what cuobjdump prints for one kernel of a file: by default, the extension module."""
     import subprocess
 
+    if missing := missing_tools():
+        raise _core.UnavailableError(missing)
     tools = {name: libraries.program(name) for name in _TOOLS}
-    missing = [name for name, path in tools.items() if path is None]
-    if missing:
-        packages = " and ".join(f"nvidia-cuda-{name}" for name in missing)
-        raise _core.UnavailableError(
-            f"{' and '.join(missing)} not found on PATH, under CUDA_HOME or /usr/local/cuda, or "
-            f"among the packages; the CUDA toolkit has them, and so have {packages}"
-        )
     command = [str(tools["cuobjdump"]), "-sass", "-fun", kernel, os.fspath(file)]
     folders = [os.path.dirname(str(path)) for path in tools.values()]
     path = os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])

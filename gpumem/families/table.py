@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _core
 from ..base.messages import unknown
+from . import shipped_code
 from .keywords import flag
 from .protocol import Family
 
@@ -73,6 +74,8 @@ class Variant:
     memory : {"mapped", "managed"} or None
         The kind of host memory that all its arrays have to be in (see `gpumem.empty`); None
         if they may be anywhere.
+    shared_bytes : int
+        Dynamic shared memory per block, where no argument changes it.
     claims : dict
         What its traffic should be for aligned full tiles: ``load_sectors`` and
         ``store_sectors`` per request, ``bank_ways``, ``width`` in bits; None for no claim.
@@ -108,6 +111,7 @@ class Variant:
         "requires",
         "row",
         "serves",
+        "shared_bytes",
         "source",
     )
 
@@ -129,6 +133,7 @@ class Variant:
         self.kinds: str | None = row["kinds"]
         self.layout: str = row["layout"]
         self.memory: str | None = row["memory"]
+        self.shared_bytes: int = row["shared_bytes"]
         self.claims: dict[str, Any] = row["claims"]
         needs = []
         if row["capability"]:
@@ -208,36 +213,54 @@ class Variant:
         """Run this variant; the arguments are those of the family's function."""
         return FAMILIES[self.family].function(*arrays, variant=self.name, **parameters)
 
-    def attributes(self, backend: str | None = None) -> dict[str, Any]:
+    def attributes(self, backend: str | None = None, arch: str | None = None) -> dict[str, Any]:
         """Return the resources that the compiled kernel uses on the CUDA device.
+
+        Without a GPU they are those that gpumem ships, as nvcc compiled the kernel for `arch`.
 
         Parameters
         ----------
         backend : {"cuda", "sim"}, optional
-            By default, the current default backend.
+            By default, the current default backend. On the simulator: what is shipped.
+        arch : str, optional
+            What is shipped for a target such as "80" or "sm_120", on either backend; by default
+            "90a" on the simulator.
 
         Returns
         -------
         dict
             ``registers`` per thread, ``local_bytes`` per thread, ``shared_bytes`` and
-            ``constant_bytes`` per block, ``max_threads`` per block, ``blocks`` resident per
-            multiprocessor and ``occupancy`` (0 to 1) at the variant's block size,
-            ``binary_version`` of the machine code.
+            ``constant_bytes`` per block, ``blocks`` resident per multiprocessor and ``occupancy``
+            (0 to 1) at the variant's block size. From a device also ``max_threads`` per block and
+            the ``binary_version`` of the machine code. Shipped ones also have
+            ``spill_store_bytes`` and ``spill_load_bytes`` per thread, ``dynamic_shared_bytes`` per
+            block, ``arch``, and ``shipped``, a sentence that says what made them.
 
         Raises
         ------
         UnavailableError
-            On the simulator, and for variants without a kernel.
+            For variants without a kernel; with ``backend="cuda"`` and no `arch`, without a GPU.
         ValueError
-            For a row with instances; the message names one.
+            For a row with instances; the message names one. If nothing is shipped for `arch`.
 
         Examples
         --------
         >>> import gpumem as gm
-        >>> gm.variants("copy")[0].attributes("cuda")["registers"]  # doctest: +SKIP
-        24
+        >>> found = gm.variants("copy")[2].attributes(arch="90a")
+        >>> found["occupancy"], found["arch"]
+        (1.0, '90a')
         """
-        return _core.attributes(self.family, self.name, backend)
+        if arch is None and _core.backend(backend) == "cuda":
+            return _core.attributes(self.family, self.name, backend)
+        if self.instances:
+            raise ValueError(
+                f"variant {self.name} has several kernels; name one, such as "
+                f'"{self.instances[0].name}"'
+            )
+        archs = shipped_code.of_kernel(self.family, self.name)
+        told = shipped_code.of_arch(archs, shipped_code.MEASURED_ON if arch is None else arch)
+        kept = {name: told[name] for name in told if name not in ("instructions", "memory")}
+        return {**kept, "shipped": shipped_code.made_with(self.family)}
 
     def __str__(self) -> str:
         return f"{self.family}-{self.name}"

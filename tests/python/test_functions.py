@@ -182,9 +182,17 @@ def test_a_variant_passes_its_keywords_on():
         gm.variants("copy")[0](np.arange(4), max_blocks=0)
 
 
-def test_attributes_need_a_gpu():
-    with pytest.raises(gm.UnavailableError):
-        gm.variants("copy")[0].attributes(backend="sim")
+def test_attributes_without_a_gpu_are_the_shipped_ones():
+    vec4 = gm.variants("copy")[2]
+    found = vec4.attributes(backend="sim")
+    assert found["arch"] == "90a" and "shipped with gpumem, made with nvcc" in found["shipped"]
+    assert found["registers"] > 0 and 0 < found["occupancy"] <= 1
+    assert vec4.attributes(arch="sm_80")["arch"] == "80"
+    with pytest.raises(ValueError, match="nothing is shipped for arch '70'; it is for: 80, 90a"):
+        vec4.attributes(arch="70")
+    (memcpy,) = [one for one in gm.variants("copy") if one.name == "memcpy"]
+    with pytest.raises(gm.UnavailableError, match="copy-memcpy"):
+        memcpy.attributes(backend="sim")
 
 
 @pytest.mark.gpu

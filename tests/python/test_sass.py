@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import textwrap
 
 import pytest
@@ -142,17 +143,27 @@ def test_variants_without_machine_code(tools, variant, error, words):
     assert variant != "scalar" or "too old" in str(raised.value)
 
 
-def test_a_build_without_nvcc_has_no_machine_code(monkeypatch):
+def test_a_build_without_nvcc_shows_what_is_shipped(monkeypatch):
     monkeypatch.setattr(_core, "build", {**_core.build, "cuda": False})
-    with pytest.raises(gm.UnavailableError, match="built without nvcc"):
-        gm.sass("copy", "vec4")
+    code = gm.sass("copy", "vec4")
+    assert code.archs == ("80", "90a", "100", "120") and code.code == {}
+    assert code.counts()["LDG.E.128"] > 0
+    assert "shipped with gpumem, made with nvcc" in code.shipped
+    assert "LDG.E.128" in str(code) and "built without CUDA" in str(code)
+    assert json.loads(json.dumps(code.to_dict()))["archs"]["80"]["counts"] == code.counts("80")
+    assert gm.sass("copy", "vec4", "sm_80").archs == ("80",)
+    with pytest.raises(ValueError, match="nothing is shipped for arch '70'"):
+        gm.sass("copy", "vec4", "70")
+    with pytest.raises(gm.UnavailableError, match="only counts"):
+        code.listing()
 
 
-def test_a_missing_disassembler_is_an_error_that_names_packages(monkeypatch):
+def test_without_a_disassembler_the_shipped_counts_say_which_packages(monkeypatch):
     monkeypatch.setattr(_core, "build", {**_core.build, "cuda": True})
     monkeypatch.setattr(libraries, "program", lambda name: None)
-    with pytest.raises(gm.UnavailableError, match=r"cuobjdump and nvdisasm not found.*nvidia-cuda"):
-        gm.sass("copy", "vec4")
+    assert re.search(
+        r"cuobjdump and nvdisasm not found.*nvidia-cuda", gm.sass("copy", "vec4").shipped
+    )
 
 
 def test_search_order_for_programs(monkeypatch, tmp_path):
