@@ -12,6 +12,7 @@ import pytest
 from made_up import MadeUpDevice
 
 import gpumem as gm
+from gpumem.families import shipped_code
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -61,6 +62,48 @@ def test_the_page_of_a_family_has_all_its_kernels(family, tool):
         assert (ROOT / variant.source).read_text(encoding="utf-8").rstrip("\n") in section
 
 
+@pytest.mark.parametrize("family", gm.families())
+def test_shipped_facts_are_of_the_kernels_that_there_are(family, tool):
+    """If this fails, run what the message says; it needs nvcc, no GPU."""
+    machine_code = tool("machine_code")
+    assert not list(machine_code.stale(family))
+    told = shipped_code.of_family(family)["kernels"]
+    assert set(told) == {one.name for one in machine_code.kernels(family)}
+    assert all(set(one["archs"]) == {"80", "90a", "100", "120"} for one in told.values())
+
+
+def test_a_changed_kernel_is_named_stale(tool, monkeypatch):
+    machine_code = tool("machine_code")
+    real = machine_code.digest
+    monkeypatch.setattr(
+        machine_code, "digest", lambda one: "other" if "vec4.cu" in one else real(one)
+    )
+    (said,) = machine_code.stale("copy")
+    assert "copy-vec4: csrc/kernels/copy/vec4.cu" in said and "tools/machine_code.py copy" in said
+
+
+def test_the_digest_of_a_kernel_ignores_comments_alone(tool, monkeypatch, tmp_path):
+    machine_code = tool("machine_code")
+    monkeypatch.setattr(machine_code, "ROOT", tmp_path)
+    kernel, header = tmp_path / "one.cu", tmp_path / "one.h"
+    header.write_text("#define N 1\n")
+    kernel.write_text('/* a */\n#include "one.h"\nint n = N;\n')
+    digest = machine_code.digest("one.cu")
+    kernel.write_text('#include "one.h"\nint  n = N; // b\n')
+    assert machine_code.digest("one.cu") == digest
+    header.write_text("#define N 2\n")
+    assert machine_code.digest("one.cu") != digest
+
+
+def test_occupancy_of_a_kernel(tool):
+    """By registers, by shared memory, by threads and by blocks."""
+    blocks = tool("machine_code").resident_blocks
+    assert blocks("90a", 128, 0, 256) == 2
+    assert blocks("90a", 32, 100 * 1024, 256) == 2
+    assert blocks("90a", 16, 0, 1024) == 2 and blocks("120", 16, 0, 1024) == 1
+    assert blocks("80", 16, 0, 32) == 32 and blocks("120", 16, 0, 32) == 24
+
+
 def test_a_new_family_gets_a_page(tool, monkeypatch, tmp_path):
     site = tool("site")
     monkeypatch.setattr(site, "DOCS", tmp_path)
@@ -79,6 +122,51 @@ def test_links_of_the_site(tool):
     assert links.rewritten(code, "docs/tour.md") == code
     with pytest.raises(SystemExit, match=r"docs/tour.md links to csrc/none.c, which is not there"):
         links.rewritten("[a](../csrc/none.c)", "docs/tour.md")
+
+
+def anchors(text):
+    """What links to a page can point at: headings, as GitHub and MyST name them, and targets."""
+    headings = re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings]
+    return {*words, *re.findall(r"^\((\S+)\)=$", text, re.MULTILINE)}
+
+
+def test_links_between_pages_lead_somewhere(tool):
+    """To a file that exists, and to a heading that its page has on the site."""
+    site = tool("site")
+    of_families = {DOCS / "families" / f"{one}.md": one for one in gm.families()}
+    broken, seen = [], 0
+
+    def page(file):
+        family = of_families.get(file)
+        return site.family_page(family) if family else file.read_text(encoding="utf-8")
+
+    for file in [*DOCS.rglob("*.md"), *(ROOT / one for one in site.ELSEWHERE), ROOT / "README.md"]:
+        text = "".join(site.CODE.split(page(file))[::2])
+        for _, _, target in site.LINK.findall(text):
+            path, _, anchor = target.partition("#")
+            goal = (file.parent / path).resolve() if path else file
+            if "://" in target or path.startswith(("mailto:", "../pictures/", "pictures/")):
+                continue
+            seen += 1
+            if not goal.exists() and goal != DOCS / "commands.md":
+                broken.append(f"{file.relative_to(ROOT)}: {target}")
+            elif anchor and goal.suffix == ".md" and anchor not in anchors(page(goal)):
+                broken.append(f"{file.relative_to(ROOT)}: {target}")
+    assert not broken
+    assert seen > 100
+
+
+def test_the_experiments_name_every_family_and_rung_that_there_is():
+    """And none that is not there: what is in code is a name of the table, a call or a command."""
+    text = (DOCS / "experiments.md").read_text(encoding="utf-8")
+    rungs = {one.name for one in gm.variants()} | set(gm.families())
+    rows = re.findall(r"^\| .* \| (.*) \| .* \|$", text, re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`([a-z]\w+)`", row)]
+    assert len(named) > 40 and set(named) <= rungs
+    families = ("copy", "strided_read", "strided_write", "gather", "transpose", "polynomial")
+    for family in (*families, "prefetch_sum", "sgemm", "shift_points", "static_value"):
+        assert f"(families/{family}.md" in text or f"`{family}" in text
 
 
 def test_the_reference_has_every_public_name():

@@ -3,8 +3,10 @@
 A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladder: FAMILY``, from
 the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
-prefetch_sum``, from the simulator; and ``map: FILE``, the best of a sweep. tools/site.py fills in
-those of docs/, tools/readme_tables.py writes those of README.md.
+prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
+words; ``spaces: FILE``, the memory spaces by speed; and ``machine code: FAMILY [VARIANT,...]``,
+from the facts that tools/machine_code.py makes. tools/site.py fills in those of docs/,
+tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ import re
 
 import gpumem as gm
 from gpumem.base.record import SINGLE, STREAM, size_label
-from gpumem.families import oracle
+from gpumem.count.disassembly import MEMORY
+from gpumem.families import oracle, shipped_code
 from gpumem.report import prefetch_points
 
 BLOCK = re.compile(
-    r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map)(?:: ([^\n]*?))? -->\n)"
+    r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces)"
+    r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
 )
@@ -194,6 +198,60 @@ def round_trips(file: str) -> str:
     return rows_to_markdown(["job", "memory", *names], rows) + source(result)
 
 
+def machine_code(family: str, chosen: str | None = None, arch: str = "90a") -> str:
+    """Return registers, shared memory, occupancy and memory instructions, a row per kernel."""
+    told = shipped_code.of_family(family)
+    rows = []
+    for name, one in told["kernels"].items():
+        if chosen and name not in chosen.split(","):
+            continue
+        found = one["archs"][arch]
+        counts = {code: n for code, n in found["memory"].items() if not is_constant(code)}
+        code = ", ".join(f"{n} `{opcode}`" for opcode, n in counts.items())
+        spilled = found["spill_store_bytes"] + found["spill_load_bytes"]
+        shared = found["shared_bytes"] + found["dynamic_shared_bytes"]
+        cells = [found["registers"], spilled, shared, f"{found['occupancy']:.0%}", code or "–"]
+        rows.append([f"`{breakable(name)}`", *map(str, cells)])
+    header = ["kernel", "registers", "spilled, bytes", "shared memory, bytes", "occupancy"]
+    made = f"\nsm_{arch}, nvcc {told['nvcc']} {told['flags']}.\n"
+    return rows_to_markdown([*header, "memory instructions"], rows) + made
+
+
+def advice(file: str) -> str:
+    """Return what a sweep says about prefetching, in words."""
+    result = gm.results.load(file)
+    return f"```text\n{gm.prefetch_advice(result)}\n```\n{source(result)}"
+
+
+# Memory spaces: the variant of polynomial whose coefficients are there, scope and lifetime.
+SPACES = (
+    ("registers", "register", "thread", "thread"),
+    ("local memory", "local", "thread", "thread"),
+    ("shared memory", "shared", "block", "block"),
+    ("constant memory", "constant", "all, read only", "program"),
+    ("constant, an address per lane", "constant_divergent", "all, read only", "program"),
+    ("global memory", "global", "all", "until freed"),
+    ("global, read-only path", "readonly", "all, read only", "until freed"),
+)
+
+
+def spaces(file: str) -> str:
+    """Return each memory space with its scope, its lifetime and the measured speed."""
+    result = gm.results.load(file)
+    rates = {one["variant"]: one["tflops"] for one in result.filter(order=STREAM).records}
+    rows = [
+        [space, scope, life, f"`{breakable(name)}`", f"{rates[name]:.2f}"]
+        for space, name, scope, life in SPACES
+    ]
+    header = ["space", "scope", "lifetime", "variant", "TFLOP/s"]
+    return rows_to_markdown(header, rows) + source(result)
+
+
+def is_constant(opcode: str) -> bool:
+    """Whether an instruction loads constants, such as arguments; every kernel does."""
+    return MEMORY[opcode.split(".")[0]] == "constant load"
+
+
 # Rows of the summary: what it is in words, the result, its family and size, the reference.
 SUMMARY = (
     ("copy 1 GiB", "copy-h200", "copy", "1 GiB", "the driver's copy"),
@@ -236,6 +294,9 @@ KINDS = {
     "figures": figures,
     "conflicts": conflicts,
     "map": best_of_map,
+    "machine code": machine_code,
+    "advice": advice,
+    "spaces": spaces,
 }
 
 

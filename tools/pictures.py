@@ -46,6 +46,24 @@ def prefetch_distance() -> Figure:
     )
 
 
+def prefetch_unroll() -> Figure:
+    """Draw what unrolling gains beside batches in registers and in shared memory."""
+    return gm.results.for_family("prefetch_sum").plot(
+        "distance",
+        work=[1, 2],
+        warps=[4.0, 32.0],
+        variants=["unroll", "scalar_batch", "smem_batch"],
+    )
+
+
+def transpose_orders() -> Figure:
+    """Draw the kernels without a tile that differ in the order of their accesses."""
+    orders = [
+        f"{how}_{side}" for how in ("naive", "unroll4", "diagonal") for side in ("row", "col")
+    ]
+    return gm.results.for_family("transpose").plot("ladder", shape=(16384, 16384), variants=orders)
+
+
 def shipped(family: str, kind: str, **options: object) -> Callable[[], Figure]:
     """Return what draws the shipped result of a family."""
     return lambda: gm.results.for_family(family).plot(kind, **options)
@@ -58,6 +76,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "gather-size": shipped("gather", "size"),
     "polynomial-ladder": shipped("polynomial", "ladder"),
     "prefetch-distance": prefetch_distance,
+    "prefetch-unroll": prefetch_unroll,
     "prefetch-map": shipped("prefetch_sum", "map"),
     "rms-norm-ladder": lambda: gm.results["rms_norm.cu-h200"].plot("ladder"),
     "roundtrip": lambda: gm.results["roundtrip-h200"].plot("roundtrip"),
@@ -69,6 +88,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "strided_write-ladder": shipped("strided_write", "ladder"),
     "transfer": lambda: gm.results["transfer-h200"].plot("transfer"),
     "transpose-ladder": shipped("transpose", "ladder", shape=(16384, 16384)),
+    "transpose-orders": transpose_orders,
 }
 
 
