@@ -15,7 +15,6 @@ from gpumem import _core
 # Examples that are skipped, since they need a GPU build or pandas; other tests cover these.
 SKIPPED = (
     ".BenchResult.to_pandas",
-    ".Variant.attributes",
     *(f".sass.{name}" for name in ("sass", "Sass", "Sass.counts", "Sass.listing", "Sass.to_dict")),
 )
 

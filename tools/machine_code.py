@@ -150,9 +150,8 @@ def facts(one: gm.Variant, arch: str, cubin: Path, said: str) -> dict[str, Any]:
     (match,) = [found for found in RESOURCES.finditer(said) if found["kernel"] == symbol]
     names = ("registers", "local_bytes", "spill_store_bytes", "spill_load_bytes")
     told: dict[str, Any] = {name: int(match[name]) for name in names}
-    for name, what in (("shared_bytes", "smem"), ("constant_bytes", r"cmem\[3\]")):
-        found = re.search(rf"(\d+) bytes {what}", match["rest"])
-        told[name] = int(found[1]) if found else 0
+    found = re.search(r"(\d+) bytes smem", match["rest"])
+    told["shared_bytes"] = int(found[1]) if found else 0
     told["dynamic_shared_bytes"] = one.shared_bytes
     x, y, z = one.block
     threads = x * y * z

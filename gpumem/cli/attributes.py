@@ -14,7 +14,6 @@ _COLUMNS = {
     "registers": "registers",
     "local_bytes": "local B",
     "shared_bytes": "shared B",
-    "constant_bytes": "constant B",
     "blocks": "blocks/SM",
 }
 

@@ -229,10 +229,10 @@ class Variant:
         Returns
         -------
         dict
-            ``registers`` per thread, ``local_bytes`` per thread, ``shared_bytes`` and
-            ``constant_bytes`` per block, ``blocks`` resident per multiprocessor and ``occupancy``
-            (0 to 1) at the variant's block size. From a device also ``max_threads`` per block and
-            the ``binary_version`` of the machine code. Shipped ones also have
+            ``registers`` per thread, ``local_bytes`` per thread, ``shared_bytes`` per block,
+            ``blocks`` resident per multiprocessor and ``occupancy`` (0 to 1) at the variant's
+            block size. From a device also ``constant_bytes`` of the module, ``max_threads`` per
+            block and the ``binary_version`` of the machine code. Shipped ones also have
             ``spill_store_bytes`` and ``spill_load_bytes`` per thread, ``dynamic_shared_bytes`` per
             block, ``arch``, and ``shipped``, a sentence that says what made them.
 

@@ -201,6 +201,22 @@ def test_the_command_line_shows_machine_code(tools, capsys):
         assert out == "" and err.startswith("gpumem: ")
 
 
+def test_the_command_line_shows_attributes(monkeypatch, capsys):
+    monkeypatch.setenv("GPUMEM_BACKEND", "sim")
+    assert cli.main(["attributes", "copy", "--backend", "sim"]) == 0
+    out = capsys.readouterr().out
+    kernels = {str(v) for v in gm.variants("copy", instances=True) if v.source.endswith(".cu")}
+    assert kernels <= set(out.split()) and "shipped with gpumem, made with nvcc" in out
+    words = ["attributes", "transpose", "tile_vector", "--backend", "sim", "--arch", "80", "--json"]
+    assert cli.main(words) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0]["variant"].startswith("tile_vector:") and {row["arch"] for row in rows} == {"80"}
+    for words in (["memcpy", "--backend", "sim"], ["vec4", "--arch", "1"], ["vec3"]):
+        assert cli.main(["attributes", "copy", *words]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.startswith("gpumem: ")
+
+
 # ---- builds with nvcc ---------------------------------------------------------------------
 
 
