@@ -37,7 +37,8 @@ html_title = "gpumem"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 # Pages without pages below them need no column for these.
-_ALONE = ("install", "tour", "simulator", "results", "host-memory", "commands", "changelog")
+_ALONE = ("install", "tour", "experiments", "simulator", "results")
+_ALONE += ("host-memory", "several-gpus", "commands", "changelog")
 html_sidebars = {page: [] for page in _ALONE}
 html_show_sourcelink = False
 html_copy_source = False
