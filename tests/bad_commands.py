@@ -22,6 +22,7 @@ GOOD = {
     "bench": ["copy", "--variants", "vec4", "--sizes", "4K"],
     "explain": ["copy", "vec4"],
     "sass": ["copy", "vec4"],
+    "attributes": ["copy", "vec4"],
     "compare": ["copy-h200", "copy-h200"],
 }
 WRITES = {"--json", "--output", "--draw"}  # files
