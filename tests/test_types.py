@@ -82,4 +82,6 @@ def test_mypy_accepts_what_users_write(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=found)
     assert done.returncode == 0, done.stdout + done.stderr
     examples = (tmp_path / "examples.py").read_text(encoding="utf-8")
-    assert all(f"def {name}()" in examples for name in ("readme_0", "copy", "DeviceArray_to_host"))
+    assert all(
+        f"def {name}()" in examples for name in ("document_README", "copy", "DeviceArray_to_host")
+    )

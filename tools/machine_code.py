@@ -81,12 +81,12 @@ def occupancy(arch: str, blocks: int, threads: int) -> float:
 
 
 def _included(file: Path, found: dict[Path, str]) -> None:
-    """Add a file and what it includes by a quoted name; without comments and white space."""
+    """Add a file and what it includes by a quoted name, less comments and what nvcc does not see."""
     text = file.read_text(encoding="utf-8")
     code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     options = re.findall(r"^ \* Build +nvcc (\S+)", text, re.MULTILINE)
     found[file] = " ".join([*options, *code.split()])
-    for name in re.findall(r'^\s*#\s*include "([^"]+)"', text, re.MULTILINE):
+    for name in re.findall(r'^\s*#\s*include "(?!sim/)([^"]+)"', text, re.MULTILINE):
         for folder in (file.parent, *(ROOT / one for one in INCLUDES)):
             goal = (folder / name).resolve()
             if goal.is_file():
