@@ -147,7 +147,8 @@ def test_a_sanitizer_that_is_not_there(monkeypatch):
 # ---- what the H200 said -------------------------------------------------------------------
 
 
-NOT_YET = {"reduce", "histogram", "scan"}  # families that no GPU has run
+NOT_YET = {"reduce", "histogram", "scan"}  # families that no GPU has run,
+NEW = {"copy": {"shifted"}, "permute": {"pixels"}}  # and kernels
 
 
 def test_no_kernel_was_found_wanting():
@@ -161,4 +162,5 @@ def test_no_kernel_was_found_wanting():
         assert (record["status"], record["findings"], record["kinds"]) == ("clean", 0, {})
         known = {v.name for v in gm.variants(record["family"], instances=True)}
         seen = (*record["variants"], *record["unavailable"])  # perhaps under former names
-        assert {find(record["family"], name).name for name in seen} == known
+        new = NEW.get(record["family"], set())
+        assert {find(record["family"], name).name for name in seen} == known - new

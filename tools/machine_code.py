@@ -81,7 +81,7 @@ def occupancy(arch: str, blocks: int, threads: int) -> float:
 
 
 def _included(file: Path, found: dict[Path, str]) -> None:
-    """Add a file and what it includes by a quoted name, less comments and what nvcc does not see."""
+    """Add a file and what it includes by a quoted name, less comments and what nvcc skips."""
     text = file.read_text(encoding="utf-8")
     code = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
     options = re.findall(r"^ \* Build +nvcc (\S+)", text, re.MULTILINE)
