@@ -121,6 +121,7 @@ def test_filters_of_results():
     check("bad_options", "FILTERS")
 
 
+@pytest.mark.exhaustive  # thousands of pictures
 def test_options_of_pictures():
     check("bad_options", "PLOTS")
 
