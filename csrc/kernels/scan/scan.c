@@ -36,10 +36,10 @@ static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_pl
     const bool narrow = in->itemsize == 4, real = in->kind == 'f';
     const int tile = tile_of(variant, in);
     const int64_t tiles = in->size / tile + (in->size % tile != 0);
-    if (tiles > call->device->max_grid_x) {
+    const int64_t most = call->device->max_grid_x * tile;
+    if (in->size > most) {
         return gm_fail(GM_ERROR_VALUE, "variant %s takes at most %lld elements, a has %lld",
-                       variant->name, (long long)(call->device->max_grid_x * tile),
-                       (long long)in->size);
+                       variant->name, (long long)most, (long long)in->size);
     }
     *(scan_args *)plan->args = (scan_args){
         .in = in->data,
