@@ -114,10 +114,12 @@ def test_ctrl_c_ends_a_long_transfer_to_the_simulator():
 
         gm.copy(a[:1000], variant="memcpy")
         signal.signal(signal.SIGALRM, interrupt)
-        began = time.perf_counter()
-        gm.copy(a, out=out, variant="memcpy")
-        whole = time.perf_counter() - began
-        print(json.dumps(any(attempt(whole / 8) for _ in range(20))))
+        times = []
+        for _ in range(3):  # the first call is slower: it has pages of its own mapped
+            began = time.perf_counter()
+            gm.copy(a, out=out, variant="memcpy")
+            times.append(time.perf_counter() - began)
+        print(json.dumps(any(attempt(min(times) / 8) for _ in range(20))))
         """.replace("HANGS", str(processes.HANGS))
     )
     assert found is True
