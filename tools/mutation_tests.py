@@ -129,7 +129,7 @@ def _of_family(family: str) -> str:
 
 
 def _paths(names: str) -> tuple[str, ...]:
-    """What pytest is given: folders, and for test_copy also test_copy_views.py and the like."""
+    """What pytest is given: folders, and for test_copy also test_copy_sizes.py and the like."""
     found: dict[str, None] = {}
     for one in names.split():
         parts = [] if "test_" not in one else sorted(TESTS.glob(f"{one}_*.py"))
