@@ -29,7 +29,6 @@ ROUNDS = 60
 CALLS = 200  # in a row
 WARM_UP = 20
 GPUMEM = "gpumem"
-CALLED = ("copy", "transpose", "add", "sgemm", "matmul")
 
 Job = Callable[[], object]
 
@@ -43,57 +42,98 @@ class Measured(NamedTuple):
     job: Job
 
 
-def gpumems(library: str, a: Any, b: Any, out: Any) -> Iterator[Measured]:
+def arrays(convert: Callable[[Any], Any], random: np.random.Generator) -> dict[str, Any]:
+    """Return inputs and results for every function that is measured, as one library's arrays."""
+
+    def numbers(*shape: int) -> Any:
+        return convert(random.random(shape, np.float32))
+
+    return {
+        "a": numbers(SIDE, SIDE),
+        "b": numbers(SIDE, SIDE),
+        "out": numbers(SIDE, SIDE),
+        "cube": numbers(SIDE, 4, SIDE),
+        "turned": numbers(SIDE, SIDE, 4),
+        "row": numbers(SIDE * SIDE),
+        "row_out": numbers(SIDE * SIDE),
+        "half": numbers(SIDE * SIDE // 2),
+        "index": convert(random.permutation(SIDE * SIDE)),
+        "number": convert(np.zeros((), np.float32)),
+    }
+
+
+def gpumems(library: str, x: dict[str, Any]) -> Iterator[Measured]:
     jobs: dict[str, Job] = {
-        "copy": lambda: gm.copy(a, out=out),
-        "transpose": lambda: gm.transpose(a, out=out),
-        "add": lambda: gm.add(a, b, out=out),
-        "sgemm": lambda: gm.sgemm(a, b, out=out),
-        "matmul": lambda: gm.matmul(a, b, out=out),
+        "copy": lambda: gm.copy(x["a"], out=x["out"]),
+        "transpose": lambda: gm.transpose(x["a"], out=x["out"]),
+        "permute": lambda: gm.permute(x["cube"], (2, 0, 1), out=x["turned"]),
+        "add": lambda: gm.add(x["a"], x["b"], out=x["out"]),
+        "sgemm": lambda: gm.sgemm(x["a"], x["b"], out=x["out"]),
+        "matmul": lambda: gm.matmul(x["a"], x["b"], out=x["out"]),
+        "gather": lambda: gm.gather(x["row"], x["index"], out=x["row_out"]),
+        "strided_read": lambda: gm.strided_read(x["row"], 0, 2, out=x["half"]),
+        "reduce": lambda: gm.reduce(x["row"], out=x["number"]),
+        "scan": lambda: gm.scan(x["row"], out=x["row_out"]),
     }
     for function, job in jobs.items():
         yield Measured(library, function, GPUMEM, job)
 
 
-def on_gpumems(backend: str, a: Any, b: Any) -> Iterator[Measured]:
-    x, y = (gm.to_device(each, backend=backend) for each in (a, b))
-    yield from gpumems("DeviceArray", x, y, gm.DeviceArray(a.shape, backend=backend))
+def on_gpumems(backend: str, random: np.random.Generator) -> Iterator[Measured]:
+    yield from gpumems("DeviceArray", arrays(lambda a: gm.to_device(a, backend=backend), random))
 
 
-def on_pytorchs(a: Any, b: Any) -> Iterator[Measured]:
+def on_pytorchs(random: np.random.Generator) -> Iterator[Measured]:
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
-    x, y = torch.tensor(a, device="cuda"), torch.tensor(b, device="cuda")
-    out = torch.empty_like(x)
-    yield from gpumems("PyTorch", x, y, out)
-    for function, by, job in (
-        ("copy", "out.copy_(a)", lambda: out.copy_(x)),
-        ("transpose", "out.copy_(a.T)", lambda: out.copy_(x.T)),
-        ("add", "torch.add(out=)", lambda: torch.add(x, y, out=out)),
-        ("sgemm", "torch.mm(out=)", lambda: torch.mm(x, y, out=out)),
-        ("matmul", "torch.matmul(out=)", lambda: torch.matmul(x, y, out=out)),
-    ):
+    x = arrays(lambda a: torch.tensor(a, device="cuda"), random)
+    yield from gpumems("PyTorch", x)
+    a, b, out, row = x["a"], x["b"], x["out"], x["row"]
+    jobs: tuple[tuple[str, str, Job], ...] = (
+        ("copy", "out.copy_(a)", lambda: out.copy_(a)),
+        ("transpose", "out.copy_(a.T)", lambda: out.copy_(a.T)),
+        (
+            "permute",
+            "out.copy_(a.permute())",
+            lambda: x["turned"].copy_(x["cube"].permute(2, 0, 1)),
+        ),
+        ("add", "torch.add(out=)", lambda: torch.add(a, b, out=out)),
+        ("sgemm", "torch.mm(out=)", lambda: torch.mm(a, b, out=out)),
+        ("matmul", "torch.matmul(out=)", lambda: torch.matmul(a, b, out=out)),
+        ("gather", "torch.take(out=)", lambda: torch.take(row, x["index"], out=x["row_out"])),
+        ("strided_read", "out.copy_(a[::2])", lambda: x["half"].copy_(row[::2])),
+        ("reduce", "torch.sum(out=)", lambda: torch.sum(row, 0, out=x["number"])),
+        ("scan", "torch.cumsum(out=)", lambda: torch.cumsum(row, 0, out=x["row_out"])),
+    )
+    for function, by, job in jobs:
         yield Measured("PyTorch", function, by, job)
 
 
-def on_cupys(a: Any, b: Any) -> Iterator[Measured]:
+def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
     import cupy
 
-    x, y = cupy.asarray(a), cupy.asarray(b)
-    out = cupy.empty_like(x)
-    yield from gpumems("CuPy", x, y, out)
-    for function, by, job in (
-        ("copy", "cupy.copyto(out, a)", lambda: cupy.copyto(out, x)),
-        ("transpose", "cupy.copyto(out, a.T)", lambda: cupy.copyto(out, x.T)),
-        ("add", "cupy.add(out=)", lambda: cupy.add(x, y, out=out)),
-        ("sgemm", "cupy.dot(out=)", lambda: cupy.dot(x, y, out=out)),
-        ("matmul", "cupy.matmul(out=)", lambda: cupy.matmul(x, y, out=out)),
-    ):
+    x = arrays(cupy.asarray, random)
+    yield from gpumems("CuPy", x)
+    a, b, out, row = x["a"], x["b"], x["out"], x["row"]
+    turned, half = x["turned"], x["half"]
+    jobs: tuple[tuple[str, str, Job], ...] = (
+        ("copy", "cupy.copyto(out, a)", lambda: cupy.copyto(out, a)),
+        ("transpose", "cupy.copyto(out, a.T)", lambda: cupy.copyto(out, a.T)),
+        ("permute", "cupy.copyto()", lambda: cupy.copyto(turned, x["cube"].transpose(2, 0, 1))),
+        ("add", "cupy.add(out=)", lambda: cupy.add(a, b, out=out)),
+        ("sgemm", "cupy.dot(out=)", lambda: cupy.dot(a, b, out=out)),
+        ("matmul", "cupy.matmul(out=)", lambda: cupy.matmul(a, b, out=out)),
+        ("gather", "cupy.take(out=)", lambda: cupy.take(row, x["index"], out=x["row_out"])),
+        ("strided_read", "cupy.copyto(out, a[::2])", lambda: cupy.copyto(half, row[::2])),
+        ("reduce", "cupy.sum(out=)", lambda: cupy.sum(row, out=x["number"])),
+        ("scan", "cupy.cumsum(out=)", lambda: cupy.cumsum(row, out=x["row_out"])),
+    )
+    for function, by, job in jobs:
         yield Measured("CuPy", function, by, job)
 
 
-def on_numbas(a: Any, b: Any) -> Iterator[Measured]:
+def on_numbas(random: np.random.Generator) -> Iterator[Measured]:
     from numba import cuda
 
     @cuda.jit
@@ -106,26 +146,26 @@ def on_numbas(a: Any, b: Any) -> Iterator[Measured]:
         row, column = cuda.grid(2)
         out[row, column] = x[row, column] + y[row, column]
 
-    x, y = cuda.to_device(a), cuda.to_device(b)
-    out = cuda.device_array_like(x)
-    yield from gpumems("Numba", x, y, out)
+    x = arrays(cuda.to_device, random)
+    yield from gpumems("Numba", x)
+    a, b, out = x["a"], x["b"], x["out"]
     block = (SIDE, SIDE)
-    for function, by, job in (
-        ("copy", "out.copy_to_device(a)", lambda: out.copy_to_device(x)),
-        ("transpose", "a @cuda.jit kernel", lambda: transpose[1, block](x, out)),
-        ("add", "a @cuda.jit kernel", lambda: add[1, block](x, y, out)),
-    ):
+    jobs: tuple[tuple[str, str, Job], ...] = (
+        ("copy", "out.copy_to_device(a)", lambda: out.copy_to_device(a)),
+        ("transpose", "a @cuda.jit kernel", lambda: transpose[1, block](a, out)),
+        ("add", "a @cuda.jit kernel", lambda: add[1, block](a, b, out)),
+    )
+    for function, by, job in jobs:
         yield Measured("Numba", function, by, job)
 
 
 def everything(backend: str) -> list[Measured]:
     """Return all calls that can be made here, those on gpumem's own arrays first."""
     random = np.random.default_rng(0)
-    a, b = (random.random((SIDE, SIDE), np.float32) for _ in range(2))
-    found = list(on_gpumems(backend, a, b))
+    found = list(on_gpumems(backend, random))
     for of_library in (on_pytorchs, on_cupys, on_numbas) if backend == "cuda" else ():
         try:
-            found += of_library(a, b)
+            found += of_library(random)
         except ImportError as error:
             print(f"left out: {error}")
     return found
@@ -166,7 +206,9 @@ def table(calls: list[Measured], seconds: list[float]) -> Iterator[str]:
     yield "| arrays of | gpumem's call | µs | the library's own | µs | ratio |"
     yield "| --- | --- | ---: | --- | ---: | ---: |"
     for library in dict.fromkeys(call.library for call in calls):
-        for function in CALLED:
+        for function in dict.fromkeys(call.function for call in calls):
+            if (library, function, GPUMEM) not in found:
+                continue
             ours = found[library, function, GPUMEM]
             own = [by for one, other, by in found if (one, other) == (library, function)][1:]
             theirs = found[library, function, own[0]] if own else 0.0
