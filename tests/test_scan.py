@@ -1,5 +1,9 @@
 """scan: every variant, dtype and length against NumPy; wrapping, NaN, layouts and refusals."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,9 +17,9 @@ from gpumem.families import oracle
 LADDER = gm.variants("scan")
 FIXED_ORDER = [v for v in LADDER if v.name != "look_back"]
 DTYPES = ["i4", "u4", "f4", "i8", "u8", "f8"]
-# Around a warp, the tiles of 256, 512, 2048 and 4096 elements, and more than 32 tiles of them.
-LENGTHS = [0, 1, 2, 3, 31, 33, 255, 257, 511, 513, 2049, 4095, 4096, 4097, 20_001]
-MANY = 4096 * 70 + 5
+# Around a warp, and the tiles of 256, 512, 2048, 4096, 8192 and 16384 elements.
+LENGTHS = [0, 1, 2, 3, 31, 33, 255, 257, 511, 513, 2049, 4095, 4096, 4097, 8193, 16_385, 20_001]
+MANY = 4096 * 70 + 5  # more than 32 tiles
 DRAWN = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 
 
@@ -36,7 +40,13 @@ def check(got, a):
 
 
 def test_variants_in_order():
-    assert [v.name for v in LADDER] == ["hillis_steele", "blelloch", "shuffles", "look_back"]
+    assert [v.name for v in LADDER] == [
+        "hillis_steele",
+        "blelloch",
+        "shuffles",
+        "look_back",
+        "pipelined",
+    ]
 
 
 # ---- against NumPy ----------------------------------------------------------------------------
@@ -59,7 +69,8 @@ def test_every_length(variant, dtype, backend, rng):
 def test_many_tiles(variant, dtype, backend, rng):
     """More than a warp looks at in one go, on several threads of the host."""
     here(variant, backend)
-    a = gm.to_device(numbers(rng, MANY, dtype), backend=backend)
+    n = 16384 * 40 + 5 if variant.name == "pipelined" else MANY
+    a = gm.to_device(numbers(rng, n, dtype), backend=backend)
     wanted = a.to_host().cumsum(dtype=dtype)
     for _ in range(3):
         assert np.array_equal(variant(a).to_host(), wanted)
@@ -158,6 +169,22 @@ def test_more_than_2_31_elements(variant):
         assert np.array_equal(got[begin : begin + 1000].to_host(), wanted)
 
 
+LATE = """
+import numpy as np, gpumem as gm
+a = np.random.default_rng().integers(0, 2**32, 1100 * 16384 + 77, dtype=np.uint32)
+for _ in range(2):
+    got = gm.scan(a, variant="pipelined", backend="sim")
+    assert np.array_equal(got, a.cumsum(dtype="u4"))
+"""
+
+
+@pytest.mark.exhaustive
+def test_blocks_that_start_late():
+    """More blocks than a block has threads, so that some look back over more tiles than that."""
+    environment = {**os.environ, "GPUMEM_SIM_MULTIPROCESSORS": "1024"}
+    subprocess.run([sys.executable, "-c", LATE], check=True, env=environment, timeout=600)
+
+
 # ---- the order of additions -------------------------------------------------------------------
 
 
@@ -170,18 +197,22 @@ def test_the_same_bits_each_time(variant, backend, rng):
 # ---- traffic ----------------------------------------------------------------------------------
 
 
-def test_look_back_reads_and_writes_once():
+@pytest.mark.parametrize("variant", ["look_back", "pipelined"])
+def test_one_launch_reads_and_writes_once(variant):
     n = 4096 * 5
     for dtype in ("f4", "f8"):
         a = np.ones(n, dtype)
-        counted = _core.traffic("scan", "look_back", (a,), ())
+        counted = _core.traffic("scan", variant, (a,), ())
         sites = [s for s in counted["sites"] if s["space"] == "global"]
         for kind in ("load", "store"):  # and a few words of the tiles' states
             moved = sum(s["bytes"] for s in sites if s["kind"] == kind)
             assert a.nbytes <= moved <= a.nbytes + 1000
-        for name in ("blelloch", "shuffles"):
-            loads = gm.traffic("scan", a, variant=name).loads
-            assert loads.bytes_asked >= 2 * a.nbytes
+
+
+@pytest.mark.parametrize("variant", ["hillis_steele", "blelloch", "shuffles"])
+def test_three_launches_read_twice(variant):
+    a = np.ones(4096 * 5, "f4")
+    assert gm.traffic("scan", a, variant=variant).loads.bytes_asked >= 2 * a.nbytes
 
 
 def test_a_single_tile_asks_nobody():
@@ -199,7 +230,7 @@ def test_the_tree_has_bank_conflicts_and_the_others_have_none():
 
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_no_races_at_any_length(variant):
-    for n in (0, 1, 33, 4097, 30_000):
+    for n in (0, 1, 33, 4097, 60_000):
         gm.traffic("scan", np.ones(n, "f4"), variant=variant)
         gm.traffic("scan", np.ones(n, "i8"), variant=variant)
 

@@ -85,9 +85,9 @@ def scan(
 
     Notes
     -----
-    Floats are added in their own precision. With ``look_back``, which "auto" takes, the order of
-    the additions depends on which blocks run when: results may differ in their last bits from run
-    to run. The others add in a fixed order.
+    Floats are added in their own precision. With ``look_back`` the order of the additions depends
+    on which blocks run when: results may differ in their last bits from run to run. The others add
+    in a fixed order, and so does "auto" on devices of compute capability 9.0 or later.
 
     The variants, each with the idea that it adds:
 
@@ -99,6 +99,8 @@ def scan(
         128-bit loads, scanned in registers by shuffles; the same bits each time
     ``look_back``
         one launch: tiles add up what the tiles before them have published
+    ``pipelined``
+        tiles arrive while sums are awaited; the same bits each time
 
     References
     ----------

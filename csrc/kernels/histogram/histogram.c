@@ -31,6 +31,7 @@ static gm_status histogram_plan(const gm_variant *variant, const gm_call *call, 
         .in = (const unsigned char *)in->data,
         .out = (unsigned long long *)call->out.data,
         .bytes = in->bytes,
+        .once = in->bytes <= 4 * call->device->l2_bytes, /* see the plan of reduce */
     };
     plan->args_size = sizeof(histogram_args);
     plan->grid.x = gm_grid_blocks(variant, call, in->bytes, 0);

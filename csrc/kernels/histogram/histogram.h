@@ -4,19 +4,21 @@
 #ifndef GPUMEM_HISTOGRAM_H
 #define GPUMEM_HISTOGRAM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
     HISTOGRAM_BINS = 256,
-    HISTOGRAM_THREADS = 256,        /* of a block */
-    HISTOGRAM_BANKED_THREADS = 512, /* of a block of lane_banks: 32 KiB of counters serve more */
-    HISTOGRAM_BANKED_BLOCKS = 3,    /* of these per multiprocessor */
+    HISTOGRAM_THREADS = 256,         /* of a block */
+    HISTOGRAM_BANKED_THREADS = 1024, /* of a block of lane_banks: 32 KiB of counters serve more */
+    HISTOGRAM_BANKED_BLOCKS = 2,     /* of these per multiprocessor */
 };
 
 typedef struct histogram_args {
     const unsigned char *in;
     unsigned long long *out; /* all 0 at the launch */
     int64_t bytes;
+    bool once; /* the bytes should not stay in the L2: see the plan */
 } histogram_args;
 
 #ifdef __cplusplus

@@ -39,18 +39,26 @@ GM_DEVICE void count_vector(unsigned *column, const uint4 &v)
     count_word(column, v.w);
 }
 
-/* The vectors of this thread: two loads are in flight before the first count. */
-GM_DEVICE void count_vectors(unsigned *column, const uint4 *in, int64_t count)
+/* The vectors of this thread, of the block's tiles: two loads are in flight before the first count.
+ */
+template <bool ONCE> GM_DEVICE void count_vectors(unsigned *column, const uint4 *in, int64_t count)
 {
-    const int64_t stride = (int64_t)gridDim.x * blockDim.x;
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + stride < count; i += 2 * stride) {
-        const uint4 first = in[i], second = in[i + stride];
-        count_vector(column, first);
-        count_vector(column, second);
-    }
-    if (i < count) {
-        count_vector(column, in[i]);
+    const int64_t tile = 2 * HISTOGRAM_BANKED_THREADS;
+    for (int64_t begin = blockIdx.x * tile; begin < count; begin += gridDim.x * tile) {
+        const int64_t i = begin + threadIdx.x, j = i + HISTOGRAM_BANKED_THREADS;
+        uint4 first, second;
+        if (i < count) {
+            first = ONCE ? __ldcs(&in[i]) : in[i];
+        }
+        if (j < count) {
+            second = ONCE ? __ldcs(&in[j]) : in[j];
+        }
+        if (i < count) {
+            count_vector(column, first);
+        }
+        if (j < count) {
+            count_vector(column, second);
+        }
     }
 }
 
@@ -76,7 +84,11 @@ GM_KERNEL_BOUNDED(histogram_lane_banks, histogram_args, HISTOGRAM_BANKED_THREADS
     const int64_t front = min(past ? 16 - past : (int64_t)0, a.bytes);
     const int64_t vectors = (a.bytes - front) / 16;
     unsigned *column = counters + threadIdx.x % LANES;
-    count_vectors(column, (const uint4 *)(a.in + front), vectors);
+    if (a.once) {
+        count_vectors<true>(column, (const uint4 *)(a.in + front), vectors);
+    } else {
+        count_vectors<false>(column, (const uint4 *)(a.in + front), vectors);
+    }
     count_ends(column, a, front, front + 16 * vectors);
     __syncthreads();
 

@@ -5,7 +5,7 @@
 
 template <typename number, typename vector> GM_DEVICE void add_sums(const reduce_args &a)
 {
-    const number sum = reduce_partials((const number *)a.partials, (int)a.count);
+    const number sum = reduce_partials<REDUCE_THREADS>((const number *)a.partials, (int)a.count);
     if (threadIdx.x == 0) {
         *(number *)a.out = sum;
     }

@@ -10,7 +10,8 @@
 template <typename number, typename vector> GM_DEVICE void add_blocks(const reduce_args &a)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    const number sum = reduce_block(i < a.count ? ((const number *)a.in)[i] : (number)0);
+    const number sum =
+        gm_block_sum<REDUCE_THREADS>(i < a.count ? ((const number *)a.in)[i] : (number)0);
     if (threadIdx.x == 0) {
         atomicAdd((number *)a.out, sum);
     }

@@ -14,7 +14,7 @@ template <typename number, typename vector> GM_DEVICE void add_steps(const reduc
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < a.count; i += stride) {
         sum += ((const number *)a.in)[i];
     }
-    sum = reduce_block(sum);
+    sum = gm_block_sum<REDUCE_THREADS>(sum);
     if (threadIdx.x == 0) {
         atomicAdd((number *)a.out, sum);
     }

@@ -25,7 +25,7 @@ GM_DEVICE bool is_last(unsigned *blocks_done)
 template <typename number, typename vector> GM_DEVICE void add_all(const reduce_args &a)
 {
     number *partials = (number *)a.partials;
-    number sum = reduce_block(reduce_share<number, vector>(a));
+    number sum = gm_block_sum<REDUCE_WIDE>(reduce_share<number, vector>(a));
     if (gridDim.x > 1) {
         if (threadIdx.x == 0) {
             partials[blockIdx.x] = sum;
@@ -33,14 +33,14 @@ template <typename number, typename vector> GM_DEVICE void add_all(const reduce_
         if (!is_last(a.blocks_done)) {
             return;
         }
-        sum = reduce_partials(partials, (int)gridDim.x);
+        sum = reduce_partials<REDUCE_WIDE>(partials, (int)gridDim.x);
     }
     if (threadIdx.x == 0) {
         *(number *)a.out = sum;
     }
 }
 
-GM_KERNEL_BOUNDED(reduce_last_block, reduce_args, REDUCE_THREADS, REDUCE_BLOCKS)
+GM_KERNEL_BOUNDED(reduce_last_block, reduce_args, REDUCE_WIDE, REDUCE_BLOCKS)
 {
     REDUCE_BY_TYPE(add_all, a)
 }

@@ -4,13 +4,16 @@
 #ifndef GPUMEM_REDUCE_H
 #define GPUMEM_REDUCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Integers are added as unsigned: sums wrap around, with the same bits for both signs. */
 enum { REDUCE_INT32, REDUCE_INT64, REDUCE_FLOAT32, REDUCE_FLOAT64 };
 enum {
     REDUCE_THREADS = 256, /* of a block */
-    REDUCE_BLOCKS = 5,    /* per multiprocessor, where threads have 64 bytes in flight: 80 KiB */
+    REDUCE_WIDE = 512,    /* of a block whose threads load vectors */
+    REDUCE_BLOCKS = 4,    /* of these per multiprocessor: 128 KiB in flight */
+    REDUCE_LOADS = 4,     /* vectors of a thread that are in flight */
 };
 
 typedef struct reduce_args {
@@ -20,6 +23,7 @@ typedef struct reduce_args {
     unsigned *blocks_done; /* 0 at the launch */
     int64_t count;
     int type;
+    bool once; /* the elements should not stay in the L2: see the plan */
 } reduce_args;
 
 #ifdef __cplusplus
@@ -34,12 +38,6 @@ typedef struct reduce_args {
     case REDUCE_FLOAT32: function<float, float4>(a); break;                                        \
     case REDUCE_FLOAT64: function<double, double2>(a); break;                                      \
     }
-
-/* The sum over the block, in thread 0. */
-template <typename number> GM_DEVICE number reduce_block(number sum)
-{
-    return gm_block_sum<REDUCE_THREADS>(sum);
-}
 
 GM_DEVICE unsigned reduce_vector(const uint4 &v)
 {
@@ -61,25 +59,41 @@ GM_DEVICE double reduce_vector(const double2 &v)
     return v.x + v.y;
 }
 
-/* This thread's share of `count` vectors: four loads are in flight before the first addition. */
-template <typename number, typename vector>
-GM_DEVICE number reduce_vectors(const vector *in, int64_t count)
+/* This thread's share of `count` vectors. Blocks take tiles, REDUCE_LOADS vectors of each thread,
+ * whose loads are all in flight before the first addition. */
+template <typename number, typename vector, bool ONCE>
+GM_DEVICE number reduce_tiles(const vector *in, int64_t count)
 {
-    const int64_t stride = (int64_t)gridDim.x * blockDim.x;
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t tile = REDUCE_LOADS * REDUCE_WIDE;
     number sum = 0;
 
-#pragma unroll 1 /* more loads in flight would take more registers than five blocks have */
-    for (; i + 3 * stride < count; i += 4 * stride) {
-        const vector v0 = in[i], v1 = in[i + stride];
-        const vector v2 = in[i + 2 * stride], v3 = in[i + 3 * stride];
-        sum += (reduce_vector(v0) + reduce_vector(v1)) + (reduce_vector(v2) + reduce_vector(v3));
-    }
-#pragma unroll 1
-    for (; i < count; i += stride) {
-        sum += reduce_vector(in[i]);
+#pragma unroll 1 /* more loads in flight would take more registers than four blocks have */
+    for (int64_t begin = blockIdx.x * tile; begin < count; begin += gridDim.x * tile) {
+        const vector *from = in + begin + threadIdx.x;
+        if (begin + tile <= count) {
+            vector v[REDUCE_LOADS];
+#pragma unroll
+            for (int k = 0; k < REDUCE_LOADS; k++) {
+                v[k] = ONCE ? __ldcs(&from[k * REDUCE_WIDE]) : from[k * REDUCE_WIDE];
+            }
+            sum += (reduce_vector(v[0]) + reduce_vector(v[1])) +
+                   (reduce_vector(v[2]) + reduce_vector(v[3]));
+            continue;
+        }
+        const int left = (int)(count - begin) - (int)threadIdx.x;
+#pragma unroll
+        for (int k = 0; k < REDUCE_LOADS; k++) {
+            sum += k * REDUCE_WIDE < left ? reduce_vector(from[k * REDUCE_WIDE]) : (number)0;
+        }
     }
     return sum;
+}
+
+template <typename number, typename vector>
+GM_DEVICE number reduce_vectors(const reduce_args &a, const void *in, int64_t count)
+{
+    return a.once ? reduce_tiles<number, vector, true>((const vector *)in, count)
+                  : reduce_tiles<number, vector, false>((const vector *)in, count);
 }
 
 /* This thread's share of the whole array, whose first vector may begin behind its first element:
@@ -94,7 +108,7 @@ template <typename number, typename vector> GM_DEVICE number reduce_share(const 
     const int64_t vectors = (a.count - front) / PER_VECTOR;
     const int64_t rear = front + vectors * PER_VECTOR;
 
-    number sum = reduce_vectors<number, vector>((const vector *)(in + front), vectors);
+    number sum = reduce_vectors<number, vector>(a, in + front, vectors);
     if (thread < front) {
         sum += in[thread];
     }
@@ -105,13 +119,14 @@ template <typename number, typename vector> GM_DEVICE number reduce_share(const 
 }
 
 /* Thread 0 of the block gets the sum of the blocks' sums, which are always added in one order. */
-template <typename number> GM_DEVICE number reduce_partials(const number *partials, int count)
+template <int THREADS, typename number>
+GM_DEVICE number reduce_partials(const number *partials, int count)
 {
     number sum = 0;
-    for (int i = threadIdx.x; i < count; i += REDUCE_THREADS) {
+    for (int i = threadIdx.x; i < count; i += THREADS) {
         sum += __ldcg(&partials[i]);
     }
-    return reduce_block(sum);
+    return gm_block_sum<THREADS>(sum);
 }
 #endif
 

@@ -10,13 +10,13 @@
 
 template <typename number, typename vector> GM_DEVICE void store_sums(const reduce_args &a)
 {
-    const number sum = reduce_block(reduce_share<number, vector>(a));
+    const number sum = gm_block_sum<REDUCE_WIDE>(reduce_share<number, vector>(a));
     if (threadIdx.x == 0) {
         ((number *)a.partials)[blockIdx.x] = sum;
     }
 }
 
-GM_KERNEL_BOUNDED(reduce_two_pass, reduce_args, REDUCE_THREADS, REDUCE_BLOCKS)
+GM_KERNEL_BOUNDED(reduce_two_pass, reduce_args, REDUCE_WIDE, REDUCE_BLOCKS)
 {
     REDUCE_BY_TYPE(store_sums, a)
 }

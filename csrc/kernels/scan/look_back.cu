@@ -11,59 +11,13 @@
  *              state     prefix    sum     sum     sum
  *              base of 44 = prefix of 40 + sum of 41 + sum of 42 + sum of 43
  *
- *          A state and 32 bits of the value are one word of 64 bits, which is stored and loaded
- *          whole, so that no fence is needed. A number of 64 bits is two such words; a reader that
- *          finds two different states looks again.
  *          Tiles are numbered by a counter in the order in which blocks start: whoever waits, waits
  *          for a block that runs.
  * Cost     how far a block has to look depends on time, and with it the order of the additions:
  *          sums of floats may differ in their last bits from run to run.
  * Machine  LDG.E.128, STG.E.128
  */
-#include <string.h>
-
-#include "scan.h"
-
-enum { NOTHING, SUM, PREFIX }; /* states of a tile: what it has published */
-
-template <typename number>
-GM_DEVICE void publish(const scan_args &a, int64_t tile, int state, number value)
-{
-    enum { WORDS = sizeof(number) / 4 };
-    uint32_t bits[WORDS];
-    memcpy(bits, &value, sizeof bits);
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        gm_store_relaxed(&a.states[tile * WORDS + i], (unsigned long long)state << 32 | bits[i]);
-    }
-}
-
-template <typename number> GM_DEVICE int look_at(const scan_args &a, int64_t tile, number *value)
-{
-    enum { WORDS = sizeof(number) / 4 };
-    uint32_t bits[WORDS];
-    int state = NOTHING;
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        const unsigned long long word = gm_load_relaxed(&a.states[tile * WORDS + i]);
-        const int found = (int)(word >> 32);
-        state = i == 0 || found == state ? found : NOTHING;
-        bits[i] = (uint32_t)word;
-    }
-    memcpy(value, bits, sizeof bits);
-    return state;
-}
-
-/* Until the tile has published something. What is before the first one is known to be 0. */
-template <typename number> GM_DEVICE int wait_for(const scan_args &a, int64_t tile, number *value)
-{
-    int state = PREFIX;
-    *value = 0;
-    for (int times = 1; tile >= 0 && (state = look_at(a, tile, value)) == NOTHING; times++) {
-        gm_wait_a_little(times);
-    }
-    return state;
-}
+#include "states.h"
 
 /* The base of a tile, in lane 0 of the warp that looks. */
 template <typename number> GM_DEVICE number find_base(const scan_args &a, int64_t tile)
@@ -85,7 +39,7 @@ template <typename number, typename vector> GM_DEVICE void scan_at_once(const sc
 {
     __shared__ unsigned ticket;
     __shared__ number base;
-    scan_tile<number, vector> t;
+    scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
     number of_block;
 
     if (threadIdx.x == 0) {

@@ -17,17 +17,24 @@ static gm_status scan_result(gm_call *call)
     return GM_OK;
 }
 
+/* What fits into one tile of look_back waits for nobody. */
 static const gm_variant *scan_choose(const gm_call *call)
 {
-    return gm_row(call, scan_row_look_back);
+    return call->in[0].bytes <= SCAN_TILE_BYTES
+               ? gm_row(call, scan_row_look_back)
+               : gm_first_that_fits(call, GM_ROWS(scan_row_pipelined, scan_row_look_back));
 }
 
-/* Elements of a block. Those of a thread that loads vectors fill 64 bytes, whatever their size. */
+/* Elements of a tile. Where threads load vectors, `elements` of the ladder are words of 32 bits. */
 static int tile_of(const gm_variant *variant, const gm_array *in)
 {
-    return variant->elements == SCAN_TILE_BYTES / SCAN_THREADS / 4
-               ? SCAN_TILE_BYTES / (int)in->itemsize
-               : SCAN_THREADS * variant->elements;
+    const int count = (int)variant->block.x * variant->elements;
+    return variant->elements > 2 ? count * 4 / (int)in->itemsize : count;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -53,7 +60,10 @@ static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_pl
         .vectors = ((uintptr_t)in->data | (uintptr_t)call->out.data) % SCAN_VECTOR_BYTES == 0,
     };
     plan->args_size = sizeof(scan_args);
-    plan->grid.x = (unsigned)tiles;
+    plan->grid.x =
+        (unsigned)(variant->blocks == 0
+                       ? tiles
+                       : smaller(tiles, (int64_t)variant->blocks * call->device->multiprocessors));
     return GM_OK;
 }
 
@@ -88,7 +98,7 @@ static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, 
 {
     scan_args *args = (scan_args *)plan->args;
     void *memory = NULL;
-    if (args->tiles == 1) { /* it asks nobody */
+    if (args->tiles == 1 && variant->blocks == 0) { /* it asks nobody */
         return call->backend->launch(variant, plan, call->stream);
     }
     /* A word of 64 bits for each 32 of a tile's value; the counter follows them. */

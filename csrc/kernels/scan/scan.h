@@ -19,14 +19,18 @@ enum {
     SCAN_ROWS = 4,          /* vectors of a thread in a tile of vectors */
     SCAN_VECTOR_BYTES = 16, /* so that such a tile has 16 KiB */
     SCAN_TILE_BYTES = SCAN_THREADS * SCAN_ROWS * SCAN_VECTOR_BYTES,
+    SCAN_RING_THREADS = 512, /* of a block of pipelined */
+    SCAN_RING_ROWS = 8,      /* of its tiles, which have 64 KiB */
+    SCAN_RING_BYTES = SCAN_RING_THREADS * SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
+    SCAN_RING_STAGES = 3,
 };
 
 typedef struct scan_args {
     const void *in;
     void *out;
     void *bases;                /* of each tile, or its sum, from which scan_sums makes the base */
-    unsigned long long *states; /* of the tiles, for look_back; all 0 at the launch */
-    unsigned *tickets;          /* of look_back; 0 at the launch */
+    unsigned long long *states; /* of the tiles, where one launch does all; all 0 at the launch */
+    unsigned *tickets;          /* the same; 0 at the launch */
     int64_t count;
     int64_t tiles;
     int tile; /* elements */
@@ -138,71 +142,73 @@ GM_DEVICE double2 scan_pack(const double (&part)[2])
  *              …
  *     warp 1   row 0   …
  */
-template <typename number, typename vector> struct scan_tile {
+template <typename element, typename whole, int THREADS, int HEIGHT> struct scan_tile {
+    typedef element number;
+    typedef whole vector;
     enum {
+        ROWS = HEIGHT, /* of a warp */
         PER_VECTOR = sizeof(vector) / sizeof(number),
-        ELEMENTS = SCAN_THREADS * SCAN_ROWS * PER_VECTOR,
+        ELEMENTS = THREADS * ROWS * PER_VECTOR,
     };
-    number part[SCAN_ROWS][PER_VECTOR];
+    number part[ROWS][PER_VECTOR];
 };
 
-/* Where a vector of this thread begins. */
-template <typename number, typename vector> GM_DEVICE int64_t scan_place(int64_t tile, int row)
+/* Where a vector of this thread begins in its tile, in elements. */
+template <typename tile> GM_DEVICE int scan_place(int row)
 {
-    typedef scan_tile<number, vector> shape;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    return tile * shape::ELEMENTS + ((warp * SCAN_ROWS + row) * 32 + lane) * shape::PER_VECTOR;
+    return ((warp * tile::ROWS + row) * 32 + lane) * tile::PER_VECTOR;
 }
 
 /* Is the tile whole, and are its vectors aligned? */
-template <typename number, typename vector>
-GM_DEVICE bool scan_in_vectors(const scan_args &a, int64_t tile)
+template <typename tile> GM_DEVICE bool scan_in_vectors(const scan_args &a, int64_t number)
 {
-    return a.vectors && (tile + 1) * scan_tile<number, vector>::ELEMENTS <= a.count;
+    return a.vectors && (number + 1) * tile::ELEMENTS <= a.count;
 }
 
-template <typename number, typename vector>
-GM_DEVICE void scan_load(const scan_args &a, int64_t tile, scan_tile<number, vector> &t)
+template <typename tile> GM_DEVICE void scan_load(const scan_args &a, int64_t number, tile &t)
 {
-    const number *in = (const number *)a.in;
-    if (scan_in_vectors<number, vector>(a, tile)) {
+    typedef typename tile::vector vector;
+    const typename tile::number *in = (const typename tile::number *)a.in;
+    const int64_t first = number * tile::ELEMENTS;
+    if (scan_in_vectors<tile>(a, number)) {
 #pragma unroll
-        for (int row = 0; row < SCAN_ROWS; row++) {
-            const vector v = *(const vector *)(in + scan_place<number, vector>(tile, row));
+        for (int row = 0; row < tile::ROWS; row++) {
+            const vector v = *(const vector *)(in + first + scan_place<tile>(row));
             scan_unpack(v, t.part[row]);
         }
         return;
     }
 #pragma unroll
-    for (int row = 0; row < SCAN_ROWS; row++) {
-        const int64_t place = scan_place<number, vector>(tile, row);
+    for (int row = 0; row < tile::ROWS; row++) {
+        const int64_t place = first + scan_place<tile>(row);
 #pragma unroll
-        for (int k = 0; k < t.PER_VECTOR; k++) {
-            t.part[row][k] = place + k < a.count ? in[place + k] : (number)0;
+        for (int k = 0; k < tile::PER_VECTOR; k++) {
+            t.part[row][k] = place + k < a.count ? in[place + k] : (typename tile::number)0;
         }
     }
 }
 
-template <typename number, typename vector>
-GM_DEVICE void scan_store(const scan_args &a, int64_t tile, const scan_tile<number, vector> &t,
-                          number base)
+template <typename tile>
+GM_DEVICE void scan_store(const scan_args &a, int64_t number, const tile &t,
+                          typename tile::number base)
 {
-    number *out = (number *)a.out;
-    const bool in_vectors = scan_in_vectors<number, vector>(a, tile);
+    typename tile::number *out = (typename tile::number *)a.out;
+    const bool in_vectors = scan_in_vectors<tile>(a, number);
 #pragma unroll
-    for (int row = 0; row < SCAN_ROWS; row++) {
-        const int64_t place = scan_place<number, vector>(tile, row);
-        number sums[scan_tile<number, vector>::PER_VECTOR];
+    for (int row = 0; row < tile::ROWS; row++) {
+        const int64_t place = number * tile::ELEMENTS + scan_place<tile>(row);
+        typename tile::number sums[tile::PER_VECTOR];
 #pragma unroll
-        for (int k = 0; k < t.PER_VECTOR; k++) {
+        for (int k = 0; k < tile::PER_VECTOR; k++) {
             sums[k] = base + t.part[row][k];
         }
         if (in_vectors) {
-            *(vector *)(out + place) = scan_pack(sums);
+            *(typename tile::vector *)(out + place) = scan_pack(sums);
             continue;
         }
 #pragma unroll
-        for (int k = 0; k < t.PER_VECTOR; k++) {
+        for (int k = 0; k < tile::PER_VECTOR; k++) {
             if (place + k < a.count) {
                 out[place + k] = sums[k];
             }
@@ -212,22 +218,22 @@ GM_DEVICE void scan_store(const scan_args &a, int64_t tile, const scan_tile<numb
 
 /* Replaces the elements by the sums of the warp's elements up to them; returns the warp's sum. The
  * scans of the rows are independent: the shuffles of one hide the latency of another's. */
-template <typename number, typename vector> GM_DEVICE number scan_rows(scan_tile<number, vector> &t)
+template <typename tile> GM_DEVICE typename tile::number scan_rows(tile &t)
 {
-    number inclusive[SCAN_ROWS], below = 0;
+    typename tile::number inclusive[tile::ROWS], below = 0;
 #pragma unroll
-    for (int row = 0; row < SCAN_ROWS; row++) {
+    for (int row = 0; row < tile::ROWS; row++) {
 #pragma unroll
-        for (int k = 1; k < t.PER_VECTOR; k++) {
+        for (int k = 1; k < tile::PER_VECTOR; k++) {
             t.part[row][k] += t.part[row][k - 1];
         }
-        inclusive[row] = scan_warp(t.part[row][t.PER_VECTOR - 1]);
+        inclusive[row] = scan_warp(t.part[row][tile::PER_VECTOR - 1]);
     }
 #pragma unroll
-    for (int row = 0; row < SCAN_ROWS; row++) {
-        const number before = below + scan_lanes_below(inclusive[row]);
+    for (int row = 0; row < tile::ROWS; row++) {
+        const typename tile::number before = below + scan_lanes_below(inclusive[row]);
 #pragma unroll
-        for (int k = 0; k < t.PER_VECTOR; k++) {
+        for (int k = 0; k < tile::PER_VECTOR; k++) {
             t.part[row][k] += before;
         }
         below += __shfl_sync(0xffffffffu, inclusive[row], 31);

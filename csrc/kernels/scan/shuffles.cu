@@ -12,7 +12,7 @@
 
 template <typename number, typename vector> GM_DEVICE void scan_vectors(const scan_args &a)
 {
-    scan_tile<number, vector> t;
+    scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
     number of_block;
     scan_load(a, blockIdx.x, t);
     const number below = scan_warps_below(scan_rows(t), &of_block);
