@@ -94,8 +94,9 @@ def gather(
     ------
     IndexError
         If a value of `index` is outside ``-n`` to ``n - 1``. The whole index is checked before
-        the first element is read, so nothing was written then; on device arrays the call waits
-        for that check.
+        the first element is read, so nothing was written then. An error that is raised by the
+        call cannot be known without waiting: on device arrays the call waits once, for a kernel
+        that reads the index and for the work before it on the stream.
     TypeError
         If `a` holds Python objects, an array is a masked array, or `index` is not of int32 or
         int64.

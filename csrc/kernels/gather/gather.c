@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "memory/host.h"
 
 #define GM_FAMILY gather
 #define GM_LADDER "gather/ladder.def"
@@ -90,18 +91,24 @@ static gm_status read_back(const gm_call *call, void *to, const void *from, int6
     return status == GM_OK ? call->backend->wait(call->stream) : status;
 }
 
-/* The place of the first index that is out of range; the count if there is none. */
-static gm_status find_wrong(const gm_call *call, const gather_index_range_args *args, gm_plan *plan,
-                            int64_t *wrong)
+/*
+ * The place of the first index that is out of range; the count if there is none. Blocks write to
+ * the host's memory, and only what is wrong: after the one wait there is nothing to copy.
+ */
+static gm_status find_wrong(const gm_call *call, const gather_index_range_args *args,
+                            const gm_plan *plan, int64_t *wrong)
 {
-    int64_t slots[MAX_SLOTS];
+    const unsigned blocks = plan->grid.x;
+    for (unsigned i = 0; i < blocks; i++) {
+        args->wrong[i] = args->count;
+    }
     gm_status status = call->backend->launch(&helper_index_range, plan, call->stream);
     if (status == GM_OK) {
-        status = read_back(call, slots, args->wrong, plan->grid.x * (int64_t)sizeof *slots);
+        status = call->backend->wait(call->stream);
     }
     *wrong = args->count;
-    for (unsigned i = 0; status == GM_OK && i < plan->grid.x; i++) {
-        *wrong = slots[i] < *wrong ? slots[i] : *wrong;
+    for (unsigned i = 0; status == GM_OK && i < blocks; i++) {
+        *wrong = args->wrong[i] < *wrong ? args->wrong[i] : *wrong;
     }
     return status;
 }
@@ -144,7 +151,8 @@ static gm_status gather_check(const gm_call *call)
     plan.grid.x = gm_grid_blocks(&helper_index_range, call, index->size, MAX_SLOTS);
     gm_status status = find_index_stride(index, &args->index_stride);
     if (status == GM_OK) {
-        status = call->backend->allocate(plan.grid.x * (int64_t)sizeof(int64_t), &slots);
+        status = gm_host_allocate(call->backend, GM_MAPPED, plan.grid.x * (int64_t)sizeof(int64_t),
+                                  &slots);
     }
     if (status != GM_OK) {
         return status;
@@ -154,7 +162,7 @@ static gm_status gather_check(const gm_call *call)
     if (status == GM_OK && wrong < args->count) {
         status = out_of_range(call, args, wrong);
     }
-    call->backend->release(slots);
+    gm_host_release(slots);
     return status;
 }
 

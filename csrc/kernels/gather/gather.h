@@ -21,7 +21,9 @@ typedef struct gather_index_range_args {
     int64_t count, length;
     int64_t index_stride;
     int index_size;
-    int64_t *wrong; /* per block: the first position whose index is out of range, or count */
+    /* In the host's memory, a place per block, which holds `count`: a block that finds an index out
+     * of range writes the first position of one. */
+    int64_t *wrong;
 } gather_index_range_args;
 
 #ifdef __cplusplus

@@ -3,7 +3,8 @@
  * variant.
  *
  * Idea     each thread keeps the first position that it finds, a reduction in shared memory takes
- *          the first of the block, and the host compares one value per block.
+ *          the first of the block, and the host compares one value per block. These are in the
+ *          host's memory, and blocks that find nothing write nothing over the bus.
  */
 #include "gather.h"
 
@@ -19,6 +20,9 @@ GM_KERNEL(gather_index_range, gather_index_range_args)
         if (at < -a.length || at >= a.length) {
             wrong = min(wrong, k);
         }
+    }
+    if (!__syncthreads_or(wrong < a.count)) {
+        return; /* the usual case */
     }
     first[threadIdx.x] = wrong;
     for (int half = THREADS / 2; half > 0; half /= 2) {
