@@ -28,9 +28,6 @@ bool gm_hush(bool hush)
 __attribute__((format(printf, 2, 0))) static gm_status fail(gm_error error, const char *format,
                                                             va_list arguments)
 {
-    if (hushed) {
-        return error.status;
-    }
     last_error = error;
     vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
     return error.status;
@@ -38,6 +35,9 @@ __attribute__((format(printf, 2, 0))) static gm_status fail(gm_error error, cons
 
 gm_status gm_fail(gm_status status, const char *format, ...)
 {
+    if (hushed) { /* before the record is made, which is large */
+        return status;
+    }
     va_list arguments;
     va_start(arguments, format);
     fail((gm_error){.status = status}, format, arguments);
@@ -47,6 +47,9 @@ gm_status gm_fail(gm_status status, const char *format, ...)
 
 gm_status gm_find(gm_rule rule, const char *format, ...)
 {
+    if (hushed) {
+        return GM_ERROR_SIMULATION;
+    }
     va_list arguments;
     va_start(arguments, format);
     fail((gm_error){.status = GM_ERROR_SIMULATION, .rule = rule}, format, arguments);
@@ -80,14 +83,4 @@ gm_status gm_poll_after(int64_t *last, int64_t now)
     }
     *last = now;
     return gm_poll() ? gm_fail(GM_ERROR_INTERRUPTED, "interrupted") : GM_OK;
-}
-
-bool gm_multiply(int64_t a, int64_t b, int64_t *result)
-{
-    return !__builtin_mul_overflow(a, b, result);
-}
-
-bool gm_add(int64_t a, int64_t b, int64_t *result)
-{
-    return !__builtin_add_overflow(a, b, result);
 }

@@ -62,8 +62,15 @@ bool gm_hush(bool hush);
 const char *gm_rule_name(gm_rule rule);
 
 /* False when the product or the sum does not fit; *result is then unspecified. */
-bool gm_multiply(int64_t a, int64_t b, int64_t *result);
-bool gm_add(int64_t a, int64_t b, int64_t *result);
+static inline bool gm_multiply(int64_t a, int64_t b, int64_t *result)
+{
+    return !__builtin_mul_overflow(a, b, result);
+}
+
+static inline bool gm_add(int64_t a, int64_t b, int64_t *result)
+{
+    return !__builtin_add_overflow(a, b, result);
+}
 
 /* Long runs call the hook every few milliseconds; true means: stop with GM_ERROR_INTERRUPTED. */
 typedef bool (*gm_poll_hook)(void);
@@ -277,6 +284,10 @@ struct gm_family {
     gm_status (*check)(const gm_call *call);
     /* The variant for "auto". Every family has one that takes all arrays that result() accepts. */
     const gm_variant *(*choose)(const gm_call *call);
+    /* Is choosing slow, so that choices are kept by their layout? Then what choose, takes and pick
+     * answer depends on a call's description alone, and on addresses by where they are in
+     * GM_KEPT_ADDRESSES bytes; see call/kept.h. */
+    bool keeps_choice;
     /* The axis along which an input is cut, GM_FLAT or GM_UNCUT. The calls on the pieces then give
      * the pieces of the result, cut along its first axis, or flat if an input is. NULL: calls are
      * never cut. */

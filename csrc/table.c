@@ -22,10 +22,16 @@ const gm_family *const gm_families[] = {
 
 const int gm_family_count = sizeof gm_families / sizeof *gm_families;
 
+/* Every call looks up two names: most differ in their first letter. */
+static bool is_named(const char *known, const char *name)
+{
+    return known[0] == name[0] && strcmp(known, name) == 0;
+}
+
 const gm_family *gm_find_family(const char *name)
 {
     for (int i = 0; i < gm_family_count; i++) {
-        if (strcmp(gm_families[i]->name, name) == 0) {
+        if (is_named(gm_families[i]->name, name)) {
             return gm_families[i];
         }
     }
@@ -36,7 +42,7 @@ const gm_variant *gm_find_former(const gm_family *family, const char *name)
 {
     for (int i = 0; i < family->count; i++) {
         const char *formerly = family->variants[i].formerly;
-        if (formerly && strcmp(formerly, name) == 0) {
+        if (formerly && is_named(formerly, name)) {
             return &family->variants[i];
         }
     }
@@ -46,7 +52,7 @@ const gm_variant *gm_find_former(const gm_family *family, const char *name)
 const gm_variant *gm_find_variant(const gm_family *family, const char *name)
 {
     for (int i = 0; i < family->count; i++) {
-        if (strcmp(family->variants[i].name, name) == 0) {
+        if (is_named(family->variants[i].name, name)) {
             return &family->variants[i];
         }
     }

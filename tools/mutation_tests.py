@@ -81,7 +81,7 @@ CORE = {
         "modules/test_load test_fake_cuda",
     ),
     "csrc/call/*.c": (
-        f"test_allocation_faults test_refusals {CALLS}",
+        f"test_kept test_allocation_faults test_refusals {CALLS}",
         "test_threads test_stream_context test_memory test_fake_cuda",
     ),
     "csrc/memory/*.c": (

@@ -33,7 +33,10 @@ bool gm_elements_aligned(const gm_array *array)
     for (int d = 0; d < array->ndim; d++) {
         bits |= array->shape[d] > 1 ? (uintptr_t)array->strides[d] : 0;
     }
-    return array->size == 0 || array->itemsize == 0 || bits % (uintptr_t)array->itemsize == 0;
+    const uintptr_t itemsize = (uintptr_t)array->itemsize;
+    const bool power = (itemsize & (itemsize - 1)) == 0; /* as a rule: a division takes long */
+    return array->size == 0 || itemsize == 0 ||
+           (power ? bits & (itemsize - 1) : bits % itemsize) == 0;
 }
 
 bool gm_is_packed(const gm_array *array)

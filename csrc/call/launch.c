@@ -1,17 +1,36 @@
 /* From a call to a launch: pick the variant, check that it fits, plan, launch. */
+#include <string.h>
+
 #include "backend/backend.h"
+#include "call/kept.h"
 #include "gpumem.h"
 
-gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan)
+/* The variant asked for, or for NULL the family's choice; of a row with instances the best one. */
+static gm_status find_variant(const gm_variant **variant, const gm_call *call)
 {
+    gm_kept_key key;
+    const gm_variant *kept = gm_kept_find(call, *variant, &key);
+    if (kept) {
+        *variant = kept;
+        return GM_OK;
+    }
     if (!*variant) {
         *variant = call->family->choose(call);
     }
     gm_status status = gm_variant_fits(*variant, call);
+    if (status == GM_OK) {
+        *variant = gm_instance(*variant, call);
+        gm_kept_store(&key, *variant);
+    }
+    return status;
+}
+
+gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan)
+{
+    gm_status status = find_variant(variant, call);
     if (status != GM_OK) {
         return status;
     }
-    *variant = gm_instance(*variant, call);
     plan->block = (*variant)->block;
     plan->grid = (gm_dim){0, 1, 1};
     plan->shared_bytes = (size_t)(*variant)->shared_bytes;
@@ -29,7 +48,8 @@ gm_status gm_check(const gm_call *call)
 /* A hook may write into its plan. */
 static gm_status launch_by_hook(const gm_variant *variant, const gm_call *call, const gm_plan *plan)
 {
-    gm_plan own = *plan;
+    gm_plan own;
+    memcpy(&own, plan, offsetof(gm_plan, args) + plan->args_size); /* room for more is large */
     return variant->launch(variant, call, &own);
 }
 

@@ -436,6 +436,7 @@ const gm_family gm_family_matmul = {
     .parameter_count = 1,
     .result = matmul_result,
     .choose = matmul_choose,
+    .keeps_choice = true,
     .split = matmul_split,
     .least_piece = 1024,
     .plan = matmul_plan,

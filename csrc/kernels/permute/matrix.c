@@ -8,21 +8,23 @@
 #include "permute/plan_layout.h"
 #include "transpose/launches.h"
 
-static gm_array array_of(const gm_array *like, const char *data, int unit, int64_t rows,
-                         int64_t cols, int64_t pitch)
+/* A call is large: only what a matrix has is written. */
+static void set_matrix(gm_array *matrix, const gm_array *like, const char *data, int unit,
+                       int64_t rows, int64_t cols, int64_t pitch)
 {
-    return (gm_array){
-        .data = (char *)data,
-        .itemsize = unit,
-        .size = rows * cols,
-        .bytes = rows * cols * unit,
-        .ndim = 2,
-        .contiguous = pitch == cols * unit,
-        .kind = 'V',
-        .memory = like->memory,
-        .shape = {rows, cols},
-        .strides = {pitch, unit},
-    };
+    matrix->data = (char *)data;
+    matrix->itemsize = unit;
+    matrix->size = rows * cols;
+    matrix->bytes = rows * cols * unit;
+    matrix->ndim = 2;
+    matrix->contiguous = pitch == cols * unit;
+    matrix->absent = false;
+    matrix->kind = 'V';
+    matrix->memory = like->memory;
+    matrix->shape[0] = rows;
+    matrix->shape[1] = cols;
+    matrix->strides[0] = pitch;
+    matrix->strides[1] = unit;
 }
 
 /* The transpose that a call is, if it is one. */
@@ -37,11 +39,14 @@ static bool as_transpose(const gm_call *call, gm_call *transpose)
     if (layout.ndim != 2 || layout.from[1] != unit || layout.from[0] < cols * unit) {
         return false;
     }
-    *transpose = *call;
     transpose->family = gm_find_family("transpose");
     transpose->variant = NULL;
-    transpose->in[0] = array_of(&call->in[0], layout.in, (int)unit, rows, cols, layout.from[0]);
-    transpose->out = array_of(&call->out, layout.out, (int)unit, cols, rows, rows * unit);
+    transpose->backend = call->backend;
+    transpose->device = call->device;
+    transpose->stream = call->stream;
+    transpose->trace = call->trace;
+    set_matrix(&transpose->in[0], &call->in[0], layout.in, (int)unit, rows, cols, layout.from[0]);
+    set_matrix(&transpose->out, &call->out, layout.out, (int)unit, cols, rows, rows * unit);
     for (int i = 0; i < GM_MAX_PARAMETERS; i++) {
         transpose->parameters[i].integer = 0;
     }

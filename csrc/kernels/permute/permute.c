@@ -359,6 +359,7 @@ const gm_family gm_family_permute = {
     .parameter_count = PERMUTE_PARAMETERS,
     .result = permute_result,
     .choose = permute_choose,
+    .keeps_choice = true,
     .split = permute_split,
     .plan = permute_plan,
 };

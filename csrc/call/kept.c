@@ -1,0 +1,105 @@
+/* Choices that are kept, each thread's own: there is no lock, and nothing is shared. */
+#include "call/kept.h"
+
+#include <string.h>
+
+enum { SLOT_BITS = 5, SLOTS = 1 << SLOT_BITS };
+
+typedef struct slot {
+    const gm_variant *variant; /* NULL: an empty slot */
+    gm_kept_key key;
+} slot;
+
+static _Thread_local slot slots[SLOTS];
+
+/* ---- the key ------------------------------------------------------------------------------- */
+
+static int64_t word_of(const void *pointer)
+{
+    return (int64_t)(uintptr_t)pointer;
+}
+
+/* Two words, and two for each dimension; returns where the next one goes. */
+static int64_t *write_array(const gm_array *array, int64_t *at)
+{
+    if (array->absent) {
+        *at++ = -1; /* no itemsize */
+        return at;
+    }
+    *at++ = array->itemsize;
+    *at++ = (int64_t)((uintptr_t)array->data % GM_KEPT_ADDRESSES) | (int64_t)array->memory << 8 |
+            (int64_t)(unsigned char)array->kind << 16 | (int64_t)array->contiguous << 24 |
+            (int64_t)array->ndim << 32;
+    for (int d = 0; d < array->ndim; d++) {
+        *at++ = array->shape[d];
+        *at++ = array->strides[d];
+    }
+    return at;
+}
+
+/* Words that differ in one bit anywhere differ in the upper bits of the hash, as a rule. */
+static uint64_t hash_of(const int64_t *words, int count)
+{
+    uint64_t hash = (uint64_t)count;
+    for (int i = 0; i < count; i++) {
+        hash = ((hash << 27 | hash >> 37) ^ (uint64_t)words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash;
+}
+
+static void make_key(const gm_call *call, const gm_variant *asked, gm_kept_key *key)
+{
+    const gm_family *family = call->family;
+    int room = GM_KEPT_WORDS - 4 - family->parameter_count - 2 - 2 * call->out.ndim;
+    key->count = 0;
+    for (int i = 0; i < family->input_count; i++) {
+        room -= 2 + (call->in[i].absent ? 0 : 2 * call->in[i].ndim);
+    }
+    if (!family->keeps_choice || call->trace || room < 0) {
+        return;
+    }
+    int64_t *at = key->words;
+    *at++ = word_of(family);
+    *at++ = word_of(asked);
+    *at++ = word_of(call->backend);
+    *at++ = word_of(call->device);
+    for (int i = 0; i < family->parameter_count; i++) {
+        *at++ = call->parameters[i].integer;
+    }
+    for (int i = 0; i < family->input_count; i++) {
+        at = write_array(&call->in[i], at);
+    }
+    at = write_array(&call->out, at);
+    key->count = (int)(at - key->words);
+    key->hash = hash_of(key->words, key->count);
+}
+
+/* ---- slots --------------------------------------------------------------------------------- */
+
+static slot *slot_of(const gm_kept_key *key)
+{
+    return &slots[key->hash >> (64 - SLOT_BITS)];
+}
+
+const gm_variant *gm_kept_find(const gm_call *call, const gm_variant *asked, gm_kept_key *key)
+{
+    make_key(call, asked, key);
+    if (key->count == 0) {
+        return NULL;
+    }
+    const slot *kept = slot_of(key);
+    const bool same =
+        kept->variant && kept->key.count == key->count &&
+        memcmp(kept->key.words, key->words, (size_t)key->count * sizeof *key->words) == 0;
+    return same ? kept->variant : NULL;
+}
+
+void gm_kept_store(const gm_kept_key *key, const gm_variant *variant)
+{
+    if (key->count > 0) {
+        slot *kept = slot_of(key);
+        kept->key.count = key->count;
+        memcpy(kept->key.words, key->words, (size_t)key->count * sizeof *key->words);
+        kept->variant = variant;
+    }
+}
