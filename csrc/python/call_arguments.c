@@ -66,12 +66,12 @@ static int parse_real(const gm_parameter *parameter, PyObject *value, double *re
 
 static int parse_integer(const gm_parameter *parameter, PyObject *value, int64_t *integer)
 {
-    if (!gm_is_integer(value)) {
+    if (!PyLong_CheckExact(value) && !gm_is_integer(value)) {
         PyErr_Format(PyExc_TypeError, "%s must be an int, not %.100s", parameter->name,
                      Py_TYPE(value)->tp_name);
         return -1;
     }
-    PyObject *index = PyNumber_Index(value);
+    PyObject *index = PyLong_CheckExact(value) ? Py_NewRef(value) : PyNumber_Index(value);
     if (!index) {
         return -1;
     }

@@ -132,6 +132,9 @@ static PyMethodDef functions[] = {
      "Another library's array on a CUDA device as a DeviceArray, ready for work on the stream; "
      "None "
      "if it is none."},
+    {"pack_bytes", FAST(gm_core_pack_bytes),
+     "pack_bytes(numbers, least, most, zero, each, count, /)\n--\n\n"
+     "Return small integers packed into `count` integers, or None if they are not such."},
     {"adopt_all", FAST(gm_core_adopt_all),
      "adopt_all(family, inputs, out, stream, /)\n--\n\n"
      "The arrays of a call, those of other libraries adopted and checked for overlap; see\n"

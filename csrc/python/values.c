@@ -124,6 +124,55 @@ int gm_parse_shape(PyObject *object, PyArray_Dims *shape)
     return -1;
 }
 
+/* An int of exactly this type and range; anything else is left to Python. */
+static bool read_small(PyObject *object, long least, long most, long *number)
+{
+    if (!PyLong_CheckExact(object)) {
+        return false;
+    }
+    int overflow;
+    *number = PyLong_AsLongAndOverflow(object, &overflow);
+    return !overflow && *number >= least && *number <= most;
+}
+
+PyObject *gm_core_pack_bytes(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    enum { LEAST, MOST, ZERO, EACH, COUNT, LIMITS };
+    static const long from[LIMITS] = {-128, -128, 0, 1, 1};
+    static const long to[LIMITS] = {127, 127, 128, 7, GM_MAX_PARAMETERS};
+    uint64_t packed[GM_MAX_PARAMETERS] = {0};
+    long limit[LIMITS], number;
+    (void)module;
+    for (int i = 0; i < LIMITS; i++) {
+        if (count != 1 + LIMITS || !read_small(args[1 + i], from[i], to[i], &limit[i])) {
+            PyErr_SetString(PyExc_TypeError, "pack_bytes takes 6 arguments: numbers, least, most, "
+                                             "zero, each, count");
+            return NULL;
+        }
+    }
+    const Py_ssize_t length = PyTuple_CheckExact(args[0]) ? PyTuple_GET_SIZE(args[0]) : 0;
+    if (length == 0 || length > limit[EACH] * limit[COUNT]) {
+        Py_RETURN_NONE;
+    }
+    for (Py_ssize_t i = 0; i < length; i++) {
+        if (!read_small(PyTuple_GET_ITEM(args[0], i), limit[LEAST], limit[MOST], &number)) {
+            Py_RETURN_NONE;
+        }
+        packed[i / limit[EACH]] |= ((uint64_t)(number + limit[ZERO]) & 255)
+                                   << 8 * (i % limit[EACH]);
+    }
+    PyObject *all = PyTuple_New(limit[COUNT]);
+    for (Py_ssize_t i = 0; all && i < limit[COUNT]; i++) {
+        PyObject *one = PyLong_FromUnsignedLongLong(packed[i]);
+        if (!one) {
+            Py_CLEAR(all);
+            break;
+        }
+        PyTuple_SET_ITEM(all, i, one);
+    }
+    return all;
+}
+
 int gm_parse_chunk(PyObject *object, int64_t *chunk)
 {
     *chunk = object ? PyLong_AsLongLong(object) : 0;

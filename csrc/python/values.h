@@ -25,6 +25,8 @@ int gm_dtype_converter(PyObject *object, void *dtype);
 int gm_order_converter(PyObject *object, void *order);
 /* An int or a sequence of ints; the caller frees shape->ptr. */
 int gm_parse_shape(PyObject *object, PyArray_Dims *shape);
+/* _core.pack_bytes, described in _core.pyi. */
+PyObject *gm_core_pack_bytes(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* Bytes of an array that move at a time, from 0, the default; also for NULL. */
 int gm_parse_chunk(PyObject *object, int64_t *chunk);
 /* None and NULL mean the preferred backend. */

@@ -11,9 +11,13 @@ from typing import Any
 
 from ..base.messages import quoted
 
+_LEAST, _MOST = -(2**63), 2**63 - 1  # of 64 bits
+
 
 def _index(name: str, value: Any, kind: str = "an integer") -> int:
     """Return an integer of any type as an int; a bool is refused."""
+    if type(value) is int:
+        return value
     if isinstance(value, bool):
         raise TypeError(f"{name} must be {kind}, not bool")
     try:
@@ -32,7 +36,9 @@ def count(name: str, value: Any) -> int:
 
 def integer(name: str, value: Any) -> int:
     """Return an integer, clamped to 64 bits; a slice clamps it to the array anyway."""
-    return max(-(2**63), min(_index(name, value), 2**63 - 1))
+    if type(value) is int and _LEAST <= value <= _MOST:
+        return value
+    return max(_LEAST, min(_index(name, value), _MOST))
 
 
 def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an integer") -> int:

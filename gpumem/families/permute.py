@@ -29,7 +29,7 @@ from .raw_bytes import copied
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-_call = _core.call
+_call, _pack = _core.call, _core.pack_bytes
 
 # As csrc/kernels/permute/axes.h has them.
 _EACH = 7
@@ -42,6 +42,10 @@ _REVERSED = (0,) * _PARAMETERS
 def _parameters(axes: Sequence[int] | None = None) -> tuple[int, ...]:
     if axes is None:
         return _REVERSED
+    return _pack(axes, -64, 63, _ZERO, _EACH, _PARAMETERS) or _checked_parameters(axes)
+
+
+def _checked_parameters(axes: Sequence[int]) -> tuple[int, ...]:
     if (
         isinstance(axes, str | bytes)
         or not isinstance(axes, Sequence | np.ndarray)
@@ -195,8 +199,7 @@ def permute(
     array([[ 0,  3,  6,  9],
            [12, 15, 18, 21]])
     """
-    parameters = _REVERSED if axes is None else _parameters(axes)
-    return _call("permute", variant, (a,), out, stream, backend, parameters)
+    return _call("permute", variant, (a,), out, stream, backend, _parameters(axes))
 
 
 def _expected(a: Any, axes: Sequence[int] | None = None, **_: Any) -> Array:
