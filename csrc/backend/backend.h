@@ -81,8 +81,9 @@ struct gm_backend {
     /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
     gm_status (*allocate)(int64_t bytes, void **address);
     void (*release)(void *address);
-    /* Registers memory of another library for use in place, until disown. Says which device it is
-     * on; fails if no device can reach it. */
+    /* Registers memory of another library for use in place, until disown. *device is where the
+     * library's own code says that it is, or -1, and becomes where it is; fails if no device can
+     * reach it. */
     gm_status (*adopt)(void *address, int64_t bytes, int *device);
     void (*disown)(void *address, int64_t bytes);
     /* The pool of released device memory; pool_trim returns it to the system. */

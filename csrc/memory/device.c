@@ -39,11 +39,12 @@ gm_status gm_device_memory_new(const gm_backend *backend, int64_t bytes, gm_devi
     return GM_OK;
 }
 
-gm_status gm_device_memory_borrow(const gm_backend *backend, void *address, int64_t bytes,
-                                  gm_device_memory **memory)
+gm_status gm_device_memory_borrow(const gm_backend *backend, int device, void *address,
+                                  int64_t bytes, gm_device_memory **memory)
 {
     gm_status status = gm_device_memory_none(backend, memory);
     if (status == GM_OK) {
+        (*memory)->device = device;
         status = bytes > 0 ? backend->adopt(address, bytes, &(*memory)->device)
                            : backend->current_device(&(*memory)->device);
     }

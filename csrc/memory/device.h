@@ -41,8 +41,8 @@ typedef struct gm_device_memory {
 /* The next three functions return memory with one reference. On the current device: */
 gm_status gm_device_memory_new(const gm_backend *backend, int64_t bytes, gm_device_memory **memory);
 /* Memory of another library, at its address. The caller sets owner and forget. */
-gm_status gm_device_memory_borrow(const gm_backend *backend, void *address, int64_t bytes,
-                                  gm_device_memory **memory);
+gm_status gm_device_memory_borrow(const gm_backend *backend, int device, void *address,
+                                  int64_t bytes, gm_device_memory **memory);
 /* No memory of its own: for an array of the host that is used in place and kept alive elsewhere. */
 gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory);
 

@@ -58,12 +58,12 @@ static gm_status open_backend(const gm_backend *backend)
     return status;
 }
 
-gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
-                           int ndim, const int64_t *shape, const int64_t *strides, void *data,
-                           bool writeable)
+gm_device_array *gm_borrow(const gm_backend *backend, int device, const char *name,
+                           PyArray_Descr *dtype, int ndim, const int64_t *shape,
+                           const int64_t *strides, void *data, bool writeable)
 {
     static char nowhere[16]; /* NumPy would allocate memory for NULL */
-    npy_intp lengths[GM_MAX_DIMS] = {0}, steps[GM_MAX_DIMS];
+    npy_intp lengths[GM_MAX_DIMS], steps[GM_MAX_DIMS];
     int64_t count;
     range bytes = {0, 0};
     if (check_lengths(name, ndim, shape) < 0) {
@@ -106,7 +106,7 @@ gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_
     gm_status status = open_backend(backend);
     if (status == GM_OK) {
         char *begin = count > 0 ? (char *)data - bytes.below : data;
-        status = gm_device_memory_borrow(backend, begin, bytes.extent, &memory);
+        status = gm_device_memory_borrow(backend, device, begin, bytes.extent, &memory);
     }
     if (status != GM_OK) {
         gm_raise(status);

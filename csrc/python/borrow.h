@@ -11,11 +11,12 @@ typedef enum gm_usage {
     GM_KEPT,    /* longer than the object may live */
 } gm_usage;
 
-/* An array over memory of another library, which has no owner yet. Strides are bytes, or NULL for
+/* An array over memory of another library, which has no owner yet. The device is where the library's
+ * own code says that the memory is, or -1: then the driver is asked. Strides are bytes, or NULL for
  * C order. */
-gm_device_array *gm_borrow(const gm_backend *backend, const char *name, PyArray_Descr *dtype,
-                           int ndim, const int64_t *shape, const int64_t *strides, void *data,
-                           bool writeable);
+gm_device_array *gm_borrow(const gm_backend *backend, int device, const char *name,
+                           PyArray_Descr *dtype, int ndim, const int64_t *shape,
+                           const int64_t *strides, void *data, bool writeable);
 /* May the array share the memory for as long as it lives? 0, or -1 with a BufferError. */
 int gm_borrow_share(const gm_device_array *array, const char *name);
 /* The library uses the memory on its stream, and waits there for our work. An array that is kept is

@@ -104,7 +104,11 @@ static int follow_library(gm_device_array *array, const gm_exchanged *read, gm_s
 gm_device_array *gm_exchange_adopt(gm_exchanged *read, const gm_backend *backend, const char *name,
                                    gm_stream stream)
 {
-    gm_device_array *array = gm_dlpack_describe(&read->tensor, read->writeable, backend, name);
+    const DLDevice at = read->tensor.device;
+    /* For a call, it is believed as its shape and strides are. */
+    const bool believed = read->usage != GM_KEPT && at.device_type == kDLCUDA;
+    gm_device_array *array = gm_dlpack_describe(&read->tensor, believed ? at.device_id : -1,
+                                                read->writeable, backend, name);
     if (!array) {
         gm_exchange_release(read);
         return NULL;

@@ -85,7 +85,7 @@ PyArray_Descr *gm_dlpack_layout(const DLTensor *tensor, const char *name, int64_
     return dtype;
 }
 
-gm_device_array *gm_dlpack_describe(const DLTensor *tensor, bool writeable,
+gm_device_array *gm_dlpack_describe(const DLTensor *tensor, int device, bool writeable,
                                     const gm_backend *backend, const char *name)
 {
     int64_t strides[GM_MAX_DIMS];
@@ -99,7 +99,7 @@ gm_device_array *gm_dlpack_describe(const DLTensor *tensor, bool writeable,
         return NULL;
     }
     char *data = tensor->data ? (char *)tensor->data + tensor->byte_offset : NULL;
-    gm_device_array *array = gm_borrow(backend, name, dtype, tensor->ndim, tensor->shape,
+    gm_device_array *array = gm_borrow(backend, device, name, dtype, tensor->ndim, tensor->shape,
                                        tensor->strides ? strides : NULL, data, writeable);
     Py_DECREF(dtype);
     if (array) {
@@ -193,7 +193,7 @@ static gm_device_array *take_versioned(DLManagedTensorVersioned *versioned,
     bool writeable = !(versioned->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
     return gm_dlpack_check_version(versioned, name) < 0
                ? NULL
-               : gm_dlpack_describe(&versioned->dl_tensor, writeable, backend, name);
+               : gm_dlpack_describe(&versioned->dl_tensor, -1, writeable, backend, name);
 }
 
 static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const char *name)
@@ -210,7 +210,7 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
     if (versioned) {
         array = take_versioned(owner, backend, name);
     } else {
-        array = gm_dlpack_describe(&((DLManagedTensor *)owner)->dl_tensor, true, backend, name);
+        array = gm_dlpack_describe(&((DLManagedTensor *)owner)->dl_tensor, -1, true, backend, name);
     }
     if (array) {
         array->memory->forget = versioned ? forget_versioned : forget_legacy;

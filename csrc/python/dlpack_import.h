@@ -15,7 +15,7 @@ gm_device_array *gm_dlpack_adopt(PyObject *producer, const gm_backend *backend, 
  * if an array cannot be like this. */
 PyArray_Descr *gm_dlpack_layout(const DLTensor *tensor, const char *name, int64_t *strides);
 /* An array over the tensor's memory, without an owner yet. */
-gm_device_array *gm_dlpack_describe(const DLTensor *tensor, bool writeable,
+gm_device_array *gm_dlpack_describe(const DLTensor *tensor, int device, bool writeable,
                                     const gm_backend *backend, const char *name);
 /* -1 and an exception if the version's fields are not known here. */
 int gm_dlpack_check_version(const DLManagedTensorVersioned *tensor, const char *name);

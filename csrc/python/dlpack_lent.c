@@ -61,7 +61,7 @@ static int describe(DLTensor *tensor, int64_t *numbers, const gm_device_array *a
 
 static gm_status expect_writes(const gm_backend *backend, char *begin, int64_t bytes)
 {
-    int device;
+    int device = -1;
     if (!backend->host_memory || bytes == 0) {
         return GM_OK;
     }

@@ -62,7 +62,7 @@ static int to_array(DLManagedTensorVersioned *tensor, void **out)
     }
     bool writeable = !(tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY);
     gm_device_array *array =
-        gm_dlpack_describe(&tensor->dl_tensor, writeable, backend, "the tensor");
+        gm_dlpack_describe(&tensor->dl_tensor, -1, writeable, backend, "the tensor");
     if (!array || gm_borrow_share(array, "the tensor") < 0) {
         Py_XDECREF(array);
         return -1;

@@ -98,7 +98,10 @@ int gm_interface_find(PyObject *object, PyObject **interface)
 /* A borrowed reference; NULL if the entry is absent or None. The dict is ours alone. */
 static PyObject *entry(PyObject *interface, key which)
 {
-    PyObject *value = PyDict_GetItem(interface, keys[which]);
+    PyObject *value = PyDict_GetItemWithError(interface, keys[which]);
+    if (!value && PyErr_Occurred()) { /* from a key that is no string */
+        PyErr_Clear();
+    }
     return value == Py_None ? NULL : value;
 }
 
@@ -266,7 +269,7 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
     if (!dtype) {
         return NULL;
     }
-    gm_device_array *array = gm_borrow(gm_backend_with_memory(false), name, dtype, ndim, shape,
+    gm_device_array *array = gm_borrow(gm_backend_with_memory(false), -1, name, dtype, ndim, shape,
                                        steps ? strides : NULL, address, writeable);
     Py_DECREF(dtype);
     if (array) {

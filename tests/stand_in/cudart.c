@@ -146,7 +146,7 @@ static void look_at_memory(void)
     gm_pool_sizes pool;
     const gm_device_properties *properties;
     int64_t available, total;
-    int device;
+    int device = -1;
     gm_cuda.versions(runtime, driver);
     (void)gm_cuda.properties(1, &properties);
     (void)gm_cuda.memory(&available, &total);

@@ -108,7 +108,7 @@ static void call(const char *name, gm_stream first, gm_stream second, gm_stream 
     gm_joined before = {false, NULL}, after = {false, NULL};
     printf("%s:", name);
     for (int i = 0; i < 2; i++) {
-        gm_device_memory_borrow(&backend, producers, 8, &memories[i]);
+        gm_device_memory_borrow(&backend, -1, producers, 8, &memories[i]);
         memories[i]->producer = producers[i];
         memories[i]->has_producer = memories[i]->behind = true;
         memories[i]->one_call = one_call;
@@ -134,7 +134,7 @@ static void drop_temporary(char *owner, gm_stream stream, bool works)
 {
     gm_device_memory *memory;
     gm_joined before = {false, NULL}, after = {false, NULL};
-    gm_device_memory_borrow(&backend, owner, 8, &memory);
+    gm_device_memory_borrow(&backend, -1, owner, 8, &memory);
     memory->owner = owner;
     memory->forget = forget;
     if (works) {
