@@ -110,47 +110,111 @@ def test_matrices_of_an_array(instance, backend, rng, data):
             gm.traffic("permute", there, variant=instance, axes=order)
 
 
+PIXELS = next(v for v in gm.variants("permute") if v.name == "pixels").instances
+
+
+@pytest.mark.parametrize("instance", [one.name for one in PIXELS])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
-def test_pixels_and_planes(backend, rng, data):
-    """Any number of vectors and images, cut out of larger ones, in words and in vectors."""
-    dtype = np.dtype(data.draw(st.sampled_from(["u1", "i2", "f4"])))
-    step = data.draw(st.sampled_from([4, 16])) // dtype.itemsize  # a vector
-    pixels = step * data.draw(st.sampled_from([1, 2, 31, 32, 33, 63, 65, 128, 129, 300]))
+def test_pixels_and_planes(instance, backend, rng, data):
+    """Any number of pixels and images, cut out of larger ones, at any place of a vector."""
+    _, size, *kind = instance.replace(":", "_").split("_")
+    dtype = np.dtype({"b8": "u1", "b16": "i2", "b32": "f4"}[size])
     channels = data.draw(st.integers(2, 4))
-    images = data.draw(st.integers(1, 3))
+    step = {"": 16, "words": 4, "shifted": dtype.itemsize}["".join(kind)] // dtype.itemsize
+    counts = [1, 2, 5, 15, 16, 17, 31, 32, 33, 48, 63, 65, 129, 300]
+    pixels = step * data.draw(st.sampled_from([*counts, *(16 * 31 + n for n in (0, 16, 17, 65))]))
     to_planes = data.draw(st.booleans())
+    images = data.draw(st.integers(1, 3))
     more = step * data.draw(st.integers(0, 2))  # pixels beside those that are moved
-    offset = step * data.draw(st.integers(0, 2))
+    if "shifted" in kind and not to_planes:  # where the pixels of the result begin
+        pixel = channels * dtype.itemsize
+        places = range(0, 16, max(pixel & -pixel, dtype.itemsize))
+    else:
+        places = range(0, 16, step * dtype.itemsize)
+    margin = MARGIN + data.draw(st.sampled_from(places))
     whole = (images, pixels + more, channels) if to_planes else (images, channels, pixels + more)
-    size = int(np.prod(whole)) + offset
-    memory = rng.integers(0, 256, size * dtype.itemsize, dtype=np.uint8)
+    offset = data.draw(st.sampled_from(range(0, 16, step * dtype.itemsize)))
+    if "shifted" in kind and to_planes:
+        offset -= offset % ((channels & -channels) * dtype.itemsize)
+    memory = rng.integers(0, 256, int(np.prod(whole)) * dtype.itemsize + offset, dtype=np.uint8)
     there = gm.to_device(memory, backend=backend)
     index = np.s_[:, :pixels] if to_planes else np.s_[:, :, :pixels]
-    a, there = (m.view(dtype)[offset:].reshape(whole)[index] for m in (memory, there))
+    a, there = (m[offset:].view(dtype).reshape(whole)[index] for m in (memory, there))
     if not to_planes and data.draw(st.booleans()):
         a, there = a[:, ::-1], there[:, ::-1]
     if pixels < channels:
         return
-    assert moved(there, a, (0, 2, 1), "pixels", rng)
+    assert moved(there, a, (0, 2, 1), instance, rng, margin)
     if backend == "sim" and a.size <= 2**13:
-        counted = gm.traffic("permute", there, variant="pixels", axes=(0, 2, 1))
-        assert counted.loads.bytes_asked == counted.stores.bytes_asked == a.nbytes
+        counted = gm.traffic("permute", there, variant=instance, axes=(0, 2, 1))
+        assert counted.stores.bytes_asked == a.nbytes
+        assert counted.loads.bytes_asked == a.nbytes or "shifted" in kind
+        assert counted.shared.bank_ways in (1, None)  # none where there are ends only
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4"])
+@pytest.mark.parametrize("channels", [2, 3, 4])
+@pytest.mark.parametrize("to_planes", [False, True])
+def test_every_place_of_pixels_and_planes(dtype, channels, to_planes, backend, rng):
+    """Of each array, and every number of pixels up to some vectors, by the row or by auto."""
+    size = np.dtype(dtype).itemsize
+    for first, margin in itertools.product(range(0, 16, size), repeat=2):
+        pixels = int(rng.integers(channels, 300))
+        shape = (2, pixels, channels) if to_planes else (2, channels, pixels)
+        memory = rng.integers(0, 256, 2 * pixels * channels * size + first, dtype=np.uint8)
+        there = gm.to_device(memory, backend=backend)
+        a, there = (m[first:].view(dtype).reshape(shape) for m in (memory, there))
+        taken = moved(there, a, (0, 2, 1), "pixels", rng, MARGIN + margin)
+        pixel = channels * size
+        reached = (first if to_planes else margin) % (pixel & -pixel) == 0
+        assert taken or not reached or pixels == channels
+        assert moved(there, a, (0, 2, 1), "auto", rng, MARGIN + margin)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4"])
+@pytest.mark.parametrize("channels", [2, 3, 4])
+@pytest.mark.parametrize("to_planes", [False, True])
+def test_planes_that_begin_anywhere_are_moved_in_vectors(dtype, channels, to_planes):
+    """In few more requests and sectors than 16 bytes per lane have in rows that are aligned."""
+    shape = (2, 333 * 331, channels) if to_planes else (2, channels, 333 * 331)
+    a = np.ones(shape, dtype)
+    counted = gm.traffic("permute", a, axes=(0, 2, 1))
+    assert counted.variant.startswith("pixels:b") and counted.variant.endswith("_shifted")
+    assert counted.shared.bank_ways == 1
+    for side in (counted.loads, counted.stores):
+        assert side.sectors * 32 < 1.12 * a.nbytes
+        assert side.requests * 512 < (2.1 if side is counted.loads else 1.1) * a.nbytes
 
 
 @pytest.mark.parametrize(
     ("dtype", "shape", "axes"),
     [
-        ("u1", (2, 30, 3), (0, 2, 1)),  # no words
         ("u1", (2, 64, 5), (0, 2, 1)),  # channels
         ("u1", (2, 64, 64), (0, 2, 1)),
         ("i2", (3, 64), (0, 1)),
+        ("f8", (2, 64, 3), (0, 2, 1)),
     ],
     ids=str,
 )
 def test_what_pixels_does_not_take(dtype, shape, axes):
-    with pytest.raises(ValueError, match=r"variant pixels moves 2 to 4 channels"):
+    with pytest.raises(ValueError, match=r"variant pixels (moves 2 to 4 channels|has no kernel)"):
         gm.permute(np.zeros(shape, dtype), axes, variant="pixels", backend="sim")
+
+
+@pytest.mark.parametrize(
+    ("instance", "dtype", "pixels", "first", "says"),
+    [
+        ("b8", "u1", 60, 0, "of 1 byte each, between pixels and planes of whole 16-byte vectors"),
+        ("b16", "u1", 64, 0, "of 2 bytes each"),
+        ("b16_words", "i2", 63, 0, "of 2 bytes each, between pixels and planes of whole words"),
+        ("b8_shifted", "u1", 333, 1, "where some pixel begins at 16 bytes"),
+    ],
+)
+def test_what_an_instance_of_pixels_does_not_take(instance, dtype, pixels, first, says):
+    a = gm.to_device(np.zeros(pixels * 16 + first, dtype), backend="sim")[first:]
+    with pytest.raises(ValueError, match=rf"variant pixels:{instance} moves .*{says}"):
+        gm.permute(a.reshape(4, pixels, 4), (0, 2, 1), variant=f"pixels:{instance}")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -357,7 +421,9 @@ def test_axes_of_any_sequence(rng):
         ("f4", (2,) * 13, tuple(range(12, -1, -1)), "tiles"),
         ("u1", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
         ("f4", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
-        ("f4", (8, 3, 1023), (0, 2, 1), "packed"),
+        ("f4", (8, 3, 1023), (0, 2, 1), "pixels"),
+        ("u1", (8, 333, 331, 3), (0, 3, 1, 2), "pixels"),
+        ("f4", (4096, 2), (1, 0), "pixels"),
         ("u1", (8, 3, 32, 64), (0, 2, 3, 1), "pixels"),
         ("f2", (4, 512), (1, 0), "pixels"),
         ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "packed"),  # most lanes would be idle

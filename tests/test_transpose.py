@@ -70,8 +70,11 @@ def test_auto_at_every_shape(dtype, backend, rng):
         ("u1", (4096, 100), "narrow_vectors"),
         ("u1", (4099, 48), "narrow_vectors"),
         ("u1", (4101, 33), "narrow_words"),  # narrow_vectors would have bank conflicts
-        ("u1", (3, 4099), "narrow_words"),
-        ("u1", (4096, 3), "strided"),  # which permute moves as pixels
+        ("u1", (6, 4099), "narrow_words"),
+        ("u1", (3, 4099), "strided"),  # which permute moves as pixels
+        ("u1", (4096, 3), "strided"),
+        ("u2", (4099, 2), "strided"),
+        ("f4", (2, 1000), "strided"),
         ("u1", (100, 4099), "narrow_vectors"),
         ("u1", (385, 4099), "shifted:b8"),
         ("u1", (1024, 1024), "tile_vector:b8"),

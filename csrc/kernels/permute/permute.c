@@ -174,7 +174,6 @@ static const gm_variant *permute_choose(const gm_call *call)
     enum { LONG_RUN = 64 /* bytes */, FEW = 16 };
     permute_layout layout;
     permute_packed_args args;
-    permute_pixels_args pixels;
     if (!call->out.contiguous) {
         return choose_with_gaps(call);
     }
@@ -182,7 +181,7 @@ static const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, permute_row_contiguous);
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    if (permute_plan_pixels(&layout, &pixels) && permute_prefers_pixels(&layout, &pixels)) {
+    if (permute_prefers_pixels(&layout)) {
         return gm_row(call, permute_row_pixels);
     }
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
@@ -317,7 +316,6 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
-    case permute_row_pixels: permute_plan_row_pixels(call, plan); break;
     case permute_row_packed_small:
     case permute_row_packed_words: plan_packed(variant, call, plan); break;
     case permute_row_contiguous:
@@ -325,7 +323,10 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_units:
         plan->grid.x = 1; /* something to do, if not by a kernel of our own */
         break;
-    default: permute_plan_matrices(variant, call, plan); /* an instance of it */
+    default: /* an instance of one of the two */
+        (variant->row == &variants[permute_row_pixels]
+             ? permute_plan_row_pixels
+             : permute_plan_matrices)(variant, call, plan);
     }
     return GM_OK;
 }

@@ -79,10 +79,11 @@ enum { PIXELS_THREADS = 256, PIXELS_SPANS = 4, PIXELS_LEAST = 2, PIXELS_MOST = 4
 typedef struct permute_pixels_args {
     const char *in;
     char *out;
-    int64_t plane;                  /* bytes from a plane to the next */
-    int64_t vectors;                /* of a plane */
-    uint32_t warps;                 /* with something to do */
-    uint8_t unit, vector, channels; /* bytes, bytes, and a number */
+    int64_t plane;            /* bytes from a plane to the next */
+    int64_t pixels;           /* of a plane, */
+    int64_t vectors;          /* and vectors that would have room in it */
+    uint32_t warps;           /* with something to do */
+    uint8_t vector, channels; /* bytes, and a number */
     bool to_planes;
     permute_divisor shares; /* of an image, one for a warp */
     permute_outer outer;

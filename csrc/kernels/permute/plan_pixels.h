@@ -4,14 +4,12 @@
 
 #include "permute/plan_layout.h"
 
-/* False if the layout is something else, or nothing that whole vectors move. */
-bool permute_plan_pixels(const permute_layout *layout, permute_pixels_args *args);
+/* Is it images, and pixels the fastest way: have most lanes something to do? */
+bool permute_prefers_pixels(const permute_layout *layout);
 
-/* Is it the fastest way: have most lanes something to do, and is no other kernel as fast? */
-bool permute_prefers_pixels(const permute_layout *layout, const permute_pixels_args *args);
-
-/* The row of the ladder. */
+/* The row of the ladder and its instances. */
 gm_status permute_takes_pixels(const gm_variant *variant, const gm_call *call);
-void permute_plan_row_pixels(const gm_call *call, gm_plan *plan);
+int permute_pick_pixels(const gm_call *call);
+void permute_plan_row_pixels(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #endif

@@ -126,16 +126,15 @@ static bool gathers_columns(const gm_call *call)
     return cols > 23 && transpose_vectors_passes(call) <= most;
 }
 
-/* Three or four columns, or rows, that permute moves in registers. */
+/* A few columns, or rows, that permute moves in registers. */
 static bool is_image(const gm_call *call)
 {
     permute_layout layout;
-    permute_pixels_args pixels;
-    if (transpose_smaller(call->in[0].shape[0], call->in[0].shape[1]) < 3) {
+    if (transpose_smaller(call->in[0].shape[0], call->in[0].shape[1]) > PIXELS_MOST) {
         return false;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    return permute_plan_pixels(&layout, &pixels) && permute_prefers_pixels(&layout, &pixels);
+    return permute_prefers_pixels(&layout);
 }
 
 /* Elements of 1 or 2 bytes: tile_vector if both sides are made of vectors and tiles are full. */
@@ -145,9 +144,6 @@ static int choose_small(const gm_call *call)
     bool bytes = in->itemsize == 1, much = in->bytes >= MUCH;
     int64_t columns = bytes ? (much ? 79 : 63) : (much ? 63 : 39);
     int64_t rows = bytes ? 64 : (much ? 63 : 47);
-    if (is_image(call)) {
-        return transpose_row_strided;
-    }
     if (transpose_is_whole(call) && !is_narrow(in, columns, rows)) {
         return transpose_row_tile_vector;
     }
@@ -167,6 +163,9 @@ static int choose_tiles(const gm_call *call)
     int64_t rows = in->shape[0], cols = in->shape[1];
     bool out_whole = writes_whole(call);
 
+    if (is_image(call)) {
+        return transpose_row_strided;
+    }
     switch (in->itemsize) {
     case 1:
     case 2: return choose_small(call);
