@@ -121,6 +121,10 @@ def copy(
 
     ``shifted``
         arrays that begin anywhere: aligned vectors, joined in registers
+    ``shifted:unrolled``
+        two vectors per thread, for copies of less than two waves of threads
+    ``shifted:stream``
+        one vector per thread and vec4_prefetch's prefetches, for larger ones
     ``strided``
         any layout in and out: a division per dimension and element
     ``permuted``

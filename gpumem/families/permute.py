@@ -168,6 +168,24 @@ def permute(
         shifted_b32 for matrices that are narrower than its tiles
     ``pixels``
         2 to 4 channels, to planes or back: elements change places in registers
+    ``pixels:b8``
+        units of 1 byte, planes of whole vectors
+    ``pixels:b16``
+        units of 2 bytes, planes of whole vectors
+    ``pixels:b32``
+        units of 4 bytes, planes of whole vectors
+    ``pixels:b8_shifted``
+        units of 1 byte, planes that begin anywhere
+    ``pixels:b16_shifted``
+        units of 2 bytes, planes that begin anywhere
+    ``pixels:b32_shifted``
+        units of 4 bytes, planes that begin anywhere
+    ``pixels:b8_words``
+        units of 1 byte, planes of whole words and pixels that begin with one
+    ``pixels:b16_words``
+        units of 2 bytes, the same
+    ``pixels:b32_words``
+        units of 4 bytes, the same
     ``packed``
         tiles of as many axes as make runs on both sides, rearranged on chip
     ``packed:small``
