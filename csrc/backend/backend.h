@@ -167,6 +167,11 @@ const gm_backend *gm_backend_with_memory(bool of_host);
 /* The backend that runs kernels under observation. */
 const gm_backend *gm_backend_with_traces(void);
 
+/* Launches a kernel whose variable gets `bytes` of device memory first. */
+gm_status gm_launch_with_symbol(const gm_symbol *symbol, const void *from, int64_t bytes,
+                                const gm_variant *variant, const gm_call *call,
+                                const gm_plan *plan);
+
 /* Makes a device the current one again; the error record stays what it was. */
 void gm_backend_go_back(const gm_backend *backend, int device);
 

@@ -75,3 +75,20 @@ gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_arr
     gm_status status = gm_prepare(&chosen, &copy, plan);
     return status == GM_OK ? gm_launch(chosen, &copy, plan) : status;
 }
+
+gm_status gm_launch_with_symbol(const gm_symbol *symbol, const void *from, int64_t bytes,
+                                const gm_variant *variant, const gm_call *call, const gm_plan *plan)
+{
+    gm_status status = gm_serializer_enter(symbol->serializer, call);
+    if (status != GM_OK) {
+        return status;
+    }
+    if (bytes > 0) {
+        status = call->backend->symbol_copy(symbol, plan->trace != NULL, true,
+                                            (void *)(uintptr_t)from, bytes, call->stream);
+    }
+    if (status == GM_OK) {
+        status = call->backend->launch(variant, plan, call->stream);
+    }
+    return gm_serializer_leave(symbol->serializer, call, status);
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "gather/check.h"
 #include "memory/host.h"
 
 #define GM_FAMILY gather
@@ -113,7 +114,8 @@ static gm_status find_wrong(const gm_call *call, const gather_index_range_args *
     return status;
 }
 
-static gm_status out_of_range(const gm_call *call, const gather_index_range_args *args, int64_t at)
+static gm_status out_of_range(const gm_call *call, const char *name,
+                              const gather_index_range_args *args, int64_t at)
 {
     union {
         int32_t narrow;
@@ -125,14 +127,16 @@ static gm_status out_of_range(const gm_call *call, const gather_index_range_args
         return status;
     }
     return gm_fail(GM_ERROR_INDEX,
-                   "index %lld is out of bounds for axis 0 with size %lld (element %lld of index)",
-                   (long long)(args->index_size == 4 ? value.narrow : value.wide),
-                   (long long)args->length, (long long)at);
+                   "index %lld is out of bounds for axis 0 with size %lld (element %lld of %s)",
+                   args->index_size != 4 ? (long long)value.wide
+                   : args->is_unsigned   ? (long long)(uint32_t)value.narrow
+                                         : (long long)value.narrow,
+                   (long long)args->length, (long long)at, name);
 }
 
-static gm_status gather_check(const gm_call *call)
+gm_status gather_check_index(const gm_call *call, int input, int64_t least, int64_t length)
 {
-    const gm_array *index = &call->in[INDEX];
+    const gm_array *index = &call->in[input];
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper_index_range.block};
     gather_index_range_args *args = (gather_index_range_args *)plan.args;
     int64_t wrong;
@@ -144,8 +148,10 @@ static gm_status gather_check(const gm_call *call)
     *args = (gather_index_range_args){
         .index = index->data,
         .count = index->size,
-        .length = call->in[A].shape[0],
+        .least = least,
+        .length = length,
         .index_size = (int)index->itemsize,
+        .is_unsigned = index->kind == 'u',
     };
     plan.args_size = sizeof *args;
     plan.grid.x = gm_grid_blocks(&helper_index_range, call, index->size, MAX_SLOTS);
@@ -160,10 +166,16 @@ static gm_status gather_check(const gm_call *call)
     args->wrong = slots;
     status = find_wrong(call, args, &plan, &wrong);
     if (status == GM_OK && wrong < args->count) {
-        status = out_of_range(call, args, wrong);
+        status = out_of_range(call, call->family->inputs[input].name, args, wrong);
     }
     gm_host_release(slots);
     return status;
+}
+
+static gm_status gather_check(const gm_call *call)
+{
+    const int64_t length = call->in[A].shape[0];
+    return gather_check_index(call, INDEX, -length, length);
 }
 
 /* One run of integers, with any distance between them. */

@@ -15,12 +15,13 @@ typedef struct gather_args {
     int width, pieces;
 } gather_args;
 
-/* For index_range, which checks the index before the gather. */
+/* For index_range, which checks an index before it is followed. */
 typedef struct gather_index_range_args {
     const char *index;
-    int64_t count, length;
+    int64_t count, least, length; /* valid are least to length - 1 */
     int64_t index_stride;
     int index_size;
+    int is_unsigned;
     /* In the host's memory, a place per block, which holds `count`: a block that finds an index out
      * of range writes the first position of one. */
     int64_t *wrong;

@@ -1,6 +1,6 @@
 /*
  * gather / index_range, a helper: finds the first index that is out of range. Runs before any
- * variant.
+ * variant, and before those of chase.
  *
  * Idea     each thread keeps the first position that it finds, a reduction in shared memory takes
  *          the first of the block, and the host compares one value per block. These are in the
@@ -17,7 +17,10 @@ GM_KERNEL(gather_index_range, gather_index_range_args)
 
     for (int64_t k = gm_grid_index(); k < a.count; k += gm_grid_stride()) {
         int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
-        if (at < -a.length || at >= a.length) {
+        if (a.is_unsigned) {
+            at = (uint32_t)at; /* of 32 bits */
+        }
+        if (at < a.least || at >= a.length) {
             wrong = min(wrong, k);
         }
     }

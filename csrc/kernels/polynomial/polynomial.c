@@ -99,28 +99,11 @@ static gm_status polynomial_plan(const gm_variant *variant, const gm_call *call,
 
 /* ---- constant memory ---------------------------------------------------------------------- */
 
-static gm_status launch_from(const gm_symbol *symbol, const void *coefficients, int64_t bytes,
-                             const gm_variant *variant, const gm_call *call, const gm_plan *plan)
-{
-    gm_status status = gm_serializer_enter(symbol->serializer, call);
-    if (status != GM_OK) {
-        return status;
-    }
-    if (bytes > 0) {
-        status = call->backend->symbol_copy(symbol, plan->trace != NULL, true,
-                                            (void *)(uintptr_t)coefficients, bytes, call->stream);
-    }
-    if (status == GM_OK) {
-        status = call->backend->launch(variant, plan, call->stream);
-    }
-    return gm_serializer_leave(symbol->serializer, call, status);
-}
-
 static gm_status launch_with_table(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const polynomial_args *args = (const polynomial_args *)plan->args;
-    return launch_from(&symbol_table, args->coefficients, args->terms * args->itemsize, variant,
-                       call, plan);
+    return gm_launch_with_symbol(&symbol_table, args->coefficients, args->terms * args->itemsize,
+                                 variant, call, plan);
 }
 
 static gm_status launch_with_copies(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -145,7 +128,7 @@ static gm_status launch_with_copies(const gm_variant *variant, const gm_call *ca
         status = call->backend->launch(&helper_spread, &spread, call->stream);
     }
     if (status == GM_OK) {
-        status = launch_from(&symbol_copies, copies, bytes, variant, call, plan);
+        status = gm_launch_with_symbol(&symbol_copies, copies, bytes, variant, call, plan);
     }
     call->backend->release(copies);
     return status;
