@@ -251,25 +251,43 @@ ENDS = [0, 1, 15, 16, 17, 33, 63, 64, 128, 150, 173, 174, 256, 300, 1000, 8500]
 
 
 @pytest.mark.parametrize("count", ENDS)
-def test_shifted_at_every_alignment(count, backend, noise):
+@pytest.mark.parametrize("variant", ["shifted:unrolled", "shifted:stream"])
+def test_shifted_at_every_alignment(variant, count, backend, noise):
     """Vectors and ends; the bytes around the result stay."""
     source = gm.to_device(noise[: count + 40], backend=backend)
     for begin, shift in itertools.product(range(17), (0, 1, 3, 4, 6, 13, 16, 31)):
         frame = GuardedOutput(backend, count + 32, 0x55)
         expected = frame.buffer.to_host()
         out = frame.out[shift : shift + count]
-        gm.copy(source[begin : begin + count], out=out, variant="shifted", max_blocks=1 + shift % 2)
+        gm.copy(source[begin : begin + count], out=out, variant=variant, max_blocks=1 + shift % 2)
         expected[MARGIN + shift : MARGIN + shift + count] = noise[begin : begin + count]
         assert np.array_equal(frame.buffer.to_host(), expected), (begin, shift)
 
 
-def test_a_misaligned_copy_has_whole_sectors(noise):
+@pytest.mark.parametrize("variant", ["shifted:unrolled", "shifted:stream"])
+def test_a_misaligned_copy_has_whole_sectors(variant, noise):
     source = gm.to_device(noise[: 2**16], backend="sim")
-    counted = gm.traffic("copy", source[1:])
-    assert counted.variant == "shifted"
+    counted = gm.traffic("copy", source[1:], variant=variant)
     assert counted.stores.width == counted.loads.width == 128
     assert counted.stores.sectors <= 2**16 / 32 + 16
     assert counted.loads.sectors <= 2**16 / 32 * (1 + 1 / 16) + 32  # a last lane's, per request
+
+
+@pytest.mark.parametrize("begin", [0, 1, 4, 8, 13])
+def test_a_long_shifted_copy_prefetches(begin, backend, noise):
+    """Runs of 32 KiB, 256 KiB ahead, also where the last ones would be past the end."""
+    source = gm.to_device(noise[: 2**19 + 77], backend=backend)
+    frame = GuardedOutput(backend, 2**19 + 77 - begin, 0x55)
+    gm.copy(source[begin:], out=frame.out, variant="shifted:stream")
+    frame.check(noise[begin : 2**19 + 77], "")
+
+
+def test_auto_streams_long_misaligned_copies():
+    device = gm.info()["devices"][0]
+    waves = 2 * 64 * device["multiprocessors"] * device["threads_per_multiprocessor"]
+    for size, variant in ((waves, "unrolled"), (waves + 1, "stream")):
+        a = gm.DeviceArray(size + 1, "u1", backend="sim")[1:]
+        assert gm.traffic("copy", a).variant == f"shifted:{variant}"
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "c16", "V3"])

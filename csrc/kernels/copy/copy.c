@@ -9,6 +9,7 @@
 
 static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call);
 static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static int copy_pick_shifted(const gm_call *call);
 
 #define GM_FAMILY copy
 #define GM_LADDER "copy/ladder.def"
@@ -26,26 +27,38 @@ static gm_status copy_result(gm_call *call)
     return GM_OK;
 }
 
+/* Bytes that a wave of threads copies, which have 64 each. */
+static int64_t wave_of(const gm_device_properties *device)
+{
+    return (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
+}
+
 /*
  * A short copy waits for memory once and wants all of it in flight; a long one wants a narrow
- * window of memory. Measured on an H200, the two meet at a wave of threads with 64 bytes each.
+ * window of memory. Measured on an H200, the two meet at a wave.
  */
 static const gm_variant *copy_choose(const gm_call *call)
 {
-    const gm_device_properties *device = call->device;
-    int64_t wave = (int64_t)device->multiprocessors * device->threads_per_multiprocessor * 64;
     if (!call->in[0].contiguous || !call->out.contiguous) {
         /* How many blocks another family's kernel has is its own affair. */
         bool counted = call->parameters[MAX_BLOCKS].integer != 0;
         return counted ? gm_row(call, copy_row_strided)
                        : gm_first_that_fits(call, GM_ROWS(copy_row_permuted, copy_row_strided));
     }
-    if (call->in[0].bytes <= wave) {
+    if (call->in[0].bytes <= wave_of(call->device)) {
         return gm_first_that_fits(
             call, GM_ROWS(copy_row_vec4_unrolled, copy_row_shifted, copy_row_memcpy));
     }
     return gm_first_that_fits(
         call, GM_ROWS(copy_row_vec4_prefetch, copy_row_vec4, copy_row_shifted, copy_row_memcpy));
+}
+
+/* With two vectors per thread the window is narrower, and the limit was seen between 1.4 and 3.9
+ * waves. */
+static int copy_pick_shifted(const gm_call *call)
+{
+    return call->in[0].bytes <= 2 * wave_of(call->device) ? copy_row_shifted_unrolled
+                                                          : copy_row_shifted_stream;
 }
 
 /* Each merged axis has at least two units: memory has no room for more than 32 of them, unless
@@ -118,7 +131,7 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
         units = plan_scatter(call, plan);
     } else if (variant->layout == GM_STRIDED) {
         units = plan_strided(call, plan);
-    } else if (variant == gm_row(call, copy_row_shifted)) {
+    } else if (variant->row == gm_row(call, copy_row_shifted)) {
         units = plan_shifted(call, plan);
     } else {
         copy_args *args = (copy_args *)plan->args;
