@@ -34,6 +34,7 @@ from .count.sass import Sass, sass
 from .count.traffic import Traffic, traffic
 from .cuda_c.errors import CompileError
 from .families.add import add
+from .families.chase import chase
 from .families.copy import copy
 from .families.gather import gather
 from .families.histogram import histogram
@@ -95,6 +96,7 @@ __all__ = [
     "backend",
     "bench",
     "bench_all",
+    "chase",
     "check",
     "compare",
     "copy",

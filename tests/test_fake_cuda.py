@@ -15,7 +15,7 @@ PROGRAMS = Path(__file__).parent / "fake_cuda"
 # Tests of a GPU that the fake device runs too, and those among them that it cannot: they take more
 # memory, tensor cores or libraries, or start processes without it.
 FILES = """
-access add array_like astype copy device_array device_assign device_elements device_repr
+access add array_like astype chase copy device_array device_assign device_elements device_repr
 empty_elements gather histogram layout memory out_of_core permute prefetch reduce refusals scan
 spaces stream_context strided_out strided_read strided_write subclasses threads transfer transpose
 copy_sizes device_lifetime device_to_host layout_refusals polynomial transpose_grids

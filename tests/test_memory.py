@@ -201,6 +201,7 @@ def test_a_family_on_arrays_of_a_kind(family, kind, backend, chunk):
 
 REREAD = (
     "gather",
+    "chase",
     "sample",
     "sgemm",
     "matmul",

@@ -143,7 +143,7 @@ def bench_all(
     >>> import gpumem as gm
     >>> result = gm.bench_all(backend="sim")
     >>> sorted(result.split())[:3]
-    ['add', 'copy', 'gather']
+    ['add', 'chase', 'copy']
     """
     for name in settings:
         if name not in _SETTINGS:
