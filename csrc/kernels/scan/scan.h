@@ -189,24 +189,36 @@ template <typename tile> GM_DEVICE void scan_load(const scan_args &a, int64_t nu
     }
 }
 
+/* The sums of a vector's elements, from those of the tile. */
+template <typename tile>
+GM_DEVICE void scan_add(const tile &t, int row, typename tile::number base,
+                        typename tile::number (&sums)[tile::PER_VECTOR])
+{
+#pragma unroll
+    for (int k = 0; k < tile::PER_VECTOR; k++) {
+        sums[k] = base + t.part[row][k];
+    }
+}
+
 template <typename tile>
 GM_DEVICE void scan_store(const scan_args &a, int64_t number, const tile &t,
                           typename tile::number base)
 {
     typename tile::number *out = (typename tile::number *)a.out;
-    const bool in_vectors = scan_in_vectors<tile>(a, number);
+    typename tile::number sums[tile::PER_VECTOR];
+    const int64_t first = number * tile::ELEMENTS;
+    if (scan_in_vectors<tile>(a, number)) {
+#pragma unroll
+        for (int row = 0; row < tile::ROWS; row++) {
+            scan_add(t, row, base, sums);
+            *(typename tile::vector *)(out + first + scan_place<tile>(row)) = scan_pack(sums);
+        }
+        return;
+    }
 #pragma unroll
     for (int row = 0; row < tile::ROWS; row++) {
-        const int64_t place = number * tile::ELEMENTS + scan_place<tile>(row);
-        typename tile::number sums[tile::PER_VECTOR];
-#pragma unroll
-        for (int k = 0; k < tile::PER_VECTOR; k++) {
-            sums[k] = base + t.part[row][k];
-        }
-        if (in_vectors) {
-            *(typename tile::vector *)(out + place) = scan_pack(sums);
-            continue;
-        }
+        const int64_t place = first + scan_place<tile>(row);
+        scan_add(t, row, base, sums);
 #pragma unroll
         for (int k = 0; k < tile::PER_VECTOR; k++) {
             if (place + k < a.count) {
