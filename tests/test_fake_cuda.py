@@ -74,6 +74,12 @@ def test_streams(run, pool):
     assert len(set(filter(None, counts))) == 1  # nothing is left that was not kept the first time
 
 
+@pytest.mark.parametrize(("devices", "spared"), [("1", "1 1"), ("2", "0 0")])
+def test_whose_memory_it_is_is_asked_once(run, devices, spared):
+    """For an address, unless it may be another device's by now; the host's memory is refused."""
+    assert run("adopted", FAKE_DEVICES=devices).split("\n")[0] == spared
+
+
 @pytest.mark.parametrize("pool", ["", "1"])
 def test_two_devices(run, pool):
     counts = run("devices", FAKE_NO_POOL=pool).split("\n")

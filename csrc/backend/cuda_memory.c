@@ -148,14 +148,32 @@ void gm_cuda_release(void *address)
     }
 }
 
-/* An access through a pointer that is not the device's would end the context. Asking the driver
- * takes about as long as all else that is done for an array of another library. */
+/* Where there is one device: the place for an address of which the thread has asked already. */
+static const void **asked_before(const void *address)
+{
+    enum { BITS = 6 };
+    static _Thread_local const void *asked[1 << BITS];
+    const uint64_t hash = (uint64_t)(uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15);
+    return &asked[hash >> (64 - BITS)];
+}
+
+/*
+ * An access through a pointer that is not the device's would end the context. But asking the driver
+ * takes about as long as all else that is done for an array of another library. So it is asked once
+ * for an address, unless that may have become another device's meanwhile.
+ */
 gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device)
 {
     struct cudaPointerAttributes found;
     (void)bytes;
     TRY(gm_cuda_open());
-    if (*device >= 0 && *device < gm_cuda_device_count()) {
+    const int count = gm_cuda_device_count();
+    if (*device >= 0 && *device < count) {
+        return GM_OK;
+    }
+    const void **asked = asked_before(address);
+    if (count == 1 && address && *asked == address) {
+        *device = 0;
         return GM_OK;
     }
     CHECK(cudaPointerGetAttributes(&found, address));
@@ -163,6 +181,7 @@ gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device)
         return gm_fail(GM_ERROR_VALUE, "address %p is not in the memory of a CUDA device", address);
     }
     *device = found.device;
+    *asked = address;
     return GM_OK;
 }
 

@@ -11,9 +11,9 @@ typedef enum gm_usage {
     GM_KEPT,    /* longer than the object may live */
 } gm_usage;
 
-/* An array over memory of another library, which has no owner yet. The device is where the library's
- * own code says that the memory is, or -1: then the driver is asked. Strides are bytes, or NULL for
- * C order. */
+/* An array over memory of another library, which has no owner yet. The device is where the
+ * library's own code says that the memory is, or -1: then the driver is asked. Strides are bytes,
+ * or NULL for C order. */
 gm_device_array *gm_borrow(const gm_backend *backend, int device, const char *name,
                            PyArray_Descr *dtype, int ndim, const int64_t *shape,
                            const int64_t *strides, void *data, bool writeable);

@@ -71,11 +71,11 @@ PyObject *gm_interface_export(PyObject *object, void *unused)
 
 /* ---- borrowing ------------------------------------------------------------------------------ */
 
-/* The entries that are read. */
-typedef enum key { SHAPE, TYPESTR, DESCR, DATA, STRIDES, STREAM, MASK, KEYS } key;
+/* The entries that are read, and one that is always there. */
+typedef enum key { SHAPE, TYPESTR, DESCR, DATA, STRIDES, STREAM, MASK, VERSION, KEYS } key;
 
 static const char *const names[KEYS] = {"shape",   "typestr", "descr", "data",
-                                        "strides", "stream",  "mask"};
+                                        "strides", "stream",  "mask",  "version"};
 static PyObject *keys[KEYS], *attribute;
 
 int gm_interface_init(void)
@@ -95,14 +95,40 @@ int gm_interface_find(PyObject *object, PyObject **interface)
     return gm_find_attribute(object, attribute, interface);
 }
 
-/* A borrowed reference; NULL if the entry is absent or None. The dict is ours alone. */
-static PyObject *entry(PyObject *interface, key which)
+/* Borrowed references; NULL for what is absent or None. */
+typedef struct entries {
+    PyObject *value[KEYS];
+} entries;
+
+/* Which entry it is; KEYS if it is another one. Names in the source of a producer are interned. */
+static int find_key(PyObject *name)
 {
-    PyObject *value = PyDict_GetItemWithError(interface, keys[which]);
-    if (!value && PyErr_Occurred()) { /* from a key that is no string */
-        PyErr_Clear();
+    int which = 0;
+    while (which < KEYS && keys[which] != name) {
+        which++;
     }
-    return value == Py_None ? NULL : value;
+    if (which == KEYS && PyUnicode_Check(name)) {
+        which = 0;
+        while (which < KEYS && PyUnicode_Compare(keys[which], name) != 0) {
+            which++;
+        }
+    }
+    return which;
+}
+
+/* All in one go: a lookup in a dict takes longer. The dict is ours alone. */
+static entries read_entries(PyObject *interface)
+{
+    entries found = {{NULL}};
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(interface, &at, &name, &value)) {
+        const int which = find_key(name);
+        if (which < KEYS && value != Py_None) {
+            found.value[which] = value;
+        }
+    }
+    return found;
 }
 
 bool gm_interface_has_stream(PyObject *interface)
@@ -128,7 +154,8 @@ static int parse_numbers(PyObject *tuple, const char *name, key what, int64_t *n
         return refuse(name, what, tuple);
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        PyObject *index = PyNumber_Index(PyTuple_GET_ITEM(tuple, i));
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        PyObject *index = PyLong_CheckExact(item) ? Py_NewRef(item) : PyNumber_Index(item);
         int overflow = 0;
         numbers[i] = index ? PyLong_AsLongLongAndOverflow(index, &overflow) : -1;
         Py_XDECREF(index);
@@ -154,9 +181,9 @@ static PyArray_Descr *find_plain(PyObject *typestr)
 }
 
 /* The typestr of a structure has its size only; descr may have its fields. */
-static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
+static PyArray_Descr *parse_dtype(const entries *given, const char *name)
 {
-    PyObject *typestr = entry(interface, TYPESTR), *descr = entry(interface, DESCR);
+    PyObject *typestr = given->value[TYPESTR], *descr = given->value[DESCR];
     PyArray_Descr *dtype = NULL, *fields = NULL;
     if (!typestr || !PyUnicode_Check(typestr)) {
         refuse(name, TYPESTR, typestr);
@@ -190,9 +217,9 @@ static PyArray_Descr *parse_dtype(PyObject *interface, const char *name)
     return dtype;
 }
 
-static int parse_data(PyObject *interface, const char *name, void **address, bool *writeable)
+static int parse_data(const entries *given, const char *name, void **address, bool *writeable)
 {
-    PyObject *data = entry(interface, DATA);
+    PyObject *data = given->value[DATA];
     if (!data || !PyTuple_Check(data) || PyTuple_GET_SIZE(data) != 2) {
         return refuse(name, DATA, data);
     }
@@ -209,10 +236,9 @@ static int parse_data(PyObject *interface, const char *name, void **address, boo
 }
 
 /* None or no entry: nothing to wait for. */
-static int parse_producer(PyObject *interface, const char *name, bool *given, gm_stream *stream)
+static int parse_producer(const entries *given, const char *name, gm_stream *stream)
 {
-    PyObject *number = entry(interface, STREAM);
-    *given = number != NULL;
+    PyObject *number = given->value[STREAM];
     if (!number) {
         return 0;
     }
@@ -248,15 +274,16 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
     int64_t shape[GM_MAX_DIMS], strides[GM_MAX_DIMS];
     gm_stream producer = NULL;
     void *address;
-    bool writeable, given;
-    if (entry(interface, MASK)) {
+    bool writeable;
+    const entries given = read_entries(interface);
+    if (given.value[MASK]) {
         PyErr_Format(PyExc_ValueError, "%s has a mask; accepted are arrays without one", name);
         return NULL;
     }
-    PyObject *steps = entry(interface, STRIDES);
-    int ndim = parse_numbers(entry(interface, SHAPE), name, SHAPE, shape);
-    if (ndim < 0 || parse_data(interface, name, &address, &writeable) < 0 ||
-        parse_producer(interface, name, &given, &producer) < 0) {
+    PyObject *steps = given.value[STRIDES];
+    int ndim = parse_numbers(given.value[SHAPE], name, SHAPE, shape);
+    if (ndim < 0 || parse_data(&given, name, &address, &writeable) < 0 ||
+        parse_producer(&given, name, &producer) < 0) {
         return NULL;
     }
     if (steps && parse_numbers(steps, name, STRIDES, strides) != ndim) {
@@ -265,7 +292,7 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
         }
         return NULL;
     }
-    PyArray_Descr *dtype = parse_dtype(interface, name);
+    PyArray_Descr *dtype = parse_dtype(&given, name);
     if (!dtype) {
         return NULL;
     }
@@ -277,7 +304,7 @@ static gm_device_array *adopt(PyObject *interface, PyObject *owner, const char *
             array->memory->forget = forget_object;
             array->memory->owner = Py_NewRef(owner);
         }
-        if (given && gm_borrow_follow(array, producer, usage, stream) < 0) {
+        if (given.value[STREAM] && gm_borrow_follow(array, producer, usage, stream) < 0) {
             Py_CLEAR(array);
         }
     }
