@@ -81,6 +81,8 @@ PRECISIONS = ("highest", "high")
 
 def precision(value: Any) -> int:
     """Return the place of the name of a precision."""
+    if type(value) is str and value == "highest":
+        return 0
     if not isinstance(value, str):
         raise TypeError(f"precision must be a str, not {type(value).__name__}")
     if value not in PRECISIONS:

@@ -37,6 +37,8 @@ def _parameters(
     trans_b: bool = False,
     precision: str = "highest",
 ) -> tuple[float, float, int, int, int]:
+    if type(alpha) is float and type(beta) is float and trans_a is False and trans_b is False:
+        return alpha, beta, 0, 0, keywords.precision(precision)  # the usual case
     return (
         real("alpha", alpha),
         real("beta", beta),
