@@ -181,8 +181,9 @@ static const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, permute_row_contiguous);
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
+    const bool whole = layout.unit == call->in[0].itemsize; /* elements are units */
     if (permute_prefers_pixels(&layout)) {
-        return gm_row(call, permute_row_pixels);
+        return gm_row(call, whole ? permute_row_pixels : permute_row_units);
     }
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
         return gm_row(call, permute_row_matrix);
@@ -200,8 +201,7 @@ static const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, permute_row_runs);
     }
     if (permute_fills_matrices(&layout, call)) {
-        return gm_row(call, layout.unit == call->in[0].itemsize ? permute_row_matrices
-                                                                : permute_row_units);
+        return gm_row(call, whole ? permute_row_matrices : permute_row_units);
     }
     if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, call->device, &args) &&
         permute_packed_run(&args) > (layout.unit < 4 && run > LONG_RUN ? LONG_RUN : run)) {

@@ -194,20 +194,57 @@ template <typename unit> GM_DEVICE void pixels_shifted(const permute_pixels_args
     }
 }
 
-/* At least so many blocks are resident, which leave a thread 48 registers, or 64. */
-#define PIXELS_KERNEL(name, blocks, ...)                                                           \
-    GM_KERNEL_BOUNDED(permute_pixels_##name, permute_pixels_args, PIXELS_THREADS, blocks)          \
-    {                                                                                              \
-        GM_DYNAMIC_SHARED(char, shared);                                                           \
-        __VA_ARGS__(a, shared);                                                                    \
-    }
+/* Five resident blocks leave a thread 48 registers, four 64. */
+GM_KERNEL_BOUNDED(permute_pixels_b8, permute_pixels_args, PIXELS_THREADS, 5)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_vectors<uint8_t, uint4, 1>(a, shared);
+}
 
-PIXELS_KERNEL(b8, 5, pixels_vectors<uint8_t, uint4, 1>)
-PIXELS_KERNEL(b16, 5, pixels_vectors<uint16_t, uint4, 1>)
-PIXELS_KERNEL(b32, 5, pixels_vectors<uint32_t, uint4, 1>)
-PIXELS_KERNEL(b8_shifted, 4, pixels_shifted<uint8_t>)
-PIXELS_KERNEL(b16_shifted, 4, pixels_shifted<uint16_t>)
-PIXELS_KERNEL(b32_shifted, 4, pixels_shifted<uint32_t>)
-PIXELS_KERNEL(b8_words, 5, pixels_vectors<uint8_t, uint32_t, PIXELS_SPANS>)
-PIXELS_KERNEL(b16_words, 5, pixels_vectors<uint16_t, uint32_t, PIXELS_SPANS>)
-PIXELS_KERNEL(b32_words, 5, pixels_vectors<uint32_t, uint32_t, PIXELS_SPANS>)
+GM_KERNEL_BOUNDED(permute_pixels_b16, permute_pixels_args, PIXELS_THREADS, 5)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_vectors<uint16_t, uint4, 1>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b32, permute_pixels_args, PIXELS_THREADS, 5)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_vectors<uint32_t, uint4, 1>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b8_shifted, permute_pixels_args, PIXELS_THREADS, 4)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_shifted<uint8_t>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b16_shifted, permute_pixels_args, PIXELS_THREADS, 4)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_shifted<uint16_t>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b32_shifted, permute_pixels_args, PIXELS_THREADS, 4)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_shifted<uint32_t>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b8_words, permute_pixels_args, PIXELS_THREADS, 5)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_vectors<uint8_t, uint32_t, PIXELS_SPANS>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b16_words, permute_pixels_args, PIXELS_THREADS, 5)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_vectors<uint16_t, uint32_t, PIXELS_SPANS>(a, shared);
+}
+
+GM_KERNEL_BOUNDED(permute_pixels_b32_words, permute_pixels_args, PIXELS_THREADS, 5)
+{
+    GM_DYNAMIC_SHARED(char, shared);
+    pixels_vectors<uint32_t, uint32_t, PIXELS_SPANS>(a, shared);
+}
