@@ -132,7 +132,7 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
     } else if (variant->layout == GM_STRIDED) {
         units = plan_strided(call, plan);
     } else if (variant->row == gm_row(call, copy_row_shifted)) {
-        units = plan_shifted(call, plan);
+        units = plan_shifted(call, plan) + (int64_t)variant->block.x * variant->elements;
     } else {
         copy_args *args = (copy_args *)plan->args;
         *args = (copy_args){call->in[0].data, call->out.data, bytes};

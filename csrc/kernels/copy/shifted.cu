@@ -136,8 +136,9 @@ template <bool STREAM> GM_DEVICE void shifted_copy(const copy_shifted_args &a)
     case 3: shifted_move<STREAM, 3>(in, out, a.vectors, shift); break;
     case ALIGNED: shifted_move<STREAM, ALIGNED>(in, out, a.vectors, shift); break;
     }
+    const int64_t from_last = gm_grid_stride() - 1 - gm_grid_index();
 #pragma unroll 1
-    for (int64_t i = gm_grid_index(); i < a.bytes - body; i += gm_grid_stride()) {
+    for (int64_t i = from_last; i < a.bytes - body; i += gm_grid_stride()) {
         const int64_t at = i < a.head ? i : i + body;
         a.out[at] = a.in[at];
     }
