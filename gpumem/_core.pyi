@@ -442,13 +442,13 @@ def to_device(
     backend: str | None = None,
 ) -> DeviceArray: ...
 def pack_bytes(
-    numbers: object, least: int, most: int, zero: int, each: int, count: int, /
+    numbers: object, least: int, most: int, zero: int, each: int, longest: int, count: int, /
 ) -> tuple[int, ...] | None:
     """Return `count` integers with a byte for each of some numbers, `each` to an integer.
 
     The byte is the number plus `zero`; the first number has the lowest byte, and bytes without one
-    are 0. None if `numbers` is not a tuple of ints from `least` to `most`, at least one and no more
-    than there is room for: whoever asks has to find out what is wrong.
+    are 0. None if `numbers` is not a tuple of ints from `least` to `most`, from one to `longest`
+    of them that fit: whoever asks has to find out what is wrong.
     """
 
 def adopt_all(

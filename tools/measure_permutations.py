@@ -3,7 +3,7 @@
     python tools/measure_permutations.py [--seed N] [--count 60] [--most 4G] [--json FILE]
 
 Needs a GPU, PyTorch and CuPy. Ranks 2 to 6, elements of 1 to 16 bytes, 1 MiB and more, aligned and
-not. Contenders take turns; a time is that of one call between two events, behind a kernel that
+not. Contenders take turns at random; a time is that of one call between two events, behind a kernel that
 keeps the GPU busy meanwhile, and after the L2 has been overwritten. A figure is the median of
 several rounds as a fraction of the driver's copy of as many bytes, measured in the same rounds.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -88,10 +89,10 @@ def contenders(layout: Layout) -> dict[str, Callable[[], object]]:
     import cupy
     import torch
 
-    size = math.prod(layout.shape)
+    size = math.prod(layout.shape) + layout.offset
     dtype = np.dtype(layout.dtype)
-    raw = torch.randint(0, 255, ((size + layout.offset) * dtype.itemsize,), dtype=torch.uint8)
-    memory = raw.cuda().view(getattr(torch, layout.dtype))
+    raw = torch.randint(0, 255, (size * dtype.itemsize,), dtype=torch.uint8, device="cuda")
+    memory = raw.view(getattr(torch, layout.dtype))
     a = memory[layout.offset :].view(layout.shape)
     wanted = a.permute(layout.axes)
     out = torch.empty(wanted.shape, dtype=a.dtype, device="cuda")
@@ -122,7 +123,7 @@ def measure(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
         for call in calls.values():
             call()
         for _ in range(ROUNDS):
-            for name, call in calls.items():
+            for name, call in random.sample(list(calls.items()), len(calls)):
                 before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 scratch.zero_()
                 torch.cuda._sleep(CUSHION)

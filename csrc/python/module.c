@@ -133,7 +133,7 @@ static PyMethodDef functions[] = {
      "None "
      "if it is none."},
     {"pack_bytes", FAST(gm_core_pack_bytes),
-     "pack_bytes(numbers, least, most, zero, each, count, /)\n--\n\n"
+     "pack_bytes(numbers, least, most, zero, each, longest, count, /)\n--\n\n"
      "Return small integers packed into `count` integers, or None if they are not such."},
     {"adopt_all", FAST(gm_core_adopt_all),
      "adopt_all(family, inputs, out, stream, /)\n--\n\n"

@@ -137,21 +137,21 @@ static bool read_small(PyObject *object, long least, long most, long *number)
 
 PyObject *gm_core_pack_bytes(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    enum { LEAST, MOST, ZERO, EACH, COUNT, LIMITS };
-    static const long from[LIMITS] = {-128, -128, 0, 1, 1};
-    static const long to[LIMITS] = {127, 127, 128, 7, GM_MAX_PARAMETERS};
+    enum { LEAST, MOST, ZERO, EACH, LONGEST, COUNT, LIMITS };
+    static const long from[LIMITS] = {-128, -128, 0, 1, 1, 1};
+    static const long to[LIMITS] = {127, 127, 128, 7, 7 * GM_MAX_PARAMETERS, GM_MAX_PARAMETERS};
     uint64_t packed[GM_MAX_PARAMETERS] = {0};
     long limit[LIMITS], number;
     (void)module;
     for (int i = 0; i < LIMITS; i++) {
         if (count != 1 + LIMITS || !read_small(args[1 + i], from[i], to[i], &limit[i])) {
-            PyErr_SetString(PyExc_TypeError, "pack_bytes takes 6 arguments: numbers, least, most, "
-                                             "zero, each, count");
+            PyErr_SetString(PyExc_TypeError, "pack_bytes takes 7 arguments: numbers, least, most, "
+                                             "zero, each, longest, count");
             return NULL;
         }
     }
     const Py_ssize_t length = PyTuple_CheckExact(args[0]) ? PyTuple_GET_SIZE(args[0]) : 0;
-    if (length == 0 || length > limit[EACH] * limit[COUNT]) {
+    if (length == 0 || length > limit[LONGEST] || length > limit[EACH] * limit[COUNT]) {
         Py_RETURN_NONE;
     }
     for (Py_ssize_t i = 0; i < length; i++) {

@@ -34,6 +34,7 @@ _call, _pack = _core.call, _core.pack_bytes
 # As csrc/kernels/permute/axes.h has them.
 _EACH = 7
 _PARAMETERS = 10
+_LONGEST = 64  # dimensions of an array
 _ZERO = 128
 _EMPTY = 127
 _REVERSED = (0,) * _PARAMETERS
@@ -42,7 +43,7 @@ _REVERSED = (0,) * _PARAMETERS
 def _parameters(axes: Sequence[int] | None = None) -> tuple[int, ...]:
     if axes is None:
         return _REVERSED
-    return _pack(axes, -64, 63, _ZERO, _EACH, _PARAMETERS) or _checked_parameters(axes)
+    return _pack(axes, -64, 63, _ZERO, _EACH, _LONGEST, _PARAMETERS) or _checked_parameters(axes)
 
 
 def _checked_parameters(axes: Sequence[int]) -> tuple[int, ...]:
@@ -52,8 +53,10 @@ def _checked_parameters(axes: Sequence[int]) -> tuple[int, ...]:
         or (isinstance(axes, np.ndarray) and axes.ndim != 1)
     ):
         raise TypeError(f"axes must be a sequence of integers or None, not {quoted(axes)}")
-    if len(axes) > 64:
-        raise ValueError(f"axes has {len(axes)} numbers, an array has at most 64 dimensions")
+    if len(axes) > _LONGEST:
+        raise ValueError(
+            f"axes has {len(axes)} numbers, an array has at most {_LONGEST} dimensions"
+        )
     packed = [0] * _PARAMETERS
     for i, axis in enumerate(axes):
         number = integer_within(f"axes[{i}]", axis, -64, 63)
