@@ -1,6 +1,7 @@
 /* Blocks of host memory: the list of all, and the pool of free ones. */
 #include "memory/host.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,9 +80,16 @@ static bool is_pooled(gm_memory_kind kind)
     return kind != GM_MANAGED;
 }
 
+/* Asked once: it is a system call, and every release needs it. */
 static int64_t limit(void)
 {
-    return sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
+    static _Atomic int64_t known;
+    int64_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+    if (bytes == 0) {
+        bytes = sysconf(_SC_PHYS_PAGES) / 4 * sysconf(_SC_PAGESIZE);
+        atomic_store_explicit(&known, bytes, memory_order_relaxed);
+    }
+    return bytes;
 }
 
 /* ---- the pool: callers hold the lock ----------------------------------------------------- */
