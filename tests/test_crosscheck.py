@@ -181,7 +181,8 @@ names = ["ID", "Kernel Name", "Grid Size", "Block Size", *metrics]
 print(",".join(f'"{{n}}"' for n in names), file=log)
 for i, one in enumerate(told["launches"]):
     cell = lambda name: "n/a" if name.endswith(".ratio") else i
-    for j, kernel in enumerate(("copy_helper", f"{{one['family']}}_{{one['variant']}}")):
+    name = f"{{one['family']}}_{{one['variant'].replace(':', '_')}}"
+    for j, kernel in enumerate(("copy_helper", name)):
         cells = [2 * i + j, kernel, "(1, 1, 1)", "(1, 1, 1)", *map(cell, metrics)]
         print(",".join(f'"{{c}}"' for c in cells), file=log)
 """
