@@ -74,7 +74,7 @@ typedef struct permute_matrices_args {
 
 /* pixels: `channels` units of a pixel that lie together on one side, and planes of them on the
  * other. */
-enum { PIXELS_THREADS = 256, PIXELS_SPANS = 4, PIXELS_LEAST = 2, PIXELS_MOST = 4 };
+enum { PIXELS_THREADS = 128, PIXELS_SPANS = 4, PIXELS_LEAST = 2, PIXELS_MOST = 4 };
 
 typedef struct permute_pixels_args {
     const char *in;

@@ -194,56 +194,56 @@ template <typename unit> GM_DEVICE void pixels_shifted(const permute_pixels_args
     }
 }
 
-/* Five resident blocks leave a thread 48 registers, four 64. */
-GM_KERNEL_BOUNDED(permute_pixels_b8, permute_pixels_args, PIXELS_THREADS, 5)
+/* Ten resident blocks leave a thread 48 registers, eight 64. */
+GM_KERNEL_BOUNDED(permute_pixels_b8, permute_pixels_args, PIXELS_THREADS, 10)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_vectors<uint8_t, uint4, 1>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b16, permute_pixels_args, PIXELS_THREADS, 5)
+GM_KERNEL_BOUNDED(permute_pixels_b16, permute_pixels_args, PIXELS_THREADS, 10)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_vectors<uint16_t, uint4, 1>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b32, permute_pixels_args, PIXELS_THREADS, 5)
+GM_KERNEL_BOUNDED(permute_pixels_b32, permute_pixels_args, PIXELS_THREADS, 10)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_vectors<uint32_t, uint4, 1>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b8_shifted, permute_pixels_args, PIXELS_THREADS, 4)
+GM_KERNEL_BOUNDED(permute_pixels_b8_shifted, permute_pixels_args, PIXELS_THREADS, 8)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_shifted<uint8_t>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b16_shifted, permute_pixels_args, PIXELS_THREADS, 4)
+GM_KERNEL_BOUNDED(permute_pixels_b16_shifted, permute_pixels_args, PIXELS_THREADS, 8)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_shifted<uint16_t>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b32_shifted, permute_pixels_args, PIXELS_THREADS, 4)
+GM_KERNEL_BOUNDED(permute_pixels_b32_shifted, permute_pixels_args, PIXELS_THREADS, 8)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_shifted<uint32_t>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b8_words, permute_pixels_args, PIXELS_THREADS, 5)
+GM_KERNEL_BOUNDED(permute_pixels_b8_words, permute_pixels_args, PIXELS_THREADS, 10)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_vectors<uint8_t, uint32_t, PIXELS_SPANS>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b16_words, permute_pixels_args, PIXELS_THREADS, 5)
+GM_KERNEL_BOUNDED(permute_pixels_b16_words, permute_pixels_args, PIXELS_THREADS, 10)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_vectors<uint16_t, uint32_t, PIXELS_SPANS>(a, shared);
 }
 
-GM_KERNEL_BOUNDED(permute_pixels_b32_words, permute_pixels_args, PIXELS_THREADS, 5)
+GM_KERNEL_BOUNDED(permute_pixels_b32_words, permute_pixels_args, PIXELS_THREADS, 10)
 {
     GM_DYNAMIC_SHARED(char, shared);
     pixels_vectors<uint32_t, uint32_t, PIXELS_SPANS>(a, shared);
