@@ -48,6 +48,7 @@ from .families.scan import scan
 from .families.sgemm import sgemm
 from .families.shift_points import shift_points
 from .families.static_value import static_value
+from .families.stream import stream
 from .families.strided_read import strided_read
 from .families.strided_write import strided_write
 from .families.table import Variant, families, variants
@@ -128,6 +129,7 @@ __all__ = [
     "sgemm",
     "shift_points",
     "static_value",
+    "stream",
     "strided_read",
     "strided_write",
     "surface",

@@ -50,6 +50,8 @@ def moved(a: Floats, d: gm.DeviceArray, t: Tensor, n: Lent) -> None:
     assert_type(gm.strided_read(d), gm.DeviceArray)
     assert_type(gm.gather(a, [1, 2]), Floats)
     assert_type(gm.gather(d, t), gm.DeviceArray)
+    assert_type(gm.stream(a, writes=2), Floats)
+    assert_type(gm.stream(d, 0), gm.DeviceArray)
     assert_type(gm.chase(a, 5, start=2), Floats)
     assert_type(gm.chase(d), gm.DeviceArray)
     assert_type(gm.static_value(a), Floats)
