@@ -13,7 +13,7 @@ PROGRAMS = Path(__file__).parent / "fake_cuda"
 
 
 # Tests of a GPU that the fake device runs too, and those among them that it cannot: they take more
-# memory, tensor cores or libraries, or start processes without it.
+# memory, tensor cores, clusters or libraries, or start processes without it.
 FILES = """
 access add array_like astype chase copy device_array device_assign device_elements device_repr
 empty_elements gather histogram layout memory out_of_core permute prefetch reduce refusals scan
@@ -22,7 +22,7 @@ transpose copy_sizes device_lifetime device_to_host layout_refusals polynomial t
 """
 BEYOND = """
 31_bits 32_bits 2_31 2_32 more_points_than more_elements_than_an_int_counts tf32x3 cublas geam
-launch_bounds_spill exit_with_live forked
+remote_shared launch_bounds_spill exit_with_live forked
 """
 
 
