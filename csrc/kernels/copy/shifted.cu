@@ -11,11 +11,14 @@
  *          A lane loads one vector of the input and has the next from its neighbour; the last lane
  *          of a warp loads it itself. The words of the two that it needs are known from the shift;
  *          a byte permutation joins two of them. Where the shift is 0, vectors stay as they are.
+ *
  * unrolled for copies that the L2 holds: a thread has two vectors, whose loads are in flight
- * together. stream   for larger ones, as in vec4_prefetch: one vector per thread, blocks in the
- * order of addresses, long runs prefetched to the L2. Ends     what is before the first line of the
- * result, and after whole vectors on both sides, less than 256 bytes, the first threads copy one by
- * one. Machine  LDG.E.EF.128, SHFL, PRMT, STG.E.EF.128; stream: LDG.E.128, STG.E.128, UBLKPF
+ *          together.
+ * stream   for larger ones, as in vec4_prefetch: one vector per thread, blocks in the order of
+ *          addresses, long runs prefetched to the L2.
+ * Ends     what is before the first line of the result, and after whole vectors on both sides,
+ *          less than 256 bytes, one block copies byte by byte.
+ * Machine  LDG.E.EF.128, SHFL, PRMT, STG.E.EF.128; stream: LDG.E.128, STG.E.128, UBLKPF
  */
 #include "copy.h"
 #include "stream.h"

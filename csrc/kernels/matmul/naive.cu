@@ -3,8 +3,8 @@
  *
  * Idea     neighbouring threads have neighbours in a row of a result: in each step a warp reads one
  *          number of A, which serves all lanes, and 32 neighbours in a row of B. It takes all
- * sizes, since threads go on to further elements. Cost     two requests for 32 products, and
- * divisions to find each element's product.
+ *          sizes, since threads go on to further elements.
+ * Cost     two requests for 32 products, and divisions to find each element's product.
  */
 #include "matmul.h"
 

@@ -5,7 +5,8 @@
  * Idea     by Little's law the bytes in flight are bandwidth times latency. Four independent loads
  *          of 16 bytes before the first addition are 64 bytes per thread, 128 KiB per
  *          multiprocessor. A block reads 32 KiB in a row, then the next such tile that is its own.
- * The addresses must be multiples of 16. Machine  LDG.E.128
+ *          The addresses must be multiples of 16.
+ * Machine  LDG.E.128
  */
 #include "reduce.h"
 

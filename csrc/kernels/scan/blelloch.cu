@@ -3,9 +3,10 @@
  *
  * Follows  hillis_steele, which adds eight times per element.
  * Idea     on the way up each node of a binary tree gets the sum of what is below it; on the way
- * down it hands its left child what it was given, and its right child that plus the sum of the left
- * one. At the leaves that is the sum of all elements before, in place. Cost     in most steps few
- * threads work, and their words are a power of two apart: up to 16 ways of bank conflicts.
+ *          down it hands its left child what it was given, and its right child that plus the sum
+ *          of the left one. At the leaves that is the sum of all elements before, in place.
+ * Cost     in most steps few threads work, and their words are a power of two apart: up to 16 ways
+ *          of bank conflicts.
  */
 #include "scan.h"
 

@@ -5,8 +5,9 @@
  * Idea     a thread adds up the elements of a vector, five shuffles scan these sums over the warp,
  *          and only the sums of the eight warps meet in shared memory: one barrier for 16 KiB. Four
  *          loads of 16 bytes are in flight per thread. The order of the additions is fixed: the
- * same array gives the same bits each time. Cost     still three launches: all elements are read
- * twice. Machine  LDG.E.128, STG.E.128
+ *          same array gives the same bits each time.
+ * Cost     still three launches: all elements are read twice.
+ * Machine  LDG.E.128, STG.E.128
  */
 #include "scan.h"
 
