@@ -72,7 +72,7 @@ class Plateau(NamedTuple):
 
 def random_cycle(places: int, random: np.random.Generator) -> tuple[Array, Array]:
     """Return the places in the order of a random cycle, and for each place the one after it."""
-    order = random.permutation(places).astype(np.uint32)
+    order = random.permutation(np.arange(places, dtype=np.uint32))
     after = np.empty(places, np.uint32)
     after[order] = np.roll(order, -1)
     return order, after
@@ -298,7 +298,10 @@ def main() -> None:
     record = measure(given, device)
     if given.json:
         settings = {"steps": given.steps, "rounds": given.rounds, "seed": given.seed}
-        files.write(given.json, json.dumps({"gpumem": gm.info(), **settings, **record}, indent=1))
+        files.write(
+            given.json,
+            json.dumps({"gpumem": gm.info(), **settings, **record}, indent=1, default=str),
+        )
 
 
 if __name__ == "__main__":
