@@ -44,7 +44,7 @@ def _family(family: str, on_device: bool) -> Call:
         kept = (*example.arrays, "out", "stream")
         kinds = {name: kind for name, kind in kinds.items() if name in kept}
 
-    errors = (IndexError,) if family == "gather" else ()
+    errors = (IndexError,) if family in ("gather", "chase") else ()
 
     def make() -> Any:
         arguments = {name: a.copy() for name, a in example.arrays.items()}
