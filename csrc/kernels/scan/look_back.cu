@@ -48,7 +48,7 @@ template <typename number, typename vector> GM_DEVICE void scan_at_once(const sc
     __syncthreads();
     const int64_t tile = ticket;
     scan_load(a, tile, t);
-    const number below = scan_warps_below(scan_rows(t), &of_block);
+    const number below = scan_warps_below(scan_rows(t, (number)0), &of_block);
     if (threadIdx.x < 32) {
         number before = 0;
         if (tile > 0) {
@@ -65,7 +65,8 @@ template <typename number, typename vector> GM_DEVICE void scan_at_once(const sc
         }
     }
     __syncthreads();
-    scan_store(a, tile, t, base + below);
+    scan_raise(t, base + below);
+    scan_store(a, tile, t);
 }
 
 GM_KERNEL_BOUNDED(scan_look_back, scan_args, SCAN_THREADS, SCAN_BLOCKS)

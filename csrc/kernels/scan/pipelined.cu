@@ -69,13 +69,11 @@ GM_DEVICE void ring_complete(const scan_args &a, int64_t number, unsigned char *
         (const typename tile::number *)a.in + number * tile::ELEMENTS;
     const int64_t left = a.count - number * tile::ELEMENTS;
     const int there = (int)(ring_bytes<tile>(a, number) / sizeof(typename tile::number));
-    if (there < tile::ELEMENTS) {
 #pragma unroll 4 /* loads that wait side by side */
-        for (int i = there + (int)threadIdx.x; i < tile::ELEMENTS; i += SCAN_RING_THREADS) {
-            to[i] = i < left ? from[i] : (typename tile::number)0;
-        }
-        __syncthreads();
+    for (int i = there + (int)threadIdx.x; i < tile::ELEMENTS; i += SCAN_RING_THREADS) {
+        to[i] = i < left ? from[i] : (typename tile::number)0;
     }
+    __syncthreads();
 }
 
 template <typename tile> GM_DEVICE void ring_read(const unsigned char *stage, tile &t)
@@ -188,7 +186,9 @@ GM_DEVICE void scan_in_ring(const scan_args &a, unsigned char *stages)
         unsigned char *const here = stages + stage * SCAN_RING_BYTES;
         if (now < a.tiles) {
             gm_mbarrier_wait(&r.full[stage], (uint32_t)(step / SCAN_RING_STAGES & 1));
-            ring_complete<tile>(a, now, here);
+            if (!scan_in_vectors<tile>(a, now)) {
+                ring_complete<tile>(a, now, here);
+            }
             ring_add_up<tile>(r, here);
         }
         __syncthreads();
@@ -201,8 +201,8 @@ GM_DEVICE void scan_in_ring(const scan_args &a, unsigned char *stages)
             __syncthreads();
             const number base = ring_base(a, r, last, first, prefix);
             ring_read(stages + before * SCAN_RING_BYTES, t);
-            (void)scan_rows(t);
-            scan_store(a, last, t, base + r.below[(step & 1) ^ 1][threadIdx.x / 32]);
+            (void)scan_rows(t, base + r.below[(step & 1) ^ 1][threadIdx.x / 32]);
+            scan_store(a, last, t);
         }
         if (now >= a.tiles) {
             return;

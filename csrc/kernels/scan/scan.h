@@ -59,7 +59,9 @@ template <typename number> GM_DEVICE number scan_warp(number value)
     const int lane = threadIdx.x % 32;
     for (int distance = 1; distance < 32; distance *= 2) {
         const number below = __shfl_up_sync(0xffffffffu, value, distance);
-        value += lane >= distance ? below : (number)0;
+        if (lane >= distance) {
+            value += below;
+        }
     }
     return value;
 }
@@ -189,50 +191,50 @@ template <typename tile> GM_DEVICE void scan_load(const scan_args &a, int64_t nu
     }
 }
 
-/* The sums of a vector's elements, from those of the tile. */
-template <typename tile>
-GM_DEVICE void scan_add(const tile &t, int row, typename tile::number base,
-                        typename tile::number (&sums)[tile::PER_VECTOR])
+/* Adds the base to the sums of a tile. */
+template <typename tile> GM_DEVICE void scan_raise(tile &t, typename tile::number base)
 {
 #pragma unroll
-    for (int k = 0; k < tile::PER_VECTOR; k++) {
-        sums[k] = base + t.part[row][k];
+    for (int row = 0; row < tile::ROWS; row++) {
+#pragma unroll
+        for (int k = 0; k < tile::PER_VECTOR; k++) {
+            t.part[row][k] += base;
+        }
     }
 }
 
 template <typename tile>
-GM_DEVICE void scan_store(const scan_args &a, int64_t number, const tile &t,
-                          typename tile::number base)
+GM_DEVICE void scan_store(const scan_args &a, int64_t number, const tile &t)
 {
     typename tile::number *out = (typename tile::number *)a.out;
-    typename tile::number sums[tile::PER_VECTOR];
     const int64_t first = number * tile::ELEMENTS;
     if (scan_in_vectors<tile>(a, number)) {
 #pragma unroll
         for (int row = 0; row < tile::ROWS; row++) {
-            scan_add(t, row, base, sums);
-            *(typename tile::vector *)(out + first + scan_place<tile>(row)) = scan_pack(sums);
+            *(typename tile::vector *)(out + first + scan_place<tile>(row)) =
+                scan_pack(t.part[row]);
         }
         return;
     }
 #pragma unroll
     for (int row = 0; row < tile::ROWS; row++) {
         const int64_t place = first + scan_place<tile>(row);
-        scan_add(t, row, base, sums);
 #pragma unroll
         for (int k = 0; k < tile::PER_VECTOR; k++) {
             if (place + k < a.count) {
-                out[place + k] = sums[k];
+                out[place + k] = t.part[row][k];
             }
         }
     }
 }
 
-/* Replaces the elements by the sums of the warp's elements up to them; returns the warp's sum. The
- * scans of the rows are independent: the shuffles of one hide the latency of another's. */
-template <typename tile> GM_DEVICE typename tile::number scan_rows(tile &t)
+/* Replaces the elements by `below` and the sums of the warp's elements up to them; returns it and
+ * the warp's sum. The scans of the rows are independent: the shuffles of one hide the latency of
+ * another's. */
+template <typename tile>
+GM_DEVICE typename tile::number scan_rows(tile &t, typename tile::number below)
 {
-    typename tile::number inclusive[tile::ROWS], below = 0;
+    typename tile::number inclusive[tile::ROWS];
 #pragma unroll
     for (int row = 0; row < tile::ROWS; row++) {
 #pragma unroll

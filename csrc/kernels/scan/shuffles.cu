@@ -16,8 +16,9 @@ template <typename number, typename vector> GM_DEVICE void scan_vectors(const sc
     scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
     number of_block;
     scan_load(a, blockIdx.x, t);
-    const number below = scan_warps_below(scan_rows(t), &of_block);
-    scan_store(a, blockIdx.x, t, ((const number *)a.bases)[blockIdx.x] + below);
+    const number below = scan_warps_below(scan_rows(t, (number)0), &of_block);
+    scan_raise(t, ((const number *)a.bases)[blockIdx.x] + below);
+    scan_store(a, blockIdx.x, t);
 }
 
 GM_KERNEL_BOUNDED(scan_shuffles, scan_args, SCAN_THREADS, SCAN_BLOCKS)
