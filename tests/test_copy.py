@@ -264,6 +264,20 @@ def test_shifted_at_every_alignment(variant, count, backend, noise):
         assert np.array_equal(frame.buffer.to_host(), expected), (begin, shift)
 
 
+@pytest.mark.parametrize("variant", ["auto", "shifted:unrolled", "shifted:stream"])
+def test_shifted_at_every_place_of_both_arrays(variant, backend, rng, noise):
+    """Of 16 bytes and more, and of any size."""
+    source = gm.to_device(noise[:400], backend=backend)
+    for begin, shift in itertools.product(range(17), range(17)):
+        count = int(rng.integers(0, 301))
+        frame = GuardedOutput(backend, count + 32, int(rng.choice(POISONS)))
+        expected = frame.buffer.to_host()
+        out = frame.out[shift : shift + count]
+        gm.copy(source[begin : begin + count], out=out, variant=variant)
+        expected[MARGIN + shift : MARGIN + shift + count] = noise[begin : begin + count]
+        assert np.array_equal(frame.buffer.to_host(), expected), (begin, shift, count)
+
+
 @pytest.mark.parametrize("variant", ["shifted:unrolled", "shifted:stream"])
 def test_a_misaligned_copy_has_whole_sectors(variant, noise):
     source = gm.to_device(noise[: 2**16], backend="sim")
