@@ -96,7 +96,7 @@ static int64_t plan_scatter(const gm_call *call, gm_plan *plan)
 
 /* Whole vectors of the result, from a line on; of the input they take a part of one more, which is
  * read whole. */
-static int64_t plan_shifted(const gm_call *call, gm_plan *plan)
+static int64_t plan_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     enum { VECTOR = 16, LINE = 128 };
     const int64_t bytes = call->in[0].bytes;
@@ -110,7 +110,9 @@ static int64_t plan_shifted(const gm_call *call, gm_plan *plan)
     args->head = head < bytes ? head : bytes;
     args->vectors = (bytes - args->head - after) / VECTOR;
     args->vectors = args->vectors > 0 ? args->vectors : 0;
-    return args->vectors * (VECTOR / 4);
+    const bool ends = args->vectors * VECTOR < bytes; /* which have a block of their own */
+    return args->vectors * (VECTOR / 4) +
+           (ends ? (int64_t)variant->block.x * variant->elements : 0);
 }
 
 static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -132,7 +134,7 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
     } else if (variant->layout == GM_STRIDED) {
         units = plan_strided(call, plan);
     } else if (variant->row == gm_row(call, copy_row_shifted)) {
-        units = plan_shifted(call, plan) + (int64_t)variant->block.x * variant->elements;
+        units = plan_shifted(variant, call, plan);
     } else {
         copy_args *args = (copy_args *)plan->args;
         *args = (copy_args){call->in[0].data, call->out.data, bytes};
