@@ -90,7 +90,8 @@ static int64_t count_shares(const instance *one, const permute_pixels_args *args
     return permute_divide_up(args->vectors, 32 * (int64_t)one->spans);
 }
 
-static bool plan(const permute_layout *layout, const instance *one, permute_pixels_args *args)
+static bool plan_instance(const permute_layout *layout, const instance *one,
+                          permute_pixels_args *args)
 {
     image of;
     if (one->unit != layout->unit || !as_image(layout, &of) ||
@@ -135,7 +136,7 @@ static const instance *instance_for(const permute_layout *layout, bool *busy)
     permute_pixels_args args;
     *busy = false;
     for (int i = 0; i < INSTANCES && !*busy; i++) {
-        if (plan(layout, &instances[i], &args)) {
+        if (plan_instance(layout, &instances[i], &args)) {
             *busy = is_busy(&instances[i], &args);
             found = found && !*busy ? found : &instances[i];
         }
@@ -197,7 +198,7 @@ gm_status permute_takes_pixels(const gm_variant *variant, const gm_call *call)
         return takes_layout(variant, &layout);
     }
     const instance *one = instance_of(call, variant);
-    if (plan(&layout, one, &args)) {
+    if (plan_instance(&layout, one, &args)) {
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,
@@ -209,13 +210,13 @@ gm_status permute_takes_pixels(const gm_variant *variant, const gm_call *call)
                                       : " of whole 16-byte vectors");
 }
 
-void permute_plan_row_pixels(const gm_variant *variant, const gm_call *call, gm_plan *plan_of)
+void permute_plan_row_pixels(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
-    permute_pixels_args *args = (permute_pixels_args *)plan_of->args;
+    permute_pixels_args *args = (permute_pixels_args *)plan->args;
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    (void)plan(&layout, instance_of(call, variant), args); /* see permute_takes_pixels */
-    plan_of->args_size = sizeof *args;
-    plan_of->shared_bytes = (size_t)PIXELS_THREADS * args->channels * args->vector;
-    plan_of->grid.x = (args->warps - 1) / (PIXELS_THREADS / 32) + 1;
+    (void)plan_instance(&layout, instance_of(call, variant), args); /* see permute_takes_pixels */
+    plan->args_size = sizeof *args;
+    plan->shared_bytes = (size_t)PIXELS_THREADS * args->channels * args->vector;
+    plan->grid.x = (args->warps - 1) / (PIXELS_THREADS / 32) + 1;
 }
