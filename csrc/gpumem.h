@@ -326,9 +326,15 @@ bool gm_variant_can(const gm_variant *variant, const gm_call *call);
 /* Pick a variant when *variant is NULL, and an instance of a row that has several; check that it
  * fits, and plan. A grid of 0 blocks means that there is nothing to do. */
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan);
+/* Would that succeed for "auto"? */
+bool gm_auto_takes(const gm_call *call);
 /* Are the values of the inputs, which are on the device, valid for a kernel? */
 gm_status gm_check(const gm_call *call);
 gm_status gm_launch(const gm_variant *variant, const gm_call *call, const gm_plan *plan);
+/* For a row whose work is a call of another family: begins that call, on the same device and
+ * stream. Arrays and parameters, which are 0, remain to be set; a call is large, and is not copied.
+ */
+void gm_begin_like(const gm_call *call, const char *family, gm_call *other);
 /* For a row whose work is a copy: runs the copy family from `from`, of any layout, to `to`, which
  * is contiguous. */
 gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,

@@ -9,7 +9,7 @@ from processes import at_once
 
 import gpumem as gm
 from gpumem import _core
-from gpumem.families.permute import FAMILY as PERMUTE
+from gpumem.families import table
 
 SLOTS = 32  # of kept choices, as in csrc/call/kept.c
 
@@ -25,7 +25,14 @@ def there(shape, dtype="f4", offset=0, backend="sim"):
 def permutation(a, axes, out=None, variant="auto"):
     if out is None:
         out = there([a.shape[axis] for axis in axes], a.dtype, backend=a.backend)
-    return "permute", variant, (a,), out, PERMUTE.parameters(axes)
+    return "permute", variant, (a,), out, table.FAMILIES["permute"].parameters(axes)
+
+
+def of_one(family, a):
+    """A copy or a transpose."""
+    shape = a.shape[::-1] if family == "transpose" else a.shape
+    out = there(shape, a.dtype, backend=a.backend)
+    return family, "auto", (a,), out, table.FAMILIES[family].parameters()
 
 
 def product(a, b, precision=0):
@@ -74,6 +81,11 @@ def pairs(backend):
     yield "gaps", [permutation(square, (0, 2, 1)), permutation(square, (0, 2, 1), out)]
     yield "asked", [permutation(cube, (0, 2, 1), variant=v) for v in ("auto", "runs", "tiles")]
     yield "dimensions", [permutation(there(n), (1, 0)) for n in [(1, 4096), (64, 64)]]
+    sides = [(30, 1000), (1000, 30), (256, 256)]
+    yield "sides", [of_one("transpose", there(n, "u1", backend=backend)) for n in sides]
+    yield "rows", [of_one("transpose", there((256, 256), "u1", k)) for k in (0, 1)]
+    yield "copied", [of_one("copy", a) for a in (wide[..., :64], cube)]
+    yield "aligned", [of_one("copy", there(5000, "u1", k)) for k in (0, 5, 16)]
     ones = [gm.to_device(np.ones(n, "f4")) for n in [(96, 600), (600, 96), (600,), (96, 96)]]
     yield "factors", [product(ones[0], b) for b in ones[1:3]] + [product(ones[1], ones[3])]
 

@@ -25,6 +25,15 @@ static gm_status find_variant(const gm_variant **variant, const gm_call *call)
     return status;
 }
 
+bool gm_auto_takes(const gm_call *call)
+{
+    const gm_variant *chosen = NULL;
+    const bool before = gm_hush(true);
+    gm_status status = find_variant(&chosen, call);
+    gm_hush(before);
+    return status == GM_OK;
+}
+
 gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *plan)
 {
     gm_status status = find_variant(variant, call);
@@ -62,14 +71,23 @@ gm_status gm_launch(const gm_variant *variant, const gm_call *call, const gm_pla
                            : call->backend->launch(variant, plan, call->stream);
 }
 
+void gm_begin_like(const gm_call *call, const char *family, gm_call *other)
+{
+    other->family = gm_find_family(family);
+    other->variant = NULL;
+    other->backend = call->backend;
+    other->device = call->device;
+    other->stream = call->stream;
+    other->trace = call->trace;
+    memset(other->parameters, 0, sizeof other->parameters);
+}
+
 gm_status gm_launch_copy(const gm_call *call, const gm_array *from, const gm_array *to,
                          gm_plan *plan)
 {
     const gm_variant *chosen = NULL;
-    gm_call copy = *call;
-    copy.family = gm_find_family("copy");
-    copy.variant = NULL;
-    copy.parameters[0].integer = 0; /* no limit of blocks */
+    gm_call copy;
+    gm_begin_like(call, "copy", &copy);
     copy.in[0] = *from;
     copy.out = *to;
     gm_status status = gm_prepare(&chosen, &copy, plan);

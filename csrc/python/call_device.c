@@ -126,7 +126,7 @@ static bool takes_out(const gm_call *call)
         return out->contiguous || gm_variant_can(call->variant, call);
     }
     bool aligned = out->itemsize == 0 || (uintptr_t)out->data % (uintptr_t)out->itemsize == 0;
-    return (out->contiguous && aligned) || gm_variant_can(call->family->choose(call), call);
+    return (out->contiguous && aligned) || gm_auto_takes(call);
 }
 
 /* Checks the caller's out, and binds it: written by the kernel, or afterwards. */

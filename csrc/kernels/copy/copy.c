@@ -214,6 +214,7 @@ const gm_family gm_family_copy = {
     .parameter_count = 1,
     .result = copy_result,
     .choose = copy_choose,
+    .keeps_choice = true,
     .split = copy_split,
     .plan = copy_plan,
     .convert = convert_numbers,

@@ -16,7 +16,11 @@ void matmul_as_matrix(const gm_call *call, int input, gm_array *matrix)
 {
     const gm_array *array = &call->in[input];
     const int last = array->ndim - 1;
-    *matrix = *array;
+    matrix->data = array->data;
+    matrix->itemsize = array->itemsize;
+    matrix->kind = array->kind;
+    matrix->memory = array->memory;
+    matrix->absent = false;
     matrix->ndim = 2;
     matrix->contiguous = false;
     if (array->ndim == 1) { /* a row of a, a column of b */

@@ -11,9 +11,8 @@ enum { ALPHA, BETA, TRANS_A, TRANS_B, PRECISION };
 /* The call of sgemm for the first product of the stack; false if it takes no such layouts. */
 static bool describe(const gm_call *call, const matmul_args *args, gm_call *product)
 {
-    *product = *call;
-    product->family = gm_find_family("sgemm");
-    product->variant = NULL;
+    gm_begin_like(call, "sgemm", product);
+    product->out = call->out;
     product->parameters[PRECISION] = call->parameters[MATMUL_PRECISION];
     product->parameters[ALPHA].real = 1;
     product->parameters[BETA].real = 0;

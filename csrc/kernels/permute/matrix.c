@@ -8,7 +8,7 @@
 #include "permute/plan_layout.h"
 #include "transpose/launches.h"
 
-/* A call is large: only what a matrix has is written. */
+/* Only what a matrix has is written. */
 static void set_matrix(gm_array *matrix, const gm_array *like, const char *data, int unit,
                        int64_t rows, int64_t cols, int64_t pitch)
 {
@@ -39,17 +39,9 @@ static bool as_transpose(const gm_call *call, gm_call *transpose)
     if (layout.ndim != 2 || layout.from[1] != unit || layout.from[0] < cols * unit) {
         return false;
     }
-    transpose->family = gm_find_family("transpose");
-    transpose->variant = NULL;
-    transpose->backend = call->backend;
-    transpose->device = call->device;
-    transpose->stream = call->stream;
-    transpose->trace = call->trace;
+    gm_begin_like(call, "transpose", transpose);
     set_matrix(&transpose->in[0], &call->in[0], layout.in, (int)unit, rows, cols, layout.from[0]);
     set_matrix(&transpose->out, &call->out, layout.out, (int)unit, cols, rows, rows * unit);
-    for (int i = 0; i < GM_MAX_PARAMETERS; i++) {
-        transpose->parameters[i].integer = 0;
-    }
     return true;
 }
 

@@ -20,8 +20,7 @@ static void set_units(const gm_call *call, gm_call *units)
         .kind = 'V',
         .memory = call->in[0].memory,
     };
-    *units = *call;
-    units->variant = NULL;
+    gm_begin_like(call, "permute", units);
     units->in[0] = units->out = array;
     units->in[0].data = (char *)layout.in;
     units->out.data = layout.out;

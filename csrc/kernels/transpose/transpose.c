@@ -340,6 +340,7 @@ const gm_family gm_family_transpose = {
     .parameter_count = 2,
     .result = transpose_result,
     .choose = transpose_choose,
+    .keeps_choice = true,
     .split = transpose_split,
     .plan = transpose_plan,
 };
