@@ -207,6 +207,12 @@ static const gm_variant *permute_choose(const gm_call *call)
         permute_packed_run(&args) > (layout.unit < 4 && run > LONG_RUN ? LONG_RUN : run)) {
         return gm_row(call, permute_row_packed);
     }
+    /* Where a side of the matrices is short, most of a tile would be empty. */
+    const int closest = permute_closest_axis(&layout);
+    if (closest > 0 && (layout.extent[0] < FEW || layout.extent[closest] < FEW)) {
+        return gm_first_that_fits(
+            call, GM_ROWS(permute_row_runs, permute_row_tiles, permute_row_elementwise));
+    }
     return gm_first_that_fits(
         call, GM_ROWS(permute_row_tiles, permute_row_runs, permute_row_elementwise));
 }
