@@ -101,6 +101,7 @@ def test_sample_accepts_every_layout(backend, rng):
     check_sample(got, image[::2, ::3], xy[::3, ::-1], False)
     odd = there(np.frombuffer(b"1234" + xy.tobytes(), "u1"), backend)[4:].view("f4")
     check_sample(gm.sample(a, odd.reshape(50, 2)).to_host(), image, xy, False)
+    check_sample(gm.sample(a, odd.reshape(50, 2)[:1]).to_host(), image, xy[:1], False)
 
 
 def test_consecutive_images_of_many_shapes(backend, rng):
@@ -108,7 +109,8 @@ def test_consecutive_images_of_many_shapes(backend, rng):
     for shape in [(4, 5), (5, 4), (4, 5), (1, 20), (20, 1), (4, 5)]:
         image = rng.standard_normal(shape).astype("f4")
         xy = rng.uniform(0, 5, (40, 2)).astype("f4")
-        check_sample(gm.sample(image, xy, variant="texture", backend=backend), image, xy, True)
+        for a in (image, np.asfortranarray(image)):  # of one row: the same, with other strides
+            check_sample(gm.sample(a, xy, variant="texture", backend=backend), image, xy, True)
 
 
 def test_threads_do_not_share_a_texture(backend, rng):

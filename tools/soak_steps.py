@@ -86,9 +86,10 @@ def problem(rng: np.random.Generator, family: str, backend: str) -> tuple[Any, A
         return one_of(rng, how.shapes), dtype, keywords
     most, operations = MOST[backend]
     nbytes = int(2 ** rng.uniform(0, np.log2(most)))
+    least = min((side for shape in how.shapes for side in shape), default=0)  # may it be empty?
     while True:
         shape = oracle.shape_for(family, max(nbytes, dtype.itemsize), dtype)
-        shape = tuple(max(0, int(side + rng.integers(-3, 4))) for side in shape)
+        shape = tuple(max(min(least, 1), int(side + rng.integers(-3, 4))) for side in shape)
         if shape and family == "shift_points":
             shape = oracle.shape_for(family, max(nbytes, dtype.itemsize), dtype)
         if (oracle.work(family, shape, dtype, **keywords)[1] or 0) <= operations:

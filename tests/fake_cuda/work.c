@@ -263,7 +263,7 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t handle, size_t across, size_t d
     enum cudaMemoryType found;
     int device;
     (void)kind;
-    if (!stream || across + width > array->width || down + rows > array->height ||
+    if (!stream || across + width > array->width || down + rows > array->height || pitch < width ||
         !fake_find(from, (rows - 1) * pitch + width, &found, &device)) {
         return fake_leave(cudaErrorInvalidValue);
     }

@@ -35,7 +35,7 @@ static gm_status sample_result(gm_call *call)
 static gm_status takes_points(const gm_variant *variant, const gm_call *call)
 {
     const gm_array *xy = &call->in[XY];
-    bool apart = xy->shape[0] > 1 && (xy->strides[0] != 8 || (uintptr_t)xy->data % 8 != 0);
+    bool apart = (uintptr_t)xy->data % 8 != 0 || (xy->shape[0] > 1 && xy->strides[0] != 8);
     return xy->size == 0 || !apart
                ? GM_OK
                : gm_fail(GM_ERROR_VALUE, "variant %s needs xy C-contiguous and aligned to 8 bytes",
@@ -71,7 +71,8 @@ static gm_status sample_plan(const gm_variant *variant, const gm_call *call, gm_
         .count = xy->shape[0],
         .width = image->shape[1],
         .height = image->shape[0],
-        .pitch = image->strides[0],
+        /* The stride of a single row means nothing. */
+        .pitch = image->shape[0] > 1 ? image->strides[0] : image->shape[1] * image->itemsize,
     };
     plan->args_size = sizeof *args;
     if (args->count > 0) {
