@@ -3,9 +3,10 @@
     python tools/measure_permutations.py [--seed N] [--count 60] [--most 4G] [--json FILE]
 
 Needs a GPU, PyTorch and CuPy. Ranks 2 to 6, elements of 1 to 16 bytes, 1 MiB and more, aligned and
-not. Contenders take turns at random; a time is that of one call between two events, behind a kernel that
-keeps the GPU busy meanwhile, and after the L2 has been overwritten. A figure is the median of
-several rounds as a fraction of the driver's copy of as many bytes, measured in the same rounds.
+not. Contenders take turns at random; a time is that of one call between two events, behind a
+kernel that keeps the GPU busy meanwhile, and after the L2 has been overwritten. A figure is the
+median of several rounds as a fraction of the driver's copy of as many bytes, measured in the same
+rounds.
 """
 
 from __future__ import annotations

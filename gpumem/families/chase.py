@@ -177,7 +177,7 @@ def _expected(next: Any, steps: int = 1024, start: int = 0, **_: Any) -> Array:
     jump = np.asarray(next)
     at = jump.dtype.type(start)
     if steps <= _WALKED:
-        for _ in range(steps):
+        for _step in range(steps):
             at = jump[at]
         return np.asarray(at)
     while steps > 0:

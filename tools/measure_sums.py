@@ -1,0 +1,157 @@
+"""Measure reduce, scan and histogram beside CUB, PyTorch and CuPy.
+
+    python tools/measure_sums.py [--sizes 1M:1G:x4] [--json FILE]
+
+Needs a GPU, nvcc, whose toolkit has CUB, PyTorch and CuPy. Contenders take turns at random; a time
+is that of one call between two events, behind a kernel that keeps the GPU busy meanwhile, and after
+the L2 has been overwritten. A figure is the median of several rounds in GB/s: of what a sum or a
+histogram reads, of what a scan reads and writes. `copy` is the driver's copy of as many bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import random
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpumem as gm
+from gpumem.base import files, sizes
+
+ROUNDS = 9
+CUSHION = 1_000_000  # clock cycles: longer than the host takes for a call
+TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}
+SOURCE = Path(__file__).with_name("cub_sums.cu")
+
+Call = Callable[[], object]
+
+
+def compile_cub(folder: str) -> Any:
+    """Return CUB's functions, compiled for the GPU that is here."""
+    made = Path(folder) / "cub_sums.so"
+    flags = ("-O3", "-std=c++17", "-arch=native", "-shared", "-Xcompiler", "-fPIC")
+    subprocess.run(["nvcc", *flags, "-o", made, SOURCE], check=True)
+    return ctypes.CDLL(str(made))
+
+
+def of_cub(function: Any, a: Any, out: Any) -> Call:
+    """Return a call of one of CUB's functions, with the memory that it needs."""
+    import torch
+
+    def call(memory: Any) -> None:
+        pointers = [None if x is None else ctypes.c_void_p(x.data_ptr()) for x in (memory, a, out)]
+        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+        number = TYPES[str(out.dtype).removeprefix("torch.")]
+        count = ctypes.c_int64(a.numel())
+        error = function(number, pointers[0], ctypes.byref(needed), *pointers[1:], count, stream)
+        if error:
+            raise SystemExit(f"CUB failed: cudaError_t {error}")
+
+    needed = ctypes.c_size_t()
+    call(None)
+    memory = torch.empty(max(1, needed.value), dtype=torch.uint8, device="cuda")
+    return lambda: call(memory)
+
+
+def numbers(nbytes: int, dtype: str) -> Any:
+    import torch
+
+    n = nbytes // np.dtype(dtype).itemsize
+    if dtype.startswith("float"):
+        return torch.rand(n, dtype=getattr(torch, dtype), device="cuda")
+    return torch.randint(0, 256, (n,), dtype=getattr(torch, dtype), device="cuda")
+
+
+def jobs(nbytes: int, dtype: str, cub: Any) -> dict[str, dict[str, Call]]:
+    """Return the contenders of each job, by name."""
+    import cupy
+    import torch
+
+    a = numbers(nbytes, dtype)
+    ours, stream = gm.from_dlpack(a), torch.cuda.current_stream()
+    if dtype == "uint8":
+        counts = gm.DeviceArray((256,), np.uint64, backend="cuda")
+        theirs = torch.empty(256, dtype=torch.int32, device="cuda")
+        return {
+            "histogram": {
+                "gpumem": lambda: gm.histogram(ours, out=counts, stream=stream),
+                "CUB": of_cub(cub.cub_histogram, a, theirs),
+                "PyTorch": lambda: torch.bincount(a, minlength=256),
+                "CuPy": lambda: cupy.bincount(cupy.from_dlpack(a), minlength=256),
+            }
+        }
+    total, sums = torch.empty_like(a[0]), torch.empty_like(a)
+    our_total, our_sums = gm.from_dlpack(total), gm.from_dlpack(sums)
+    cupys = [cupy.from_dlpack(x) for x in (a, total, sums)]
+    return {
+        "reduce": {
+            "gpumem": lambda: gm.reduce(ours, out=our_total, stream=stream),
+            "CUB": of_cub(cub.cub_reduce, a, total),
+            "PyTorch": lambda: torch.sum(a, 0, dtype=a.dtype, out=total),
+            "CuPy": lambda: cupy.sum(cupys[0], out=cupys[1]),
+        },
+        "scan": {
+            "gpumem": lambda: gm.scan(ours, out=our_sums, stream=stream),
+            "CUB": of_cub(cub.cub_scan, a, sums),
+            "PyTorch": lambda: torch.cumsum(a, 0, out=sums),
+            "CuPy": lambda: cupy.cumsum(cupys[0], out=cupys[2]),
+            "copy": lambda: gm.copy(ours, variant="memcpy", out=our_sums, stream=stream),
+        },
+    }
+
+
+def measure(calls: dict[str, Call]) -> dict[str, float]:
+    """Return milliseconds by name."""
+    import torch
+
+    scratch = torch.empty(256 * 2**20, dtype=torch.uint8, device="cuda")
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for call in calls.values():
+        call()
+    for _ in range(ROUNDS):
+        for name, call in random.sample(list(calls.items()), len(calls)):
+            before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            scratch.zero_()
+            torch.cuda._sleep(CUSHION)
+            before.record()
+            call()
+            after.record()
+            after.synchronize()
+            times[name].append(before.elapsed_time(after))
+    return {name: statistics.median(found) for name, found in times.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="1M:1G:x4", help="bytes of the array")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    import cupy
+    import torch
+
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        cub = compile_cub(folder)
+        with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+            for dtype in (*TYPES, "uint8"):
+                for nbytes in sizes.parse_sizes(given.sizes):
+                    for job, calls in jobs(nbytes, dtype, cub).items():
+                        moved = nbytes * (2 if job == "scan" else 1)
+                        rates = {k: moved / ms / 1e6 for k, ms in measure(calls).items()}
+                        rows.append({"job": job, "dtype": dtype, "bytes": nbytes, "rates": rates})
+                        found = "  ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
+                        print(f"{job:9} {dtype:7} {sizes.format_bytes(nbytes):>8}  {found}")
+    if given.json:
+        files.write(given.json, json.dumps({"gpumem": gm.info(), "rows": rows}, default=str))
+
+
+if __name__ == "__main__":
+    main()
