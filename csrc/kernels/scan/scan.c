@@ -5,6 +5,7 @@
 
 static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
 
 #define GM_FAMILY scan
 #define GM_LADDER "scan/ladder.def"
@@ -15,6 +16,20 @@ static gm_status scan_result(gm_call *call)
     call->out.ndim = 1;
     call->out.shape[0] = call->in[0].size;
     return GM_OK;
+}
+
+/* Not every device of its compute capability or later has as much shared memory as the first. */
+static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
+{
+    enum { BESIDE = 4096 /* bytes that a block has beside the tiles, at most */ };
+    const int64_t bytes = variant->shared_bytes + BESIDE;
+    return bytes <= call->device->shared_per_block
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE,
+                         "variant %s needs %lld bytes of shared memory per block, this device has "
+                         "%lld",
+                         variant->name, (long long)bytes,
+                         (long long)call->device->shared_per_block);
 }
 
 /* What fits into one tile of look_back waits for nobody. */
