@@ -178,7 +178,7 @@ def test_traffic_of_all(run):
         if name == "copy-memcpy":
             assert "\nNothing to count: copy-memcpy.\n" in out
         else:
-            assert any(line.startswith(f"{name} ") for line in out.splitlines())
+            assert any(line.startswith((f"{name} ", f"{name}:")) for line in out.splitlines())
     status, out, _ = run("traffic", "copy", "--shape", "4096", "--json")
     assert [f"{t['family']}-{t['variant']}" for t in json.loads(out)] == COPY
 
