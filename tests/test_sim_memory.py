@@ -1,7 +1,6 @@
 """Simulated device memory: guards around allocations, alignment, and out-of-memory errors."""
 
 import ctypes
-import re
 import itertools
 import random
 import re
