@@ -1,7 +1,9 @@
 """Streams, events and transfers on the fake device, which does everything as late as it may."""
 
 import contextlib
+import functools
 import os
+import re
 
 import fake_device as fake  # first
 import numpy as np
@@ -131,17 +133,30 @@ def pools():
     gm.pool_trim()
     info = gm.pool_info()["device"]
     assert info["reserved"] == info["used"] == used
-    try:
-        gm.DeviceArray(1 << 29, "f8", backend="cuda")
-        raise AssertionError("no MemoryError")
-    except MemoryError as error:
-        assert "free" in str(error)
+
+
+def out_of_memory():
+    """The message says how much was asked for, and how much is free."""
+    total = _core.backend_info("cuda")["devices"][0]["memory_bytes"]
+    for allocate, nbytes, of in (
+        (gm.DeviceArray, 1 << 32, f"of {total / 2**30:.2f} GiB are free"),
+        (functools.partial(gm.empty, kind="pinned"), 1 << 50, "of the host's are free"),
+        (functools.partial(gm.empty, kind="managed"), 1 << 50, "of the host's are free"),
+    ):
+        try:
+            allocate(nbytes, "u1", backend="cuda")
+            raise AssertionError("no MemoryError")
+        except MemoryError as error:
+            text = str(error)
+        assert f"asked for {nbytes} bytes ({nbytes / 2**30:.2f} GiB)" in text, text
+        free, in_gib = re.search(r", (\d+) bytes \(([\d.]+) GiB\) of", text).groups()
+        assert in_gib == f"{int(free) / 2**30:.2f}" and of in text, text
 
 
 gm.to_device(a)
 for pace in (0, 50, 100):
     fake.set_pace(pace, 7)
-    for work in (other_libraries, own_streams, shared_variables, transfers, pools):
+    for work in (other_libraries, own_streams, shared_variables, transfers, pools, out_of_memory):
         fake.protect(work is not transfers)  # which takes long where much memory is in use
         work()
         fake.check()
