@@ -330,6 +330,16 @@ def test_a_named_variant_refuses_what_it_cannot_take(variant, backend):
         variant(wide[:4, :4], wide[:4, :4], strided, beta=1)
 
 
+@pytest.mark.parametrize("variant", [v for v in SGEMM if v.layout == "rows"], ids=str)
+def test_a_row_with_gaps_is_a_column(variant, backend, rng):
+    """A factor with one row, whose elements are apart, is taken as it is."""
+    here(variant, backend)
+    a, b = factors(rng, 1, 4, 16)
+    there = gm.to_device(a, backend=backend)[:, ::2]
+    got = variant(there, gm.to_device(b[:8], backend=backend))
+    assert np.array_equal(got.to_host(), a[:, ::2] @ b[:8])
+
+
 @pytest.mark.gpu
 def test_cublas_refuses_negative_row_strides():
     matrix = gm.to_device(np.ones((8, 8), "f4"), backend="cuda")
