@@ -27,6 +27,7 @@ FILES = (
 LEFT_OUT = {
     "csrc/backend/cuda_absent.c",
     "csrc/backend/cuda_cublas.c",
+    "csrc/backend/cuda_modules.c",
     "csrc/kernels/sgemm/cublas.c",
     "csrc/kernels/sgemm/fp16x3.cu",
     "csrc/kernels/sgemm/fp16x3.h",

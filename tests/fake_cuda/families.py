@@ -8,6 +8,11 @@ import gpumem as gm
 from gpumem.families import oracle
 
 fake.protect(True)
+for shape in ((40, 200), (200, 40)):  # grids that are wider than high, and higher than wide
+    matrix = np.arange(8000, dtype="f4").reshape(shape)
+    got = gm.transpose(matrix, variant="tile", backend="cuda")
+    np.testing.assert_array_equal(got, matrix.T)
+fake.check()
 number = 0
 for pace in (0, 50, 100):
     fake.set_pace(pace, 1 + pace)
