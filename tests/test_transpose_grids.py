@@ -1,5 +1,7 @@
 """transpose: blocks and grids, refusals, traffic."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support import exhaustive, here
@@ -23,6 +25,32 @@ FREE_BLOCK = [v for v in TRANSPOSE if v.name.startswith(("copy", "naive", "unrol
 TILED = [v for v in KERNELS if v not in FREE_BLOCK and not v.name.startswith("narrow")]
 
 
+CSRC = Path(__file__).parents[1] / "csrc"
+
+
+TILES_OF_BYTES = """
+#undef __CUDACC__ /* the header takes the simulator's side */
+#undef __CUDA_ARCH__
+#include "device.h"
+
+#undef GM_KERNEL_BOUNDED
+#define GM_KERNEL_BOUNDED(name, args_type, ...) static __device__ void name(const args_type &a)
+#include "transpose/shifted.cu"
+
+template <typename tile> static __device__ void measure(unsigned *words)
+{
+    words[0] = byte_tile_column<tile::WORDS>(tile::COLS - 1) + tile::WORDS;
+    words[1] = 4 * tile::SIZE;
+}
+
+__global__ void sizes(unsigned *words)
+{
+    measure<b8>(words);
+    measure<b8_wide>(words + 2);
+}
+"""
+
+
 MANY = 8192  # long side of a narrow matrix: whole blocks, so that tails hardly count
 
 
@@ -37,6 +65,16 @@ def test_any_block(variant, block, backend, rng):
     for shape in [(1, 1), (33, 70), (129, 97), (5, 2050), (1025, 3)]:
         a = random_bytes(rng, shape, "f4")
         run_and_check(rng, variant, a, gm.to_device(a, backend=backend), backend, block=block)
+
+
+def test_tiles_of_bytes_have_room_for_their_last_column():
+    """Behind a kernel's tile are those of others in the simulator: no call of it would show."""
+    folders = [CSRC, CSRC / "kernels"]
+    module = gm.load(source=TILES_OF_BYTES, name="sizes.cu", include_dirs=folders, backend="sim")
+    words = np.zeros((2, 2), "u4")
+    module["sizes"][1, 1](words)
+    for end, size in words:
+        assert 0 < end <= size
 
 
 @pytest.mark.parametrize("dtype", ["u1", "u2"])
