@@ -100,6 +100,13 @@ def test_traffic_of_borrowed_memory():
     assert gm.traffic("copy", part, variant="scalar").loads.requests == 7
 
 
+def test_traffic_of_a_single_byte():
+    a = np.array([7], "u1")
+    report = gm.traffic("copy", gm.from_dlpack(a))
+    assert np.array_equal(report.result.to_host(), a)
+    assert report.loads.requests > 0
+
+
 def test_returned_memory_is_unknown_to_the_simulator():
     before = used()
     here = np.zeros(1 << 16, "u1")

@@ -79,7 +79,7 @@ CORE = {
     "csrc/backend/*.c": (
         "test_sim_memory test_memory test_stream_context test_threads sim/test_constants",
         "test_cuda_errors test_forks test_device_array test_spaces test_transfer",
-        "modules/test_load test_fake_cuda",
+        "sim/test_memory_of_modules modules/test_load test_fake_cuda",
     ),
     "csrc/call/*.c": (
         f"test_kept test_allocation_faults test_refusals {CALLS}",

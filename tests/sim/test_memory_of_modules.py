@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from loading import load
 
+import gpumem as gm
+from gpumem import _core
+
 SOURCE = r"""
 #include <cstring>
 
@@ -284,6 +287,17 @@ def test_finding(module, kernel, arguments, finding, options):
 def test_limits_of_a_launch(module, grid, block, shared_bytes, what):
     error = module.check("local_array", grid, block, (ARRAY, 0), shared_bytes=shared_bytes)
     assert str(error) == f"kernel local_array cannot be launched with {what}"
+
+
+def test_grids_that_python_refuses_before(module):
+    """The extension module does not rely on it."""
+    image = module.compile(traced=True)
+    kernel, *_ = image.kernels["local_array"]
+    for x in (0, 2**31):
+        with pytest.raises(gm.SimulationError, match=f"with {x} blocks along x: a device takes"):
+            _core.module_launch(
+                image.handle, kernel, (x, 1, 1), (1, 1, 1), 0, (bytes(8), bytes(4)), True, False
+            )
 
 
 def test_largest_launches(module):

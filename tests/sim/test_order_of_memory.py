@@ -366,3 +366,30 @@ def test_both_blocks_of_a_race_are_named():
     error = load(source=BESIDE).check("beside", (3, 5, 2), 32, [out])
     assert error.block == (2, 2, 0) and error.thread == (3, 0, 0)
     assert "block (2, 1, 0)" in str(error)
+
+
+MANY_FLAGS = """
+__global__ void many_flags(const int *in, int *partial, unsigned *flags, int *out, int apart)
+{
+    for (int i = threadIdx.x; i < 4096; i += blockDim.x) {
+        if (blockIdx.x == 0) {
+            partial[i] = in[i];
+            __threadfence();
+            atomicExch(&flags[apart * i], 1);
+        } else if (atomicAdd(&flags[apart * i], 0) == 1) {
+            __threadfence();
+            out[i] = partial[i];
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("apart", [3, 5])
+def test_many_flags(apart):
+    """What each of them hands on is still known when the table of all of them has grown."""
+    given = np.arange(4096, dtype="i4")
+    partial, out, flags = np.zeros(4096, "i4"), np.zeros(4096, "i4"), np.zeros(4096 * 5, "u4")
+    module = load(source=MANY_FLAGS)
+    assert module.check("many_flags", 2, 256, [given, partial, flags, out, apart]) is None
+    assert np.array_equal(out, given)
