@@ -1,6 +1,8 @@
 """Inputs are whatever numpy.asarray takes, by every function alike; results go into arrays only."""
 
 import array
+import ctypes
+import mmap
 
 import numpy as np
 import pytest
@@ -192,6 +194,18 @@ def test_lists_do_not_mix_with_device_arrays(backend):
         gm.add(a, X.tolist())
     with pytest.raises(TypeError, match=r"b is a gpumem\.DeviceArray.*all on the host"):
         gm.add(X.tolist(), a)
+
+
+@pytest.mark.parametrize("shape", [(8, 2 << 20), (2, 10 << 20)], ids=["short rows", "long rows"])
+def test_nothing_is_read_beyond_the_last_row(shape):
+    """Of an array that ends with its memory, and that is gathered a few megabytes at a time."""
+    size = shape[0] * shape[1]
+    room = np.frombuffer(mmap.mmap(-1, size + mmap.PAGESIZE), "u1")
+    room[:size:4096] = np.arange(size // 4096)
+    protect = ctypes.CDLL(None).mprotect
+    assert protect(ctypes.c_void_p(room.ctypes.data + size), mmap.PAGESIZE, 0) == 0
+    every_other = room[:size].reshape(shape)[:, ::2]
+    assert np.array_equal(gm.to_device(every_other, backend="sim").to_host(), every_other)
 
 
 @pytest.mark.parametrize("make", [WithArray, WithInterface, memoryview])
