@@ -99,6 +99,13 @@ def other_calls():
     yield lambda: gm.from_dlpack(on_device)[:64].copy(), short
     yield lambda: np.from_dlpack(on_device)[:64], short
     yield lambda: (gm.empty(9, kind="pinned"), gm.Stream(), short)[2], short
+    # Some lanes of a warp make two accesses, others one.
+    yield lambda: lanes(gm.traffic("copy", a[:300], variant="scalar", max_blocks=1)), [300, 300]
+
+
+def lanes(report):
+    """How many accesses each source line makes."""
+    return [site["lanes"] for site in report.sites]
 
 
 gc.freeze()  # what modules hold: it is not looked through after each call
