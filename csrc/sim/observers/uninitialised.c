@@ -139,8 +139,8 @@ static gm_take take(void *state, gm_trace *trace, const gm_request *request)
     bool looks = site->kind != GM_STORE && trace->spaces.module->loaded;
     (void)state;
     if (looks && written && gm_written_missing(written, request->begin, request->end)) {
-        for (int i = 0; i < request->lanes; i++) {
-            uintptr_t begin = request->address[i], end = begin + request->bytes[i];
+        for (int lane = 0; lane < request->lanes; lane++) {
+            uintptr_t begin = request->address[lane], end = begin + request->bytes[lane];
             if (request->gapless || gm_written_missing(written, begin, end)) {
                 return GM_REFUSES;
             }
