@@ -67,6 +67,10 @@ CASES = {
         r":2, .*thread \(40, 0, 0\): load of 4 bytes of global",
         "if (t < 40) u[t] = 1;\nb[t] = u[t];",
     ),
+    "unwritten_between": (
+        r":3, .*thread \(0, 0, 0\): load of 4 bytes of global .* uninit",
+        "if (t < 32) u[2 * t] = t;\nif (t < 32) u[2 * t]++;\nif (t < 32) b[t] = u[2 * t + 1];",
+    ),
     "race_first": (r"a race: ", "b[t] = u[(t + 1) % 64];\nu[t] = 1;"),
     "outside_after_race": (r"a race: ", "a[t / 2] = t;\nif (t == 5) b[64] = 1;"),
     "outside_before_race": (
