@@ -20,7 +20,12 @@ gm_status gm_block_prepare(gm_block *block, const gm_grid *grid)
     block->threads = (int)(grid->block.x * grid->block.y * grid->block.z);
     free(block->strands);
     free(block->dynamic_shared);
+    free(block->handed);
+    free(block->handed_unset);
     block->strands = calloc((size_t)block->threads, sizeof *block->strands);
+    const size_t lanes = ((size_t)block->threads + GM_WARP - 1) / GM_WARP * GM_WARP;
+    block->handed = calloc(lanes, sizeof *block->handed);
+    block->handed_unset = grid->trace ? calloc(lanes, sizeof *block->handed_unset) : NULL;
     /* As aligned as GM_DYNAMIC_SHARED promises. */
     block->dynamic_shared = aligned_alloc(1024, (grid->shared_bytes + 1024) & ~(size_t)1023);
     free(block->turn);
@@ -30,7 +35,8 @@ gm_status gm_block_prepare(gm_block *block, const gm_grid *grid)
     block->traced = NULL;
     free(block->states);
     block->states = NULL;
-    if (!block->strands || !block->dynamic_shared || (grid->trace && !block->turn)) {
+    if (!block->strands || !block->dynamic_shared || !block->handed ||
+        (grid->trace && (!block->turn || !block->handed_unset))) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the threads of a block");
     }
     for (int t = 0; t < block->threads; t++) {
@@ -44,6 +50,8 @@ void gm_block_free(gm_block *block)
 {
     gm_fiber_pool_free(&block->fibers);
     free(block->strands);
+    free(block->handed);
+    free(block->handed_unset);
     free(block->dynamic_shared);
     free(block->turn);
     free(block->states);

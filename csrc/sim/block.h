@@ -33,6 +33,15 @@ typedef enum gm_phase {
     GM_MEETS,   /* threads that wait for each other, or spin, have their turns */
 } gm_phase;
 
+/* What a thread has given, and what those that are released with it get of it. */
+typedef struct gm_handed {
+    uint64_t deposit, exchanged;
+} gm_handed;
+
+typedef struct gm_handed_unset {
+    gm_unset deposit, exchanged;
+} gm_handed_unset;
+
 /* Kept from one block to the next, and from one launch to the next: stacks are expensive. */
 typedef struct gm_block {
     /* The module's gm_lane of the host thread that runs the block now. A fiber outlives a launch
@@ -56,8 +65,9 @@ typedef struct gm_block {
     gm_interrupt interrupt;
     int64_t barriers, warps; /* so far in this launch */
     char *dynamic_shared;
-    uint64_t deposit[GM_WARP], exchanged[GM_WARP];
-    gm_unset deposit_unset[GM_WARP], exchanged_unset[GM_WARP]; /* which of these are no values */
+    /* What lanes give each other, by thread: several warps may wait for lanes at the same time. */
+    gm_handed *handed;
+    gm_handed_unset *handed_unset; /* traced: which of these are no values */
     /* Spins. */
     gm_turn *turn;    /* traced */
     uint64_t *states; /* at full speed, GM_STATES per thread; NULL until one spins */

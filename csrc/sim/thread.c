@@ -296,12 +296,12 @@ unsigned gm_sim_active_lanes(const char *file, int line)
 }
 
 /* What the lane hands to others may be a value that it has not set. */
-static void hand_unset(gm_block *block, unsigned lane)
+static void hand_unset(gm_block *block)
 {
-    gm_unset *unset = &block->trace->unset, *handed = &block->deposit_unset[lane];
+    gm_unset *unset = &block->trace->unset, *handed = &block->handed_unset[block->running].deposit;
     size_t bytes = unset->bytes < sizeof(uint64_t) ? unset->bytes : sizeof(uint64_t);
     handed->bytes = 0;
-    if (bytes && memcmp(&block->deposit[lane], (const void *)unset->address, bytes) == 0) {
+    if (bytes && memcmp(&block->handed[block->running], (const void *)unset->address, bytes) == 0) {
         *handed = *unset;
         unset->bytes = 0;
         gm_thread_take_long_way(block, block->turn->thread >= 0);
@@ -311,14 +311,13 @@ static void hand_unset(gm_block *block, unsigned lane)
 void gm_sim_exchange(unsigned mask, uint64_t value, const char *file, int line)
 {
     gm_block *block = gm_thread_block();
-    unsigned lane = (unsigned)block->running % GM_WARP;
-    if (!(mask >> lane & 1)) {
+    if (!(mask >> block->running % GM_WARP & 1)) {
         gm_sim_fault_of(GM_RULE_WARP, file, line,
                         "the mask of a warp operation does not include the calling lane");
     }
-    block->deposit[lane] = value;
+    block->handed[block->running].deposit = value;
     if (block->trace) {
-        hand_unset(block, lane);
+        hand_unset(block);
     }
     block->strands[block->running].mask = mask;
     block->at_warp++;
@@ -338,11 +337,12 @@ void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, const char
 uint64_t gm_sim_exchanged(unsigned lane)
 {
     gm_block *block = gm_thread_block();
-    const gm_unset *unset = &block->exchanged_unset[lane % GM_WARP];
-    if (block->trace && unset->bytes && unset->thread != block->running) {
+    const unsigned giver = (unsigned)block->running / GM_WARP * GM_WARP + lane % GM_WARP;
+    const gm_unset *unset = block->trace ? &block->handed_unset[giver].exchanged : NULL;
+    if (unset && unset->bytes && unset->thread != block->running) {
         stop_if_failed(block, gm_trace_fail_unset(block->trace, unset));
     }
-    return block->exchanged[lane % GM_WARP];
+    return block->handed[giver].exchanged;
 }
 
 unsigned gm_sim_lane(void)

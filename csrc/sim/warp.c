@@ -89,10 +89,10 @@ static gm_status release(gm_block *block, gm_warp warp, unsigned lanes)
 {
     gm_status status = GM_OK;
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
-        int lane = __builtin_ctz(rest);
-        block->exchanged[lane] = block->deposit[lane];
+        const int thread = warp.first + __builtin_ctz(rest);
+        block->handed[thread].exchanged = block->handed[thread].deposit;
         if (block->trace) {
-            block->exchanged_unset[lane] = block->deposit_unset[lane];
+            block->handed_unset[thread].exchanged = block->handed_unset[thread].deposit;
         }
     }
     block->at_warp -= __builtin_popcount(lanes);

@@ -47,6 +47,18 @@ __global__ void next_block(int *flag, int *out)
     }
 }
 
+// Late lanes of the first warp come to the shuffle when the second warp has had its own.
+__global__ void late_to_a_shuffle(int *flag, int *out)
+{
+    if (threadIdx.x >= 16 && threadIdx.x < 32) {
+        while (*(flags)flag == 0);
+    }
+    out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, 1 + (int)threadIdx.x, 31);
+    if (threadIdx.x == blockDim.x - 1) {
+        *(flags)flag = 1;
+    }
+}
+
 // What is in shared memory outlives the turns of other blocks.
 __global__ void all_wait_for_the_last_block(int *flag, int *out)
 {
@@ -197,6 +209,12 @@ def launch(request, module):
 
 
 # ---- spins that end ---------------------------------------------------------------------------
+
+
+def test_lanes_that_are_late_to_a_shuffle_find_what_their_own_warp_gave(launch):
+    _, out = launch("late_to_a_shuffle", 1, 96)
+    threads = np.arange(96)
+    assert np.array_equal(out[:96], 1 + (threads ^ 31))
 
 
 def test_on_a_later_lane(launch):
