@@ -14,13 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import random
 import statistics
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from single_calls import measure
 
 import gpumem as gm
 from gpumem.base import files, sizes
@@ -28,7 +28,6 @@ from gpumem.base import files, sizes
 ROUNDS = 7
 LEAST = 2**20
 DTYPES = {1: "uint8", 2: "float16", 4: "float32", 8: "float64", 16: "complex128"}
-CUSHION = 2_000_000  # clock cycles: longer than the host takes for a call
 
 
 class Layout(NamedTuple):
@@ -113,29 +112,6 @@ def contenders(layout: Layout) -> dict[str, Callable[[], object]]:
     }
 
 
-def measure(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Return milliseconds by name."""
-    import cupy
-    import torch
-
-    scratch = torch.empty(256 * 2**20, dtype=torch.uint8, device="cuda")
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
-        for call in calls.values():
-            call()
-        for _ in range(ROUNDS):
-            for name, call in random.sample(list(calls.items()), len(calls)):
-                before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                scratch.zero_()
-                torch.cuda._sleep(CUSHION)
-                before.record()
-                call()
-                after.record()
-                after.synchronize()
-                times[name].append(before.elapsed_time(after))
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, help="the same layouts again")
@@ -143,6 +119,9 @@ def main() -> None:
     parser.add_argument("--most", default="4G", help="bytes of the largest array")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    import cupy
+    import torch
+
     seed = given.seed if given.seed is not None else int(np.random.SeedSequence().entropy % 2**31)
     rng = np.random.default_rng(seed)
     print(f"seed {seed}")
@@ -150,7 +129,8 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     for _ in range(given.count):
         layout = draw(rng, most)
-        times = measure(contenders(layout))
+        with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
+            times = measure(contenders(layout), ROUNDS)
         fraction = {name: times["memcpy"] / ms for name, ms in times.items() if name != "memcpy"}
         rows.append({**layout._asdict(), "kind": layout.kind, "bytes": layout.bytes, "ms": times})
         print(

@@ -4,10 +4,10 @@
                                      [--json FILE]
 
 Needs a GPU and PyTorch, which multiplies in FP32 (no TF32) here. Both work on the same memory and
-take turns; a time is that of one call between two events, behind a kernel that keeps the GPU busy
-meanwhile, and after the L2 has been overwritten. A figure is PyTorch's median over gpumem's: above
-1.00 gpumem is faster. --variants also measures every kernel that takes the shapes, so that one run
-shows where the model of "auto" picks another than the fastest.
+take turns at random; a time is that of one call between two events, behind a kernel that keeps the
+GPU busy meanwhile, and after the L2 has been overwritten. A figure is PyTorch's median over
+gpumem's: above 1.00 gpumem is faster. --variants also measures every kernel that takes the shapes,
+so that one run shows where the model of "auto" picks another than the fastest.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from single_calls import measure
 
 import gpumem as gm
 from gpumem.base import files
 
 ROUNDS = 7
-CUSHION = 2_000_000  # clock cycles: longer than the host takes for a call
 MOST = 2**33  # bytes of all arrays
 
 # Layers of networks as in DeepBench: m, n, k.
@@ -149,25 +149,6 @@ def contenders(product: Product, each: bool) -> dict[str, Callable[[], object]]:
     return calls
 
 
-def measure(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Return milliseconds by name."""
-    import torch
-
-    scratch = torch.empty(256 * 2**20, dtype=torch.uint8, device="cuda")
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for _ in range(ROUNDS):
-        for name, call in calls.items():
-            before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            scratch.zero_()
-            torch.cuda._sleep(CUSHION)
-            before.record()
-            call()
-            after.record()
-            after.synchronize()
-            times[name].append(before.elapsed_time(after))
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
 def summary(rows: list[dict[str, Any]]) -> str:
     """Return geometric mean, share of at least 1.00 and minimum, of each class and of all."""
     lines = []
@@ -194,7 +175,7 @@ def main() -> None:
     print(f"seed {seed}")
     rows: list[dict[str, Any]] = []
     for product in products(np.random.default_rng(seed), given.count, given.only):
-        times = measure(contenders(product, given.variants))
+        times = measure(contenders(product, given.variants), ROUNDS)
         ratio = times["torch"] / times["gpumem"]
         rate = 2e-9 * product.stack * product.m * product.n * product.k
         rows.append({**product._asdict(), "ms": times, "ratio": ratio})

@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import ctypes
 import json
-import random
-import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable
@@ -22,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from single_calls import measure
 
 import gpumem as gm
 from gpumem.base import files, sizes
 
 ROUNDS = 9
-CUSHION = 1_000_000  # clock cycles: longer than the host takes for a call
 TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}
 SOURCE = Path(__file__).with_name("cub_sums.cu")
 
@@ -108,27 +106,6 @@ def jobs(nbytes: int, dtype: str, cub: Any) -> dict[str, dict[str, Call]]:
     }
 
 
-def measure(calls: dict[str, Call]) -> dict[str, float]:
-    """Return milliseconds by name."""
-    import torch
-
-    scratch = torch.empty(256 * 2**20, dtype=torch.uint8, device="cuda")
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for call in calls.values():
-        call()
-    for _ in range(ROUNDS):
-        for name, call in random.sample(list(calls.items()), len(calls)):
-            before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            scratch.zero_()
-            torch.cuda._sleep(CUSHION)
-            before.record()
-            call()
-            after.record()
-            after.synchronize()
-            times[name].append(before.elapsed_time(after))
-    return {name: statistics.median(found) for name, found in times.items()}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="1M:1G:x4", help="bytes of the array")
@@ -145,7 +122,7 @@ def main() -> None:
                 for nbytes in sizes.parse_sizes(given.sizes):
                     for job, calls in jobs(nbytes, dtype, cub).items():
                         moved = nbytes * (2 if job == "scan" else 1)
-                        rates = {k: moved / ms / 1e6 for k, ms in measure(calls).items()}
+                        rates = {k: moved / ms / 1e6 for k, ms in measure(calls, ROUNDS).items()}
                         rows.append({"job": job, "dtype": dtype, "bytes": nbytes, "rates": rates})
                         found = "  ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
                         print(f"{job:9} {dtype:7} {sizes.format_bytes(nbytes):>8}  {found}")
