@@ -204,6 +204,78 @@ def test_fields_of_packed_records(run, dtype, gap, backend, rng):
         out.check("gather", field(records, dtype)[index])
 
 
+# ---- wrapped and clipped ------------------------------------------------
+
+FAR = [2**31 - 1, -(2**31), 2**31, 2**32 + 1, -(2**32), 2**62, -(2**62) - 1, 2**63 - 1, -(2**63)]
+
+
+def led_to(index, n, mode):
+    """Where numpy.take would look; its own loop subtracts n until a far index is near."""
+    if mode == "wrap":
+        return np.array([int(i) % n for i in index], "i8")
+    return np.array([min(max(int(i), 0), n - 1) for i in index], "i8")
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+@pytest.mark.parametrize("variant", [None, *VARIANTS], ids=lambda v: str(v or "auto"))
+def test_an_index_far_outside(variant, mode, backend, rng):
+    if variant:
+        here(variant, backend)
+    run = variant or gm.gather
+    for n in (1, 2, 5, 97, 1024):
+        a = random_bytes(rng, (n,), "f4")
+        there = gm.to_device(a, backend=backend)
+        near = rng.integers(-5 * n, 5 * n, 1027)
+        for index in (
+            near.astype("i4"),
+            np.concatenate([near, FAR]),
+            np.array([i for i in FAR if -(2**31) <= i < 2**31], "i4"),
+        ):
+            wanted = a[led_to(index, n, mode)]
+            out = guarded(rng, wanted.shape, "f4", backend)
+            run(there, gm.to_device(index, backend=backend), mode=mode, out=out.array)
+            out.check("gather", wanted)
+            assert run(a, index, mode=mode, backend=backend).tobytes() == wanted.tobytes()
+    few = rng.integers(-300, 300, (7, 5))
+    got = run(a, few, mode=mode, backend=backend)
+    assert got.tobytes() == np.take(a, few, mode=mode).tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "f8", "V3", "V24", "c16"])
+def test_modes_with_any_element_and_layout(dtype, backend, rng):
+    a = random_bytes(rng, (90,), dtype)
+    there = gm.to_device(a, backend=backend)[::-3]
+    index = rng.integers(-99, 99, 60)
+    for mode in ("wrap", "clip"):
+        got = gm.gather(there, gm.to_device(index, backend=backend)[::2], mode=mode)
+        assert got.to_host().tobytes() == a[::-3][led_to(index[::2], 30, mode)].tobytes()
+        oracle.compare(
+            "gather", gm.gather(a, index, mode=mode, backend=backend), a[led_to(index, 90, mode)]
+        )
+
+
+def test_modes_of_nothing(backend):
+    empty = np.empty(0, "f4")
+    for mode in ("wrap", "clip"):
+        assert gm.gather(empty, np.empty((3, 0), "i8"), mode=mode, backend=backend).shape == (3, 0)
+        for a, index in (
+            (empty, np.array([0])),
+            [gm.to_device(x, backend=backend) for x in (empty, np.array([0]))],
+        ):
+            with pytest.raises(IndexError, match="a has no elements"):
+                gm.gather(a, index, mode=mode, backend=backend)
+    for mode in ("Wrap", "", None, 1, ["wrap"]):
+        with pytest.raises(ValueError, match=r'mode is .*, expected "raise", "wrap" or "clip"'):
+            gm.gather(np.zeros(3), np.array([0]), mode=mode, backend=backend)
+
+
+def test_traffic_of_a_wrapped_index(rng):
+    """The sectors are those of the places that the index leads to."""
+    a, index = random_bytes(rng, (2**16,), "f4"), rng.integers(-(2**40), 2**40, COUNT)
+    t = gm.traffic("gather", a, index, mode="wrap")
+    assert data_loads(t, 32).sectors == touched(index % a.size, 4, 32)
+
+
 # ---- refusals ------------------------------------------------
 
 BAD = [5, 7, -6, 2**31 - 1, -(2**31), 2**31, 2**32, 2**32 + 1, -(2**32), 2**63 - 1, -(2**63)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from ..base.arrays import (
     Result,
     Scalar,
 )
+from ..base.messages import quoted
 from .copy import copy
 from .inputs import MOVED, random_bytes, vector_shape
 from .protocol import Array, Dtype, Family, Oracle, Shape
@@ -30,6 +31,20 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _call = _core.call
+_MODES = {"raise": (0,), "wrap": (1,), "clip": (2,)}
+
+Mode = Literal["raise", "wrap", "clip"]
+
+
+class _How(How, total=False):
+    mode: Mode
+
+
+def _parameters(mode: str = "raise") -> tuple[int, ...]:
+    found = _MODES.get(mode) if isinstance(mode, str) else None
+    if found is None:
+        raise ValueError(f'mode is {quoted(mode)}, expected "raise", "wrap" or "clip"')
+    return found
 
 
 def _is_packed(index: DeviceArray) -> bool:
@@ -38,27 +53,28 @@ def _is_packed(index: DeviceArray) -> bool:
 
 
 @overload
-def gather(a: AnyArray, index: AnyArray, *, out: Out, **how: Unpack[How]) -> Out: ...
+def gather(a: AnyArray, index: AnyArray, *, out: Out, **how: Unpack[_How]) -> Out: ...
 @overload
 def gather(
-    a: DeviceArray, index: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: DeviceArray, index: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> DeviceArray: ...
 @overload
 def gather(
-    a: NDArray[Scalar], index: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: NDArray[Scalar], index: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> NDArray[Scalar]: ...
 @overload
 def gather(
-    a: ForeignArray, index: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: ForeignArray, index: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> DeviceArray | Any: ...
 @overload
 def gather(
-    a: ArrayLike, index: AnyArray, *, out: None = ..., **how: Unpack[How]
+    a: ArrayLike, index: AnyArray, *, out: None = ..., **how: Unpack[_How]
 ) -> NDArray[Any]: ...
 def gather(
     a: AnyArray,
     index: AnyArray,
     *,
+    mode: Mode = "raise",
     variant: str = "auto",
     out: Result | None = None,
     stream: AnyStream | None = None,
@@ -72,6 +88,10 @@ def gather(
         What to read: any stride of its own, any dtype of plain bytes in native order.
     index : array_like or DeviceArray of int32 or int64
         Where to read, in an array of any shape; negative values count from the end.
+    mode : {"raise", "wrap", "clip"}, optional
+        What a value of `index` outside ``-n`` to ``n - 1`` does, as in :func:`numpy.take`: it
+        raises an error, is taken modulo ``n``, or becomes the nearest of 0 and ``n - 1``. With
+        "clip", negative values become 0.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
@@ -87,21 +107,24 @@ def gather(
     Returns
     -------
     ndarray or DeviceArray
-        A contiguous array equal to ``a[index]``, byte for byte: on the host if the inputs are on
+        A contiguous array equal to ``numpy.take(a, index, mode=mode)``, which with "raise" is
+        ``a[index]``, byte for byte: on the host if the inputs are on
         the host, on the device if they are on the device. It is `out` if that is given.
 
     Raises
     ------
     IndexError
-        If a value of `index` is outside ``-n`` to ``n - 1``. The whole index is checked before
-        the first element is read, so nothing was written then. An error that is raised by the
-        call cannot be known without waiting: on device arrays the call waits once, for a kernel
-        that reads the index and for the work before it on the stream.
+        With "raise", if a value of `index` is outside ``-n`` to ``n - 1``. The whole index is
+        checked before the first element is read, so nothing was written then. An error that is
+        raised by the call cannot be known without waiting: on device arrays the call waits once,
+        for a kernel that reads the index and for the work before it on the stream. With "wrap"
+        or "clip" there is neither check nor wait; the error is raised only if `a` has no elements
+        and `index` has some.
     TypeError
         If `a` holds Python objects, an array is a masked array, or `index` is not of int32 or
         int64.
     ValueError
-        If `a` is not one-dimensional, there is no such variant, a named variant cannot take
+        If `a` is not one-dimensional, there is no such mode or variant, a named variant cannot take
         these arrays, or `out` does not fit or overlaps an input.
     UnavailableError
         If the backend or the variant is not available here.
@@ -142,12 +165,15 @@ def gather(
     >>> gm.gather(np.array([10, 20, 30]), np.array([[2, 0], [-1, 1]]))
     array([[30, 10],
            [30, 20]])
+    >>> gm.gather(np.array([10, 20, 30]), np.array([4, -7]), mode="clip")
+    array([30, 10])
     """
+    parameters = _parameters(mode)
     if isinstance(variant, str) and variant == "any":  # of a, not of the index
         a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
         if isinstance(index, _core.DeviceArray) and not _is_packed(index):
             index = copy(index, stream=stream)
-    return _call("gather", variant, (a, index), out, stream, backend, ())
+    return _call("gather", variant, (a, index), out, stream, backend, parameters)
 
 
 def _arguments(
@@ -159,8 +185,13 @@ def _arguments(
     return random_bytes(shape, dtype, random), index
 
 
-def _expected(a: Any, index: Any, **_: Any) -> Array:
-    return copied(copied(a)[np.asarray(index)])
+def _expected(a: Any, index: Any, mode: Mode = "raise", **_: Any) -> Array:
+    place, n = np.asarray(index), len(a)
+    if mode == "wrap":
+        place = place % n  # numpy.take subtracts n again and again
+    elif mode == "clip":
+        place = place.clip(0, n - 1)
+    return copied(copied(a)[place])
 
 
 def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, None]:
@@ -176,6 +207,16 @@ def _inputs(shape: Shape, dtype: Dtype) -> tuple[tuple[Any, Any], ...]:
     return (shape, dtype), ((math.prod(shape),), "int64")
 
 
+def _by_torch(out: Any, a: Any, index: Any) -> None:
+    import torch
+
+    torch.take(a, index, out=out)
+
+
+def _by_cupy(out: Any, a: Any, index: Any) -> None:
+    a.take(index, out=out)
+
+
 FAMILY = Family(
     function=gather,
     oracle=Oracle(
@@ -189,4 +230,7 @@ FAMILY = Family(
         dtypes=MOVED,
         claimed=_in_order,
     ),
+    parameters=_parameters,
+    peers={"torch": _by_torch, "cupy": _by_cupy},
+    peers_ignore_keywords=False,
 )

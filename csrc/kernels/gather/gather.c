@@ -1,4 +1,5 @@
-/* gather: the family. The index is checked before anything is written. */
+/* gather: the family. Unless it is wrapped or clipped, the index is checked before anything is
+ * written. */
 #include "gather/gather.h"
 
 #include <string.h>
@@ -12,12 +13,18 @@
 #include "family.h"
 
 enum { A, INDEX };
+enum { MODE };
 
 static gm_status gather_result(gm_call *call)
 {
     const gm_array *index = &call->in[INDEX];
     if (call->in[A].ndim != 1) {
         return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 1", call->in[A].ndim);
+    }
+    if (call->in[A].size == 0 && index->size != 0 &&
+        call->parameters[MODE].integer != GATHER_RAISE) {
+        return gm_fail(GM_ERROR_INDEX,
+                       "a has no elements: an index can be neither wrapped nor clipped");
     }
     call->out.ndim = index->ndim;
     memcpy(call->out.shape, index->shape, (size_t)index->ndim * sizeof *index->shape);
@@ -67,6 +74,7 @@ static gm_status gather_plan(const gm_variant *variant, const gm_call *call, gm_
         .count = index->size,
         .itemsize = (int)in->itemsize,
         .index_size = (int)index->itemsize,
+        .mode = (int)call->parameters[MODE].integer,
         .in_stride = in->strides[0],
         .index_stride = index_stride,
     };
@@ -175,6 +183,9 @@ gm_status gather_check_index(const gm_call *call, int input, int64_t least, int6
 static gm_status gather_check(const gm_call *call)
 {
     const int64_t length = call->in[A].shape[0];
+    if (call->parameters[MODE].integer != GATHER_RAISE) {
+        return GM_OK; /* and so the host need not wait */
+    }
     return gather_check_index(call, INDEX, -length, length);
 }
 
@@ -193,6 +204,10 @@ static const gm_operand inputs[] = {
                .suits = suits_run},
 };
 
+static const gm_parameter parameters[] = {
+    [MODE] = {.name = "mode", .least = GATHER_RAISE, .most = GATHER_MODES - 1},
+};
+
 const gm_family gm_family_gather = {
     .name = "gather",
     .doc = "a[index]: coalescing that depends on data",
@@ -200,6 +215,8 @@ const gm_family gm_family_gather = {
     .count = variant_count,
     .inputs = inputs,
     .input_count = 2,
+    .parameters = parameters,
+    .parameter_count = 1,
     .result = gather_result,
     .check = gather_check,
     .choose = gather_choose,

@@ -4,12 +4,21 @@
 
 #include <stdint.h>
 
+/* What becomes of an index out of range: numpy.take's words. */
+typedef enum gather_mode {
+    GATHER_RAISE, /* it was checked: there is none */
+    GATHER_WRAP,
+    GATHER_CLIP,
+    GATHER_MODES,
+} gather_mode;
+
 typedef struct gather_args {
     const char *in, *index;
     char *out;
     int64_t length; /* of in */
     int64_t count;  /* of index and out */
     int itemsize, index_size;
+    int mode;
     /* For `any`: bytes from element to element, and the width and number of an element's pieces. */
     int64_t in_stride, index_stride;
     int width, pieces;
@@ -37,11 +46,23 @@ GM_DEVICE int64_t gather_index(const char *index, int size, int64_t stride, int6
     return size == 4 ? *(const int32_t *)at : *(const int64_t *)at;
 }
 
-/* Element k of `in` that is wanted; a negative index counts from the end. */
+/* Where an index leads that is outside 0 to length - 1. */
+GM_DEVICE int64_t gather_outside(const gather_args &a, int64_t at)
+{
+    if (a.mode == GATHER_CLIP) {
+        return at < 0 ? 0 : a.length - 1;
+    }
+    if (a.mode == GATHER_WRAP) {
+        at %= a.length;
+    }
+    return at < 0 ? at + a.length : at; /* from the end */
+}
+
+/* Which element of `in` is the result's element k. */
 GM_DEVICE int64_t gather_place(const gather_args &a, int64_t k)
 {
-    int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
-    return at < 0 ? at + a.length : at;
+    const int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
+    return (uint64_t)at < (uint64_t)a.length ? at : gather_outside(a, at);
 }
 
 /* A thread has `unroll` loads in flight before its first store. */
