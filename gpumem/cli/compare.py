@@ -37,7 +37,8 @@ def _check_anything_compared(found: Comparison, options: argparse.Namespace) -> 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
-    found = compare(options.before, options.after, options.threshold)
+    before, after = zip((options.before, options.after), *options.again, strict=True)
+    found = compare(before, after, options.threshold)
     _check_anything_compared(found, options)
     print(found.to_json() if options.json else found)
     return int(bool(found.regressions))
@@ -52,7 +53,15 @@ def add_to(commands: Commands) -> None:
         "before", metavar="BEFORE", help="a file, or the name of a shipped result"
     )
     after = one.add_argument("after", metavar="AFTER", help="a later one")
-    for result in (before, after):
+    again = one.add_argument(
+        "--again",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("BEFORE", "AFTER"),
+        help="another run of both: how much runs differ counts as noise",
+    )
+    for result in (before, after, again):
         completed(result, lambda **_: RESULTS.names())
     one.add_argument(
         "--threshold",

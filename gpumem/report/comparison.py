@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 from ..base.messages import quoted
 from ..base.provenance import origin
@@ -191,37 +191,62 @@ def _orders(result: BenchResult) -> list[str]:
     return sorted({row.order for row in result.rows if row.order and row.median_ms})
 
 
-def _warnings(before: BenchResult, after: BenchResult) -> Iterator[str]:
-    """Yield why the two results may not be comparable."""
-    orders = _orders(before), _orders(after)
+def _machines(before: Sequence[BenchResult], after: Sequence[BenchResult]) -> Iterator[str]:
+    """Yield where a run was on another machine than the first one before."""
+    first = _machine(before[0])
+    told = set()
+    for when, runs in (("before", before[1:]), ("after", after)):
+        for run in runs:
+            for what, new in _machine(run).items():
+                if new != first[what] and (when, what) not in told:
+                    told.add((when, what))
+                    yield f"another {what}: {first[what]} before, {new} {when}"
+
+
+def _warnings(before: Sequence[BenchResult], after: Sequence[BenchResult]) -> Iterator[str]:
+    """Yield why the results may not be comparable."""
+    orders = [sorted({order for run in runs for order in _orders(run)}) for runs in (before, after)]
     if all(orders) and orders[0] != orders[1]:
         old, new = map(" and ".join, orders)
         yield f"another order: {old} before, {new} after; one is not compared with the other"
-    machines = _machine(before), _machine(after)
-    for what, old in machines[0].items():
-        if old != machines[1][what]:
-            yield f"another {what}: {old} before, {machines[1][what]} after"
-    for when, result in (("before", before), ("after", after)):
-        slowed = sum(1 for row in result.rows if row.throttled)
+    yield from _machines(before, after)
+    for when, runs in (("before", before), ("after", after)):
+        slowed = sum(1 for run in runs for row in run.rows if row.throttled)
         if slowed:
             yield f"the clocks were held down in {slowed} of the records {when}"
 
 
-def compare(
-    before: BenchResult | str | os.PathLike[str],
-    after: BenchResult | str | os.PathLike[str],
-    threshold: float = 0.03,
-) -> Comparison:
+Runs = BenchResult | str | os.PathLike[str] | Sequence[BenchResult | str | os.PathLike[str]]
+
+
+def _loaded(name: str, value: Runs) -> list[BenchResult]:
+    if not isinstance(value, list | tuple):
+        return [load_result(name, cast("BenchResult", value))]
+    if not value:
+        raise ValueError(f"{name} is empty, expected at least one result")
+    return [load_result(f"{name}[{i}]", one) for i, one in enumerate(value)]
+
+
+def _origin(runs: Sequence[BenchResult]) -> str:
+    """Say where the figures come from, each place once."""
+    return "; ".join(dict.fromkeys(origin(run.provenance) for run in runs)) + (
+        f" ({len(runs)} runs)" if len(runs) > 1 else ""
+    )
+
+
+def compare(before: Runs, after: Runs, threshold: float = 0.03) -> Comparison:
     """Compare two results of benchmarks.
 
     Records are matched by family, variant, backend, shape, dtype, cache, order and parameters. What
-    a run measured several times, such as a reference, counts once: the middle median, with the
-    noise of all.
+    was measured several times, such as a reference, or everything where there are several runs,
+    counts once: the middle median, with the noise of all.
 
     Parameters
     ----------
-    before, after : BenchResult, str or path
-        The results, or their names or files.
+    before, after : BenchResult, str, path, or list of these
+        The results, or their names or files; a list of them is several runs of the same code. One
+        run in one process has one placement of its arrays in memory, on which some kernels depend:
+        several runs show how much.
     threshold : float
         The smallest change of the median time, as a share, that counts; 0.03 is 3 %.
 
@@ -233,7 +258,8 @@ def compare(
     Raises
     ------
     ValueError
-        If there is no such result, or `threshold` is negative or not a number.
+        If there is no such result, a list of them is empty, or `threshold` is negative or not a
+        number.
 
     Notes
     -----
@@ -270,15 +296,15 @@ def compare(
         raise ValueError(f"threshold must be a share such as 0.03, not {quoted(threshold)}")
     if not 0 <= threshold < math.inf:
         raise ValueError(f"threshold must be 0 or more, not {quoted(threshold)}")
-    old, new = load_result("before", before), load_result("after", after)
+    old, new = _loaded("before", before), _loaded("after", after)
     pairs = matched(old, new)
     limits = wall_clock_limits(pairs, threshold)
     rows = [row for pair in pairs if (row := row_of(pair, threshold, limits)) is not None]
     return Comparison(
         rows,
         list(_warnings(old, new)),
-        origin(old.provenance),
-        origin(new.provenance),
+        _origin(old),
+        _origin(new),
         threshold,
         limits,
     )

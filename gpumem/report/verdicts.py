@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -114,14 +114,15 @@ def _merged(records: list[Record]) -> Record:
     return replace(middle, p20_ms=min(lows, default=None), p80_ms=max(highs, default=None))
 
 
-def _index(result: BenchResult) -> dict[tuple[Any, ...], Record]:
+def _index(runs: Sequence[BenchResult]) -> dict[tuple[Any, ...], Record]:
     found: dict[tuple[Any, ...], list[Record]] = {}
-    for record in result.rows:
-        found.setdefault(_key(record), []).append(record)
+    for run in runs:
+        for record in run.rows:
+            found.setdefault(_key(record), []).append(record)
     return {key: _merged(records) for key, records in found.items()}
 
 
-def matched(before: BenchResult, after: BenchResult) -> list[Pair]:
+def matched(before: Sequence[BenchResult], after: Sequence[BenchResult]) -> list[Pair]:
     """Return the records that measured the same thing, in pairs; None where one is missing."""
     old, new = _index(before), _index(after)
     return [(old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])]

@@ -248,3 +248,52 @@ def test_the_command_line_rejects_unreadable_files(tmp_path, capsys, content):
         out, err = capsys.readouterr()
         assert out == "" and err.startswith("gpumem: ") and len(err.splitlines()) == 1
     assert cli.main(["compare", str(good), str(good), "--threshold", "-1"]) == 2
+
+
+# ---- several runs ---------------------------------------------------------------------------
+
+
+def test_what_runs_differ_by_is_noise():
+    """A kernel with two speeds is no regression if both runs of a side have both."""
+    fast, slow = result(record("tile", 1.0), record("vec4", 1.0)), result(record("tile", 1.2))
+    assert verdicts(fast, slow)["tile"] == "slower"
+    assert verdicts([fast, slow], [slow, fast])["tile"] == "same"
+    # What is slower in every run, by more than the runs differ, still is.
+    before = [result(record("tile", each)) for each in (1.0, 1.02, 1.01)]
+    after = [result(record("tile", each)) for each in (1.2, 1.21, 1.19)]
+    found = gm.compare(before, after)
+    (row,) = found.rows
+    assert (row.before_ms, row.after_ms, row.verdict) == (1.01, 1.2, "slower")
+    assert "(3 runs)" in str(found) and found.regressions == [row]
+    # One list beside a single result.
+    assert verdicts(before, after[0]) == {"tile": "slower"}
+
+
+def test_machines_of_several_runs():
+    here, there = result(record("vec4", 1.0)), result(record("vec4", 1.0))
+    there.provenance["device"] = dict(DEVICE, name="another device")
+    assert not gm.compare([here, here], here).warnings
+    for before, after, when in (([here, there], here, "before"), (here, [here, there], "after")):
+        (warning,) = gm.compare(before, after).warnings
+        assert warning == f"another device: {DEVICE['name']} before, another device {when}"
+
+
+def test_lists_that_are_none():
+    one = result(record("vec4", 1.0))
+    with pytest.raises(ValueError, match="before is empty, expected at least one result"):
+        gm.compare([], one)
+    with pytest.raises(TypeError, match=r"after\[1\] must be a BenchResult, a name or a path"):
+        gm.compare(one, [one, 3])
+    with pytest.raises(ValueError, match="no-such-result"):
+        gm.compare([one, "no-such-result"], one)
+
+
+def test_the_command_takes_runs_again(tmp_path, capsys):
+    paths = []
+    for i, ms in enumerate((1.0, 1.2, 1.2, 1.0)):
+        path = tmp_path / f"{i}.json"
+        result(record("tile", ms)).to_json(path)
+        paths.append(str(path))
+    assert cli.main(["compare", *paths[:2]]) == 1
+    assert cli.main(["compare", *paths[:2], "--again", *paths[2:]]) == 0
+    assert "(2 runs)" in capsys.readouterr().out
