@@ -59,14 +59,17 @@ GM_DEVICE int64_t gather_outside(const gather_args &a, int64_t at)
 }
 
 /* Which element of `in` is the result's element k. */
-GM_DEVICE int64_t gather_place(const gather_args &a, int64_t k)
+template <bool checked = false> GM_DEVICE int64_t gather_place(const gather_args &a, int64_t k)
 {
     const int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
+    if (checked) {
+        return at < 0 ? at + a.length : at;
+    }
     return (uint64_t)at < (uint64_t)a.length ? at : gather_outside(a, at);
 }
 
-/* A thread has `unroll` loads in flight before its first store. */
-template <int unroll, typename unit> GM_DEVICE void gather_unrolled(const gather_args &a)
+template <int unroll, typename unit, bool checked>
+GM_DEVICE void gather_unrolled_by(const gather_args &a)
 {
     const unit *in = (const unit *)a.in;
     unit *out = (unit *)a.out;
@@ -81,7 +84,7 @@ template <int unroll, typename unit> GM_DEVICE void gather_unrolled(const gather
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
             const int64_t at = i + k * (int64_t)blockDim.x;
-            place[k] = at < a.count ? gather_place(a, at) : -1;
+            place[k] = at < a.count ? gather_place<checked>(a, at) : -1;
         }
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
@@ -95,6 +98,17 @@ template <int unroll, typename unit> GM_DEVICE void gather_unrolled(const gather
                 out[i + k * (int64_t)blockDim.x] = held[k];
             }
         }
+    }
+}
+
+/* A thread has `unroll` loads in flight before its first store. */
+template <int unroll, typename unit> GM_DEVICE void gather_unrolled(const gather_args &a)
+{
+    /* A loop of its own for each: a division on the way to every place holds the loads up. */
+    if (a.mode == GATHER_RAISE) {
+        gather_unrolled_by<unroll, unit, true>(a);
+    } else {
+        gather_unrolled_by<unroll, unit, false>(a);
     }
 }
 #endif
