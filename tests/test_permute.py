@@ -328,6 +328,21 @@ def test_more_elements_than_an_int_counts(variant, shape, axes, rng):
     check_far_elements("cuda", variant, shape, axes, rng)
 
 
+@pytest.mark.parametrize("axes", [(1, 2, 0), (2, 0, 1), (2, 1, 0)], ids=str)
+@pytest.mark.parametrize("dtype", ["u1", "u2"])
+def test_planes_far_apart(dtype, axes, backend, rng):
+    """Rows of a tile are further apart than 31 bits count bytes; most of the memory is unused."""
+    planes, pixels, far = 6, 640, 450_000_016 // np.dtype(dtype).itemsize
+    whole = gm.DeviceArray(planes * far, dtype, backend=backend)
+    there = whole.reshape(planes, far // 8, 8)[:, :pixels]
+    a = random_bytes(rng, there.shape, dtype)
+    gm.copy(gm.to_device(a, backend=backend), out=there)
+    for variant in ("auto", "packed"):
+        for part, wanted in ((there, a), (there[::-1], a[::-1]), (there[:, ::-1], a[:, ::-1])):
+            got = gm.permute(part, axes, variant=variant).to_host()
+            np.testing.assert_array_equal(got, wanted.transpose(axes))
+
+
 def test_many_axes(backend, rng):
     """Axes that cannot be merged: more than some variants take."""
     a = random_bytes(rng, (2,) * 15, "u1")

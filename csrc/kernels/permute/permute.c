@@ -130,7 +130,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,
-                   "what belongs to a tile of variant %s is more than 2^31 units apart in a",
+                   "what belongs to a tile of variant %s is more than 2^31 words apart in a",
                    variant->name);
 }
 

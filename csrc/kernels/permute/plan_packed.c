@@ -223,11 +223,13 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
         t.from[d] = layout->from[d];
         t.to[d] = layout->to[d];
     }
-    if (!permute_choose_extents(&t, layout, multiprocessors) || !is_near(&t, t.from, t.unit) ||
-        !is_near(&t, t.to, t.unit)) {
+    if (!permute_choose_extents(&t, layout, multiprocessors)) {
         return false;
     }
-    return fill(&t, choose_places(&t, layout), args);
+    const permute_places places = choose_places(&t, layout);
+    /* Rows are counted in words, or in bytes: see `shifts`. */
+    return is_near(&t, t.from, t.load_word * t.unit) && is_near(&t, t.to, t.store_word * t.unit) &&
+           fill(&t, places, args);
 }
 
 /* ---- kept plans ------------------------------------------------------------------------------ */
