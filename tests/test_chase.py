@@ -1,6 +1,5 @@
 """chase: every variant and length against NumPy; refusals; what tools/measure_latency.py finds."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -15,6 +14,10 @@ from support import here
 import gpumem as gm
 from gpumem import _core
 from gpumem.families import oracle
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))  # where they find each other
+
+import measure_latency as tool
 
 LADDER = gm.variants("chase")
 BY_PATH = [v for v in LADDER if v.name in ("cached", "uncached", "readonly")]
@@ -243,18 +246,6 @@ def test_the_oracle_draws_one_cycle():
 
 
 # ---- tools/measure_latency.py -----------------------------------------------------------------
-
-
-def load_tool():
-    path = Path(__file__).resolve().parent.parent / "tools" / "measure_latency.py"
-    specification = importlib.util.spec_from_file_location("measure_latency", path)
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["measure_latency"] = module
-    specification.loader.exec_module(module)
-    return module
-
-
-tool = load_tool()
 
 
 class Tick:

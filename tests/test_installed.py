@@ -59,6 +59,13 @@ def test_it_has_copies_of_what_kernels_need(project):
     assert run(project, where).split() == [str(package / "__init__.py"), str(package / "csrc")]
 
 
+def test_it_has_the_shipped_results(project):
+    code = "from gpumem.results import of_tools\n"
+    code += "print(len(gm.results), of_tools.load('latency-h200') is not None)"
+    shipped = len(list((ROOT / "gpumem" / "results").glob("*.json")))
+    assert run(project, code) == f"{shipped} True\n"
+
+
 def test_all_headers_are_there(project):
     headers = [path for path in INCLUDE.rglob("*") if path.is_file()]
     names = [str(p.relative_to(INCLUDE)) for p in headers if "#error" not in p.read_text()]

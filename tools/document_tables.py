@@ -4,9 +4,10 @@ A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladd
 the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
-words; ``spaces: FILE``, the memory spaces by speed; and ``machine code: FAMILY [VARIANT,...]``,
-from the facts that tools/machine_code.py makes. tools/site.py fills in those of docs/,
-tools/readme_tables.py writes those of README.md.
+words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, what
+tools/measure_random.py has found, nothing if it is not shipped; and ``machine code: FAMILY
+[VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in those of
+docs/, tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from __future__ import annotations
 import re
 
 import gpumem as gm
+from gpumem.base.provenance import origin
 from gpumem.base.record import SINGLE, STREAM, size_label
+from gpumem.base.sizes import format_bytes
 from gpumem.count.disassembly import MEMORY
 from gpumem.families import oracle, shipped_code
 from gpumem.report import prefetch_points
+from gpumem.results import of_tools
 
 BLOCK = re.compile(
-    r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces)"
+    r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
+    r"|random access)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -247,6 +252,22 @@ def spaces(file: str) -> str:
     return rows_to_markdown(header, rows) + source(result)
 
 
+def random_access(file: str) -> str:
+    """Return useful GB/s by element and footprint, and their picture; nothing without a result."""
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    rates = {(one["element"], one["footprint"]): one["gbps"] for one in found["figures"]}
+    footprints = sorted({footprint for _, footprint in rates})
+    rows = [
+        [str(element), *(f"{rates[element, footprint]:.0f}" for footprint in footprints)]
+        for element in sorted({element for element, _ in rates})
+    ]
+    table = rows_to_markdown(["bytes", *map(format_bytes, footprints)], rows)
+    picture = "![Useful bytes per second by element, a line per footprint](../pictures/{}.png)"
+    return f"{table}\n{origin(found['provenance'])}.\n\n{picture.format('random-access')}\n"
+
+
 def is_constant(opcode: str) -> bool:
     """Whether an instruction loads constants, such as arguments; every kernel does."""
     return MEMORY[opcode.split(".")[0]] == "constant load"
@@ -298,6 +319,7 @@ KINDS = {
     "machine code": machine_code,
     "advice": advice,
     "spaces": spaces,
+    "random access": random_access,
 }
 
 

@@ -23,16 +23,16 @@ leaves the least variance.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import tool_results
 
 import gpumem as gm
-from gpumem.base import files, sizes
+from gpumem.base import sizes
 from gpumem.families import table
 from gpumem.machine.device import Device, open_device
 from gpumem.measure.hold import Hold
@@ -298,10 +298,7 @@ def main() -> None:
     record = measure(given, device)
     if given.json:
         settings = {"steps": given.steps, "rounds": given.rounds, "seed": given.seed}
-        files.write(
-            given.json,
-            json.dumps({"gpumem": gm.info(), **settings, **record}, indent=1, default=str),
-        )
+        tool_results.write(given.json, device, {**settings, **record})
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ draws docs/copy-size.png, which README.md shows. tools/site.py has all of them d
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +18,8 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 
 import gpumem as gm
-from gpumem.base.sizes import format_bytes
+from gpumem.report import plots
+from gpumem.results import of_tools
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 README = "copy-size"  # the only one that is committed
@@ -68,30 +68,8 @@ def transpose_orders() -> Figure:
 
 def latency() -> Figure:
     """Draw the latency of dependent loads by footprint, and name the plateaus."""
-    found = json.loads((DOCS / "latency-h200.json").read_text(encoding="utf-8"))
-    figure, ax = pyplot.subplots(figsize=(10, 5.6), layout="constrained")
-    for variant in ("cached", "uncached", "constant", "remote_shared", "shared"):
-        rows = [f for f in found["figures"] if (f["variant"], f["stride"]) == (variant, 128)]
-        ax.plot([f["footprint"] for f in rows], [f["ns"] for f in rows], "o-", ms=4, label=variant)
-    flat = [p for p in found["plateaus"] if (p["variant"], p["stride"]) == ("cached", 128)]
-    for name, plateau in zip(("L1", "L2", "memory"), flat, strict=False):
-        ends = f"{format_bytes(plateau['least'])} to {format_bytes(plateau['most'])}"
-        middle = (plateau["least"] * plateau["most"]) ** 0.5
-        ax.annotate(
-            f"{name}: {plateau['ns']:.0f} ns\n{ends}",
-            (plateau["most"] if name == "L1" else middle, plateau["ns"]),
-            (30, 0) if name == "L1" else (0, 10),
-            textcoords="offset points",
-            ha="left" if name == "L1" else "center",
-        )
-    ax.set_xscale("log", base=2)
-    ticks = [2**power for power in range(12, 33, 4)]
-    ax.set_xticks(ticks, [format_bytes(tick) for tick in ticks])
-    ax.set(xlabel="footprint of the chain", ylabel="ns per load", ylim=(0, 400))
-    ax.set_title(f"Dependent loads, 128 bytes apart, {found['provenance']['device']['name']}")
-    ax.legend(loc="upper left")
-    ax.grid(alpha=0.3)
-    return figure
+    variants = ("cached", "uncached", "constant", "remote_shared", "shared")
+    return plots.draw_latency(of_tools.load("latency-h200"), variants).figure
 
 
 def shipped(family: str, kind: str, **options: object) -> Callable[[], Figure]:
@@ -124,6 +102,8 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "transpose-ladder": shipped("transpose", "ladder", shape=(16384, 16384)),
     "transpose-orders": transpose_orders,
 }
+if found := of_tools.load("random-h200"):
+    PICTURES["random-access"] = lambda: plots.draw_random(found).figure
 
 
 def draw(folder: Path, *names: str) -> None:

@@ -13,6 +13,7 @@ from ._banks import draw_banks
 from ._constants import draw_constants
 from ._ladder import draw_ladder
 from ._left_out import left_out_of_size
+from ._memory_system import draw_latency, draw_mixes, draw_random, levels
 from ._prefetch import draw_distance, draw_map
 from ._roofline import draw_roofline
 from ._roundtrip import draw_roundtrip
@@ -30,7 +31,18 @@ if TYPE_CHECKING:
     from ...base.result import BenchResult
     from ...count.traffic import Traffic
 
-__all__ = ["KINDS", "STYLES", "byte_axis", "draw_request", "draw_result", "left_out"]
+__all__ = [
+    "KINDS",
+    "STYLES",
+    "byte_axis",
+    "draw_latency",
+    "draw_mixes",
+    "draw_random",
+    "draw_request",
+    "draw_result",
+    "left_out",
+    "levels",
+]
 
 KINDS: dict[str, Callable[..., Figure]] = {
     "size": draw_size,

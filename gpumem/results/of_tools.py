@@ -1,0 +1,21 @@
+"""What programs in tools/ have measured, from JSON files in the folder ``tools``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+__all__ = ["load"]
+
+_FOLDER = Path(__file__).parent / "tools"
+
+
+def load(name: str) -> dict[str, Any] | None:
+    """Return what a file holds, such as that of "latency-h200"; None if it is not shipped."""
+    try:
+        text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    found: dict[str, Any] = json.loads(text)
+    return found
