@@ -18,6 +18,7 @@ import gpumem as gm
 from gpumem.base import provenance
 from gpumem.base.sizes import format_bytes
 from gpumem.report.plots import STYLES, byte_axis
+from gpumem.results import of_tools
 
 __all__ = [
     "STYLES",
@@ -25,6 +26,7 @@ __all__ = [
     "format_bytes",
     "measured",
     "measured_kernels",
+    "of_tool",
     "origin",
     "records",
     "say",
@@ -109,6 +111,23 @@ def measured_kernels(
         return _shipped(shipped)
     say(f"> **No times here:** times need a GPU, and none are shipped. Here: {why}.")
     return None
+
+
+def of_tool(shipped: str, tool: str) -> dict[str, Any] | None:
+    """Return what a tool has found on an H200, None if that is not shipped.
+
+    Parameters
+    ----------
+    shipped : str
+        The name of its file in gpumem/results/tools.
+    tool : str
+        The program in tools/ that measures it on another GPU.
+    """
+    found = of_tools.load(shipped)
+    if found:
+        told = provenance.origin(found["provenance"])
+        say(f"> **Found by `tools/{tool}`:** {told}. With `--json FILE` it measures another GPU.")
+    return found
 
 
 def _measured_now(

@@ -4,9 +4,8 @@
                                    [--variants auto] [--rounds 5] [--seed N] [--json FILE]
 
 Needs a GPU. `gm.gather` reads --count elements at random places of a footprint, each aligned to its
-size; the index has 32 bits where that is enough. A call is prepared, which checks the index once,
-and launched untimed once. A time is that of 4 launches between two events, behind a hold that lets
-the host queue them: of the kernel alone, never of the check. A figure is the median of the rounds.
+size; the index has 32 bits where that is enough. Preparing the call checks the index, once; what is
+timed is the kernel alone (launch_clock.py). A figure is the median of the rounds.
 
 Memory moves in sectors of 32 bytes, and a smaller element takes a whole one. Useful bytes are those
 of the elements that are read; `sector_bytes` are those of their sectors, and `moved_bytes` also
@@ -17,20 +16,18 @@ one sector count twice, also where a cache serves the second.
 from __future__ import annotations
 
 import argparse
-import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import tool_results
+from launch_clock import Clock, Times
 
 from gpumem.base import sizes
 from gpumem.families import table
 from gpumem.machine.device import Device, open_device
-from gpumem.measure.hold import Hold
 
 SECTOR = 32  # bytes
-LAUNCHES = 4  # between two events
 USABLE = 0.9  # of the free memory
 
 Array = np.ndarray[Any, Any]
@@ -58,12 +55,11 @@ def index_type(places: int) -> type[np.signedinteger[Any]]:
     return np.int32 if places <= 2**31 else np.int64
 
 
-def figure(variant: str, element: int, footprint: int, index: Array, times: list[float]) -> Figure:
+def figure(variant: str, element: int, footprint: int, index: Array, times: Times) -> Figure:
     """Return what the times of launches say."""
     asked = index.size * element
     sectors = index.size * max(element, SECTOR)
     moved = sectors + index.nbytes + asked
-    ms = statistics.median(times)
     return Figure(
         variant,
         element,
@@ -72,29 +68,10 @@ def figure(variant: str, element: int, footprint: int, index: Array, times: list
         asked,
         sectors,
         moved,
-        ms,
-        min(times),
-        max(times),
-        asked / ms / 1e6,
-        sectors / ms / 1e6,
+        *times,
+        asked / times.median / 1e6,
+        sectors / times.median / 1e6,
     )
-
-
-class Clock:
-    """Times prepared calls of gather on a device."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.hold = Hold(device)
-        self.start, self.stop = device.event(), device.event()
-
-    def milliseconds(self, call: Any) -> float:
-        """Return the time of one launch of several in a row."""
-        self.hold.queue()
-        self.start.record()
-        self.device.launch_all([call], LAUNCHES)
-        self.stop.record()
-        return self.start.elapsed(self.stop) / LAUNCHES
 
 
 def measure_footprint(
@@ -117,8 +94,7 @@ def measure_footprint(
                 if "has no kernel for" not in str(error):
                     raise
                 continue
-            device.launch_all([call], 1)
-            times = [clock.milliseconds(call) for _ in range(given.rounds)]
+            times = clock.times(call, given.rounds)
             found.append(figure(call.variant, element, footprint, index, times))
     return found
 

@@ -1,0 +1,47 @@
+"""The clock of tools that measure gpumem's kernels: launches in a row, and nothing else.
+
+A time is that of several launches of a prepared call between two events, behind a hold that lets
+the host queue them. What preparing a call checks is not in it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from typing import NamedTuple
+
+from gpumem._core import Prepared
+from gpumem.machine.device import Device
+from gpumem.measure.hold import Hold
+
+LAUNCHES = 4  # between two events
+
+
+class Times(NamedTuple):
+    """Milliseconds of one launch: the median of the rounds, the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+
+class Clock:
+    """Times prepared calls on a device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self.hold = Hold(device)
+        self.start, self.stop = device.event(), device.event()
+
+    def once(self, call: Prepared) -> float:
+        """Return the time of one launch of several in a row."""
+        self.hold.queue()
+        self.start.record()
+        self.device.launch_all([call], LAUNCHES)
+        self.stop.record()
+        return self.start.elapsed(self.stop) / LAUNCHES
+
+    def times(self, call: Prepared, rounds: int) -> Times:
+        """Return the times of a call after a launch that does not count."""
+        self.device.launch_all([call], 1)
+        found = [self.once(call) for _ in range(rounds)]
+        return Times(statistics.median(found), min(found), max(found))
