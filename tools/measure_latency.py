@@ -35,13 +35,10 @@ import gpumem as gm
 from gpumem.base import sizes
 from gpumem.families import table
 from gpumem.machine.device import Device, open_device
-from gpumem.measure.hold import Hold
+from gpumem.measure.chains import ITEM, LEAD, ChainClock, chain_of, lead_of, random_cycle, starts
 
-ITEM = 4  # bytes of an element
 LINE = 128  # bytes
 LINES_FOOTPRINT = 2**23  # bytes: fits in the L2, not in the L1
-MOST_WARMED = 65536  # places that are all visited before the clock counts
-LEAD = 8192  # steps before it counts, where there are more places
 FLAT = 1.05  # the largest figure of a plateau over its smallest
 LEAST_FLAT = 3  # footprints
 USABLE = 0.9  # of the free memory
@@ -70,57 +67,8 @@ class Plateau(NamedTuple):
     ns: float
 
 
-def random_cycle(places: int, random: np.random.Generator) -> tuple[Array, Array]:
-    """Return the places in the order of a random cycle, and for each place the one after it."""
-    order = random.permutation(np.arange(places, dtype=np.uint32))
-    after = np.empty(places, np.uint32)
-    after[order] = np.roll(order, -1)
-    return order, after
-
-
-def starts(order: Array, span: int, count: int) -> list[int]:
-    """Return where `count` walks of `span` steps begin, each behind the last one's end."""
-    return [int(order[i * span % len(order)]) for i in range(count)]
-
-
-def lead_of(places: int) -> int:
-    """Return the steps that warm the caches: once around if that is short."""
-    return places if places <= MOST_WARMED else LEAD
-
-
-class Clock:
-    """Times single launches of chase on a device."""
-
-    def __init__(self, device: Device) -> None:
-        self.device = device
-        self.hold = Hold(device)
-        self.out = device.array((), "uint32")
-        self.start, self.stop = device.event(), device.event()
-
-    def milliseconds(self, chain: Any, variant: str, steps: int, start: int) -> float:
-        """Return the time of one launch, which is queued behind the hold."""
-        values = table.parameters("chase", {"steps": steps, "start": start})
-        call = self.device.prepare("chase", variant, (chain,), self.out, values)
-        self.hold.queue()
-        self.start.record()
-        self.device.launch_all([call], 1)
-        self.stop.record()
-        return self.start.elapsed(self.stop)
-
-    def nanoseconds(
-        self, chain: Any, variant: str, places: Sequence[int], lead: int, steps: int
-    ) -> list[float]:
-        """Return nanoseconds per load: a figure for each two places to start from."""
-        found = []
-        for first, second in zip(places[::2], places[1::2], strict=True):
-            short = self.milliseconds(chain, variant, lead, first)
-            long = self.milliseconds(chain, variant, lead + steps, second)
-            found.append((long - short) * 1e6 / steps)
-        return found
-
-
 def measure_footprint(
-    clock: Clock,
+    clock: ChainClock,
     variants: Iterable[str],
     stride: int,
     footprint: int,
@@ -129,13 +77,10 @@ def measure_footprint(
     random: np.random.Generator,
 ) -> list[Figure]:
     """Measure one chain by all variants that have room for it."""
-    step = stride // ITEM
     order, after = random_cycle(footprint // stride, random)
-    chain = clock.device.array((footprint // ITEM,), "uint32")
-    chain.fill_bytes(0)
-    chain[: len(after) * step : step] = after * np.uint32(step)
+    chain = chain_of(clock.device, after, footprint, stride)
     lead = lead_of(len(after))
-    places = [place * step for place in starts(order, lead + steps, 2 * rounds)]
+    places = [place * (stride // ITEM) for place in starts(order, lead + steps, 2 * rounds)]
     found = []
     for variant in variants:
         try:
@@ -188,7 +133,7 @@ def split(values: Sequence[float]) -> tuple[list[float], list[float]]:
 
 
 def measure_lines(
-    clock: Clock, lines: int, steps: int, rounds: int, random: np.random.Generator
+    clock: ChainClock, lines: int, steps: int, rounds: int, random: np.random.Generator
 ) -> dict[str, Any]:
     """Measure single lines in the L2, and split them into two groups."""
     chain = clock.device.to_device(np.arange(LINES_FOOTPRINT // ITEM, dtype=np.uint32))
@@ -263,7 +208,7 @@ def report(figures: Sequence[Figure], stride: int, footprint: int) -> str:
 def measure(given: argparse.Namespace, device: Device) -> dict[str, Any]:
     """Measure what the command line asks for; print figures as they come."""
     random = np.random.default_rng(given.seed)
-    clock, names = Clock(device), names_of(given.variants, device)
+    clock, names = ChainClock(device), names_of(given.variants, device)
     figures: list[Figure] = []
     print("stride footprint  ns per load")
     for stride in given.strides:

@@ -3,8 +3,8 @@
     python tools/measure_mixes.py [--row 1G] [--rounds 5] [--json FILE]
 
 Needs a GPU. `gm.stream` reads 0 to 4 rows of --row bytes and writes 0 to 4; a figure is the median
-of the rounds in GB/s, read and written together (launch_clock.py). The driver's copy of a row, of
-as many reads as writes, is measured beside it.
+of the rounds in GB/s, read and written together, of launches in a row. The driver's copy of a row,
+of as many reads as writes, is measured beside it.
 """
 
 from __future__ import annotations
@@ -14,40 +14,26 @@ from pathlib import Path
 from typing import Any
 
 import tool_results
-from launch_clock import Clock
 
 from gpumem.base import sizes
-from gpumem.families import table
 from gpumem.machine.device import Device, open_device
+from gpumem.measure.mixes import Mixes
 
 ROWS = 4  # the most that stream reads, and the most that it writes
-ITEM = 4  # bytes of a word
 
 
 def measure(device: Device, row: int, rounds: int) -> dict[str, Any]:
     """Measure all mixes; print figures as they come."""
-    clock, words = Clock(device), row // ITEM
-    read = device.array((ROWS, words), "uint32")
-    written = device.array((ROWS, words), "uint32")
-    read.fill_bytes(1)
-    total = device.array((), "uint32")
+    mixes = Mixes(device, row, ROWS, ROWS)
 
     def figure(reads: int, writes: int, call: Any) -> dict[str, Any]:
-        rate = (reads + writes) * row / clock.times(call, rounds).median / 1e6
+        rate = mixes.gbps(call, reads + writes, rounds)
         print(f"{call.variant:9} {reads} : {writes}  {rate:.0f} GB/s", flush=True)
         return {"variant": call.variant, "reads": reads, "writes": writes, "gbps": rate}
 
-    figures = []
-    for reads in range(ROWS + 1):
-        for writes in range(ROWS + 1):
-            if reads or writes:
-                values = table.parameters("stream", {"writes": writes})
-                out = written[:writes] if writes else total
-                call = device.prepare("stream", "auto", (read[:reads],), out, values)
-                figures.append(figure(reads, writes, call))
-    values = table.parameters("copy", {})
-    copy = device.prepare("copy", "memcpy", (read[0],), written[0], values)
-    return {"row_bytes": row, "figures": figures, "copies": [figure(1, 1, copy)]}
+    every = [(r, w) for r in range(ROWS + 1) for w in range(ROWS + 1) if r or w]
+    figures = [figure(reads, writes, mixes.stream(reads, writes)) for reads, writes in every]
+    return {"row_bytes": row, "figures": figures, "copies": [figure(1, 1, mixes.driver_copy())]}
 
 
 def main() -> None:

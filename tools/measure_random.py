@@ -5,7 +5,7 @@
 
 Needs a GPU. `gm.gather` reads --count elements at random places of a footprint, each aligned to its
 size; the index has 32 bits where that is enough. Preparing the call checks the index, once; what is
-timed is the kernel alone (launch_clock.py). A figure is the median of the rounds.
+timed is the kernel alone (gpumem/measure/launch_clock.py). A figure is the median of the rounds.
 
 Memory moves in sectors of 32 bytes, and a smaller element takes a whole one. Useful bytes are those
 of the elements that are read; `sector_bytes` are those of their sectors, and `moved_bytes` also
@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import tool_results
-from launch_clock import Clock, Times
 
 from gpumem.base import sizes
 from gpumem.families import table
 from gpumem.machine.device import Device, open_device
+from gpumem.measure.launch_clock import Clock, Times
 
 SECTOR = 32  # bytes
 USABLE = 0.9  # of the free memory

@@ -17,12 +17,13 @@ from ..machine import nvml
 from ..machine.device import Device
 from ..machine.devices import info, with_peaks
 from ..measure.bench import bench, device_of
+from ..measure.sampling import Deadline
 from ..results import RESULTS
+from . import memory_checkup
+from .checkup_rows import LEAST_OTHER, LEAST_SAME, Fact, Measured, verdict_on
 
 __all__ = ["Checkup", "Fact", "Job", "Measured", "doctor"]
 
-# Runs of one GPU differ by a few per cent. Another model reaches other shares of its peaks.
-_LEAST_SAME, _LEAST_OTHER = 0.92, 0.75
 _LEAST_OF_LINK = 0.8  # what pinned memory reaches, at least, of the rate of the bus
 _FREE = 0.9  # of a GPU's memory, where nobody else uses it
 
@@ -47,54 +48,6 @@ JOBS = (
     Job("to the device, pinned, 256 MiB", "transfer", "to_device", (2**28,), {"kind": "pinned"}),
     Job("to the host, pinned, 256 MiB", "transfer", "to_host", (2**28,), {"kind": "pinned"}),
 )
-
-
-@dataclass(frozen=True)
-class Fact:
-    """Something that is here, or why it is not.
-
-    Attributes
-    ----------
-    name, text : str
-        What it is, and what there is to say of it.
-    ok : bool
-        False if something that gpumem can use is missing, or is in the way of measuring.
-    """
-
-    name: str
-    text: str
-    ok: bool = True
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A job measured here, beside what it should reach.
-
-    Attributes
-    ----------
-    what : str
-        The job.
-    unit : str
-        "GB/s" or "TFLOP/s".
-    figure, expected, shipped : float or None
-        What was measured; what this device should reach: the share of its peak that the GPU of the
-        shipped results reaches of its own (on the bus, 0.8 of the link's rate); and the shipped
-        figure. None where unknown.
-    least : float or None
-        Below this share of ``expected`` the job is slow.
-    verdict : {"ok", "slow", "no yardstick", "not measured"}
-    note : str
-        Why there is no figure, or what the device said of its clock.
-    """
-
-    what: str
-    unit: str
-    figure: float | None
-    expected: float | None
-    shipped: float | None
-    least: float | None
-    verdict: str
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,15 +117,16 @@ class Checkup:
         return "\n".join([*lines, *notes, self._summary()])
 
     def _table(self) -> str:
-        head = ["", "unit", "here", "expected", "here/expected", "shipped", ""]
+        head = ["", "unit", "here", "expected", "share", "shipped", "in theory", ""]
         rows = [
             [
                 row.what,
                 row.unit,
                 _number(row.figure),
                 _number(row.expected),
-                _share(row.figure, row.expected),
+                "-" if row.share is None else f"{row.share:.2f}",
                 _number(row.shipped),
+                _number(row.theory),
                 row.verdict,
             ]
             for row in self.measured
@@ -193,10 +147,6 @@ def _number(figure: float | None) -> str:
     return "-" if figure is None else f"{figure:.1f}" if figure < 100 else f"{figure:.0f}"
 
 
-def _share(figure: float | None, expected: float | None) -> str:
-    return "-" if figure is None or not expected else f"{figure / expected:.2f}"
-
-
 # ---- what is here ---------------------------------------------------------------------------
 
 
@@ -207,6 +157,7 @@ def _facts(device: Device) -> Iterator[Fact]:
     yield Fact("gpumem", f"{here['version']}, built with {build['compiler']}, {cuda}")
     if device.backend == "cuda":
         yield Fact("GPU", *_gpu(device))
+        yield from _limits(device)
         yield _nvml(device)
     else:
         absent = here["backends"]["cuda"]["reason"]
@@ -241,6 +192,33 @@ def _gpu(device: Device) -> tuple[str, bool]:
     return ", ".join(words) + (": others use its memory" if busy else ""), not busy
 
 
+_LIMITS = (
+    ("multiprocessors", "{} multiprocessors"),
+    ("threads_per_multiprocessor", "{} threads in each"),
+    ("shared_per_multiprocessor", "{} of shared memory in each"),
+    ("shared_per_block", "{} of it for a block"),
+    ("constant_bytes", "{} of constant memory"),
+    ("l2_bytes", "an L2 of {}"),
+)
+
+
+def _limits(device: Device) -> Iterator[Fact]:
+    """Yield what this GPU has, and what that of the shipped results has if it is another model."""
+
+    def words(found: dict[str, Any]) -> str:
+        counts = ("multiprocessors", "threads_per_multiprocessor")
+        return ", ".join(
+            form.format(found[name] if name in counts else format_bytes(found[name]))
+            for name, form in _LIMITS
+            if found.get(name)
+        )
+
+    here, shipped = device.info()["devices"][0], _shipped_device()
+    yield Fact("limits", words(here))
+    if shipped["name"] not in (None, here["name"]):
+        yield Fact("limits, shipped", f"{words(shipped)} ({shipped['name']})")
+
+
 def _nvml(device: Device) -> Fact:
     found = nvml.clocks(device.info()["devices"][0])
     if found is None:
@@ -256,10 +234,12 @@ def _nvml(device: Device) -> Fact:
 
 def _measure(device: Device, timeout: float, progress: Progress) -> Iterator[Measured]:
     found = device.info()["devices"][0]
-    same = found["name"] == _shipped_device()
+    same = found["name"] == _shipped_device()["name"]
     link = nvml.link_gbps(found) if device.backend == "cuda" else None
+    deadline = Deadline(timeout)
+    total = len(JOBS) + len(memory_checkup.LATENCIES) + len(memory_checkup.MIXES)
     for i, job in enumerate(JOBS):
-        progress(i, len(JOBS), job.what)
+        progress(i, total, job.what)
         shipped = _record(RESULTS[f"{job.family}-h200"].rows, job)
         bus = job.family == "transfer"
         size = {"sizes": job.shape[0]} if bus else {"shapes": [job.shape]}
@@ -270,15 +250,18 @@ def _measure(device: Device, timeout: float, progress: Progress) -> Iterator[Mea
             samples=(5, 15),
             budget=0.25,
             device=device,
-            timeout=timeout / len(JOBS),
+            timeout=timeout / total,
             **job.parameters,
         ).rows
         yield _judged(job, _record(rows, job), shipped, found, same, link)
-    progress(len(JOBS), len(JOBS), "done")
+    # The jobs before have brought the GPU to its working clock.
+    yield from memory_checkup.measured(device, deadline, progress, len(JOBS), total)
+    progress(total, total, "done")
 
 
-def _shipped_device() -> str:
-    return str((RESULTS["copy-h200"].provenance.get("device") or {}).get("name"))
+def _shipped_device() -> dict[str, Any]:
+    """Return the properties of the GPU of the shipped results."""
+    return {"name": None} | (RESULTS["copy-h200"].provenance.get("device") or {})
 
 
 def _record(rows: list[Record], job: Job) -> Record | None:
@@ -305,20 +288,23 @@ def _judged(
 
     peaks = with_peaks(device)
     peak = peaks["fp32_tflops"] if job.unit == "TFLOP/s" else peaks["bandwidth_gbps"]
-    expected, least = None, _LEAST_SAME if same else _LEAST_OTHER
+    expected, least = None, LEAST_SAME if same else LEAST_OTHER
     if job.family == "transfer":
-        expected, least = link, _LEAST_OF_LINK
+        expected, least, peak = link, _LEAST_OF_LINK, link
     elif shipped is not None and shipped.fraction_of_peak and peak:
         expected = shipped.fraction_of_peak * peak
     reached = figure(row)
-    if reached is None:
-        verdict = "not measured"
-    elif expected is None:
-        verdict = "no yardstick"
-    else:
-        verdict = "ok" if reached >= least * expected else "slow"
+    verdict = verdict_on(job.unit, reached, expected, least)
     return Measured(
-        job.what, job.unit, reached, expected, figure(shipped), least, verdict, _note(row, verdict)
+        job.what,
+        job.unit,
+        reached,
+        expected,
+        figure(shipped),
+        least,
+        verdict,
+        _note(row, verdict),
+        theory=peak or None,
     )
 
 
@@ -331,6 +317,15 @@ def _note(row: Record | None, verdict: str) -> str:
     return ", ".join([*words, *(f"lowered by: {word}" for word in row.throttled or [])])
 
 
+def _unknown() -> Fact:
+    """Return what only a GPU can say, and what is shipped of it instead."""
+    device = _shipped_device()["name"]
+    return Fact(
+        "not known",
+        f"latencies, bandwidths and limits of a GPU; shipped are those of {device or 'another'}",
+    )
+
+
 def doctor(
     *,
     timeout: float = 60,
@@ -340,8 +335,10 @@ def doctor(
 ) -> Checkup:
     """Say what is here that gpumem can use, and whether this GPU is as fast as it should be.
 
-    A few jobs are measured and set beside the shipped results. Another model of GPU is expected to
-    reach the same shares of its theoretical bandwidth and of its theoretical rate.
+    A few jobs are measured and set beside the shipped results: copies, a product, transfers, the
+    latency of each memory, and reads and writes alone and together. Another model of GPU is
+    expected to reach the same shares of its theoretical bandwidth and of its theoretical rate;
+    nothing is expected of its latencies.
 
     Parameters
     ----------
@@ -366,6 +363,6 @@ def doctor(
     device = device_of(device, backend)
     facts = list(_facts(device))
     if not device.has_clock:
-        return Checkup([*facts, Fact("measured", f"nothing: {NO_TIMES}")], [], "")
+        return Checkup([*facts, Fact("measured", f"nothing: {NO_TIMES}"), _unknown()], [], "")
     measured = list(_measure(device, timeout, checked_progress(progress)))
     return Checkup(facts, measured, origin(RESULTS["copy-h200"].provenance))

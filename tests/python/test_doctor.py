@@ -15,7 +15,7 @@ from gpumem.cuda_c import compile as compiling
 from gpumem.cuda_c.errors import CompileError
 from gpumem.machine import nvml
 from gpumem.machine.devices import with_peaks
-from gpumem.report import checkup
+from gpumem.report import checkup, memory_checkup
 from gpumem.report.checkup import JOBS, Job, Measured
 
 SHAPE = (2**14,)
@@ -31,6 +31,8 @@ def facts(found):
 def device(monkeypatch):
     """A device that copies at known rates, beside one shipped figure."""
     monkeypatch.setattr(checkup, "JOBS", (Job("a copy", "copy", "auto", SHAPE, {}),))
+    monkeypatch.setattr(memory_checkup, "LATENCIES", ())
+    monkeypatch.setattr(memory_checkup, "MIXES", ())
     return MadeUpDevice()
 
 
@@ -52,6 +54,9 @@ def test_every_job_has_a_shipped_figure():
 def test_on_the_simulator_nothing_is_measured(capsys):
     found = gm.doctor(backend="sim")
     assert found.measured == found.slow == [] and "no clock" in str(found)
+    assert facts(found)["not known"].text == (
+        "latencies, bandwidths and limits of a GPU; shipped are those of NVIDIA H200"
+    )
     assert facts(found)["gpumem"].text.startswith(gm.__version__)
     assert facts(found)["your kernels on the simulator"].ok
     assert main(["doctor", "--backend", "sim"]) == 0
@@ -137,13 +142,14 @@ def test_transfers_are_judged_by_the_link(link, verdict):
     row = Record("transfer", "to_device", shape=BUS.shape, parameters=BUS.parameters, gbps=55.0)
     device = MadeUpDevice().info()["devices"][0]
     found = checkup._judged(BUS, row, None, device, True, link)
-    assert found == Measured(BUS.what, "GB/s", 55.0, link, None, 0.8, verdict)
+    assert found == Measured(BUS.what, "GB/s", 55.0, link, None, 0.8, verdict, theory=link)
 
 
 @pytest.mark.gpu
 def test_on_a_gpu():
     found = gm.doctor(backend="cuda")
-    assert facts(found)["GPU"].text and len(found.measured) == len(JOBS)
+    probes = [*memory_checkup.LATENCIES, *memory_checkup.MIXES]
+    assert facts(found)["GPU"].text and len(found.measured) == len(JOBS) + len(probes)
     for row in found.measured:
         assert row.figure and row.figure > 0, row
         assert row.verdict in ("ok", "slow", "no yardstick"), row

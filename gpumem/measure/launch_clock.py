@@ -1,7 +1,7 @@
-"""The clock of tools that measure gpumem's kernels: launches in a row, and nothing else.
+"""A clock of prepared calls alone: no check, no input of NumPy, nothing in the L2 flushed.
 
-A time is that of several launches of a prepared call between two events, behind a hold that lets
-the host queue them. What preparing a call checks is not in it.
+A time is that of several launches between two events, behind a hold that lets the host queue them.
+What preparing a call checks is not in it. Programs in tools/ and ``gpumem doctor`` use it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import statistics
 from typing import NamedTuple
 
-from gpumem._core import Prepared
-from gpumem.machine.device import Device
-from gpumem.measure.hold import Hold
+from .._core import Prepared
+from ..machine.device import Device
+from .hold import Hold
 
-LAUNCHES = 4  # between two events
+__all__ = ["Clock", "Times"]
+
+_LAUNCHES = 4  # between two events
 
 
 class Times(NamedTuple):
@@ -36,9 +38,9 @@ class Clock:
         """Return the time of one launch of several in a row."""
         self.hold.queue()
         self.start.record()
-        self.device.launch_all([call], LAUNCHES)
+        self.device.launch_all([call], _LAUNCHES)
         self.stop.record()
-        return self.start.elapsed(self.stop) / LAUNCHES
+        return self.start.elapsed(self.stop) / _LAUNCHES
 
     def times(self, call: Prepared, rounds: int) -> Times:
         """Return the times of a call after a launch that does not count."""
