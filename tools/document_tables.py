@@ -4,8 +4,8 @@ A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladd
 the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
-words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, what
-tools/measure_random.py has found, nothing if it is not shipped; and ``machine code: FAMILY
+words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE`` and ``launches: FILE``,
+what tools have measured, nothing if it is not shipped; and ``machine code: FAMILY
 [VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in those of
 docs/, tools/readme_tables.py writes those of README.md.
 """
@@ -25,7 +25,7 @@ from gpumem.results import of_tools
 
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
-    r"|random access)"
+    r"|random access|launches)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -268,6 +268,19 @@ def random_access(file: str) -> str:
     return f"{table}\n{origin(found['provenance'])}.\n\n{picture.format('random-access')}\n"
 
 
+def launches(file: str) -> str:
+    """Return microseconds per launch, a row per way to launch; nothing without a result."""
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    rows = []
+    for one in found["figures"]:
+        times = [one[name] for name in ("host_us", "device_us", "making_us")]
+        rows.append([one["way"], *("–" if time is None else f"{time:.2f}" for time in times)])
+    table = rows_to_markdown(["µs per launch", "host", "device", "making the graph"], rows)
+    return f"{table}\n{origin(found['provenance'])}: {found['launches']} launches.\n"
+
+
 def is_constant(opcode: str) -> bool:
     """Whether an instruction loads constants, such as arguments; every kernel does."""
     return MEMORY[opcode.split(".")[0]] == "constant load"
@@ -320,6 +333,7 @@ KINDS = {
     "advice": advice,
     "spaces": spaces,
     "random access": random_access,
+    "launches": launches,
 }
 
 
