@@ -20,7 +20,7 @@ from ..measure.bench import bench, device_of
 from ..measure.sampling import Deadline
 from ..results import RESULTS
 from . import memory_checkup
-from .checkup_rows import LEAST_OTHER, LEAST_SAME, Fact, Measured, verdict_on
+from .checkup_rows import LEAST_OTHER, LEAST_SAME, Fact, Measured, clock_note, verdict_on
 
 __all__ = ["Checkup", "Fact", "Job", "Measured", "doctor"]
 
@@ -313,8 +313,7 @@ def _note(row: Record | None, verdict: str) -> str:
         return "no record"
     if verdict != "slow":
         return row.reason or ""
-    words = [f"{row.clock_mhz} MHz"] if row.clock_mhz else []
-    return ", ".join([*words, *(f"lowered by: {word}" for word in row.throttled or [])])
+    return clock_note(row.clock_mhz, row.throttled)
 
 
 def _unknown() -> Fact:

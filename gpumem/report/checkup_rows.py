@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["LATENCY", "LEAST_OTHER", "LEAST_SAME", "Fact", "Measured", "verdict_on"]
+__all__ = ["LATENCY", "LEAST_OTHER", "LEAST_SAME", "Fact", "Measured", "clock_note", "verdict_on"]
 
 LATENCY = "ns"  # the unit of jobs for which less is better
 # Runs of one GPU differ by a few per cent. Another model reaches other shares of its peaks.
@@ -81,3 +82,9 @@ def verdict_on(unit: str, figure: float | None, expected: float | None, least: f
         return "no yardstick"
     reached = expected / figure if unit == LATENCY else figure / expected
     return "ok" if reached >= least else "slow"
+
+
+def clock_note(clock_mhz: int | None, throttled: Iterable[str] | None) -> str:
+    """Return what the device said of its clock during a job."""
+    words = [f"{clock_mhz} MHz"] if clock_mhz else []
+    return ", ".join([*words, *(f"lowered by: {word}" for word in throttled or [])])

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..base.progress import Progress
 from ..base.sizes import format_bytes
+from ..machine import nvml
 from ..machine.device import Device
 from ..machine.devices import with_peaks
 from ..measure.chains import latency
 from ..measure.mixes import Mixes
 from ..measure.sampling import Deadline
 from ..results import of_tools
-from .checkup_rows import LATENCY, LEAST_OTHER, LEAST_SAME, Measured, verdict_on
+from .checkup_rows import LATENCY, LEAST_OTHER, LEAST_SAME, Measured, clock_note, verdict_on
 
 __all__ = ["LATENCIES", "MIXES", "ROW", "Chain", "Mix", "measured"]
 
@@ -127,11 +129,18 @@ def measured(
     done, total : int
         The jobs of the page before these, and all of them.
     """
-    for chain in LATENCIES:
-        progress(done, total, chain.what)
-        yield _latency(device, chain, deadline)
-        done += 1
-    for mix in MIXES:
-        progress(done, total, mix.what)
-        yield _mix(device, mix, deadline)
-        done += 1
+    with nvml.Watch(device.info()["devices"][0]) as watch:
+        for job in (*LATENCIES, *MIXES):
+            progress(done, total, job.what)
+            row = (
+                _latency(device, job, deadline)
+                if isinstance(job, Chain)
+                else _mix(device, job, deadline)
+            )
+            watch.look()  # the clock has not fallen yet
+            seen = watch.summary()
+            if row.verdict == "slow":
+                note = clock_note(seen.get("clock_mhz"), seen.get("throttled"))
+                row = replace(row, note=note)
+            yield row
+            done += 1

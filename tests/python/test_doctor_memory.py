@@ -1,7 +1,10 @@
 """gpumem doctor: latencies, and bandwidth by mix, on a device with a clock of its own."""
 
+import sys
+
 import pytest
 from made_up import MadeUpDevice
+from test_watch import MadeUpNvml
 
 import gpumem as gm
 from gpumem import _core
@@ -119,7 +122,10 @@ def test_what_is_slow(device, monkeypatch, slower, name, latency, bandwidth):
     assert [row.verdict for row in found.values()] == [latency] * 2 + [bandwidth] * 2
     assert found["memory"].figure == pytest.approx(400 * slower)
     assert found["reads"].share == pytest.approx(1 / slower)
+    monkeypatch.setitem(sys.modules, "pynvml", MadeUpNvml(bits=0x4))
     page = str(gm.doctor(device=device))
+    lowered = [what for what in found if f"{what}: 1500 MHz, lowered by: power cap" in page]
+    assert lowered == [what for what, row in found.items() if row.verdict == "slow"]
     named = [what for what in found if f"{what};" in page or f"{what}. Other" in page]
     assert named == [what for what, row in found.items() if row.verdict == "slow"]
 
