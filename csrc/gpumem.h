@@ -250,6 +250,7 @@ typedef struct gm_operand {
     bool may_be_out;    /* out may be this array: a thread reads an element, if at all, before it
                            writes it, and no other thread reads it */
     bool reread;        /* many threads read the same elements: too slow over the bus */
+    bool other_dtype;   /* where the first input is the result as well: need not have its dtype */
     /* Do kernels take an array on the device that lies like this? Of others "auto" makes a packed
      * copy. NULL: they take all. */
     bool (*suits)(const gm_array *array);

@@ -45,6 +45,7 @@ from .families.prefetch_sum import prefetch_sum
 from .families.reduce import reduce
 from .families.sample import sample
 from .families.scan import scan
+from .families.scatter_add import scatter_add
 from .families.sgemm import sgemm
 from .families.shift_points import shift_points
 from .families.static_value import static_value
@@ -125,6 +126,7 @@ __all__ = [
     "sample",
     "sass",
     "scan",
+    "scatter_add",
     "set_symbol",
     "sgemm",
     "shift_points",

@@ -12,6 +12,8 @@ from gpumem import _core
 from gpumem.families import oracle
 
 INPUTS = {row["name"]: row["inputs"] for row in _core.families()}
+# Whose first input, out, is the result as well.
+IN_PLACE = tuple(row["name"] for row in _core.families() if row["in_place"])
 # Two dimensions for families that take any number, several rows where the oracle gives one.
 SHAPES = {"copy": (8, 8), "polynomial": (8, 8), "add": (8, 8), "prefetch_sum": (8, 64)}
 SHAPES |= {"reduce": (8, 8), "histogram": (8, 8), "scan": (8, 8)}
@@ -27,8 +29,9 @@ class Call(NamedTuple):
     result: np.ndarray  # same shape and dtype as the result
 
     def run(self, family, **more):
-        """Call the function with some of the arguments replaced."""
-        arrays = {name: more.pop(name, a) for name, a in self.arrays.items()}
+        """Call the function with some of the arguments replaced, and a copy of what it changes."""
+        fresh = {name: a.copy() if name == "out" else a for name, a in self.arrays.items()}
+        arrays = {name: more.pop(name, a) for name, a in fresh.items()}
         return getattr(gm, family)(*arrays.values(), **self.keywords, **more)
 
 

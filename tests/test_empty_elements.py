@@ -60,7 +60,7 @@ def test_refused_by_name(name, dtype, where, backend):
     keywords = small_calls.keywords_of(name)
     if dtype in ("V0", "fields"):  # to_device refuses the others
         arrays = place(arrays, where, backend)
-    with pytest.raises(TypeError, match=r"^(image|x|p|a|next) has dtype .*accepted"):
+    with pytest.raises(TypeError, match=r"^(image|x|p|a|next|out) has dtype .*accepted"):
         getattr(gm, name)(*arrays, **keywords, backend=backend)
 
 

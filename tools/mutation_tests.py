@@ -49,6 +49,7 @@ FAMILIES = {
     "sgemm": "test_matmul test_halves",
     "shift_points": "test_layout",
     "static_value": "test_spaces",
+    "scatter_add": "test_gather",
     "strided_read": "test_access",
     "strided_write": "test_access",
 }

@@ -176,7 +176,8 @@ int gm_check_in_place(const gm_family *family, PyArrayObject *const *inputs)
         if (!inputs[i]) {
             continue;
         }
-        if (!PyArray_EquivTypes(PyArray_DESCR(inputs[0]), PyArray_DESCR(inputs[i]))) {
+        if (!family->inputs[i].other_dtype &&
+            !PyArray_EquivTypes(PyArray_DESCR(inputs[0]), PyArray_DESCR(inputs[i]))) {
             PyErr_Format(PyExc_TypeError, "%s has dtype %.200R, expected that of %s, %.200R",
                          family->inputs[i].name, PyArray_DESCR(inputs[i]), family->inputs[0].name,
                          PyArray_DESCR(inputs[0]));

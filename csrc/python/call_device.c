@@ -165,7 +165,13 @@ static int bind_result(gm_bound *b, PyObject *inputs, PyObject *out, int device,
             gm_check_in_place(family, layouts) < 0) {
             return -1;
         }
-        b->out = (gm_device_array *)Py_NewRef((PyObject *)array);
+        b->out = (gm_device_array *)Py_NewRef((PyObject *)b->in[0]);
+        if (b->in[0] != array) { /* a packed copy, which is copied back */
+            if (gm_check_apart(array->layout, family->inputs[0].name) < 0) {
+                return -1;
+            }
+            b->given = (gm_device_array *)Py_NewRef((PyObject *)array);
+        }
     } else if (out != Py_None) {
         return bind_out(b, out, device, layouts);
     } else {

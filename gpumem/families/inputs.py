@@ -107,9 +107,10 @@ def numbers_to_sum(shape: Shape, dtype: Dtype, random: np.random.Generator) -> A
     return a
 
 
-def rounding_of_sums(dtype: Dtype, count: int) -> float:
+def rounding_of_sums(dtype: Dtype, count: Any) -> Any:
     """Return the error allowed for a sum of floats in any order, over the sum of magnitudes.
 
-    Rounding errors add up like a random walk: with the square root of their number.
+    Rounding errors add up like a random walk: with the square root of their number, or of an array
+    of numbers.
     """
-    return float(np.finfo(dtype).eps) * (8 + math.sqrt(count))
+    return float(np.finfo(dtype).eps) * (8 + np.sqrt(count))

@@ -86,7 +86,8 @@ class Family(NamedTuple):
     # Converts an array argument to the array that the extension module takes; None if it takes it
     # as it is.
     as_taken: Callable[[Any], Any] | None = None
-    # (out, *inputs), all arrays of that library: how it does the job.
+    # (out, *inputs), all arrays of that library: how it does the job. In place, `out` is the first
+    # input.
     peers: Mapping[str, Callable[..., None]] = _EMPTY
     # Whether the function's keywords leave the result as it is, so that peers need not know them.
     peers_ignore_keywords: bool = True

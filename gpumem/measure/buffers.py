@@ -155,8 +155,9 @@ class Buffers:
         for i, arrays in enumerate(self._inputs):
             own, out = arrays[:count], None if outputs is None else outputs[i]
             if one.foreign:
-                assert out is not None
-                calls.append(peers.Call(one.variant, one.family, own, out))
+                calls.append(
+                    peers.Call(one.variant, one.family, own, own[0] if out is None else out)
+                )
             else:
                 calls.append(self.device.prepare(one.family, one.variant, own, out, values))
         return calls

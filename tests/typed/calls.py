@@ -104,6 +104,8 @@ def into(
     assert_type(gm.matmul(d, d, out=d), gm.DeviceArray)
     assert_type(gm.strided_write(a, [1, 2], 1, 3), Floats)
     assert_type(gm.strided_write(t, d), Tensor)
+    assert_type(gm.scatter_add(a, [0, 0], [1, 2]), Floats)
+    assert_type(gm.scatter_add(d, t, t, variant="reduction", stream=7), gm.DeviceArray)
     assert_type(d.to_host(out=a), Floats)
 
 
@@ -141,6 +143,7 @@ def refused(a: Floats, d: gm.DeviceArray) -> None:
     gm.copy(a, out=[0, 0])  # type: ignore[call-overload]
     gm.transpose(d, block=32)  # type: ignore[call-overload]
     gm.strided_write([0, 0], a)  # type: ignore[type-var]
+    gm.scatter_add([0, 0], [1], [2])  # type: ignore[type-var]
     gm.to_device(d, 0)  # type: ignore[call-arg]
     gm.from_dlpack([1, 2])  # type: ignore[arg-type]
     d.to_host(out=d)  # type: ignore[call-overload]

@@ -1,0 +1,126 @@
+/* scatter_add: the family. The first input is what is added to; the index is checked before. */
+#include "scatter_add/scatter_add.h"
+
+#include <string.h>
+
+#include "gather/check.h"
+#include "gpumem.h"
+
+static gm_status takes_shared(const gm_variant *variant, const gm_call *call);
+
+#define GM_FAMILY scatter_add
+#define GM_LADDER "scatter_add/ladder.def"
+#include "family.h"
+
+enum { OUT, INDEX, A };
+enum {
+    FEW = 8,      /* elements of out: four lanes of a warp or more have the same index */
+    REPEATED = 4, /* additions of a block to each of its sums, at least, for `shared` to pay */
+};
+
+static gm_status scatter_add_result(gm_call *call)
+{
+    const gm_array *out = &call->in[OUT], *index = &call->in[INDEX], *in = &call->in[A];
+    if (out->ndim != 1) {
+        return gm_fail(GM_ERROR_VALUE, "out has %d dimensions, expected 1", out->ndim);
+    }
+    if (in->ndim != index->ndim ||
+        memcmp(in->shape, index->shape, (size_t)in->ndim * sizeof *in->shape) != 0) {
+        char given[256], wanted[256];
+        gm_print_shape(in, given, sizeof given);
+        gm_print_shape(index, wanted, sizeof wanted);
+        return gm_fail(GM_ERROR_VALUE, "a has shape %s, expected that of index, %s", given, wanted);
+    }
+    return GM_OK;
+}
+
+/* Has shared memory an instruction for the addition? For others it takes a loop, and the more
+ * threads add to one address, the longer. */
+static bool adds_at_once_in_shared(const gm_array *out)
+{
+    return out->itemsize == 4 && out->kind != 'f';
+}
+
+static const gm_variant *scatter_add_choose(const gm_call *call)
+{
+    const gm_array *out = &call->in[OUT];
+    const gm_variant *shared = gm_row(call, scatter_add_row_shared);
+    const int64_t count = call->in[A].size;
+    const int64_t blocks = gm_grid_blocks(shared, call, count, 0);
+    if (adds_at_once_in_shared(out) && count / blocks / REPEATED >= out->size &&
+        count >= (int64_t)shared->block.x * shared->elements && gm_variant_can(shared, call)) {
+        return shared;
+    }
+    return gm_row(call,
+                  out->size <= FEW ? scatter_add_row_warp_aggregated : scatter_add_row_reduction);
+}
+
+static gm_status takes_shared(const gm_variant *variant, const gm_call *call)
+{
+    const gm_array *out = &call->in[OUT];
+    return out->bytes <= SCATTER_ADD_SHARED
+               ? GM_OK
+               : gm_fail(GM_ERROR_VALUE, "variant %s has room for %d bytes, out has %lld",
+                         variant->name, SCATTER_ADD_SHARED, (long long)out->bytes);
+}
+
+static gm_status scatter_add_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_array *out = &call->out, *index = &call->in[INDEX], *in = &call->in[A];
+    const bool narrow = in->itemsize == 4, real = in->kind == 'f';
+    if (in->bytes == 0) {
+        return GM_OK; /* no blocks */
+    }
+    *(scatter_add_args *)plan->args = (scatter_add_args){
+        .out = out->data,
+        .index = index->data,
+        .in = in->data,
+        .length = out->size,
+        .count = in->size,
+        .type = narrow ? real ? SCATTER_ADD_FLOAT32 : SCATTER_ADD_INT32
+                : real ? SCATTER_ADD_FLOAT64
+                       : SCATTER_ADD_INT64,
+        .index_size = (int)index->itemsize,
+    };
+    plan->args_size = sizeof(scatter_add_args);
+    plan->grid.x = gm_grid_blocks(variant, call, in->size, 0);
+    if (variant->takes == takes_shared) {
+        plan->shared_bytes = (size_t)out->bytes;
+    }
+    return GM_OK;
+}
+
+static gm_status scatter_add_check(const gm_call *call)
+{
+    const int64_t length = call->in[OUT].shape[0];
+    return gather_check_index(call, INDEX, -length, length);
+}
+
+#define NUMBERS                                                                                    \
+    .kinds = "iuf", .itemsizes = 1 << 4 | 1 << 8,                                                  \
+    .dtypes = "int32, int64, uint32, uint64, float32, float64", .suits = gm_is_packed
+
+static const gm_operand inputs[] = {
+    [OUT] = {.name = "out", .reread = true, NUMBERS},
+    [INDEX] = {.name = "index",
+               .kinds = "i",
+               .itemsizes = 1 << 4 | 1 << 8,
+               .dtypes = "int32, int64",
+               .other_dtype = true,
+               .suits = gm_is_packed},
+    [A] = {.name = "a", NUMBERS},
+};
+
+const gm_family gm_family_scatter_add = {
+    .name = "scatter_add",
+    .doc = "out[index] += a: atomic additions where data says",
+    .variants = variants,
+    .count = variant_count,
+    .inputs = inputs,
+    .input_count = 3,
+    .in_place = true,
+    .result = scatter_add_result,
+    .check = scatter_add_check,
+    .choose = scatter_add_choose,
+    .plan = scatter_add_plan,
+};
