@@ -27,7 +27,8 @@ def kinds_of(function: Any, **others: str) -> dict[str, str]:
 # ---- families ------------------------------------------------------------------------------------
 
 
-CALLED = {"gather": {"a": r"\b(a|index)\b"}}  # a that is too short, or an index that is too large
+# An array that is too short, or an index that is too large.
+CALLED = {"gather": {"a": r"\b(a|index)\b"}, "scatter_add": {"out": r"\b(out|index)\b"}}
 
 
 def _array(a: Any) -> Any:
@@ -44,7 +45,7 @@ def _family(family: str, on_device: bool) -> Call:
         kept = (*example.arrays, "out", "stream")
         kinds = {name: kind for name, kind in kinds.items() if name in kept}
 
-    errors = (IndexError,) if family in ("gather", "chase") else ()
+    errors = (IndexError,) if family in ("gather", "scatter_add", "chase") else ()
 
     def make() -> Any:
         arguments = {name: a.copy() for name, a in example.arrays.items()}
