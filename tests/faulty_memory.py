@@ -76,15 +76,26 @@ def sweep(call, wanted):
     return count
 
 
+def caller(family, arrays, keywords):
+    """Return a call of a family's function, which leaves the arrays as they are."""
+    run, in_place = getattr(gm, family), family in small_calls.IN_PLACE
+
+    def call():
+        first = arrays[0].copy() if in_place else arrays[0]
+        return run(first, *arrays[1:], **keywords)
+
+    return call
+
+
 def calls():
     """Yield (call, result) of every family: host arrays, device arrays, and gm.traffic of some."""
     for family in gm.families():
         call = small_calls.make(family)
-        arrays, keywords, run = list(call.arrays.values()), call.keywords, getattr(gm, family)
-        wanted = run(*(a.copy() for a in arrays), **keywords)
+        arrays, keywords = list(call.arrays.values()), call.keywords
+        wanted = caller(family, arrays, keywords)()
         on_device = [gm.to_device(a) for a in arrays]
-        yield lambda run=run, arrays=arrays, keywords=keywords: run(*arrays, **keywords), wanted
-        yield lambda run=run, arrays=on_device, keywords=keywords: run(*arrays, **keywords), wanted
+        yield caller(family, arrays, keywords), wanted
+        yield caller(family, on_device, keywords), wanted
         if family in ("transpose", "prefetch_sum", "sgemm", "matmul", "gather"):
             yield lambda f=family, a=arrays, k=keywords: gm.traffic(f, *a, **k).result, wanted
 

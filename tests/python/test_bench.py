@@ -365,7 +365,12 @@ def test_single_calls_are_timed_on_a_gpu():
 @pytest.mark.gpu
 def test_peers_on_a_gpu():
     """Each library that is installed does the job on our buffers, and right."""
-    for family, shape in [("copy", (4096,)), ("transpose", (256, 384)), ("sgemm", (64, 96, 80))]:
+    for family, shape in [
+        ("copy", (4096,)),
+        ("transpose", (256, 384)),
+        ("sgemm", (64, 96, 80)),
+        ("scatter_add", (99, 4096)),
+    ]:
         result = gm.bench(family, ["auto"], shapes=[shape], with_peers=peers.names())
         for r in result.records:
             reason = peers.reason(r["variant"], family) if r["variant"] in peers.names() else None

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from bench_cases import KEYS, by_variant, make_device
 import gpumem as gm
 from gpumem import results
 from gpumem.base.result import BenchResult
+from gpumem.families import peers, table
 
 device = pytest.fixture(make_device)
 
@@ -92,6 +94,31 @@ def test_each_in_place_variant_starts_from_the_same_array(device):
     assert "wrong result" in reasons.pop("unroll2")
     assert reasons == {"cached": None, "any": None, "memcpy": None}
     assert result.records[0]["bytes"] == 2 * 4 * 333
+
+
+def test_a_peer_works_in_place_too(device, monkeypatch):
+    """On the array that the others begin with, and held to what NumPy makes of it."""
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    monkeypatch.setitem(peers._ADOPT, "torch", lambda array: array)
+    done = []
+
+    def add(out, first, index, a):
+        assert out is first
+        new = out.to_host()
+        np.add.at(new, index.to_host(), a.to_host())
+        new[7] += wrong
+        out[...] = new
+        done.append(out)
+
+    job = table.FAMILIES["scatter_add"]._replace(peers={"torch": add})
+    monkeypatch.setitem(table.FAMILIES, "scatter_add", job)
+    for wrong in (0, 1):
+        result = device.bench("scatter_add", ["shared"], shapes=[(9, 99)], with_peers=["torch"])
+        reasons = {r["variant"]: r["reason"] for r in result.records}
+        said = reasons.pop("torch")
+        assert reasons == {"shared": None, "memcpy": None}
+        assert said is None if not wrong else "wrong result" in said
+    assert done
 
 
 def test_variants_that_want_another_shape_get_it(device):
