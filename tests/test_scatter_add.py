@@ -150,10 +150,16 @@ def test_auto_takes_each_of_its_choices():
         ("f4", 8, 2**16, 2**14),  # 8 of 32 lanes
         ("f4", 9, 9 * 2**11, 9 * 2**11),
         ("u8", 1, 2**16, 2**11),
-        ("i4", ROOM // 4 + 1, 2**17, 2**17),  # out does not fit
     ]:
         out, index = np.ones(length, dtype), np.arange(count) % length
         assert atomics("auto", out, index, np.ones(count, dtype)) == added, (dtype, length)
+
+
+def test_auto_where_out_does_not_fit_in_shared_memory(backend, rng):
+    """However much is added: at 2**21 additions each of 32 blocks would add enough."""
+    out, a = numbers(rng, ROOM // 4 + 1, "i4"), numbers(rng, 2**21, "i4")
+    index = indices(rng, len(out), a.shape, "i4")
+    check(gm.scatter_add(out.copy(), index, a, backend=backend), out, index, a)
 
 
 @pytest.mark.gpu
@@ -301,6 +307,12 @@ def test_blocks_add_what_was_added_to():
     assert sum(s["lanes"] for s in t.sites if (s["space"], s["kind"]) == ("shared", "atomic")) == n
 
 
+@pytest.mark.parametrize("variant", LADDER, ids=str)
+def test_nothing_is_launched_for_no_elements(variant):
+    nothing = np.ones(9, "f4"), np.empty((2, 0), "i4"), np.empty((2, 0), "f4")
+    assert gm.traffic("scatter_add", *nothing, variant=variant).threads == 0
+
+
 def test_nothing_is_stored_and_the_inputs_are_read_once():
     for n in (1, 33, 5000):
         for name in NAMES[1:]:
@@ -385,6 +397,20 @@ def test_arrays_that_overlap(backend):
         with pytest.raises(ValueError, match=f"out overlaps {name} in memory"):
             gm.scatter_add(base[:5], index, a)
     gm.scatter_add(base[:5], base[8:], base[8:])
+
+
+def test_out_whose_elements_share_memory():
+    memory = gm.empty(10, "f4", kind="mapped", backend="sim")
+    memory[...] = 0
+    for strides in (0, 2):
+        view = np.lib.stride_tricks.as_strided(memory, (5,), (strides,))
+        with pytest.raises(ValueError, match="elements of out share memory"):
+            gm.scatter_add(
+                _core.over(view, "sim"),
+                gm.to_device(np.zeros(1, "i4"), backend="sim"),
+                gm.to_device(np.ones(1, "f4"), backend="sim"),
+            )
+    assert not memory.any()
 
 
 def test_shared_says_what_it_has_room_for(backend):
