@@ -201,3 +201,27 @@ def test_what_it_does_not_take(tool, words, told, capsys):
     with pytest.raises(SystemExit):
         tool.parse(words)
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.gpu
+def test_on_a_gpu(tool, monkeypatch, tmp_path):
+    """Every figure is there; how large it is depends on the machine."""
+    pytest.importorskip("torch")
+    file = tmp_path / "found.json"
+    words = ["--types", "int32,float64", "--milliseconds", "0.05", "--rounds", "1"]
+    monkeypatch.setattr(sys, "argv", ["measure_atomics.py", *words, "--json", str(file)])
+    tool.main()
+    found = json.loads(file.read_text())["figures"]
+    kinds = sum(len(tool.variants_for(p)) for p in tool.PATTERNS.values())
+    assert len(found) == 2 * kinds and all(one["rate"] > 0 for one in found)
+
+
+@pytest.mark.gpu
+def test_no_addition_is_lost_on_a_gpu(tool):
+    module = gm.load(tool.SOURCE, backend="cuda")
+    for name in tool.TYPES:
+        for key, pattern in tool.PATTERNS.items():
+            additions = tool.Additions(module, name, key, BLOCKS)
+            for number, variant in enumerate(tool.variants_for(pattern), 1):
+                additions.launch(variant, 6)
+                assert additions.out.to_host().sum() == number * 6 * BLOCKS * tool.THREADS
