@@ -10,6 +10,8 @@ from pathlib import Path
 import dlpack
 import numpy as np
 
+import gpumem as gm
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -28,6 +30,10 @@ def make_library(tmp_path_factory):
     command = [*os.environ.get("CC", "cc").split(), "-std=c11", "-shared", "-fPIC", "-o", str(path)]
     command += ["-I", sysconfig.get_path("include"), "-I", str(HERE.parent / "third_party")]
     subprocess.run([*command, str(HERE / "exchange/producer.c")], check=True)
+    return load_library(path)
+
+
+def load_library(path):
     specification = importlib.util.spec_from_file_location("exchange_producer", path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -48,6 +54,23 @@ def lend(kind, array, *, error=None, flags=0, major=1, **fields):
     producer.__dlpack__()
     managed, _ = producer.lent[0]
     return kind(ctypes.addressof(managed.tensor), (producer, managed), error, flags, major)
+
+
+def make_dlpack_type(library):
+    """A type that lends SIX by DLPack."""
+    return type(
+        "ByDLPack",
+        (library.Array,),
+        {
+            "__dlpack__": lambda self, **keywords: SIX.__dlpack__(**keywords),
+            "__dlpack_device__": lambda self: (1, 0),
+        },
+    )
+
+
+def reads_by_the_api(kind):
+    """Whether an array of this type is read by the API, which says other elements than DLPack."""
+    return gm.copy(lend(kind, SIX + 1))[0, 0] == 1
 
 
 class Counted:
