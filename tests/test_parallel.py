@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import itertools
 import sys
 import weakref
 
@@ -61,6 +62,45 @@ def call_families(number):
         there = {name: gm.to_device(a, backend="sim") for name, a in inputs.items()}
         if not same(call.run(family, **there), wanted):
             return family
+    return None
+
+
+@functools.cache
+def layouts():
+    """Calls with many layouts, on device arrays that all threads share, and what NumPy makes."""
+    calls = []
+
+    def add(wanted, function, *arguments):
+        calls.append((functools.partial(function, *arguments), np.ascontiguousarray(wanted)))
+
+    random = np.random.default_rng(0)
+    shapes = [(3, 16, 20), (33, 5, 7), (8, 40, 3), (2, 3, 5, 16)]
+    for shape, dtype, skipped in itertools.product(shapes, ["u1", "i2", "f4"], [0, 1]):
+        a = random.integers(0, 256, (shape[0] + skipped, *shape[1:])).astype(dtype)
+        there = gm.to_device(a, backend="sim")[skipped:]
+        a = a[skipped:]
+        for axes in itertools.permutations(range(a.ndim)):
+            add(a.transpose(axes), gm.permute, there, axes)
+        for here, view in [(a, there), (a[..., ::2], there[..., ::2]), (a[:, 1:], there[:, 1:])]:
+            add(here, gm.copy, view)
+        for rows in (shape[0], shape[0] * shape[1]):
+            add(a.reshape(rows, -1).T, gm.transpose, there.reshape(rows, -1))
+    for m, k, n in itertools.product([1, 8, 33], repeat=3):
+        a, b = random.random((m, k), "f4"), random.random((k, n), "f4")
+        left, right = gm.to_device(a, backend="sim"), gm.to_device(b, backend="sim")
+        add(a @ b, gm.matmul, left, right)
+        add(b.T @ a.T, gm.matmul, right.T, left.T)
+    return calls
+
+
+def call_layouts(number):
+    """A thread keeps variants and plans of few layouts; here it meets more, in its own order."""
+    calls = layouts()
+    for i in np.random.default_rng(number).permutation(len(calls)):
+        call, wanted = calls[i]
+        got = call()
+        if got.shape != wanted.shape or got.dtype != wanted.dtype or not same(got, wanted):
+            return call.func.__name__, wanted.shape, wanted.dtype
     return None
 
 
@@ -148,6 +188,7 @@ def measure(number):
 
 JOBS = (
     call_families,
+    call_layouts,
     make_and_drop_arrays,
     exchange_arrays,
     change_types,
