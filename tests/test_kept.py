@@ -1,7 +1,10 @@
 """Choices of variants that are kept by layout: layouts that differ in one thing only."""
 
 import itertools
+import os
+import subprocess
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import gpumem as gm
 from gpumem import _core
 from gpumem.families import table
 
+ROOT = Path(__file__).resolve().parent.parent
 SLOTS = 32  # of kept choices, as in csrc/call/kept.c
 
 
@@ -158,3 +162,11 @@ def test_each_thread_keeps_its_own(backend):
         return "right"
 
     assert at_once(4, work) == ["right"] * 4
+
+
+def test_no_thread_finds_what_another_keeps(tmp_path):
+    program = tmp_path / "kept"
+    command = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-pthread", "-I", ROOT / "csrc"]
+    sources = [ROOT / "tests/threads/kept.c", ROOT / "csrc/call/kept.c"]
+    subprocess.run([*command, "-o", program, *sources], check=True)
+    assert subprocess.run([program]).returncode == 0
