@@ -24,6 +24,7 @@ import tool_results
 
 from gpumem.base import sizes
 from gpumem.families import table
+from gpumem.families.gather import FAMILY as GATHER
 from gpumem.machine.device import Device, open_device
 from gpumem.measure.launch_clock import Clock, Times
 
@@ -89,7 +90,7 @@ def measure_footprint(
         out = results[: given.count * element].view(f"V{element}")
         for name in given.variants:
             try:
-                call = device.prepare("gather", name, inputs, out, ())
+                call = device.prepare("gather", name, inputs, out, GATHER.parameters())
             except ValueError as error:
                 if "has no kernel for" not in str(error):
                     raise
