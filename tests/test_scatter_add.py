@@ -143,12 +143,14 @@ def test_auto_takes_each_of_its_choices():
     """Seen by what they add: shared once per block, warp_aggregated once per warp."""
     for dtype, length, count, added in [
         ("u4", 100, 2**16, 4 * 100),  # 4 blocks, which add all of theirs
-        ("u4", 100, 2**13, 2**13),  # not enough for a block
-        ("u4", 2**12, 2**14, 2**12),
-        ("u4", 2**12 + 1, 2**14, 2**14),  # fewer than four for each element
-        ("f4", 100, 2**16, 2**16),
-        ("f4", 8, 2**16, 2**14),  # 8 of 32 lanes
-        ("f4", 9, 9 * 2**11, 9 * 2**11),
+        ("u4", 1, 2**16, 4),
+        ("u4", 16, 2**13, 2**12),  # not enough for a block: 16 of 32 lanes
+        ("u4", ROOM // 4, 2**14, ROOM // 4),
+        ("u4", ROOM // 4, 2**14 + 1, 2**14 + 1),  # two blocks: fewer additions than sums
+        ("f4", 100, 2**16, 4 * 100),
+        ("f4", 3, 2**16, 3 * 2**11),  # loops would fail too often
+        ("f4", 4, 2**16, 4 * 4),
+        ("f4", 2**14, 2**15, 2**15),
         ("u8", 1, 2**16, 2**11),
     ]:
         out, index = np.ones(length, dtype), np.arange(count) % length

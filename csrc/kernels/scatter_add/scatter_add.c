@@ -13,9 +13,10 @@ static gm_status takes_shared(const gm_variant *variant, const gm_call *call);
 #include "family.h"
 
 enum { OUT, INDEX, A };
+/* Elements of out, measured on an H200: */
 enum {
-    FEW = 8,      /* elements of out: four lanes of a warp or more have the same index */
-    REPEATED = 4, /* additions of a block to each of its sums, at least, for `shared` to pay */
+    FEW = 256, /* up to here lanes of a warp meet often enough for `warp_aggregated` to pay, */
+    LOOPS = 4, /* and from here on the loops of `shared` do, beside that */
 };
 
 static gm_status scatter_add_result(gm_call *call)
@@ -41,13 +42,16 @@ static bool adds_at_once_in_shared(const gm_array *out)
     return out->itemsize == 4 && out->kind != 'f';
 }
 
+/* A block's last additions, one for each of its sums, lie side by side: they cost less than as many
+ * anywhere. */
 static const gm_variant *scatter_add_choose(const gm_call *call)
 {
     const gm_array *out = &call->in[OUT];
     const gm_variant *shared = gm_row(call, scatter_add_row_shared);
     const int64_t count = call->in[A].size;
     const int64_t blocks = gm_grid_blocks(shared, call, count, 0);
-    if (adds_at_once_in_shared(out) && count / blocks / REPEATED >= out->size &&
+    const int64_t least = adds_at_once_in_shared(out) ? 1 : LOOPS;
+    if (out->size >= least && count / blocks >= out->size &&
         count >= (int64_t)shared->block.x * shared->elements && gm_variant_can(shared, call)) {
         return shared;
     }
