@@ -98,14 +98,15 @@ def draw_mixes(found: Found, ax: Axes | None = None) -> Axes:
         shares = [one["writes"] / (one["reads"] + one["writes"]) for one in rows]
         style = looks[name] | {"linestyle": "none"}
         ax.plot(shares, [one["gbps"] for one in rows], label=name, **style)
-    named = set()
+    named: dict[str, tuple[float, float]] = {}
     for one in found["figures"]:
         divisor = math.gcd(one["reads"], one["writes"])
         mix = f"{one['reads'] // divisor} : {one['writes'] // divisor}"
-        if mix not in named:  # 2 : 2 is the same mix as 1 : 1
-            named.add(mix)
-            share = one["writes"] / (one["reads"] + one["writes"])
-            note(ax, mix, (share, one["gbps"]), (0, -9), ha="center", va="top")
+        share = one["writes"] / (one["reads"] + one["writes"])
+        named.setdefault(mix, (share, one["gbps"]))  # 2 : 2 is the same mix as 1 : 1
+    for i, (mix, place) in enumerate(sorted(named.items(), key=lambda one: one[1])):
+        below = i % 2 == 0  # neighbours are close
+        note(ax, mix, place, (0, -9 if below else 9), ha="center", va="top" if below else "bottom")
     mark_peak(ax, peak, "bandwidth_gbps")
     least = min(one["gbps"] for one in found["figures"])
     ax.set(xlim=(-0.05, 1.05), ylim=(0.9 * least, 1.04 * peak))
