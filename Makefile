@@ -35,7 +35,7 @@ lint:  ## format, clang-tidy, docstrings, imports, types, and the stub of the ex
 	$(LINT_IMPORTS) --no-cache
 	$(PYTHON) -m mypy
 	$(PYTHON) tools/check_types.py
-	$(PYTHON) -m mypy.stubtest gpumem._core --allowlist .ci/stubtest-allowlist
+	$(PYTHON) -m mypy.stubtest gpumem._core --allowlist .ci/stubtest-allowlist --mypy-config-file pyproject.toml
 
 clean:
 	rm -rf build dist *.egg-info gpumem/_core*.so
