@@ -82,8 +82,12 @@ class Process:
         with self.lock:
             self.failures.append(f"{at}: {name}: {worker.doing}\n{told}")
 
+    def worker(self, number: int) -> Worker:
+        scarce = bool(self.words.fill) and self.words.backend == "sim"
+        return Worker(number, self.words.backend, scarce)
+
     def thread(self, number: int) -> None:
-        worker, step = Worker(number, self.words.backend), 0
+        worker, step = self.worker(number), 0
         while time.monotonic() < self.deadline and len(self.failures) < 10:
             self.step(worker, step)
             step += 1
@@ -206,7 +210,7 @@ def main() -> int:
         process, thread, number = words.step
         alone = Process(words, process)
         shared_module(words.backend)
-        alone.step(Worker(thread, words.backend), number)
+        alone.step(alone.worker(thread), number)
         print("\n".join(alone.failures) or dict(alone.counts))
         return 1 if alone.failures else 0
     if words.process is not None:
