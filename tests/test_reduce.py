@@ -235,3 +235,12 @@ def test_the_oracle_finds_a_lost_element(dtype):
     check(oracle.expected("reduce", a), a)
     with pytest.raises(AssertionError):
         check(oracle.expected("reduce", a[1:]), a)
+
+
+@pytest.mark.parametrize("name", ["vec4", "two_pass", "last_block"])
+def test_the_last_tile_is_loaded_in_vectors_as_well(name):
+    """30 tiles of 2048 vectors and half of one: a sector is touched once, 16 by a request."""
+    t = gm.traffic("reduce", np.ones(250_000, "f4"), variant=name)
+    in_vectors = [s for s in t.sites if s["kind"] == "load" and s["width"] == 128]
+    assert sum(s["sectors"] for s in in_vectors) == 31_250
+    assert sum(s["requests"] for s in in_vectors) == -(-31_250 // 16)

@@ -39,22 +39,22 @@ typedef struct reduce_args {
     case REDUCE_FLOAT64: function<double, double2>(a); break;                                      \
     }
 
-GM_DEVICE unsigned reduce_vector(const uint4 &v)
+GM_DEVICE unsigned reduce_vector(uint4 v)
 {
     return (v.x + v.y) + (v.z + v.w);
 }
 
-GM_DEVICE unsigned long long reduce_vector(const ulonglong2 &v)
+GM_DEVICE unsigned long long reduce_vector(ulonglong2 v)
 {
     return v.x + v.y;
 }
 
-GM_DEVICE float reduce_vector(const float4 &v)
+GM_DEVICE float reduce_vector(float4 v)
 {
     return (v.x + v.y) + (v.z + v.w);
 }
 
-GM_DEVICE double reduce_vector(const double2 &v)
+GM_DEVICE double reduce_vector(double2 v)
 {
     return v.x + v.y;
 }
