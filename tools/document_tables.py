@@ -253,7 +253,7 @@ def spaces(file: str) -> str:
 
 
 def random_access(file: str) -> str:
-    """Return useful GB/s by element and footprint, and their picture; nothing without a result."""
+    """Return useful GB/s by element and footprint; nothing without a result."""
     found = of_tools.load(file)
     if found is None:
         return ""
@@ -264,8 +264,7 @@ def random_access(file: str) -> str:
         for element in sorted({element for element, _ in rates})
     ]
     table = rows_to_markdown(["bytes", *map(format_bytes, footprints)], rows)
-    picture = "![Useful bytes per second by element, a line per footprint](../pictures/{}.png)"
-    return f"{table}\n{origin(found['provenance'])}.\n\n{picture.format('random-access')}\n"
+    return f"{table}\n{origin(found['provenance'])}.\n"
 
 
 def launches(file: str) -> str:

@@ -88,6 +88,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "prefetch-distance": prefetch_distance,
     "prefetch-unroll": prefetch_unroll,
     "prefetch-map": shipped("prefetch_sum", "map"),
+    "random-access": lambda: plots.draw_random(of_tools.load("random-h200")).figure,
     "reduce-size": shipped("reduce", "size"),
     "rms-norm-ladder": lambda: gm.results["rms_norm.cu-h200"].plot("ladder"),
     "roundtrip": lambda: gm.results["roundtrip-h200"].plot("roundtrip"),
@@ -102,8 +103,6 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "transpose-ladder": shipped("transpose", "ladder", shape=(16384, 16384)),
     "transpose-orders": transpose_orders,
 }
-if found := of_tools.load("random-h200"):
-    PICTURES["random-access"] = lambda: plots.draw_random(found).figure
 
 
 def draw(folder: Path, *names: str) -> None:

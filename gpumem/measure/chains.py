@@ -6,7 +6,6 @@ that count. Their difference has no launch, no check and no warming in it.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -104,4 +103,4 @@ def latency(
     places = [place * step for place in starts(order, lead + steps, 2 * rounds)]
     clock = ChainClock(device)
     clock.milliseconds(chain, variant, lead, places[0])
-    return statistics.median(clock.nanoseconds(chain, variant, places, lead, steps))
+    return float(np.median(clock.nanoseconds(chain, variant, places, lead, steps)))

@@ -6,8 +6,9 @@ What preparing a call checks is not in it. Programs in tools/ and ``gpumem docto
 
 from __future__ import annotations
 
-import statistics
 from typing import NamedTuple
+
+import numpy as np
 
 from .._core import Prepared
 from ..machine.device import Device
@@ -46,4 +47,4 @@ class Clock:
         """Return the times of a call after a launch that does not count."""
         self.device.launch_all([call], 1)
         found = [self.once(call) for _ in range(rounds)]
-        return Times(statistics.median(found), min(found), max(found))
+        return Times(float(np.median(found)), min(found), max(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ _FOLDER = Path(__file__).parent / "tools"
 
 def load(name: str) -> dict[str, Any] | None:
     """Return what a file holds, such as that of "latency-h200"; None if it is not shipped."""
+    import json  # not needed to import gpumem
+
     try:
         text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8")
     except FileNotFoundError:
