@@ -246,7 +246,7 @@ def test_types_that_die(library):
     type any more.
     """
     code = """
-        import gc, weakref
+        import gc, os, weakref
         from exchange_api_cases import API, load_library, make_dlpack_type, reads_by_the_api
 
         library = load_library(PATH)
@@ -262,7 +262,8 @@ def test_types_that_die(library):
             if i % 50 == 0:
                 gc.collect()
                 assert alive() is None
-        assert len(addresses) < 500
+        # AddressSanitizer keeps freed memory aside.
+        assert len(addresses) < 500 or "asan" in os.environ.get("LD_PRELOAD", "")
     """
     python(code.replace("PATH", repr(library.__file__)))
 
