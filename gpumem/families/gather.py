@@ -168,10 +168,8 @@ def gather(
     >>> gm.gather(np.array([10, 20, 30]), np.array([4, -7]), mode="clip")
     array([30, 10])
     """
-    parameters = _MODES.get(mode) if type(mode) is str else None
-    if parameters is None:
-        parameters = _parameters(mode)
-    if type(variant) is str and variant == "any":  # of a, not of the index
+    parameters = _parameters(mode)
+    if isinstance(variant, str) and variant == "any":  # of a, not of the index
         a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
         if isinstance(index, _core.DeviceArray) and not _is_packed(index):
             index = copy(index, stream=stream)
