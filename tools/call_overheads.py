@@ -138,7 +138,14 @@ def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
         yield Measured("CuPy", function, by, job)
 
 
+def name_row_stack() -> None:
+    """Give NumPy back a name that it dropped: numba-cuda 0.30 refers to it when it compiles."""
+    if not hasattr(np, "row_stack"):
+        np.row_stack = np.vstack
+
+
 def on_numbas(random: np.random.Generator) -> Iterator[Measured]:
+    name_row_stack()
     from numba import cuda
 
     @cuda.jit
