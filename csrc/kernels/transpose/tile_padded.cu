@@ -28,10 +28,12 @@ GM_KERNEL(transpose_tile_padded, transpose_args)
     /* Reading: neighbours in x are neighbours in a row of the input. */
     int64_t row = first_row + threadIdx.y;
     int64_t col = first_col + threadIdx.x;
+    if (col < a.cols) {
 #pragma unroll
-    for (int i = 0; i < TILE; i += ROWS) {
-        if (row + i < a.rows && col < a.cols) {
-            tile[threadIdx.y + i][threadIdx.x] = in[(row + i) * pitch + col];
+        for (int i = 0; i < TILE; i += ROWS) {
+            if (row + i < a.rows) {
+                tile[threadIdx.y + i][threadIdx.x] = in[(row + i) * pitch + col];
+            }
         }
     }
     __syncthreads(); /* outside every branch: all threads of the block arrive */
