@@ -198,6 +198,8 @@ def permute(
 
     Kernels that only serve ``auto``:
 
+    ``shifted``
+        rows that begin anywhere, in aligned vectors of 16 bytes
     ``contiguous``
         every element stays where it is: a copy
     ``matrix``
@@ -288,7 +290,12 @@ FAMILY = Family(
         ),
         dtypes=MOVED,
         keywords=({}, {"axes": (0, 2, 1)}, {"axes": (-1, 0, 1)}),
-        shapes_of={"contiguous": _one_row, "matrix": _one_matrix, "pixels": _image},
+        shapes_of={
+            "contiguous": _one_row,
+            "shifted": _one_row,
+            "matrix": _one_matrix,
+            "pixels": _image,
+        },
         claimed=_whole_tiles,
     ),
     peers={"torch": _torch, "cupy": _cupy},

@@ -1,10 +1,11 @@
-/* permute: the family. Shapes, the choice for "auto", and the plans of its kernels. */
+/* permute: the family. Shapes, what its rows take, and the plans of its kernels. */
 #include "permute/permute.h"
 
 #include <string.h>
 
 #include "backend/backend.h"
 #include "permute/axes.h"
+#include "permute/choose.h"
 #include "permute/launches.h"
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
@@ -13,6 +14,7 @@
 
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call);
+static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
@@ -60,6 +62,24 @@ static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_c
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call)
 {
     return takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_RUNS_DIMS);
+}
+
+static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call)
+{
+    permute_layout layout;
+    gm_status status = takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_TILES_DIMS);
+    if (status != GM_OK || call->in[0].bytes == 0) {
+        return status;
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    const int64_t run = permute_run(&layout);
+    if (run < SHIFTED_LEAST || run > SHIFTED_MOST || call->in[0].bytes / run > INT32_MAX) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s moves rows of %d bytes to 1 GiB, at most 2^31 of them; those "
+                       "that run on in both arrays have %lld",
+                       variant->name, SHIFTED_LEAST, (long long)run);
+    }
+    return GM_OK;
 }
 
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call)
@@ -114,6 +134,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
 {
     permute_layout layout;
     permute_packed_args args;
+    double cost;
     const int most = most_of_packed(variant);
     gm_status status = takes_axes(variant, call, most, PACKED_DIMS);
     if (status != GM_OK || call->in[0].bytes == 0) {
@@ -126,7 +147,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
                        "of %d, for which there is variant packed:small",
                        variant->name, layout.unit);
     }
-    if (permute_plan_packed(&layout, call->device, &args)) {
+    if (permute_plan_packed(&layout, call->device, &args, &cost)) {
         return GM_OK;
     }
     return gm_fail(GM_ERROR_VALUE,
@@ -134,87 +155,13 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
                    variant->name);
 }
 
-static bool is_contiguous(const gm_call *call)
-{
-    permute_layout layout;
-    if (call->in[0].bytes == 0) {
-        return true;
-    }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    return layout.ndim == 1 && layout.from[0] == layout.unit;
-}
-
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call)
 {
-    return is_contiguous(call)
+    return permute_is_contiguous(call)
                ? GM_OK
                : gm_fail(GM_ERROR_VALUE,
                          "axes move elements of a; variant %s takes what stays where it is",
                          variant->name);
-}
-
-/* ---- the choice for auto --------------------------------------------------------------------- */
-
-/* A result with gaps between its rows, as a block of a larger array has. */
-static const gm_variant *choose_with_gaps(const gm_call *call)
-{
-    permute_layout layout;
-    if (call->in[0].bytes == 0) {
-        return gm_row(call, permute_row_runs);
-    }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    if (layout.unit != call->in[0].itemsize) {
-        return gm_row(call, permute_row_tiles);
-    }
-    return gm_first_that_fits(call, GM_ROWS(permute_row_matrices, permute_row_tiles));
-}
-
-static const gm_variant *permute_choose(const gm_call *call)
-{
-    enum { LONG_RUN = 64 /* bytes */, FEW = 16 };
-    permute_layout layout;
-    permute_packed_args args;
-    if (!call->out.contiguous) {
-        return choose_with_gaps(call);
-    }
-    if (is_contiguous(call)) {
-        return gm_row(call, permute_row_contiguous);
-    }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    const bool whole = layout.unit == call->in[0].itemsize; /* elements are units */
-    if (permute_prefers_pixels(&layout)) {
-        return gm_row(call, whole ? permute_row_pixels : permute_row_units);
-    }
-    if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
-        return gm_row(call, permute_row_matrix);
-    }
-    /* Runs of several sectors need no tiles, if they are moved in words at least. */
-    int64_t run = layout.from[0] == layout.unit ? layout.extent[0] * layout.unit : layout.unit;
-    bool sectors = ((uintptr_t)layout.out | (uintptr_t)run) % GM_SECTOR == 0;
-    if (layout.unit >= 4 && run >= (sectors ? GM_SECTOR : LONG_RUN) &&
-        layout.ndim <= PERMUTE_RUNS_DIMS) {
-        return gm_row(call, permute_row_runs);
-    }
-    /* The caches have the rest of the sectors when the next few units are loaded. */
-    if (layout.unit == 16 && layout.ndim > 1 && layout.extent[0] <= FEW &&
-        layout.from[1] == layout.unit) {
-        return gm_row(call, permute_row_runs);
-    }
-    if (permute_fills_matrices(&layout, call)) {
-        return gm_row(call, whole ? permute_row_matrices : permute_row_units);
-    }
-    if (layout.ndim <= PACKED_DIMS && permute_plan_packed(&layout, call->device, &args) &&
-        permute_packed_run(&args) > (layout.unit < 4 && run > LONG_RUN ? LONG_RUN : run)) {
-        return gm_row(call, permute_row_packed);
-    }
-    /* Where a side of the matrices is short, most of a tile would be empty. */
-    const int closest = permute_closest_axis(&layout);
-    if (closest > 0 && (layout.extent[0] < FEW || layout.extent[closest] < FEW)) {
-        return gm_first_that_fits(
-            call, GM_ROWS(permute_row_runs, permute_row_tiles, permute_row_elementwise));
-    }
-    return gm_first_that_fits(
-        call, GM_ROWS(permute_row_tiles, permute_row_runs, permute_row_elementwise));
 }
 
 _Static_assert(sizeof(permute_pixels_args) <= GM_MAX_ARGS, "a plan has room for them");
@@ -268,6 +215,29 @@ static void plan_runs(const gm_call *call, gm_plan *plan)
     plan->grid.x = gm_grid_blocks(&variants[permute_row_runs], call, units, 0);
 }
 
+static void plan_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout;
+    permute_shifted_args *args = (permute_shifted_args *)plan->args;
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    const bool rows = layout.from[0] == layout.unit; /* and not single units */
+    *args = (permute_shifted_args){
+        .in = layout.in,
+        .out = layout.out,
+        .bytes = layout.units * layout.unit,
+        .lead = (int)((uintptr_t)layout.out % PERMUTE_WIDEST),
+        .run = permute_divisor_of(permute_run(&layout)),
+    };
+    for (int d = rows ? 1 : 0; d < layout.ndim; d++) {
+        args->outer.extent[args->outer.ndim] = permute_divisor_of(layout.extent[d]);
+        args->outer.from[args->outer.ndim++] = layout.from[d];
+    }
+    permute_memory(&layout, &args->begin, &args->end);
+    plan->args_size = sizeof *args;
+    const int64_t span = (int64_t)variant->block.x * variant->elements * PERMUTE_WIDEST;
+    plan->grid.x = (unsigned)permute_divide_up(args->bytes + args->lead, span);
+}
+
 static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
@@ -302,8 +272,9 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     enum { RESERVED = 1024 }; /* bytes of shared memory per block, for the system */
     permute_layout layout;
     permute_packed_args *args = (permute_packed_args *)plan->args;
+    double cost;
     permute_fold(call, most_of_packed(variant), &layout);
-    (void)permute_plan_packed(&layout, call->device, args);
+    (void)permute_plan_packed(&layout, call->device, args, &cost);
     plan->args_size = sizeof *args;
     plan->shared_bytes = permute_packed_shared(args);
     int64_t room =
@@ -321,6 +292,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     switch (variant - variants) {
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
+    case permute_row_shifted: plan_shifted(variant, call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
     case permute_row_packed_small:
     case permute_row_packed_words: plan_packed(variant, call, plan); break;

@@ -49,6 +49,19 @@ typedef struct permute_outer {
     int64_t from[PERMUTE_TILES_DIMS], to[PERMUTE_TILES_DIMS];
 } permute_outer;
 
+/* shifted: rows of `run` bytes, which follow each other in the result. */
+enum { SHIFTED_LEAST = 16, SHIFTED_MOST = 1 << 30 /* bytes of a row */ };
+
+typedef struct permute_shifted_args {
+    const char *in;
+    char *out;
+    const char *begin, *end; /* the input's memory */
+    int64_t bytes;           /* of the result, */
+    int lead;                /* and between it and the vector's begin in which it begins */
+    permute_divisor run;
+    permute_outer outer; /* of the rows; `to` is not used */
+} permute_shifted_args;
+
 /* tiles: a matrix for each index of the outer axes. Rows run on in the result, columns are what
  * is closest in the input. */
 typedef struct permute_tiles_args {
@@ -94,7 +107,7 @@ enum {
     PACKED_DIMS = 10,
     PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
     PACKED_THREADS = 256,
-    PACKED_BYTES = 16384,    /* of a tile, at most */
+    PACKED_BYTES = 24576,    /* of a tile, at most */
     PACKED_BATCH = 4,        /* rows of a thread in flight together */
     PACKED_ROWS = 1024,      /* of a tile on a side, */
     PACKED_RUN = 4096,       /* and units of a row of the result, at most */

@@ -16,6 +16,7 @@
 #ifndef GPUMEM_PERMUTE_PIXELS_SHIFTED_H
 #define GPUMEM_PERMUTE_PIXELS_SHIFTED_H
 
+#include "join.h"
 #include "pixels_lane.h"
 
 /* An image, and which share of it a warp has. */
@@ -24,29 +25,6 @@ struct pixels_image {
     char *out;
     int64_t share;
 };
-
-enum { PIXELS_JOINED = 9 /* words of two vectors, and one more */ };
-
-template <int WORDS> GM_DEVICE void pixels_skip(uint32_t (&words)[PIXELS_JOINED], bool skip)
-{
-#pragma unroll
-    for (int i = 0; i < PIXELS_JOINED - WORDS; i++) {
-        words[i] = skip ? words[i + WORDS] : words[i];
-    }
-}
-
-/* Bytes of `low` and then `high`, from byte `at` of 0 to 16 on. */
-GM_DEVICE uint4 pixels_join(uint4 low, uint4 high, uint32_t at)
-{
-    uint32_t words[PIXELS_JOINED] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w, 0};
-    const uint32_t select = 0x3210 + at % 4 * 0x1111;
-    pixels_skip<4>(words, at & 16);
-    pixels_skip<2>(words, at & 8);
-    pixels_skip<1>(words, at & 4);
-    return make_uint4(
-        __byte_perm(words[0], words[1], select), __byte_perm(words[1], words[2], select),
-        __byte_perm(words[2], words[3], select), __byte_perm(words[3], words[4], select));
-}
 
 GM_DEVICE uint4 pixels_up(uint4 v)
 {
@@ -111,7 +89,7 @@ GM_DEVICE void pixels_shifted_to_planes(const permute_pixels_args &a, const pixe
         const uint32_t shift = (uint32_t)((uintptr_t)plane % 16);
         const uint4 v = pixels_get<uint4>(mine, j), before = pixels_up(v);
         if (id > 0 && id < count) {
-            ((uint4 *)(plane - shift))[first + id] = pixels_join(before, v, 16 - shift);
+            ((uint4 *)(plane - shift))[first + id] = permute_join(before, v, 16 - shift);
         }
     }
 }
@@ -141,7 +119,7 @@ GM_DEVICE void pixels_shifted_from_planes(const permute_pixels_args &a, const pi
     for (int j = 0; j < CHANNELS; j++) {
         const uint32_t shift = (uint32_t)((uintptr_t)(plane + j * a.plane) % 16);
         const uint4 beside = pixels_down(held[j]);
-        pixels_set(mine, j, pixels_join(held[j], id == count - 1 ? next[j] : beside, shift));
+        pixels_set(mine, j, permute_join(held[j], id == count - 1 ? next[j] : beside, shift));
     }
     mine = pixels_reorder<false, CHANNELS>(mine);
     if (id < count) {

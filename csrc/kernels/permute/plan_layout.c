@@ -100,6 +100,21 @@ void permute_fold(const gm_call *call, int most, permute_layout *layout)
     divide(layout);
 }
 
+bool permute_is_contiguous(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return true;
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    return layout.ndim == 1 && layout.from[0] == layout.unit;
+}
+
+int64_t permute_run(const permute_layout *layout)
+{
+    return layout->from[0] == layout->unit ? layout->extent[0] * layout->unit : layout->unit;
+}
+
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout)
 {
     bool forwards = layout->to[0] == layout->unit;

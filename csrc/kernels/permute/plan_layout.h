@@ -27,6 +27,12 @@ enum { PERMUTE_WIDEST = 16 /* bytes */ };
  * elements must not be folded. */
 void permute_fold(const gm_call *call, int most, permute_layout *layout);
 
+/* Does every element stay where it is? */
+bool permute_is_contiguous(const gm_call *call);
+
+/* Bytes that run on in both arrays; the size of a unit if units do not. */
+int64_t permute_run(const permute_layout *layout);
+
 /* Do rows of the result run on in memory? There may be gaps between them. */
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout);
 

@@ -218,15 +218,14 @@ int permute_pick_matrices(const gm_call *call)
     return permute_row_matrices_vector_b32; /* there is nothing to move, or the row says why not */
 }
 
-bool permute_fills_matrices(const permute_layout *layout, const gm_call *call)
+double permute_matrices_time(const permute_layout *layout, const gm_call *call)
 {
     const int closest = permute_closest_axis(layout);
     if (!has_matrices(layout, closest)) {
-        return false;
+        return 0;
     }
     tiling tiles = tiles_of(call, best_instance(call, layout, closest), layout, closest);
-    return tiles.all >= call->device->multiprocessors &&
-           tiles.time <= (layout->unit < 4 ? 2.2 : 1.5);
+    return tiles.all >= call->device->multiprocessors ? tiles.time : 0;
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */

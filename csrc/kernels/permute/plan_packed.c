@@ -2,7 +2,8 @@
  * permute: the tiles of packed.
  *
  * What is planned depends on the layout and the device alone, and is kept for a few of them. Which
- * units a tile has: plan_extents.c; where they are in shared memory: plan_places.c.
+ * units a tile has: plan_extents.c; how they are joined to words: plan_words.c; where they are in
+ * shared memory: plan_places.c.
  */
 #include "permute/plan_packed.h"
 
@@ -10,73 +11,6 @@
 
 #include "backend/backend.h"
 #include "permute/plan_tiling.h"
-
-/* ---- words --------------------------------------------------------------------------------- */
-
-/* Does everything on a side begin, and end, at whole words? */
-static bool in_words(const tiling *t, bool load, const char *data)
-{
-    const int *order = load ? t->load : t->store;
-    const int64_t *stride = load ? t->from : t->to;
-    const run *along = load ? &t->load_run : &t->store_run;
-    int64_t bits = along->units * t->unit | along->last * t->unit | (int64_t)(uintptr_t)data;
-    for (int i = 0; i < t->ndim; i++) {
-        int d = order[i];
-        /* Where the next row, or the next tile, begins. */
-        bits |= i >= along->axes ? stride[d] : i == along->axes - 1 ? t->tile[d] * stride[d] : 0;
-    }
-    return along->contiguous && bits % WORD == 0;
-}
-
-/* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
-static bool is_near(const tiling *t, const int64_t *stride, int bytes)
-{
-    double reach = 0;
-    for (int d = 0; d < t->ndim; d++) {
-        reach += (double)(t->tile[d] - 1) * (double)permute_magnitude(stride[d]);
-    }
-    return reach < (double)INT32_MAX * bytes;
-}
-
-/* Are rows that begin anywhere worth being moved in words? */
-static bool shifts(const tiling *t, bool load)
-{
-    const run *along = load ? &t->load_run : &t->store_run;
-    return t->unit < WORD && along->contiguous && along->units * t->unit >= 2 * WORD &&
-           is_near(t, load ? t->from : t->to, 1);
-}
-
-/* Rows that are not in words are, if they go on further, perhaps. */
-static bool lengthen(tiling *t, bool load, const char *data)
-{
-    run *along = load ? &t->load_run : &t->store_run, before = *along;
-    *along = permute_longest_run(t, load);
-    if (in_words(t, load, data)) {
-        return true;
-    }
-    *along = before;
-    return false;
-}
-
-static void choose_words(tiling *t, const permute_layout *layout)
-{
-    int word = t->unit < WORD ? WORD / t->unit : 1;
-    bool store = in_words(t, false, layout->out) || lengthen(t, false, layout->out);
-    bool load = in_words(t, true, layout->in);
-    t->load_shifted = !load && shifts(t, true);
-    t->store_shifted = !store && shifts(t, false);
-    t->load_word = load ? word : 1;
-    t->store_word = store || t->store_shifted ? word : 1;
-    /* Squares: a word of the input is of units that the result has in as many rows. */
-    int closest = t->load[0];
-    bool in_rows = true;
-    for (int i = 0; i < t->store_run.axes; i++) {
-        in_rows = in_rows && t->store[i] != closest;
-    }
-    bool squares = word > 1 && load && store && in_rows && t->tile[closest] % word == 0 &&
-                   t->extent[closest] % word == 0;
-    t->squared = squares ? closest : PACKED_DIMS;
-}
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -190,7 +124,7 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
 {
     enum { FEW = 6 /* passes of two warps */ };
     int least, passes;
-    choose_words(t, layout);
+    permute_choose_words(t, layout);
     permute_places best = permute_choose_places(t, &least);
     if (t->store_shifted && least > FEW / 2) {
         tiling single = *t;
@@ -204,7 +138,7 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
     }
     tiling shorter = *t;
     while (least > FEW && permute_shorten_run(&shorter)) {
-        choose_words(&shorter, layout);
+        permute_choose_words(&shorter, layout);
         permute_places places = permute_choose_places(&shorter, &passes);
         if (passes < least && shorter.load_word >= t->load_word) {
             least = passes;
@@ -215,7 +149,8 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
     return best;
 }
 
-static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args)
+static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
+                 double *cost)
 {
     tiling t = {.ndim = layout->ndim, .unit = layout->unit};
     for (int d = 0; d < t.ndim; d++) {
@@ -226,10 +161,11 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
     if (!permute_choose_extents(&t, layout, multiprocessors)) {
         return false;
     }
+    *cost = t.cost;
     const permute_places places = choose_places(&t, layout);
     /* Rows are counted in words, or in bytes: see `shifts`. */
-    return is_near(&t, t.from, t.load_word * t.unit) && is_near(&t, t.to, t.store_word * t.unit) &&
-           fill(&t, places, args);
+    return permute_is_near(&t, t.from, t.load_word * t.unit) &&
+           permute_is_near(&t, t.to, t.store_word * t.unit) && fill(&t, places, args);
 }
 
 /* ---- kept plans ------------------------------------------------------------------------------ */
@@ -245,6 +181,7 @@ typedef struct plan_key {
 typedef struct kept_plan {
     plan_key key;
     bool found;
+    double cost;
     permute_packed_args args;
 } kept_plan;
 
@@ -275,7 +212,7 @@ static unsigned slot_of(const plan_key *key)
 }
 
 bool permute_plan_packed(const permute_layout *layout, const gm_device_properties *device,
-                         permute_packed_args *args)
+                         permute_packed_args *args, double *cost)
 {
     static _Thread_local kept_plan kept[KEPT];
     if (layout->ndim > PACKED_DIMS) {
@@ -285,20 +222,15 @@ bool permute_plan_packed(const permute_layout *layout, const gm_device_propertie
     kept_plan *slot = &kept[slot_of(&key)];
     if (memcmp(&slot->key, &key, sizeof key) != 0) {
         slot->args = (permute_packed_args){0};
-        slot->found = plan(layout, device->multiprocessors, &slot->args);
+        slot->found = plan(layout, device->multiprocessors, &slot->args, &slot->cost);
         slot->key = key;
     }
     *args = slot->args;
+    *cost = slot->cost;
     args->in = layout->in;
     args->out = layout->out;
     permute_memory(layout, &args->begin, &args->end);
     return slot->found;
-}
-
-int64_t permute_packed_run(const permute_packed_args *args)
-{
-    int64_t load = args->load.step == 1 ? args->load.units : 1, store = args->store.units;
-    return (load < store ? load : store) * args->unit;
 }
 
 size_t permute_packed_shared(const permute_packed_args *args)

@@ -26,6 +26,7 @@ typedef struct tiling {
     int unit, load_word, store_word;  /* bytes; units */
     int squared;                      /* see permute_packed_args */
     bool load_shifted, store_shifted; /* rows begin anywhere in words */
+    double cost;                      /* see plan_extents.c */
 } tiling;
 
 /* Where units are in shared memory: bytes along each axis, as permute_packed_axis has them. */
@@ -36,6 +37,12 @@ typedef struct permute_places {
 } permute_places;
 
 int64_t permute_units_of_tile(const tiling *t);
+
+/* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
+bool permute_is_near(const tiling *t, const int64_t *stride, int bytes);
+
+/* The words of both sides, and whether they are squares. */
+void permute_choose_words(tiling *t, const permute_layout *layout);
 
 /* The axes in order, a tile's extents and runs; false if none fits. */
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors);

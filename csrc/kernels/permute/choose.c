@@ -1,0 +1,184 @@
+/*
+ * permute: the row for "auto".
+ *
+ * Channels have a row of their own, and what comes down to one matrix is a transpose. Otherwise
+ * each row has an estimate of how long it takes, as a multiple of a copy of as many bytes, and the
+ * least one is taken. The estimates are lines through the times of 205 layouts on an H200.
+ */
+#include "permute/choose.h"
+
+#include <math.h>
+
+#include "permute/plan_layout.h"
+#include "permute/plan_matrices.h"
+#include "permute/plan_packed.h"
+#include "permute/plan_pixels.h"
+
+#define GM_FAMILY permute
+#define GM_LADDER "permute/ladder.def"
+#include "rows.h"
+
+enum {
+    FEW = 16, /* units of the innermost axis: the caches have what they leave of a sector */
+    CACHED = 24 << 20, /* bytes of an array that the L2 has room for twice */
+    LEAST = 1 << 20    /* bytes: smaller arrays take as long */
+};
+
+/* Per size of a unit: 1, 2, 4, 8, 16 bytes. */
+typedef double by_unit[5];
+
+static double of(const by_unit values, const permute_layout *layout)
+{
+    int log = 0;
+    while (1 << log < layout->unit) {
+        log++;
+    }
+    return values[log];
+}
+
+static double bytes_of(const permute_layout *layout)
+{
+    return (double)layout->units * layout->unit;
+}
+
+/* What a kernel does before its first load, as the bytes that are copied meanwhile. */
+static double beginning(const permute_layout *layout, double bytes)
+{
+    const double all = bytes_of(layout);
+    return bytes / (all > LEAST ? all : LEAST);
+}
+
+/* How many times as many sectors as needed are read, of units that are `from` bytes apart. */
+static double spread(const permute_layout *layout, int64_t from)
+{
+    double apart = (double)permute_magnitude(from);
+    apart = apart < GM_SECTOR ? apart : GM_SECTOR;
+    return apart > layout->unit ? apart / layout->unit : 1;
+}
+
+static double time_of_runs(const permute_layout *layout)
+{
+    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.1, 1.05}, SMALL = {2.1, 1.35, 1.02, 1, 1};
+    const double base = of(bytes_of(layout) < CACHED ? SMALL : LARGE, layout);
+    const double run = permute_magnitude(layout->from[0]) == layout->unit
+                           ? (double)(layout->extent[0] * layout->unit)
+                           : 0;
+    if (run > 0) {
+        const int64_t next = layout->ndim > 1 ? permute_magnitude(layout->from[1]) : 0;
+        const bool shared = (double)next < 2 * run; /* sectors at the ends, with the next run */
+        return base * (shared || (int64_t)run % GM_SECTOR == 0 ? 1 : 1 + 12 / run);
+    }
+    if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
+        layout->unit >= 8) {
+        return layout->unit == 16 ? 1.1 : 1.2;
+    }
+    return base * (1 + spread(layout, layout->from[0])) / 2;
+}
+
+static double time_of_shifted(const permute_layout *layout)
+{
+    const double run = (double)permute_run(layout);
+    const int64_t next = layout->ndim > 1 ? permute_magnitude(layout->from[1]) : 0;
+    if (layout->from[0] != layout->unit || run < SHIFTED_LEAST) {
+        return INFINITY;
+    }
+    const double large = run < 400 ? 1.65 : 1.12 + 200 / run;
+    return (bytes_of(layout) < CACHED ? 1.08 : large) *
+           ((double)next < 2 * run ? 1 : 1 + GM_SECTOR / run);
+}
+
+static double time_of_tiles(const permute_layout *layout, int closest)
+{
+    enum { SIDE = 32 };
+    if (closest <= 0) {
+        return INFINITY;
+    }
+    double room = 1;
+    for (int i = 0; i < 2; i++) {
+        int64_t extent = layout->extent[i == 0 ? 0 : closest];
+        room *= (double)(permute_divide_up(extent, SIDE) * SIDE) / (double)extent;
+    }
+    const double time = 4.8 / layout->unit * room;
+    return (time > 1.07 ? time : 1.07) * misaligned(layout, closest, true) *
+           misaligned(layout, 0, false) * (1 + spread(layout, layout->from[closest])) / 2;
+}
+
+static double time_of_matrices(const permute_layout *layout, const gm_call *call)
+{
+    static const by_unit SLOPE = {0.19, 0.27, 0.3, 0.36, 0.33};
+    static const by_unit BASE = {0.75, 0.6, 0.45, 0.67, 0.6};
+    const double room = permute_matrices_time(layout, call);
+    const double time = of(SLOPE, layout) * room + of(BASE, layout);
+    return room > 0 ? (time > 1.02 ? time : 1.02) + beginning(layout, 1.5e5) : INFINITY;
+}
+
+/* The least that packed takes: without a plan of its tiles, which takes the host longest. */
+static const by_unit PACKED = {1.3, 1.2, 1.15, 1.04, 1.05};
+
+static double time_of_packed(const permute_layout *layout, const gm_call *call)
+{
+    static const by_unit SLOPE = {0.7, 0.9, 1.8, 3, 2.2};
+    permute_packed_args args;
+    double cost;
+    if (!permute_plan_packed(layout, call->device, &args, &cost)) {
+        return INFINITY;
+    }
+    return of(PACKED, layout) + of(SLOPE, layout) * cost + beginning(layout, 6e5);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------ */
+
+typedef struct choice {
+    int row;
+    double time;
+} choice;
+
+static void consider(choice *best, const gm_call *call, int row, double time)
+{
+    if (time < best->time && gm_variant_can(gm_row(call, row), call)) {
+        *best = (choice){row, time};
+    }
+}
+
+/* A result with gaps between its rows, as a block of a larger array has. */
+static const gm_variant *choose_with_gaps(const gm_call *call)
+{
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return gm_row(call, permute_row_runs);
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    if (layout.unit != call->in[0].itemsize) {
+        return gm_row(call, permute_row_tiles);
+    }
+    return gm_first_that_fits(call, GM_ROWS(permute_row_matrices, permute_row_tiles));
+}
+
+const gm_variant *permute_choose(const gm_call *call)
+{
+    permute_layout layout;
+    if (!call->out.contiguous) {
+        return choose_with_gaps(call);
+    }
+    if (permute_is_contiguous(call)) {
+        return gm_row(call, permute_row_contiguous);
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    const bool whole = layout.unit == call->in[0].itemsize; /* elements are units */
+    if (permute_prefers_pixels(&layout)) {
+        return gm_row(call, whole ? permute_row_pixels : permute_row_units);
+    }
+    if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
+        return gm_row(call, permute_row_matrix);
+    }
+    choice best = {permute_row_elementwise, INFINITY};
+    consider(&best, call, permute_row_runs, time_of_runs(&layout));
+    consider(&best, call, permute_row_shifted, time_of_shifted(&layout));
+    consider(&best, call, permute_row_tiles, time_of_tiles(&layout, permute_closest_axis(&layout)));
+    consider(&best, call, whole ? permute_row_matrices : permute_row_units,
+             time_of_matrices(&layout, call));
+    if (best.time > of(PACKED, &layout)) {
+        consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
+    }
+    return gm_row(call, best.row);
+}

@@ -1,0 +1,66 @@
+"""permute's rows that begin anywhere: variant shifted, and when auto takes it."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gpumem as gm
+
+AROUND = 40  # bytes before and after arrays
+
+
+@st.composite
+def blocks(draw):
+    """A block of a larger array: the shape of that, the slices, the element, and axes."""
+    itemsize = draw(st.sampled_from([1, 2, 3, 4, 8, 12]))
+    rows = draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
+    shape = [*rows, draw(st.integers(-(-16 // itemsize), 600 // itemsize))]
+    whole, cut = [], []
+    for axis, n in enumerate(shape):
+        before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+        whole.append(before + n + after)
+        backwards = axis + 1 < len(shape) and draw(st.booleans())
+        last = None if before == 0 else before - 1
+        cut.append(slice(before + n - 1, last, -1) if backwards else slice(before, before + n))
+    axes = (*draw(st.permutations(range(len(rows)))), len(rows))
+    return whole, tuple(cut), itemsize, axes
+
+
+def placed(memory, at, shape, itemsize):
+    """Return an array of opaque elements in memory of bytes, on the host or a device."""
+    return memory[at : at + math.prod(shape) * itemsize].view(f"V{itemsize}").reshape(shape)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(block=blocks(), source=st.integers(0, 20), target=st.integers(0, 20), data=st.data())
+def test_rows_that_begin_anywhere(block, source, target, data, backend):
+    """Byte for byte, at any addresses, and nothing beside the result is written."""
+    whole, cut, itemsize, axes = block
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    here = rng.integers(0, 256, math.prod(whole) * itemsize + source, dtype=np.uint8)
+    a = placed(here, source, whole, itemsize)[cut].transpose(axes)
+    there = placed(gm.to_device(here, backend=backend), source, whole, itemsize)[cut]
+    after = rng.integers(0, 256, a.nbytes + AROUND, dtype=np.uint8)
+    memory = gm.to_device(after, backend=backend)
+    gm.permute(there, axes, variant="shifted", out=placed(memory, target, a.shape, itemsize))
+    after[target : target + a.nbytes] = np.frombuffer(a.tobytes(), np.uint8)
+    assert memory.to_host().tobytes() == after.tobytes()
+
+
+def test_auto_takes_crops_of_images():
+    """Bytes of a row that begins anywhere; a copy of such a view takes the same way."""
+    image = gm.to_device(np.ones((64, 1000, 3), "u1"), backend="sim")
+    crop = image[:, 5:900]
+    counted = gm.traffic("permute", crop, axes=(0, 1, 2))
+    assert counted.variant == "shifted"
+    assert counted.stores.sectors == math.ceil(crop.nbytes / 32)
+    assert gm.copy(crop).to_host().tobytes() == crop.to_host().tobytes()
+
+
+def test_refused_rows(backend):
+    a = gm.to_device(np.ones((4, 6, 3), "u1"), backend=backend)
+    with pytest.raises(ValueError, match=r"shifted moves rows of 16 bytes to 1 GiB.*have 3"):
+        gm.permute(a, (1, 0, 2), variant="shifted")
