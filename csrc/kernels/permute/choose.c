@@ -66,7 +66,7 @@ static double time_of_runs(const permute_layout *layout)
     if (run > 0) {
         const int64_t next = layout->ndim > 1 ? permute_magnitude(layout->from[1]) : 0;
         const bool shared = (double)next < 2 * run; /* sectors at the ends, with the next run */
-        return base * (shared || (int64_t)run % GM_SECTOR == 0 ? 1 : 1 + 12 / run);
+        return base * (shared || (int64_t)run % GM_SECTOR == 0 ? 1 : 1 + 20 / run);
     }
     if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
         layout->unit >= 8) {
@@ -85,6 +85,18 @@ static double time_of_shifted(const permute_layout *layout)
     const double large = run < 400 ? 1.65 : 1.12 + 200 / run;
     return (bytes_of(layout) < CACHED ? 1.08 : large) *
            ((double)next < 2 * run ? 1 : 1 + GM_SECTOR / run);
+}
+
+/* Rows that begin inside of sectors have one more each, on either side. */
+static double misaligned(const permute_layout *layout, int across, bool load)
+{
+    const int64_t *stride = load ? layout->from : layout->to;
+    uintptr_t bits = (uintptr_t)(load ? layout->in : layout->out);
+    for (int d = 0; d < layout->ndim; d++) {
+        bits |= d == across ? 0 : (uintptr_t)stride[d];
+    }
+    const double row = (double)layout->extent[across] * layout->unit;
+    return bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / row;
 }
 
 static double time_of_tiles(const permute_layout *layout, int closest)
