@@ -273,9 +273,9 @@ def test_what_is_not_finite_is_not_for_halves(kernels, value, rng):
 # ---- products, on a GPU ------------------------------------------------------------------------
 
 
-@pytest.fixture
-def fp16x3():
-    variant = table.find("sgemm", "fp16x3")
+@pytest.fixture(params=["fp16x3", "fp16x3_multicast"])
+def fp16x3(request):
+    variant = table.find("sgemm", request.param)
     here(variant, "cuda")
     return variant
 
@@ -316,6 +316,20 @@ def test_exact_products(fp16x3, shape, trans_a, trans_b, rng):
     )
     got = fp16x3(x, y, trans_a=trans_a, trans_b=trans_b, alpha=2, backend="cuda")
     assert np.array_equal(got, 2 * np.ldexp(a @ b, rows + columns))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("rows", [1, 127, 129, 257, 2049])
+@pytest.mark.parametrize("columns", [1, 96, 97, 193, 2305])
+@pytest.mark.parametrize("depth", [128, 161, 4096])
+def test_pairs_of_blocks(rows, columns, depth, rng):
+    """Where the rows of tiles are even or odd, and the columns end in either block's half."""
+    variant = table.find("sgemm", "fp16x3_multicast")
+    here(variant, "cuda")
+    a, b = (rng.integers(-8, 9, side).astype("f4") for side in ((rows, depth), (depth, columns)))
+    for _ in range(3):  # the second launch may begin while the first ends
+        got = variant(a, b, backend="cuda")
+    assert np.array_equal(got, gm.sgemm(a, b, variant="naive", backend="cuda"))
 
 
 @pytest.mark.gpu

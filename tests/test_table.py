@@ -82,7 +82,7 @@ def test_the_file_of_a_row_is_where_the_row_says(variant):
     text = path.read_text()
     assert re.match(rf"/\*\s*\*?\s*{variant.family} / {variant.name}: ", text)
     if path.suffix == ".cu":
-        kernels = re.findall(r"GM_KERNEL(?:_BOUNDED|_CLUSTERED)?\(\s*(\w+)", text)
+        kernels = re.findall(r"GM_KERNEL(?:_CLUSTERED)?(?:_BOUNDED)?\(\s*(\w+)", text)
         names = [v.name.replace(":", "_") for v in variant.instances or (variant,)]
         assert kernels == [f"{variant.family}_{name}" for name in names]
 

@@ -31,6 +31,8 @@ LEFT_OUT = {
     "csrc/kernels/sgemm/cublas.c",
     "csrc/kernels/sgemm/fp16x3.cu",
     "csrc/kernels/sgemm/fp16x3.h",
+    "csrc/kernels/sgemm/fp16x3_multicast.cu",
+    "csrc/kernels/sgemm/fp16x3_product.h",
     "csrc/kernels/sgemm/plan_halves.c",
     "csrc/kernels/sgemm/tf32x3.cu",
     "csrc/kernels/sgemm/tf32x3.h",

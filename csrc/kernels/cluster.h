@@ -1,18 +1,24 @@
 /*
- * Clusters: blocks on neighbouring multiprocessors, which reach each other's shared memory. From
- * compute capability 9.0 on; the simulator has none, so kernels have no body there.
+ * Clusters: blocks on neighbouring multiprocessors, which reach each other's shared memory, and to
+ * which the tensor copy engine brings a box that all of them need at once. From compute capability
+ * 9.0 on; the simulator has none, so kernels have no body there.
  */
 #ifndef GPUMEM_CLUSTER_H
 #define GPUMEM_CLUSTER_H
 
-#include "device.h"
+#include "tensor.h"
 
 /* GM_KERNEL for clusters of `blocks` blocks, of which the grid is a multiple. */
 #if !defined(__CUDACC__) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900)
 #define GM_KERNEL_CLUSTERED(name, args_type, blocks) GM_KERNEL(name, args_type)
+#define GM_KERNEL_CLUSTERED_BOUNDED(name, args_type, blocks, threads, resident)                    \
+    GM_KERNEL_BOUNDED(name, args_type, threads, resident)
 #else
 #define GM_KERNEL_CLUSTERED(name, args_type, blocks)                                               \
     extern "C" __global__ void __cluster_dims__(blocks, 1, 1)                                      \
+        name(const __grid_constant__ args_type a)
+#define GM_KERNEL_CLUSTERED_BOUNDED(name, args_type, blocks, threads, resident)                    \
+    extern "C" __global__ void __cluster_dims__(blocks, 1, 1) __launch_bounds__(threads, resident) \
         name(const __grid_constant__ args_type a)
 #endif
 
@@ -20,12 +26,12 @@
 #define GM_HAS_CLUSTERS 1
 
 /* Where block `owner` of the cluster has what this block has at an address of its shared memory. */
-template <int owner> GM_DEVICE uint32_t gm_cluster_address(const void *shared)
+GM_DEVICE uint32_t gm_cluster_address(const void *shared, uint32_t owner)
 {
     uint32_t remote;
     asm("mapa.shared::cluster.u32 %0, %1, %2;"
         : "=r"(remote)
-        : "r"(gm_shared_address(shared)), "n"(owner));
+        : "r"(gm_shared_address(shared)), "r"(owner));
     return remote;
 }
 
@@ -42,6 +48,36 @@ GM_DEVICE void gm_cluster_barrier(void)
     asm volatile("barrier.cluster.arrive.release.aligned;\n\t"
                  "barrier.cluster.wait.acquire.aligned;" ::
                      : "memory");
+}
+
+/* ---- mbarriers that blocks of a cluster share: see bulk.h and wgmma.h --------------------------
+ */
+
+/* After a thread's initialisations, and before the barrier of the cluster: makes them visible to
+ * the other blocks and to what their copy engines bring. */
+GM_DEVICE void gm_cluster_mbarrier_fence(void)
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/* Arrives at the mbarrier of any block, at its address in the cluster, and says that the thread has
+ * read: with .release.cluster its writes would be seen there too, for a fence of the whole device
+ * (MEMBAR.ALL.GPU) each time. */
+GM_DEVICE void gm_cluster_mbarrier_arrive(uint32_t address)
+{
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(address) : "memory");
+}
+
+/* Loads a box as gm_tensor_load does, to the same place in each block whose bit of `blocks` is set.
+ * The barrier at this place in each of them gets the bytes of the box. */
+GM_DEVICE void gm_tensor_load_multicast(void *shared, const gm_tensor_map *map, int x, int y,
+                                        gm_mbarrier *barrier, uint16_t blocks)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(gm_shared_address(shared)),
+        "l"(map), "r"(x), "r"(y), "r"(gm_shared_address(barrier)), "h"(blocks)
+        : "memory");
 }
 #endif
 

@@ -22,7 +22,7 @@ GM_KERNEL_CLUSTERED(chase_remote_shared, chase_args, CHASE_CLUSTER)
     }
     gm_cluster_barrier();
     if (blockIdx.x == 1 && threadIdx.x == 0) {
-        const uint32_t remote = gm_cluster_address<0>(chain);
+        const uint32_t remote = gm_cluster_address(chain, 0);
         uint32_t at = a.start;
 #pragma unroll 8
         for (int i = 0; i < a.steps; i++) {

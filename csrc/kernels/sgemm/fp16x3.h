@@ -1,4 +1,4 @@
-/* The sizes and arguments of fp16x3, which its launch needs too. */
+/* The sizes and arguments of fp16x3 and fp16x3_multicast, which their launch needs too. */
 #ifndef GPUMEM_SGEMM_FP16X3_H
 #define GPUMEM_SGEMM_FP16X3_H
 
@@ -14,6 +14,7 @@ enum {
     FP16X3_STAGES = 5,
     FP16X3_BYTES = FP16X3_STAGES * ((FP16X3_HEIGHT + FP16X3_WIDTH) * FP16X3_BOX * 2 + 2 * 8),
     FP16X3_THREADS = 384, /* a warp group that loads, and two that multiply */
+    FP16X3_CLUSTER = 2,   /* blocks below one another, in fp16x3_multicast, which share B */
 };
 
 /* The maps are those of the halves, the product is of the factors. */

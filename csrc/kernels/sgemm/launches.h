@@ -9,6 +9,8 @@ gm_status sgemm_cublas_launch(const gm_variant *variant, const gm_call *call, gm
 gm_status sgemm_launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+gm_status sgemm_launch_fp16x3_multicast(const gm_variant *variant, const gm_call *call,
+                                        gm_plan *plan);
 
 /* warp_tile_tma or tf32x3, whose kernels begin by asking whether it is their turn. */
 gm_status sgemm_launch_in_turn(const gm_variant *variant, const gm_call *call,

@@ -1,5 +1,5 @@
-/* sgemm: the launch of fp16x3: factors as halves, the check, the product, and what is launched
- * instead. */
+/* sgemm: the launch of fp16x3 and fp16x3_multicast: factors as halves, the check, the product, and
+ * what is launched instead. */
 #include "sgemm/halves.h"
 
 #include <string.h>
@@ -149,15 +149,24 @@ static gm_status encode(const split *x, unsigned box_height, const gm_call *call
     return call->backend->tensor_map(&tensor, map);
 }
 
-/* The product of the halves, if the verdict is 0. */
-static gm_status multiply(const split of[2], const uint32_t *verdict, const gm_variant *variant,
-                          const gm_call *call, const gm_plan *plan)
+/* Makes the rows of tiles, and those of each group, a multiple of a cluster's: its tiles are then
+ * below one another. Those outside C are not stored. */
+static void round_rows_up(sgemm_args *product, unsigned cluster)
+{
+    product->tiles_y = divide_up(product->tiles_y, cluster) * cluster;
+    product->group = (product->group + cluster - 1) / cluster * cluster;
+}
+
+/* The product of the halves, if the verdict is 0. cluster: blocks that load lines of B together. */
+static gm_status multiply(const split of[2], const uint32_t *verdict, unsigned cluster,
+                          const gm_variant *variant, const gm_call *call, const gm_plan *plan)
 {
     /* Those of tf32x3, in units of a stage that takes 1.65 times as long. */
     static const sgemm_pace pace = {
         .blocks = 1, .alone = 1, .around = 5, .adding = 2.5, .bytes = 5.8e6};
     const sgemm_args *asked = (const sgemm_args *)plan->args;
-    const int64_t tiles = asked->tiles_x * asked->tiles_y, most = call->device->multiprocessors;
+    const int64_t multiprocessors = call->device->multiprocessors;
+    const int64_t most = multiprocessors / cluster * cluster;
     const int64_t stages = divide_up(asked->depth, FP16X3_DEPTH);
     sgemm_fp16x3_args args = {
         .engine = {.product = *asked, .turn = {verdict, 0}},
@@ -166,12 +175,14 @@ static gm_status multiply(const split of[2], const uint32_t *verdict, const gm_v
     };
     sgemm_engine_args *engine = &args.engine;
     void *memory = NULL;
+    round_rows_up(&engine->product, cluster);
+    const int64_t tiles = engine->product.tiles_x * engine->product.tiles_y;
     engine->stages = sgemm_stages_per_share(&pace, most, tiles, stages,
                                             4.0 * (double)asked->a.lines * (double)asked->b.lines);
     const int64_t shares = divide_up(stages, engine->stages);
     gm_status status = encode(&of[0], FP16X3_HEIGHT, call, &engine->a);
     if (status == GM_OK) {
-        status = encode(&of[1], FP16X3_WIDTH, call, &engine->b);
+        status = encode(&of[1], FP16X3_WIDTH / cluster, call, &engine->b);
     }
     if (status == GM_OK && shares > 1) {
         status = sgemm_share_out(asked, shares, call, engine, &memory);
@@ -191,7 +202,8 @@ static gm_status multiply(const split of[2], const uint32_t *verdict, const gm_v
     return status;
 }
 
-gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+static gm_status launch(unsigned cluster, const gm_variant *variant, const gm_call *call,
+                        const gm_plan *plan)
 {
     const sgemm_args *asked = (const sgemm_args *)plan->args;
     const bool suits = asked->depth >= LEAST_DEPTH && asked->depth <= MOST_DEPTH;
@@ -211,7 +223,7 @@ gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm
         status = split_and_judge(of, verdict, call);
     }
     if (status == GM_OK) {
-        status = multiply(of, verdict, variant, call, plan);
+        status = multiply(of, verdict, cluster, variant, call, plan);
     }
     if (status == GM_OK) {
         const sgemm_turn turn = {verdict, 1};
@@ -219,4 +231,15 @@ gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm
     }
     sgemm_release(call, &memory, 1);
     return status;
+}
+
+gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    return launch(1, variant, call, plan);
+}
+
+gm_status sgemm_launch_fp16x3_multicast(const gm_variant *variant, const gm_call *call,
+                                        gm_plan *plan)
+{
+    return launch(FP16X3_CLUSTER, variant, call, plan);
 }
