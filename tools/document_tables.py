@@ -4,10 +4,10 @@ A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladd
 the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
-words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE`` and ``launches: FILE``,
-what tools have measured, nothing if it is not shipped; and ``machine code: FAMILY
-[VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in those of
-docs/, tools/readme_tables.py writes those of README.md.
+words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE`` and
+``l2 windows: FILE STREAMED``, what tools have measured, nothing if it is not shipped; and ``machine code:
+FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in
+those of docs/, tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gpumem.results import of_tools
 
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
-    r"|random access|launches)"
+    r"|random access|launches|l2 windows)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -280,6 +280,27 @@ def launches(file: str) -> str:
     return f"{table}\n{origin(found['provenance'])}: {found['launches']} launches.\n"
 
 
+def l2_windows(file: str, streamed: str) -> str:
+    """Return the slowdown by a hot region, a row per size; nothing without a result."""
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    figures = [one for one in found["figures"] if one["streamed"] == int(streamed)]
+    columns: dict[tuple[str, str], dict[int, float]] = {}
+    for one in figures:
+        if one["hot_bytes"]:
+            column = columns.setdefault((one["order"], one["way"]), {})
+            column[one["hot_bytes"]] = one["slowdown"]
+    rows = [
+        [format_bytes(size), *(f"{c[size]:.2f}" if size in c else "–" for c in columns.values())]
+        for size in sorted({one["hot_bytes"] for one in figures} - {0})
+    ]
+    table = rows_to_markdown(["hot", *(f"{order}: {way}" for order, way in columns)], rows)
+    (bare,) = (one for one in figures if not one["hot_bytes"] and one["way"] == "plain loads")
+    told = f"{origin(found['provenance'])}: the stream alone, {bare['gbps']:.0f} GB/s"
+    return f"{table}\n{told}.\n"
+
+
 def is_constant(opcode: str) -> bool:
     """Whether an instruction loads constants, such as arguments; every kernel does."""
     return MEMORY[opcode.split(".")[0]] == "constant load"
@@ -333,6 +354,7 @@ KINDS = {
     "spaces": spaces,
     "random access": random_access,
     "launches": launches,
+    "l2 windows": l2_windows,
 }
 
 
