@@ -5,9 +5,9 @@ the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIAN
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
 words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE`` and
-``l2 windows: FILE STREAMED``, what tools have measured, nothing if it is not shipped; and ``machine code:
-FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in
-those of docs/, tools/readme_tables.py writes those of README.md.
+``l2 windows: FILE STREAMED``, what tools have measured, nothing if it is not shipped; and
+``machine code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes.
+tools/site.py fills in those of docs/, tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
