@@ -36,11 +36,9 @@ class Library:
         set_aside._obj.value, window._obj.value = self.set_aside, MOST_WINDOW
         return 0
 
-    def windows_measure(
-        self, streamed, evict_first, random, hot, window, ratio, set_aside, launches, ms
-    ):
+    def windows_measure(self, streamed, hint, random, hot, window, ratio, set_aside, launches, ms):
         case = (
-            *(one.value for one in (streamed, evict_first, random)),
+            *(one.value for one in (streamed, hint, random)),
             *(one.value for one in (hot, window, ratio, set_aside)),
         )
         self.calls.append((*case, launches.value))
@@ -82,14 +80,16 @@ def test_figures_are_over_the_stream_alone(monkeypatch, tmp_path, capsys):
         for one in found["figures"]
     }
     assert len(by_case) == len(found["figures"]) == len(library.calls) // 4
-    # Both streams alone, two orders, 1 MiB by three ways, the others by four.
-    assert len(by_case) == 2 * 2 + 2 * 2 * (3 + 4 + 4)
+    # Both streams alone, two orders, 1 MiB by four ways, the others by six.
+    assert len(by_case) == 2 * 2 + 2 * 2 * (4 + 6 + 6)
     for (streamed, _, hot, way), one in by_case.items():
         memory = 1 / streamed if hot else 0
         if way == tool.WINDOW.name:
             memory *= 1 - min(hot, SET_ASIDE) / hot
         if way == tool.TUNED.name:
             memory *= 1 - SET_ASIDE / hot
+        if way == tool.HALF.name:
+            memory *= 1 - SET_ASIDE / 2 / hot
         # Of four rounds the median is between a slow one and those that count.
         assert one["slowdown"] == pytest.approx(1 + memory)
         assert one["least_ms"] == pytest.approx(STREAM_MS * (1 + memory))
@@ -103,12 +103,15 @@ def test_figures_are_over_the_stream_alone(monkeypatch, tmp_path, capsys):
     ("way", "hot", "window"),
     [
         (tool.PLAIN, 96 * MIB, (0, 0, 0)),
-        (tool.EVICT_FIRST, 96 * MIB, (0, 0, 0)),
+        (tool.FIRST, 96 * MIB, (0, 0, 0)),
+        (tool.LAST, 96 * MIB, (0, 0, 0)),
         (tool.WINDOW, 8 * MIB, (8 * MIB, 1, 8 * MIB)),
         (tool.WINDOW, 40 * MIB, (40 * MIB, 1, 30 * MIB)),
         (tool.WINDOW, 96 * MIB, (64 * MIB, 1, 30 * MIB)),
         (tool.TUNED, 40 * MIB, (40 * MIB, 0.75, 30 * MIB)),
         (tool.TUNED, 96 * MIB, (64 * MIB, 30 / 64, 30 * MIB)),
+        (tool.HALF, 20 * MIB, (20 * MIB, 0.75, 20 * MIB)),
+        (tool.HALF, 60 * MIB, (60 * MIB, 0.25, 30 * MIB)),
     ],
 )
 def test_windows_are_within_the_limits(way, hot, window):
@@ -168,28 +171,38 @@ def test_the_program_compiles_and_has_a_kernel_per_mix(tmp_path):
 
 
 def test_the_table_has_a_row_per_size_and_is_empty_without_a_result(monkeypatch):
-    document = "<!-- l2 windows: l2-windows-h200 4 -->\n<!-- end -->"
+    document = "<!-- l2 windows: l2-windows-h200 4 in-turn -->\n<!-- end -->"
     monkeypatch.setattr(of_tools, "load", lambda name: None)
     assert document_tables.filled(document) == document
 
-    def one(streamed, hot, way, slowdown):
+    def one(streamed, hot, way, slowdown, order="in turn"):
         return {
-            **{"order": "random", "streamed": streamed, "hot_bytes": hot, "way": way},
-            **{"slowdown": slowdown, "gbps": 4000.0},
+            **{"order": order, "streamed": streamed, "hot_bytes": hot, "way": way},
+            **{"slowdown": slowdown, "gbps": 1000.0 * streamed},
         }
 
     figures = [
+        one(1, 0, "plain loads", 1.0),
         one(4, 0, "plain loads", 1.0),
-        one(4, 0, "evict first", 1.0),
+        one(4, 0, "stream evicted first", 1.0),
         one(1, MIB, "plain loads", 1.9),
         one(4, MIB, "plain loads", 1.01),
         one(4, 2 * MIB, "plain loads", 1.2),
+        one(4, 2 * MIB, "plain loads", 1.3, "random"),
         one(4, 2 * MIB, "a window", 1.1),
     ]
     provenance = {"device": {"name": "a device"}, "date": "2026-01-01"}
     found = {"provenance": provenance, "figures": figures}
     monkeypatch.setattr(of_tools, "load", lambda name: found)
     rows = document_tables.filled(document).splitlines()[1:]
-    assert rows[0] == "| hot | random: plain loads | random: a window |"
+    assert rows[0] == "| hot region | plain loads | a window |"
     assert rows[2:4] == ["| 1 MiB | 1.01 | – |", "| 2 MiB | 1.20 | 1.10 |"]
     assert rows[5] == "a device, 2026-01-01: the stream alone, 4000 GB/s."
+
+
+def test_shipped_figures_are_of_the_tools_ways():
+    found = of_tools.load("l2-windows-h200")
+    assert {one["way"] for one in found["figures"]} <= {way.name for way in tool.WAYS}
+    for one in found["figures"]:
+        read = found["stream"] * (1 + bool(one["hot_bytes"]) / one["streamed"])
+        assert one["gbps"] == pytest.approx(read / one["ms"] / 1e6)

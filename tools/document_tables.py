@@ -5,7 +5,7 @@ the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIAN
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
 words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE`` and
-``l2 windows: FILE STREAMED``, what tools have measured, nothing if it is not shipped; and
+``l2 windows: FILE STREAMED ORDER``, what tools have measured, nothing if it is not shipped; and
 ``machine code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes.
 tools/site.py fills in those of docs/, tools/readme_tables.py writes those of README.md.
 """
@@ -280,25 +280,23 @@ def launches(file: str) -> str:
     return f"{table}\n{origin(found['provenance'])}: {found['launches']} launches.\n"
 
 
-def l2_windows(file: str, streamed: str) -> str:
+def l2_windows(file: str, streamed: str, order: str) -> str:
     """Return the slowdown by a hot region, a row per size; nothing without a result."""
     found = of_tools.load(file)
     if found is None:
         return ""
-    figures = [one for one in found["figures"] if one["streamed"] == int(streamed)]
-    columns: dict[tuple[str, str], dict[int, float]] = {}
-    for one in figures:
-        if one["hot_bytes"]:
-            column = columns.setdefault((one["order"], one["way"]), {})
-            column[one["hot_bytes"]] = one["slowdown"]
+    mix = [one for one in found["figures"] if one["streamed"] == int(streamed)]
+    columns: dict[str, dict[int, float]] = {}
+    for one in sorted(mix, key=lambda one: -one["hot_bytes"]):  # the largest has all ways
+        if one["hot_bytes"] and one["order"] == order.replace("-", " "):
+            columns.setdefault(one["way"], {})[one["hot_bytes"]] = one["slowdown"]
     rows = [
         [format_bytes(size), *(f"{c[size]:.2f}" if size in c else "–" for c in columns.values())]
-        for size in sorted({one["hot_bytes"] for one in figures} - {0})
+        for size in sorted({size for column in columns.values() for size in column})
     ]
-    table = rows_to_markdown(["hot", *(f"{order}: {way}" for order, way in columns)], rows)
-    (bare,) = (one for one in figures if not one["hot_bytes"] and one["way"] == "plain loads")
-    told = f"{origin(found['provenance'])}: the stream alone, {bare['gbps']:.0f} GB/s"
-    return f"{table}\n{told}.\n"
+    table = rows_to_markdown(["hot region", *columns], rows)
+    alone = [one["gbps"] for one in mix if not one["hot_bytes"] and one["way"] == "plain loads"]
+    return f"{table}\n{origin(found['provenance'])}: the stream alone, {alone[0]:.0f} GB/s.\n"
 
 
 def is_constant(opcode: str) -> bool:

@@ -13,6 +13,7 @@
 
 enum { THREADS = 256, BLOCKS = 8, WARP = 32 }; // blocks per multiprocessor
 enum { CHUNK = WARP * sizeof(uint4) };         // bytes that a warp reads at once
+enum { NO_HINT, STREAM_EVICTED_FIRST, HOT_EVICTED_LAST };
 
 static cudaStream_t stream;
 static cudaEvent_t begin, end;
@@ -30,7 +31,8 @@ __device__ __forceinline__ uint4 load(const uint4 *from)
     return found;
 }
 
-__device__ __forceinline__ uint4 load_evict_first(const uint4 *from, unsigned long long policy)
+// With a cache policy of createpolicy.
+__device__ __forceinline__ uint4 load_by(const uint4 *from, unsigned long long policy)
 {
     uint4 found;
     asm volatile("ld.global.L1::no_allocate.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
@@ -47,7 +49,7 @@ __device__ __forceinline__ unsigned mix(unsigned x)
 }
 
 // A step of a warp: a chunk of the hot region, at random or in turn, and `times` of the stream.
-template <int times, bool evict_first>
+template <int times, int hint>
 __global__ void __launch_bounds__(THREADS)
     read_both(const uint4 *hot, unsigned hot_chunks, bool random, const uint4 *streamed,
               unsigned steps, uint4 *unused)
@@ -56,8 +58,10 @@ __global__ void __launch_bounds__(THREADS)
     const unsigned warp = blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     unsigned long long policy = 0;
     uint4 sum = make_uint4(0, 0, 0, 0);
-    if (evict_first) {
+    if (hint == STREAM_EVICTED_FIRST) {
         asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    } else if (hint == HOT_EVICTED_LAST) {
+        asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     }
 #pragma unroll 2
     for (unsigned step = warp; step < steps; step += warps) {
@@ -65,12 +69,13 @@ __global__ void __launch_bounds__(THREADS)
         found[times] = make_uint4(0, 0, 0, 0);
         if (hot_chunks > 0) {
             const unsigned chunk = random ? __umulhi(mix(step), hot_chunks) : step % hot_chunks;
-            found[times] = load(hot + (size_t)chunk * WARP + lane);
+            const uint4 *from = hot + (size_t)chunk * WARP + lane;
+            found[times] = hint == HOT_EVICTED_LAST ? load_by(from, policy) : load(from);
         }
 #pragma unroll
         for (int i = 0; i < times; i++) {
             const uint4 *from = streamed + ((size_t)step * times + i) * WARP + lane;
-            found[i] = evict_first ? load_evict_first(from, policy) : load(from);
+            found[i] = hint == STREAM_EVICTED_FIRST ? load_by(from, policy) : load(from);
         }
 #pragma unroll
         for (int i = 0; i <= times; i++) {
@@ -82,19 +87,29 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <int times, bool evict_first> static cudaError_t launch(size_t bytes, bool random)
+template <int times, int hint> static cudaError_t launch(size_t bytes, bool random)
 {
     const unsigned steps = (unsigned)(streamed_bytes / CHUNK / times);
-    read_both<times, evict_first><<<multiprocessors * BLOCKS, THREADS, 0, stream>>>(
+    read_both<times, hint><<<multiprocessors * BLOCKS, THREADS, 0, stream>>>(
         hot, (unsigned)(bytes / CHUNK), random, streamed, steps, unused);
     return cudaGetLastError();
 }
 
-static cudaError_t launch_by(int times, bool evict_first, size_t bytes, bool random)
+template <int times> static cudaError_t launch_hinted(int hint, size_t bytes, bool random)
+{
+    switch (hint) {
+    case NO_HINT: return launch<times, NO_HINT>(bytes, random);
+    case STREAM_EVICTED_FIRST: return launch<times, STREAM_EVICTED_FIRST>(bytes, random);
+    case HOT_EVICTED_LAST: return launch<times, HOT_EVICTED_LAST>(bytes, random);
+    }
+    return cudaErrorInvalidValue;
+}
+
+static cudaError_t launch_by(int times, int hint, size_t bytes, bool random)
 {
     switch (times) {
-    case 1: return evict_first ? launch<1, true>(bytes, random) : launch<1, false>(bytes, random);
-    case 4: return evict_first ? launch<4, true>(bytes, random) : launch<4, false>(bytes, random);
+    case 1: return launch_hinted<1>(hint, bytes, random);
+    case 4: return launch_hinted<4>(hint, bytes, random);
     }
     return cudaErrorInvalidValue;
 }
@@ -123,14 +138,14 @@ static cudaError_t take_back()
 }
 
 // The time of several launches in a row, after one that does not count.
-static cudaError_t time_launches(int times, bool evict_first, size_t bytes, bool random,
-                                 int launches, double *ms)
+static cudaError_t time_launches(int times, int hint, size_t bytes, bool random, int launches,
+                                 double *ms)
 {
     float passed = 0;
-    TRY(launch_by(times, evict_first, bytes, random));
+    TRY(launch_by(times, hint, bytes, random));
     TRY(cudaEventRecord(begin, stream));
     for (int i = 0; i < launches; i++) {
-        TRY(launch_by(times, evict_first, bytes, random));
+        TRY(launch_by(times, hint, bytes, random));
     }
     TRY(cudaEventRecord(end, stream));
     TRY(cudaEventSynchronize(end));
@@ -166,7 +181,7 @@ extern "C" int windows_open(unsigned long long most_hot, unsigned long long to_s
 
 // Milliseconds of a launch that reads `bytes` of the hot region over and over: a chunk for each
 // `times` chunks of the stream. 0 bytes: the stream alone. The device is left without a window.
-extern "C" int windows_measure(int times, int evict_first, int random, unsigned long long bytes,
+extern "C" int windows_measure(int times, int hint, int random, unsigned long long bytes,
                                unsigned long long window_bytes, double hit_ratio,
                                unsigned long long set_aside, int launches, double *ms)
 {
@@ -175,7 +190,7 @@ extern "C" int windows_measure(int times, int evict_first, int random, unsigned 
     }
     cudaError_t error = set_window((size_t)window_bytes, hit_ratio, (size_t)set_aside);
     if (error == cudaSuccess) {
-        error = time_launches(times, evict_first != 0, (size_t)bytes, random != 0, launches, ms);
+        error = time_launches(times, hint, (size_t)bytes, random != 0, launches, ms);
     }
     const cudaError_t left = take_back();
     return error != cudaSuccess ? error : left;

@@ -7,8 +7,9 @@ Needs a GPU and nvcc. A kernel of l2_windows.cu reads --stream bytes in order; f
 bytes, or for every fourth one, it also reads one of a hot region, at random or in turn, past the
 L1. Both are read with plain loads; with an access policy window of the stream that the launches are
 on, so that the hot region's lines persist in a part of the L2 set aside for them; with a window
-whose hit ratio lets only as many lines persist as there is room for; and with plain loads where
-those of the stream ask the L2 to evict their lines first, which needs no window.
+whose hit ratio lets only as many lines persist as there is room for, or half as many; and without a
+window, where loads of the stream ask the L2 to evict their lines first, or those of the hot region
+to evict them last.
 
 A time is that of --launches launches in a row, after one that does not count; ways take turns, and
 a figure is the median of the rounds. The stream alone is measured as well: a slowdown of 1 says
@@ -36,25 +37,28 @@ from gpumem.machine.device import open_device
 
 SOURCE = Path(__file__).with_name("l2_windows.cu")
 CHUNK = 512  # bytes that a warp reads at once
+NO_HINT, STREAM_EVICTED_FIRST, HOT_EVICTED_LAST = range(3)
 STREAMED = (1, 4)  # chunks of the stream for one of the hot region, as l2_windows.cu has kernels
 HOT = "1M,4M,8M,16M,24M,32M,40M,48M,64M,96M"
 MOST_STREAM = 2**40  # bytes: the kernel counts chunks in 32 bits
 
 
 class Way(NamedTuple):
-    """A way to read both regions."""
+    """A way to read both regions; `hint` is one of l2_windows.cu."""
 
     name: str
+    hint: int = NO_HINT
     window: bool = False
-    tuned: bool = False  # the window's hit ratio
-    evict_first: bool = False  # what streams past
+    room: float | None = None  # of the set-aside: the hit ratio is tuned to that; None: it is 1
 
 
 PLAIN = Way("plain loads")
 WINDOW = Way("a window", window=True)
-TUNED = Way("a window, hit ratio tuned", window=True, tuned=True)
-EVICT_FIRST = Way("evict first", evict_first=True)
-WAYS = (PLAIN, WINDOW, TUNED, EVICT_FIRST)
+TUNED = Way("a window, tuned", window=True, room=1.0)
+HALF = Way("a window, tuned to half", window=True, room=0.5)
+FIRST = Way("stream evicted first", hint=STREAM_EVICTED_FIRST)
+LAST = Way("hot evicted last", hint=HOT_EVICTED_LAST)
+WAYS = (PLAIN, WINDOW, TUNED, HALF, FIRST, LAST)
 
 
 class Limits(NamedTuple):
@@ -86,7 +90,8 @@ def window_of(way: Way, hot: int, limits: Limits) -> Window:
         return Window(0, 0.0, 0)
     window = min(hot, limits.window)
     set_aside = min(window, limits.set_aside)
-    return Window(window, set_aside / window if way.tuned else 1.0, set_aside)
+    ratio = 1.0 if way.room is None else min(1.0, way.room * limits.set_aside / window)
+    return Window(window, ratio, set_aside)
 
 
 def cases(hot: list[int], limits: Limits) -> list[Case]:
@@ -97,7 +102,7 @@ def cases(hot: list[int], limits: Limits) -> list[Case]:
         for order in ("random", "in turn")
         for size in hot
         for way in WAYS
-        if not way.tuned or window_of(way, size, limits).hit_ratio < 1
+        if way.room is None or window_of(way, size, limits).hit_ratio < 1
     ]
 
 
@@ -126,7 +131,7 @@ class Program:
         self.check(
             self.library.windows_measure(
                 c_int(case.streamed),
-                c_int(case.way.evict_first),
+                c_int(case.way.hint),
                 c_int(case.order == "random"),
                 c_ulonglong(case.hot_bytes),
                 c_ulonglong(window),
@@ -173,13 +178,13 @@ def figure(case: Case, times: list[float], alone_ms: float, stream: int) -> dict
 def measure(program: Program, given: argparse.Namespace) -> list[dict[str, Any]]:
     """Measure all cases in turn, the stream alone first."""
     all_cases = cases(given.hot, program.limits)
-    bare = {(n, way.evict_first): alone(n, way) for n in STREAMED for way in (PLAIN, EVICT_FIRST)}
+    bare = {(n, way): alone(n, way) for n in STREAMED for way in (PLAIN, FIRST)}
     times: dict[Case, list[float]] = {case: [] for case in (*bare.values(), *all_cases)}
     for _ in range(given.rounds):
         for case, found in times.items():
             found.append(program.once(case, given.launches))
     # The slowdown is that of plain loads of the stream, also where its lines are evicted first.
-    least = {n: statistics.median(times[bare[n, False]]) for n in STREAMED}
+    least = {n: statistics.median(times[bare[n, PLAIN]]) for n in STREAMED}
     return [
         figure(case, found, least[case.streamed], given.stream) for case, found in times.items()
     ]
@@ -210,7 +215,7 @@ def parse() -> argparse.Namespace:
 
 def show(figures: list[dict[str, Any]]) -> None:
     """Print a line per hot region: the slowdown by each way."""
-    print(f"{'slowdown':32}" + "".join(f"{way.name:>27}" for way in WAYS))
+    print(f"{'slowdown':32}" + "".join(f"{way.name:>25}" for way in WAYS))
     rows: dict[tuple[int, str, int], dict[str, float]] = {}
     for one in figures:
         key = one["streamed"], one["order"], one["hot_bytes"]
@@ -218,7 +223,7 @@ def show(figures: list[dict[str, Any]]) -> None:
     for (streamed, order, hot), found in rows.items():
         label = f"{sizes.format_bytes(hot)} {order}, 1:{streamed}" if hot else f"alone, {streamed}"
         cells = [f"{found[way.name]:.3f}" if way.name in found else "-" for way in WAYS]
-        print(f"{label:32}" + "".join(f"{cell:>27}" for cell in cells))
+        print(f"{label:32}" + "".join(f"{cell:>25}" for cell in cells))
 
 
 def main() -> None:
