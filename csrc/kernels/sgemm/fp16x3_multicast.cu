@@ -5,6 +5,7 @@
  * Idea     the two blocks of a cluster compute tiles below one another, which need the same columns
  *          of B. Each requests one half of them, and the copy engine writes it to the shared memory
  *          of both: 128 + 192 / 2 lines per block and step instead of 128 + 192, seven tenths.
+ * Gain     on an H200 0 to 2 %: at 6.4 TB/s the reads of the L2 were not the limit.
  * Cost     a stage is filled again when the groups of both blocks have multiplied it: the two run
  *          in step. Where the tiles are an odd number of rows, those of a row outside C are loaded,
  *          as zeros, and not stored.
