@@ -38,7 +38,8 @@ def test_the_ladder(family):
     assert GENERAL[family] in names
     for variant in gm.variants(family):
         takes = {size for size in range(1, 33) if oracle.takes(variant, (9,), f"V{size}")}
-        assert takes == (set(DTYPES) if variant.name in LADDER else set(range(1, 33)))
+        sizes = set(DTYPES) if variant.name in (*LADDER, "checked") else set(range(1, 33))
+        assert takes == sizes
         assert variant.in_place == (family == "strided_write")
 
 

@@ -152,6 +152,8 @@ def gather(
 
     ``any``
         any layout and element, split into power-of-two accesses
+    ``checked``
+        of up to 2048 indices each block checks all before it moves its elements
 
     References
     ----------

@@ -1,5 +1,5 @@
 /* gather: the family. Unless it is wrapped or clipped, the index is checked before anything is
- * written. */
+ * written: by a kernel of its own, or by `checked`. */
 #include "gather/gather.h"
 
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "backend/backend.h"
 #include "gather/check.h"
 #include "memory/host.h"
+
+static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY gather
 #define GM_LADDER "gather/ladder.def"
@@ -31,10 +33,21 @@ static gm_status gather_result(gm_call *call)
     return GM_OK;
 }
 
+/* Does the kernel of `checked` see for itself whether the index is in range? What is counted is the
+ * gather without a check. */
+static bool is_short(const gm_call *call)
+{
+    return call->parameters[MODE].integer == GATHER_RAISE && !call->trace &&
+           call->in[INDEX].size <= GATHER_SHORT;
+}
+
 /* Measured on an H200: one load per thread keeps as many in flight as four do, and small calls have
  * more threads. */
 static const gm_variant *gather_choose(const gm_call *call)
 {
+    if (is_short(call) && gm_variant_can(gm_row(call, gather_row_checked), call)) {
+        return gm_row(call, gather_row_checked);
+    }
     return gm_first_that_fits(call, GM_ROWS(gather_row_cached, gather_row_any));
 }
 
@@ -180,13 +193,51 @@ gm_status gather_check_index(const gm_call *call, int input, int64_t least, int6
     return status;
 }
 
+/* Before a kernel that trusts the index. With another mode there is nothing to check, and so the
+ * host need not wait. */
 static gm_status gather_check(const gm_call *call)
 {
+    const gm_variant *variant = call->variant ? call->variant : gather_choose(call);
     const int64_t length = call->in[A].shape[0];
-    if (call->parameters[MODE].integer != GATHER_RAISE) {
-        return GM_OK; /* and so the host need not wait */
+    if (call->parameters[MODE].integer != GATHER_RAISE ||
+        (variant == gm_row(call, gather_row_checked) && is_short(call))) {
+        return GM_OK;
     }
     return gather_check_index(call, INDEX, -length, length);
+}
+
+/* Until the kernel has said what it found: soon, or else after the work before it. */
+static gm_status await(const gm_call *call, const volatile int *verdict)
+{
+    enum { LOOKS = 1 << 14 }; /* some 20 us */
+    for (int i = 0; i < LOOKS && *verdict == GATHER_UNKNOWN; i++) {
+    }
+    return *verdict == GATHER_UNKNOWN ? call->backend->wait(call->stream) : GM_OK;
+}
+
+/* Which index is wrong is found afterwards; if none is any more, it was changed meanwhile. */
+static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const int64_t length = call->in[A].shape[0];
+    volatile int *verdict;
+    void *memory = NULL;
+    if (!is_short(call)) {
+        return call->backend->launch(variant, plan, call->stream);
+    }
+    gm_status status =
+        gm_host_allocate(call->backend, GM_MAPPED, (int64_t)sizeof *verdict, &memory);
+    verdict = ((gather_args *)plan->args)->verdict = memory;
+    while (status == GM_OK) {
+        *verdict = GATHER_UNKNOWN;
+        status = call->backend->launch(variant, plan, call->stream);
+        status = status == GM_OK ? await(call, verdict) : status;
+        if (status != GM_OK || *verdict == GATHER_RIGHT) {
+            break;
+        }
+        status = gather_check_index(call, INDEX, -length, length);
+    }
+    gm_host_release(memory);
+    return status;
 }
 
 /* One run of integers, with any distance between them. */

@@ -12,6 +12,11 @@ typedef enum gather_mode {
     GATHER_MODES,
 } gather_mode;
 
+enum { GATHER_SHORT = 2048 /* elements of an index that every block of `checked` reads */ };
+
+/* What `checked` says of an index. */
+typedef enum gather_verdict { GATHER_UNKNOWN, GATHER_RIGHT, GATHER_WRONG } gather_verdict;
+
 typedef struct gather_args {
     const char *in, *index;
     char *out;
@@ -22,6 +27,7 @@ typedef struct gather_args {
     /* For `any`: bytes from element to element, and the width and number of an element's pieces. */
     int64_t in_stride, index_stride;
     int width, pieces;
+    volatile int *verdict; /* of `checked`, in the host's memory */
 } gather_args;
 
 /* For index_range, which checks an index before it is followed. */

@@ -1,0 +1,41 @@
+/*
+ * gather / checked: a short index is checked, and followed, by one kernel.
+ *
+ * Follows  cached behind index_range: two launches, between which the host waits for the first.
+ * Idea     each block checks the whole index, and moves its elements if all of it is in range: no
+ *          block waits for another, and a wrong index moves nothing. The first one says so to the
+ *          host, in memory of the host: it reads that until it changes, which takes less than
+ *          waiting for the kernel's end.
+ */
+#include "gather.h"
+
+template <typename unit> GM_DEVICE void move(const gather_args &a)
+{
+    const unit *in = (const unit *)a.in;
+    unit *out = (unit *)a.out;
+    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
+
+#pragma unroll 1 /* one turn is the usual case */
+    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += threads) {
+        out[k] = __ldca(&in[gather_place(a, k)]);
+    }
+}
+
+GM_KERNEL(gather_checked, gather_args)
+{
+    if (a.verdict) { /* otherwise the index is long, and was checked before */
+        bool wrong = false;
+        for (int64_t k = threadIdx.x; k < a.count; k += blockDim.x) {
+            const int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
+            wrong = wrong || at < -a.length || at >= a.length;
+        }
+        wrong = __syncthreads_or(wrong);
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            *a.verdict = wrong ? GATHER_WRONG : GATHER_RIGHT;
+        }
+        if (wrong) {
+            return;
+        }
+    }
+    ACCESS_EACH_SIZE(unit, move<unit>(a))
+}
