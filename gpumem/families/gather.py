@@ -117,7 +117,7 @@ def gather(
         With "raise", if a value of `index` is outside ``-n`` to ``n - 1``. The whole index is
         checked before the first element is read, so nothing was written then. An error that is
         raised by the call cannot be known without waiting: on device arrays the call waits once,
-        for a kernel that reads the index and for the work before it on the stream. With "wrap"
+        for a kernel that has read the index and for the work before it on the stream. With "wrap"
         or "clip" there is neither check nor wait; the error is raised only if `a` has no elements
         and `index` has some.
     TypeError
