@@ -184,6 +184,30 @@ __global__ void counts(int *flag, int *out)
     } while (n != 1);
     out[0] = n;
 }
+
+// The spinning thread hands on a value that it has not set, to nobody, and then reads an index.
+__device__ __noinline__ unsigned read(const unsigned *index)
+{
+    asm volatile("" : "+r"(index));
+    return *index;
+}
+
+__global__ void spin_hands_on_unset(int *flag, int *out, int spinner)
+{
+    int unset, rounds = 0;
+    if (out[1] == 1) {
+        unset = 1;
+    }
+    if (threadIdx.x == spinner) {
+        while (*(flags)flag == 0) {
+            __shfl_sync(1u << spinner, unset, spinner);
+            rounds += 1 + read(&blockIdx.x);
+        }
+        out[0] = rounds;
+    } else if (threadIdx.x == 63) {
+        *(flags)flag = 1;
+    }
+}
 """
 
 
@@ -277,6 +301,17 @@ def test_counts_are_the_same_every_time(module):
         return module.traffic("next_block", 20, 64, (flag, out))["sites"]
 
     assert run() == run()
+
+
+def test_a_look_sees_all_accesses_of_each_thread(module):
+    """When a thread gives way depends on its accesses, and not on which thread it is."""
+
+    def rounds(spinner):
+        flag, out = np.zeros(64, np.int32), np.zeros(64, np.int32)
+        module.traffic("spin_hands_on_unset", 1, 64, (flag, out, spinner))
+        return out[0]
+
+    assert rounds(0) == rounds(1) == rounds(31)
 
 
 # ---- spins without end ------------------------------------------------------------------------
