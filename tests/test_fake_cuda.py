@@ -68,6 +68,16 @@ def test_failing_calls_at_first(run):
     assert int(run("faults", FAKE_COLD="1")) > 200
 
 
+def test_a_full_device(run, tmp_path):
+    """Everything that finds no memory says so, and what comes after it works."""
+    library = tmp_path / "libcublas.so.13"
+    source = PROGRAMS.parent / "stand_in/cublas.c"
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    counts = run("full", FAKE_CUBLAS=str(library), LD_LIBRARY_PATH=str(tmp_path)).split()
+    steps, ran_out = map(int, counts)
+    assert steps == 600 and 20 < ran_out < 500
+
+
 @pytest.mark.parametrize("pool", ["", "1"])
 def test_streams(run, pool):
     """Other libraries' arrays and streams, our own streams, transfers of all kinds, and pools."""

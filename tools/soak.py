@@ -7,9 +7,9 @@ traffic, or a call that must be refused. At the end no device memory may be in u
 processes may not have grown. It ends with status 1 after a wrong result, an unexpected exception,
 a crash, a hang or growth; ``--step PROCESS THREAD NUMBER`` repeats one step alone.
 
-With ``--fill 0.99`` that share of the free device memory is taken at first (on the simulator, the
-address space of each process is limited instead). Then out-of-memory errors are right answers, but
-what comes after them has to work.
+With ``--fill 0.999`` that share of the device memory that is free once all processes are ready is
+taken (on the simulator, the address space of each process is limited instead). Then out-of-memory
+errors are right answers, but what comes after them has to work.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-from soak_steps import STEPS, Refused, Worker, shared_module
+from soak_steps import SIMULATED, STEPS, Refused, Worker, ran_out, shared_module
 
 import gpumem as gm
 
 GROWTH = 64 << 20  # bytes of host memory: what the pools of malloc and threads may take late
 SETTLED = 0.4  # the share of the time after which a process may not grow
 LEAST_SECONDS = 20  # in less time nothing settles
-HANGS = 120  # seconds after the end
-SIMULATED = 2 << 30  # bytes: the address space that a process has on a simulator to be filled
+HANGS = 120  # seconds to become ready, and after the end
+READY, GO = "ready", "go"
 
 
 def rss() -> int:
@@ -53,10 +53,15 @@ class Process:
 
     def __init__(self, words: argparse.Namespace, number: int) -> None:
         self.words, self.number = words, number
-        self.deadline = time.monotonic() + words.seconds
         self.counts: collections.Counter[str] = collections.Counter()
         self.failures: list[str] = []
         self.lock = threading.Lock()
+        self.go = threading.Event()
+        # What takes much memory once: the context, the module, the streams.
+        shared_module(words.backend)
+        scarce = bool(words.fill)
+        self.workers = [Worker(n, words.backend, scarce) for n in range(words.threads)]
+        gm.copy(np.arange(1000.0), backend=words.backend)
 
     def step(self, worker: Worker, number: int) -> None:
         """One step, whose random numbers depend on nothing but its number."""
@@ -67,12 +72,10 @@ class Process:
             STEPS[name](worker, rng)
         except Refused:
             what = f"{name} refused"
-        except MemoryError as error:
-            what = f"{name} out of memory"
-            if not self.words.fill:
-                self.fail(worker, number, name, error)
         except Exception as error:
-            self.fail(worker, number, name, error)
+            what = f"{name} out of memory" if ran_out(error) else name
+            if not (ran_out(error) and self.words.fill):
+                self.fail(worker, number, name, error)
         with self.lock:
             self.counts[what] += 1
 
@@ -82,28 +85,23 @@ class Process:
         with self.lock:
             self.failures.append(f"{at}: {name}: {worker.doing}\n{told}")
 
-    def worker(self, number: int) -> Worker:
-        scarce = bool(self.words.fill) and self.words.backend == "sim"
-        return Worker(number, self.words.backend, scarce)
-
-    def thread(self, number: int) -> None:
-        worker, step = self.worker(number), 0
+    def thread(self, worker: Worker) -> None:
+        step = 0
+        self.go.wait()
         while time.monotonic() < self.deadline and len(self.failures) < 10:
             self.step(worker, step)
             step += 1
 
     def run(self) -> dict:
-        shared_module(self.words.backend)
-        threads = [
-            threading.Thread(target=self.thread, args=(number,))
-            for number in range(self.words.threads)
-        ]
+        threads = [threading.Thread(target=self.thread, args=(one,)) for one in self.workers]
         for thread in threads:
             thread.start()
         if self.words.fill and self.words.backend == "sim":
             here = int(Path("/proc/self/statm").read_text().split()[0])
             room = here * os.sysconf("SC_PAGE_SIZE") + int(SIMULATED * (1 - self.words.fill))
             resource.setrlimit(resource.RLIMIT_AS, (room, resource.RLIM_INFINITY))
+        self.deadline = time.monotonic() + self.words.seconds
+        self.go.set()
         sizes: list[int] = []
         while any(thread.is_alive() for thread in threads):
             sizes.append(rss())
@@ -166,6 +164,7 @@ def summary(results: list[dict], words: argparse.Namespace, seconds: float) -> d
         "threads": words.threads,
         "fill": words.fill,
         "steps": counts.total(),
+        "out_of_memory": sum(n for name, n in counts.items() if name.endswith("out of memory")),
         "counts": dict(sorted(counts.items())),
         "grown_bytes": [one.get("grown_bytes") for one in results],
         "rss_bytes": [one.get("rss_bytes") for one in results],
@@ -177,15 +176,60 @@ def start(words: argparse.Namespace, number: int) -> subprocess.Popen[str]:
     command = [sys.executable, str(Path(__file__)), "--process", str(number)]
     for name in ("seconds", "threads", "seed", "fill", "backend"):
         command += [f"--{name}", str(getattr(words, name))]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
 
-def collect(process: subprocess.Popen[str], number: int) -> dict:
-    out, err = process.communicate()
+def one_process(words: argparse.Namespace) -> int:
+    """Make ready, wait for the others and for the memory to be taken, and run."""
+    faulthandler.enable()
+    faulthandler.dump_traceback_later(HANGS, exit=True)
+    process = Process(words, words.process)
+    print(READY, flush=True)
+    if sys.stdin.readline().strip() != GO:
+        return 1  # whoever started it has ended
+    faulthandler.dump_traceback_later(words.seconds + HANGS, exit=True)
+    print(json.dumps(process.run()))
+    return 0
+
+
+def wait_until_ready(process: subprocess.Popen[str]) -> str:
+    """Return what it said before; it is ready, or has ended."""
+    said = ""
+    for line in process.stdout:
+        if line.strip() == READY:
+            break
+        said += line
+    return said
+
+
+def let_go(process: subprocess.Popen[str]) -> None:
+    try:
+        process.stdin.write(GO + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        pass  # it has ended, as its status says
+
+
+def collect(process: subprocess.Popen[str], number: int, said: str) -> dict:
+    out, _ = process.communicate()
     if process.returncode == 0:
-        return json.loads(out.splitlines()[-1])
-    said = f"process {number} ended with {process.returncode}\n{out}\n{err}"
-    return {"counts": {}, "failures": [said]}
+        (found,) = (line for line in out.splitlines() if line.startswith('{"counts"'))
+        return json.loads(found)
+    ended = f"process {number} ended with {process.returncode}\n{said}{out}"
+    return {"counts": {}, "failures": [ended]}
+
+
+def run(words: argparse.Namespace) -> dict:
+    """Start all processes, fill the device, let them go, and wait for them."""
+    processes = [start(words, number) for number in range(words.processes)]
+    said = [wait_until_ready(process) for process in processes]
+    started, taken = time.monotonic(), fill(words)
+    for process in processes:
+        let_go(process)
+    results = [collect(process, n, said[n]) for n, process in enumerate(processes)]
+    del taken
+    return summary(results, words, time.monotonic() - started)
 
 
 def parse() -> argparse.Namespace:
@@ -208,21 +252,14 @@ def main() -> int:
     words = parse()
     if words.step:
         process, thread, number = words.step
+        words.threads = max(words.threads, thread + 1)
         alone = Process(words, process)
-        shared_module(words.backend)
-        alone.step(alone.worker(thread), number)
+        alone.step(alone.workers[thread], number)
         print("\n".join(alone.failures) or dict(alone.counts))
         return 1 if alone.failures else 0
     if words.process is not None:
-        faulthandler.enable()
-        faulthandler.dump_traceback_later(words.seconds + HANGS, exit=True)
-        print(json.dumps(Process(words, words.process).run()))
-        return 0
-    started, taken = time.monotonic(), fill(words)
-    processes = [start(words, number) for number in range(words.processes)]
-    results = [collect(process, number) for number, process in enumerate(processes)]
-    del taken
-    found = summary(results, words, time.monotonic() - started)
+        return one_process(words)
+    found = run(words)
     text = json.dumps(found, indent=1)
     path = words.json or (os.environ.get("OUT") and os.path.join(os.environ["OUT"], "soak.json"))
     if path:
@@ -236,7 +273,8 @@ def main() -> int:
     print(
         f"{found['steps']:,} steps in {found['seconds']:.0f} s on {found['device']}"
         f" ({words.processes} processes of {words.threads} threads, seed {words.seed}):"
-        f" {len(failures)} failures; processes grew by {grown} MiB"
+        f" {found['out_of_memory']:,} ran out of memory, {len(failures)} failures;"
+        f" processes grew by {grown} MiB"
     )
     return 1 if failures or not found["steps"] else 0
 

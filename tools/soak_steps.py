@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ KINDS = ("pageable", "pinned", "write_combined", "mapped", "managed")
 # Bytes of the first input and operations of a step; a simulator is slower.
 MOST = {"cuda": (1 << 23, 4e9), "sim": (1 << 19, 2e6)}
 TRACED = 1 << 13  # bytes
+SIMULATED = 2 << 30  # bytes: the address space that a process has on a simulator to be filled
 SOURCE = """
 __global__ void scale(const float *x, float *y, float by, int n)
 {
@@ -33,13 +35,21 @@ class Refused(Exception):
     """gpumem has refused a call with an error of the documented kind."""
 
 
+def ran_out(error: BaseException) -> bool:
+    """Whether it says that memory ran out; other libraries have errors of their own for that."""
+    kind = type(error)
+    theirs = kind.__module__.partition(".")[0] in ("torch", "cupy", "cupy_backends")
+    return isinstance(error, MemoryError) or (theirs and "out of memory" in str(error).lower())
+
+
 class Worker:
     """What a thread keeps from step to step: its streams, and some arrays."""
 
     def __init__(self, number: int, backend: str, scarce: bool = False) -> None:
-        self.number, self.backend = number, backend
-        # NumPy's BLAS ends the process if it finds no memory for itself.
-        self.families = [one for one in FAMILIES if not scarce or one not in ("sgemm", "matmul")]
+        self.number, self.backend, self.scarce = number, backend, scarce
+        # NumPy's BLAS ends the process if it finds no memory of the host for itself.
+        spared = ("sgemm", "matmul") if scarce and backend == "sim" else ()
+        self.families = [one for one in FAMILIES if one not in spared]
         self.streams = [None, gm.Stream(backend=backend), gm.Stream(backend=backend)]
         self.doing = ""
 
@@ -287,8 +297,28 @@ def refuse(worker: Worker, rng: np.random.Generator) -> None:
     raise AssertionError("it was taken")
 
 
+def too_large(worker: Worker, rng: np.random.Generator) -> None:
+    """About all that is free, where memory is scarce, and maybe more than that."""
+    if not worker.scarce:
+        raise Refused
+    free = gm.info()["backends"][worker.backend]["devices"][0]["free_bytes"]
+    nbytes = int(free * rng.uniform(0.5, 1.5)) if worker.backend == "cuda" else SIMULATED
+    worker.doing = f"{nbytes} bytes"
+    there = gm.DeviceArray((nbytes,), "u1", backend=worker.backend)
+    value = int(rng.integers(256))
+    there[...] = value
+    for at in (0, nbytes // 2, max(nbytes - 1000, 0)):
+        assert (there[at : at + 1000].to_host() == value).all(), at
+
+
 def trim(worker: Worker, rng: np.random.Generator) -> None:
     gm.pool_trim(backend=worker.backend)
+    for name in {"torch", "cupy"} & sys.modules.keys():
+        library = sys.modules[name]
+        if name == "torch":
+            library.cuda.empty_cache()
+        else:
+            library.get_default_memory_pool().free_all_blocks()
 
 
 # More of what there is more of.
@@ -302,5 +332,6 @@ STEPS: dict[str, Callable[[Worker, np.random.Generator], None]] = {
     "launch": launch,
     "count": count,
     "refuse": refuse,
+    "too large": too_large,
     "trim": trim,
 }

@@ -15,6 +15,12 @@
 typedef void *cublas_handle;
 typedef int cublas_status;
 enum { CUBLAS_NO_TRANSPOSE = 0, CUBLAS_TRANSPOSE = 1 };
+enum {
+    CUBLAS_NOT_INITIALIZED = 1,
+    CUBLAS_ALLOC_FAILED = 3,
+    CUBLAS_EXECUTION_FAILED = 13,
+    CUBLAS_INTERNAL_ERROR = 14,
+};
 
 typedef cublas_status (*create_function)(cublas_handle *handle);
 typedef cublas_status (*set_stream_function)(cublas_handle handle, cudaStream_t stream);
@@ -106,18 +112,40 @@ gm_status gm_cuda_library(const char *name)
     return status;
 }
 
+/* Is there less device memory than cuBLAS takes for a handle, with its workspace and the code of
+ * its kernels? */
+static bool is_device_full(void)
+{
+    enum { HANDLE = 64 << 20 };
+    size_t available, total;
+    return gm_cuda_succeeded(cudaMemGetInfo(&available, &total)) && available < HANDLE;
+}
+
+/* Where a CUDA call of its own finds no memory, cuBLAS often says nothing but that it failed. */
+static bool is_out_of_memory(cublas_status status, cudaError_t left)
+{
+    switch (status) {
+    case CUBLAS_ALLOC_FAILED: return true;
+    case CUBLAS_NOT_INITIALIZED:
+    case CUBLAS_EXECUTION_FAILED:
+    case CUBLAS_INTERNAL_ERROR: return left == cudaErrorMemoryAllocation || is_device_full();
+    default: return false;
+    }
+}
+
 static gm_status check(cublas_status status, const char *call)
 {
     if (status == 0) {
         return GM_OK;
     }
-    cudaGetLastError(); /* CUDA calls that cuBLAS made */
-    gm_fail(GM_ERROR_CUDA, "%s: %s", call, cublas.status_name(status));
+    bool memory = is_out_of_memory(status, cudaGetLastError()); /* of CUDA calls that it made */
+    gm_fail(memory ? GM_ERROR_MEMORY : GM_ERROR_CUDA, "%s: %s%s", call, cublas.status_name(status),
+            memory ? ", for want of device memory" : "");
     gm_error *error = gm_last_error();
     error->code = status;
     snprintf(error->name, sizeof error->name, "%s", cublas.status_name(status));
     snprintf(error->call, sizeof error->call, "%s", call);
-    return GM_ERROR_CUDA;
+    return error->status;
 }
 
 /* The current device's handle, set to the stream. The lock is held: a handle serves one call

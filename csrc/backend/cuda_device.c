@@ -19,7 +19,7 @@ GM_CHILD_LOCK(lock); /* guards opening and learning */
 static gm_cuda_device *devices;
 static int device_count;
 
-/* Why open() failed; it does not try again. */
+/* Why open() failed; it does not try again, unless for want of memory. */
 static struct {
     cudaError_t error;
     char reason[512];
@@ -94,7 +94,6 @@ static cudaError_t start(void)
     }
     devices = calloc((size_t)count, sizeof *devices);
     if (devices == NULL) {
-        snprintf(refusal.reason, sizeof refusal.reason, "the host is out of memory");
         return cudaErrorMemoryAllocation;
     }
     for (int i = 0; i < count; i++) {
@@ -122,13 +121,18 @@ gm_status gm_cuda_open(void)
         if (atomic_load(&state) == CLOSED) {
             atomic_store(&state, OPENING);
             refusal.error = start();
-            atomic_store(&state, refusal.error == cudaSuccess ? OPEN : REFUSED);
+            /* Memory there may be the next time. */
+            int otherwise = refusal.error == cudaErrorMemoryAllocation ? CLOSED : REFUSED;
+            atomic_store(&state, refusal.error == cudaSuccess ? OPEN : otherwise);
         }
         now = atomic_load(&state);
         pthread_mutex_unlock(&lock);
     }
     if (now == OPEN) {
         return GM_OK;
+    }
+    if (now == CLOSED) {
+        return gm_cuda_failure(cudaErrorMemoryAllocation, "cudaGetDeviceCount(&count)", NULL);
     }
     if (now == FORKED) {
         gm_fail(GM_ERROR_CUDA, "CUDA cannot be used in a forked child; use the spawn start method");

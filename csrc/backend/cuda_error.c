@@ -29,7 +29,8 @@ gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, con
 /*
  * Clears the error and says whether it stays. After an illegal address, a failed assertion
  * or the like every call returns that error again, a query of the default stream too. Errors
- * that only a stream capture in progress makes do not count.
+ * that only a stream capture in progress makes do not count, nor does memory that the query itself
+ * does not find: that of the context, where there is none yet.
  */
 static bool is_sticky(void)
 {
@@ -39,7 +40,7 @@ static bool is_sticky(void)
     bool capture =
         probe >= cudaErrorStreamCaptureUnsupported && probe <= cudaErrorStreamCaptureWrongThread;
     return probe != cudaSuccess && probe != cudaErrorNotReady &&
-           probe != cudaErrorCudartUnloading && !capture;
+           probe != cudaErrorCudartUnloading && probe != cudaErrorMemoryAllocation && !capture;
 }
 
 gm_status gm_cuda_failure(cudaError_t error, const char *call, const char *context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -47,9 +49,21 @@ class Driver:
 
     def _device(self) -> Any:
         """Return the current device, with its context made the thread's."""
-        device = self._core.Device()
-        device.set_current()
+        with self._by_core("cuCtxSetCurrent"):
+            device = self._core.Device()
+            device.set_current()
         return device
+
+    @contextlib.contextmanager
+    def _by_core(self, function: str) -> Iterator[None]:
+        """Name out of memory as elsewhere: cuda-core has one exception for all errors."""
+        memory = self.api.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+        try:
+            yield
+        except Exception as error:
+            if memory.name not in str(error):
+                raise
+            raise self._failure(function, memory) from error
 
     def _do(self, function: str, *args: Any) -> Any:
         """Call a function of the driver; return its result, or results."""
@@ -61,7 +75,8 @@ class Driver:
     def _failure(self, function: str, error: Any) -> _core.CudaError:
         _, text = self.api.cuGetErrorString(error)
         message = f"{function} failed: {(text or b'an unknown error').decode()} ({error.name})"
-        failure = _core.CudaError(message)
+        memory = error == self.api.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+        failure = _core.CudaMemoryError(message) if memory else _core.CudaError(message)
         failure.code, failure.name, failure.call = int(error), error.name, function
         failure.sticky = False
         return failure
@@ -74,12 +89,14 @@ class Driver:
     def load(self, code: bytes, name: str) -> Any:
         """Load machine code; its variables are new ones."""
         self._device()
-        return self._core.ObjectCode.from_cubin(code, name=name)
+        with self._by_core("cuLibraryLoadData"):
+            return self._core.ObjectCode.from_cubin(code, name=name)
 
     def kernel(self, library: Any, symbol: str) -> Any:
         """Return the handle of a kernel."""
         self._device()
-        return _handle(library.get_kernel(symbol))
+        with self._by_core("cuLibraryLoadData"):  # which may be put off until now
+            return _handle(library.get_kernel(symbol))
 
     def copy(
         self,
@@ -91,7 +108,9 @@ class Driver:
         """Copy a variable into an array of the host, or an array into a variable."""
         self._device()
         find = "cuLibraryGetManaged" if variable.managed else "cuLibraryGetGlobal"
-        address, size = self._do(find, _handle(library), variable.symbol.encode())
+        with self._by_core("cuLibraryLoadData"):
+            handle = _handle(library)
+        address, size = self._do(find, handle, variable.symbol.encode())
         assert size == value.nbytes, (variable, size, value.nbytes)
         if to_device:
             self._do("cuMemcpyHtoD", address, value.ctypes.data, size)

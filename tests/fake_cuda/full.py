@@ -1,0 +1,69 @@
+"""Where device memory runs out: what cuBLAS says of it, and the steps of tools/soak.py.
+
+FAKE_CUBLAS in the environment is the path of tests/stand_in/cublas.c, compiled. Prints how many
+steps there were, and how many of them ran out of memory.
+"""
+
+import ctypes
+import os
+import runpy
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import fake_device as fake  # first
+import numpy as np
+
+import gpumem as gm
+
+NOT_INITIALIZED, ALLOC_FAILED, INTERNAL_ERROR, NOT_SUPPORTED = 1, 3, 14, 15
+STEPS = 300
+BEYOND = "sgemm", "transpose", "matmul", "chase"  # cuBLAS, tensor cores, clusters
+cublas = ctypes.CDLL(os.environ["FAKE_CUBLAS"])
+tools = Path(fake.__file__).resolve().parent.parent / "tools"
+sys.path.append(str(tools))
+soak = SimpleNamespace(**runpy.run_path(str(tools / "soak.py")))
+words = SimpleNamespace(backend="cuda", fill=0.999, seed=0, seconds=0, threads=2)
+
+
+def is_memory_error(create=0, call=0):
+    """Whether cuBLAS, whose calls end so, makes an error of memory; None: no error."""
+    a = np.ones((64, 64), "f4")
+    cublas.stand_in_statuses(create, call)
+    try:
+        gm.sgemm(a, a, variant="cublas", backend="cuda")
+    except gm.CudaError as error:
+        assert error.call.startswith("cublas") and error.code == (create or call)
+        assert "CUBLAS_STATUS" in str(error) and not error.sticky
+        return isinstance(error, MemoryError)
+    finally:
+        fake.check()
+    return None
+
+
+fake.set_pace(10, 1)
+process = soak.Process(words, 0)
+assert is_memory_error(create=NOT_INITIALIZED) is False
+assert is_memory_error(create=ALLOC_FAILED) is True
+taken = soak.fill(words)
+free = gm.info()["backends"]["cuda"]["devices"][0]["free_bytes"]
+assert 0 < free < 8 << 20, free
+assert is_memory_error(create=NOT_INITIALIZED) is True
+assert is_memory_error() is None  # which makes the handle
+assert is_memory_error(call=ALLOC_FAILED) is True
+assert is_memory_error(call=INTERNAL_ERROR) is True
+assert is_memory_error(call=NOT_SUPPORTED) is False
+
+for worker in process.workers:
+    worker.families = [one for one in worker.families if one not in BEYOND]
+    for number in range(STEPS):
+        process.step(worker, number)
+assert not process.failures, process.failures[0]
+fake.check()
+done = sum(process.counts.values())
+ran_out = sum(count for name, count in process.counts.items() if name.endswith("out of memory"))
+
+del taken
+gm.pool_trim(backend="cuda")
+assert is_memory_error(call=INTERNAL_ERROR) is False
+print(done, ran_out)
