@@ -5,37 +5,77 @@
 #include <time.h>
 
 #include "gpumem.h"
+#include "per_thread.h"
 
-static _Thread_local gm_error last_error;
-/* While hushed: what nobody reads, without a message. */
-static _Thread_local gm_error unread;
-static _Thread_local bool hushed;
+typedef struct errors {
+    gm_error last;
+    gm_error unread; /* while hushed: what nobody reads, without a message */
+    bool hushed;
+} errors;
+
+/* The last error of a thread that finds no memory for a record, whatever it was. */
+static const gm_error no_record = {
+    .status = GM_ERROR_MEMORY,
+    .message = "out of memory for what a thread keeps for itself",
+};
 
 gm_poll_hook gm_poll;
 
-gm_error *gm_last_error(void)
+static errors *make_errors(void)
 {
-    return hushed ? &unread : &last_error;
+    return gm_per_thread(GM_PART_ERRORS, sizeof(errors));
+}
+
+const gm_error *gm_last_error(void)
+{
+    const errors *mine = gm_per_thread_found(GM_PART_ERRORS);
+    return !mine ? &no_record : mine->hushed ? &mine->unread : &mine->last;
+}
+
+gm_error *gm_error_record(void)
+{
+    errors *mine = make_errors();
+    return !mine ? NULL : mine->hushed ? &mine->unread : &mine->last;
+}
+
+void gm_set_last_error(const gm_error *error)
+{
+    gm_error *record = gm_error_record();
+    if (record) {
+        *record = *error;
+    }
 }
 
 bool gm_hush(bool hush)
 {
-    bool before = hushed;
-    hushed = hush;
+    errors *mine = make_errors();
+    bool before = mine && mine->hushed;
+    if (mine) {
+        mine->hushed = hush;
+    }
     return before;
 }
 
 __attribute__((format(printf, 2, 0))) static gm_status fail(gm_error error, const char *format,
                                                             va_list arguments)
 {
-    last_error = error;
-    vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
+    errors *mine = make_errors();
+    if (mine && !mine->hushed) {
+        mine->last = error;
+        vsnprintf(mine->last.message, sizeof mine->last.message, format, arguments);
+    }
     return error.status;
+}
+
+static bool is_hushed(void)
+{
+    const errors *mine = gm_per_thread_found(GM_PART_ERRORS);
+    return mine && mine->hushed;
 }
 
 gm_status gm_fail(gm_status status, const char *format, ...)
 {
-    if (hushed) { /* before the record is made, which is large */
+    if (is_hushed()) { /* before the record is made, which is large */
         return status;
     }
     va_list arguments;
@@ -47,7 +87,7 @@ gm_status gm_fail(gm_status status, const char *format, ...)
 
 gm_status gm_find(gm_rule rule, const char *format, ...)
 {
-    if (hushed) {
+    if (is_hushed()) {
         return GM_ERROR_SIMULATION;
     }
     va_list arguments;

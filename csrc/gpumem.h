@@ -54,7 +54,11 @@ typedef struct gm_error {
 gm_status gm_fail(gm_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same of a GM_ERROR_SIMULATION. */
 gm_status gm_find(gm_rule rule, const char *format, ...) __attribute__((format(printf, 2, 3)));
-gm_error *gm_last_error(void);
+/* Of a thread that finds no memory for its record: that this is so, whatever the status was. */
+const gm_error *gm_last_error(void);
+/* The record, to add to; NULL if there is no memory for one. */
+gm_error *gm_error_record(void);
+void gm_set_last_error(const gm_error *error);
 /* Hushed, this thread's failures write no message and leave the last error as it is: for questions
  * whose answer may be no. Returns what was before. */
 bool gm_hush(bool hush);

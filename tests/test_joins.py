@@ -34,6 +34,7 @@ def test_who_waits_for_whom(tmp_path):
         "csrc/memory/device.c",
         "csrc/memory/held.c",
         "csrc/error.c",
+        "csrc/per_thread.c",
     ]
     subprocess.run(
         [*command, *(str(ROOT / one) for one in sources), "-lpthread", "-o", str(program)],

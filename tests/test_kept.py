@@ -167,6 +167,6 @@ def test_each_thread_keeps_its_own(backend):
 def test_no_thread_finds_what_another_keeps(tmp_path):
     program = tmp_path / "kept"
     command = [*os.environ.get("CC", "cc").split(), "-std=gnu11", "-pthread", "-I", ROOT / "csrc"]
-    sources = [ROOT / "tests/threads/kept.c", ROOT / "csrc/call/kept.c"]
+    sources = [ROOT / "tests/threads/kept.c", ROOT / "csrc/call/kept.c", ROOT / "csrc/per_thread.c"]
     subprocess.run([*command, "-o", program, *sources], check=True)
     assert subprocess.run([program]).returncode == 0

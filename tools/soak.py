@@ -176,8 +176,13 @@ def start(words: argparse.Namespace, number: int) -> subprocess.Popen[str]:
     command = [sys.executable, str(Path(__file__)), "--process", str(number)]
     for name in ("seconds", "threads", "seed", "fill", "backend"):
         command += [f"--{name}", str(getattr(words, name))]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
+    pipe, environment = subprocess.PIPE, dict(os.environ)
+    if words.fill and words.backend == "sim":
+        # Else each thread has 64 MiB of address space in reserve, whatever the limit, and fills it.
+        environment["MALLOC_ARENA_MAX"] = "1"
+    return subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True, env=environment
+    )
 
 
 def one_process(words: argparse.Namespace) -> int:

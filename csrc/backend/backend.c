@@ -69,5 +69,5 @@ void gm_backend_go_back(const gm_backend *backend, int device)
     int previous;
     gm_error before = *gm_last_error();
     backend->use_device(device, &previous);
-    *gm_last_error() = before;
+    gm_set_last_error(&before);
 }

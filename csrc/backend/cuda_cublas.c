@@ -139,13 +139,16 @@ static gm_status check(cublas_status status, const char *call)
         return GM_OK;
     }
     bool memory = is_out_of_memory(status, cudaGetLastError()); /* of CUDA calls that it made */
-    gm_fail(memory ? GM_ERROR_MEMORY : GM_ERROR_CUDA, "%s: %s%s", call, cublas.status_name(status),
-            memory ? ", for want of device memory" : "");
-    gm_error *error = gm_last_error();
-    error->code = status;
-    snprintf(error->name, sizeof error->name, "%s", cublas.status_name(status));
-    snprintf(error->call, sizeof error->call, "%s", call);
-    return error->status;
+    gm_status failed =
+        gm_fail(memory ? GM_ERROR_MEMORY : GM_ERROR_CUDA, "%s: %s%s", call,
+                cublas.status_name(status), memory ? ", for want of device memory" : "");
+    gm_error *record = gm_error_record();
+    if (record) {
+        record->code = status;
+        snprintf(record->name, sizeof record->name, "%s", cublas.status_name(status));
+        snprintf(record->call, sizeof record->call, "%s", call);
+    }
+    return failed;
 }
 
 /* The current device's handle, set to the stream. The lock is held: a handle serves one call

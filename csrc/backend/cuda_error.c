@@ -16,7 +16,10 @@ bool gm_cuda_succeeded(cudaError_t error)
 
 gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, const char *call)
 {
-    gm_error *record = gm_last_error();
+    gm_error *record = gm_error_record();
+    if (!record) {
+        return status;
+    }
     record->code = (int)error;
     record->sticky = sticky;
     snprintf(record->name, sizeof record->name, "%s", cudaGetErrorName(error));

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "cuda_internal.h"
+#include "per_thread.h"
 
 static gm_status learn_pool(gm_cuda_device *device)
 {
@@ -148,13 +149,14 @@ void gm_cuda_release(void *address)
     }
 }
 
-/* Where there is one device: the place for an address of which the thread has asked already. */
+/* Where there is one device: the place for an address of which the thread has asked already; NULL:
+ * out of memory. */
 static const void **asked_before(const void *address)
 {
     enum { BITS = 6 };
-    static _Thread_local const void *asked[1 << BITS];
+    const void **asked = gm_per_thread(GM_PART_ADDRESSES, sizeof *asked << BITS);
     const uint64_t hash = (uint64_t)(uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15);
-    return &asked[hash >> (64 - BITS)];
+    return asked ? &asked[hash >> (64 - BITS)] : NULL;
 }
 
 /*
@@ -172,7 +174,7 @@ gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device)
         return GM_OK;
     }
     const void **asked = asked_before(address);
-    if (count == 1 && address && *asked == address) {
+    if (count == 1 && address && asked && *asked == address) {
         *device = 0;
         return GM_OK;
     }
@@ -181,7 +183,9 @@ gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device)
         return gm_fail(GM_ERROR_VALUE, "address %p is not in the memory of a CUDA device", address);
     }
     *device = found.device;
-    *asked = address;
+    if (asked) {
+        *asked = address;
+    }
     return GM_OK;
 }
 

@@ -58,7 +58,7 @@ gm_status gm_serializer_leave(gm_serializer *serializer, const gm_call *call, gm
             recorded = call->backend->event_record(*last, call->stream);
         }
         if (status != GM_OK) {
-            *gm_last_error() = before;
+            gm_set_last_error(&before);
         } else {
             status = recorded;
         }

@@ -51,6 +51,7 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
     memcpy(args, plan->args, plan->args_size);
     gm_grid grid = {
         .module = gm_sim_kernels(),
+        .own = gm_sim_kernels(),
         .kernel = {.name = variant->symbol,
                    .doc = variant->doc,
                    .plain = variant->plain,

@@ -2,6 +2,7 @@
 #include "backend/sim_modules.h"
 
 #include "backend/sim_internal.h"
+#include "backend/sim_kernels.h"
 #include "sim/grid.h"
 #include "sim/heap.h"
 #include "sim/limits.h"
@@ -64,6 +65,7 @@ gm_status gm_sim_module_launch(const gm_module_launch *launch)
     bool traced = launch->trace;
     gm_grid grid = {
         .module = &launch->loaded->module,
+        .own = gm_sim_kernels(),
         .kernel = {.name = kernel->name, .doc = "", .plain = kernel->run, .traced = kernel->run},
         .grid = launch->grid,
         .block = launch->block,

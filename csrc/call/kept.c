@@ -3,14 +3,14 @@
 
 #include <string.h>
 
+#include "per_thread.h"
+
 enum { SLOT_BITS = 5, SLOTS = 1 << SLOT_BITS };
 
 typedef struct slot {
     const gm_variant *variant; /* NULL: an empty slot */
     gm_kept_key key;
 } slot;
-
-static _Thread_local slot slots[SLOTS];
 
 /* ---- the key ------------------------------------------------------------------------------- */
 
@@ -76,9 +76,11 @@ static void make_key(const gm_call *call, const gm_variant *asked, gm_kept_key *
 
 /* ---- slots --------------------------------------------------------------------------------- */
 
+/* NULL: out of memory, so that nothing is kept. */
 static slot *slot_of(const gm_kept_key *key)
 {
-    return &slots[key->hash >> (64 - SLOT_BITS)];
+    slot *slots = gm_per_thread(GM_PART_CHOICES, SLOTS * sizeof *slots);
+    return slots ? &slots[key->hash >> (64 - SLOT_BITS)] : NULL;
 }
 
 const gm_variant *gm_kept_find(const gm_call *call, const gm_variant *asked, gm_kept_key *key)
@@ -89,15 +91,15 @@ const gm_variant *gm_kept_find(const gm_call *call, const gm_variant *asked, gm_
     }
     const slot *kept = slot_of(key);
     const bool same =
-        kept->variant && kept->key.count == key->count &&
+        kept && kept->variant && kept->key.count == key->count &&
         memcmp(kept->key.words, key->words, (size_t)key->count * sizeof *key->words) == 0;
     return same ? kept->variant : NULL;
 }
 
 void gm_kept_store(const gm_kept_key *key, const gm_variant *variant)
 {
-    if (key->count > 0) {
-        slot *kept = slot_of(key);
+    slot *kept = key->count > 0 ? slot_of(key) : NULL;
+    if (kept) {
         kept->key.count = key->count;
         memcpy(kept->key.words, key->words, (size_t)key->count * sizeof *key->words);
         kept->variant = variant;

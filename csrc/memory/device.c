@@ -150,7 +150,7 @@ static void finish_later(gm_device_memory *memory, bool held)
     if (here == GM_OK) {
         memory->backend->use_device(previous, &previous);
     }
-    *gm_last_error() = before;
+    gm_set_last_error(&before);
 }
 
 void gm_device_memory_drop(gm_device_memory *memory)
@@ -222,7 +222,7 @@ static gm_status used(gm_device_memory *memory, gm_stream stream)
     if (status != GM_OK) {
         gm_error before = *gm_last_error();
         memory->backend->wait(stream); /* then there is nothing to record */
-        *gm_last_error() = before;
+        gm_set_last_error(&before);
     }
     return status;
 }

@@ -97,5 +97,5 @@ void gm_release_held(void)
         one->forget(one->owner);
         free(one);
     }
-    *gm_last_error() = before;
+    gm_set_last_error(&before);
 }

@@ -31,7 +31,7 @@ gm_status gm_finish(const gm_backend *backend, gm_stream stream, gm_status statu
     if (status == GM_OK) {
         return waited;
     }
-    *gm_last_error() = before;
+    gm_set_last_error(&before);
     return status;
 }
 

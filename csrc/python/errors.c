@@ -137,6 +137,9 @@ PyObject *gm_raise(gm_status status)
         }
         return NULL;
     }
+    if (error->status == GM_ERROR_MEMORY || error->status == GM_OK) {
+        status = GM_ERROR_MEMORY; /* there was none for the record, whatever has failed */
+    }
     PyObject *type =
         status > GM_OK && status < GM_ERROR_INTERRUPTED ? *types[status] : PyExc_SystemError;
     bool from_cuda = error->code != 0;

@@ -1,5 +1,6 @@
 /* The module gpumem._core. */
 #define GM_IMPORTS_NUMPY
+#include "backend/sim_kernels.h"
 #include "memory/held.h"
 #include "python/adopt.h"
 #include "python/arrays.h"
@@ -286,6 +287,9 @@ static int add_type(PyObject *module, PyTypeObject *type, const char *name)
 PyMODINIT_FUNC PyInit__core(void)
 {
     import_array();
+    if (gm_sim_kernels()->image.end == 0) {
+        return PyErr_NoMemory(); /* for its thread-local variables */
+    }
     PyObject *module = PyModule_Create(&definition);
     if (!module) {
         return NULL;

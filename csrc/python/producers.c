@@ -7,6 +7,7 @@
  */
 #include "python/producers.h"
 
+#include "per_thread.h"
 #include "python/dlpack_device.h"
 #include "python/values.h"
 
@@ -20,9 +21,6 @@ typedef struct remembered {
     unsigned version; /* 0: nothing is remembered here */
     gm_producer producer;
 } remembered;
-
-/* Of each thread, so that threads need no lock. */
-static _Thread_local remembered cache[REMEMBERED];
 
 static PyObject *exchange_name, *dict_name, *mro_name, *requires_grad, *is_neg, *is_conj;
 /* Whoever defines one of these in a class below that of the exchange API wants it to be used. */
@@ -147,11 +145,19 @@ static int look_at(PyTypeObject *type, gm_producer *producer)
     return lazy < 0 ? -1 : 0;
 }
 
+/* Where the answer for a type is remembered, by each thread for itself, so that threads need no
+ * lock; NULL: out of memory. */
+static remembered *slot_of(const PyTypeObject *type)
+{
+    remembered *slots = gm_per_thread(GM_PART_PRODUCERS, REMEMBERED * sizeof *slots);
+    return slots ? &slots[((uintptr_t)type >> 4 ^ (uintptr_t)type >> 9) % REMEMBERED] : NULL;
+}
+
 int gm_find_producer(PyTypeObject *type, gm_producer *producer)
 {
-    remembered *slot = &cache[((uintptr_t)type >> 4 ^ (uintptr_t)type >> 9) % REMEMBERED];
+    remembered *slot = slot_of(type);
     unsigned version = version_of(type);
-    if (version != 0 && slot->type == type && slot->version == version) {
+    if (version != 0 && slot && slot->type == type && slot->version == version) {
         *producer = slot->producer;
         return 0;
     }
@@ -167,7 +173,7 @@ int gm_find_producer(PyTypeObject *type, gm_producer *producer)
             return -1;
         }
     }
-    if (version == version_of(type)) { /* nobody changed it meanwhile */
+    if (slot && version == version_of(type)) { /* nobody changed it meanwhile */
         *slot = (remembered){type, version, *producer};
     }
     return 0;

@@ -13,6 +13,7 @@
 #include "sim/block.h"
 #include "sim/residents.h"
 #include "sim/run.h"
+#include "sim/storage.h"
 #include "sim/thread.h"
 #include "sim/trace.h"
 #include "sim/written.h"
@@ -169,9 +170,24 @@ static void run_blocks(worker *w)
     atomic_fetch_sub(&r->running, 1);
 }
 
+/* This host thread is about to run blocks. */
+static gm_status take_storage(const gm_grid *grid)
+{
+    bool taken =
+        gm_storage_take(grid->module) && (grid->own == grid->module || gm_storage_take(grid->own));
+    return taken ? GM_OK
+                 : gm_fail(GM_ERROR_MEMORY, "out of memory for the variables of a host thread");
+}
+
+/* Without memory it leaves the blocks to the others. */
 static void *worker_main(void *argument)
 {
-    run_blocks(argument);
+    worker *w = argument;
+    if (take_storage(w->run->grid) == GM_OK) {
+        run_blocks(w);
+    } else {
+        atomic_fetch_sub(&w->run->running, 1);
+    }
     return NULL;
 }
 
@@ -292,7 +308,7 @@ static gm_status run_here(const gm_grid *grid)
     bool kept = grid->trace && grid->trace->findings && grid->trace->findings->stopped > 0 &&
                 r.error.status == GM_ERROR_SIMULATION;
     if (status == GM_OK && r.failed_block >= 0 && !kept) {
-        *gm_last_error() = r.error;
+        gm_set_last_error(&r.error);
         status = r.error.status;
     }
     return status;
@@ -307,7 +323,7 @@ typedef struct nested_run {
 static void *nested_main(void *argument)
 {
     nested_run *nested = argument;
-    nested->status = run_here(nested->grid);
+    nested->status = take_storage(nested->grid) == GM_OK ? run_here(nested->grid) : GM_ERROR_MEMORY;
     nested->error = *gm_last_error();
     return NULL;
 }
@@ -323,7 +339,7 @@ static gm_status run_nested(const gm_grid *grid)
     }
     pthread_join(thread, NULL);
     if (nested.status != GM_OK) {
-        *gm_last_error() = nested.error;
+        gm_set_last_error(&nested.error);
     }
     return nested.status;
 }
@@ -332,6 +348,10 @@ gm_status gm_grid_run(const gm_grid *grid)
 {
     if (!grid->trace) {
         gm_written_by_plain_launch();
+    }
+    gm_status status = take_storage(grid);
+    if (status != GM_OK) {
+        return status;
     }
     return gm_thread_block() ? run_nested(grid) : run_here(grid);
 }

@@ -9,6 +9,7 @@ enum { GM_MAX_HOST_THREADS = 256 };
 
 typedef struct gm_grid {
     const gm_module *module;
+    const gm_module *own; /* the simulator's own, which has its thread-local variables */
     gm_kernel kernel;
     gm_dim grid, block;
     const void *args;

@@ -34,6 +34,10 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
                        "gpumem",
                        path);
     }
+    if (!gm_region_holds(module->image, (uintptr_t)module)) {
+        dlclose(loaded->handle);
+        return gm_fail(GM_ERROR_MEMORY, "out of memory for the variables of the compiled kernels");
+    }
     loaded->module = *module;
     loaded->module.loaded = true;
     while (loaded->kernels[loaded->kernel_count].name) {

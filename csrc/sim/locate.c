@@ -9,9 +9,9 @@
 
 gm_status gm_locate_here(gm_block *block, const char *file, int line)
 {
-    gm_error *error = gm_last_error();
-    if (error->status != GM_ERROR_SIMULATION) {
-        return error->status;
+    gm_error *error = gm_error_record();
+    if (!error || error->status != GM_ERROR_SIMULATION) {
+        return gm_last_error()->status;
     }
     const char *kernel = block->grid->kernel.name;
     const gm_error found = *error;

@@ -329,7 +329,10 @@ gm_status gm_memory_check_guards(const char *kernel)
                              "gpumem.traffic with the same arguments names the source line",
                              kernel, front_intact ? "past the end of" : "before the start of",
                              (unsigned long long)(region.end - region.begin));
-            gm_last_error()->kernel = kernel;
+            gm_error *error = gm_error_record();
+            if (error) {
+                error->kernel = kernel;
+            }
         }
     }
     pthread_mutex_unlock(&lock);

@@ -15,8 +15,9 @@ gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number)
 
 gm_status gm_trace_keep(gm_trace *trace, gm_status status)
 {
-    gm_error *error = gm_last_error();
-    if (status != GM_ERROR_SIMULATION || !trace->findings || !gm_rule_goes_on(error->rule)) {
+    gm_error *error = gm_error_record();
+    if (status != GM_ERROR_SIMULATION || !trace->findings || !error ||
+        !gm_rule_goes_on(error->rule)) {
         return status;
     }
     bool placed = trace->fault.thread >= 0;

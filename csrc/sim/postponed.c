@@ -307,6 +307,6 @@ gm_status gm_trace_stop(gm_trace *trace, const gm_observer *by, const gm_access 
     } else if (status == GM_ERROR_SIMULATION) {
         gm_trace_place(trace, site->file, site->line, trace->thread);
     }
-    *gm_last_error() = found;
+    gm_set_last_error(&found);
     return gm_trace_keep(trace, status);
 }

@@ -285,6 +285,6 @@ gm_status gm_residents_run(gm_run *run, gm_block *block, int64_t *failed)
         free_block(r.list[i]);
     }
     free(r.list);
-    *gm_last_error() = error;
+    gm_set_last_error(&error);
     return status;
 }

@@ -65,16 +65,14 @@ gm_status gm_thread_select(gm_block *from, gm_block *to)
     if (!from->shared && !(from->shared = malloc(module->shared_bytes + 1))) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the shared memory of a block");
     }
-    /* The indices, and in the simulator's own image its thread-local variables, lie among the
+    /* The indices, and in the simulator's own image the block of this host thread, lie among the
      * variables of the blocks. */
-    const gm_error error = *gm_last_error();
     gm_lane_state lane = *from->lane;
     void *variables = (void *)module->shared_begin();
     memcpy(from->shared, variables, module->shared_bytes);
     if (to->shared) {
         memcpy(variables, to->shared, module->shared_bytes);
     }
-    *gm_last_error() = error;
     lane.dynamic_shared = to->dynamic_shared;
     lane.block_index = gm_block_index(to->grid, to->number);
     to->lane = from->lane;

@@ -319,6 +319,7 @@ static void run_kernel(fake_work *work)
     gm_poll_hook poll = gm_poll;
     gm_grid grid = {
         .module = gm_sim_kernels(),
+        .own = gm_sim_kernels(),
         .kernel = {.name = "on the fake device", .plain = launch->kernel},
         .grid = launch->grid,
         .block = launch->block,
@@ -332,7 +333,7 @@ static void run_kernel(fake_work *work)
         fake_lose(cudaErrorIllegalAddress, gm_last_error()->message);
     }
     gm_poll = poll;
-    *gm_last_error() = before;
+    gm_set_last_error(&before);
 }
 
 static cudaError_t queue_kernel(const void *kernel, dim3 grid, dim3 block, void **args,

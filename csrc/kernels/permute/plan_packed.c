@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "per_thread.h"
 #include "permute/plan_tiling.h"
 
 /* ---- arguments ------------------------------------------------------------------------------ */
@@ -214,13 +215,13 @@ static unsigned slot_of(const plan_key *key)
 bool permute_plan_packed(const permute_layout *layout, const gm_device_properties *device,
                          permute_packed_args *args, double *cost)
 {
-    static _Thread_local kept_plan kept[KEPT];
     if (layout->ndim > PACKED_DIMS) {
         return false;
     }
     plan_key key = key_of(layout, device->multiprocessors);
-    kept_plan *slot = &kept[slot_of(&key)];
-    if (memcmp(&slot->key, &key, sizeof key) != 0) {
+    kept_plan *kept = gm_per_thread(GM_PART_PLANS, KEPT * sizeof *kept), none;
+    kept_plan *slot = kept ? &kept[slot_of(&key)] : &none;
+    if (!kept || memcmp(&slot->key, &key, sizeof key) != 0) {
         slot->args = (permute_packed_args){0};
         slot->found = plan(layout, device->multiprocessors, &slot->args, &slot->cost);
         slot->key = key;

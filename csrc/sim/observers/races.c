@@ -69,8 +69,11 @@ static const char *present(const gm_trace *trace)
 
 static gm_status beside(gm_status status, const gm_site *other)
 {
-    gm_last_error()->other_file = other->file;
-    gm_last_error()->other_line = other->line;
+    gm_error *error = gm_error_record();
+    if (error) {
+        error->other_file = other->file;
+        error->other_line = other->line;
+    }
     return status;
 }
 

@@ -1,0 +1,52 @@
+"""Little memory where a thread begins: an exception, and never the end of the process.
+
+glibc allocates a shared object's thread-local variables at a thread's first access to one of them,
+and aborts if it cannot.
+"""
+
+import re
+from pathlib import Path
+
+import pytest
+from processes import python
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = Path(__file__).parent / "little_memory.py"
+
+# Each is reached only by who has asked sim/storage.h before.
+ASK = {
+    "backend/sim_kernels.c": ["anchor"],
+    "module/side.c": ["gm_lane"],
+    "sim/thread.c": ["gm_lane", "gm_thread_current"],
+}
+
+
+@pytest.mark.parametrize("host_threads", [1, 4])
+@pytest.mark.parametrize("first", ["copy", "permute", "launch", "load"])
+def test_the_first_call_of_a_thread(first, host_threads):
+    """With little memory it fails, with more it works, and afterwards it always does."""
+    code = PROGRAM.read_text()
+    failed, passed = map(
+        int, python(code, FIRST=first, GPUMEM_SIM_THREADS=str(host_threads)).split()
+    )
+    assert failed > 0 and passed > 0
+
+
+def test_errors_of_a_thread_take_little():
+    """What is wrong is said even where there is no memory for a kernel."""
+    failed, passed = map(int, python(PROGRAM.read_text(), FIRST="refuse").split())
+    assert passed > failed
+
+
+def test_no_other_variables_are_thread_local():
+    """What each thread keeps for itself is on the heap, see csrc/per_thread.h."""
+    declared = re.compile(
+        r"^(?!extern)[^/*\n#]*(?:_Thread_local|GM_THREAD_LOCAL|__thread|thread_local)\b[^(\n;]*?(\w+)"
+        r"(?:\[[^\n]*)?(?: =[^\n]*)?;",
+        re.M,
+    )
+    found = {
+        str(path.relative_to(ROOT / "csrc")): declared.findall(path.read_text())
+        for path in sorted((ROOT / "csrc").rglob("*.[ch]"))
+    }
+    assert {path: names for path, names in found.items() if names} == ASK
