@@ -15,19 +15,22 @@ import numpy as np
 
 import gpumem as gm
 
-CHUNK, MOST = 100_000, 20_000  # bytes, and number: more than a thread's heap has in reserve
-LOADED = """
-__global__ void first(const float *x, float *y)
+LARGE, SMALL, MOST = 100_000, 600, 200_000  # bytes, and how many blocks at most
+KERNEL = """
+__global__ void kernel_%d(const float *x, float *y)
 {
-    __shared__ float tile[10000];
-    tile[threadIdx.x] = x[threadIdx.x];
+    __shared__ float tile[12000];
+    tile[31 - threadIdx.x] = x[31 - threadIdx.x];
+    __syncthreads();
     y[threadIdx.x] = tile[threadIdx.x];
 }
 """
+LOADED = "".join(KERNEL % number for number in range(20))  # 960 KB of shared memory in all
 libc = ctypes.CDLL(None)
 libc.malloc.restype, libc.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 libc.free.argtypes = [ctypes.c_void_p]
-chunks = (ctypes.c_void_p * MOST)()
+RESERVE = 100 << 20  # bytes: less than what a launch takes, with its stacks
+blocks = (ctypes.c_void_p * MOST)()
 a = np.arange(1 << 18, dtype="f4")
 matrix = a.reshape(512, 512)
 out, turned = np.empty_like(a), np.empty_like(matrix)
@@ -74,10 +77,7 @@ def refuse():
 
 def load():
     """The loader, too, says that memory ran out."""
-    try:
-        kernel = gm.load(source=LOADED, backend="sim")["first"]
-    except gm.UnavailableError as error:
-        raise MemoryError from error
+    kernel = gm.load(source=LOADED, backend="sim")["kernel_7"]
     out[:] = 0
     kernel[1, 32](a, out)
     return bool((out[:32] == a[:32]).all())
@@ -89,19 +89,20 @@ def locked():
     return lock
 
 
-def take_all_but(room):
-    """Take all memory of this thread but so many chunks; return how many are taken."""
+def take_all_but(large):
+    """Take all memory but so many large blocks; return how many blocks are taken."""
     taken = 0
-    while chunk := libc.malloc(CHUNK):
-        chunks[taken] = chunk
-        taken += 1
-    return give(taken, min(taken, taken - room))
+    for size in (LARGE, SMALL) if large == 0 else (LARGE,):
+        while block := libc.malloc(size):
+            blocks[taken] = block
+            taken += 1
+    return give(taken, max(taken - large, 0))
 
 
 def give(taken, rest):
-    while taken > max(rest, 0):
+    while taken > rest:
         taken -= 1
-        libc.free(chunks[taken])
+        libc.free(blocks[taken])
     return taken
 
 
@@ -127,7 +128,7 @@ def run(first, room):
     _thread.start_new_thread(work, ())
     ready.acquire()
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, (used + RESERVE, resource.RLIM_INFINITY))
     limited.release()
     tried.acquire()
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -140,5 +141,7 @@ def run(first, room):
 calls = {one.__name__: one for one in (copy, permute, launch, load, refuse)}
 first = calls[os.environ["FIRST"]]
 assert all(one() for one in calls.values())
-counts = collections.Counter(run(first, room) for room in range(1, 120, 3))
+counts = collections.Counter(
+    run(first, room) for room in [*range(0, 100, 2), *range(100, 900, 200)]
+)
 print(counts[False], counts[True])

@@ -107,11 +107,13 @@ CORE = {
     ),
     "csrc/sim/tensor.c": ("test_transpose", "sim test_matmul"),
     "csrc/sim/texture*.c": ("test_spaces dialect/test_textures", "sim modules"),
+    "csrc/sim/storage.c": ("test_little_memory", "sim modules/test_load"),
     "csrc/sim/*.c": (
         "sim test_sim_memory test_allocation_faults",
         "test_spaces test_table python/test_traffic",
         "planted dialect features modules/test_check modules/test_load test_prefetch programs",
     ),
+    "csrc/per_thread.c": ("test_little_memory test_kept test_allocation_faults",),
     "csrc/*.c": (
         "test_table python/test_functions test_allocation_faults",
         f"{ARRAYS} {CALLS}",

@@ -29,7 +29,7 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-from soak_steps import SIMULATED, STEPS, Refused, Worker, ran_out, shared_module
+from soak_steps import SIMULATED, STEPS, Refused, Worker, make_ready, ran_out
 
 import gpumem as gm
 
@@ -57,11 +57,9 @@ class Process:
         self.failures: list[str] = []
         self.lock = threading.Lock()
         self.go = threading.Event()
-        # What takes much memory once: the context, the module, the streams.
-        shared_module(words.backend)
+        make_ready(words.backend)
         scarce = bool(words.fill)
         self.workers = [Worker(n, words.backend, scarce) for n in range(words.threads)]
-        gm.copy(np.arange(1000.0), backend=words.backend)
 
     def step(self, worker: Worker, number: int) -> None:
         """One step, whose random numbers depend on nothing but its number."""

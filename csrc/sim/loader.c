@@ -3,6 +3,7 @@
 #include "sim/loader.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include "sim/lane.h"
 
@@ -20,7 +21,10 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
     };
     *loaded = (gm_loaded){.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     if (!loaded->handle) {
-        return gm_fail(GM_ERROR_UNAVAILABLE, "cannot load the compiled kernels: %s", dlerror());
+        const char *why = dlerror();
+        bool memory = strstr(why, "annot allocate memory") || strstr(why, "out of memory");
+        return gm_fail(memory ? GM_ERROR_MEMORY : GM_ERROR_UNAVAILABLE,
+                       "cannot load the compiled kernels: %s", why);
     }
     gm_module_open_function *open =
         (gm_module_open_function *)(uintptr_t)dlsym(loaded->handle, GM_MODULE_OPEN);
