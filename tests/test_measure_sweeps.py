@@ -1,0 +1,162 @@
+"""tools/measure_sweeps.py on a device with a clock of its own."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from made_up import MadeUpDevice
+
+import gpumem as gm
+from gpumem import _core
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))  # where they find each other
+
+import measure_sweeps as tool
+
+MULTIPROCESSORS = 8
+MS = {"strided_read": 0.5, "strided_write": 0.25}  # of other families, 1
+
+
+class Tick:
+    """A prepared call: launching it runs it once, and advances the clock of the device."""
+
+    def __init__(self, device, call, ms):
+        self.device, self.call, self.ms = device, call, ms
+        self.variant = call.variant
+
+    def tick(self):
+        self.device.now += self.ms
+        if self.call:
+            self.call.launch()
+
+
+class Sweeps(MadeUpDevice):
+    """A device whose time goes by the family."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def info(self):
+        found = super().info()
+        found["devices"][0]["multiprocessors"] = MULTIPROCESSORS
+        return found
+
+    def array(self, shape, dtype, device=None):
+        return gm.DeviceArray(shape, dtype, backend="sim")
+
+    def prepare(self, family, variant, inputs, out, values, stream=None):
+        call = _core.prepare(family, variant, inputs, out, stream, values)
+        self.seen.append((family, variant, inputs, out, values))
+        return Tick(self, call, MS.get(family, 1.0))
+
+
+def run(monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["measure_sweeps.py", *words])
+    device = Sweeps()
+    monkeypatch.setattr(tool, "open_device", lambda backend: device)
+    tool.main()
+    return device
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Return what all sweeps of a small array make, and the device that they were made on."""
+    file = tmp_path_factory.mktemp("sweeps") / "found.json"
+    with pytest.MonkeyPatch.context() as patch:
+        device = run(patch, "--bytes", "16K", "--rounds", "1", "--json", str(file))
+    return json.loads(file.read_text()), device
+
+
+def chosen(found, sweep):
+    return [one for one in found["figures"] if one["sweep"] == sweep]
+
+
+def values(figures, name):
+    return list(dict.fromkeys(json.dumps(one["parameters"][name]) for one in figures))
+
+
+def test_every_sweep_is_measured(found):
+    found, _ = found
+    assert {one["sweep"] for one in found["figures"]} == set(tool.SWEEPS)
+    assert (found["bytes"], found["rounds"]) == (16384, 1)
+    assert found["provenance"]["device"]["name"] == "made-up device"
+    for one in found["figures"]:
+        if one["ms"] is None:
+            assert one["reason"]
+        else:
+            assert one["ms"] == pytest.approx(MS.get(one["family"], 1.0))
+
+
+def test_offsets_move_one_side_only(found):
+    found, device = found
+    figures = chosen(found, "offset")
+    assert values(figures, "offset") == [str(n) for n in range(33)]
+    assert {one["dtype"] for one in figures} == {"float32", "float64"}
+    for one in figures:
+        count = one["shape"][0] - one["parameters"]["offset"]
+        itemsize = int(one["dtype"][-2:]) // 8
+        assert one["gbps"] == pytest.approx(2 * count * itemsize / one["ms"] / 1e6)
+    for family, _, inputs, out, parameters in device.seen:
+        if not family.startswith("strided_"):
+            continue
+        aligned = out if family == "strided_read" else inputs[1]
+        offset, stride = parameters
+        assert (stride, aligned.pointer % 256) == (1, 0)
+        assert aligned.size == inputs[0].size - offset
+
+
+def test_blocks_go_from_few_to_all(found):
+    found, _ = found
+    assert values(chosen(found, "max_blocks"), "max_blocks") == [
+        *("2", "4", "8", "16", "32", "64", "128", "256", "null")
+    ]
+
+
+def test_blocks_of_a_transpose_are_wide_and_thin(found):
+    found, _ = found
+    figures = chosen(found, "block")
+    assert all(x * y <= 1024 for x, y in tool.BLOCKS)
+    assert {(1, 256), (256, 1), (32, 8)} <= set(tool.BLOCKS)
+    assert len(figures) == len(tool.BLOCKS) * 4 and all(one["gbps"] for one in figures)
+
+
+def test_shares_of_the_l1_reach_from_none_to_all(found):
+    found, _ = found
+    figures = chosen(found, "carveout")
+    assert values(figures, "carveout") == ["null", *map(str, tool.CARVEOUTS)]
+    assert tool.CARVEOUTS[0] == 0 and tool.CARVEOUTS[-1] == 100
+
+
+def test_threads_are_measured_without_and_with_a_barrier(found):
+    found, _ = found
+    figures = chosen(found, "threads")
+    assert {(one["parameters"]["sync"], one["shape"][0]) for one in figures} == {
+        (sync, blocks * MULTIPROCESSORS) for sync in (False, True) for blocks in (1, 8)
+    }
+    assert values(figures, "threads") == [str(n) for n in tool.THREADS]
+
+
+def test_a_value_that_a_variant_does_not_take_has_a_reason(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(tool, "BLOCKS", ((64, 32), (32, 8)))
+    file = tmp_path / "found.json"
+    run(monkeypatch, "--bytes", "4K", "--sweeps", "block", "--rounds", "1", "--json", str(file))
+    first, second = json.loads(file.read_text())["figures"][:2]
+    assert first["gbps"] is None and "at most 1024 together" in first["reason"]
+    assert second["gbps"]
+    assert "64x32: -  32x8: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--bytes", "1000"], "--bytes is 1000, expected a multiple of 1024"),
+        (["--rounds", "0"], "--rounds is 0, expected at least 1"),
+        (["--sweeps", "offset,tile"], "--sweeps has tile, expected offset, max_blocks"),
+    ],
+)
+def test_what_it_does_not_take(words, told, monkeypatch, capsys):
+    with pytest.raises(SystemExit):
+        run(monkeypatch, *words)
+    assert told in capsys.readouterr().err
