@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -109,7 +109,9 @@ def threads(nbytes: int, multiprocessors: int) -> Iterator[Series]:
                 yield Series("threads", "prefetch_sum", variant, "float64", shape, THREADS, fixed)
 
 
-SWEEPS = {one.__name__: one for one in (offset, max_blocks, block, carveout, threads)}
+SWEEPS: dict[str, Callable[[int, int], Iterator[Series]]] = {
+    one.__name__: one for one in (offset, max_blocks, block, carveout, threads)
+}
 
 
 # ---- measuring ------------------------------------------------------------------------------
@@ -155,7 +157,8 @@ def measure_series(clock: Clock, series: Series, rounds: int) -> list[dict[str, 
     found = []
     for value in series.values:
         parameters = {series.sweep: value, **series.fixed}
-        one = {"sweep": series.sweep, **told, "shape": list(series.shape), "parameters": parameters}
+        one: dict[str, Any] = {"sweep": series.sweep, **told}
+        one |= {"shape": list(series.shape), "parameters": parameters}
         try:
             ms = clock.times(arrays.prepare(parameters), rounds).median
         except ValueError as error:
