@@ -107,6 +107,13 @@ def test_offsets_move_one_side_only(found):
         assert aligned.size == inputs[0].size - offset
 
 
+def test_structures_are_copied_whole(found):
+    found, _ = found
+    figures = chosen(found, "structures")
+    assert {one["variant"] for one in figures} >= {"struct12", "struct16", "struct24", "struct32"}
+    assert {one["shape"][0] for one in figures} == {4096}
+
+
 def test_blocks_go_from_few_to_all(found):
     found, _ = found
     assert values(chosen(found, "max_blocks"), "max_blocks") == [
@@ -153,7 +160,7 @@ def test_a_value_that_a_variant_does_not_take_has_a_reason(monkeypatch, capsys, 
     [
         (["--bytes", "1000"], "--bytes is 1000, expected a multiple of 1024"),
         (["--rounds", "0"], "--rounds is 0, expected at least 1"),
-        (["--sweeps", "offset,tile"], "--sweeps has tile, expected offset, max_blocks"),
+        (["--sweeps", "offset,tile"], "--sweeps has tile, expected offset, structures"),
     ],
 )
 def test_what_it_does_not_take(words, told, monkeypatch, capsys):

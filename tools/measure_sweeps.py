@@ -5,6 +5,7 @@
 Needs a GPU. A sweep measures a few variants of one family by the values of one of its parameters:
 
 offset      strided_read and strided_write with stride 1, offsets 0 to 32, float32 and float64
+structures  copy by structures of 12 to 32 bytes, of which the padded ones have 16 and 32
 max_blocks  copy with a quarter of a block per multiprocessor to 32 of them, and as many as it likes
 block       the transposes without shared memory, with blocks of 32 to 1024 threads, wide and thin
 carveout    polynomial with every share of shared memory that a multiprocessor has
@@ -51,7 +52,7 @@ TERMS = 16  # coefficients of a polynomial
 class Series(NamedTuple):
     """A variant at one problem size, and the values of the parameter that is swept."""
 
-    sweep: str  # the parameter
+    parameter: str  # that is swept
     family: str
     variant: str
     dtype: str
@@ -75,6 +76,12 @@ def offset(nbytes: int, multiprocessors: int) -> Iterator[Series]:
             for variant in ("cached", "uncached", "unroll4", "auto"):
                 values = tuple(OFFSETS)
                 yield Series("offset", family, variant, dtype, shape, values, {"stride": 1})
+
+
+def structures(nbytes: int, multiprocessors: int) -> Iterator[Series]:
+    for variant in ("struct12", "struct16", "struct20", "struct24", "struct32", "auto"):
+        shape = (nbytes // 4,)
+        yield Series("max_blocks", "copy", variant, "float32", shape, (None,), {})
 
 
 def max_blocks(nbytes: int, multiprocessors: int) -> Iterator[Series]:
@@ -102,7 +109,7 @@ def threads(nbytes: int, multiprocessors: int) -> Iterator[Series]:
     lessons = [one.name for one in table.variants("prefetch_sum") if not one.serves]
     for blocks in (1, 8):
         rows = blocks * multiprocessors
-        shape = (rows, max(1, nbytes // 8 // rows))
+        shape = (rows, max(32, nbytes // 8 // rows // 32 * 32))  # aligned rows
         for variant in lessons:
             for sync in (False, True):
                 fixed = {"sync": sync}
@@ -110,7 +117,7 @@ def threads(nbytes: int, multiprocessors: int) -> Iterator[Series]:
 
 
 SWEEPS: dict[str, Callable[[int, int], Iterator[Series]]] = {
-    one.__name__: one for one in (offset, max_blocks, block, carveout, threads)
+    one.__name__: one for one in (offset, structures, max_blocks, block, carveout, threads)
 }
 
 
@@ -152,13 +159,16 @@ class Arrays:
 
 def measure_series(clock: Clock, series: Series, rounds: int) -> list[dict[str, Any]]:
     """Measure a series; a value that the variant does not take has a reason."""
-    told = {"family": series.family, "variant": series.variant, "dtype": series.dtype}
+    told: dict[str, Any] = {
+        "family": series.family,
+        "variant": series.variant,
+        "dtype": series.dtype,
+    }
     arrays = Arrays(clock.device, series)
     found = []
     for value in series.values:
-        parameters = {series.sweep: value, **series.fixed}
-        one: dict[str, Any] = {"sweep": series.sweep, **told}
-        one |= {"shape": list(series.shape), "parameters": parameters}
+        parameters = {series.parameter: value, **series.fixed}
+        one = {**told, "shape": list(series.shape), "parameters": parameters}
         try:
             ms = clock.times(arrays.prepare(parameters), rounds).median
         except ValueError as error:
@@ -187,7 +197,7 @@ def measure(device: Device, names: list[str], nbytes: int, rounds: int) -> list[
             rates = [f"{one['gbps']:.0f}" if one["gbps"] else "-" for one in found]
             cells = zip(map(word, series.values), rates, strict=True)
             print(series, *(f"{value}: {rate}" for value, rate in cells), sep="  ", flush=True)
-            figures += found
+            figures += [{"sweep": name, **one} for one in found]
     return figures
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _call = _core.call
 
+_UNITS = 15 * 2**14  # bytes: whole structures of 12, 20, 24 and 32 bytes, and whole tiles
+
 
 def _parameters(max_blocks: int | None = None) -> tuple[int, ...]:
     return (0 if max_blocks is None else count("max_blocks", max_blocks),)
@@ -108,6 +110,14 @@ def copy(
         128 bits: a quarter of the instructions
     ``struct16``
         the same 128 bits through a 16-byte aligned struct
+    ``struct12``
+        a struct of three floats: three accesses, 12 bytes apart
+    ``struct20``
+        a struct of five floats: five accesses, 20 bytes apart
+    ``struct24``
+        a struct of three doubles: three accesses of 64 bits
+    ``struct32``
+        what 20 and 24 bytes are padded to: two accesses of 128 bits
     ``vec4_unrolled``
         four independent 128-bit loads in flight before the first store
     ``vec4_prefetch``
@@ -161,6 +171,12 @@ def _cupy(out: Any, a: Any) -> None:
     cupy.copyto(out, a)
 
 
+def _whole_units(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
+    """Return as much as is whole structures of 3 and 5 words, and whole tiles, for all warps."""
+    (a,) = inputs
+    return (a[: a.nbytes // _UNITS * _UNITS // a.itemsize] if a.nbytes >= _UNITS else a,)
+
+
 FAMILY = Family(
     function=copy,
     parameters=_parameters,
@@ -173,6 +189,7 @@ FAMILY = Family(
         shapes=((0,), (1,), (31,), (33,), (65537,), (2**20 + 3,)),
         dtypes=MOVED,
         keywords=({}, {"max_blocks": 3}),
+        claimed=_whole_units,
     ),
     peers={"torch": _torch, "cupy": _cupy},
 )

@@ -88,6 +88,27 @@ GM_DEVICE void copy_tail(const copy_args &a, int64_t done)
         a.out[i] = a.in[i];
     }
 }
+
+/* A struct per thread and step, part by part: no wider than the alignment of the struct allows. */
+template <typename record> GM_DEVICE void copy_records(const copy_args &a)
+{
+    enum { PARTS = sizeof(record::part) / sizeof(record::part[0]) };
+    const record *in = (const record *)a.in;
+    record *out = (record *)a.out;
+    const int64_t n = a.bytes / (int64_t)sizeof(record);
+    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
+
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads) {
+        record held;
+        for (int k = 0; k < PARTS; k++) {
+            held.part[k] = in[i].part[k];
+        }
+        for (int k = 0; k < PARTS; k++) {
+            out[i].part[k] = held.part[k];
+        }
+    }
+    copy_tail(a, n * (int64_t)sizeof(record));
+}
 #endif
 
 #endif
