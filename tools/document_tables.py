@@ -4,15 +4,19 @@ A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladd
 the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
-words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE`` and
-``l2 windows: FILE STREAMED ORDER``, what tools have measured, nothing if it is not shipped; and
-``machine code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes.
-tools/site.py fills in those of docs/, tools/readme_tables.py writes those of README.md.
+words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE``,
+``l2 windows: FILE STREAMED ORDER``, ``sweep: FILE SWEEP [KEY=VALUE ...]``, ``structures: FILE`` and
+``host memory: FILE PART``, what tools have measured, nothing if it is not shipped; and ``machine
+code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in
+those of docs/, tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
 
 import re
+
+import tool_tables
+from tool_tables import breakable, rows_to_markdown
 
 import gpumem as gm
 from gpumem.base.provenance import origin
@@ -25,16 +29,11 @@ from gpumem.results import of_tools
 
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
-    r"|random access|launches|l2 windows)"
+    r"|random access|launches|l2 windows|sweep|structures|host memory)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
 )
-
-
-def rows_to_markdown(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def anchor(variant: gm.Variant) -> str:
@@ -55,11 +54,6 @@ def families() -> str:
         rows.append([f"[`{family}`]({family}.md)", first_line(family), str(len(lessons))])
     table = rows_to_markdown(["family", "what it does", "lessons"], rows)
     return table + "\n```{toctree}\n:hidden:\n\n" + "\n".join(gm.families()) + "\n```\n"
-
-
-def breakable(name: str) -> str:
-    """Return a name that a browser may break after each underscore."""
-    return name.replace("_", "_\u200b")
 
 
 def ladder(family: str) -> str:
@@ -353,6 +347,9 @@ KINDS = {
     "random access": random_access,
     "launches": launches,
     "l2 windows": l2_windows,
+    "sweep": tool_tables.sweep,
+    "structures": tool_tables.structures,
+    "host memory": tool_tables.host_memory,
 }
 
 

@@ -1,0 +1,134 @@
+"""Tables of the documents that come from what tools have measured."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpumem.results import of_tools
+
+sys.path.append(str(Path(__file__).resolve().parent.parent / "tools"))  # where they find each other
+
+import document_tables
+import tool_tables
+
+ROOT = Path(__file__).resolve().parent.parent
+ORIGIN = {"device": {"name": "a device"}, "date": "2026-01-01", "commit": "0123456789ab"}
+
+
+def figure(sweep, variant, gbps, dtype="float32", rows=1, **parameters):
+    told = {"family": "copy", "variant": variant, "dtype": dtype, "shape": [rows]}
+    return {"sweep": sweep, **told, "parameters": parameters, "ms": 1.0, "gbps": gbps}
+
+
+def shipped(monkeypatch, **record):
+    found = {"provenance": ORIGIN, **record}
+    monkeypatch.setattr(of_tools, "load", lambda name: found)
+
+
+def cells(text):
+    """Return the cells of a table, header first."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [re.split(r"\s*\|\s*", line.strip("| ")) for line in (lines[0], *lines[2:])]
+
+
+def test_without_a_result_there_is_no_table(monkeypatch):
+    monkeypatch.setattr(of_tools, "load", lambda name: None)
+    kinds = ("sweep: x block", "structures: x", "host memory: x add")
+    for kind in kinds:
+        document = f"<!-- {kind} -->\n<!-- end -->"
+        assert document_tables.filled(document) == document
+
+
+def test_a_sweep_has_a_column_per_value(monkeypatch):
+    figures = [
+        figure("block", "naive", 100.4, block=[8, 32]),
+        figure("block", "naive", None, block=[64, 32]),
+        figure("block", "naive", 7.0, dtype="float64", block=[8, 32]),
+        figure("block", "other", 200.6, block=[8, 32]),
+        figure("max_blocks", "naive", 1.0, max_blocks=None),
+    ]
+    shipped(monkeypatch, figures=figures)
+    document = "<!-- sweep: x block dtype=float32 -->\n<!-- end -->"
+    text = document_tables.filled(document)
+    assert cells(text) == [
+        ["`block`", "8 x 32", "64 x 32"],
+        ["`naive`", "100", "–"],
+        ["`other`", "201", "–"],
+    ]
+    assert "a device, 2026-01-01" in text
+    assert cells(tool_tables.sweep("x", "max_blocks"))[0] == ["`max_blocks`", "default"]
+    (_, *rows) = cells(tool_tables.sweep("x", "block", "variants=other", "dtype=float32"))
+    assert [row[0] for row in rows] == ["`other`"]
+
+
+def test_a_sweep_is_chosen_by_rows_and_other_parameters(monkeypatch):
+    figures = [
+        figure("threads", "l2", 100 * rows + n + 5 * sync, rows=rows, threads=n, sync=sync)
+        for rows in (1, 8)
+        for sync in (False, True)
+        for n in (1, 2)
+    ]
+    shipped(monkeypatch, figures=figures)
+    chosen = tool_tables.sweep("x", "threads", "rows=8", "sync=True", "values=2")
+    assert cells(chosen) == [["`threads`", "2"], ["`l2`", "807"]]
+
+
+def test_padding_does_not_count_as_useful(monkeypatch):
+    names = ("struct12", "struct16", "struct20", "struct24", "struct32")
+    shipped(monkeypatch, figures=[figure("structures", name, 1600.0) for name in names])
+    rows = cells(tool_tables.structures("x"))[1:]
+    assert [row[3] for row in rows] == ["1600", "1200", "1600", "1000", "1600", "1200"]
+
+
+@pytest.fixture
+def host_memory(monkeypatch):
+    add = [
+        {"bytes": nbytes, "way": way, "ms": 1.0, "gbps": 2.5}
+        for nbytes in (2**12, 2**28)
+        for way in ("pinned", "managed")
+        if nbytes < 2**28 or way == "pinned"
+    ]
+    made = [("pinned", "empty", 250.0), ("pinned", "filled", 2.0), ("device", "filled", 3.0)]
+    allocation = [
+        {"bytes": 4096, "kind": kind, "pool": pool, "us": us, "touched_us": None}
+        for kind, pool, us in made
+    ]
+    allocation[0]["touched_us"] = 1250.0
+    small = [{"count": n, "item": 4096, "way": "packed", "us": 10.0 * n} for n in (1, 64)]
+    shipped(monkeypatch, add=add, allocation=allocation, small=small)
+
+
+def test_tables_of_host_memory(host_memory):
+    table = tool_tables.host_memory
+    assert cells(table("x", "add"))[1:] == [["4 KiB", "2.50", "2.50"], ["256 MiB", "2.50", "–"]]
+    assert cells(table("x", "allocation")) == [
+        ["µs", "pinned, pool empty", "pinned, pool filled", "device, pool filled"],
+        ["4 KiB", "250", "2.0", "3.0"],
+    ]
+    assert cells(table("x", "use")) == [["µs", "pinned, pool empty"], ["4 KiB", "1,250"]]
+    assert cells(table("x", "small"))[1:] == [["1", "10.0"], ["64", "640"]]
+
+
+def test_pages_ask_for_sweeps_that_the_tool_makes():
+    """What a page names wrongly would be an empty table, or an error once there is a result."""
+    import measure_sweeps
+
+    pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/families/*.md")]
+    asked = [
+        words.split()
+        for page in pages
+        for words in re.findall(r"<!-- sweep: ([^\n]*) -->", page.read_text(encoding="utf-8"))
+    ]
+    assert asked
+    for file, name, *chosen in asked:
+        assert (file, name in measure_sweeps.SWEEPS) == ("sweeps-h200", True)
+        keys = [word.partition("=")[0] for word in chosen]
+        assert set(keys) <= {"family", "dtype", "rows", "sync", "values", "variants"}
+    parts = [
+        part
+        for page in pages
+        for part in re.findall(r"<!-- host memory: host-memory-h200 (\w+) -->", page.read_text())
+    ]
+    assert sorted(parts) == sorted(tool_tables.PARTS)

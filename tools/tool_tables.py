@@ -1,0 +1,159 @@
+"""Tables of what tools have measured, from gpumem/results/tools; nothing if it is not shipped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gpumem.base.provenance import origin
+from gpumem.base.sizes import format_bytes
+from gpumem.results import of_tools
+
+Rows = list[list[str]]
+
+
+def rows_to_markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def breakable(name: str) -> str:
+    """Return a name that a browser may break after each underscore."""
+    return name.replace("_", "_\u200b")
+
+
+def source(found: dict[str, Any]) -> str:
+    return f"\n{origin(found['provenance'])}.\n"
+
+
+# ---- tools/measure_sweeps.py ----------------------------------------------------------------
+
+
+def sweep(file: str, name: str, *chosen: str) -> str:
+    """Return GB/s by the values of a parameter, a row per variant.
+
+    Parameters
+    ----------
+    file : str
+        What tools/measure_sweeps.py has written.
+    name : str
+        The sweep; its parameter is that of the same name.
+    *chosen : str
+        ``KEY=VALUE``: figures with that family, dtype, first extent (``rows``) or parameter;
+        ``values=A,B,...``: the columns, by default all; ``variants=A,B,...``: the rows.
+    """
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    wanted = dict(word.split("=", 1) for word in chosen)
+    columns, variants = (wanted.pop(key, "") for key in ("values", "variants"))
+    rates: dict[str, dict[str, float | None]] = {}
+    for one in found["figures"]:
+        known = {**one, **one["parameters"], "rows": one["shape"][0]}
+        if one["sweep"] == name and all(str(known[k]) == value for k, value in wanted.items()):
+            row = rates.setdefault(one["variant"], {})
+            row[word_of(one["parameters"][name])] = one["gbps"]
+    names = variants.split(",") if variants else list(rates)
+    values = columns.split(",") if columns else list(next(iter(rates.values())))
+    rows = [
+        [f"`{breakable(variant)}`", *(rate(rates[variant].get(value)) for value in values)]
+        for variant in names
+    ]
+    return rows_to_markdown([f"`{name}`", *values], rows) + source(found)
+
+
+def word_of(value: Any) -> str:
+    """Return the value of a parameter as a heading: a block is its sides."""
+    if value is None:
+        return "default"
+    return " x ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def rate(gbps: float | None) -> str:
+    return "–" if gbps is None else f"{gbps:.0f}"
+
+
+# Variant of copy, and the bytes of its structures that are no padding.
+STRUCTURES = (
+    ("12", "struct12", 12),
+    ("12, padded to 16", "struct16", 12),
+    ("20", "struct20", 20),
+    ("20, padded to 32", "struct32", 20),
+    ("24", "struct24", 24),
+    ("24, padded to 32", "struct32", 24),
+)
+
+
+def structures(file: str) -> str:
+    """Return GB/s of structures of odd sizes, with and without padding."""
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    figures = {
+        one["variant"]: one["gbps"] for one in found["figures"] if one["sweep"] == "structures"
+    }
+    rows = []
+    for label, variant, useful in STRUCTURES:
+        gbps = figures[variant]
+        share = useful / int(variant.removeprefix("struct"))
+        rows.append([label, f"`{variant}`", f"{gbps:.0f}", f"{gbps * share:.0f}"])
+    header = ["bytes of the structure", "variant", "GB/s moved", "GB/s without padding"]
+    return rows_to_markdown(header, rows) + source(found)
+
+
+# ---- tools/measure_host_memory.py -----------------------------------------------------------
+
+
+def host_memory(file: str, part: str) -> str:
+    """Return a table of a part: "add", "allocation", "use" or "small"."""
+    found = of_tools.load(file)
+    return PARTS[part](found) + source(found) if found else ""
+
+
+def additions(found: dict[str, Any]) -> str:
+    """Return GB/s of whole additions by size, a column per kind of memory."""
+    rates = {(one["bytes"], one["way"]): f"{one['gbps']:.2f}" for one in found["add"]}
+    sizes, ways = columns_of(rates)
+    rows = [[format_bytes(n), *(rates.get((n, way), "–") for way in ways)] for n in sizes]
+    return rows_to_markdown(["each array", *ways], rows)
+
+
+def allocations(found: dict[str, Any], time: str = "us") -> str:
+    """Return microseconds of allocations by size, a column per kind and state of the pool."""
+    times = {
+        (one["bytes"], f"{one['kind'].replace('_', '-')}, pool {one['pool']}"): one[time]
+        for one in found["allocation"]
+        if one[time] is not None
+    }
+    sizes, kinds = columns_of(times)
+    rows = [
+        [format_bytes(n), *(microseconds(times.get((n, kind))) for kind in kinds)] for n in sizes
+    ]
+    return rows_to_markdown(["µs", *kinds], rows)
+
+
+def first_uses(found: dict[str, Any]) -> str:
+    """Return microseconds of allocations with a first write to every page."""
+    return allocations(found, "touched_us")
+
+
+def small(found: dict[str, Any]) -> str:
+    """Return microseconds for many small arrays, a column per way."""
+    times = {(one["count"], one["way"]): one["us"] for one in found["small"]}
+    counts, ways = columns_of(times)
+    rows = [[str(n), *(microseconds(times.get((n, way))) for way in ways)] for n in counts]
+    return rows_to_markdown(["arrays of 4 KiB, µs", *ways], rows)
+
+
+def columns_of(cells: dict[tuple[int, str], Any]) -> tuple[list[int], list[str]]:
+    """Return the numbers of the rows, in order, and the names of the columns."""
+    return sorted({row for row, _ in cells}), list(dict.fromkeys(name for _, name in cells))
+
+
+def microseconds(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+PARTS = {"add": additions, "allocation": allocations, "use": first_uses, "small": small}
