@@ -94,6 +94,8 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "roundtrip": lambda: gm.results["roundtrip-h200"].plot("roundtrip"),
     "sample-ladder": shipped("sample", "ladder"),
     "scan-size": shipped("scan", "size"),
+    "sgemm-ring": plots.draw_ring,
+    "sgemm-tiles": plots.draw_tiles,
     "sgemm-ladder": shipped("sgemm", "ladder", shape=(4096, 4096, 4096)),
     "shift_points-size": shipped("shift_points", "size"),
     "static_value-ladder": shipped("static_value", "ladder"),

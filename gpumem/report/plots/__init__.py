@@ -22,6 +22,7 @@ from ._sites import by_engine, choose, sample_of
 from ._size import draw_size
 from ._style import STYLES
 from ._sweep import draw_sweep
+from ._tiles import draw_ring, draw_tiles
 from ._transfer import draw_transfer
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ __all__ = [
     "draw_random",
     "draw_request",
     "draw_result",
+    "draw_ring",
+    "draw_tiles",
     "left_out",
     "levels",
 ]
