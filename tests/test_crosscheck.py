@@ -13,7 +13,13 @@ import gpumem as gm
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULT = ROOT / "docs" / "crosscheck-h200.json"
-NOT_IN_IT = {("copy", "shifted:unrolled"), ("copy", "shifted:stream")}  # younger than the result
+NOT_IN_IT = {  # younger than the result
+    ("copy", name)
+    for name in (
+        *("struct12", "struct20", "struct24", "struct32"),
+        *("shifted:unrolled", "shifted:stream"),
+    )
+}
 
 
 def load_tool():

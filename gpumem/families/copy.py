@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _call = _core.call
 
-_UNITS = 15 * 2**14  # bytes: whole structures of 12, 20, 24 and 32 bytes, and whole tiles
+_STRUCTURES = 32 * 120  # bytes: whole structures of 12, 20 and 24 bytes for a warp
 
 
 def _parameters(max_blocks: int | None = None) -> tuple[int, ...]:
@@ -171,10 +171,10 @@ def _cupy(out: Any, a: Any) -> None:
     cupy.copyto(out, a)
 
 
-def _whole_units(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
-    """Return as much as is whole structures of 3 and 5 words, and whole tiles, for all warps."""
+def _whole_structures(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
+    """Return as much as is whole structures of 3, 5 and 6 words for all lanes of all warps."""
     (a,) = inputs
-    return (a[: a.nbytes // _UNITS * _UNITS // a.itemsize] if a.nbytes >= _UNITS else a,)
+    return (a[: a.nbytes // _STRUCTURES * _STRUCTURES // a.itemsize],)
 
 
 FAMILY = Family(
@@ -189,7 +189,7 @@ FAMILY = Family(
         shapes=((0,), (1,), (31,), (33,), (65537,), (2**20 + 3,)),
         dtypes=MOVED,
         keywords=({}, {"max_blocks": 3}),
-        claimed=_whole_units,
+        claimed_of=dict.fromkeys(("struct12", "struct20", "struct24"), _whole_structures),
     ),
     peers={"torch": _torch, "cupy": _cupy},
 )

@@ -124,7 +124,8 @@ def claimed_arguments(variant: Variant, nbytes: int) -> tuple[Any, ...]:
     """Return arguments of about `nbytes` bytes for which the variant's claims hold."""
     oracle, dtype = _oracle(variant.family), dtype_of(variant)
     shape = shape_for(variant.family, nbytes, dtype, variant.name)
-    return oracle.claimed(arguments(variant.family, shape, dtype, seed=3))
+    claimed = oracle.claimed_of.get(variant.name, oracle.claimed)
+    return claimed(arguments(variant.family, shape, dtype, seed=3))
 
 
 def expected(family: str, *arguments: Any, variant: str = "auto", **parameters: Any) -> Array:

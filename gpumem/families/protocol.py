@@ -72,6 +72,8 @@ class Oracle(NamedTuple):
     ignores: Mapping[str, tuple[str, ...]] = _EMPTY
     # (inputs): the inputs for which the claims of the table hold.
     claimed: Callable[[tuple[Array, ...]], tuple[Any, ...]] = _unchanged
+    # Variant: the same, where its claims hold for others.
+    claimed_of: Mapping[str, Callable[[tuple[Array, ...]], tuple[Any, ...]]] = _EMPTY
 
 
 class Family(NamedTuple):
