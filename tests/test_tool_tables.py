@@ -35,7 +35,7 @@ def cells(text):
 
 def test_without_a_result_there_is_no_table(monkeypatch):
     monkeypatch.setattr(of_tools, "load", lambda name: None)
-    kinds = ("sweep: x block", "structures: x", "host memory: x add")
+    kinds = ("sweep: x block", "structures: x", "host memory: x add", "stalls: x copy")
     for kind in kinds:
         document = f"<!-- {kind} -->\n<!-- end -->"
         assert document_tables.filled(document) == document
@@ -109,6 +109,20 @@ def test_tables_of_host_memory(host_memory):
     ]
     assert cells(table("x", "use")) == [["µs", "pinned, pool empty"], ["4 KiB", "1,250"]]
     assert cells(table("x", "small"))[1:] == [["1", "10.0"], ["64", "640"]]
+
+
+def test_stalls_are_listed_by_their_length(monkeypatch):
+    stalls = {"wait": 1.0, "long_scoreboard": 20.26, "selected": 1.5, "barrier": 0.5}
+    told = {"family": "copy", "warps": 0.914, "issued": 0.1, "l1": None, "l2": 0.5}
+    figures = [
+        {**told, "variant": "vec4", "stalls": stalls},
+        {"family": "copy", "variant": "bulk", "error": "no launch"},
+        {**told, "family": "scan", "variant": "hillis", "stalls": stalls},
+    ]
+    shipped(monkeypatch, figures=figures)
+    (row,) = cells(document_tables.filled("<!-- stalls: x copy -->\n<!-- end -->"))[1:]
+    assert row[:5] == ["`vec4`", "91%", "10%", "–", "50%"]
+    assert row[5] == "long scoreboard 20.3, selected 1.5, wait 1.0"
 
 
 def test_pages_ask_for_sweeps_that_the_tool_makes():

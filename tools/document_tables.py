@@ -5,10 +5,10 @@ the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIAN
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
 words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE``,
-``l2 windows: FILE STREAMED ORDER``, ``sweep: FILE SWEEP [KEY=VALUE ...]``, ``structures: FILE`` and
-``host memory: FILE PART``, what tools have measured, nothing if it is not shipped; and ``machine
-code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes. tools/site.py fills in
-those of docs/, tools/readme_tables.py writes those of README.md.
+``l2 windows: FILE STREAMED ORDER``, ``sweep: FILE SWEEP [KEY=VALUE ...]``, ``structures: FILE``,
+``host memory: FILE PART`` and ``stalls: FILE FAMILY``, what tools have measured, nothing if it is
+not shipped; and ``machine code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py
+makes. tools/site.py fills in those of docs/, tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpumem.results import of_tools
 
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
-    r"|random access|launches|l2 windows|sweep|structures|host memory)"
+    r"|random access|launches|l2 windows|sweep|structures|host memory|stalls)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -350,6 +350,7 @@ KINDS = {
     "sweep": tool_tables.sweep,
     "structures": tool_tables.structures,
     "host memory": tool_tables.host_memory,
+    "stalls": tool_tables.stalls,
 }
 
 

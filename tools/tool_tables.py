@@ -101,6 +101,31 @@ def structures(file: str) -> str:
     return rows_to_markdown(header, rows) + source(found)
 
 
+# ---- tools/measure_stalls.py ----------------------------------------------------------------
+
+_MOST_REASONS = 3
+
+
+def stalls(file: str, family: str) -> str:
+    """Return caches' hit rates and the main reasons to wait, a row per kernel of a family."""
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    rows = []
+    for one in found["figures"]:
+        if one["family"] != family or "error" in one:
+            continue
+        shares = [
+            f"{one[name]:.0%}" if one[name] is not None else "–"
+            for name in ("warps", "issued", "l1", "l2")
+        ]
+        most = sorted(one["stalls"].items(), key=lambda item: -item[1])[:_MOST_REASONS]
+        reasons = ", ".join(f"{reason.replace('_', ' ')} {cycles:.1f}" for reason, cycles in most)
+        rows.append([f"`{breakable(one['variant'])}`", *shares, reasons])
+    header = ["kernel", "warps active", "cycles with an issue", "L1 hits", "L2 hits"]
+    return rows_to_markdown([*header, "cycles per instruction, by reason"], rows) + source(found)
+
+
 # ---- tools/measure_host_memory.py -----------------------------------------------------------
 
 
