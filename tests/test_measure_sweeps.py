@@ -70,34 +70,31 @@ def found(tmp_path_factory):
 
 
 def chosen(found, sweep):
-    return [one for one in found["figures"] if one["sweep"] == sweep]
-
-
-def values(figures, name):
-    return list(dict.fromkeys(json.dumps(one["parameters"][name]) for one in figures))
+    return [one for one in found["series"] if one["sweep"] == sweep]
 
 
 def test_every_sweep_is_measured(found):
     found, _ = found
-    assert {one["sweep"] for one in found["figures"]} == set(tool.SWEEPS)
+    assert {one["sweep"] for one in found["series"]} == set(tool.SWEEPS)
     assert (found["bytes"], found["rounds"]) == (16384, 1)
     assert found["provenance"]["device"]["name"] == "made-up device"
-    for one in found["figures"]:
-        if one["ms"] is None:
-            assert one["reason"]
-        else:
-            assert one["ms"] == pytest.approx(MS.get(one["family"], 1.0))
+    for one in found["series"]:
+        assert len(one["values"]) == len(one["ms"]) == len(one["gbps"])
+        measured = [ms for ms in one["ms"] if ms is not None]
+        assert measured == [pytest.approx(MS.get(one["family"], 1.0))] * len(measured)
+        assert len(one["reasons"]) == one["gbps"].count(None)
 
 
 def test_offsets_move_one_side_only(found):
     found, device = found
     figures = chosen(found, "offset")
-    assert values(figures, "offset") == [str(n) for n in range(33)]
     assert {one["dtype"] for one in figures} == {"float32", "float64"}
     for one in figures:
-        count = one["shape"][0] - one["parameters"]["offset"]
+        assert one["values"] == list(range(33)) and one["fixed"] == {"stride": 1}
         itemsize = int(one["dtype"][-2:]) // 8
-        assert one["gbps"] == pytest.approx(2 * count * itemsize / one["ms"] / 1e6)
+        for offset, ms, gbps in zip(one["values"], one["ms"], one["gbps"], strict=True):
+            nbytes = 2 * (one["shape"][0] - offset) * itemsize
+            assert gbps == pytest.approx(nbytes / ms / 1e6, abs=0.01)
     for family, _, inputs, out, parameters in device.seen:
         if not family.startswith("strided_"):
             continue
@@ -116,9 +113,8 @@ def test_structures_are_copied_whole(found):
 
 def test_blocks_go_from_few_to_all(found):
     found, _ = found
-    assert values(chosen(found, "max_blocks"), "max_blocks") == [
-        *("2", "4", "8", "16", "32", "64", "128", "256", "null")
-    ]
+    for one in chosen(found, "max_blocks"):
+        assert one["values"] == [2, 4, 8, 16, 32, 64, 128, 256, None]
 
 
 def test_blocks_of_a_transpose_are_wide_and_thin(found):
@@ -126,32 +122,34 @@ def test_blocks_of_a_transpose_are_wide_and_thin(found):
     figures = chosen(found, "block")
     assert all(x * y <= 1024 for x, y in tool.BLOCKS)
     assert {(1, 256), (256, 1), (32, 8)} <= set(tool.BLOCKS)
-    assert len(figures) == len(tool.BLOCKS) * 4 and all(one["gbps"] for one in figures)
+    assert len(figures) == 4
+    for one in figures:
+        assert one["values"] == [list(block) for block in tool.BLOCKS] and all(one["gbps"])
 
 
 def test_shares_of_the_l1_reach_from_none_to_all(found):
     found, _ = found
     figures = chosen(found, "carveout")
-    assert values(figures, "carveout") == ["null", *map(str, tool.CARVEOUTS)]
+    assert all(one["values"] == [None, *tool.CARVEOUTS] for one in figures)
     assert tool.CARVEOUTS[0] == 0 and tool.CARVEOUTS[-1] == 100
 
 
 def test_threads_are_measured_without_and_with_a_barrier(found):
     found, _ = found
     figures = chosen(found, "threads")
-    assert {(one["parameters"]["sync"], one["shape"][0]) for one in figures} == {
+    assert {(one["fixed"]["sync"], one["shape"][0]) for one in figures} == {
         (sync, blocks * MULTIPROCESSORS) for sync in (False, True) for blocks in (1, 8)
     }
-    assert values(figures, "threads") == [str(n) for n in tool.THREADS]
+    assert all(one["values"] == list(tool.THREADS) for one in figures)
 
 
 def test_a_value_that_a_variant_does_not_take_has_a_reason(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(tool, "BLOCKS", ((64, 32), (32, 8)))
     file = tmp_path / "found.json"
     run(monkeypatch, "--bytes", "4K", "--sweeps", "block", "--rounds", "1", "--json", str(file))
-    first, second = json.loads(file.read_text())["figures"][:2]
-    assert first["gbps"] is None and "at most 1024 together" in first["reason"]
-    assert second["gbps"]
+    first = json.loads(file.read_text())["series"][0]
+    assert first["gbps"][0] is None and first["gbps"][1]
+    assert "at most 1024 together" in first["reasons"]["64x32"]
     assert "64x32: -  32x8: " in capsys.readouterr().out
 
 

@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ORIGIN = {"device": {"name": "a device"}, "date": "2026-01-01", "commit": "0123456789ab"}
 
 
-def figure(sweep, variant, gbps, dtype="float32", rows=1, **parameters):
+def series(sweep, variant, values, gbps, dtype="float32", rows=1, **fixed):
     told = {"family": "copy", "variant": variant, "dtype": dtype, "shape": [rows]}
-    return {"sweep": sweep, **told, "parameters": parameters, "ms": 1.0, "gbps": gbps}
+    return {"sweep": sweep, **told, "values": values, "fixed": fixed, "gbps": gbps}
 
 
 def shipped(monkeypatch, **record):
@@ -42,20 +42,19 @@ def test_without_a_result_there_is_no_table(monkeypatch):
 
 
 def test_a_sweep_has_a_column_per_value(monkeypatch):
-    figures = [
-        figure("block", "naive", 100.4, block=[8, 32]),
-        figure("block", "naive", None, block=[64, 32]),
-        figure("block", "naive", 7.0, dtype="float64", block=[8, 32]),
-        figure("block", "other", 200.6, block=[8, 32]),
-        figure("max_blocks", "naive", 1.0, max_blocks=None),
+    found = [
+        series("block", "naive", [[8, 32], [64, 32]], [100.4, None]),
+        series("block", "naive", [[8, 32], [64, 32]], [7.0, 8.0], dtype="float64"),
+        series("block", "other", [[8, 32], [64, 32]], [200.6, 201.0]),
+        series("max_blocks", "naive", [None], [1.0]),
     ]
-    shipped(monkeypatch, figures=figures)
+    shipped(monkeypatch, series=found)
     document = "<!-- sweep: x block dtype=float32 -->\n<!-- end -->"
     text = document_tables.filled(document)
     assert cells(text) == [
-        ["`block`", "8 x 32", "64 x 32"],
+        ["`block`", "8x32", "64x32"],
         ["`naive`", "100", "–"],
-        ["`other`", "201", "–"],
+        ["`other`", "201", "201"],
     ]
     assert "a device, 2026-01-01" in text
     assert cells(tool_tables.sweep("x", "max_blocks"))[0] == ["`max_blocks`", "default"]
@@ -64,20 +63,19 @@ def test_a_sweep_has_a_column_per_value(monkeypatch):
 
 
 def test_a_sweep_is_chosen_by_rows_and_other_parameters(monkeypatch):
-    figures = [
-        figure("threads", "l2", 100 * rows + n + 5 * sync, rows=rows, threads=n, sync=sync)
+    found = [
+        series("threads", "l2", [1, 2], [100 * rows, 100 * rows + 5 * sync], rows=rows, sync=sync)
         for rows in (1, 8)
         for sync in (False, True)
-        for n in (1, 2)
     ]
-    shipped(monkeypatch, figures=figures)
+    shipped(monkeypatch, series=found)
     chosen = tool_tables.sweep("x", "threads", "rows=8", "sync=True", "values=2")
-    assert cells(chosen) == [["`threads`", "2"], ["`l2`", "807"]]
+    assert cells(chosen) == [["`threads`", "2"], ["`l2`", "805"]]
 
 
 def test_padding_does_not_count_as_useful(monkeypatch):
     names = ("struct12", "struct16", "struct20", "struct24", "struct32")
-    shipped(monkeypatch, figures=[figure("structures", name, 1600.0) for name in names])
+    shipped(monkeypatch, series=[series("structures", name, [None], [1600.0]) for name in names])
     rows = cells(tool_tables.structures("x"))[1:]
     assert [row[3] for row in rows] == ["1600", "1200", "1600", "1000", "1600", "1200"]
 
@@ -90,12 +88,18 @@ def host_memory(monkeypatch):
         for way in ("pinned", "managed")
         if nbytes < 2**28 or way == "pinned"
     ]
-    made = [("pinned", "empty", 250.0), ("pinned", "filled", 2.0), ("device", "filled", 3.0)]
+    made = [
+        ("managed", "empty", 9.0),
+        ("managed", "filled", 8.0),
+        ("pinned", "empty", 250.0),
+        ("pinned", "filled", 2.0),
+        ("device", "filled", 3.0),
+    ]
     allocation = [
         {"bytes": 4096, "kind": kind, "pool": pool, "us": us, "touched_us": None}
         for kind, pool, us in made
     ]
-    allocation[0]["touched_us"] = 1250.0
+    allocation[2]["touched_us"] = 1250.0
     small = [{"count": n, "item": 4096, "way": "packed", "us": 10.0 * n} for n in (1, 64)]
     shipped(monkeypatch, add=add, allocation=allocation, small=small)
 
@@ -104,8 +108,8 @@ def test_tables_of_host_memory(host_memory):
     table = tool_tables.host_memory
     assert cells(table("x", "add"))[1:] == [["4 KiB", "2.50", "2.50"], ["256 MiB", "2.50", "–"]]
     assert cells(table("x", "allocation")) == [
-        ["µs", "pinned, pool empty", "pinned, pool filled", "device, pool filled"],
-        ["4 KiB", "250", "2.0", "3.0"],
+        ["µs", "managed", "pinned, pool empty", "pinned, pool filled", "device, pool filled"],
+        ["4 KiB", "9.0", "250", "2.0", "3.0"],
     ]
     assert cells(table("x", "use")) == [["µs", "pinned, pool empty"], ["4 KiB", "1,250"]]
     assert cells(table("x", "small"))[1:] == [["1", "10.0"], ["64", "640"]]

@@ -15,6 +15,7 @@ l1, l2     the share of the sectors that are found in the L1, in the L2
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import sys
@@ -72,13 +73,18 @@ def run(families: Sequence[str], nbytes: int, header: Path) -> None:
         shape = oracle.shape_for(variant.family, nbytes, dtype, variant.name)
         one |= {"dtype": dtype, "shape": list(shape)}
         try:
-            arrays = oracle.arguments(variant.family, shape, dtype, seed=0)
-            there = [placed(variant, a, backend) for a in arrays]
+            there = [placed(variant, a, backend) for a in arguments(variant.family, shape, dtype)]
             variant(*there, **PARAMETERS.get(variant.family, {}))
             gm.synchronize(backend)
         except (ValueError, TypeError, MemoryError, gm.UnavailableError) as error:
             one["error"] = str(error)
         header.write_text(json.dumps({"launches": launches}), encoding="utf-8")
+
+
+@functools.lru_cache(maxsize=1)
+def arguments(family: str, shape: tuple[int, ...], dtype: str) -> tuple[Any, ...]:
+    """Return random inputs, the same for all variants in a row that take that shape."""
+    return oracle.arguments(family, shape, dtype, seed=0)
 
 
 def placed(variant: gm.Variant, a: np.ndarray[Any, Any], backend: str) -> Any:

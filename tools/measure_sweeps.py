@@ -157,33 +157,32 @@ class Arrays:
         return self.device.prepare(family, self.series.variant, inputs, result, values)
 
 
-def measure_series(clock: Clock, series: Series, rounds: int) -> list[dict[str, Any]]:
-    """Measure a series; a value that the variant does not take has a reason."""
-    told: dict[str, Any] = {
-        "family": series.family,
-        "variant": series.variant,
-        "dtype": series.dtype,
-    }
+def measure_series(clock: Clock, series: Series, rounds: int) -> dict[str, Any]:
+    """Measure a series; a value that the variant does not take has no figure, but a reason."""
     arrays = Arrays(clock.device, series)
-    found = []
+    times: list[float | None] = []
+    rates: list[float | None] = []
+    reasons: dict[str, str] = {}
     for value in series.values:
         parameters = {series.parameter: value, **series.fixed}
-        one = {**told, "shape": list(series.shape), "parameters": parameters}
         try:
             ms = clock.times(arrays.prepare(parameters), rounds).median
         except ValueError as error:
-            found.append({**one, "ms": None, "gbps": None, "reason": str(error)})
+            reasons[word(value)] = str(error)
+            times.append(None)
+            rates.append(None)
             continue
         nbytes, _ = oracle.work(series.family, series.shape, series.dtype, **parameters)
-        found.append({**one, "ms": ms, "gbps": nbytes / ms / 1e6})
-    return found
+        times.append(round(ms, 6))
+        rates.append(round(nbytes / ms / 1e6, 2))
+    return {**series._asdict(), "ms": times, "gbps": rates, "reasons": reasons}
 
 
 def measure(device: Device, names: list[str], nbytes: int, rounds: int) -> list[dict[str, Any]]:
     """Measure sweeps; print a line per series as it comes."""
     clock = Clock(device)
     multiprocessors = device.info()["devices"][0]["multiprocessors"]
-    figures = []
+    measured = []
     for name in names:
         print(f"\n{name}, GB/s")
         for series in SWEEPS[name](nbytes, multiprocessors):
@@ -194,11 +193,11 @@ def measure(device: Device, names: list[str], nbytes: int, rounds: int) -> list[
                 print(f"{series}: {reason}")
                 continue
             found = measure_series(clock, series, rounds)
-            rates = [f"{one['gbps']:.0f}" if one["gbps"] else "-" for one in found]
+            rates = ["-" if rate is None else f"{rate:.0f}" for rate in found["gbps"]]
             cells = zip(map(word, series.values), rates, strict=True)
             print(series, *(f"{value}: {rate}" for value, rate in cells), sep="  ", flush=True)
-            figures += [{"sweep": name, **one} for one in found]
-    return figures
+            measured.append({"sweep": name, **found})
+    return measured
 
 
 def word(value: Any) -> str:
@@ -230,10 +229,10 @@ def parse() -> argparse.Namespace:
 def main() -> None:
     given = parse()
     device = open_device("cuda")
-    figures = measure(device, given.sweeps, given.bytes, given.rounds)
+    found = measure(device, given.sweeps, given.bytes, given.rounds)
     if given.json:
         settings = {"bytes": given.bytes, "rounds": given.rounds}
-        tool_results.write(given.json, device, {**settings, "figures": figures})
+        tool_results.write(given.json, device, {**settings, "series": found})
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def sweep(file: str, name: str, *chosen: str) -> str:
     name : str
         The sweep; its parameter is that of the same name.
     *chosen : str
-        ``KEY=VALUE``: figures with that family, dtype, first extent (``rows``) or parameter;
+        ``KEY=VALUE``: series with that family, dtype, first extent (``rows``) or fixed parameter;
         ``values=A,B,...``: the columns, by default all; ``variants=A,B,...``: the rows.
     """
     found = of_tools.load(file)
@@ -47,12 +47,11 @@ def sweep(file: str, name: str, *chosen: str) -> str:
         return ""
     wanted = dict(word.split("=", 1) for word in chosen)
     columns, variants = (wanted.pop(key, "") for key in ("values", "variants"))
-    rates: dict[str, dict[str, float | None]] = {}
-    for one in found["figures"]:
-        known = {**one, **one["parameters"], "rows": one["shape"][0]}
-        if one["sweep"] == name and all(str(known[k]) == value for k, value in wanted.items()):
-            row = rates.setdefault(one["variant"], {})
-            row[word_of(one["parameters"][name])] = one["gbps"]
+    rates = {
+        one["variant"]: dict(zip(map(word_of, one["values"]), one["gbps"], strict=True))
+        for one in found["series"]
+        if one["sweep"] == name and is_chosen(one, wanted)
+    }
     names = variants.split(",") if variants else list(rates)
     values = columns.split(",") if columns else list(next(iter(rates.values())))
     rows = [
@@ -62,11 +61,16 @@ def sweep(file: str, name: str, *chosen: str) -> str:
     return rows_to_markdown([f"`{name}`", *values], rows) + source(found)
 
 
+def is_chosen(series: dict[str, Any], wanted: dict[str, str]) -> bool:
+    known = {**series, **series["fixed"], "rows": series["shape"][0]}
+    return all(str(known[key]) == value for key, value in wanted.items())
+
+
 def word_of(value: Any) -> str:
     """Return the value of a parameter as a heading: a block is its sides."""
     if value is None:
         return "default"
-    return " x ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return "x".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def rate(gbps: float | None) -> str:
@@ -90,7 +94,7 @@ def structures(file: str) -> str:
     if found is None:
         return ""
     figures = {
-        one["variant"]: one["gbps"] for one in found["figures"] if one["sweep"] == "structures"
+        one["variant"]: one["gbps"][0] for one in found["series"] if one["sweep"] == "structures"
     }
     rows = []
     for label, variant, useful in STRUCTURES:
@@ -129,6 +133,9 @@ def stalls(file: str, family: str) -> str:
 # ---- tools/measure_host_memory.py -----------------------------------------------------------
 
 
+_POOLLESS = ("pageable", "managed")  # the state of the pools makes no difference
+
+
 def host_memory(file: str, part: str) -> str:
     """Return a table of a part: "add", "allocation", "use" or "small"."""
     found = of_tools.load(file)
@@ -145,11 +152,13 @@ def additions(found: dict[str, Any]) -> str:
 
 def allocations(found: dict[str, Any], time: str = "us") -> str:
     """Return microseconds of allocations by size, a column per kind and state of the pool."""
-    times = {
-        (one["bytes"], f"{one['kind'].replace('_', '-')}, pool {one['pool']}"): one[time]
-        for one in found["allocation"]
-        if one[time] is not None
-    }
+    times = {}
+    for one in found["allocation"]:
+        name = one["kind"].replace("_", "-")
+        if one["kind"] not in _POOLLESS:
+            name += f", pool {one['pool']}"
+        if one[time] is not None:
+            times.setdefault((one["bytes"], name), one[time])
     sizes, kinds = columns_of(times)
     rows = [
         [format_bytes(n), *(microseconds(times.get((n, kind))) for kind in kinds)] for n in sizes
