@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
@@ -22,6 +23,7 @@ from gpumem.report import plots
 from gpumem.results import of_tools
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
+BLOCKS_OF_256 = [[256 >> i, 1 << i] for i in range(9)]
 README = "copy-size"  # the only one that is committed
 
 
@@ -72,18 +74,40 @@ def latency() -> Figure:
     return plots.draw_latency(of_tools.load("latency-h200"), variants).figure
 
 
+def sweep_picture(name: str, variants: str, **options: Any) -> Callable[[], Figure]:
+    """Return what draws a sweep of tools/measure_sweeps.py."""
+    found = of_tools.load("sweeps-h200")
+    return lambda: plots.draw_series(found, name, variants.split(), **options).figure
+
+
+def offsets() -> Figure:
+    """Draw what offsets cost reads and writes, as shares of the rate without one."""
+    found = of_tools.load("sweeps-h200")
+    figure, axes = pyplot.subplots(2, 1, figsize=(10, 7.4), layout="constrained", sharey=True)
+    for ax, family in zip(axes, ("strided_read", "strided_write"), strict=True):
+        options = {"family": family, "dtype": "float64", "relative": True, "ax": ax}
+        plots.draw_series(found, "offset", ["cached", "unroll4", "auto"], **options)
+    return figure
+
+
 def shipped(family: str, kind: str, **options: object) -> Callable[[], Figure]:
     """Return what draws the shipped result of a family."""
     return lambda: gm.results.for_family(family).plot(kind, **options)
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
+    "add-kinds": lambda: plots.draw_additions(of_tools.load("host-memory-h200")).figure,
     "add-ladder": shipped("add", "ladder"),
     "bank-conflicts": bank_conflicts,
+    "copy-blocks": sweep_picture("max_blocks", "scalar vec2 vec4 vec4_unrolled bulk"),
     "copy-size": shipped("copy", "size"),
     "gather-size": shipped("gather", "size"),
     "histogram-size": shipped("histogram", "size"),
     "latency": latency,
+    "offsets": offsets,
+    "polynomial-carveout": sweep_picture(
+        "carveout", "local shared register_bounded global", dtype="float64"
+    ),
     "polynomial-ladder": shipped("polynomial", "ladder"),
     "prefetch-distance": prefetch_distance,
     "prefetch-unroll": prefetch_unroll,
@@ -102,6 +126,9 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "strided_read-sweep": shipped("strided_read", "sweep"),
     "strided_write-ladder": shipped("strided_write", "ladder"),
     "transfer": lambda: gm.results["transfer-h200"].plot("transfer"),
+    "transpose-blocks": sweep_picture(
+        "block", "copy_row copy_col naive_row naive_col", values=BLOCKS_OF_256
+    ),
     "transpose-ladder": shipped("transpose", "ladder", shape=(16384, 16384)),
     "transpose-orders": transpose_orders,
 }

@@ -18,6 +18,7 @@ from ._prefetch import draw_distance, draw_map
 from ._roofline import draw_roofline
 from ._roundtrip import draw_roundtrip
 from ._sectors import draw_sectors
+from ._series import draw_additions, draw_series
 from ._sites import by_engine, choose, sample_of
 from ._size import draw_size
 from ._style import STYLES
@@ -36,12 +37,14 @@ __all__ = [
     "KINDS",
     "STYLES",
     "byte_axis",
+    "draw_additions",
     "draw_latency",
     "draw_mixes",
     "draw_random",
     "draw_request",
     "draw_result",
     "draw_ring",
+    "draw_series",
     "draw_tiles",
     "left_out",
     "levels",
