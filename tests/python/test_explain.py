@@ -13,6 +13,7 @@ from gpumem.base.record import FIELDS
 from gpumem.base.result import BenchResult
 from gpumem.families import oracle
 from gpumem.report.explanation import _explanation, _figures
+from gpumem.results import of_tools
 
 DEVICE = {"name": "a device", "bandwidth_gbps": 4000.0}
 ODD = re.compile(r"\b(nan|None|inf|\d+e[+-]?\d\d)\b|\(\)|\{|\}|\.\.|:\.", re.ASCII)
@@ -313,3 +314,21 @@ def test_of_a_launch_its_time_is_told():
     found = gm.explain("static_value", "managed_symbol")
     assert re.search(r"measured +[0-9.]+ us, 4 B; ", str(found)) and "it took" in found.paragraph
     assert "GB/s" not in str(found) and "of bandwidth" not in str(found)
+
+
+# ---- what the hardware counted --------------------------------------------------------------
+
+
+def test_stalls_are_shown_where_they_are_shipped(monkeypatch):
+    stalls = {"wait": 1.25, "long_scoreboard": 20.5, "selected": 1.0, "barrier": 0.5}
+    one = {"family": "copy", "variant": "vec4", "stalls": stalls, "l1": 0.0, "l2": 0.5}
+    other = {"family": "copy", "variant": "vec2", "error": "ncu shows no launch"}
+    found = {"provenance": {"device": DEVICE, "date": "2030-01-02"}, "figures": [one, other]}
+    monkeypatch.setattr(of_tools, "load", lambda name: found)
+    told = str(gm.explain("copy", "vec4"))
+    assert re.search(r"cycles per instruction: 20\.5 long scoreboard, 1\.2 wait, 1\.0 sel", told)
+    assert re.search(r"cache hits +L1 0 %, L2 50 % of sectors", told)
+    assert gm.explain("copy", "vec4").to_dict()["stalls"] == one
+    assert "warps wait" not in str(gm.explain("copy", "vec2"))
+    monkeypatch.setattr(of_tools, "load", lambda name: None)
+    assert gm.explain("copy", "vec4").stalls is None

@@ -20,6 +20,7 @@ from ._figures import Counted, Measured, Shape, counted, keywords_of, measured
 from ._kernel import KernelExplanation, explain_kernel
 from ._layout import as_markdown, as_text, traffic_cells
 from ._rules import limit
+from ._stalls import stalls_of
 from ._words import share
 
 __all__ = ["Explanation", "explain"]
@@ -44,6 +45,8 @@ class Explanation:
         Where and when it was measured: device, date and commit.
     live : bool
         Whether it was measured by this call.
+    stalls : dict or None
+        What its warps waited for and how often the caches hit, by Nsight Compute, where shipped.
     paragraph : str
         The explanation in words.
 
@@ -67,6 +70,8 @@ class Explanation:
         self.live = bool(figures and figures.live)
         self.paragraph = paragraph
         self._measured = figures
+        self._stalls = stalls_of(variant)
+        self.stalls = self._stalls.figures if self._stalls else None
 
     def _cells(self) -> list[tuple[str, str]]:
         """Return the rows of the table."""
@@ -80,6 +85,8 @@ class Explanation:
         if self.traffic is not None and self.traffic.requests:
             cells.append(("simulated", self.traffic_where or ""))
             cells += traffic_cells(self.traffic)
+        if self._stalls is not None:
+            cells += self._stalls.cells()
         return cells
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,6 +110,7 @@ class Explanation:
             "traffic": self.traffic.to_dict() if self.traffic else None,
             "traffic_reason": self.traffic_reason,
             "traffic_where": self.traffic_where,
+            "stalls": self.stalls,
             "paragraph": self.paragraph,
         }
 
