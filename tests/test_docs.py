@@ -258,3 +258,10 @@ def test_the_tests_that_security_names_exist():
         for file, function in named:
             source = (ROOT / file).read_text(encoding="utf-8")
             assert re.search(rf"^def {function}\(", source, re.MULTILINE), f"{file}::{function}"
+
+
+def test_arithmetic_counts_only_where_there_is_more_of_it_than_bytes(tool):
+    tables = tool("document_tables")
+    (row,) = re.findall(r"\| 256 MiB \| (\d+) \|", tables.figures("add", "add-h200", "explicit"))
+    assert int(row) > 1000  # GB/s
+    assert re.search(r"\| \d+\.\d \|", tables.figures("sgemm", "sgemm-h200", "cublas"))  # TFLOP/s

@@ -129,7 +129,7 @@ def source(result: gm.BenchResult) -> str:
 
 
 def figures(family: str, file: str, chosen: str | None = None) -> str:
-    """Return GB/s or TFLOP/s by size, a column per variant, and auto over the reference.
+    """Return GB/s, or TFLOP/s of arithmetic, by size, and auto over the reference.
 
     The last column is that of single calls, if the result has any.
     """
@@ -158,7 +158,8 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
     for label, row in records.items():
         if "auto" not in row:
             continue
-        rate, form = ("tflops", "{:.1f}") if row["auto"]["flops"] else ("gbps", "{:.0f}")
+        counts = (row["auto"]["flops"] or 0) > row["auto"]["bytes"]  # more operations than bytes
+        rate, form = ("tflops", "{:.1f}") if counts else ("gbps", "{:.0f}")
         found = [row.get(name, {}).get(rate) for name in names]
         cells = [form.format(value) if value else "–" for value in found]
         cells.append(f"{row['auto']['fraction_of_reference']:.3f}")
