@@ -1,6 +1,6 @@
 """Measure why warps wait, and how often caches hit, by the counters of Nsight Compute.
 
-    python tools/measure_stalls.py [--bytes 64M] [--families copy,sgemm] [--json FILE]
+    python tools/measure_stalls.py [--bytes 32M] [--families copy,sgemm] [--json FILE]
 
 Needs a GPU, and ncu with the right to read counters. Every variant with a kernel of its own runs
 once, all in one process under ncu, on a first array of about --bytes bytes; its longest launch
@@ -81,7 +81,7 @@ def run(families: Sequence[str], nbytes: int, header: Path) -> None:
         header.write_text(json.dumps({"launches": launches}), encoding="utf-8")
 
 
-@functools.lru_cache(maxsize=1)
+@functools.lru_cache(maxsize=2)
 def arguments(family: str, shape: tuple[int, ...], dtype: str) -> tuple[Any, ...]:
     """Return random inputs, the same for all variants in a row that take that shape."""
     return oracle.arguments(family, shape, dtype, seed=0)
@@ -160,7 +160,7 @@ def line(one: Figure) -> str:
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bytes", default="64M", help="of a call's first array")
+    parser.add_argument("--bytes", default="32M", help="of a call's first array")
     parser.add_argument("--families", help="by default, all")
     parser.add_argument("--timeout", type=float, default=480, help="seconds for one run of ncu")
     parser.add_argument("--json", type=Path)

@@ -220,8 +220,8 @@ def explain(family: Any, *args: Any, **keywords: Any) -> Explanation | KernelExp
     that the text names. If several parameters were measured, both are for those that are closest
     to a call's defaults, and for the fastest of these. What the counts say about the times is a
     rule of thumb: it names sectors or bank conflicts if there are more than the data need, and
-    names no cause that was not counted. What warps waited for, and how often the caches hit, is from
-    the counters of a GPU, if gpumem ships them.
+    names no cause that was not counted. What warps waited for, and how often the caches hit, is
+    from the counters of a GPU, if gpumem ships them.
 
     Examples
     --------
