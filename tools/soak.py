@@ -109,11 +109,19 @@ class Process:
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         return self.result(sizes)
 
+    def in_use(self) -> dict:
+        """Bytes of the pools that are in use, after all work has ended."""
+        try:
+            gm.synchronize(backend=self.words.backend)
+        except gm.CudaError as error:  # what made it useless is among the failures
+            self.failures.append(f"process {self.number}: at the end: {error}")
+            return {}
+        pools = gm.pool_info(backend=self.words.backend)
+        return {name: pools[name]["used"] for name in ("device", "pinned")}
+
     def result(self, sizes: list[int]) -> dict:
         gc.collect()
-        gm.synchronize(backend=self.words.backend)
-        pools = gm.pool_info(backend=self.words.backend)
-        used = {name: pools[name]["used"] for name in ("device", "pinned")}
+        used = self.in_use()
         if any(used.values()) and not self.failures:
             self.failures.append(f"process {self.number}: memory is in use at the end: {used}")
         settled = sizes[int(len(sizes) * SETTLED) :]
