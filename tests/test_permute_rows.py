@@ -60,6 +60,14 @@ def test_auto_takes_crops_of_images():
     assert gm.copy(crop).to_host().tobytes() == crop.to_host().tobytes()
 
 
+@pytest.mark.parametrize("cut", [np.s_[:, 1:], np.s_[:, :-1], np.s_[1:, 2:], np.s_[:-1, :22]])
+def test_vectors_end_with_the_memory(cut):
+    """What vectors have room for beyond the array is not loaded where its memory ends."""
+    a = gm.to_device(np.ones((5, 23), "u1"), backend="sim")
+    counted = gm.traffic("permute", a[cut], axes=(0, 1), variant="shifted")
+    assert counted.loads.bytes_asked >= a[cut].nbytes
+
+
 def test_refused_rows(backend):
     a = gm.to_device(np.ones((4, 6, 3), "u1"), backend=backend)
     with pytest.raises(ValueError, match=r"shifted moves rows of 16 bytes to 1 GiB.*have 3"):
