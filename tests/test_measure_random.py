@@ -67,19 +67,19 @@ def test_rates_are_of_useful_bytes_and_of_sectors(monkeypatch, tmp_path, capsys)
     file = tmp_path / "found.json"
     device = run(
         monkeypatch,
-        *("--footprints", "4K,64K", "--elements", "1:128:x2", "--count", "1000"),
+        *("--footprints", "4K,64K", "--elements", "1:128:x2", "--count", "3000"),
         *("--rounds", "2", "--json", str(file)),
     )
     found = json.loads(file.read_text())
     assert found["provenance"]["device"]["name"] == "made-up device"
-    assert (found["count"], found["rounds"], found["seed"]) == (1000, 2, 0)
+    assert (found["count"], found["rounds"], found["seed"]) == (3000, 2, 0)
     keys = [(one["footprint"], one["element"]) for one in found["figures"]]
     assert keys == [(size, 2**i) for size in (2**12, 2**16) for i in range(8)]
     for one in found["figures"]:
         sector = max(one["element"], 32)
-        assert one["asked_bytes"] == 1000 * one["element"]
-        assert one["sector_bytes"] == 1000 * sector
-        assert one["moved_bytes"] == 1000 * (sector + 4 + one["element"])
+        assert one["asked_bytes"] == 3000 * one["element"]
+        assert one["sector_bytes"] == 3000 * sector
+        assert one["moved_bytes"] == 3000 * (sector + 4 + one["element"])
         assert one["sector_gbps"] == pytest.approx(32 * SECTORS_PER_MS / 1e6)
         assert one["gbps"] == pytest.approx(one["element"] / sector * one["sector_gbps"])
         assert one["variant"] == ("cached" if one["element"] <= 16 else "any")
