@@ -9,18 +9,6 @@
  */
 #include "gather.h"
 
-template <typename unit> GM_DEVICE void move(const gather_args &a)
-{
-    const unit *in = (const unit *)a.in;
-    unit *out = (unit *)a.out;
-    const int64_t threads = (int64_t)gridDim.x * blockDim.x;
-
-#pragma unroll 1 /* one turn is the usual case */
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < a.count; k += threads) {
-        out[k] = __ldca(&in[gather_place(a, k)]);
-    }
-}
-
 GM_KERNEL(gather_checked, gather_args)
 {
     if (a.verdict) { /* otherwise the index is long, and was checked before */
@@ -37,5 +25,5 @@ GM_KERNEL(gather_checked, gather_args)
             return;
         }
     }
-    ACCESS_EACH_SIZE(unit, move<unit>(a))
+    ACCESS_EACH_SIZE(unit, gather_unrolled<1, unit>(a))
 }
