@@ -9,6 +9,7 @@ import collections
 import ctypes
 import os
 import resource
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +107,12 @@ def give(taken, rest):
     return taken
 
 
+def end(unraisable):
+    """An unexpected error of a thread ends the process, which would wait for the thread."""
+    sys.__unraisablehook__(unraisable)
+    os._exit(1)
+
+
 def run(first, room):
     """Have a thread make its first call with little memory, and another with all there is."""
     ready, limited, tried, freed, done = (locked() for _ in range(5))
@@ -138,6 +145,7 @@ def run(first, room):
     return len(found) == 2
 
 
+sys.unraisablehook = end
 calls = {one.__name__: one for one in (copy, permute, launch, load, refuse)}
 first = calls[os.environ["FIRST"]]
 assert all(one() for one in calls.values())

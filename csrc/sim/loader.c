@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "sim/lane.h"
 
@@ -11,6 +12,31 @@
 #define ENTRY(name) extern GM_HIDDEN char gm_entry_of_##name __asm__(#name);
 #include "sim/entry_points.def"
 #undef ENTRY
+
+static bool may_not_execute(const char *path)
+{
+    struct statvfs where;
+    return statvfs(path, &where) == 0 && (where.f_flag & ST_NOEXEC);
+}
+
+/* The C library says why in words, and where mapping fails, not even whether for want of memory:
+ * the other cause is a file system whose files may not be executed. */
+static bool is_out_of_memory(const char *why, const char *path)
+{
+    static const char *const allocating[] = {"annot allocate memory", "out of memory"};
+    static const char *const mapping[] = {"map segment", "map zero-fill", "memory protection"};
+    for (size_t i = 0; i < sizeof allocating / sizeof *allocating; i++) {
+        if (strstr(why, allocating[i])) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof mapping / sizeof *mapping; i++) {
+        if (strstr(why, mapping[i])) {
+            return !may_not_execute(path);
+        }
+    }
+    return false;
+}
 
 gm_status gm_loader_open(const char *path, gm_loaded *loaded)
 {
@@ -22,8 +48,7 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
     *loaded = (gm_loaded){.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     if (!loaded->handle) {
         const char *why = dlerror();
-        bool memory = strstr(why, "annot allocate memory") || strstr(why, "out of memory");
-        return gm_fail(memory ? GM_ERROR_MEMORY : GM_ERROR_UNAVAILABLE,
+        return gm_fail(is_out_of_memory(why, path) ? GM_ERROR_MEMORY : GM_ERROR_UNAVAILABLE,
                        "cannot load the compiled kernels: %s", why);
     }
     gm_module_open_function *open =
