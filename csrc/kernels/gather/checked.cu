@@ -9,15 +9,31 @@
  */
 #include "gather.h"
 
+enum { UNROLL = 8 }; /* loads of a thread under way at once: the host waits for them */
+
+/* Whether a thread finds one of its elements of the index out of range. */
+GM_DEVICE bool gather_finds_wrong(const gather_args &a)
+{
+    bool wrong = false;
+    for (int64_t first = threadIdx.x; first < a.count; first += UNROLL * (int64_t)blockDim.x) {
+        int64_t at[UNROLL];
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) {
+            const int64_t k = min(first + i * (int64_t)blockDim.x, a.count - 1);
+            at[i] = gather_index(a.index, a.index_size, a.index_stride, k);
+        }
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) {
+            wrong = wrong || at[i] < -a.length || at[i] >= a.length;
+        }
+    }
+    return wrong;
+}
+
 GM_KERNEL(gather_checked, gather_args)
 {
     if (a.verdict) { /* otherwise the index is long, and was checked before */
-        bool wrong = false;
-        for (int64_t k = threadIdx.x; k < a.count; k += blockDim.x) {
-            const int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
-            wrong = wrong || at < -a.length || at >= a.length;
-        }
-        wrong = __syncthreads_or(wrong);
+        const bool wrong = __syncthreads_or(gather_finds_wrong(a));
         if (blockIdx.x == 0 && threadIdx.x == 0) {
             *a.verdict = wrong ? GATHER_WRONG : GATHER_RIGHT;
         }
