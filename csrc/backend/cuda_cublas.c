@@ -112,11 +112,10 @@ gm_status gm_cuda_library(const char *name)
     return status;
 }
 
-/* Is there less device memory than cuBLAS takes for a handle, with its workspace and the code of
- * its kernels? */
+enum { HANDLE = 64 << 20 }; /* bytes: what a handle takes, with its workspace and code */
+
 static bool is_device_full(void)
 {
-    enum { HANDLE = 64 << 20 };
     size_t available, total;
     return gm_cuda_succeeded(cudaMemGetInfo(&available, &total)) && available < HANDLE;
 }
@@ -165,6 +164,8 @@ static gm_status take_handle(gm_stream stream, cublas_handle *handle)
     }
     if (!handles[device->index]) {
         cublas_handle made;
+        /* Once it has failed for want of memory, it fails with memory, too. */
+        TRY(gm_cuda_make_room(device, HANDLE, "a handle of cuBLAS"));
         TRY(check(cublas.create(&made), "cublasCreate"));
         handles[device->index] = made;
     }

@@ -47,7 +47,7 @@ typedef struct gm_cuda_opt_in {
 /* Facts about a device, each read at its first use. */
 typedef struct gm_cuda_device {
     int index;
-    atomic_bool has_properties, has_pool;
+    atomic_bool has_properties, has_pool, has_kernels;
     gm_device_properties properties;
     cudaMemPool_t pool; /* NULL: the device has no stream-ordered allocator */
     gm_cuda_opt_in opt_ins[GM_CUDA_OPT_INS];
@@ -113,6 +113,12 @@ gm_status gm_cuda_send(void *to, int device, const void *from, int64_t bytes, gm
 
 /* cuda_supports.c */
 gm_status gm_cuda_supports(const gm_variant *variant, const gm_device_properties *device);
+
+/* cuda_load.c */
+/* Asks for so much device memory for what is named; the pool gives up what nobody uses of it. */
+gm_status gm_cuda_make_room(const gm_cuda_device *device, size_t bytes, const char *what);
+/* Has all kernels loaded on the current device; at the head of all that needs their code. */
+gm_status gm_cuda_load(void);
 
 /* cuda_launch.c */
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);

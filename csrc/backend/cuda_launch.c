@@ -136,7 +136,7 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
     dim3 block = {plan->block.x, plan->block.y, plan->block.z};
     void *args[] = {(void *)(uintptr_t)plan->args}; /* one struct by value; only read */
 
-    TRY(gm_cuda_open());
+    TRY(gm_cuda_load());
     if (kernel == NULL) {
         return no_kernel(variant);
     }
@@ -165,6 +165,7 @@ gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
     const gm_device_properties *properties;
     struct cudaFuncAttributes compiled;
 
+    TRY(gm_cuda_load());
     TRY(gm_cuda_here(&device));
     if (kernel == NULL) {
         return no_kernel(variant);

@@ -4,7 +4,7 @@
 gm_status gm_cuda_symbol_address(const gm_symbol *symbol, bool traced, void **address)
 {
     (void)traced;
-    TRY(gm_cuda_open());
+    TRY(gm_cuda_load());
     CHECK(cudaGetSymbolAddress(address, symbol->cuda()));
     return GM_OK;
 }
@@ -13,7 +13,7 @@ gm_status gm_cuda_symbol_copy(const gm_symbol *symbol, bool traced, bool into, v
                               int64_t bytes, gm_stream stream)
 {
     (void)traced;
-    TRY(gm_cuda_open());
+    TRY(gm_cuda_load());
     if (into) {
         CHECK(cudaMemcpyToSymbolAsync(symbol->cuda(), memory, (size_t)bytes, 0,
                                       cudaMemcpyDeviceToDevice, stream));

@@ -13,6 +13,7 @@
  * there is a row `helper_name`. SYMBOL(name, bytes) is a variable of the device that a kernel file
  * defines as family_name: afterwards there is a gm_symbol `symbol_name`.
  */
+#include "backend/kernel_list.h"
 #include "backend/symbol.h"
 #include "gpumem.h"
 #include "rows.h"
@@ -112,3 +113,28 @@ enum { variant_count = GM_ROW_COUNT };
 #undef INSTANCE
 #undef HELPER
 #undef SYMBOL
+
+#ifdef GM_WITH_CUDA
+#define VARIANT(name_, ...) (const void *)GM_PASTE(GM_FAMILY, name_),
+#define HOST_VARIANT(...)
+#define MULTI_VARIANT(...)
+#define INSTANCE(row_, name_, ...) VARIANT(GM_PASTE(row_, name_), )
+#define HELPER VARIANT
+#define SYMBOL(...)
+static const void *const cuda_kernels[] = {
+#include GM_LADDER
+    NULL};
+#undef VARIANT
+#undef HOST_VARIANT
+#undef MULTI_VARIANT
+#undef INSTANCE
+#undef HELPER
+#undef SYMBOL
+
+static gm_kernel_list cuda_kernel_list = {cuda_kernels, NULL};
+
+static __attribute__((constructor)) void enlist(void)
+{
+    gm_enlist_kernels(&cuda_kernel_list);
+}
+#endif

@@ -14,6 +14,7 @@ from ..cuda_c.nvrtc import HELP, core_library
 
 __all__ = ["Driver", "architecture", "why_no_driver"]
 
+_CODE = 16 << 20  # bytes of device memory to load a kernel's code in
 _ATTRIBUTES = {  # of gm.Variant.attributes, by the driver's names
     "registers": "NUM_REGS",
     "local_bytes": "LOCAL_SIZE_BYTES",
@@ -72,9 +73,10 @@ class Driver:
             raise self._failure(function, error)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _failure(self, function: str, error: Any) -> _core.CudaError:
+    def _failure(self, function: str, error: Any, more: str = "") -> _core.CudaError:
         _, text = self.api.cuGetErrorString(error)
-        message = f"{function} failed: {(text or b'an unknown error').decode()} ({error.name})"
+        what = (text or b"an unknown error").decode()
+        message = f"{function} failed: {what} ({error.name}){more}"
         memory = error == self.api.CUresult.CUDA_ERROR_OUT_OF_MEMORY
         failure = _core.CudaMemoryError(message) if memory else _core.CudaError(message)
         failure.code, failure.name, failure.call = int(error), error.name, function
@@ -96,7 +98,22 @@ class Driver:
         """Return the handle of a kernel."""
         self._device()
         with self._by_core("cuLibraryLoadData"):  # which may be put off until now
-            return _handle(library.get_kernel(symbol))
+            handle = _handle(library.get_kernel(symbol))
+        self._load_code(handle)
+        return handle
+
+    def _load_code(self, handle: Any) -> None:
+        """Load a kernel's code now; see csrc/backend/cuda_load.c for what a full device does."""
+        if self._free() < _CODE:
+            _core.pool_trim(backend="cuda")
+        if (free := self._free()) < _CODE:
+            memory = self.api.CUresult.CUDA_ERROR_OUT_OF_MEMORY
+            raise self._failure("cuFuncLoad", memory, f"; {free >> 20} MiB are free")
+        if hasattr(self.api, "cuFuncLoad"):
+            self._do("cuFuncLoad", self._do("cuKernelGetFunction", handle))
+
+    def _free(self) -> int:
+        return int(self._do("cuMemGetInfo")[0])
 
     def copy(
         self,

@@ -16,6 +16,7 @@ import numpy as np
 
 import gpumem as gm
 
+OUT_OF_MEMORY = 2
 NOT_INITIALIZED, ALLOC_FAILED, INTERNAL_ERROR, NOT_SUPPORTED = 1, 3, 14, 15
 STEPS = 300
 BEYOND = "sgemm", "transpose", "matmul", "chase"  # cuBLAS, tensor cores, clusters
@@ -33,8 +34,10 @@ def is_memory_error(create=0, call=0):
     try:
         gm.sgemm(a, a, variant="cublas", backend="cuda")
     except gm.CudaError as error:
-        assert error.call.startswith("cublas") and error.code == (create or call)
-        assert "CUBLAS_STATUS" in str(error) and not error.sticky
+        asked = error.call.startswith("cublas")
+        assert error.code == ((create or call) if asked else OUT_OF_MEMORY)
+        assert ("CUBLAS_STATUS" if asked else "a handle of cuBLAS takes") in str(error)
+        assert not error.sticky
         return isinstance(error, MemoryError)
     finally:
         fake.check()
@@ -48,8 +51,10 @@ assert is_memory_error(create=ALLOC_FAILED) is True
 taken = soak.fill(words)
 free = gm.info()["backends"]["cuda"]["devices"][0]["free_bytes"]
 assert 0 < free < 8 << 20, free
-assert is_memory_error(create=NOT_INITIALIZED) is True
-assert is_memory_error() is None  # which makes the handle
+assert is_memory_error() is True  # no handle is made
+del taken
+assert is_memory_error() is None  # here it is
+taken = soak.fill(words)
 assert is_memory_error(call=ALLOC_FAILED) is True
 assert is_memory_error(call=INTERNAL_ERROR) is True
 assert is_memory_error(call=NOT_SUPPORTED) is False

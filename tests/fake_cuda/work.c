@@ -283,7 +283,7 @@ cudaError_t cudaMemcpy2DToArrayAsync(cudaArray_t handle, size_t across, size_t d
 
 /* ---- kernels ------------------------------------------------------------------------------- */
 
-enum { OPT_INS = 512, USUAL_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_THREADS = 1024 };
+enum { KERNELS = 2048, USUAL_SHARED = 48 << 10, MOST_SHARED = 227 << 10, MOST_THREADS = 1024 };
 
 typedef struct kernel_work {
     fake_work work;
@@ -297,19 +297,25 @@ typedef struct kernel_work {
 static struct {
     const void *kernel;
     int bytes;
-} opt_ins[OPT_INS];
+    bool loaded[FAKE_DEVICES];
+} kernels[KERNELS];
+
+static int find_kernel(const void *kernel)
+{
+    int at = 0;
+    while (at < KERNELS - 1 && kernels[at].kernel && kernels[at].kernel != kernel) {
+        at++;
+    }
+    if (kernels[at].kernel != kernel) {
+        kernels[at].kernel = kernel;
+        kernels[at].bytes = USUAL_SHARED;
+    }
+    return at;
+}
 
 static int *opt_in(const void *kernel)
 {
-    int at = 0;
-    while (at < OPT_INS - 1 && opt_ins[at].kernel && opt_ins[at].kernel != kernel) {
-        at++;
-    }
-    if (opt_ins[at].kernel != kernel) {
-        opt_ins[at].kernel = kernel;
-        opt_ins[at].bytes = USUAL_SHARED;
-    }
-    return &opt_ins[at].bytes;
+    return &kernels[find_kernel(kernel)].bytes;
 }
 
 static void run_kernel(fake_work *work)
@@ -348,6 +354,9 @@ static cudaError_t queue_kernel(const void *kernel, dim3 grid, dim3 block, void 
     }
     if (shared_bytes > (size_t)*opt_in(kernel)) {
         return cudaErrorInvalidValue;
+    }
+    if (!kernels[find_kernel(kernel)].loaded[fake_current_device()]) {
+        fake_complain("a launch of a kernel that may not find memory for its code");
     }
     kernel_work *launch = aligned_alloc(64, sizeof *launch);
     fake_work *work = fake_new_work(sizeof *work, run_kernel);
@@ -388,6 +397,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *found, const void *
                                          .numRegs = 32,
                                          .binaryVersion = 90,
                                          .maxDynamicSharedSizeBytes = *opt_in(kernel)};
+    kernels[find_kernel(kernel)].loaded[fake_current_device()] = true;
     return fake_leave(cudaSuccess);
 }
 
