@@ -80,8 +80,9 @@ class Process:
     def fail(self, worker: Worker, number: int, name: str, error: BaseException) -> None:
         at = f"--seed {self.words.seed} --step {self.number} {worker.number} {number}"
         told = "".join(traceback.format_exception(error))
+        others = "".join(f"  meanwhile {one.doing}\n" for one in self.workers if one is not worker)
         with self.lock:
-            self.failures.append(f"{at}: {name}: {worker.doing}\n{told}")
+            self.failures.append(f"{at}: {name}: {worker.doing}\n{others}{told}")
 
     def thread(self, worker: Worker) -> None:
         step = 0

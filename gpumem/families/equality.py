@@ -9,11 +9,24 @@ import numpy as np
 from .protocol import Array
 from .raw_bytes import all_bytes, patterns
 
+MOST_PLACES = 7  # named beside the first
+
 
 def _describe(a: Array, place: int) -> str:
     one = a.reshape(-1)[place : place + 1]  # a NumPy scalar would not keep every bit
     raw = one.tobytes()
     return f"{one[0]} (bytes {raw[:16].hex()}{'…' if len(raw) > 16 else ''})"
+
+
+def _others(got: Array, wanted: Array, differs: Array) -> str:
+    """Return what else differs, and where: the pattern may tell what went wrong."""
+    places = np.flatnonzero(differs)[1:]
+    named = []
+    for at in places[:MOST_PLACES]:
+        index = tuple(map(int, np.unravel_index(at, got.shape)))
+        named.append(f"{index}: {got.reshape(-1)[at]}, not {wanted.reshape(-1)[at]}")
+    more = ["…"] if len(places) > MOST_PLACES else []
+    return "".join(f"; {one}" for one in named + more)
 
 
 def _differences(got: Array, wanted: Array, within: Any) -> Array | None:
@@ -67,4 +80,5 @@ expected 3 (bytes 03)
         raise AssertionError(
             f"{family}: {count} of {got.size} elements differ, the first at index {index}: "
             f"got {_describe(got, place)}, expected {_describe(wanted, place)}"
+            f"{_others(got, wanted, differs)}"
         )

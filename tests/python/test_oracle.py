@@ -90,6 +90,17 @@ def test_the_first_difference_is_named(dtype, index):
     assert f"1 of 12 elements differ, the first at index {index}" in str(caught.value)
 
 
+def test_other_differences_are_named():
+    wanted = np.arange(24.0).reshape(2, 12)
+    got = wanted.copy()
+    got[0, 3], got[1, 2:4] = -1, 5
+    with pytest.raises(AssertionError) as caught:
+        oracle.compare("copy", got, wanted)
+    assert str(caught.value).endswith("; (1, 2): 5.0, not 14.0; (1, 3): 5.0, not 15.0")
+    with pytest.raises(AssertionError, match=r"; \(0, 8\): 1.0, not 8.0; …$"):
+        oracle.compare("copy", np.ones_like(wanted), wanted)
+
+
 def test_padding_counts():
     (a,) = oracle.arguments("copy", 5, PADDED)
     got = oracle.expected("copy", a[::2])
