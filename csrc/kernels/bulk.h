@@ -88,6 +88,16 @@ GM_DEVICE void gm_bulk_wait_read(void)
 #endif
 }
 
+/* Between accesses of a thread to shared memory and those of the engine: its writes are visible to
+ * the engine, and its reads have ended. Every thread that accessed it calls this before the barrier
+ * after which one of them requests a copy. */
+GM_DEVICE void gm_bulk_fence(void)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 /* Prefetches bytes to the L2. */
 GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 {
@@ -109,6 +119,7 @@ GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 #define gm_bulk_store(global, shared, bytes, policy)                                               \
     ((void)(policy), gm_sim_bulk_store(global, shared, bytes, __FILE__, __LINE__))
 #define gm_bulk_wait_read() gm_sim_bulk_wait_read()
+#define gm_bulk_fence() ((void)0)
 #define gm_bulk_prefetch(global, bytes) gm_sim_bulk_prefetch(global, bytes, __FILE__, __LINE__)
 
 #endif

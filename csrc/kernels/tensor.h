@@ -36,22 +36,12 @@ GM_DEVICE void gm_tensor_store(const gm_tensor_map *map, int x, int y, const voi
 #endif
 }
 
-/* Makes the thread's writes to shared memory visible to the engine: every thread that wrote calls
- * it before the barrier after which one of them stores. */
-GM_DEVICE void gm_tensor_fence(void)
-{
-#if __CUDA_ARCH__ >= 900
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-#endif
-}
-
 #else
 
 #define gm_tensor_load(shared, map, x, y, barrier)                                                 \
     gm_sim_tensor_load(shared, map, x, y, barrier, __FILE__, __LINE__)
 #define gm_tensor_store(map, x, y, shared)                                                         \
     gm_sim_tensor_store(map, x, y, shared, __FILE__, __LINE__)
-#define gm_tensor_fence() ((void)0)
 
 #endif
 

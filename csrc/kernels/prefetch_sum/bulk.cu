@@ -63,6 +63,7 @@ GM_DEVICE double walk(const prefetch_sum_args &a, const double *row, bulk_ring &
             int place = k * 32 + lane;
             v[k] = at + place < body ? ring.stages[ring.stage * STAGE + place] : 0;
         }
+        gm_bulk_fence();
         __syncwarp(); /* all lanes have read theirs */
         if (lane == 0 && at + ahead < body) {
             bulk_fill(ring, ring.stage, row + at + ahead, body - at - ahead);

@@ -125,7 +125,7 @@ GM_DEVICE void split_tiles(const ring &r, int64_t tiles)
             low[i] = make_float4(low_part(v.x, cut_part(v.x)), low_part(v.y, cut_part(v.y)),
                                  low_part(v.z, cut_part(v.z)), low_part(v.w, cut_part(v.w)));
         }
-        gm_tensor_fence(); /* makes the stores visible to the tensor cores */
+        gm_bulk_fence(); /* makes the stores visible to the tensor cores */
         __syncwarp();
         if (threadIdx.x % 32 == 0) {
             gm_mbarrier_arrive(&r.split[slot]);

@@ -80,7 +80,7 @@ GM_KERNEL(transpose_tma, transpose_tma_args)
         *vector_at(tile, WIDE, q[k], c + 2) = make_uint4(h[0].z, h[1].z, h[2].z, h[3].z);
         *vector_at(tile, WIDE, q[k], c + 3) = make_uint4(h[0].w, h[1].w, h[2].w, h[3].w);
     }
-    gm_tensor_fence();
+    gm_bulk_fence();
     __syncthreads();
     if (threadIdx.x == 0) {
         for (int y = 0; y < HIGH; y += BOX) {
