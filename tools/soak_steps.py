@@ -50,8 +50,8 @@ class Worker:
         self.number, self.backend, self.scarce = number, backend, scarce
         # NumPy's BLAS ends the process if it finds no memory of the host for itself.
         spared = ("sgemm", "matmul") if scarce and backend == "sim" else ()
-        # On a nearly full H200 processes whose kernels used managed memory ended in illegal
-        # accesses, within seconds; why is not known. Without it the rest can be tried.
+        # A kernel that touches managed memory while the device is full ends the context: the driver
+        # finds no room for its pages. SECURITY.md says so; without it the rest can be tried.
         self.moves = not (scarce and backend == "cuda")
         self.kinds = KINDS if self.moves else KINDS[: KINDS.index("managed")]
         self.families = [one for one in FAMILIES if one not in spared]

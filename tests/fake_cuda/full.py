@@ -44,7 +44,24 @@ def is_memory_error(create=0, call=0):
     return None
 
 
+def launches():
+    """Whether a kernel is launched, for the first time, or there is no memory for its code."""
+    try:
+        gm.copy(small)
+    except MemoryError as error:
+        assert "the code of gpumem's kernels takes" in str(error), error
+        return False
+    return True
+
+
 fake.set_pace(10, 1)
+small = gm.DeviceArray((10,), "u1", backend="cuda")
+most = gm.info()["backends"]["cuda"]["devices"][0]["free_bytes"] - (4 << 20)
+taken = gm.DeviceArray((most,), "u1", backend="cuda")
+assert not launches()
+assert not launches()
+del taken  # the pool has it now, and gives it up
+assert launches()
 process = soak.Process(words, 0)
 assert is_memory_error(create=NOT_INITIALIZED) is False
 assert is_memory_error(create=ALLOC_FAILED) is True

@@ -6,6 +6,9 @@
  *          instead of a load per lane. A stage is 128 elements in a row.
  * Ring     a warp waits for its own stages only, and refills one as soon as its lanes have read
  *          their elements: no barrier of the block.
+ * Fence    a load from shared memory may still be under way when a later instruction begins, for
+ *          hundreds of cycles beside kernels with bank conflicts. Without the fence the engine then
+ *          writes first, and the lane reads an element of a later step.
  * Edges    the engine moves multiples of 16 bytes from addresses that are multiples of 16. A row
  *          that begins or ends in between has one element more at that end.
  * Machine  UBLKCP, SYNCS
