@@ -14,20 +14,21 @@ from gpumem.families import oracle, table
 
 pytestmark = pytest.mark.gpu
 
-ROUNDS, CALLS, CROWD = 10, 10, 4
+ROUNDS, CALLS, CROWD = 10, 10, 10
 NBYTES = 4 << 20
 VARIANTS = [v for family in table.FAMILIES for v in gm.variants(family)]
 
 
 @pytest.fixture(scope="module")
 def crowd():
-    """Begin work on a stream of its own, in whose blocks 32 lanes ask for one bank."""
-    a = gm.to_device(np.zeros((4096, 4096), "f4"))
-    out, stream = gm.DeviceArray(a.shape, a.dtype), gm.Stream()
+    """Begin work on a stream of its own: each warp keeps two banks busy for 512 cycles on end."""
+    a = gm.to_device(np.zeros((512, 8192)))  # in the L2
+    out, stream = gm.DeviceArray(a.shape[:1], a.dtype), gm.Stream()
+    how = {"variant": "smem_batch", "distance": 16, "padding": 0, "work": 0}
 
     def begin():
         for _ in range(CROWD):
-            gm.transpose(a, variant="tile", out=out, stream=stream)
+            gm.prefetch_sum(a, **how, out=out, stream=stream)
 
     yield begin
     stream.synchronize()
