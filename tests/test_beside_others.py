@@ -1,7 +1,7 @@
 """Every variant beside a kernel whose bank conflicts keep shared memory busy.
 
-What a kernel reads from shared memory comes hundreds of cycles late then: whoever writes there again
-has to wait for it, not to rely on being slower.
+What a kernel reads from shared memory comes hundreds of cycles late then: whoever writes there
+again has to wait for it, not to rely on being slower.
 """
 
 import numpy as np
@@ -57,7 +57,8 @@ def test_results_are_the_same(variant, crowd):
     there = [gm.to_device(a) for a in arrays]
     stream = gm.Stream()
     for _ in range(ROUNDS):
-        firsts = [gm.to_device(arrays[0]) for _ in range(CALLS if variant.family in IN_PLACE else 0)]
+        results = CALLS if variant.family in IN_PLACE else 0  # which are the first inputs there
+        firsts = [gm.to_device(arrays[0]) for _ in range(results)]
         gm.synchronize()
         crowd()
         found = [
