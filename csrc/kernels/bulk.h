@@ -119,7 +119,7 @@ GM_DEVICE void gm_bulk_prefetch(const void *global, uint32_t bytes)
 #define gm_bulk_store(global, shared, bytes, policy)                                               \
     ((void)(policy), gm_sim_bulk_store(global, shared, bytes, __FILE__, __LINE__))
 #define gm_bulk_wait_read() gm_sim_bulk_wait_read()
-#define gm_bulk_fence() ((void)0)
+#define gm_bulk_fence() gm_sim_bulk_fence()
 #define gm_bulk_prefetch(global, bytes) gm_sim_bulk_prefetch(global, bytes, __FILE__, __LINE__)
 
 #endif

@@ -47,6 +47,11 @@ void gm_sim_bulk_wait_read(const char *file, int line)
     report(GM_ENGINE_WAIT_READ, file, line);
 }
 
+void gm_sim_bulk_fence(const char *file, int line)
+{
+    report(GM_ENGINE_FENCE, file, line);
+}
+
 void gm_sim_bulk_prefetch(const void *global, uint32_t bytes, const char *file, int line)
 {
     check_multiples((uintptr_t)global | bytes, file, line);

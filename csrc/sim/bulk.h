@@ -16,6 +16,8 @@ GM_HIDDEN void gm_sim_bulk_store(void *global, const void *shared, uint32_t byte
                                  int line);
 /* Waits until the engine has read the shared memory of the thread's stores. */
 GM_HIDDEN void gm_sim_bulk_wait_read(GM_FILE_HERE, GM_LINE_HERE);
+/* Between a thread's accesses to shared memory and the engine's. */
+GM_HIDDEN void gm_sim_bulk_fence(GM_FILE_HERE, GM_LINE_HERE);
 GM_HIDDEN void gm_sim_bulk_prefetch(const void *global, uint32_t bytes, const char *file, int line);
 
 #ifdef __cplusplus

@@ -83,6 +83,7 @@ typedef enum gm_sync_kind {
     GM_MBARRIER_PHASE,  /* all arrivals and bytes of this phase are in: the next phase begins */
     GM_MBARRIER_WAIT,   /* the thread has waited for the last complete phase */
     GM_ENGINE_COMMIT,
+    GM_ENGINE_FENCE,     /* between the thread's accesses to shared memory and the engine's */
     GM_ENGINE_WAIT_READ, /* for all but the last `pending` groups */
     GM_PIPELINE_COMMIT,
     GM_PIPELINE_WAIT, /* for all but the last `pending` groups */
@@ -92,6 +93,7 @@ typedef struct gm_sync {
     gm_sync_kind kind;
     const void *mbarrier;
     unsigned pending;
+    bool expects; /* an arrival that announces an engine's bytes */
     const char *file;
     int line;
 } gm_sync;

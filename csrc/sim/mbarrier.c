@@ -56,7 +56,11 @@ void gm_sim_mbarrier_init(uint64_t *barrier, const char *file, int line)
 static uint32_t arrive(uint64_t *barrier, uint32_t count, uint32_t bytes, bool drops,
                        const char *file, int line)
 {
-    report(GM_MBARRIER_ARRIVE, barrier, file, line);
+    gm_sim_sync(&(gm_sync){.kind = GM_MBARRIER_ARRIVE,
+                           .mbarrier = barrier,
+                           .expects = bytes > 0,
+                           .file = file,
+                           .line = line});
     mbarrier state = load(barrier);
     uint32_t phase = state.phase;
     if (count > state.pending) {

@@ -115,6 +115,17 @@ void *gm_observer_counters(const gm_observer *observer, const gm_site *site);
 gm_dim gm_trace_thread(const gm_trace *trace, int number);
 gm_dim gm_trace_block_index(const gm_trace *trace, int64_t number);
 
+/* A finding about two accesses: the other one's place belongs to it. */
+static inline gm_status gm_find_beside(gm_status status, const gm_site *other)
+{
+    gm_error *error = gm_error_record();
+    if (error) {
+        error->other_file = other->file;
+        error->other_line = other->line;
+    }
+    return status;
+}
+
 /* A mask of the bytes of the word at 4 * word that lie in [begin, end). */
 static inline unsigned gm_bytes_of_word(uintptr_t word, uintptr_t begin, uintptr_t end)
 {

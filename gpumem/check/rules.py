@@ -60,7 +60,8 @@ _LISTED = (
         "race-copy",
         "access to what an asynchronous copy still uses",
         "wait for the copy in the thread that asked for it, and then put __syncthreads() before "
-        "other threads access it",
+        "other threads access it; before a bulk copy to memory that threads have read, put "
+        "__syncthreads() or, if they meet at __syncwarp(), a fence of the engine's proxy there",
     ),
     Rule(
         "copy-not-awaited",

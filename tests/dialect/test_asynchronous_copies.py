@@ -3,6 +3,8 @@ where a wait does not cover a copy."""
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from both_ways import both_ways
@@ -153,6 +155,36 @@ __global__ void bulk(float *out, const float *in)
     out[threadIdx.x] = tile[63 - threadIdx.x];
 }
 
+__global__ void ring_of_a_warp(float *out, const float *in, int how)
+{
+    __shared__ __align__(16) float tile[32];
+    __shared__ cuda::barrier<cuda::thread_scope_block> full, empty;
+    float sum = 0;
+    if (threadIdx.x == 0) {
+        init(&full, 1);
+        init(&empty, 32);
+    }
+    __syncthreads();
+    for (int s = 0; s < 4; s++) {
+        if (threadIdx.x == 0) {
+            cuda::device::memcpy_async_tx(tile, in + 32 * s, cuda::aligned_size_t<16>(sizeof tile),
+                                          full);
+            (void)cuda::device::barrier_arrive_tx(full, 1, sizeof tile);
+        }
+        full.wait_parity(s % 2);
+        sum += tile[31 - threadIdx.x];
+        if (how == 1) {
+            cuda::device::experimental::fence_proxy_async_shared_cta();
+        } else if (how == 2) {
+            empty.arrive_and_wait();
+        } else if (how == 3) {
+            __syncthreads();
+        }
+        __syncwarp();
+    }
+    out[threadIdx.x] = sum;
+}
+
 __global__ void group(float *out, const float *in, int n, int waits)
 {
     extern __shared__ float held[];
@@ -241,6 +273,20 @@ def test_a_missing_wait_is_found(kernel, arguments, line):
     finding = module().check(kernel, 1, 64, (out, X, *arguments), **shared)
     assert finding is not None
     assert line in SOURCE.splitlines()[finding.line - 1]
+
+
+@pytest.mark.parametrize("how", range(4))
+def test_reads_end_before_the_engine_writes(how):
+    """A barrier of the warp does not wait for loads, of which the copy engine knows nothing."""
+    out = np.zeros(32, np.float32)
+    finding = module().check("ring_of_a_warp", 1, 32, (out, X, how))
+    if how == 0:
+        assert finding is not None and finding.rule == "race-copy"
+        read = int(re.search(r":(\d+), which may still be under way", str(finding))[1])
+        assert "sum += tile[31" in SOURCE.splitlines()[read - 1]
+    else:
+        assert finding is None
+        assert np.array_equal(out, X[:128].reshape(4, 32).sum(axis=0)[::-1])
 
 
 @pytest.mark.parametrize(

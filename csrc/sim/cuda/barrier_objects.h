@@ -158,7 +158,11 @@ GM_REFUSE_ENGINE(cp_async_bulk_tensor_2d_shared_to_global)
 GM_REFUSE_ENGINE(cp_async_bulk_tensor_3d_shared_to_global)
 GM_REFUSE_ENGINE(cp_async_bulk_commit_group)
 GM_REFUSE_ENGINE(cp_async_bulk_wait_group_read)
-GM_REFUSE_ENGINE(fence_proxy_async_shared_cta)
+
+static __forceinline__ void fence_proxy_async_shared_cta(GM_PLACE)
+{
+    gm_sim_bulk_fence(file, line);
+}
 } // namespace experimental
 
 } // namespace device

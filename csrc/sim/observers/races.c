@@ -67,16 +67,6 @@ static const char *present(const gm_trace *trace)
     return does[trace->call->kind];
 }
 
-static gm_status beside(gm_status status, const gm_site *other)
-{
-    gm_error *error = gm_error_record();
-    if (error) {
-        error->other_file = other->file;
-        error->other_line = other->line;
-    }
-    return status;
-}
-
 static gm_status race(const gm_race_visit *v, const gm_event *before, unsigned unordered)
 {
     static const char *const past[] = {"read", "wrote", "read", "atomically updated"};
@@ -88,20 +78,22 @@ static gm_status race(const gm_race_visit *v, const gm_event *before, unsigned u
     gm_dim u = gm_trace_thread(trace, before->warp * GM_WARP + lane);
     if (before->block == trace->block_number) {
         bool shared = trace->sites.list[v->mine->site].space == GM_SPACE_SHARED;
-        return beside(gm_find(shared ? GM_RULE_RACE_SHARED : GM_RULE_RACE_GLOBAL,
-                              "a race: thread (%u, %u, %u) %s what thread (%u, %u, %u) %s at "
-                              "%s:%d, with no barrier between",
-                              t.x, t.y, t.z, present(trace), u.x, u.y, u.z, did, file, site->line),
-                      site);
+        return gm_find_beside(
+            gm_find(shared ? GM_RULE_RACE_SHARED : GM_RULE_RACE_GLOBAL,
+                    "a race: thread (%u, %u, %u) %s what thread (%u, %u, %u) %s at "
+                    "%s:%d, with no barrier between",
+                    t.x, t.y, t.z, present(trace), u.x, u.y, u.z, did, file, site->line),
+            site);
     }
     static const char *const does[] = {"reads", "writes", "reads", "atomically updates"};
     gm_dim c = gm_trace_block_index(trace, before->block);
-    return beside(gm_find(GM_RULE_RACE_BLOCKS,
-                          "a race: block (%u, %u, %u) %s global memory that thread (%u, %u, %u) of "
-                          "block (%u, %u, %u) %s at %s:%d, and nothing orders the two blocks",
-                          b.x, b.y, b.z, does[trace->call->kind], u.x, u.y, u.z, c.x, c.y, c.z, did,
-                          file, site->line),
-                  site);
+    return gm_find_beside(
+        gm_find(GM_RULE_RACE_BLOCKS,
+                "a race: block (%u, %u, %u) %s global memory that thread (%u, %u, %u) of "
+                "block (%u, %u, %u) %s at %s:%d, and nothing orders the two blocks",
+                b.x, b.y, b.z, does[trace->call->kind], u.x, u.y, u.z, c.x, c.y, c.z, did, file,
+                site->line),
+        site);
 }
 
 /* Has the thread learnt from the one that made this store since, if not of the store itself? The

@@ -19,6 +19,7 @@ GM_KERNEL(order_bulk_asks_after_meeting, probe_args)
         if (t == 0) {
             gm_mbarrier_expect(&full, 128);
         }
+        gm_bulk_fence();
         __syncwarp();
         if (t == 0) {
             gm_bulk_load(chunk, a.in + 64 * blockIdx.x, 128, &full, gm_evict_first());

@@ -24,6 +24,7 @@ GM_KERNEL(order_bulk_one_lane_waits, probe_args)
         }
         __syncwarp();
         sum += chunk[warp][31 - t % 32];
+        gm_bulk_fence();
         __syncwarp();
     }
     a.out[i] = sum;

@@ -10,6 +10,7 @@ GM_KERNEL(order_bulk_store_and_read, probe_args)
 
     __shared__ __align__(16) float chunk[64];
     chunk[t] = a.in[i];
+    gm_bulk_fence();
     __syncthreads();
     if (t == 0) {
         gm_bulk_store(a.out + 64 * blockIdx.x, chunk, 256, gm_evict_first());

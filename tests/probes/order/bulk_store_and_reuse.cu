@@ -11,6 +11,7 @@ GM_KERNEL(order_bulk_store_and_reuse, probe_args)
     __shared__ __align__(16) float chunk[64];
     for (int round = 0; round < 2; round++) {
         chunk[t] = a.in[i] + round;
+        gm_bulk_fence();
         __syncthreads();
         if (t == 0) {
             gm_bulk_store(a.out + 64 * blockIdx.x, chunk, 256, gm_evict_first());

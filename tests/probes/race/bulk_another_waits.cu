@@ -9,6 +9,7 @@ GM_KERNEL(race_bulk_another_waits, probe_args)
 
     __shared__ __align__(16) float chunk[64];
     chunk[t] = a.in[t];
+    gm_bulk_fence();
     __syncthreads();
     if (t < 2) {
         gm_bulk_store(a.out + 32 * t, chunk + 32 * t, 128, gm_evict_first());

@@ -9,6 +9,7 @@ GM_KERNEL(race_bulk_overwritten, probe_args)
 
     __shared__ __align__(16) float chunk[64];
     chunk[t] = a.in[t];
+    gm_bulk_fence();
     __syncthreads();
     if (t == 0) {
         gm_bulk_store(a.out, chunk, 256, gm_evict_first());

@@ -21,5 +21,6 @@ GM_KERNEL(race_bulk_refilled, probe_args)
         }
         __syncthreads();
         a.out[64 * round + t] = chunk[63 - t];
+        gm_bulk_fence();
     }
 }

@@ -11,6 +11,7 @@ GM_KERNEL(unwritten_bulk_stored, probe_args)
     if (t < 32) {
         chunk[t] = a.in[t];
     }
+    gm_bulk_fence();
     __syncthreads();
     if (t == 0) {
         gm_bulk_store(a.out, chunk, 256, gm_evict_first());
