@@ -30,9 +30,23 @@ CALLS = 200  # in a row
 WARM_UP = 20
 GPUMEM = "gpumem"
 # Without the check of the index, which waits: as the libraries' own calls, which do not raise.
+# Beside the default, which does, are also these calls after a check of the library's own.
+CHECKED = "if wrong(index).any(): raise; take(out=)"
 WRAPPED = 'gather(..., mode="wrap", out=)'
 
 Job = Callable[[], object]
+
+
+def checked(row: Any, index: Any, take: Job) -> Job:
+    """Return a call that raises where an index is out of range, as NumPy does, and else takes."""
+    count = row.shape[0]
+
+    def job() -> None:
+        if ((index < -count) | (index >= count)).any():
+            raise IndexError
+        take()
+
+    return job
 
 
 class Measured(NamedTuple):
@@ -93,6 +107,10 @@ def on_pytorchs(random: np.random.Generator) -> Iterator[Measured]:
     x = arrays(lambda a: torch.tensor(a, device="cuda"), random)
     yield from gpumems("PyTorch", x)
     a, b, out, row = x["a"], x["b"], x["out"], x["row"]
+
+    def take() -> object:
+        return torch.take(row, x["index"], out=x["row_out"])
+
     jobs: tuple[tuple[str, str, Job], ...] = (
         ("copy", "out.copy_(a)", lambda: out.copy_(a)),
         ("transpose", "out.copy_(a.T)", lambda: out.copy_(a.T)),
@@ -104,8 +122,9 @@ def on_pytorchs(random: np.random.Generator) -> Iterator[Measured]:
         ("add", "torch.add(out=)", lambda: torch.add(a, b, out=out)),
         ("sgemm", "torch.mm(out=)", lambda: torch.mm(a, b, out=out)),
         ("matmul", "torch.matmul(out=)", lambda: torch.matmul(a, b, out=out)),
-        ("gather", "torch.take(out=)", lambda: torch.take(row, x["index"], out=x["row_out"])),
-        (WRAPPED, "torch.take(out=)", lambda: torch.take(row, x["index"], out=x["row_out"])),
+        ("gather", "torch.take(out=)", take),
+        ("gather", CHECKED, checked(row, x["index"], take)),
+        (WRAPPED, "torch.take(out=)", take),
         ("strided_read", "out.copy_(a[::2])", lambda: x["half"].copy_(row[::2])),
         ("reduce", "torch.sum(out=)", lambda: torch.sum(row, 0, out=x["number"])),
         ("scan", "torch.cumsum(out=)", lambda: torch.cumsum(row, 0, out=x["row_out"])),
@@ -121,6 +140,10 @@ def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
     yield from gpumems("CuPy", x)
     a, b, out, row = x["a"], x["b"], x["out"], x["row"]
     turned, half = x["turned"], x["half"]
+
+    def take() -> object:
+        return cupy.take(row, x["index"], out=x["row_out"])
+
     jobs: tuple[tuple[str, str, Job], ...] = (
         ("copy", "cupy.copyto(out, a)", lambda: cupy.copyto(out, a)),
         ("transpose", "cupy.copyto(out, a.T)", lambda: cupy.copyto(out, a.T)),
@@ -128,8 +151,9 @@ def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
         ("add", "cupy.add(out=)", lambda: cupy.add(a, b, out=out)),
         ("sgemm", "cupy.dot(out=)", lambda: cupy.dot(a, b, out=out)),
         ("matmul", "cupy.matmul(out=)", lambda: cupy.matmul(a, b, out=out)),
-        ("gather", "cupy.take(out=)", lambda: cupy.take(row, x["index"], out=x["row_out"])),
-        (WRAPPED, "cupy.take(out=)", lambda: cupy.take(row, x["index"], out=x["row_out"])),
+        ("gather", "cupy.take(out=)", take),
+        ("gather", CHECKED, checked(row, x["index"], take)),
+        (WRAPPED, "cupy.take(out=)", take),
         ("strided_read", "cupy.copyto(out, a[::2])", lambda: cupy.copyto(half, row[::2])),
         ("reduce", "cupy.sum(out=)", lambda: cupy.sum(row, out=x["number"])),
         ("scan", "cupy.cumsum(out=)", lambda: cupy.cumsum(row, out=x["row_out"])),
@@ -213,7 +237,7 @@ def measure(calls: list[Measured], backend: str) -> list[float]:
 
 
 def table(calls: list[Measured], seconds: list[float]) -> Iterator[str]:
-    """Yield the lines: a row for each function and library."""
+    """Yield the lines: a row for each function and library, and each call of its own for that."""
     found = {call[:3]: time * 1e6 for call, time in zip(calls, seconds, strict=True)}
     yield "| arrays of | gpumem's call | µs | the library's own | µs | ratio |"
     yield "| --- | --- | ---: | --- | ---: | ---: |"
@@ -223,10 +247,13 @@ def table(calls: list[Measured], seconds: list[float]) -> Iterator[str]:
                 continue
             ours = found[library, function, GPUMEM]
             own = [by for one, other, by in found if (one, other) == (library, function)][1:]
-            theirs = found[library, function, own[0]] if own else 0.0
-            cells = f"`{own[0]}` | {theirs:.2f} | {ours / theirs:.2f}" if own else "– | – | –"
             call = function if "(" in function else f"{function}(..., out=)"
-            yield f"| {library} | `{call}` | {ours:.2f} | {cells} |"
+            row = f"| {library} | `{call}` | {ours:.2f} |"
+            for by in own:
+                theirs = found[library, function, by]
+                yield f"{row} `{by}` | {theirs:.2f} | {ours / theirs:.2f} |"
+            if not own:
+                yield f"{row} – | – | – |"
 
 
 def versions() -> dict[str, str]:
