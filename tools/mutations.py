@@ -126,8 +126,11 @@ def lost_tail(code: str) -> Found:
 
 @_operator
 def missing_barrier(code: str) -> Found:
-    """A barrier, a wait or a commit left out."""
-    waits = r"__syncthreads|__syncwarp|__pipeline_commit|__pipeline_wait_prior|\w*mbarrier_wait\w*"
+    """A barrier, a wait, a commit or a fence left out."""
+    waits = (
+        r"__syncthreads|__syncwarp|__pipeline_commit|__pipeline_wait_prior|\w*mbarrier_wait\w*"
+        r"|gm_bulk_fence"
+    )
     for found in re.finditer(rf"\b(?:{waits})\([^;{{]*\);", code):
         yield *found.span(), ";"
 
