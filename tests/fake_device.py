@@ -24,6 +24,7 @@ set_pace = _library.fake_cuda_set_pace
 protect = _library.fake_cuda_protect
 fail = _library.fake_cuda_fail
 calls = _library.fake_cuda_calls
+set_archs = _library.fake_cuda_set_archs
 revive = _library.fake_cuda_revive
 left = _library.fake_cuda_left
 

@@ -78,6 +78,22 @@ def test_a_full_device(run, tmp_path):
     assert steps == 600 and 20 < ran_out < 500
 
 
+@pytest.mark.parametrize(
+    ("archs", "loads_all"),
+    [
+        ("90a", True),
+        ("80+PTX,90a,100", True),
+        ("90+PTX", True),
+        ("80+PTX,100,120", False),
+        ("100a", False),
+    ],
+)
+def test_kernels_are_loaded_at_the_first_launch(run, archs, loads_all):
+    """Unless the driver has to compile them for this device, whose capability is 9.0."""
+    calls = int(run("loading", ARCHS=archs))
+    assert calls > 150 if loads_all else calls < 20
+
+
 @pytest.mark.parametrize("pool", ["", "1"])
 def test_streams(run, pool):
     """Other libraries' arrays and streams, our own streams, transfers of all kinds, and pools."""

@@ -59,9 +59,22 @@ static gm_status load_all(gm_cuda_device *device)
     return GM_OK;
 }
 
+/* To compile all kernels would take the driver minutes: it compiles each at its first launch. */
+static gm_status leave_to_driver(gm_cuda_device *device)
+{
+    (void)device;
+    return GM_OK;
+}
+
 gm_status gm_cuda_load(void)
 {
     gm_cuda_device *device;
+    const gm_device_properties *properties;
     TRY(gm_cuda_here(&device));
-    return gm_cuda_prepare(device, &device->has_kernels, load_all);
+    if (atomic_load_explicit(&device->has_kernels, memory_order_acquire)) {
+        return GM_OK;
+    }
+    TRY(gm_cuda_properties(device->index, &properties));
+    return gm_cuda_prepare(device, &device->has_kernels,
+                           gm_cuda_has_machine_code(properties) ? load_all : leave_to_driver);
 }

@@ -1,4 +1,5 @@
 /* Which variants a CUDA device can run, by its compute capability and the targets compiled for. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,19 @@ static gm_status has_target(const gm_variant *variant, const gm_device_propertie
                    "GPUMEM_CUDA_ARCHS was %s",
                    variant->symbol, device->name, device->capability / 10, device->capability % 10,
                    gm_build_archs ? gm_build_archs : "empty");
+}
+
+bool gm_cuda_has_machine_code(const gm_device_properties *device)
+{
+    bool found = gm_build_archs == NULL;
+    for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        char *end;
+        long target = strtol(at, &end, 10);
+        bool exact = isalpha((unsigned char)*end);
+        found = found || (target / 10 == device->capability / 10 &&
+                          (exact ? target == device->capability : target <= device->capability));
+    }
+    return found;
 }
 
 gm_status gm_cuda_supports(const gm_variant *variant, const gm_device_properties *device)

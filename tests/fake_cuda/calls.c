@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpumem.h"
+
 #define FOR_TESTS __attribute__((visibility("default")))
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -220,6 +222,14 @@ FOR_TESTS void fake_cuda_fail(int64_t number, int64_t second, int error, int sti
     second_at = second;
     fault = (cudaError_t)error;
     fault_is_sticky = sticky != 0;
+}
+
+/* The targets that gpumem says it was compiled for. */
+FOR_TESTS void fake_cuda_set_archs(const char *archs)
+{
+    static char kept[80];
+    snprintf(kept, sizeof kept, "%s", archs);
+    gm_build_archs = kept;
 }
 
 FOR_TESTS int64_t fake_cuda_calls(void)
