@@ -31,7 +31,8 @@ def test_no_error_is_left_behind(tmp_path):
     command = [os.environ.get("CC", "cc"), "-std=c11", "-DGM_WITH_CUDA=1", f"-I{ROOT / 'csrc'}"]
     command += ["-isystem", str(headers), str(ROOT / "tests/stand_in/cudart.c"), *backend]
     # What the operations do not call has no stand-in.
-    command += [str(ROOT / f"csrc/{name}.c") for name in ("error", "per_thread")]
+    others = "error", "per_thread", "backend/settings", "backend/kernel_list"
+    command += [str(ROOT / f"csrc/{name}.c") for name in others]
     command += ["-Wl,--unresolved-symbols=ignore-all", "-no-pie"]
     subprocess.run([*command, "-lpthread", "-ldl", "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True, timeout=120)

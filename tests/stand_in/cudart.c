@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "backend/cuda_internal.h"
-
-gm_library_hook gm_library_paths;
+#include "backend/kernel_list.h"
 
 static cudaError_t last;
 static int calls, first_fault, second_fault; /* numbers of calls; 0: none */
@@ -70,7 +69,7 @@ STAND_IN(cudaGetDeviceProperties, (struct cudaDeviceProp * found, int device), (
          found->managedMemory = found->concurrentManagedAccess = 1, found->major = 9)
 STAND_IN(cudaRuntimeGetVersion, (int *version), *version = 13000)
 STAND_IN(cudaDriverGetVersion, (int *version), *version = 13000)
-STAND_IN(cudaMemGetInfo, (size_t * available, size_t *total), *available = *total = 1 << 20)
+STAND_IN(cudaMemGetInfo, (size_t * available, size_t *total), *available = *total = 1 << 30)
 STAND_IN(cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device), *pool = ANYTHING,
          (void)device)
 STAND_IN(cudaMemPoolSetAttribute, (cudaMemPool_t pool, enum cudaMemPoolAttr which, void *value),
@@ -209,6 +208,8 @@ static bool run(const char *name, void (*operation)(void), int first, int second
 
 int main(void)
 {
+    static const void *const kernels[] = {"a kernel", "another", NULL};
+    static gm_kernel_list list = {kernels, NULL};
     static const struct {
         const char *name;
         void (*operation)(void);
@@ -222,6 +223,7 @@ int main(void)
     };
     const size_t count = sizeof all / sizeof *all;
     int runs = 0;
+    gm_enlist_kernels(&list);
     if (gm_cuda.open() != GM_OK) {
         return 2;
     }
