@@ -4,6 +4,7 @@ glibc allocates a shared object's thread-local variables at a thread's first acc
 and aborts if it cannot.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from processes import python
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(__file__).parent / "little_memory.py"
+HANDLER = Path(__file__).parent / "little_memory_handler.py"
 
 # Each is reached only by who has asked sim/storage.h before.
 ASK = {
@@ -39,6 +41,13 @@ def test_errors_of_a_thread_take_little():
     """What is wrong is said even where there is no memory for a kernel."""
     failed, passed = run("refuse")
     assert failed > 0 and passed > 40
+
+
+def test_a_kernel_that_a_signal_handler_runs():
+    """It fails if its thread finds no memory, and the kernel that is interrupted goes on."""
+    found = python(HANDLER.read_text(), GPUMEM_SIM_THREADS="1", MALLOC_ARENA_MAX="1")
+    no_memory = "out of memory for the variables of a host thread"
+    assert json.loads(found) == ["right", no_memory, "right", "right"]
 
 
 def test_no_other_variables_are_thread_local():
