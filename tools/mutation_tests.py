@@ -109,7 +109,7 @@ CORE = {
     "csrc/sim/texture*.c": ("test_spaces dialect/test_textures", "sim modules"),
     "csrc/sim/storage.c": ("test_little_memory", "sim modules/test_load"),
     "csrc/sim/*.c": (
-        "sim test_sim_memory test_allocation_faults",
+        "sim test_sim_memory test_allocation_faults test_little_memory",
         "test_spaces test_table python/test_traffic",
         "planted dialect features modules/test_check modules/test_load test_prefetch programs",
     ),
