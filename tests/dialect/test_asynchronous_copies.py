@@ -199,6 +199,20 @@ __global__ void group(float *out, const float *in, int n, int waits)
     }
 }
 
+__global__ void initialised(float *out, int all)
+{
+    __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+    for (int round = 0; round < 2; round++) {
+        if (all || threadIdx.x == 32 * round) {
+            init(&bar, blockDim.x);
+        }
+        __syncthreads();
+        bar.arrive_and_wait();
+        __syncthreads();
+    }
+    out[threadIdx.x] = 1;
+}
+
 __global__ void bytes(unsigned char *out, const unsigned char *in)
 {
     __shared__ unsigned char held[64];
@@ -273,6 +287,18 @@ def test_a_missing_wait_is_found(kernel, arguments, line):
     finding = module().check(kernel, 1, 64, (out, X, *arguments), **shared)
     assert finding is not None
     assert line in SOURCE.splitlines()[finding.line - 1]
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_one_thread_initialises_a_barrier(every):
+    """Another one may do it again, after a barrier; all threads at once are a race."""
+    out = np.zeros(64, np.float32)
+    finding = module().check("initialised", 1, 64, (out, int(every)))
+    if every:
+        assert finding is not None and finding.rule == "mbarrier"
+        assert "initialises an mbarrier that thread (0, 0, 0) initialised" in str(finding)
+    else:
+        assert finding is None and (out == 1).all()
 
 
 @pytest.mark.parametrize("how", range(4))

@@ -100,7 +100,18 @@ ENGINE = [
     ("bulk_wrong_parity", "a.out", 0, r"reads .*<load(chunk, a> writes, without waiting"),
     ("bulk_another_waits", "chunk[1]", 1, r"writes over .*<bulk_store> reads, without waiting"),
     ("mbarrier_unmade", "expect", 0, r"an mbarrier that nothing in the block has initialised"),
-    ("mbarrier_unready", "mbarrier_wait", 1, r"an mbarrier that thread \(0, 0, 0\) initialised"),
+    (
+        "mbarrier_unready",
+        "mbarrier_wait",
+        1,
+        r"uses an mbarrier that thread \(0, 0, 0\) initialised",
+    ),
+    (
+        "mbarrier_twice",
+        "gm_mbarrier_init",
+        32,
+        r"initialises an mbarrier that thread \(0, 0, 0\) initialised",
+    ),
 ]
 GLOBAL = [
     ("blocks_overlap", "= 1", 0, r"block \(1, 0, 0\) writes .*block \(0, 0, 0\) wrote at .*<= 2>"),

@@ -1,4 +1,4 @@
-/* Observer: threads and engines use an mbarrier only once it is initialised. */
+/* Observer: one thread initialises an mbarrier, and threads and engines use it only afterwards. */
 #include <stdlib.h>
 
 #include "sim/observer.h"
@@ -37,9 +37,26 @@ static mbarrier *find(mbarriers *b, const void *address)
     return NULL;
 }
 
+/* Is the running thread behind the one that made the mbarrier? */
+static gm_status check_order(const gm_trace *trace, const mbarrier *m, const char *does)
+{
+    if (gm_clock_before(trace->clock, m->made, trace->thread)) {
+        return GM_OK;
+    }
+    gm_dim other = gm_trace_thread(trace, m->made.thread);
+    return gm_find(GM_RULE_MBARRIER,
+                   "a race: %s an mbarrier that thread (%u, %u, %u) initialised, with no barrier "
+                   "between",
+                   does, other.x, other.y, other.z);
+}
+
 static gm_status initialise(mbarriers *b, const gm_trace *trace, const void *address)
 {
     mbarrier *m = find(b, address);
+    gm_status status = m ? check_order(trace, m, "initialises") : GM_OK;
+    if (status != GM_OK) {
+        return status;
+    }
     if (!m && b->count == b->room) {
         int room = b->room ? 2 * b->room : 8;
         mbarrier *list = realloc(b->list, (size_t)room * sizeof *list);
@@ -62,14 +79,7 @@ static gm_status check(mbarriers *b, const gm_trace *trace, const void *address)
         return gm_find(GM_RULE_MBARRIER,
                        "uses an mbarrier that nothing in the block has initialised");
     }
-    if (!gm_clock_before(trace->clock, m->made, trace->thread)) {
-        gm_dim other = gm_trace_thread(trace, m->made.thread);
-        return gm_find(GM_RULE_MBARRIER,
-                       "a race: uses an mbarrier that thread (%u, %u, %u) initialised, with no "
-                       "barrier between",
-                       other.x, other.y, other.z);
-    }
-    return GM_OK;
+    return check_order(trace, m, "uses");
 }
 
 static gm_status sync(void *state, gm_trace *trace, const gm_sync *sync)
