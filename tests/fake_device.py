@@ -21,6 +21,7 @@ for _name in ("failed_call", "why_lost", "complaint"):
 
 set_devices = _library.fake_cuda_set_devices
 set_pace = _library.fake_cuda_set_pace
+set_most_blocks = _library.fake_cuda_set_most_blocks
 protect = _library.fake_cuda_protect
 fail = _library.fake_cuda_fail
 calls = _library.fake_cuda_calls

@@ -52,6 +52,15 @@ def test_families(run):
     assert int(run("families")) > 300
 
 
+@pytest.mark.parametrize(
+    ("families", "most"), [("prefetch_sum", 2), ("scan sgemm transpose", 100)], ids=lambda v: str(v)
+)
+def test_grids_of_few_blocks(run, families, most):
+    """What there are too many of is done by the blocks that there are, or refused."""
+    right, refused = run("small_grids", FAMILIES=families, MOST_BLOCKS=str(most)).split()
+    assert int(right) > 500 and (int(refused) > 0) == ("transpose" in families)
+
+
 def test_failing_calls(run):
     """Calls of the runtime that fail raise the right exception, leak nothing and leave no error."""
     assert int(run("faults", FAKE_COLD="")) > 1000

@@ -15,7 +15,7 @@ static _Thread_local cudaError_t last;
 static _Thread_local int current_device;
 static cudaError_t lost;
 static char why_lost[256], complaint[256];
-static int device_count = 1;
+static int device_count = 1, most_blocks = INT32_MAX;
 
 /* The fault that was asked for. */
 static int64_t calls, fault_at, second_at;
@@ -159,6 +159,11 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int de
     return fake_leave(cudaSuccess);
 }
 
+int fake_most_blocks(void)
+{
+    return most_blocks;
+}
+
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *found, int device)
 {
     size_t available, total;
@@ -179,7 +184,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *found, int device)
     found->sharedMemPerMultiprocessor = 228 << 10;
     found->totalConstMem = 64 << 10;
     found->totalGlobalMem = total;
-    found->maxGridSize[0] = INT32_MAX;
+    found->maxGridSize[0] = most_blocks;
     found->memoryBusWidth = 1024;
     found->pciBusID = device + 1;
     found->managedMemory = found->concurrentManagedAccess = 1;
@@ -204,6 +209,12 @@ cudaError_t cudaDriverGetVersion(int *version)
 FOR_TESTS void fake_cuda_set_devices(int count)
 {
     device_count = count <= FAKE_DEVICES ? count : FAKE_DEVICES;
+}
+
+/* Along x, in a grid; before the first call of the runtime. */
+FOR_TESTS void fake_cuda_set_most_blocks(int count)
+{
+    most_blocks = count;
 }
 
 /* How often a call lets some work run: 0: never. */
