@@ -99,7 +99,10 @@ CORE = {
         "test_memory test_stream_context test_threads python/test_functions python/test_traffic",
         "test_spaces modules/test_load test_fake_cuda",
     ),
-    "csrc/sim/loader.c": ("modules/test_load modules/test_names", "modules sim dialect"),
+    "csrc/sim/loader.c": (
+        "modules/test_load modules/test_names modules/test_cache test_little_memory",
+        "modules sim dialect",
+    ),
     "csrc/sim/observers/*.c": (
         "sim",
         "test_table python/test_traffic",

@@ -19,20 +19,15 @@ static bool may_not_execute(const char *path)
     return statvfs(path, &where) == 0 && (where.f_flag & ST_NOEXEC);
 }
 
-/* The C library says why in words, and where mapping fails, not even whether for want of memory:
- * the other cause is a file system whose files may not be executed. */
-static bool is_out_of_memory(const char *why, const char *path)
+/* The C library says why in words, and where mapping fails, not even whether for want of memory: the
+ * other cause is a file system whose files may not be executed, which the caller has ruled out. */
+static bool is_out_of_memory(const char *why)
 {
-    static const char *const allocating[] = {"annot allocate memory", "out of memory"};
-    static const char *const mapping[] = {"map segment", "map zero-fill", "memory protection"};
-    for (size_t i = 0; i < sizeof allocating / sizeof *allocating; i++) {
-        if (strstr(why, allocating[i])) {
+    static const char *const words[] = {"annot allocate memory", "out of memory", "map segment",
+                                        "map zero-fill", "memory protection"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strstr(why, words[i])) {
             return true;
-        }
-    }
-    for (size_t i = 0; i < sizeof mapping / sizeof *mapping; i++) {
-        if (strstr(why, mapping[i])) {
-            return !may_not_execute(path);
         }
     }
     return false;
@@ -48,7 +43,13 @@ gm_status gm_loader_open(const char *path, gm_loaded *loaded)
     *loaded = (gm_loaded){.handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     if (!loaded->handle) {
         const char *why = dlerror();
-        return gm_fail(is_out_of_memory(why, path) ? GM_ERROR_MEMORY : GM_ERROR_UNAVAILABLE,
+        if (may_not_execute(path)) {
+            return gm_fail(GM_ERROR_UNAVAILABLE,
+                           "cannot load the compiled kernels: %s is on a file system whose files "
+                           "may not be executed (noexec); GPUMEM_CACHE_DIR chooses another folder",
+                           path);
+        }
+        return gm_fail(is_out_of_memory(why) ? GM_ERROR_MEMORY : GM_ERROR_UNAVAILABLE,
                        "cannot load the compiled kernels: %s", why);
     }
     gm_module_open_function *open =

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -115,6 +119,27 @@ def test_several_processes_share_a_cache(cache):
     """
     assert at_once(3, lambda _: python(code, GPUMEM_CACHE_DIR=str(cache.parent))) == ["3\n"] * 3
     assert len(list(cache.glob("*.so"))) == 2 and not list(cache.glob("*.part"))
+
+
+MOUNT = 'mount -t tmpfs -o noexec none "$0"'
+APART = ["unshare", "--map-root-user", "--mount", "sh", "-c"]  # with mounts of its own
+
+
+def test_a_folder_whose_files_may_not_be_executed(tmp_path):
+    """The C library says of it what it says where memory is short."""
+    if (
+        not shutil.which("unshare")
+        or subprocess.run([*APART, MOUNT, tmp_path], capture_output=True).returncode
+    ):
+        pytest.skip("no file system can be mounted here")
+    code = "import gpumem; gpumem.load(source='__global__ void k() {}', backend='sim')"
+    done = subprocess.run(
+        [*APART, f'{MOUNT} && exec "$@"', tmp_path, sys.executable, "-c", code],
+        env=os.environ | {"GPUMEM_CACHE_DIR": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert re.search(r"UnavailableError: .*noexec.*GPUMEM_CACHE_DIR", done.stderr), done.stderr
 
 
 # ---- compilers that are missing, or lack something -----------------------------------------------
