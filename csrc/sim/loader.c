@@ -19,8 +19,9 @@ static bool may_not_execute(const char *path)
     return statvfs(path, &where) == 0 && (where.f_flag & ST_NOEXEC);
 }
 
-/* The C library says why in words, and where mapping fails, not even whether for want of memory: the
- * other cause is a file system whose files may not be executed, which the caller has ruled out. */
+/* The C library says why in words, and where mapping fails, not even whether for want of memory:
+ * the other cause is a file system whose files may not be executed, which the caller has ruled out.
+ */
 static bool is_out_of_memory(const char *why)
 {
     static const char *const words[] = {"annot allocate memory", "out of memory", "map segment",

@@ -348,7 +348,8 @@ static cudaError_t queue_kernel(const void *kernel, dim3 grid, dim3 block, void 
     struct CUstream_st *stream = fake_stream(on);
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
     bool some = grid.x > 0 && grid.y > 0 && grid.z > 0 && threads > 0;
-    bool fits = (int64_t)grid.x <= fake_most_blocks() && grid.y <= UINT16_MAX && grid.z <= UINT16_MAX;
+    bool fits =
+        (int64_t)grid.x <= fake_most_blocks() && grid.y <= UINT16_MAX && grid.z <= UINT16_MAX;
     if (!stream || !some || !fits || threads > MOST_THREADS || block.z > 64) {
         return cudaErrorInvalidConfiguration;
     }
