@@ -338,6 +338,60 @@ def test_what_pytorch_refuses_is_refused(library, lazy_type):
     assert np.array_equal(gm.copy(real), SIX)
 
 
+NEGATED, CONJUGATED, WITH_GRADIENT, BROKEN = (1 << bit for bit in range(20, 24))
+
+
+@pytest.fixture
+def bits_type(library, dlpack_type):
+    """A type that has PyTorch's attributes from C; __dlpack__ lends other elements."""
+    return type("Bits", (library.Bits, dlpack_type), {API: library.table()})
+
+
+def test_attributes_that_are_functions_of_c(bits_type):
+    numbers = (SIX + 1).astype("c8")
+    for _ in range(2):
+        assert np.array_equal(gm.copy(lend(bits_type, numbers)), numbers)
+        for flag in (CONJUGATED, WITH_GRADIENT):
+            assert np.array_equal(gm.copy(lend(bits_type, numbers, flags=flag)), SIX)
+        with pytest.raises(ValueError, match=r"resolve_neg\(\)"):
+            gm.copy(lend(bits_type, numbers, flags=NEGATED))
+        with pytest.raises(RuntimeError, match="no answer"):
+            gm.copy(lend(bits_type, numbers, flags=BROKEN))
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        {"is_neg": lambda self: True},
+        {"__getattribute__": lambda self, name: name == "is_neg" and (lambda: True)},
+    ],
+    ids=lambda o: next(iter(o)),
+)
+def test_a_subclass_that_answers_itself_is_asked(bits_type, override):
+    kind = type("Own", (bits_type,), {API: bits_type.__dict__[API], **override})
+    with pytest.raises(ValueError, match="negative bit"):
+        gm.copy(lend(kind, SIX))
+
+
+def test_an_answer_that_changes_is_asked_for_again(bits_type):
+    assert reads_by_the_api(bits_type)
+    bits_type.is_neg = lambda self: True
+    with pytest.raises(ValueError, match="negative bit"):
+        gm.copy(lend(bits_type, SIX))
+    del bits_type.is_neg
+    bits_type.requires_grad = property(lambda self: True)
+    assert not reads_by_the_api(bits_type)
+    del bits_type.requires_grad
+    assert reads_by_the_api(bits_type)
+
+
+def test_functions_of_another_type_are_not_called(library, dlpack_type):
+    theirs = {name: getattr(library.Bits, name) for name in ("is_neg", "is_conj", "requires_grad")}
+    kind = type("Borrowed", (dlpack_type,), {API: library.table(), **theirs})
+    with pytest.raises(TypeError, match="is_neg"):
+        gm.copy(lend(kind, SIX))
+
+
 def test_the_negative_bit_is_refused_by_dlpack_too(dlpack_type):
     said = {"is_neg": lambda self: True, "is_conj": lambda self: False, "requires_grad": False}
     for take in (gm.copy, gm.from_dlpack):

@@ -61,7 +61,7 @@ int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exch
     if (gm_find_producer(Py_TYPE(object), &producer) < 0) {
         return -1;
     }
-    int negated = producer.lazy ? gm_is_negated(object) : 0;
+    int negated = producer.lazy ? gm_is_negated(&producer, object) : 0;
     if (negated > 0) {
         PyErr_Format(PyExc_ValueError,
                      "%s has PyTorch's negative bit set: its memory holds the opposite signs; "
@@ -70,7 +70,7 @@ int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exch
     }
     int other_way = negated ? -1 : !producer.exchange;
     if (!other_way && producer.lazy) {
-        other_way = gm_requires_grad(object);
+        other_way = gm_requires_grad(&producer, object);
     }
     if (other_way) {
         return other_way < 0 ? -1 : 0;

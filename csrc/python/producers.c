@@ -111,38 +111,67 @@ static const DLPackExchangeAPI *find_table(PyObject *capsule)
     return NULL;
 }
 
-/* Other libraries may have one of these attributes, and mean something else. 1 or 0, or -1 with an
- * exception. */
-static int is_like_pytorch(PyTypeObject *type)
+/*
+ * To look up a method in a tensor's dict and in its type's, and to call it by Python's protocol,
+ * takes longer than the function that is found. So where a type has a function of C for an
+ * attribute, that is remembered, as long as the type's version says that it still is the one. The
+ * tables in which libraries give Python their functions are static: no reference keeps them.
+ */
+static void find_functions(PyTypeObject *type, PyObject *method, PyObject *attribute,
+                           gm_producer *producer)
 {
-    PyObject *const names[] = {is_neg, is_conj, requires_grad};
-    for (int i = 0; i < 3; i++) {
-        PyObject *value;
-        if (gm_find_attribute((PyObject *)type, names[i], &value) < 0) {
-            return -1;
-        }
-        if (!value) {
-            return 0;
-        }
-        Py_DECREF(value);
+    if (type->tp_getattro != PyObject_GenericGetAttr) {
+        return; /* a class in Python that wants to be asked */
     }
-    return 1;
+    if (Py_IS_TYPE(method, &PyMethodDescr_Type) &&
+        PyType_IsSubtype(type, ((PyDescrObject *)method)->d_type)) {
+        const PyMethodDef *found = ((PyMethodDescrObject *)method)->d_method;
+        producer->is_neg = found->ml_flags == METH_NOARGS ? found->ml_meth : NULL;
+    }
+    if (Py_IS_TYPE(attribute, &PyGetSetDescr_Type) &&
+        PyType_IsSubtype(type, ((PyDescrObject *)attribute)->d_type)) {
+        const PyGetSetDef *found = ((PyGetSetDescrObject *)attribute)->d_getset;
+        producer->requires_grad = found->get;
+        producer->closure = found->closure;
+    }
+}
+
+/* Has it all of PyTorch's attributes? Other libraries may have one of them, and mean something
+ * else. 0, or -1 with an exception. */
+static int look_for_bits(PyTypeObject *type, gm_producer *producer)
+{
+    PyObject *const names[] = {is_neg, requires_grad, is_conj};
+    PyObject *values[3] = {NULL, NULL, NULL};
+    int found = 0, failed = 0;
+    while (!failed && found < 3) {
+        failed = gm_find_attribute((PyObject *)type, names[found], &values[found]);
+        if (!values[found]) {
+            break;
+        }
+        found++;
+    }
+    producer->lazy = found == 3;
+    if (producer->lazy) {
+        find_functions(type, values[0], values[1], producer);
+    }
+    for (int i = 0; i < found; i++) {
+        Py_DECREF(values[i]);
+    }
+    return failed;
 }
 
 static int look_at(PyTypeObject *type, gm_producer *producer)
 {
     PyObject *capsule;
-    *producer = (gm_producer){NULL, false};
+    *producer = (gm_producer){.exchange = NULL};
     if (gm_find_attribute((PyObject *)type, exchange_name, &capsule) < 0) {
         return -1;
     }
     const DLPackExchangeAPI *exchange = capsule ? find_table(capsule) : NULL;
     Py_XDECREF(capsule);
     int overridden = exchange ? is_overridden(type) : 0;
-    int lazy = overridden < 0 ? -1 : is_like_pytorch(type);
     producer->exchange = overridden ? NULL : exchange;
-    producer->lazy = lazy > 0;
-    return lazy < 0 ? -1 : 0;
+    return overridden < 0 ? -1 : look_for_bits(type, producer);
 }
 
 /* Where the answer for a type is remembered, by each thread for itself, so that threads need no
@@ -184,19 +213,21 @@ int gm_find_producer(PyTypeObject *type, gm_producer *producer)
 /* Takes the reference to the answer. */
 static int is_true(PyObject *answer)
 {
-    int truth = answer ? PyObject_IsTrue(answer) : -1;
+    int truth = answer == Py_False ? 0 : answer ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
     return truth;
 }
 
-int gm_requires_grad(PyObject *array)
+int gm_requires_grad(const gm_producer *producer, PyObject *array)
 {
-    return is_true(PyObject_GetAttr(array, requires_grad));
+    return is_true(producer->requires_grad ? producer->requires_grad(array, producer->closure)
+                                           : PyObject_GetAttr(array, requires_grad));
 }
 
-int gm_is_negated(PyObject *array)
+int gm_is_negated(const gm_producer *producer, PyObject *array)
 {
-    return is_true(PyObject_CallMethodNoArgs(array, is_neg));
+    return is_true(producer->is_neg ? producer->is_neg(array, NULL)
+                                    : PyObject_CallMethodNoArgs(array, is_neg));
 }
 
 int gm_is_conjugated(PyObject *array)

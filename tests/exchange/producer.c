@@ -119,6 +119,59 @@ static PyTypeObject array_type = {
     .tp_dealloc = array_dealloc,
 };
 
+/* ---- the same with PyTorch's attributes, as functions of C ----------------------------------- */
+
+/* Among the flags. */
+enum { NEGATED = 1 << 20, CONJUGATED = 1 << 21, WITH_GRADIENT = 1 << 22, BROKEN = 1 << 23 };
+
+static PyObject *says(const array *self, unsigned bit)
+{
+    if (self->flags & BROKEN) {
+        PyErr_SetString(PyExc_RuntimeError, "no answer");
+        return NULL;
+    }
+    return PyBool_FromLong((self->flags & bit) != 0);
+}
+
+static PyObject *is_neg(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return says((const array *)self, NEGATED);
+}
+
+static PyObject *is_conj(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return says((const array *)self, CONJUGATED);
+}
+
+static PyObject *requires_grad(PyObject *self, void *bit)
+{
+    return says((const array *)self, (unsigned)(uintptr_t)bit);
+}
+
+static PyMethodDef bits_methods[] = {
+    {"is_neg", is_neg, METH_NOARGS, NULL},
+    {"is_conj", is_conj, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef bits_attributes[] = {
+    {"requires_grad", requires_grad, NULL, NULL, (void *)(uintptr_t)WITH_GRADIENT},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject bits_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "exchange_producer.Bits",
+    .tp_basicsize = sizeof(array),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_base = &array_type,
+    .tp_methods = bits_methods,
+    .tp_getset = bits_attributes,
+};
+
+/* ---- the module ------------------------------------------------------------------------------ */
+
 /* table(major=1, without="", previous=None, name="dlpack_exchange_api"): a capsule. The table lives
  * as long as the process. */
 static PyObject *make_table(PyObject *module, PyObject *args, PyObject *keywords)
@@ -173,8 +226,10 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "exchange_prod
 
 PyMODINIT_FUNC PyInit_exchange_producer(void)
 {
-    PyObject *module = PyType_Ready(&array_type) < 0 ? NULL : PyModule_Create(&definition);
-    if (module && PyModule_AddObjectRef(module, "Array", (PyObject *)&array_type) < 0) {
+    bool ready = PyType_Ready(&array_type) == 0 && PyType_Ready(&bits_type) == 0;
+    PyObject *module = ready ? PyModule_Create(&definition) : NULL;
+    if (module && (PyModule_AddObjectRef(module, "Array", (PyObject *)&array_type) < 0 ||
+                   PyModule_AddObjectRef(module, "Bits", (PyObject *)&bits_type) < 0)) {
         Py_CLEAR(module);
     }
 #ifdef Py_GIL_DISABLED
