@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from building import build_fake_cuda, find_cuda_headers
+from exchange_api_cases import make_library
 from processes import python
 
 PROGRAMS = Path(__file__).parent / "fake_cuda"
@@ -114,6 +115,13 @@ def test_streams(run, pool):
 def test_whose_memory_it_is_is_asked_once(run, devices, spared):
     """For an address, unless it may be another device's by now; the host's memory is refused."""
     assert run("adopted", FAKE_DEVICES=devices).split("\n")[0] == spared
+
+
+@pytest.mark.parametrize("devices", ["1", "2"])
+def test_arrays_that_come_again(run, tmp_path_factory, devices):
+    """An array of another library is what it says in this call, whatever was at its address."""
+    producer = make_library(tmp_path_factory).__file__
+    assert int(run("spares", FAKE_DEVICES=devices, PRODUCER=producer)) > 1000
 
 
 @pytest.mark.parametrize("pool", ["", "1"])

@@ -174,6 +174,31 @@ void gm_device_memory_drop(gm_device_memory *memory)
     free(memory);
 }
 
+/* Not on the simulator, which knows who has borrowed what. */
+bool gm_device_memory_end_loan(gm_device_memory *memory)
+{
+    if (!memory->one_call || !memory->has_producer || memory->borrowed == 0 ||
+        memory->backend->host_memory || is_used(memory) ||
+        atomic_load_explicit(&memory->references, memory_order_acquire) != 1) {
+        return false;
+    }
+    if (memory->owner) { /* the producer's stream waits for our work, so that nobody else has to */
+        memory->forget(memory->owner);
+        memory->owner = NULL;
+    }
+    return true;
+}
+
+void gm_device_memory_begin_loan(gm_device_memory *memory)
+{
+    gm_release_held();
+    atomic_store_explicit(&memory->worked, false, memory_order_relaxed);
+    memory->managed = false;
+    memory->has_producer = false;
+    memory->behind = false;
+    memory->one_call = false;
+}
+
 static gm_use *find_use(gm_device_memory *memory, gm_stream stream)
 {
     for (int i = 0; i < memory->use_count; i++) {

@@ -46,6 +46,12 @@ gm_status gm_device_memory_borrow(const gm_backend *backend, int device, void *a
 /* No memory of its own: for an array of the host that is used in place and kept alive elsewhere. */
 gm_status gm_device_memory_none(const gm_backend *backend, gm_device_memory **memory);
 
+/* Was the memory borrowed for a call, and is nothing left of that but this one reference? Then it
+ * gives back what it keeps of the library's, and may be borrowed again. */
+bool gm_device_memory_end_loan(gm_device_memory *memory);
+/* Makes it as gm_device_memory_borrow would. */
+void gm_device_memory_begin_loan(gm_device_memory *memory);
+
 gm_device_memory *gm_device_memory_keep(gm_device_memory *memory);
 void gm_device_memory_drop(gm_device_memory *memory);
 

@@ -6,6 +6,7 @@
 #include "python/arrays.h"
 #include "python/devices.h"
 #include "python/errors.h"
+#include "python/spares.h"
 
 /* The bytes of an array: from `below` before its first element to `below + extent` after that. */
 typedef struct range {
@@ -58,6 +59,22 @@ static gm_status open_backend(const gm_backend *backend)
     return status;
 }
 
+/* Asks anew whose memory it is; takes the reference. */
+static gm_device_array *borrow_again(gm_device_array *spare, int device)
+{
+    gm_device_memory *memory = spare->memory;
+    gm_status status = open_backend(memory->backend);
+    memory->device = device;
+    if (status == GM_OK) {
+        status = memory->backend->adopt(memory->address, memory->borrowed, &memory->device);
+    }
+    if (status != GM_OK) {
+        Py_CLEAR(spare);
+        gm_raise(status);
+    }
+    return spare;
+}
+
 gm_device_array *gm_borrow(const gm_backend *backend, int device, const char *name,
                            PyArray_Descr *dtype, int ndim, const int64_t *shape,
                            const int64_t *strides, void *data, bool writeable)
@@ -66,6 +83,10 @@ gm_device_array *gm_borrow(const gm_backend *backend, int device, const char *na
     npy_intp lengths[GM_MAX_DIMS], steps[GM_MAX_DIMS];
     int64_t count;
     range bytes = {0, 0};
+    gm_device_array *spare = gm_spare_take(backend, dtype, ndim, shape, strides, data, writeable);
+    if (spare) {
+        return borrow_again(spare, device);
+    }
     if (check_lengths(name, ndim, shape) < 0) {
         return NULL;
     }

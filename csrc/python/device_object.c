@@ -3,13 +3,17 @@
 
 #include <stddef.h>
 
+#include "python/spares.h"
+
 static void array_dealloc(PyObject *self)
 {
-    gm_device_array *array = (gm_device_array *)self;
     PyObject_ClearWeakRefs(self); /* without asking: without a GIL the answer may be changing */
-    Py_DECREF(array->layout);
-    gm_device_memory_drop(array->memory);
-    Py_TYPE(self)->tp_free(self);
+    gm_device_array *freed = gm_spare_keep((gm_device_array *)self);
+    if (freed) {
+        Py_DECREF(freed->layout);
+        gm_device_memory_drop(freed->memory);
+        Py_TYPE(freed)->tp_free(freed);
+    }
 }
 
 /* Completed by gm_device_type_init. */
