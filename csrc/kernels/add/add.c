@@ -36,9 +36,13 @@ static gm_status add_result(gm_call *call)
     return GM_OK;
 }
 
-/* The memory that the arrays are in decides how the kernel reaches them. */
+/* The memory that the arrays are in decides how the kernel reaches them; memory of the device, at
+ * once. */
 static const gm_variant *add_choose(const gm_call *call)
 {
+    if (call->in[A].memory == GM_DEVICE && !call->trace) {
+        return gm_row(call, add_row_explicit);
+    }
     return gm_first_that_fits(
         call, GM_ROWS(add_row_managed_prefetch, add_row_zero_copy, add_row_explicit));
 }

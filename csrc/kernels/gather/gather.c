@@ -197,10 +197,12 @@ gm_status gather_check_index(const gm_call *call, int input, int64_t least, int6
  * host need not wait. */
 static gm_status gather_check(const gm_call *call)
 {
-    const gm_variant *variant = call->variant ? call->variant : gather_choose(call);
     const int64_t length = call->in[A].shape[0];
-    if (call->parameters[MODE].integer != GATHER_RAISE ||
-        (variant == gm_row(call, gather_row_checked) && is_short(call))) {
+    if (call->parameters[MODE].integer != GATHER_RAISE) {
+        return GM_OK;
+    }
+    const gm_variant *variant = call->variant ? call->variant : gather_choose(call);
+    if (variant == gm_row(call, gather_row_checked) && is_short(call)) {
         return GM_OK;
     }
     return gather_check_index(call, INDEX, -length, length);
