@@ -24,6 +24,7 @@ typedef struct request {
     const gm_backend *backend; /* whose memory it has to be in; NULL: any that can be used */
     PyObject *stream;
     gm_usage usage;
+    gm_current_stream *current;
 } request;
 
 /* ---- DLPack's exchange API ------------------------------------------------------------------ */
@@ -77,7 +78,7 @@ static int adopt_exchanged(const request *r, gm_device_array **array)
         gm_exchange_release(&read);
         return -1;
     }
-    *array = gm_exchange_adopt(&read, backend, r->name, stream);
+    *array = gm_exchange_adopt(&read, backend, r->name, stream, r->current);
     return *array ? 1 : -1;
 }
 
@@ -148,9 +149,10 @@ static gm_device_array *adopt(request *r)
     return adopt_by_protocol(r);
 }
 
-gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream, gm_usage usage)
+gm_device_array *gm_adopt(PyObject *object, const char *name, PyObject *stream, gm_usage usage,
+                          gm_current_stream *current)
 {
-    request r = {object, name, gm_backend_with_memory(false), stream, usage};
+    request r = {object, name, gm_backend_with_memory(false), stream, usage, current};
     return gm_is_adoptable(object) ? adopt(&r) : NULL;
 }
 
@@ -158,11 +160,12 @@ PyObject *gm_core_adopt(PyObject *module, PyObject *args)
 {
     PyObject *object, *stream;
     const char *name;
+    gm_current_stream current = {.exchange = NULL};
     (void)module;
     if (!PyArg_ParseTuple(args, "OsO:adopt", &object, &name, &stream)) {
         return NULL;
     }
-    gm_device_array *array = gm_adopt(object, name, stream, GM_KEPT);
+    gm_device_array *array = gm_adopt(object, name, stream, GM_KEPT, &current);
     return array || PyErr_Occurred() ? (PyObject *)array : Py_NewRef(Py_None);
 }
 
@@ -226,6 +229,7 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
     static char *names[] = {"", "device", "copy", NULL};
     PyObject *object, *number = Py_None, *copy = Py_None;
     const gm_backend *backend;
+    gm_current_stream current = {.exchange = NULL};
     int device;
     (void)module;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OO:from_dlpack", names, &object, &number,
@@ -243,7 +247,7 @@ PyObject *gm_from_dlpack(PyObject *module, PyObject *args, PyObject *keywords)
     if (moves != 0) {
         return moves < 0 ? NULL : (PyObject *)from_host(object, backend, device, copy);
     }
-    request r = {object, "x", NULL, Py_None, GM_KEPT};
+    request r = {object, "x", NULL, Py_None, GM_KEPT, &current};
     gm_device_array *array = adopt(&r);
     if (!array) {
         return PyErr_Occurred()

@@ -13,6 +13,7 @@
 PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     gm_bound b;
+    gm_current_stream current = {.exchange = NULL};
     (void)module;
     if (count != 7 && count != 8) {
         PyErr_SetString(PyExc_TypeError, "call takes 7 or 8 arguments: family, variant, inputs, "
@@ -23,13 +24,14 @@ PyObject *gm_core_call(PyObject *module, PyObject *const *args, Py_ssize_t count
         gm_parse_chunk(count == 8 ? args[7] : NULL, &b.run.chunk) < 0) {
         return NULL;
     }
-    PyObject *inputs = gm_adopt_inputs(b.run.call.family, args[2], args[4]);
+    PyObject *inputs = gm_adopt_inputs(b.run.call.family, args[2], args[4], &current);
     if (!inputs) {
         return NULL;
     }
-    PyObject *result = gm_is_device_array(PyTuple_GET_ITEM(inputs, 0))
-                           ? gm_call_with_adopted(&b, args[2], inputs, args[3], args[4], args[5])
-                           : gm_call_on_host(&b, inputs, args[3], args[4], args[5]);
+    PyObject *result =
+        gm_is_device_array(PyTuple_GET_ITEM(inputs, 0))
+            ? gm_call_with_adopted(&b, args[2], inputs, args[3], args[4], args[5], &current)
+            : gm_call_on_host(&b, inputs, args[3], args[4], args[5]);
     Py_DECREF(inputs);
     return result;
 }
@@ -81,9 +83,10 @@ PyObject *gm_core_traffic(PyObject *module, PyObject *const *args, Py_ssize_t co
 /* ---- adopt_all ------------------------------------------------------------------------------ */
 
 /* Another library's device array as a device array, any other object as it is; a new reference. */
-static PyObject *adopt_or_keep(PyObject *object, const char *name, PyObject *stream)
+static PyObject *adopt_or_keep(PyObject *object, const char *name, PyObject *stream,
+                               gm_current_stream *current)
 {
-    PyObject *array = (PyObject *)gm_adopt(object, name, stream, GM_KEPT);
+    PyObject *array = (PyObject *)gm_adopt(object, name, stream, GM_KEPT, current);
     return array || PyErr_Occurred() ? array : Py_NewRef(object);
 }
 
@@ -92,10 +95,11 @@ static PyObject *adopt_each(const gm_family *family, PyObject *inputs, PyObject 
                             PyObject *stream)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(inputs);
+    gm_current_stream current = {.exchange = NULL};
     PyObject *all = PyTuple_New(count + 1), *last = NULL;
     for (Py_ssize_t i = 0; all && i < count; i++) {
         PyObject *object = PyTuple_GET_ITEM(inputs, i);
-        PyObject *array = adopt_or_keep(object, family->inputs[i].name, stream);
+        PyObject *array = adopt_or_keep(object, family->inputs[i].name, stream, &current);
         if (!array) {
             Py_CLEAR(all);
             break;
@@ -104,7 +108,7 @@ static PyObject *adopt_each(const gm_family *family, PyObject *inputs, PyObject 
         last = object == out ? array : last; /* an object that is given twice is adopted once */
     }
     if (all) {
-        last = last ? Py_NewRef(last) : adopt_or_keep(out, "out", stream);
+        last = last ? Py_NewRef(last) : adopt_or_keep(out, "out", stream, &current);
         if (!last) {
             Py_CLEAR(all);
         } else {

@@ -255,14 +255,15 @@ static PyObject *copy_tuple(PyObject *tuple)
     return copy;
 }
 
-PyObject *gm_adopt_inputs(const gm_family *family, PyObject *inputs, PyObject *stream)
+PyObject *gm_adopt_inputs(const gm_family *family, PyObject *inputs, PyObject *stream,
+                          gm_current_stream *current)
 {
     PyObject *adopted = Py_NewRef(inputs);
     for (int i = 0; adopted && i < PyTuple_GET_SIZE(inputs); i++) {
         PyObject *object = gm_given(family, inputs, i), *array = NULL;
         if (object && gm_is_adoptable(object)) {
             gm_usage usage = i == 0 && family->in_place ? GM_WRITTEN : GM_READ;
-            array = (PyObject *)gm_adopt(object, family->inputs[i].name, stream, usage);
+            array = (PyObject *)gm_adopt(object, family->inputs[i].name, stream, usage, current);
         }
         if (!array && PyErr_Occurred()) {
             Py_CLEAR(adopted);
@@ -283,12 +284,12 @@ PyObject *gm_adopt_inputs(const gm_family *family, PyObject *inputs, PyObject *s
 }
 
 PyObject *gm_call_with_adopted(gm_bound *b, PyObject *given_inputs, PyObject *inputs, PyObject *out,
-                               PyObject *stream, PyObject *backend_name)
+                               PyObject *stream, PyObject *backend_name, gm_current_stream *current)
 {
     PyObject *given_out = b->run.call.family->in_place ? PyTuple_GET_ITEM(given_inputs, 0) : out;
     PyObject *adopted = NULL, *result;
     if (gm_is_adoptable(out)) {
-        adopted = (PyObject *)gm_adopt(out, "out", stream, GM_WRITTEN);
+        adopted = (PyObject *)gm_adopt(out, "out", stream, GM_WRITTEN, current);
         if (!adopted && PyErr_Occurred()) {
             return NULL;
         }

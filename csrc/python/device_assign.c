@@ -94,10 +94,11 @@ static int check_value(const gm_device_array *value, const gm_device_array *to)
 static gm_device_array *take_value(PyObject *value, const gm_device_array *to)
 {
     gm_device_array *taken = NULL;
+    gm_current_stream current = {.exchange = NULL};
     if (gm_is_device_array(value)) {
         taken = (gm_device_array *)Py_NewRef(value);
     } else if (gm_is_adoptable(value)) {
-        taken = gm_adopt(value, "value", Py_None, GM_READ);
+        taken = gm_adopt(value, "value", Py_None, GM_READ, &current);
     }
     if (!taken && !PyErr_Occurred()) {
         PyArrayObject *host = from_host(value, PyArray_DESCR(to->layout));

@@ -44,6 +44,7 @@ typedef struct launch {
     device_kernel *kernel;
     gm_cuda_module_launch what;
     PyObject *stream_object;
+    gm_current_stream current;
     bool nonblocking;
     bool packed; /* the caller has checked everything: values are bytes, or arrays */
     void **args;
@@ -167,7 +168,7 @@ static packing pack_array(launch *l, Py_ssize_t i, PyObject *value, void *to)
         if (!gm_is_device_array(value)) {
             gm_usage usage = p->constant ? GM_READ : GM_WRITTEN;
             if (PyArray_Check(value) ||
-                !(array = gm_adopt(value, p->text, l->stream_object, usage))) {
+                !(array = gm_adopt(value, p->text, l->stream_object, usage, &l->current))) {
                 return PyErr_Occurred() ? FAILED : UNSURE;
             }
             l->adopted[i] = true;

@@ -87,22 +87,27 @@ int gm_exchange_read(PyObject *object, const char *name, gm_usage usage, gm_exch
     return found;
 }
 
-/* The library's stream of the moment. */
-static int follow_library(gm_device_array *array, const gm_exchanged *read, gm_stream stream)
+/* 0, or -1 with an exception. */
+static int find_stream(const gm_exchanged *read, gm_current_stream *current)
 {
-    void *current = NULL;
-    DLDevice device = read->tensor.device;
-    if (read->exchange->current_work_stream(device.device_type, device.device_id, &current) != 0) {
+    const DLDevice device = read->tensor.device;
+    if (current->exchange == read->exchange && current->device.device_id == device.device_id &&
+        current->device.device_type == device.device_type) {
+        return 0;
+    }
+    void *stream = NULL;
+    if (read->exchange->current_work_stream(device.device_type, device.device_id, &stream) != 0) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_SystemError, "current_work_stream failed without an error");
         }
         return -1;
     }
-    return gm_borrow_follow(array, current, read->usage, stream);
+    *current = (gm_current_stream){read->exchange, device, stream};
+    return 0;
 }
 
 gm_device_array *gm_exchange_adopt(gm_exchanged *read, const gm_backend *backend, const char *name,
-                                   gm_stream stream)
+                                   gm_stream stream, gm_current_stream *current)
 {
     const DLDevice at = read->tensor.device;
     /* For a call, it is believed as its shape and strides are. */
@@ -118,7 +123,9 @@ gm_device_array *gm_exchange_adopt(gm_exchanged *read, const gm_backend *backend
         read->managed = NULL;
     }
     /* Host memory has no streams. */
-    if (!backend->host_memory && follow_library(array, read, stream) < 0) {
+    if (!backend->host_memory &&
+        (find_stream(read, current) < 0 ||
+         gm_borrow_follow(array, current->stream, read->usage, stream) < 0)) {
         Py_CLEAR(array);
     }
     return array;

@@ -92,6 +92,10 @@ def streams():
     library.set_stream(0)
     for one in theirs:
         one.free()
+    memory, asked = Mirrored(), library.counts()[2]
+    a, b, out = (memory.host[at : at + 64].view("f4") for at in (0, 64, 128))
+    gm.add(memory.lend(a), memory.lend(b), out=memory.lend(out))
+    assert library.counts()[2] == asked + 1  # one stream for all arrays of a call
 
 
 def threads():
