@@ -170,7 +170,8 @@ def gather(
     >>> gm.gather(np.array([10, 20, 30]), np.array([4, -7]), mode="clip")
     array([30, 10])
     """
-    parameters = _parameters(mode)
+    # As _parameters says, which is called only to say that there is no such mode.
+    parameters = (_MODES.get(mode) if isinstance(mode, str) else None) or _parameters(mode)
     if isinstance(variant, str) and variant == "any":  # of a, not of the index
         a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
         if isinstance(index, _core.DeviceArray) and not _is_packed(index):
