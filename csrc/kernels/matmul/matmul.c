@@ -7,6 +7,7 @@
 #include "matmul/launches.h"
 #include "matmul/model.h"
 #include "matmul/plan_stack.h"
+#include "sgemm/add_shares.h"
 
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call);
@@ -34,7 +35,7 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 63.8, 15.3, 5360, 694, 0.109, 9060, 256, 512},
     [matmul_row_tiles_p64x64] = {64, 64, 1, 6, 89.6, 25.4, 7680, 610, 0.144, 6270, 256, 512},
     [matmul_row_tiles_128x128] = {128, 128, 1, 2, 84.9, 63, 12600, 4560, 0.0691, 95, 256, 512},
-    [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 9000, 256, 32},
+    [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 9000, 256, 512},
 };
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -365,7 +366,7 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 {
     matmul_args *args = (matmul_args *)plan->args;
     const int shares = (int)plan->grid.y;
-    const int sharers = shares >= 32 ? 8 : shares >= 8 ? 4 : 1;
+    const int sharers = add_shares_sharers(shares);
     const int64_t count = call->out.size, partial = matmul_divide_up(count, 4) * 4;
     gm_plan adding = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
     matmul_add_shares_args *add = (matmul_add_shares_args *)adding.args;
@@ -392,7 +393,7 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
     };
     adding.args_size = sizeof *add;
     const int64_t units = add->vectors ? count / 4 : count;
-    adding.grid.x = (unsigned)matmul_divide_up(units, MATMUL_THREADS / sharers);
+    adding.grid.x = (unsigned)matmul_divide_up(units, ADD_SHARES_THREADS / sharers);
     args->out = memory;
     args->partial = partial;
     args->out_vectors = (args->turned ? args->a.lines : args->b.lines) % 4 == 0;

@@ -46,7 +46,7 @@ typedef struct sgemm_add_shares_args {
     sgemm_args product;
     const float *sums;
     int64_t pitch, partial; /* elements from row to row, and from share to share */
-    int shares;
+    int shares, sharers;    /* see add_shares.h */
     sgemm_turn turn;
 } sgemm_add_shares_args;
 

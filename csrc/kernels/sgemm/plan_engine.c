@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "sgemm/add_shares.h"
 #include "sgemm/launches.h"
 #include "sgemm/shares.h"
 #include "sgemm/tf32x3.h"
@@ -128,6 +129,7 @@ gm_status sgemm_sum_shares(const sgemm_args *asked, const sgemm_engine_args *arg
                            const gm_call *call)
 {
     const gm_variant *helper = sgemm_helper_add_shares;
+    const int sharers = add_shares_sharers(shares);
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
     *(sgemm_add_shares_args *)plan.args = (sgemm_add_shares_args){
         .product = *asked,
@@ -135,10 +137,11 @@ gm_status sgemm_sum_shares(const sgemm_args *asked, const sgemm_engine_args *arg
         .pitch = args->product.out_stride,
         .partial = args->partial,
         .shares = (int)shares,
+        .sharers = sharers,
         .turn = args->turn,
     };
     plan.args_size = sizeof(sgemm_add_shares_args);
-    plan.grid.x = gm_grid_blocks(helper, call, args->partial, 0);
+    plan.grid.x = (unsigned)divide_up(args->partial / 4, ADD_SHARES_THREADS / sharers);
     return call->backend->launch(helper, &plan, call->stream);
 }
 

@@ -26,7 +26,7 @@ typedef struct sgemm_pace {
     double bytes;  /* that memory moves in one unit of time */
 } sgemm_pace;
 
-enum { MOST_SHARES = 32, TRIALS = 16 };
+enum { EACH_NUMBER = 32, MOST_SHARES = 512, TRIALS = 16 };
 static const double WORTH = 0.98; /* a smaller gain is within the error of the model */
 
 /* Time of `blocks` blocks of `stages` stages each. In the last round multiprocessors may have a
@@ -67,32 +67,51 @@ static double time_to_compute(const sgemm_pace *pace, int64_t multiprocessors, i
     return time + time_of_rounds(pace, multiprocessors, after, (double)rest);
 }
 
+/* The best so far. */
+typedef struct sgemm_shares {
+    int64_t stages; /* of each share but the last, which may have fewer */
+    double time;
+} sgemm_shares;
+
+/* Tries a number of shares, from equal ones to a last one of a single stage; false if no larger
+ * number can be faster, even with no multiprocessor idle. bytes: of the result. */
+static bool try_shares(const sgemm_pace *pace, int64_t multiprocessors, int64_t tiles,
+                       int64_t stages, int64_t shares, double bytes, sgemm_shares *best)
+{
+    const double evenly = (double)tiles * (double)stages / (double)multiprocessors;
+    const double adding = pace->adding + bytes * (double)(2 * shares + 1) / pace->bytes;
+    if (evenly + pace->around + adding >= best->time) {
+        return false;
+    }
+    const int64_t alike = divide_up(stages, shares), most = (stages - 1) / (shares - 1);
+    const int64_t step = divide_up(most - alike + 1, TRIALS);
+    for (int64_t each = alike; each <= most; each += step) {
+        const double time = time_to_compute(pace, multiprocessors, tiles, stages, each) + adding;
+        if (time < WORTH * best->time) {
+            *best = (sgemm_shares){each, time};
+        }
+    }
+    return true;
+}
+
 /* Stages of each share but the last, which may have fewer; all stages if sharing gains nothing.
- * bytes: of the result. */
+ * Of many shares, those are tried that make a round of blocks. bytes: of the result. */
 static int64_t sgemm_stages_per_share(const sgemm_pace *pace, int64_t multiprocessors,
                                       int64_t tiles, int64_t stages, double bytes)
 {
-    const double evenly = (double)tiles * (double)stages / (double)multiprocessors;
-    double least = time_to_compute(pace, multiprocessors, tiles, stages, stages);
-    int64_t best = stages;
-    for (int64_t shares = 2; shares <= MOST_SHARES && shares <= stages; shares++) {
-        const double adding = pace->adding + bytes * (double)(2 * shares + 1) / pace->bytes;
-        if (evenly + pace->around + adding >= least) {
-            break; /* more shares cannot be faster, even with no multiprocessor idle */
-        }
-        /* From equal shares to a last one of a single stage. */
-        const int64_t alike = divide_up(stages, shares), most = (stages - 1) / (shares - 1);
-        const int64_t step = divide_up(most - alike + 1, TRIALS);
-        for (int64_t each = alike; each <= most; each += step) {
-            const double cost =
-                time_to_compute(pace, multiprocessors, tiles, stages, each) + adding;
-            if (cost < WORTH * least) {
-                least = cost;
-                best = each;
-            }
+    sgemm_shares best = {stages, time_to_compute(pace, multiprocessors, tiles, stages, stages)};
+    int64_t shares = 2;
+    while (shares <= EACH_NUMBER && shares <= stages &&
+           try_shares(pace, multiprocessors, tiles, stages, shares, bytes, &best)) {
+        shares++;
+    }
+    for (int blocks = 1; blocks <= pace->blocks; blocks++) {
+        const int64_t round = least_of(blocks * multiprocessors / tiles, MOST_SHARES);
+        if (round >= shares && round <= stages) {
+            (void)try_shares(pace, multiprocessors, tiles, stages, round, bytes, &best);
         }
     }
-    return best;
+    return best.stages;
 }
 
 #endif
