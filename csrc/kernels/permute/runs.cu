@@ -4,8 +4,9 @@
  * Follows  elementwise, which divides for each element.
  * Idea     axes that are contiguous on both sides are a run of bytes. A unit is as wide as the runs
  *          and their addresses allow, up to 16 bytes: fewer divisions, wider accesses. A division
- *          by a number that is known before the launch is a multiplication and a shift. Four loads
- *          of a thread are in flight at a time, of 16 bytes two.
+ *          by a number that is known before the launch is a multiplication and a shift. A thread
+ *          finds its four units, of 16 bytes two, before it loads any of them: their loads are in
+ *          flight together.
  */
 #include "permute.h"
 
@@ -29,21 +30,34 @@ GM_DEVICE int64_t offset_of(const permute_runs_args &a, uint64_t i)
     return offset + (int64_t)i * a.from[0];
 }
 
-template <typename unit, typename index_type> GM_DEVICE void move_units(const permute_runs_args &a)
+enum { MOST_STEPS = 4 };
+
+/* Where a thread's units begin in the input, those that exist. */
+template <typename index_type>
+GM_DEVICE void find_units(const permute_runs_args &a, int64_t first, int steps,
+                          int64_t (&offset)[MOST_STEPS])
 {
-    enum { STEPS = sizeof(unit) == 16 ? 2 : 4 };
-    const int64_t first = (int64_t)blockIdx.x * blockDim.x * STEPS + threadIdx.x;
-    unit held[STEPS];
+#pragma unroll
+    for (int k = 0; k < MOST_STEPS; k++) {
+        const int64_t i = first + k * (int64_t)blockDim.x;
+        offset[k] = k < steps && i < a.units ? offset_of(a, (index_type)i) : 0;
+    }
+}
+
+template <typename unit, int steps>
+GM_DEVICE void move_units(const permute_runs_args &a, int64_t first,
+                          const int64_t (&offset)[MOST_STEPS])
+{
+    unit held[steps];
 
 #pragma unroll
-    for (int k = 0; k < STEPS; k++) {
-        const int64_t i = first + k * (int64_t)blockDim.x;
-        if (i < a.units) {
-            held[k] = *(const unit *)(a.in + offset_of(a, (index_type)i));
+    for (int k = 0; k < steps; k++) {
+        if (first + k * (int64_t)blockDim.x < a.units) {
+            held[k] = __ldca((const unit *)(a.in + offset[k]));
         }
     }
 #pragma unroll
-    for (int k = 0; k < STEPS; k++) {
+    for (int k = 0; k < steps; k++) {
         const int64_t i = first + k * (int64_t)blockDim.x;
         if (i < a.units) {
             ((unit *)a.out)[i] = held[k];
@@ -51,22 +65,22 @@ template <typename unit, typename index_type> GM_DEVICE void move_units(const pe
     }
 }
 
-template <typename unit> GM_DEVICE void move_all(const permute_runs_args &a)
-{
-    if (a.units <= INT32_MAX) {
-        move_units<unit, uint32_t>(a);
-    } else {
-        move_units<unit, uint64_t>(a);
-    }
-}
-
 GM_KERNEL(permute_runs, permute_runs_args)
 {
+    const int steps = a.unit == 16 ? 2 : MOST_STEPS;
+    const int64_t first = (int64_t)blockIdx.x * blockDim.x * steps + threadIdx.x;
+    int64_t offset[MOST_STEPS];
+
+    if (a.units <= INT32_MAX) {
+        find_units<uint32_t>(a, first, steps, offset);
+    } else {
+        find_units<uint64_t>(a, first, steps, offset);
+    }
     switch (a.unit) {
-    case 1: move_all<uint8_t>(a); break;
-    case 2: move_all<uint16_t>(a); break;
-    case 4: move_all<uint32_t>(a); break;
-    case 8: move_all<uint2>(a); break;
-    case 16: move_all<uint4>(a); break;
+    case 1: move_units<uint8_t, 4>(a, first, offset); break;
+    case 2: move_units<uint16_t, 4>(a, first, offset); break;
+    case 4: move_units<uint32_t, 4>(a, first, offset); break;
+    case 8: move_units<uint2, 4>(a, first, offset); break;
+    case 16: move_units<uint4, 2>(a, first, offset); break;
     }
 }
