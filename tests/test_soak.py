@@ -122,3 +122,13 @@ def test_the_soak_reports_and_repeats(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [*words, str(number)])
     assert module["main"]() == 1
     assert f"--seed 0 --step 0 0 {number}: move" in capsys.readouterr().out
+
+
+def test_growth_is_of_what_stays():
+    growth = runpy.run_path(str(ROOT / "tools" / "soak.py"))["growth"]
+    rng = np.random.default_rng(0)
+    steady = 10**9 + rng.integers(0, 10**8, 1000)  # arrays that come and go
+    leaking = steady + np.arange(1000) * 500_000
+    assert abs(growth(list(steady))) < 2**22
+    assert 1.2e8 < growth(list(leaking)) < 1.8e8
+    assert growth([]) == 0

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import ctypes
 import faulthandler
 import gc
 import json
@@ -33,16 +34,35 @@ from soak_steps import SIMULATED, STEPS, Refused, Worker, make_ready, ran_out
 
 import gpumem as gm
 
-GROWTH = 64 << 20  # bytes of host memory: what the pools of malloc and threads may take late
+GROWTH = 64 << 20  # bytes of host memory: what pools of libraries and threads may take late
+SAMPLING = 0.5  # seconds between looks at the memory in use
 SETTLED = 0.4  # the share of the time after which a process may not grow
 LEAST_SECONDS = 20  # in less time nothing settles
+COURSE = 50  # looks at the memory that a report has, about
 HANGS = 120  # seconds to become ready, and after the end
 READY, GO = "ready", "go"
 
 
 def rss() -> int:
+    """Bytes of memory in use, without free pages that malloc keeps for later."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # not every C library has it
+    if trim is not None:
+        trim(0)
     text = Path("/proc/self/statm").read_text().split()
     return int(text[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def growth(sizes: list[int]) -> int:
+    """Return the bytes by which a process grew from one half of the settled time to the other.
+
+    Compared is what is there when few arrays are: those that steps work on come and go.
+    """
+    settled = sizes[int(len(sizes) * SETTLED) :]
+    half = len(settled) // 2
+    if not half:
+        return 0
+    earlier, later = (np.percentile(part, 10) for part in (settled[:half], settled[half:]))
+    return int(later - earlier)
 
 
 # ---- one process --------------------------------------------------------------------------------
@@ -104,7 +124,7 @@ class Process:
         sizes: list[int] = []
         while any(thread.is_alive() for thread in threads):
             sizes.append(rss())
-            time.sleep(0.2)
+            time.sleep(SAMPLING)
         for thread in threads:
             thread.join()
         resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -125,9 +145,7 @@ class Process:
         used = self.in_use()
         if any(used.values()) and not self.failures:
             self.failures.append(f"process {self.number}: memory is in use at the end: {used}")
-        settled = sizes[int(len(sizes) * SETTLED) :]
-        half = len(settled) // 2
-        grown = int(np.median(settled[half:]) - np.median(settled[:half])) if half else 0
+        grown = growth(sizes)
         if grown > GROWTH and self.words.seconds >= LEAST_SECONDS:
             self.failures.append(f"process {self.number}: grew by {grown >> 20} MiB")
         return {
@@ -135,6 +153,7 @@ class Process:
             "failures": self.failures,
             "grown_bytes": grown,
             "rss_bytes": sizes[-1] if sizes else 0,
+            "rss_course": sizes[:: max(1, len(sizes) // COURSE)],
             "in_use": used,
         }
 
@@ -175,6 +194,7 @@ def summary(results: list[dict], words: argparse.Namespace, seconds: float) -> d
         "counts": dict(sorted(counts.items())),
         "grown_bytes": [one.get("grown_bytes") for one in results],
         "rss_bytes": [one.get("rss_bytes") for one in results],
+        "rss_course": [one.get("rss_course") for one in results],
         "failures": [text for one in results for text in one["failures"]],
     }
 
