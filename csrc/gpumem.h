@@ -153,6 +153,7 @@ typedef struct gm_call {
 /* How a kernel is launched: made by the family, run by the backend. */
 typedef struct gm_plan {
     gm_dim grid, block;
+    gm_dim cluster;      /* its blocks, of which the grid is a multiple; 0: no clusters */
     size_t shared_bytes; /* dynamic shared memory */
     bool has_carveout;
     int carveout; /* per cent of the on-chip memory, asked for as shared memory */

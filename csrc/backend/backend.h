@@ -41,7 +41,8 @@ struct gm_device_properties {
     int clock_khz;        /* highest of the multiprocessors */
     int memory_clock_khz; /* highest of the memory */
     int memory_bus_bits;
-    int fp32_lanes; /* per multiprocessor */
+    int fp32_lanes;     /* per multiprocessor */
+    int cluster_blocks; /* of the largest cluster, for which kernels were compiled as well */
     int pci_domain, pci_bus, pci_device;
     bool managed; /* concurrent managed access: host and device may both access managed memory */
 };

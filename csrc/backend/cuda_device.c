@@ -213,7 +213,10 @@ gm_status gm_cuda_prepare(gm_cuda_device *device, atomic_bool *done,
     return status;
 }
 
-/* Not an attribute of CUDA; from the tables of the CUDA programming guide. */
+/* Not an attribute of CUDA; from the tables of the CUDA programming guide. Of clusters it promises
+ * 8 blocks on every device that has any. */
+enum { CLUSTER_BLOCKS = 8, CLUSTER_CAPABILITY = 90 };
+
 static int fp32_lanes(int major, int minor)
 {
     switch (major) {
@@ -257,6 +260,10 @@ static gm_status learn_properties(gm_cuda_device *device)
     CHECK(cudaDeviceGetAttribute(&properties->clock_khz, cudaDevAttrClockRate, device->index));
     CHECK(cudaDeviceGetAttribute(&properties->memory_clock_khz, cudaDevAttrMemoryClockRate,
                                  device->index));
+    int clusters;
+    CHECK(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device->index));
+    const bool compiled = gm_cuda_compiled_for(CLUSTER_CAPABILITY, properties);
+    properties->cluster_blocks = clusters && compiled ? CLUSTER_BLOCKS : 0;
     return GM_OK;
 }
 

@@ -115,6 +115,8 @@ gm_status gm_cuda_send(void *to, int device, const void *from, int64_t bytes, gm
 gm_status gm_cuda_supports(const gm_variant *variant, const gm_device_properties *device);
 /* Or has the driver to compile PTX? */
 bool gm_cuda_has_machine_code(const gm_device_properties *device);
+/* Does the device run code that was compiled for this compute capability or a later one? */
+bool gm_cuda_compiled_for(int capability, const gm_device_properties *device);
 
 /* cuda_load.c */
 /* Asks for so much device memory for what is named; the pool gives up what nobody uses of it. */

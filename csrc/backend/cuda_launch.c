@@ -100,7 +100,7 @@ static gm_status launch_failure(cudaError_t error, const gm_variant *variant, co
 static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *plan,
                                           bool programmatic_launch, void **args, gm_stream stream)
 {
-    cudaLaunchAttribute attributes[2];
+    cudaLaunchAttribute attributes[3];
     cudaLaunchConfig_t config = {
         .gridDim = {plan->grid.x, plan->grid.y, plan->grid.z},
         .blockDim = {plan->block.x, plan->block.y, plan->block.z},
@@ -117,6 +117,13 @@ static cudaError_t launch_with_attributes(const void *kernel, const gm_plan *pla
         cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
         attribute->id = cudaLaunchAttributePreferredSharedMemoryCarveout;
         attribute->val.sharedMemCarveout = (unsigned)plan->carveout;
+    }
+    if (plan->cluster.x > 0) {
+        cudaLaunchAttribute *attribute = &attributes[config.numAttrs++];
+        attribute->id = cudaLaunchAttributeClusterDimension;
+        attribute->val.clusterDim.x = plan->cluster.x;
+        attribute->val.clusterDim.y = plan->cluster.y;
+        attribute->val.clusterDim.z = plan->cluster.z;
     }
     return cudaLaunchKernelExC(&config, kernel, args);
 }
@@ -148,7 +155,7 @@ gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stre
     }
     bool programmatic_launch = variant->programmatic_launch && supports_programmatic_launch();
     cudaError_t error =
-        programmatic_launch || plan->has_carveout
+        programmatic_launch || plan->has_carveout || plan->cluster.x > 0
             ? launch_with_attributes(kernel, plan, programmatic_launch, args, stream)
             : cudaLaunchKernel(kernel, grid, block, args, plan->shared_bytes, stream);
     if (error == cudaSuccess) {

@@ -24,18 +24,24 @@ static gm_status has_arch(const gm_variant *variant, const gm_device_properties 
                    variant->symbol, variant->arch, gm_build_archs ? gm_build_archs : "empty");
 }
 
-/* A device also runs code compiled for a lower capability, but that code lacks the kernel's newer
- * instructions. */
-static gm_status has_target(const gm_variant *variant, const gm_device_properties *device)
+bool gm_cuda_compiled_for(int capability, const gm_device_properties *device)
 {
     for (const char *at = gm_build_archs; at && *at; at += strcspn(at, ","), at += *at == ',') {
         char *end;
         long target = strtol(at, &end, 10);
         bool exact = *end != ',' && *end != '\0'; /* 90a runs on 9.0 only */
-        if (target >= variant->capability &&
+        if (target >= capability &&
             (exact ? target == device->capability : target <= device->capability)) {
-            return GM_OK;
+            return true;
         }
+    }
+    return false;
+}
+
+static gm_status has_target(const gm_variant *variant, const gm_device_properties *device)
+{
+    if (gm_cuda_compiled_for(variant->capability, device)) {
+        return GM_OK;
     }
     return gm_fail(GM_ERROR_UNAVAILABLE,
                    "%s was not compiled for this device (%s, compute capability %d.%d): "

@@ -42,6 +42,7 @@ gm_status gm_prepare(const gm_variant **variant, const gm_call *call, gm_plan *p
     }
     plan->block = (*variant)->block;
     plan->grid = (gm_dim){0, 1, 1};
+    plan->cluster = (gm_dim){0, 0, 0};
     plan->shared_bytes = (size_t)(*variant)->shared_bytes;
     plan->args_size = 0;
     plan->has_carveout = false;

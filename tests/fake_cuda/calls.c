@@ -148,14 +148,19 @@ cudaError_t cudaSetDevice(int device)
     return fake_leave(known ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
-/* Without a pool if the environment says so; all other attributes are clocks, in kHz. */
+/* Without a pool if the environment says so, and without clusters; all other attributes are clocks,
+ * in kHz. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device)
 {
     FAKE_BEGIN();
     const char *no_pool = getenv("FAKE_NO_POOL");
     bool has_pool = no_pool == NULL || no_pool[0] == '\0';
     (void)device;
-    *value = which == cudaDevAttrMemoryPoolsSupported ? has_pool : 1000000;
+    switch (which) {
+    case cudaDevAttrMemoryPoolsSupported: *value = has_pool; break;
+    case cudaDevAttrClusterLaunch: *value = 0; break;
+    default: *value = 1000000;
+    }
     return fake_leave(cudaSuccess);
 }
 
