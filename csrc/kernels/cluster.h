@@ -50,6 +50,20 @@ GM_DEVICE void gm_cluster_barrier(void)
                      : "memory");
 }
 
+/* The same in two steps, for a block that begins: no thread passes gm_cluster_wait before all of
+ * the cluster have arrived, so that the other blocks run. Of what they did before, only
+ * initialisations of mbarriers are seen, for which there is gm_cluster_mbarrier_fence: a release
+ * would be a fence of the whole device (MEMBAR.ALL.GPU). */
+GM_DEVICE void gm_cluster_arrive(void)
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+GM_DEVICE void gm_cluster_wait(void)
+{
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
 /* ---- mbarriers that blocks of a cluster share: see bulk.h and wgmma.h --------------------------
  */
 
@@ -58,6 +72,17 @@ GM_DEVICE void gm_cluster_barrier(void)
 GM_DEVICE void gm_cluster_mbarrier_fence(void)
 {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/* Stores a number at an address in the cluster; then the mbarrier of that block, also at its
+ * address in the cluster, has four of the bytes that it expects. */
+GM_DEVICE void gm_cluster_send(uint32_t address, float value, uint32_t barrier)
+{
+    asm volatile(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
+            address),
+        "f"(value), "r"(barrier)
+        : "memory");
 }
 
 /* Arrives at the mbarrier of any block, at its address in the cluster, and says that the thread has

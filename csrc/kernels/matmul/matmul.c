@@ -21,7 +21,9 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 #include "family.h"
 
 enum { A, B };
-enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares of thin, and bytes per cycle of a block */
+enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares of thin, and bytes per cycle of a block; */
+enum { THIN_START = 500, THIN_ADDING = 4000, THIN_CLUSTER = 1000 }; /* cycles */
+enum { FEW = 512 };  /* lines, of which a block may have as few as 16 */
 enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
 
 /* Of an H200: those of tiles are fitted to the times of 120 products of all classes by every
@@ -92,88 +94,129 @@ static int64_t thin_sides(const matmul_args *args)
     return thin_is_turned(args) ? args->a.lines : args->b.lines;
 }
 
-/* Warps that share the depth of a line: as many as it takes to have two blocks on each
- * multiprocessor, each with two rounds of its vectors to load. */
+/* Warps that share the depth of a line: as many as have a batch of loads each, in no more blocks
+ * than are resident, two on each multiprocessor. */
 static int thin_helpers(const matmul_size *size, const matmul_factor *matrix)
 {
     int helpers = 1;
-    while (matrix->along_depth && helpers < 8 && size->depth / (4 * UNIT) >= helpers &&
-           size->products * matmul_divide_up(matrix->lines * helpers, MATMUL_THIN_LINES) <
+    while (matrix->along_depth && helpers < 8 && size->depth > INT64_C(2) * UNIT * helpers &&
+           size->products * matmul_divide_up(matrix->lines * helpers * 2, MATMUL_THIN_LINES) <=
                2 * (int64_t)size->multiprocessors) {
         helpers *= 2;
     }
     return helpers;
 }
 
-/* The share that takes least time. Each of two resident blocks moves its bytes at up to THIN_RATE
- * per cycle, a batch of loads after another, all together at the speed of memory; a block that
- * starts waits for its first batch. */
-static int64_t thin_share(const matmul_size *size, const matmul_args *args, double *time)
+/* Steps that all threads of a block together load at once; the loop over them. */
+static int64_t thin_batch(const matmul_args *args)
 {
-    const int64_t blocks = size->products * args->tiles_y, processors = size->multiprocessors;
-    const int64_t groups = 4 * MATMUL_THREADS / args->tile_lines; /* where lines are contiguous */
-    const int64_t batch = args->a.along_depth ? INT64_C(2) * UNIT * args->helpers : 8 * groups;
-    const int64_t unit = args->a.along_depth ? UNIT : groups;
-    const double bytes = size->loads + size->stores;
-    int64_t best = size->depth > 0 ? size->depth : 1;
-    *time = -1;
-    for (int64_t each = 0; each <= 4; each++) { /* blocks of a multiprocessor */
-        const int64_t wanted = each > 0 && blocks > 0 ? each * processors / blocks : 1;
-        const int64_t even = matmul_divide_up(size->depth, wanted > 1 ? wanted : 1);
-        const int64_t share = matmul_divide_up(even > batch ? even : batch, unit) * unit;
-        const int64_t shares = share < size->depth ? matmul_divide_up(size->depth, share) : 1;
-        if (shares > MOST_THIN || (shares == 1 && each > 0)) {
-            continue;
-        }
-        const int64_t busy = blocks > 0 ? blocks * shares : 1, steps = shares > 1 ? share : best;
-        const double rounds = (double)matmul_divide_up(busy, processors);
-        const double padded = (double)(matmul_divide_up(steps, batch) * batch) / (double)steps;
-        const double each_block = (args->a.along_depth ? 1 : padded) * bytes / (double)busy;
-        const double rate = THIN_RATE * (rounds < 2 ? 1 : 2);
-        double now = matmul_longest(bytes / (MATMUL_MEMORY * (double)processors),
-                                    rounds * each_block / rate);
-        now += MATMUL_LAUNCH + rounds * 500;
-        now += shares > 1
-                   ? 4000 + size->stores * 2 * (double)shares / (MATMUL_CACHE * (double)processors)
-                   : 0;
-        if (*time < 0 || now < 0.97 * *time) {
-            *time = now;
-            best = shares > 1 ? share : best;
-        }
-    }
-    return best;
+    return args->a.along_depth ? INT64_C(2) * UNIT * args->helpers
+                               : INT64_C(32) * MATMUL_THREADS / args->tile_lines;
 }
 
-/* The blocks over the lines, and the shares; returns the model's time. */
-static double plan_thin_lines(const matmul_size *size, matmul_args *args, int tile_lines)
+/* Each of two resident blocks moves its bytes at up to THIN_RATE per cycle, a batch of loads after
+ * another, all together at the speed of memory; a block that starts waits for its first batch. */
+static double thin_time(const matmul_size *size, const matmul_args *args)
 {
-    double time;
+    const int64_t processors = size->multiprocessors, batch = thin_batch(args);
+    const int64_t split =
+        size->depth > args->share ? matmul_divide_up(size->depth, args->share) : 1;
+    const int64_t shares = args->cluster > 0 ? args->cluster : split;
+    const int64_t blocks = size->products * args->tiles_y * shares, busy = blocks > 0 ? blocks : 1;
+    const double rounds = (double)matmul_divide_up(busy, processors);
+    const double padded = (double)(matmul_divide_up(args->share, batch) * batch);
+    const double each = (args->a.along_depth ? 1 : padded / (double)args->share) *
+                        (size->loads + size->stores) / (double)busy;
+    double time =
+        matmul_longest((size->loads + size->stores) / (MATMUL_MEMORY * (double)processors),
+                       rounds * each / (THIN_RATE * (rounds < 2 ? 1 : 2)));
+    time += MATMUL_LAUNCH + rounds * THIN_START;
+    if (args->cluster > 0) {
+        time += THIN_CLUSTER;
+    } else if (shares > 1) {
+        time +=
+            THIN_ADDING + size->stores * 2 * (double)shares / (MATMUL_CACHE * (double)processors);
+    }
+    return time;
+}
+
+/* Takes about as many shares, as a cluster or not, if they are faster than *time. */
+static void try_shares(const matmul_size *size, matmul_args *args, int64_t shares, bool cluster,
+                       double *time)
+{
+    const int64_t batch = thin_batch(args), before = args->share;
+    const int64_t unit = args->a.along_depth ? UNIT : batch / 8, cluster_before = args->cluster;
+    const int64_t even = matmul_divide_up(size->depth, shares);
+    const int64_t share = matmul_divide_up(even > batch ? even : batch, unit) * unit;
+    if (share >= size->depth) {
+        return;
+    }
+    const int64_t there = matmul_divide_up(size->depth, share);
+    args->share = share;
+    args->cluster = cluster ? (int)shares : 0;
+    const double now = thin_time(size, args);
+    if (there > MOST_THIN || (cluster && 2 * there <= shares) || now >= 0.97 * *time) {
+        args->share = before;
+        args->cluster = (int)cluster_before;
+    } else {
+        *time = now;
+    }
+}
+
+/* The blocks over the lines, and the shares that take least time; returns the model's. A cluster
+ * has up to `most` blocks. All of its blocks start together, so that there must be room for one
+ * more: clusters do not fill every part of the device. */
+static double plan_thin_lines(const matmul_size *size, int most, matmul_args *args, int tile_lines)
+{
+    const int64_t processors = size->multiprocessors;
     args->tile_lines = tile_lines;
     args->tiles_x = 1;
     args->tiles_y = matmul_divide_up(args->a.lines, args->tile_lines);
-    args->share = thin_share(size, args, &time);
+    args->share = size->depth > 0 ? size->depth : 1;
+    args->cluster = 0;
+    const int64_t blocks = size->products * args->tiles_y;
+    double time = thin_time(size, args);
+    for (int shares = 2; shares <= most; shares *= 2) {
+        if ((blocks + 1) * shares <= 2 * processors) {
+            try_shares(size, args, shares, true, &time);
+        }
+    }
+    for (int each = 1; each <= 4; each++) { /* blocks of a multiprocessor */
+        const int64_t shares = blocks > 0 ? each * processors / blocks : 1;
+        if (shares > 1) {
+            try_shares(size, args, shares, false, &time);
+        }
+    }
     return time;
 }
 
 /* Describes the call for thin; returns the model's time. Where few lines are contiguous, narrow
- * blocks may do without shares. */
-static double plan_thin(const matmul_size *size, matmul_args *args)
+ * blocks may do without shares, or with fewer. */
+static double plan_thin(const gm_call *call, const matmul_size *size, matmul_args *args)
 {
+    const int blocks = call->device->cluster_blocks;
+    const int most = blocks < MATMUL_THIN_CLUSTER ? blocks : MATMUL_THIN_CLUSTER;
     if (thin_is_turned(args)) {
         turn(args);
     }
     args->helpers = thin_helpers(size, &args->a);
-    matmul_args wide = *args;
-    const double narrow = plan_thin_lines(size, args, MATMUL_THIN_LINES / args->helpers);
-    if (args->a.along_depth || args->a.lines <= MATMUL_THIN_WIDE / 2) {
-        return narrow;
+    if (args->a.along_depth) {
+        return plan_thin_lines(size, most, args, MATMUL_THIN_LINES / args->helpers);
     }
-    const double time = plan_thin_lines(size, &wide, MATMUL_THIN_WIDE);
-    if (narrow < 0.97 * time) {
-        return narrow;
+    static const int widths[] = {MATMUL_THIN_WIDE, MATMUL_THIN_LINES, MATMUL_THIN_NARROW};
+    matmul_args best = *args;
+    double least = plan_thin_lines(size, most, &best, MATMUL_THIN_WIDE);
+    for (int i = 1; i < 3; i++) {
+        const double time = plan_thin_lines(size, most, args, widths[i]);
+        const bool fits =
+            widths[i] > MATMUL_THIN_NARROW || (args->a.vectors && args->a.lines <= FEW);
+        if (fits && (time < 0.97 * least || 2 * args->a.lines <= widths[i - 1])) {
+            least = time;
+            best = *args;
+        }
     }
-    *args = wide;
-    return time;
+    *args = best;
+    return least;
 }
 
 /* Describes the call for tiles of a size, turned where more of them would be full; returns the
@@ -315,7 +358,7 @@ static const gm_variant *matmul_choose(const gm_call *call)
     const int tiles = best_tiles(call, &args, &least);
     if (thin_sides(&args) <= MATMUL_THIN_MOST) {
         matmul_args thin = args;
-        if (plan_thin(&size, &thin) <= least) {
+        if (plan_thin(call, &size, &thin) <= least) {
             return gm_first_that_fits(call, GM_ROWS(pick_thin(call), tiles, matmul_row_naive));
         }
     }
@@ -348,20 +391,24 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
     int64_t teams = 1;
     if (variant->row == &variants[matmul_row_thin]) {
         const matmul_size size = measure(call, args);
-        (void)plan_thin(&size, args);
+        (void)plan_thin(call, &size, args);
     } else {
         teams = paces[row].teams;
         (void)plan_tiles(row, call, args);
     }
     const int64_t tiles = args->tiles_x * args->tiles_y * args->products;
     plan->grid.x = (unsigned)matmul_divide_up(tiles, teams);
-    if (args->depth > args->share) {
+    if (args->cluster > 0) {
+        plan->grid.y = (unsigned)args->cluster;
+        plan->cluster = (gm_dim){1, plan->grid.y, 1};
+    } else if (args->depth > args->share) {
         plan->grid.y = (unsigned)matmul_divide_up(args->depth, args->share);
     }
     return GM_OK;
 }
 
-/* Where blocks share tiles, their sums go to memory of their own, and another launch adds them. */
+/* Where blocks share tiles and are no cluster, their sums go to memory of their own, and another
+ * launch adds them. */
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     matmul_args *args = (matmul_args *)plan->args;
@@ -372,7 +419,7 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
     matmul_add_shares_args *add = (matmul_add_shares_args *)adding.args;
     void *memory = NULL;
     int64_t bytes;
-    if (shares == 1) {
+    if (shares == 1 || args->cluster > 0) {
         return call->backend->launch(variant, plan, call->stream);
     }
     if (!gm_multiply(partial, shares * (int64_t)sizeof(float), &bytes)) {

@@ -38,15 +38,17 @@ typedef struct matmul_args {
     float *out;
     bool out_vectors; /* rows of the results begin at multiples of 16 bytes */
     int64_t products;
-    int axes; /* the innermost one first */
-    int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
     /* Several blocks may share the depth of a tile: y of the grid. */
     int64_t share;            /* steps of each share but the last */
     int64_t partial;          /* elements from one share's sums to the next */
     int64_t tiles_x, tiles_y; /* over a result; of thin: blocks along the lines are y */
     bool turned;              /* a and b have changed places: the results are written transposed */
     int helpers;              /* of thin: warps of a line, */
-    int tile_lines;           /* and lines of a block */
+    int tile_lines;           /* lines of a block, */
+    int cluster;              /* and blocks that share a tile as a cluster; 0: no clusters */
+    /* Of the stack, last: what every thread reads lies together. */
+    int axes; /* the innermost one first */
+    int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
 } matmul_args;
 
 /* For add_shares: out[i] is the sum of sums[i + s * partial] over all shares s. */
@@ -60,11 +62,13 @@ typedef struct matmul_add_shares_args {
 } matmul_add_shares_args;
 
 enum {
-    MATMUL_THREADS = 256,   /* of a block, but for some tiles */
-    MATMUL_THIN_MOST = 4,   /* right-hand sides that a thread of thin has sums for, */
-    MATMUL_THIN_ROWS = 4,   /* lines of a warp, where the depth is contiguous, */
-    MATMUL_THIN_LINES = 32, /* and lines of a block without helpers, */
-    MATMUL_THIN_WIDE = 128, /* or of one with many lines that are contiguous */
+    MATMUL_THREADS = 256,    /* of a block, but for some tiles */
+    MATMUL_THIN_MOST = 4,    /* right-hand sides that a thread of thin has sums for, */
+    MATMUL_THIN_ROWS = 4,    /* lines of a warp, where the depth is contiguous, */
+    MATMUL_THIN_LINES = 32,  /* and lines of a block without helpers; */
+    MATMUL_THIN_WIDE = 128,  /* of one with many lines that are contiguous, */
+    MATMUL_THIN_NARROW = 16, /* and of one with few; */
+    MATMUL_THIN_CLUSTER = 8, /* blocks that share the depth as a cluster */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 55296,
     MATMUL_BYTES_16x64 = 67584,

@@ -8,9 +8,14 @@
  *          the loads of a batch, because one that is not taken keeps the next load waiting for the
  *          last. What differs by layout is a template's argument.
  *          Where the depth is contiguous a warp has four lines, and its lanes the steps. Where the
- *          lines are, a warp has 128 of them (or 32, if there are few), and other warps have other
- *          steps.
- * Machine  LDG.E.128
+ *          lines are, a warp has 128 of them (or 32 or 16, if there are few), and other warps have
+ *          other steps.
+ * Shares   where there are too few lines for all multiprocessors, several blocks share the depth.
+ *          If they are a cluster, each sends its sums to the shared memory of the first, which
+ *          adds them, always in the same order: otherwise that takes a launch, of add_shares. The
+ *          mbarrier of the first block knows how many bytes will arrive, so that nobody needs a
+ *          fence.
+ * Machine  LDG.E.128, ST.ASYNC
  *
  *     depth contiguous                       lines contiguous
  *     line 0   lanes 0 1 2 ... 31  0 1       step 0     warp 0, lanes 0 ... 31     128 lines
@@ -19,15 +24,117 @@
  */
 #include "matmul.h"
 
-enum { ROWS = MATMUL_THIN_ROWS, LINES = MATMUL_THIN_LINES, PART = 4 * 32, BATCH = 8 };
+#include "cluster.h"
 
-typedef float sums[4 * MATMUL_THREADS];
+enum { ROWS = MATMUL_THIN_ROWS, LINES = MATMUL_THIN_LINES, WIDE = MATMUL_THIN_WIDE };
+enum { PART = 4 * 32, BATCH = 8, WARPS = MATMUL_THREADS / 32, BLOCKS = MATMUL_THIN_CLUSTER };
+
+/* In shared memory, for each right-hand side: the sums of the warps of a block, and in the first
+ * block of a cluster those of all its blocks, which arrive there. */
+template <int count> struct thin_sums {
+    float warps[count][WARPS * WIDE];
+    float blocks[count][BLOCKS * WIDE];
+    gm_mbarrier arrived;
+};
+
+/* Lines of a block: the first one, how many exist, and how many right-hand sides they have. */
+typedef struct block_lines {
+    int64_t first;
+    int count, sides;
+} block_lines;
 
 /* Where the result of a line and a right-hand side is: a has the lines, whichever was given first.
  */
 GM_DEVICE int64_t thin_element(const matmul_args &a, int64_t line, int side)
 {
     return a.turned ? side * a.a.lines + line : line * a.b.lines + side;
+}
+
+/* The sum of a line's parts, `stride` apart, in this order. */
+GM_DEVICE float add_in_order(const float *part, int parts, int stride)
+{
+    float total = 0.0f;
+#pragma unroll 8
+    for (int i = 0; i < parts; i++) {
+        total += part[i * stride];
+    }
+    return total;
+}
+
+/* ---- blocks that share the depth as a cluster ------------------------------------------------ */
+
+#if GM_HAS_CLUSTERS
+/* The first block expects the sums of all. No block sends its own before all have arrived. */
+template <int count>
+GM_DEVICE void expect_blocks(const matmul_args &a, const block_lines &lines,
+                             thin_sums<count> &shared)
+{
+    if (threadIdx.x == 0 && blockIdx.y == 0) {
+        gm_mbarrier_init(&shared.arrived);
+        gm_cluster_mbarrier_fence();
+        gm_mbarrier_expect(&shared.arrived,
+                           (uint32_t)(a.cluster * lines.count * lines.sides) * sizeof(float));
+    }
+    __syncwarp();
+    gm_cluster_arrive();
+}
+
+template <int count>
+GM_DEVICE void send_sum(float sum, int line, int side, thin_sums<count> &shared)
+{
+    gm_cluster_send(gm_cluster_address(&shared.blocks[side][blockIdx.y * WIDE + line], 0), sum,
+                    gm_cluster_address(&shared.arrived, 0));
+}
+
+/* In the first block, which other blocks need until they have sent all their sums. */
+template <int count, int most>
+GM_DEVICE void add_blocks(const matmul_args &a, const block_lines &lines, float *out,
+                          thin_sums<count> &shared)
+{
+    gm_mbarrier_wait(&shared.arrived, 0);
+#pragma unroll 1
+    for (int i = threadIdx.x; i < count * most; i += MATMUL_THREADS) {
+        const int line = i % most, side = i / most;
+        if (line < lines.count && side < lines.sides) {
+            out[thin_element(a, lines.first + line, side)] =
+                add_in_order(&shared.blocks[side][line], a.cluster, WIDE);
+        }
+    }
+}
+#endif
+
+/* Adds what the warps of a block have summed: `parts` for each of its lines, of which there is room
+ * for `stride`, at most `most`. */
+template <int count, int most>
+GM_DEVICE void add_warps(const matmul_args &a, const block_lines &lines, int parts, int stride,
+                         float *out, thin_sums<count> &shared)
+{
+    __syncthreads();
+#if GM_HAS_CLUSTERS
+    if (a.cluster > 0) {
+        gm_cluster_wait();
+    }
+#endif
+#pragma unroll 1
+    for (int i = threadIdx.x; i < count * most; i += MATMUL_THREADS) {
+        const int line = i % most, side = i / most;
+        if (line >= lines.count || side >= lines.sides) {
+            continue;
+        }
+        const float total = add_in_order(&shared.warps[side][line], parts, stride);
+#if GM_HAS_CLUSTERS
+        if (a.cluster > 0) {
+            send_sum(total, line, side, shared);
+            continue;
+        }
+#endif
+        out[thin_element(a, lines.first + line, side)] = total;
+    }
+#if GM_HAS_CLUSTERS
+    if (a.cluster > 0 && blockIdx.y == 0) {
+        add_blocks<count, most>(a, lines, out, shared);
+    }
+#endif
 }
 
 /* ---- depth contiguous ------------------------------------------------------------------------ */
@@ -142,10 +249,12 @@ GM_DEVICE void sum_depth(float (&sum)[ROWS][count], const matmul_args &a, const 
 
 template <int count>
 GM_DEVICE void by_depth(const matmul_args &a, const matmul_factor &left, const matmul_factor &right,
-                        int64_t block, int64_t first, int64_t depth, float *out, sums *shared)
+                        const block_lines &lines, int64_t first, int64_t depth, float *out,
+                        thin_sums<count> &shared)
 {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const int64_t first_line = block * (LINES / a.helpers) + warp / a.helpers * ROWS;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, helper = warp % a.helpers;
+    const int own_line = warp / a.helpers * ROWS;
+    const int64_t first_line = lines.first + own_line;
     float sum[ROWS][count] = {};
     if (first_line < left.lines) {
         if (!left.vectors || a.depth % 4 != 0) {
@@ -167,31 +276,29 @@ GM_DEVICE void by_depth(const matmul_args &a, const matmul_factor &left, const m
                 sum[i][j] += __shfl_xor_sync(~0u, sum[i][j], apart);
             }
             if (lane == i) {
-                shared[j][warp * LINES + i] = sum[i][j];
+                shared.warps[j][helper * a.tile_lines + own_line + i] = sum[i][j];
             }
         }
     }
-    __syncthreads();
-    /* A thread for each line and side. */
-    const int line = threadIdx.x % LINES, side = threadIdx.x / LINES;
-    const int first_warp = line / ROWS * a.helpers;
-    if (first_warp < MATMUL_THREADS / 32 && side < right.lines) {
-        float total = 0.0f;
-        for (int helper = 0; helper < a.helpers; helper++) {
-            total += shared[side][(first_warp + helper) * LINES + line % ROWS];
-        }
-        const int64_t to = block * (LINES / a.helpers) + line;
-        if (to < left.lines) {
-            out[thin_element(a, to, side)] = total;
-        }
-    }
+    add_warps<count, LINES>(a, lines, a.helpers, a.tile_lines, out, shared);
 }
 
 /* ---- lines contiguous ------------------------------------------------------------------------ */
 
+/* The number is loaded by here, not behind a later branch. */
+GM_DEVICE void settle(float &number)
+{
+#ifdef __CUDACC__
+    asm volatile("" : "+f"(number));
+#else
+    (void)number;
+#endif
+}
+
 /* A thread's four lines of BATCH steps, `apart` from one to the next: neighbours as a vector, or
- * `lanes` apart, so that the lanes load neighbours. Steps from `left` on are zeros. */
-template <int count, bool vectors, int lanes, bool all>
+ * `lanes` apart, so that the lanes load neighbours. Of steps from `left` on the first one is loaded
+ * instead, and not added: one loop is less code to fetch than a full one and a last one. */
+template <int count, bool vectors, int lanes>
 GM_DEVICE void add_batch(float (&sum)[count][4], const matmul_factor &a, const matmul_factor &b,
                          const float *const (&line)[4], int64_t step, int left)
 {
@@ -199,7 +306,7 @@ GM_DEVICE void add_batch(float (&sum)[count][4], const matmul_factor &a, const m
     float of_a[BATCH][4], of_b[BATCH][count];
 #pragma unroll
     for (int i = 0; i < BATCH; i++) {
-        const int64_t at = step + (all || i * apart < left ? i * apart : 0);
+        const int64_t at = step + (i * apart < left ? i * apart : 0);
         if (vectors) {
             const float4 four = *(const float4 *)(line[0] + at * a.depth_stride);
             of_a[i][0] = four.x, of_a[i][1] = four.y, of_a[i][2] = four.z, of_a[i][3] = four.w;
@@ -215,8 +322,12 @@ GM_DEVICE void add_batch(float (&sum)[count][4], const matmul_factor &a, const m
         }
     }
 #pragma unroll
+    for (int n = 0; n < 4; n++) {
+        settle(of_a[BATCH - 1][n]);
+    }
+#pragma unroll
     for (int i = 0; i < BATCH; i++) {
-        if (all || i * apart < left) {
+        if (i * apart < left) {
 #pragma unroll
             for (int j = 0; j < count; j++) {
 #pragma unroll
@@ -228,10 +339,11 @@ GM_DEVICE void add_batch(float (&sum)[count][4], const matmul_factor &a, const m
     }
 }
 
-/* Sums of the lines of a block, in shared memory: one group of lanes after the other. */
+/* Sums of the lines of a block, in shared memory: one warp after the other. */
 template <int count, bool vectors, int lanes>
-GM_DEVICE void sum_lines(const matmul_factor &left, const matmul_factor &right, int64_t first_line,
-                         int lines, int64_t first, int64_t depth, sums *shared)
+GM_DEVICE void sum_lines(const matmul_factor &left, const matmul_factor &right,
+                         const block_lines &lines, int64_t first, int64_t depth,
+                         thin_sums<count> &shared)
 {
     constexpr int groups = MATMUL_THREADS / lanes;
     const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes;
@@ -239,21 +351,29 @@ GM_DEVICE void sum_lines(const matmul_factor &left, const matmul_factor &right, 
     float sum[count][4] = {};
 #pragma unroll
     for (int n = 0; n < 4; n++) { /* those that do not exist: the last ones */
-        const int own = vectors ? min(lane * 4, lines - 4) : min(lane + n * lanes, lines - 1);
-        line[n] = left.data + (first_line + own) * left.line_stride;
+        const int own =
+            vectors ? min(lane * 4, lines.count - 4) : min(lane + n * lanes, lines.count - 1);
+        line[n] = left.data + (lines.first + own) * left.line_stride;
     }
     const int64_t end = first + depth;
-    int64_t step = first + group;
 #pragma unroll 1
-    for (; step + (BATCH - 1) * groups < end; step += BATCH * groups) {
-        add_batch<count, vectors, lanes, true>(sum, left, right, line, step, 0);
-    }
-    if (step < end) {
-        add_batch<count, vectors, lanes, false>(sum, left, right, line, step, (int)(end - step));
+    for (int64_t step = first + group; step < end; step += BATCH * groups) {
+        const int some = (int)min(end - step, (int64_t)BATCH * groups);
+        add_batch<count, vectors, lanes>(sum, left, right, line, step, some);
     }
 #pragma unroll
     for (int j = 0; j < count; j++) {
-        float *to = shared[j] + group * 4 * lanes;
+#pragma unroll
+        for (int n = 0; n < 4; n++) { /* groups of a warp have the same lines */
+#pragma unroll
+            for (int apart = lanes; apart < 32; apart *= 2) {
+                sum[j][n] += __shfl_xor_sync(~0u, sum[j][n], apart);
+            }
+        }
+        float *to = shared.warps[j] + threadIdx.x / 32 * 4 * lanes;
+        if (threadIdx.x % 32 >= lanes) {
+            continue;
+        }
         if (vectors) {
             *(float4 *)(to + lane * 4) = make_float4(sum[j][0], sum[j][1], sum[j][2], sum[j][3]);
         } else {
@@ -265,68 +385,107 @@ GM_DEVICE void sum_lines(const matmul_factor &left, const matmul_factor &right, 
     }
 }
 
-template <int count, int lanes>
-GM_DEVICE void by_lines(const matmul_args &a, const matmul_factor &left, const matmul_factor &right,
-                        int64_t block, int64_t first, int64_t depth, float *out, sums *shared)
+/* The same for 32 lines that are not aligned: eight lanes that load a row's numbers one by one
+ * would touch each sector several times. A lane has one line, a warp 32 steps, and each lane loads
+ * the right-hand sides of one of them for all. */
+template <int count>
+GM_DEVICE void sum_single_lines(const matmul_factor &left, const matmul_factor &right,
+                                const block_lines &lines, int64_t first, int64_t depth,
+                                thin_sums<count> &shared)
 {
-    constexpr int most = 4 * lanes;
-    const int64_t first_line = block * most;
-    const int lines = (int)min(left.lines - first_line, (int64_t)most);
-    if (left.vectors && lines % 4 == 0) {
-        sum_lines<count, true, lanes>(left, right, first_line, lines, first, depth, shared);
-    } else {
-        sum_lines<count, false, lanes>(left, right, first_line, lines, first, depth, shared);
-    }
-    __syncthreads();
+    const int lane = threadIdx.x % 32, own = min(lane, lines.count - 1);
+    const float *line = left.data + (lines.first + own) * left.line_stride;
+    const int64_t end = first + depth;
+    float sum[count] = {};
 #pragma unroll 1
-    for (int i = threadIdx.x; i < count * most; i += MATMUL_THREADS) {
-        const int line = i % most, side = i / most;
-        if (line < lines && side < right.lines) {
-            float total = 0.0f;
-#pragma unroll 8
-            for (int group = 0; group < MATMUL_THREADS / lanes; group++) {
-                total += shared[side][group * most + line];
+    for (int64_t step = first + threadIdx.x - lane; step < end; step += MATMUL_THREADS) {
+        const int some = (int)min(end - step, (int64_t)32);
+        const float *side = right.data + (step + min(lane, some - 1)) * right.depth_stride;
+        float of_a[32], of_b[count];
+#pragma unroll
+        for (int j = 0; j < count; j++) {
+            of_b[j] = side[(j < right.lines ? j : 0) * right.line_stride];
+        }
+#pragma unroll
+        for (int i = 0; i < 32; i++) {
+            of_a[i] = line[(step + (i < some ? i : 0)) * left.depth_stride];
+        }
+#pragma unroll
+        for (int i = 0; i < 32; i++) {
+#pragma unroll
+            for (int j = 0; j < count; j++) {
+                const float b = __shfl_sync(~0u, of_b[j], i);
+                sum[j] += i < some ? of_a[i] * b : 0.0f;
             }
-            out[thin_element(a, first_line + line, side)] = total;
         }
     }
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        shared.warps[j][threadIdx.x] = sum[j];
+    }
+}
+
+template <int count, int lanes>
+GM_DEVICE void by_lines(const matmul_args &a, const matmul_factor &left, const matmul_factor &right,
+                        const block_lines &lines, int64_t first, int64_t depth, float *out,
+                        thin_sums<count> &shared)
+{
+    constexpr int most = 4 * lanes;
+    if (left.vectors && lines.count % 4 == 0) {
+        sum_lines<count, true, lanes>(left, right, lines, first, depth, shared);
+    } else if (lanes == 8) {
+        sum_single_lines<count>(left, right, lines, first, depth, shared);
+    } else {
+        sum_lines<count, false, lanes>(left, right, lines, first, depth, shared);
+    }
+    add_warps<count, most>(a, lines, WARPS, most, out, shared);
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */
 
-template <int count> GM_DEVICE void thin_product(const matmul_args &a, sums *shared)
+template <int count> GM_DEVICE void thin_product(const matmul_args &a, thin_sums<count> &shared)
 {
     const unsigned blocks = (unsigned)a.tiles_y;
     const unsigned product = blockIdx.x / blocks, block = blockIdx.x % blocks;
+    const int64_t begin = (int64_t)block * a.tile_lines;
+    const block_lines lines = {begin, (int)min(a.a.lines - begin, (int64_t)a.tile_lines),
+                               (int)a.b.lines};
     const int64_t first = blockIdx.y * a.share, depth = min(a.depth - first, a.share);
     matmul_factor left, right;
+#if GM_HAS_CLUSTERS
+    if (a.cluster > 0) {
+        expect_blocks(a, lines, shared);
+    }
+#endif
     gm_wait_for_previous();
     gm_let_next_start();
     matmul_go_to(a, product, &left, &right);
     float *out = a.out + blockIdx.y * a.partial + product * left.lines * right.lines;
     if (left.along_depth) {
-        by_depth<count>(a, left, right, block, first, depth, out, shared);
-    } else if (a.tile_lines == MATMUL_THIN_WIDE) {
-        by_lines<count, 32>(a, left, right, block, first, depth, out, shared);
+        by_depth<count>(a, left, right, lines, first, depth, out, shared);
+    } else if (a.tile_lines == WIDE) {
+        by_lines<count, 32>(a, left, right, lines, first, depth, out, shared);
+    } else if (a.tile_lines == LINES) {
+        by_lines<count, 8>(a, left, right, lines, first, depth, out, shared);
     } else {
-        by_lines<count, 8>(a, left, right, block, first, depth, out, shared);
+        by_lines<count, 4>(a, left, right, lines, first, depth, out, shared);
     }
 }
 
 GM_KERNEL_BOUNDED(matmul_thin_one, matmul_args, MATMUL_THREADS, 2)
 {
-    __shared__ __align__(16) sums shared[1];
+    __shared__ __align__(16) thin_sums<1> shared;
     thin_product<1>(a, shared);
 }
 
 GM_KERNEL_BOUNDED(matmul_thin_two, matmul_args, MATMUL_THREADS, 2)
 {
-    __shared__ __align__(16) sums shared[2];
+    __shared__ __align__(16) thin_sums<2> shared;
     thin_product<2>(a, shared);
 }
 
 GM_KERNEL_BOUNDED(matmul_thin_four, matmul_args, MATMUL_THREADS, 2)
 {
-    __shared__ __align__(16) sums shared[4];
+    __shared__ __align__(16) thin_sums<4> shared;
     thin_product<4>(a, shared);
 }
