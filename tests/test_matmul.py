@@ -193,6 +193,21 @@ def test_blocks_share_the_depth(shape, layout, backend, rng):
         assert np.array_equal(got, a @ b)
 
 
+# Lines, right-hand sides and depth; on a device with clusters those are what shares the depth.
+SHARED = [(250, 1, 9000), (256, 2, 9001), (939, 1, 4896), (70, 4, 20_000), (2100, 3, 1500)]
+
+
+@pytest.mark.parametrize(("lines", "sides", "k"), SHARED)
+@pytest.mark.parametrize("layout", ["rows", "columns", "misaligned"])
+def test_blocks_share_the_depth_of_few_lines(lines, sides, k, layout, backend, rng):
+    a, b = (x % 3 for x in (integers(rng, lines, k), integers(rng, k, sides)))
+    there = [placed(x, layout, backend) for x in (a, b)]
+    turned = [placed(x, layout, backend) for x in (b.T, a.T)]
+    for _ in range(3):
+        assert np.array_equal(gm.matmul(*there, variant="thin").to_host(), a @ b)
+        assert np.array_equal(gm.matmul(*turned, variant="thin").to_host(), (a @ b).T)
+
+
 @pytest.mark.parametrize("shape", [(70, 50, 3000), (3, 500, 9000), (64, 64, 64)], ids=str)
 def test_the_same_bits_each_time(shape, backend, rng):
     """However many host threads, or multiprocessors that are free, there are."""

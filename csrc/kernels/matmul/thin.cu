@@ -15,7 +15,7 @@
  *          adds them, always in the same order: otherwise that takes a launch, of add_shares. The
  *          mbarrier of the first block knows how many bytes will arrive, so that nobody needs a
  *          fence.
- * Machine  LDG.E.128, ST.ASYNC
+ * Machine  LDG.E.128, STAS (st.async.shared::cluster)
  *
  *     depth contiguous                       lines contiguous
  *     line 0   lanes 0 1 2 ... 31  0 1       step 0     warp 0, lanes 0 ... 31     128 lines
