@@ -1,6 +1,7 @@
 /*
- * A matrix as Hopper's tensor copy engine is told of it: the engine moves boxes of it between
- * global and shared memory. Read by C (who makes it) and by kernels (who hand it on).
+ * A matrix, or a stack of them, as Hopper's tensor copy engine is told of it: the engine moves
+ * boxes of it between global and shared memory. Read by C (who makes it) and by kernels (who hand
+ * it on).
  */
 #ifndef GPUMEM_TENSOR_MAP_H
 #define GPUMEM_TENSOR_MAP_H
@@ -13,6 +14,8 @@ typedef struct gm_tensor {
     int itemsize;          /* 1, 2, 4 or 8 */
     int64_t width, height; /* elements */
     int64_t pitch;         /* bytes from row to row, a multiple of 16 */
+    int64_t planes;        /* of a stack, for copies with three dimensions; 0: one matrix, two */
+    int64_t plane_pitch;   /* bytes from plane to plane, a multiple of 16; of one, anything */
     unsigned box_width, box_height;
     bool swizzled; /* in shared memory the 16-byte pieces of each 128 bytes change places */
 } gm_tensor;

@@ -1,6 +1,6 @@
 /*
- * Tensor maps: descriptions of matrices for Hopper's copy engine. The driver encodes them; its
- * function is looked up at run time, so that the module loads without a driver.
+ * Tensor maps: descriptions of matrices and stacks of them for Hopper's copy engine. The driver
+ * encodes them; its function is looked up at run time, so that the module loads without a driver.
  */
 #include <cuda.h>
 
@@ -51,20 +51,27 @@ gm_status gm_cuda_tensor_map(const gm_tensor *tensor, gm_tensor_map *map)
         return gm_fail(GM_ERROR_VALUE, "no tensor map has elements of %d bytes", tensor->itemsize);
     }
     CUtensorMap made;
-    cuuint64_t extents[] = {(cuuint64_t)tensor->width, (cuuint64_t)tensor->height};
-    cuuint64_t strides[] = {(cuuint64_t)tensor->pitch};
-    cuuint32_t box[] = {tensor->box_width, tensor->box_height};
-    cuuint32_t steps[] = {1, 1};
-    CUresult result = encode(
-        &made, type, 2, tensor->data, extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-        tensor->swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
-        CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const cuuint32_t rank = tensor->planes > 0 ? 3 : 2;
+    cuuint64_t extents[] = {(cuuint64_t)tensor->width, (cuuint64_t)tensor->height,
+                            (cuuint64_t)tensor->planes};
+    cuuint64_t strides[] = {(cuuint64_t)tensor->pitch, (cuuint64_t)tensor->plane_pitch};
+    cuuint32_t box[] = {tensor->box_width, tensor->box_height, 1};
+    cuuint32_t steps[] = {1, 1, 1};
+    if (tensor->planes == 1) {
+        strides[1] = strides[0]; /* no copy uses it */
+    }
+    CUresult result =
+        encode(&made, type, rank, tensor->data, extents, strides, box, steps,
+               CU_TENSOR_MAP_INTERLEAVE_NONE,
+               tensor->swizzled ? CU_TENSOR_MAP_SWIZZLE_128B : CU_TENSOR_MAP_SWIZZLE_NONE,
+               CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (result != CUDA_SUCCESS) {
         return gm_fail(GM_ERROR_VALUE,
-                       "cuTensorMapEncodeTiled refused a matrix of %lld x %lld elements of %d "
-                       "bytes, %lld bytes from row to row (CUresult %d)",
+                       "cuTensorMapEncodeTiled refused %lld matrices of %lld x %lld elements of %d "
+                       "bytes, %lld bytes from row to row, %lld from one to the next (CUresult %d)",
+                       (long long)(tensor->planes > 0 ? tensor->planes : 1),
                        (long long)tensor->height, (long long)tensor->width, tensor->itemsize,
-                       (long long)tensor->pitch, (int)result);
+                       (long long)tensor->pitch, (long long)tensor->plane_pitch, (int)result);
     }
     __builtin_memcpy(map->opaque, &made, sizeof made);
     return GM_OK;

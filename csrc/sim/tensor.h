@@ -19,6 +19,9 @@ gm_status gm_sim_tensor_map(const gm_tensor *tensor, gm_tensor_map *map);
  * written. */
 GM_HIDDEN void gm_sim_tensor_load(void *shared, const gm_tensor_map *map, int x, int y,
                                   uint64_t *barrier, const char *file, int line);
+/* The same in matrix z of a stack; of one that does not exist all is outside. */
+GM_HIDDEN void gm_sim_tensor_load_plane(void *shared, const gm_tensor_map *map, int x, int y, int z,
+                                        uint64_t *barrier, const char *file, int line);
 GM_HIDDEN void gm_sim_tensor_store(const gm_tensor_map *map, int x, int y, const void *shared,
                                    const char *file, int line);
 

@@ -438,12 +438,14 @@ static CUresult encode(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t ra
                                     [CU_TENSOR_MAP_DATA_TYPE_UINT32] = 4,
                                     [CU_TENSOR_MAP_DATA_TYPE_INT32] = 4,
                                     [CU_TENSOR_MAP_DATA_TYPE_UINT64] = 8};
-    (void)rank, (void)steps, (void)interleave, (void)promotion, (void)fill;
+    (void)steps, (void)interleave, (void)promotion, (void)fill;
     gm_tensor tensor = {.data = address,
                         .itemsize = itemsizes[type],
                         .width = (int64_t)extents[0],
                         .height = (int64_t)extents[1],
                         .pitch = (int64_t)strides[0],
+                        .planes = rank > 2 ? (int64_t)extents[2] : 0,
+                        .plane_pitch = rank > 2 ? (int64_t)strides[1] : 0,
                         .box_width = box[0],
                         .box_height = box[1],
                         .swizzled = swizzle == CU_TENSOR_MAP_SWIZZLE_128B};
