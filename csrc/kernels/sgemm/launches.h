@@ -16,6 +16,8 @@ gm_status sgemm_launch_fp16x3_multicast(const gm_variant *variant, const gm_call
 gm_status sgemm_launch_in_turn(const gm_variant *variant, const gm_call *call,
                                const sgemm_turn *turn, gm_plan *plan);
 
+/* A factor as the copy engine is told of it, without the boxes. */
+gm_tensor sgemm_tensor(const sgemm_factor *x, int64_t depth);
 /* The shares' sums go to memory that the caller releases. */
 gm_status sgemm_share_out(const sgemm_args *asked, int64_t shares, const gm_call *call,
                           sgemm_engine_args *args, void **memory);

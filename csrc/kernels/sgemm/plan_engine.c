@@ -59,8 +59,7 @@ static gm_status pack(const sgemm_factor *x, const sgemm_engine_args *args, bool
     return call->backend->launch(helper, &plan, call->stream);
 }
 
-static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width,
-                        unsigned box_height, bool swizzled, const gm_call *call, gm_tensor_map *map)
+gm_tensor sgemm_tensor(const sgemm_factor *x, int64_t depth)
 {
     gm_tensor tensor = {
         .data = (void *)(uintptr_t)x->data,
@@ -68,13 +67,20 @@ static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width
         .width = x->along_depth ? depth : x->lines,
         .height = x->along_depth ? x->lines : depth,
         .pitch = (x->along_depth ? x->line_stride : x->depth_stride) * (int64_t)sizeof(float),
-        .box_width = box_width,
-        .box_height = box_height,
-        .swizzled = swizzled,
     };
     if (tensor.height == 1) {
         tensor.pitch = (tensor.width + 3) / 4 * 16; /* of one row it may be anything */
     }
+    return tensor;
+}
+
+static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width,
+                        unsigned box_height, bool swizzled, const gm_call *call, gm_tensor_map *map)
+{
+    gm_tensor tensor = sgemm_tensor(x, depth);
+    tensor.box_width = box_width;
+    tensor.box_height = box_height;
+    tensor.swizzled = swizzled;
     return call->backend->tensor_map(&tensor, map);
 }
 

@@ -61,6 +61,20 @@ GM_DEVICE void warp_read_steps(float *held, const float *from, int i)
     warp_read4(held + 4 * i, from + i * (WARP_LANES_Y * WARP_STEPS));
 }
 
+/* The first of a thread's numbers of A: four steps of each row where it is kept, else the rows of
+ * one step. */
+template <bool kept, int rows> GM_DEVICE void warp_read_first(float *held, const float *from)
+{
+    if (kept) {
+#pragma unroll
+        for (int i = 0; i < rows; i++) {
+            warp_read_steps(held, from, i);
+        }
+    } else {
+        warp_read<rows, WARP_LANES_Y>(held, from);
+    }
+}
+
 /*
  * The products of step k of eight. of_a holds four steps of each row where A is kept, else the rows
  * of an even and of an odd step. Where A is kept, the fourth step reads the next four of each row

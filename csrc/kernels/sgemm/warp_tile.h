@@ -167,20 +167,6 @@ template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
     return place;
 }
 
-/* The thread's numbers of A: four steps of each row where it is kept, else the rows of an even and
- * of an odd step. of_a is where it finds them in a stage. */
-template <typename tile, bool kept> GM_DEVICE void warp_tile_first_a(float *held, const float *of_a)
-{
-    if (kept) {
-#pragma unroll
-        for (int i = 0; i < tile::rows; i++) {
-            warp_read_steps(held, of_a, i);
-        }
-    } else {
-        warp_read<tile::rows, WARP_LANES_Y>(held, of_a);
-    }
-}
-
 template <typename tile, int way_a, int way_b>
 GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *shared,
                              const sgemm_args &a, int64_t row, int64_t column,
@@ -199,7 +185,7 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
     const float *at_b = shared + tile::floats_a + place.x;
     const float *step_a = at_a, *step_b = at_b;
     if (tiles > 0) {
-        warp_tile_first_a<tile, kept>(of_a, step_a);
+        warp_read_first<kept, tile::rows>(of_a, step_a);
         warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {

@@ -19,5 +19,5 @@ GM_KERNEL_BOUNDED(sgemm_warp_tile_tma, sgemm_engine_args, WARP_TILE_TMA_THREADS,
     __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
     typedef tma_tile<WARP_TILE_TMA_HEIGHT, WARP_TILE_TMA_WIDTH, WARP_TILE_TMA_STAGES> tile;
     static_assert(tile::threads == WARP_TILE_TMA_THREADS, "a block of the tile's size");
-    tma_product<tile>(a, shared, full);
+    tma_product<tile>(a, tma_place{blockIdx.x, 0, 0, 0}, shared, full);
 }

@@ -4,7 +4,10 @@
  *     block     128 x 128 of C, by four warps below one another, 32 rows each
  *     thread    8 x 16 sums: every fourth row of its warp, four columns of every 32, see warp.h
  *     stage     32 steps of A in four boxes of 128 rows x 8 steps, and of B in one box of 32 steps
- * x 128 columns; A's depth is contiguous in a box, B's columns are
+ *               x 128 columns; A's depth is contiguous in a box, B's columns are
+ *
+ * A kernel may take an A whose rows are contiguous, in boxes like B's, and the factors of a stack
+ * of products, of which a block computes a tile of one.
  *
  * There is a ring of three stages, each with a barrier that says when its bytes have arrived.
  * Thread 0 requests stages; the engine writes zeros for what is outside the matrices.
@@ -38,9 +41,12 @@ enum {
 
 static_assert((int)WARP_TILE_TMA_BOX == (int)WARP_STEPS, "a box has as many steps as a loop turn");
 
-/* The geometry of a kernel: a block's tile, its stages, and what each thread has of it. */
-template <int height_, int width_, int stages_> struct tma_tile {
+/* The geometry of a kernel: a block's tile, its stages, and what each thread has of it. kept: the
+ * depth of A is contiguous, see warp.h. stack: so the maps of the factors are. */
+template <int height_, int width_, int stages_, bool kept_ = true, bool stack_ = false>
+struct tma_tile {
     static constexpr int height = height_, width = width_, stages = stages_;
+    static constexpr bool kept = kept_, stack = stack_;
     static constexpr int rows = 8, columns = 16; /* of a thread */
     static constexpr int warp_rows = rows * WARP_LANES_Y, warp_columns = columns * WARP_LANES_X;
     static constexpr int warps_x = width / warp_columns;
@@ -51,43 +57,64 @@ template <int height_, int width_, int stages_> struct tma_tile {
     static_assert(height == width, "boxes of one size");
 };
 
+/* Which tile a block computes, and of a stack, of which product. */
+typedef struct tma_place {
+    unsigned tile;
+    int plane_a, plane_b; /* the matrices of the stacks */
+    int64_t out;          /* elements to the result */
+} tma_place;
+
 /* What a block computes: its tile of C, and its share of the stages. */
 typedef struct tma_work {
     int64_t row, column;
     int first, count; /* stages; the engine counts in 32 bits */
 } tma_work;
 
+template <typename tile>
+GM_DEVICE void tma_load_box(float *to, const gm_tensor_map *map, int x, int y, int plane,
+                            gm_mbarrier *full)
+{
+    if constexpr (tile::stack) {
+        gm_tensor_load_plane(to, map, x, y, plane, full);
+    } else {
+        gm_tensor_load(to, map, x, y, full);
+    }
+}
+
 /* One thread: requests stage `number` of the depth. */
 template <typename tile>
 GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *full,
-                        const tma_work &work, int number, int slot)
+                        const tma_place &place, const tma_work &work, int number, int slot)
 {
     float *to = shared + slot * tile::floats;
     const int depth = number * tile::depth;
     gm_mbarrier_expect(&full[slot], tile::floats * 4);
+    if constexpr (tile::kept) {
 #pragma unroll
-    for (int box = 0; box < tile::boxes; box++) {
-        gm_tensor_load(to + box * tile::box, &a.a, depth + box * WARP_STEPS, (int)work.row,
-                       &full[slot]);
+        for (int box = 0; box < tile::boxes; box++) {
+            tma_load_box<tile>(to + box * tile::box, &a.a, depth + box * WARP_STEPS, (int)work.row,
+                               place.plane_a, &full[slot]);
+        }
+    } else {
+        tma_load_box<tile>(to, &a.a, (int)work.row, depth, place.plane_a, &full[slot]);
     }
-    gm_tensor_load(to + tile::floats_a, &a.b, (int)work.column, depth, &full[slot]);
+    tma_load_box<tile>(to + tile::floats_a, &a.b, (int)work.column, depth, place.plane_b,
+                       &full[slot]);
 }
 
 /* The sums of a thread, whose numbers begin at at_a and at_b of a stage. */
 template <typename tile>
 GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engine_args &a,
-                       float *shared, gm_mbarrier *full, const tma_work &work, int at_a, int at_b)
+                       float *shared, gm_mbarrier *full, const tma_place &place,
+                       const tma_work &work, int at_a, int at_b)
 {
-    float of_a[4 * tile::rows], of_b[2][tile::columns];
+    float of_a[(tile::kept ? 4 : 2) * tile::rows], of_b[2][tile::columns];
     const float *step_a = shared + at_a, *step_b = shared + at_b;
     int slot = 0, now = 0; /* bytes from the first box to the one in use, of A as of B */
     uint32_t parity = 0;
 
     gm_mbarrier_wait(&full[0], 0);
-#pragma unroll
-    for (int i = 0; i < tile::rows; i++) {
-        warp_read_steps(of_a, step_a, i);
-    }
+    warp_read_first<tile::kept, tile::rows>(of_a, step_a);
     warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
 
     for (int t = 0; t < work.count; t++) {
@@ -110,12 +137,16 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engi
                 }
                 warp_read<tile::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
                                                        step_b + then * tile::width);
-                warp_multiply<true>(sum, of_a, of_b[k % 2], k, step_a + then);
+                if constexpr (!tile::kept) {
+                    warp_read<tile::rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
+                                                        step_a + then * tile::height);
+                }
+                warp_multiply<tile::kept>(sum, of_a, of_b[k % 2], k, step_a + then);
             }
         }
         __syncthreads(); /* all have read the stage: it may be filled again */
         if (threadIdx.x == 0 && t + tile::stages < work.count) {
-            tma_load<tile>(a, shared, full, work, work.first + t + tile::stages, slot);
+            tma_load<tile>(a, shared, full, place, work, work.first + t + tile::stages, slot);
         }
         slot = next;
         parity = next_parity;
@@ -123,10 +154,11 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engi
 }
 
 template <typename tile>
-GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrier *full)
+GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, float *shared,
+                           gm_mbarrier *full)
 {
     const int warp = threadIdx.x / 32;
-    const int y = warp / tile::warps_x * tile::warp_rows + warp_lane_y();
+    const int y = warp / tile::warps_x * tile::warp_rows + warp_lane_y() * (tile::kept ? 1 : 4);
     const int x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
     const engine_share share = engine_find_share(a, tile::depth);
     tma_work work = {0, 0, (int)share.first, (int)share.count};
@@ -134,7 +166,7 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrie
     float4 *own = (float4 *)shared + threadIdx.x; /* after the last stage */
     __shared__ float4 zeros;
 
-    sgemm_find_tile(a.product, blockIdx.x, tile::height, tile::width, &work.row, &work.column);
+    sgemm_find_tile(a.product, place.tile, tile::height, tile::width, &work.row, &work.column);
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < tile::stages; slot++) {
             gm_mbarrier_init(&full[slot]);
@@ -146,7 +178,7 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrie
     }
     if (threadIdx.x == 0) {
         for (int slot = 0; slot < tile::stages && slot < work.count; slot++) {
-            tma_load<tile>(a, shared, full, work, work.first + slot, slot);
+            tma_load<tile>(a, shared, full, place, work, work.first + slot, slot);
         }
     }
     if (threadIdx.x == 32) {
@@ -155,10 +187,16 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, float *shared, gm_mbarrie
     __syncthreads(); /* the barriers and the zeros are initialised */
     warp_begin(sum, &zeros);
     if (work.count > 0) {
-        tma_sum<tile>(sum, a, shared, full, work, y * WARP_STEPS, tile::floats_a + x);
+        tma_sum<tile>(sum, a, shared, full, place, work, tile::kept ? y * WARP_STEPS : y,
+                      tile::floats_a + x);
     }
-    const sgemm_args product = engine_product(a, share, tile::depth);
-    warp_store(product, work.row + y, work.column + x, true, sum, own);
+    sgemm_args product = engine_product(a, share, tile::depth);
+    product.out += place.out;
+    if constexpr (tile::stack) { /* as its arguments say: the compiler leaves out the rest */
+        product.alpha = 1;
+        product.beta = 0;
+    }
+    warp_store(product, work.row + y, work.column + x, tile::kept, sum, own);
 }
 #endif
 
