@@ -17,10 +17,10 @@ PROGRAMS = Path(__file__).parent / "fake_cuda"
 # memory, tensor cores, clusters or libraries, or start processes without it.
 FILES = """
 access add array_like astype chase copy device_array device_assign device_elements device_repr
-empty_elements gather histogram layout memory out_of_core permute prefetch reduce refusals scan
-scatter_add spaces stream stream_context strided_out strided_read strided_write subclasses threads
-transfer transpose copy_sizes device_lifetime device_to_host layout_refusals polynomial
-transpose_grids out_of_core_ends
+empty_elements gather histogram layout matmul_stacks memory out_of_core permute prefetch reduce
+refusals scan scatter_add spaces stream stream_context strided_out strided_read strided_write
+subclasses threads transfer transpose copy_sizes device_lifetime device_to_host layout_refusals
+polynomial transpose_grids out_of_core_ends
 """
 BEYOND = """
 31_bits 32_bits 2_31 2_32 more_points_than more_elements_than_an_int_counts tf32x3 cublas geam

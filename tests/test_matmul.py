@@ -1,5 +1,7 @@
 """matmul: NumPy's shapes, every kernel at its edges, the same bits each time."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,6 +15,7 @@ VARIANTS = gm.variants("matmul", instances=True)
 KERNELS = [v for v in VARIANTS if v.source.endswith(".cu")]
 SIDES = [1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129]
 DEPTHS = [0, 1, 3, 8, 9, 31, 64, 65, 127, 128, 129, 300]
+REFUSED = re.compile(r'takes up to|variant="auto" takes any layout')  # by a single variant
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 
 
@@ -170,7 +173,8 @@ def test_equals_numpy(variant, backend, data):
     try:
         got = (variant or gm.matmul)(*there).to_host()
     except ValueError as error:
-        assert variant is not None and variant.name == "sgemm" and "contiguous" in str(error)
+        assert variant is not None and variant.name in ("sgemm", "tma")
+        assert REFUSED.search(str(error))
         return
     assert np.array_equal(got, a @ b)
 
@@ -188,7 +192,7 @@ def test_blocks_share_the_depth(shape, layout, backend, rng):
         try:
             got = variant(*there).to_host()
         except ValueError as error:
-            assert "takes up to" in str(error)
+            assert REFUSED.search(str(error))
             continue
         assert np.array_equal(got, a @ b)
 
@@ -217,7 +221,7 @@ def test_the_same_bits_each_time(shape, backend, rng):
         try:
             results = {variant(a, b).to_host().tobytes() for _ in range(4)}
         except ValueError as error:
-            assert "takes up to" in str(error)
+            assert REFUSED.search(str(error))
             continue
         assert len(results) == 1
 
@@ -245,7 +249,11 @@ def test_no_stray_access_and_no_race(variant, turned, rng):
         n = min(n, most or n)
         a = integers(rng, 3, k, m).swapaxes(1, 2) if turned[0] else integers(rng, 3, m, k)
         b = integers(rng, n, k).T if turned[1] else integers(rng, k, n)
-        counted = _core.traffic("matmul", variant.name, (a, b), (0,))
+        try:
+            counted = _core.traffic("matmul", variant.name, (a, b), (0,))
+        except ValueError as error:
+            assert variant.name == "tma" and REFUSED.search(str(error))
+            continue
         assert np.array_equal(counted["result"], a @ b)
 
 

@@ -44,11 +44,12 @@ LEFT_OUT = {
 FAMILIES = {
     "copy": "test_strided_out test_device_assign",
     "gather": "test_access",
+    "matmul": "test_matmul_stacks",
     "permute": "test_order",
     "polynomial": "test_spaces",
     "prefetch_sum": "test_prefetch",
     "sample": "test_spaces",
-    "sgemm": "test_matmul test_halves",
+    "sgemm": "test_matmul test_matmul_stacks test_halves",
     "shift_points": "test_layout",
     "static_value": "test_spaces",
     "scatter_add": "test_gather",
@@ -108,7 +109,7 @@ CORE = {
         "test_table python/test_traffic",
         "planted dialect features modules/test_check test_prefetch programs",
     ),
-    "csrc/sim/tensor.c": ("test_transpose", "sim test_matmul"),
+    "csrc/sim/tensor.c": ("test_transpose test_matmul_stacks", "sim test_matmul"),
     "csrc/sim/texture*.c": ("test_spaces dialect/test_textures", "sim modules"),
     "csrc/sim/storage.c": ("test_little_memory", "sim modules/test_load"),
     "csrc/sim/*.c": (

@@ -134,6 +134,8 @@ def matmul(
         128 x 128: fewest loads
     ``tiles:w32x32``
         32 x 32 per warp: small matrices, eight products per block
+    ``tma``
+        the tensor copy engine loads the tiles: almost all instructions are products
     ``thin``
         a matrix and up to four vectors: each number is loaded once, as part of a vector
     ``thin:one``

@@ -1,4 +1,5 @@
-/* What the row of the ladder without a kernel does instead. */
+/* Rows of the ladder that are described by the family sgemm: a launch of one that has no kernel,
+ * and of one whose kernel takes the arguments of another. */
 #ifndef GPUMEM_MATMUL_LAUNCHES_H
 #define GPUMEM_MATMUL_LAUNCHES_H
 
@@ -12,5 +13,9 @@ bool matmul_suits_sgemm(const gm_call *call, const matmul_args *args);
 /* Does sgemm compute them faster, as less precision is asked for than it has by default? */
 bool matmul_gains_by_precision(const gm_call *call, const matmul_args *args);
 gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* Does the tensor copy engine take these factors? If not, the error says why. */
+gm_status matmul_suits_tma(const gm_variant *variant, const gm_call *call, const matmul_args *args);
+gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #endif

@@ -7,9 +7,11 @@
 #include "matmul/launches.h"
 #include "matmul/model.h"
 #include "matmul/plan_stack.h"
+#include "matmul/tma.h"
 #include "sgemm/add_shares.h"
 
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
+static gm_status takes_tma(const gm_variant *variant, const gm_call *call);
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call);
 static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call);
 static int pick_tiles(const gm_call *call);
@@ -258,6 +260,16 @@ static gm_status takes_grid(const gm_variant *variant, const gm_call *call)
                    variant->name);
 }
 
+static gm_status takes_tma(const gm_variant *variant, const gm_call *call)
+{
+    matmul_args args;
+    gm_status status = takes_grid(variant, call);
+    if (status == GM_OK) {
+        status = describe(call, &args);
+    }
+    return status == GM_OK ? matmul_suits_tma(variant, call, &args) : status;
+}
+
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call)
 {
     matmul_args args;
@@ -382,6 +394,12 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
     }
     plan->grid.x = 1;
     if (row == matmul_row_sgemm) {
+        return GM_OK;
+    }
+    if (row == matmul_row_tma) {
+        args->tiles_x = matmul_divide_up(args->b.lines, variant->tile.x);
+        args->tiles_y = matmul_divide_up(args->a.lines, variant->tile.y);
+        plan->grid.x = (unsigned)(args->tiles_x * args->tiles_y * args->products);
         return GM_OK;
     }
     if (row == matmul_row_naive) {

@@ -1,0 +1,119 @@
+/*
+ * matmul: which stacks the tensor copy engine takes, and their launch.
+ *
+ * The engine needs a factor in rows that begin at multiples of 16 bytes, of a single stack or
+ * repeated. Rows of A are lines or steps of the depth, rows of B are steps of the depth.
+ */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "matmul/launches.h"
+#include "matmul/model.h"
+#include "matmul/tma.h"
+#include "sgemm/launches.h"
+
+/* The distance of its rows must be positive, and so must that of its matrices, or 0: repeated. */
+static bool suits_engine(const matmul_factor *x, int64_t depth, int64_t step)
+{
+    const int64_t rows = x->along_depth ? x->lines : depth;
+    const int64_t pitch = x->along_depth ? x->line_stride : x->depth_stride;
+    return x->vectors && step >= 0 && (rows <= 1 || pitch > 0);
+}
+
+gm_status matmul_suits_tma(const gm_variant *variant, const gm_call *call, const matmul_args *args)
+{
+    const int64_t rows = args->a.lines, columns = args->b.lines;
+    if (call->out.size == 0 || args->depth == 0) {
+        return GM_OK;
+    }
+    if (rows > INT32_MAX || columns > INT32_MAX || args->depth > INT32_MAX) {
+        return gm_fail(
+            GM_ERROR_VALUE, "variant %s takes sides of up to %d elements, not %lld x %lld x %lld",
+            variant->name, INT32_MAX, (long long)rows, (long long)columns, (long long)args->depth);
+    }
+    if (args->axes > 1) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s takes a stack with one axis, this one has %d that cannot be "
+                       "merged (variant=\"auto\" takes any layout)",
+                       variant->name, args->axes);
+    }
+    if (args->b.along_depth) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs contiguous rows of b, its columns are contiguous "
+                       "(variant=\"auto\" takes any layout)",
+                       variant->name);
+    }
+    if (suits_engine(&args->a, args->depth, args->step_a[0]) &&
+        suits_engine(&args->b, args->depth, args->step_b[0])) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs contiguous rows, or columns of a, that begin at multiples of "
+                   "16 bytes (variant=\"auto\" takes any layout)",
+                   variant->name);
+}
+
+static sgemm_factor as_sgemm(const matmul_factor *x)
+{
+    return (sgemm_factor){
+        .data = x->data,
+        .lines = x->lines,
+        .line_stride = x->line_stride,
+        .depth_stride = x->depth_stride,
+        .along_depth = x->along_depth,
+        .vectors = x->vectors,
+    };
+}
+
+/* All matrices of a factor, which are `step` floats apart. */
+static gm_status encode(const sgemm_factor *x, const matmul_args *args, int64_t step,
+                        const gm_call *call, gm_tensor_map *map)
+{
+    gm_tensor tensor = sgemm_tensor(x, args->depth);
+    tensor.planes = step == 0 ? 1 : args->products;
+    tensor.plane_pitch = step * (int64_t)sizeof(float);
+    /* As wide as a tile of a stage, or as deep as the boxes that keep the depth contiguous. */
+    tensor.box_width = x->along_depth ? WARP_TILE_TMA_BOX : WARP_TILE_TMA_WIDTH;
+    tensor.box_height = x->along_depth ? WARP_TILE_TMA_HEIGHT : WARP_TILE_TMA_DEPTH;
+    return call->backend->tensor_map(&tensor, map);
+}
+
+gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    enum { ROWS_OF_GROUP = 16 }; /* of tiles, see sgemm_find_tile */
+    const matmul_args *args = (const matmul_args *)plan->args;
+    const bool is_sum = args->depth > 0;
+    matmul_tma_args own = {
+        .each.product =
+            {
+                .a = as_sgemm(&args->a),
+                .b = as_sgemm(&args->b),
+                .depth = args->depth,
+                .alpha = 1,
+                .out = args->out,
+                .out_stride = args->b.lines,
+                .out_vectors = args->out_vectors,
+                .tiles_x = args->tiles_x,
+                .tiles_y = args->tiles_y,
+                .group = args->tiles_y < ROWS_OF_GROUP ? (unsigned)args->tiles_y : ROWS_OF_GROUP,
+            },
+        .each.stages = matmul_divide_up(args->depth, WARP_TILE_TMA_DEPTH),
+        .repeated_a = args->step_a[0] == 0,
+        .repeated_b = args->step_b[0] == 0,
+    };
+    sgemm_args *product = &own.each.product;
+    gm_status status = GM_OK;
+    if (is_sum) {
+        status = encode(&product->a, args, args->step_a[0], call, &own.each.a);
+    }
+    if (is_sum && status == GM_OK) {
+        status = encode(&product->b, args, args->step_b[0], call, &own.each.b);
+    }
+    if (status != GM_OK) {
+        return status;
+    }
+    gm_plan launched = *plan; /* the call's is kept for the next launch */
+    memcpy(launched.args, &own, sizeof own);
+    launched.args_size = sizeof own;
+    return call->backend->launch(variant, &launched, call->stream);
+}
