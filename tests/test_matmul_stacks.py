@@ -140,3 +140,24 @@ def test_refused(of_a, of_b, words, tma, backend, rng):
     with pytest.raises(ValueError, match=words):
         tma(of_a(there), of_b(there))
     assert np.array_equal(gm.matmul(of_a(there), of_b(there)).to_host(), of_a(x) @ of_b(x))
+
+
+# ---- the choice ----------------------------------------------------------------------------------
+
+
+def zeros(backend, *shape):
+    return gm.to_device(np.zeros(shape, "f4"), backend=backend)
+
+
+def chosen(a, b, backend):
+    out = zeros(backend, *a.shape[:-1], b.shape[-1])
+    return _core.prepare("matmul", "auto", (a, b), out, None, (0,)).variant
+
+
+def test_auto_takes_it_for_large_matrices(tma, backend):
+    large, small = zeros(backend, 64, 384, 384), zeros(backend, 64, 48, 48)
+    turned = large.transpose((0, 2, 1))
+    for a, b in [(large, large), (turned, large), (large, large[0])]:
+        assert chosen(a, b, backend) == "tma"
+    assert chosen(large, turned, backend) != "tma"  # the depth of b is contiguous
+    assert chosen(small, small, backend).startswith("tiles:")

@@ -39,6 +39,7 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 63.8, 15.3, 5360, 694, 0.109, 9060, 256, 512},
     [matmul_row_tiles_p64x64] = {64, 64, 1, 6, 89.6, 25.4, 7680, 610, 0.144, 6270, 256, 512},
     [matmul_row_tiles_128x128] = {128, 128, 1, 2, 84.9, 63, 12600, 4560, 0.0691, 95, 256, 512},
+    [matmul_row_tma] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 0, 256, 1},
     [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 9000, 256, 512},
 };
 
@@ -342,6 +343,19 @@ static int best_tiles(const gm_call *call, const matmul_args *args, double *leas
     return best;
 }
 
+/* The same, or tiles that the copy engine brings, where it takes the factors. */
+static int best_row(const gm_call *call, const matmul_args *args, double *least)
+{
+    const int tiles = best_tiles(call, args, least);
+    matmul_args one = *args;
+    const double time = plan_tiles(matmul_row_tma, call, &one);
+    if (time >= *least || !gm_variant_can(gm_row(call, matmul_row_tma), call)) {
+        return tiles;
+    }
+    *least = time;
+    return matmul_row_tma;
+}
+
 static int pick_tiles(const gm_call *call)
 {
     matmul_args args;
@@ -367,7 +381,7 @@ static const gm_variant *matmul_choose(const gm_call *call)
     }
     const matmul_size size = measure(call, &args);
     double least;
-    const int tiles = best_tiles(call, &args, &least);
+    const int tiles = best_row(call, &args, &least);
     if (thin_sides(&args) <= MATMUL_THIN_MOST) {
         matmul_args thin = args;
         if (plan_thin(call, &size, &thin) <= least) {
