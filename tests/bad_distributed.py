@@ -57,5 +57,9 @@ CALLS = [
     _call("copy", {"x": "Shared", "to": SHARING}, given={"x": SHARED}),
     _call("transpose", {"x": "Shared", "to": SHARING}, given={"x": SHARED}),
     _call("permute", {"x": "Shared", "axes": "Axes | None", "to": SHARING}, given={"x": SHARED}),
-    _call("matmul", {"x": "Shared", "w": "Local", "precision": "str"}, given={"x": SHARED, "w": A}),
+    _call(
+        "matmul",
+        {"x": "Shared", "w": "Local", "to": SHARING, "precision": "str"},
+        given={"x": SHARED, "w": A},
+    ),
 ]

@@ -203,13 +203,15 @@ def check(name, ranks, *arguments):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products"])
+@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products", "ways"])
 def test_mpi(scenario, ranks):
     check("mpi", ranks, scenario, ranks)
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("scenario", ["moves", "around", "refusals", "products", "dtensors"])
+@pytest.mark.parametrize(
+    "scenario", ["moves", "around", "refusals", "products", "ways", "dtensors"]
+)
 def test_gloo(scenario, ranks):
     check("gloo", ranks, scenario, ranks)
 
@@ -230,7 +232,7 @@ def test_a_rank_of_gloo_is_killed():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(
-    "scenario", ["direct", "packed", "around", "refusals", "products", "dtensors"]
+    "scenario", ["direct", "packed", "around", "refusals", "products", "ways", "dtensors"]
 )
 def test_nccl(scenario):
     """Two GPUs, which write to each other's memory or exchange what is packed."""
@@ -242,7 +244,7 @@ def test_nccl(scenario):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(100, 120))
 def test_mpi_with_many_seeds(seed):
-    check("mpi", 1 + seed % 4, "moves", seed)
+    check("mpi", 1 + seed % 4, "moves+ways", seed)
 
 
 @pytest.mark.skipif(not (MPIEXEC and find_spec("mpi4py")), reason="mpiexec and mpi4py are not here")

@@ -16,6 +16,7 @@ from ..families.permute import permute
 from ..families.transpose import transpose
 from .engine import Engine, Pending
 from .memory import Buffer, Memory, flat_bytes, is_contiguous
+from .overlap import overlapped
 from .plan import Part, Plan
 
 _SETS = 2  # of buffers: one is exchanged, the other is packed or unpacked
@@ -127,7 +128,8 @@ class Movement:
             begin += count
         return one
 
-    def _start(self, one: _Exchange) -> None:
+    def _start(self, piece: int) -> _Exchange:
+        one = (self._first if piece == 0 else None) or self._pack(piece)
         one.send.to_wire()
         one.pending = self._engine.exchange(
             one.send,
@@ -136,8 +138,9 @@ class Movement:
             self._counts(one.received),
             self._plan.most(),
         )
+        return one
 
-    def _unpack(self, one: _Exchange) -> None:
+    def _unpack(self, _piece: int, one: _Exchange) -> None:
         if one.pending is not None:
             one.pending.wait()
         if any(one.received):
@@ -176,18 +179,7 @@ class Movement:
         if not self._exchanges:
             self._keep()
             return
-        flying = self._first or self._pack(0)
-        self._start(flying)
-        for piece in range(1, self._exchanges + 1):
-            following = None
-            if piece < self._exchanges:
-                following = self._pack(piece)
-                self._start(following)
-            if piece == 1:
-                self._keep()
-            self._unpack(flying)
-            if following is not None:
-                flying = following
+        overlapped(self._exchanges, self._start, self._unpack, meanwhile=self._keep)
         self._engine.settle()
 
 

@@ -21,7 +21,8 @@ from .shared import Shared, check_shared
 from .sharing import Box, OnRank, Shape, Sharing, Split, Whole, checked_rank, lengths
 
 
-def _checked_target(to: Any) -> Sharing:
+def checked_target(to: Any) -> Sharing:
+    """Return a way to share out; TypeError if it is something else."""
     if isinstance(to, type) or not hasattr(to, "boxes") or isinstance(to, Shared):
         raise TypeError(f"to must be Split, Blocks, OnRank or Whole, not {quoted(to)}")
     found: Sharing = to
@@ -35,7 +36,7 @@ def _move(x: Shared, call: str, axes: Any, to: Any) -> Shared:
     def prepare() -> tuple[str, tuple[Shared, Plan, Movement | PeerMovement]]:
         order = axes(x.ndim)
         shape = tuple(x.shape[axis] for axis in order)
-        sharing = _checked_target(to)
+        sharing = checked_target(to)
         boxes = sharing.boxes(shape, engine.ranks)
         plan = Plan(x.boxes, order, boxes, memory.itemsize, engine.piece_bytes, x.replicated)
         local = engine.new(memory, lengths(boxes[engine.rank]))

@@ -13,36 +13,22 @@ from ..families.add import add
 from ..families.matmul import matmul as multiply
 from .engine import Engine, Pending
 from .memory import Buffer, Memory
+from .overlap import overlapped
 from .shared import Shared
-from .sharing import Split, cut
-
-
-def shares_of(x: Shared, axis: int) -> list[int] | None:
-    """Return how many indices of an axis each rank holds; None if `x` is not shared out so."""
-    counts = [box[axis][1] - box[axis][0] for box in x.boxes]
-    if x.replicated or sum(counts) != x.shape[axis]:
-        return None
-    return counts if Split(axis, counts).boxes(x.shape, len(counts)) == x.boxes else None
-
-
-def is_less_to_move(x: Shared, w: Shared) -> bool:
-    """Return whether adding partial sums moves less than giving each rank its rows of `x`.
-
-    For that both have to be shared out along the depth, alike.
-    """
-    ranks, (m, k), n = len(x.boxes), x.shape, w.shape[1]
-    counts = shares_of(x, 1)
-    if ranks == 1 or counts is None or counts != shares_of(w, 0) or w.replicated:
-        return False
-    # Elements that are sent: a rank's rows of x come from all others, and w goes to all.
-    return ranks * m * n < m * k + ranks * k * n
 
 
 class PartialSums:
     """The groups of columns of one product."""
 
     def __init__(
-        self, engine: Engine, x: Shared, w: Shared, out: Any, step: int, precision: str
+        self,
+        engine: Engine,
+        x: Shared,
+        w: Shared,
+        out: Any,
+        rows: list[int],
+        step: int,
+        precision: str,
     ) -> None:
         self._engine, self._precision, self._step = engine, precision, step
         memory = x.memory
@@ -50,8 +36,7 @@ class PartialSums:
         self._factors = memory.numbers(x.local), memory.numbers(w.local)
         self._out = memory.numbers(out)
         self._m, self._n = x.shape[0], w.shape[1]
-        ranges = [cut(0, self._m, engine.ranks, rank) for rank in range(engine.ranks)]
-        self._rows = [end - begin for begin, end in ranges]
+        self._rows = rows  # of the result, on each rank
         self._buffers = self._allocate(memory)
         self._sums = [self._temporary(memory) for _ in range(min(2, engine.ranks - 2))]
 
@@ -115,10 +100,5 @@ class PartialSums:
 
     def run(self) -> None:
         """Compute the product; a group is multiplied while the one before is exchanged."""
-        pending = self._start(0) if self.groups() else None
-        for group in range(self.groups()):
-            following = self._start(group + 1) if group + 1 < self.groups() else None
-            assert pending is not None
-            self._finish(group, pending)
-            pending = following
+        overlapped(self.groups(), self._start, self._finish)
         self._engine.settle()

@@ -1,12 +1,9 @@
 """Products of shared matrices: `matmul`.
 
-The rows of the result lie where the rows of `x` lie, and each rank needs all of `w`. Where `w` is
-shared out too, a group of its columns at a time is gathered while the group before is multiplied:
-rows that follow each other in the order of the ranks are a matrix as they arrive, and each sum is
-one product's, as on one device.
-
-Where both factors are shared out along the depth, and it is less to move, the ranks add partial
-sums instead (`partial_products`).
+`product_plan` says which ways there are, and which of them moves least. Here is the one by rows:
+each rank needs all of `w`. Where `w` is shared out, a group of its columns at a time is gathered
+while the group before is multiplied: rows that follow each other in the order of the ranks are a
+matrix as they arrive, and each sum is one product's, as on one device.
 """
 
 from __future__ import annotations
@@ -19,17 +16,20 @@ from ..families.copy import copy as copy_array
 from ..families.matmul import matmul as multiply
 from .agreement import agreed
 from .engine import Engine, Pending
+from .grid_products import GridProduct
 from .memory import Buffer, Memory, memory_of
-from .moves import copy
-from .partial_products import PartialSums, is_less_to_move, shares_of
+from .moves import checked_target, copy
+from .overlap import overlapped
+from .partial_products import PartialSums
+from .product_plan import Boxes, Factor, Panels, Way, choose, shares_of, usual_result
 from .shared import Shared, check_shared
-from .sharing import Shape, Split, lengths
+from .sharing import Given, Shape, Sharing, Whole, lengths, whole
 
 _LEAST_COLUMNS = 512  # fewer leave a product's tiles half empty
 _COLUMNS = 128  # whole tiles
 
 
-def _check(x: Shared, shape: Shape, memory: Memory) -> None:
+def _check_factors(x: Shared, shape: Shape, memory: Memory) -> None:
     if len(x.shape) != 2 or len(shape) != 2 or x.shape[1] != shape[0]:
         raise ValueError(f"x has shape {x.shape} and w {shape}: they are no m x k and k x n")
     for dtype in (x.memory.dtype, memory.dtype):
@@ -91,27 +91,28 @@ class _Gathered:
         return receive.part(0, (self._shape[0], columns.stop - columns.start), self._local)
 
 
-def matmul(x: Shared, w: Any, *, precision: str = "highest") -> Shared:
-    """Multiply a matrix whose rows are shared out by another: ``x @ w``.
+def matmul(x: Shared, w: Any, *, to: Sharing | None = None, precision: str = "highest") -> Shared:
+    """Multiply shared matrices: ``x @ w``.
 
     Every rank of the group has to call it.
 
     Parameters
     ----------
     x : Shared, shape (m, k), float32
-        The first factor. If its columns are shared out as the rows of `w` are, each rank multiplies
-        what it has, and partial sums are added in the order of the ranks, where that moves less.
-        Otherwise, if it is not its rows that are shared out, it is copied.
+        The first factor.
     w : Shared, ndarray, DeviceArray or torch.Tensor, shape (k, n), float32
         The second factor: shared out, or the same whole matrix on each rank, of the same kind as
         the parts of `x`.
+    to : Sharing, optional
+        How the product is shared out; see :func:`permute`. By default its rows, like those of `x`,
+        or evenly if `x` is shared out otherwise.
     precision : {"highest", "high"}, optional
         As of :func:`gpumem.matmul`.
 
     Returns
     -------
     Shared, shape (m, n), float32
-        The product; its rows are shared out as those of `x`, or evenly if `x` is shared otherwise.
+        The product.
 
     Raises
     ------
@@ -120,62 +121,89 @@ def matmul(x: Shared, w: Any, *, precision: str = "highest") -> Shared:
     RankError
         If that happened on another rank, other ranks were called with other arguments, or the
         engine failed.
+
+    Notes
+    -----
+    There are three ways, and the shapes and sharings decide which one moves least, copies of the
+    factors and of the product included. *Rows*: each rank gathers all of `w`, some columns at a
+    time. *Sums*: each rank multiplies what it has of the depth, and partial sums are added in the
+    order of the ranks. *Grid*: factors and product are blocks, and pieces of the depth go along the
+    rows and columns of the grid. In all of them one piece travels while another one is multiplied,
+    so that no rank has to hold more than some pieces. A sum is rounded as its way adds it up.
     """
     engine = check_shared(x, "x").engine
-    here = isinstance(w, Shared) and not w.replicated
 
-    def prepare() -> tuple[str, tuple[Shape, Memory]]:
+    def prepare() -> tuple[str, tuple[Shared, Boxes]]:
         memory = w.memory if isinstance(w, Shared) else memory_of(w, "w")
         shape = tuple(w.shape)
-        _check(x, shape, memory)
+        _check_factors(x, shape, memory)
         keywords.precision(precision)
         if type(memory) is not type(x.memory) or memory.on_gpu != x.memory.on_gpu:
             raise TypeError(f"w is {quoted(memory)}, but the parts of x are {quoted(x.memory)}")
         if isinstance(w, Shared) and w.engine is not engine:
             raise ValueError("w is shared out over other ranks than x")
-        how = f"shared as {w.boxes}" if here else "whole"
-        return f"matmul of {x.shape} and {shape} {how} in precision {precision}", (shape, memory)
+        other = w if isinstance(w, Shared) else _replicated(w, shape, engine, memory)
+        wanted = usual_result(_factor(x), shape[1])
+        if to is not None:
+            wanted = checked_target(to).boxes((x.shape[0], shape[1]), engine.ranks)
+        how = "whole" if other.replicated else f"shared as {other.boxes}"
+        text = f"matmul of {x.shape} and {shape} {how} in precision {precision} to {to}"
+        return text, (other, wanted)
 
-    agreement, (shape, memory) = agreed(engine, prepare)
+    agreement, (other, wanted) = agreed(engine, prepare)
     agreement.check()
-    if here and is_less_to_move(x, w):
-        return _add_partial_sums(engine, x, w, precision)
-    if shares_of(x, 0) is None:
-        x = copy(x)
-    if here and shares_of(w, 0) is None:
-        w = copy(w)
-    out = memory.new((x.box[0][1] - x.box[0][0], shape[1]))
-    _multiply(engine, x, w if here else _whole(w), out, precision)
-    boxes = Split(0, shares_of(x, 0)).boxes((x.shape[0], shape[1]), engine.ranks)
-    return Shared.of(out, (x.shape[0], shape[1]), boxes, engine, memory)
+    way = choose(_factor(x), _factor(other), wanted)
+    product = _product(engine, _shared_as(x, way.x), _shared_as(other, way.w), way, precision)
+    if product.boxes != wanted and to is not None:
+        return copy(product, to=to)
+    product = _shared_as(product, wanted)
+    product.replicated = isinstance(to, Whole)
+    return product
 
 
-def _add_partial_sums(engine: Engine, x: Shared, w: Shared, precision: str) -> Shared:
+def _factor(x: Shared) -> Factor:
+    return Factor(x.boxes, x.replicated)
+
+
+def _replicated(w: Any, shape: Shape, engine: Engine, memory: Memory) -> Shared:
+    return Shared.of(w, shape, (whole(shape),) * engine.ranks, engine, memory, True)
+
+
+def _shared_as(x: Shared, boxes: Boxes) -> Shared:
+    return x if x.boxes == boxes else copy(x, to=Given(boxes))
+
+
+def _product(engine: Engine, x: Shared, w: Shared, way: Way, precision: str) -> Shared:
+    """Multiply factors that are shared out as one way needs them."""
     shape = (x.shape[0], w.shape[1])
-    boxes = Split(0).boxes(shape, engine.ranks)
-    out = x.memory.new(lengths(boxes[engine.rank]))
-    PartialSums(engine, x, w, out, _columns(engine, shape[0]), precision).run()
-    return Shared.of(out, shape, boxes, engine, x.memory)
+    out = x.memory.new(lengths(way.out[engine.rank]))
+    if way.name == "sums":
+        rows = shares_of(way.out, shape, 0)
+        assert rows is not None
+        PartialSums(engine, x, w, out, rows, _columns(engine, shape[0]), precision).run()
+    elif way.name == "grid":
+        GridProduct(engine, x, w, out, Panels(way, engine.piece_bytes), precision).run()
+    else:
+        _multiply_rows(engine, x, w, out, precision)
+    return Shared.of(out, shape, way.out, engine, x.memory)
 
 
-def _whole(w: Any) -> Any:
-    return w.local if isinstance(w, Shared) else w
-
-
-def _multiply(engine: Engine, x: Shared, w: Any, out: Any, precision: str) -> None:
+def _multiply_rows(engine: Engine, x: Shared, w: Shared, out: Any, precision: str) -> None:
     memory = x.memory
     stream = engine.stream() if memory.on_gpu else None
     factor, result = memory.numbers(x.local), memory.numbers(out)
-    if not isinstance(w, Shared):
-        whole = memory.numbers(w)
-        multiply(factor, whole, out=result, stream=stream, precision=precision)
-        return
-    gathered = _Gathered(engine, w, shares_of(w, 0) or [], stream)
-    started = gathered.start(0) if gathered.groups() else None
-    for group in range(gathered.groups()):
-        following = gathered.start(group + 1) if group + 1 < gathered.groups() else None
-        assert started is not None
-        matrix = gathered.finish(group, started)
-        columns = gathered.columns(group)
-        multiply(factor, matrix, out=result[:, columns], stream=stream, precision=precision)
-        started = following
+    if w.replicated or engine.ranks == 1:
+        matrix = memory.numbers(w.local)
+        multiply(factor, matrix, out=result, stream=stream, precision=precision)
+    else:
+        counts = shares_of(w.boxes, w.shape, 0)
+        assert counts is not None
+        gathered = _Gathered(engine, w, counts, stream)
+
+        def finish(group: int, started: tuple[Pending, Buffer]) -> None:
+            matrix = gathered.finish(group, started)
+            columns = result[:, gathered.columns(group)]
+            multiply(factor, matrix, out=columns, stream=stream, precision=precision)
+
+        overlapped(gathered.groups(), gathered.start, finish)
+    engine.settle()

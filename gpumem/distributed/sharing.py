@@ -156,3 +156,15 @@ class Whole:
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank."""
         return (whole(shape),) * ranks
+
+
+@dataclass(frozen=True)
+class Given:
+    """The parts that a plan has chosen."""
+
+    parts: tuple[Box, ...]
+
+    def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
+        """Return the part of each rank."""
+        assert len(self.parts) == ranks and all(len(part) == len(shape) for part in self.parts)
+        return self.parts

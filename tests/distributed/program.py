@@ -8,8 +8,10 @@ import numpy as np
 
 import gpumem as gm
 import gpumem.distributed as gmd
+from gpumem.distributed import products as shared_products
 from gpumem.distributed.engines import find_engine
 from gpumem.distributed.partial_products import PartialSums
+from gpumem.distributed.product_plan import ways as possible
 
 DTYPES = ("u1", "f2", "S3", "<f4", ">f4", "f8", "S12", "c16", [("small", "u1"), ("large", "f8")])
 
@@ -219,6 +221,40 @@ def deep_products(engine, comm, random, kinds):
     PartialSums.run = run
     groups = [1] * len(kinds) + [3] * len(kinds) + [1] * len(kinds)
     assert taken == (groups if engine.ranks > 1 else []), taken
+
+
+def ways(engine, comm, seed, kinds):
+    """Each way to compute a product, whichever moves least, with sides that may be 0."""
+    random = np.random.default_rng(seed)
+    choose, engine.piece_bytes = shared_products.choose, 1
+    for case, sides in enumerate(
+        ((5, 1100, 3), (9, 1, 1), (0, 4, 3), (3, 0, 7), (3, 4, 0), (13, 60, 5))
+    ):
+        m, k, n = sides
+        a, b = (random.integers(-8, 9, s).astype("f4") for s in ((m, k), (k, n)))
+        kind = kinds[case % len(kinds)]
+        make = {"ndarray": np.asarray, "DeviceArray": gm.to_device, "Tensor": tensor}[kind]
+        named, found = set(), []
+        lefts, rights, results = (
+            sharings(random, s, engine.ranks) for s in (a.shape, b.shape, (m, n))
+        )
+        x = gmd.scatter(make(a), comm, to=lefts[random.integers(len(lefts))])
+        w = gmd.scatter(make(b), comm, to=rights[random.integers(len(rights))])
+        to = results[random.integers(len(results))]
+        shared_products.choose = lambda *given, found=found: (
+            found.extend(possible(*given)) or found[0]
+        )
+        y = gmd.matmul(x, w, to=to)
+        assert y.boxes == to.boxes((m, n), engine.ranks) and y.replicated == (to == gmd.Whole())
+        assert (on_host(y.local) == part(a @ b, y.box)).all(), sides
+        for way in tuple(found):
+            shared_products.choose = lambda *_, way=way: way
+            y = gmd.matmul(x, w, to=to)
+            assert type(y.local).__name__ == kind
+            assert (on_host(y.local) == part(a @ b, y.box)).all(), (sides, way)
+            named.add(way.name)
+        assert engine.ranks == 1 or {"rows", "grid"} <= named
+    shared_products.choose = choose
 
 
 def dtensors(engine, _comm, seed, _kinds):
