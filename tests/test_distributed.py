@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -22,9 +23,14 @@ import gpumem.distributed as gmd
 from gpumem.base.record import NO_TIMES
 from gpumem.distributed import engines, sharing, timing
 from gpumem.distributed.plan import Plan
+from gpumem.distributed.processes import Processes
 from gpumem.machine.device import open_device
 
 PROGRAM = Path(__file__).parent / "distributed" / "program.py"
+PRINT_WHO = (
+    "import sys; from gpumem.distributed.processes import Processes; "
+    "print(Processes().who.hex(), flush=True); sys.stdin.read()"
+)
 MPIEXEC = shutil.which(
     "mpiexec", path=os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
 )
@@ -174,7 +180,18 @@ def launch(name, ranks, *words):
             pytest.skip("PyTorch is not installed")
         launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         command = [*launcher, f"--nproc-per-node={ranks}"]
-    environment = os.environ | {
+    return subprocess.run(
+        [*command, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=5 * HANGS,
+        env=environment_of(name),
+    )
+
+
+def environment_of(name):
+    """Return the variables that ranks need."""
+    return os.environ | {
         "GPUMEM_BACKEND": "cuda" if name == "nccl" else "sim",
         "PYTHONPATH": os.pathsep.join(
             filter(None, (str(PROGRAM.parents[2]), os.environ.get("PYTHONPATH")))
@@ -186,13 +203,6 @@ def launch(name, ranks, *words):
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
         "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
     }
-    return subprocess.run(
-        [*command, *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=5 * HANGS,
-        env=environment,
-    )
 
 
 def check(name, ranks, *arguments):
@@ -223,11 +233,65 @@ def test_a_rank_of_mpi_is_killed():
     assert "is done" not in done.stdout
 
 
-def test_a_rank_of_gloo_is_killed():
-    done = start("gloo", 3, "killed")
-    assert done.returncode != 0
-    told = [line for line in done.stdout.splitlines() if "was told" in line]
-    assert told and all("failed" in line for line in told), done.stdout + done.stderr
+def ranks_of_gloo(scenario, ranks):
+    """Start ranks that no launcher looks after; return the processes."""
+    if find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    where = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(ranks)}
+    return [
+        subprocess.Popen(
+            [sys.executable, str(PROGRAM), "gloo", scenario],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=environment_of("gloo") | where | {"RANK": str(rank)},
+        )
+        for rank in range(ranks)
+    ]
+
+
+@pytest.mark.parametrize("scenario", ["killed", "silent"])
+def test_a_rank_of_gloo_is_lost(scenario):
+    """The others end with an error within the engine's timeout; it names a rank that has died."""
+    processes = ranks_of_gloo(scenario, 3)
+    try:
+        told = [one.communicate(timeout=5 * HANGS)[0] for one in processes[:2]]
+    finally:
+        for one in processes:
+            one.kill()
+    assert [one.returncode for one in processes[:2]] == [3, 3], told
+    # The survivor that learns it later may see that the other one has ended, too.
+    names = r"ranks? (\d and )?2 ended: on rank" if scenario == "killed" else "on rank"
+    for rank, text in enumerate(told):
+        assert re.search(rf"rank {rank} was told of (\d|None): {names}", text), text
+    if scenario == "killed":
+        assert any("was told of 2" in text for text in told), told
+
+
+def test_a_process_that_has_ended_is_named():
+    ranks = [Processes() for _ in range(3)]
+    other = subprocess.Popen(
+        [sys.executable, "-c", PRINT_WHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        told = [ranks[0].who, bytes.fromhex(other.stdout.readline()), bytes(len(ranks[0].who))]
+        ranks[0].learn(told)
+        assert ranks[0].ended() == []
+        error = ranks[0].error(0, "the all-to-all", OSError("closed"))
+        assert (str(error), error.rank) == ("on rank 0, the all-to-all failed: closed", None)
+    finally:
+        other.kill()
+    error = ranks[0].error(0, "the all-to-all", OSError("closed"))  # not waited for: a zombie
+    assert (str(error), error.rank) == ("rank 1 ended: on rank 0, the all-to-all failed: closed", 1)
+    other.communicate()
+    assert ranks[0].ended() == [1]
+    ranks[0].learn([ranks[0].who] * 3)  # what was learnt first stays
+    assert ranks[0].ended() == [1]
+    ranks[1].learn(told)  # it was not there to be seen
+    assert ranks[1].ended() == []
 
 
 @pytest.mark.gpu

@@ -14,26 +14,28 @@ from typing import TypeVar
 from ..base.messages import shortened
 from .engine import MESSAGE, Engine, PendingMessages
 from .errors import RankError
+from .processes import WHO
 
 _WILL, _CANNOT = b"+", b"-"
 _DIGEST = 16
-_EXTRA = 96  # bytes at the end, which differ from rank to rank
+_EXTRA = 96  # bytes for what goes along with a call
+_OWN = WHO + _EXTRA  # bytes at the end, which differ from rank to rank
+ROOM = MESSAGE - 1 - _DIGEST - _OWN  # bytes for the text
 
 _Found = TypeVar("_Found")
 
 
-def _encoded(kind: bytes, text: str, extra: bytes) -> bytes:
+def _encoded(kind: bytes, text: str, own: bytes) -> bytes:
     """Return a message; a text that is too long is shortened, and told apart by its digest."""
     digest = hashlib.sha256(text.encode()).digest()[:_DIGEST]
-    room = MESSAGE - len(kind) - _DIGEST - _EXTRA
     short = text.encode()
-    if len(short) > room:
-        short = short[: room - 3].decode(errors="ignore").encode() + b"..."
-    return (kind + digest + short).ljust(MESSAGE - _EXTRA, b"\0") + extra.ljust(_EXTRA, b"\0")
+    if len(short) > ROOM:
+        short = short[: ROOM - 3].decode(errors="ignore").encode() + b"..."
+    return (kind + digest + short).ljust(MESSAGE - _OWN, b"\0") + own.ljust(_OWN, b"\0")
 
 
 def _text(message: bytes) -> str:
-    return message[1 + _DIGEST : -_EXTRA].rstrip(b"\0").decode(errors="replace")
+    return message[1 + _DIGEST : -_OWN].rstrip(b"\0").decode(errors="replace")
 
 
 class Agreement:
@@ -44,7 +46,9 @@ class Agreement:
     ) -> None:
         self._error = error
         kind = _WILL if error is None else _CANNOT
-        said = _encoded(kind, text if error is None else described(error), extra)
+        own = engine.processes.who + extra
+        said = _encoded(kind, text if error is None else described(error), own)
+        self._engine = engine
         self._pending: PendingMessages = engine.tell(said)
         self.extras: list[bytes] = []  # of each rank, after check
 
@@ -57,6 +61,7 @@ class Agreement:
             If another rank failed, or if, with `same`, they did not all say the same.
         """
         messages = self._pending.wait()
+        self._engine.processes.learn([message[-_OWN:-_EXTRA] for message in messages])
         if self._error is not None:
             error, self._error = self._error, None  # no circle through its traceback
             raise error
@@ -70,7 +75,7 @@ class Agreement:
 
 
 def _check_same(messages: list[bytes]) -> None:
-    said = [message[:-_EXTRA] for message in messages]
+    said = [message[:-_OWN] for message in messages]
     usual, _ = Counter(said).most_common(1)[0]
     for rank, message in enumerate(messages):
         if said[rank] != usual:

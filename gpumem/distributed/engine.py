@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from .memory import Buffer, Memory
 from .peers import Peers
+from .processes import Processes
 
 MESSAGE = 1024  # bytes of what each rank tells all others before data moves
 
@@ -40,6 +41,9 @@ class Engine(Protocol):
 
     peers: Peers | None
     """The other ranks' memory, if all of them are GPUs of one host that reach each other."""
+
+    processes: Processes
+    """Those of the ranks, so that errors can name a rank that has ended."""
 
     def stream(self) -> int | None:
         """Return the stream that packing and unpacking has to join; None: the default stream."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 class RankError(RuntimeError):
     """A rank failed, or was called with other arguments than the others.
 
-    `rank` is its number; None if the engine failed, which does not say whose fault it is.
+    `rank` is its number; None if the engine failed, which does not say whose fault it is, and no
+    rank of this host has ended.
     """
 
     def __init__(self, message: str, rank: int | None = None) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..base.messages import quoted
 from ..families.axes import permuted, transposed
-from .agreement import agreed
+from .agreement import ROOM, agreed
 from .engines import find_engine
 from .memory import DeviceMemory, HostMemory, Memory, TensorMemory, memory_of
 from .movement import Movement
@@ -160,7 +160,7 @@ def _description(a: Any, memory: Memory) -> str:
         kind = memory.backend if isinstance(memory, DeviceMemory) else "ndarray"
         dtype = repr(np.lib.format.dtype_to_descr(memory.of))  # type: ignore[attr-defined]
     text = repr((tuple(a.shape), kind, dtype))
-    if len(text) > 900:
+    if len(text.encode()) > ROOM:
         raise ValueError(f"the other ranks have to be told the dtype, which is too long: {dtype}")
     return text
 

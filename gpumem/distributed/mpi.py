@@ -16,9 +16,9 @@ from mpi4py import MPI
 
 from .._core import empty
 from .engine import MESSAGE, Engine
-from .errors import RankError
 from .memory import Buffer, Memory, host_bytes
 from .peers import Peers
+from .processes import Processes
 
 PIECE_BYTES = 32 << 20
 MOST = 2**31 - 1  # bytes that a C int counts
@@ -48,7 +48,7 @@ class _Requests:
         self._keep = keep
 
     def wait(self) -> None:
-        with _named(self._engine.rank, self._what):
+        with self._engine.named(self._what):
             MPI.Request.Waitall(self._requests)
 
 
@@ -56,15 +56,6 @@ class _Messages(_Requests):
     def wait(self) -> list[bytes]:  # type: ignore[override]
         super().wait()
         return [row.tobytes() for row in self._keep[1]]
-
-
-@contextlib.contextmanager
-def _named(rank: int, what: str) -> Iterator[None]:
-    """Turn MPI's exceptions into errors that name this rank."""
-    try:
-        yield
-    except MPI.Exception as error:
-        raise RankError(f"on rank {rank}, {what} failed: {error}") from error
 
 
 class MpiEngine:
@@ -80,6 +71,15 @@ class MpiEngine:
         self.rank: int = comm.Get_rank()
         self.ranks: int = comm.Get_size()
         self.piece_bytes = piece_bytes
+        self.processes = Processes()
+
+    @contextlib.contextmanager
+    def named(self, what: str) -> Iterator[None]:
+        """Turn MPI's exceptions into errors that name ranks."""
+        try:
+            yield
+        except MPI.Exception as error:
+            raise self.processes.error(self.rank, what, error) from error
 
     def stream(self) -> int | None:
         """Return None: work joins the default stream, and the host waits for it."""
@@ -110,7 +110,7 @@ class MpiEngine:
         """Send a message to all ranks."""
         sent = np.frombuffer(message, np.uint8)
         received = np.empty((self.ranks, MESSAGE), np.uint8)
-        with _named(self.rank, "the agreement"):
+        with self.named("the agreement"):
             request = self._comm.Iallgather(sent, received)
         return _Messages(self, "the agreement", [request], (sent, received))
 
@@ -124,7 +124,7 @@ class MpiEngine:
     ) -> _Requests:
         """Send bytes to each rank and receive bytes from it."""
         what = "the all-to-all"
-        with _named(self.rank, what):
+        with self.named(what):
             if most > self._most:
                 requests = self._messages(send.wire, sent, receive.wire, received)
             else:
@@ -154,7 +154,7 @@ class MpiEngine:
     def spread(self, send: Buffer, receive: Buffer, received: Sequence[int]) -> _Requests:
         """Send the same bytes to all ranks."""
         what = "the all-gather"
-        with _named(self.rank, what):
+        with self.named(what):
             of = (receive.wire, (list(received), _begins(received)), MPI.BYTE)
             to = (send.wire, received[self.rank], MPI.BYTE)
             request = self._comm.Iallgatherv(to, of)
@@ -169,7 +169,7 @@ class MpiEngine:
 
     def barrier(self) -> None:
         """Wait until all ranks are here."""
-        with _named(self.rank, "the barrier"):
+        with self.named("the barrier"):
             self._comm.Barrier()
 
 

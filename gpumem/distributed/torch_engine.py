@@ -20,9 +20,9 @@ import torch.distributed as dist
 
 from .._core import DeviceArray, empty, from_dlpack
 from .engine import MESSAGE, Engine
-from .errors import RankError
 from .memory import Buffer, DeviceMemory, Memory, host_bytes
 from .peers import Peers, host_name
+from .processes import Processes
 
 HOST_PIECE_BYTES = 32 << 20
 GPU_PIECE_BYTES = 256 << 20
@@ -40,15 +40,6 @@ def engine_of(group: Any) -> Engine:
     return engine
 
 
-@contextlib.contextmanager
-def _named(rank: int, what: str) -> Iterator[None]:
-    """Turn errors of torch.distributed into ones that name this rank."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise RankError(f"on rank {rank}, {what} failed: {error}") from error
-
-
 class _Works:
     """Operations that are under way, and the memory that they use."""
 
@@ -61,7 +52,7 @@ class _Works:
     def wait(self) -> None:
         # What is left of an operation when the interpreter exits makes torch abort.
         works, self._works = self._works, []
-        with _named(self._engine.rank, self._what):
+        with self._engine.named(self._what):
             for work in works:
                 work.wait()
 
@@ -84,6 +75,15 @@ class TorchEngine:
         self._on_gpu = "nccl" in self.name
         self.piece_bytes = GPU_PIECE_BYTES if self._on_gpu else HOST_PIECE_BYTES
         self.peers: Peers | None = None
+        self.processes = Processes()
+
+    @contextlib.contextmanager
+    def named(self, what: str) -> Iterator[None]:
+        """Turn errors of torch.distributed into ones that name ranks."""
+        try:
+            yield
+        except RuntimeError as error:
+            raise self.processes.error(self.rank, what, error) from error
 
     @property
     def _group(self) -> Any:
@@ -162,7 +162,7 @@ class TorchEngine:
 
     def fence(self) -> None:
         """Let further work on the stream begin after the work of all ranks up to here."""
-        with _named(self.rank, "the fence"):
+        with self.named("the fence"):
             token = torch.zeros(1, dtype=torch.int32, device="cuda" if self._on_gpu else "cpu")
             dist.all_reduce(token, group=self._group)
 
@@ -173,7 +173,7 @@ class TorchEngine:
         device = "cuda" if self._on_gpu else "cpu"
         sent = torch.frombuffer(bytearray(message), dtype=torch.uint8).to(device)
         received = torch.empty((self.ranks, MESSAGE), dtype=torch.uint8, device=device)
-        with _named(self.rank, "the agreement"):
+        with self.named("the agreement"):
             work = dist.all_gather(list(received), sent, group=self._group, async_op=True)
         return _Messages(self, "the agreement", [work], (sent, received))
 
@@ -188,7 +188,7 @@ class TorchEngine:
         """Send bytes to each rank and receive bytes from it."""
         what = "the all-to-all"
         to, of = send.wire[: sum(sent)], receive.wire[: sum(received)]
-        with _named(self.rank, what):
+        with self.named(what):
             work = dist.all_to_all_single(
                 of, to, list(received), list(sent), group=self._group, async_op=True
             )
@@ -200,7 +200,7 @@ class TorchEngine:
         ends = list(itertools.accumulate(received))
         parts = [receive.wire[end - count : end] for end, count in zip(ends, received, strict=True)]
         own = send.wire[: received[self.rank]]
-        with _named(self.rank, what):
+        with self.named(what):
             if len(set(received)) == 1:
                 works = [dist.all_gather(parts, own, group=self._group, async_op=True)]
             else:
@@ -224,7 +224,7 @@ class TorchEngine:
 
     def barrier(self) -> None:
         """Wait until all ranks are here and their work on the device is done."""
-        with _named(self.rank, "the barrier"):
+        with self.named("the barrier"):
             dist.barrier(group=self._group)
         if self._on_gpu:
             torch.cuda.synchronize()

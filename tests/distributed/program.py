@@ -13,6 +13,7 @@ from gpumem.distributed.engines import find_engine
 from gpumem.distributed.partial_products import PartialSums
 from gpumem.distributed.product_plan import ways as possible
 
+TIMEOUT = 20  # seconds, of torch.distributed
 DTYPES = ("u1", "f2", "S3", "<f4", ">f4", "f8", "S12", "c16", [("small", "u1"), ("large", "f8")])
 
 
@@ -280,17 +281,30 @@ def dtensors(engine, _comm, seed, _kinds):
         expect(ValueError, "expected one, Shard", way, distribute_tensor(whole, mesh, placements))
 
 
+def until_told(engine, x):
+    """Transpose until the engine fails; print what it said."""
+    try:
+        while True:
+            gmd.transpose(x)
+    except gmd.RankError as error:
+        print(f"rank {engine.rank} was told of {error.rank}: {error}", flush=True)
+        os._exit(3)
+
+
 def killed(engine, comm, _seed, _kinds):
     """The last rank dies; the others end with an error, as far as the engine lets them."""
     x = gmd.Rows(np.zeros((64, 64)), comm)
     if engine.rank == engine.ranks - 1:
         os.kill(os.getpid(), signal.SIGKILL)
-    try:
-        while True:
-            gmd.transpose(x)
-    except gmd.RankError as error:
-        print(f"rank {engine.rank} was told: {error}", flush=True)
-        os._exit(3)
+    until_told(engine, x)
+
+
+def silent(engine, comm, _seed, _kinds):
+    """The last rank stops to answer; the others end with an error after the engine's timeout."""
+    x = gmd.Rows(np.zeros((64, 64)), comm)
+    if engine.rank == engine.ranks - 1:
+        signal.pause()
+    until_told(engine, x)
 
 
 def main():
@@ -303,7 +317,7 @@ def main():
 
         if name == "nccl":
             torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-        dist.init_process_group(name, timeout=datetime.timedelta(seconds=20))
+        dist.init_process_group(name, timeout=datetime.timedelta(seconds=TIMEOUT))
         comm, kinds = dist.group.WORLD, ("ndarray", "Tensor", "DeviceArray")
     else:
         from mpi4py import MPI
