@@ -21,6 +21,8 @@ from processes import HANGS, python
 import gpumem as gm
 import gpumem.distributed as gmd
 from gpumem.base.record import NO_TIMES
+from gpumem.cli import bench_distributed
+from gpumem.cli.program import main
 from gpumem.distributed import engines, sharing, timing
 from gpumem.distributed.plan import Plan
 from gpumem.distributed.processes import Processes
@@ -132,12 +134,32 @@ def test_bench_distributed_writes_a_file(tmp_path):
     done = launch("mpi", 2, *command, "--json", tmp_path / "d.json")
     assert done.returncode == 0, done.stdout + done.stderr
     result = gm.BenchResult.from_json(tmp_path / "d.json")
-    assert [one["variant"] for one in result.records] == ["packed", "all_to_all"] * 2
+    names = ["packed", "all_to_all", "matmul", "matmul_of_one"]
+    assert [one["variant"] for one in result.records] == names * 2
     assert {one["reason"] for one in result.records} == {NO_TIMES}
-    assert [one["bytes"] for one in result.records] == [1024, 1024, 2116, 2116]
+    sent = [1024, 1024, 2048, 0], [2116, 2116, 4232, 0]
+    assert [one["bytes"] for one in result.records] == [*sent[0], *sent[1]]
     assert "No times" in done.stdout
     done = launch("mpi", 2, *command, "--json", tmp_path / "none" / "d.json")
     assert done.returncode != 0 and "there is no folder" in done.stderr
+
+
+def test_bench_distributed_of_some_variants(capsys):
+    assert main(["bench", "distributed", "--sizes", "4K", "--variants", "turned"]) == 2
+    expected = "there is no 'turned', expected into_peers, packed, all_to_all, torch, matmul"
+    assert expected in capsys.readouterr().err
+    command = ["-m", "gpumem", "bench", "distributed", "--sizes", "4K", "--variants", "matmul"]
+    done = launch("mpi", 2, *command)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "matmul" in done.stdout and "all-to-all" not in done.stdout
+
+
+def test_how_much_faster_all_ranks_multiply():
+    times = {"matmul": 2.0, "matmul_of_one": 7.5, "packed": 1.0}
+    found = [timing.Timed(one, one, 64, 64, "float32", 0, ms, ms) for one, ms in times.items()]
+    (line,) = bench_distributed._speed_ups(found)
+    assert line == "64 x 64: matmul is 3.75 times as fast as on one rank."
+    assert bench_distributed._speed_ups(found[:1]) == []
 
 
 # ---- importing --------------------------------------------------------------------------------

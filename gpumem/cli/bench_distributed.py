@@ -1,4 +1,4 @@
-"""``gpumem bench distributed``: shared transposes on the ranks of mpiexec or torchrun."""
+"""``gpumem bench distributed``: transposes and products on the ranks of mpiexec or torchrun."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import numpy as np
 
 from .. import _core
 from ..base.files import check_target
+from ..base.messages import quoted
 from ..base.record import NO_TIMES
 from ..base.sizes import parse_sizes
 from ..base.tables import format_table
+from ..distributed.contenders import VARIANTS
 from ..distributed.engine import Engine
 from ..distributed.engines import find_engine
 from ..distributed.timing import Timed, measure, result_of
@@ -26,9 +28,9 @@ from .kernels import refuse_options
 NAME = "distributed"
 _SIZES = "64M:4G:x4"
 _SIZES_OF_SIMULATOR = "64K,1M"
+_MEASURES = "bench distributed measures transposes and products on all ranks"
 _OTHERS = (
     "all",
-    "variants",
     "shapes",
     "peers",
     "set",
@@ -69,11 +71,33 @@ def _table(results: list[Timed], has_clock: bool) -> str:
     return format_table([*head, *(["ms", "least", "GB/s"] if has_clock else [])], rows, 2)
 
 
+def _variants(text: str | None) -> list[str] | None:
+    """Return the contenders that --variants names."""
+    names = None if text is None else text.split(",")
+    for name in names or ():
+        if name not in VARIANTS:
+            raise UsageError(
+                f"bench: --variants: there is no {quoted(name)}, expected {', '.join(VARIANTS)}"
+            )
+    return names
+
+
+def _speed_ups(results: list[Timed]) -> list[str]:
+    """Return by how much all ranks multiply faster than one."""
+    times = {(one.rows, one.variant): one.milliseconds for one in results}
+    return [
+        f"{side} x {side}: matmul is {ms / times[side, 'matmul']:.2f} times as fast as on one rank."
+        for (side, variant), ms in times.items()
+        if variant == "matmul_of_one" and (side, "matmul") in times
+    ]
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
-    refuse_options("bench", options, _OTHERS, "bench distributed measures transposes on all ranks")
+    refuse_options("bench", options, _OTHERS, _MEASURES)
     if options.min_samples is not None and options.min_samples < 1:
         raise UsageError(f"bench: --min-samples must be 1 or more, not {options.min_samples}")
+    variants = _variants(options.variants)
     files = [one for one in (options.output, options.json) if isinstance(one, str)]
     for file in files:
         check_target(file)  # on all ranks, and before anything is measured
@@ -86,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
     with _ranks(backend) as engine:
         for nbytes in sizes:
             side = max(1, math.isqrt(nbytes // dtype.itemsize))
-            found += measure(engine, backend, side, dtype.name, count)
+            found += measure(engine, backend, side, dtype.name, count, variants)
         if engine.rank != 0:
             return 0
         result = result_of(found, engine, backend, count)
@@ -96,7 +120,9 @@ def run(options: argparse.Namespace) -> int:
             _say(result.to_json().rstrip())
         else:
             _say(_heading(engine, backend, count), _table(found, has_clock))
-            if not has_clock:
+            if has_clock:
+                _say(*_speed_ups(found))
+            else:
                 _say(f"No times: {NO_TIMES}.")
     return 0
 

@@ -1,4 +1,4 @@
-"""Times of shared transposes beside the engine's all-to-all and PyTorch's own way.
+"""Times of shared transposes and products beside what they are compared with (`contenders`).
 
 Every call starts when all ranks are ready, and takes as long as the slowest rank.
 """
@@ -9,7 +9,7 @@ import statistics
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +19,9 @@ from ..base.result import BenchResult
 from ..base.result_json import rounded
 from ..machine.device import open_device
 from ..machine.provenance import provenance
+from .contenders import VARIANTS, contenders
 from .engine import MESSAGE, Engine
 from .memory import DeviceMemory, Memory, TensorMemory
-from .moves import transpose
-from .shared import Shared
-from .sharing import Split, lengths
 
 WARM_UP = 3
 
@@ -108,57 +106,15 @@ def _samples(engine: Engine, backend: str, call: Callable[[], Any], count: int) 
     return found
 
 
-def _all_to_all(engine: Engine, x: Shared) -> Callable[[], Any]:
-    """Return the engine's exchange of as many bytes, without packing."""
-    nbytes = x.shape[0] // engine.ranks * x.shape[1] * x.memory.itemsize
-    share = nbytes // engine.ranks
-    counts = [share] * engine.ranks
-    send = engine.buffer(x.memory, share * engine.ranks)
-    receive = engine.buffer(x.memory, share * engine.ranks)
-
-    def call() -> None:
-        send.to_wire()
-        engine.exchange(send, counts, receive, counts, share * engine.ranks).wait()
-        receive.from_wire()
-
-    return call
-
-
-def _of_torch(engine: Engine, x: Shared) -> Callable[[], Any]:
-    """Return how users of PyTorch write it: pack, all_to_all_single, unpack."""
-    torch = sys.modules["torch"]
-    dist, ranks = torch.distributed, engine.ranks
-    rows, columns = x.shape[0] // ranks, x.shape[1] // ranks
-
-    def call() -> Any:
-        packed = x.local.view(rows, ranks, columns).permute(1, 2, 0).contiguous()
-        received = torch.empty_like(packed)
-        dist.all_to_all_single(received, packed)
-        return received.permute(1, 0, 2).reshape(columns, ranks * rows)
-
-    return call
-
-
-def _contenders(engine: Engine, x: Shared) -> Iterator[tuple[str, str, Callable[[], Any]]]:
-    if engine.peers is not None and x.memory.on_gpu:
-        yield "transpose, into peers", "into_peers", lambda: transpose(x)
-    peers = engine.peers
-
-    def packed() -> Any:
-        engine.peers = None
-        try:
-            return transpose(x)
-        finally:
-            engine.peers = peers
-
-    yield f"transpose, by {engine.name}", "packed", packed
-    yield f"{engine.name} all-to-all alone", "all_to_all", _all_to_all(engine, x)
-    if isinstance(x.memory, TensorMemory):
-        yield "PyTorch: pack, all-to-all, unpack", "torch", _of_torch(engine, x)
-
-
-def measure(engine: Engine, backend: str, side: int, dtype: str, count: int) -> list[Timed]:
-    """Time the transposes of one square matrix, which all ranks make and share out.
+def measure(
+    engine: Engine,
+    backend: str,
+    side: int,
+    dtype: str,
+    count: int,
+    variants: Sequence[str] | None = None,
+) -> list[Timed]:
+    """Time the transposes and the products of square matrices, which all ranks make.
 
     Parameters
     ----------
@@ -167,22 +123,19 @@ def measure(engine: Engine, backend: str, side: int, dtype: str, count: int) -> 
     backend : {"cuda", "sim"}
         Where parts are.
     side : int
-        Rows and columns of the matrix; rounded up to a multiple of the number of ranks.
+        Rows and columns of the matrices; rounded up to a multiple of the number of ranks.
     dtype : str
-        Of the elements.
+        Of the elements; there are products of float32 alone.
     count : int
         Samples per contender.
+    variants : sequence of str, optional
+        Only these contenders, by the names in :data:`~gpumem.distributed.contenders.VARIANTS`.
     """
     memory = memory_for(engine, dtype, backend)
     side = -(-side // engine.ranks) * engine.ranks
-    shape = (side, side)
-    boxes = Split(0).boxes(shape, engine.ranks)
-    local = engine.new(memory, lengths(boxes[engine.rank]))
-    x = Shared.of(local, shape, boxes, engine, memory)
-    out = side // engine.ranks * side * memory.itemsize * (engine.ranks - 1) // engine.ranks
     found = []
-    for name, variant, call in _contenders(engine, x):
-        times = _samples(engine, backend, call, count)
+    for one in contenders(engine, memory, side, variants or VARIANTS):
+        times = _samples(engine, backend, one.call, count)
         middle, least = statistics.median(times), min(times)
-        found.append(Timed(name, variant, side, side, dtype, out, middle, least))
+        found.append(Timed(one.name, one.variant, side, side, dtype, one.out_bytes, middle, least))
     return found

@@ -184,7 +184,7 @@ def _distributed_table(rows: list[Record]) -> list[str]:
     def label(row: Record) -> _Label:
         return (row.size, str(row.parameters.get("ranks")), str(row.parameters.get("engine")))
 
-    title = "distributed, transposes on all ranks, wall clock, ms"
+    title = "distributed, on all ranks, wall clock, ms"
     table = _Table(title, ["size", "ranks", "engine"], dict.fromkeys(map(label, rows)))
     for row in rows:
         if row.median_ms is not None:
