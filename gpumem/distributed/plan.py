@@ -50,10 +50,22 @@ class Plan:
     def __post_init__(self) -> None:
         longest = tuple(map(max, zip(*map(lengths, self.targets), strict=True)))
         wanted = 1 if self.only_rows() else max(1, -(-self.most() // self.piece_bytes))
-        axis = max(range(len(longest)), key=lambda d: min(longest[d], wanted), default=0)
+        axis = max(
+            range(len(longest)),
+            key=lambda d: (min(longest[d], wanted), not self._is_shared_out(d)),
+            default=0,
+        )
         pieces = min(wanted, longest[axis]) if longest else 1
         object.__setattr__(self, "cut_axis", axis)
         object.__setattr__(self, "pieces", max(1, pieces) if self.travels() else 1)
+
+    def _is_shared_out(self, axis: int) -> bool:
+        """Return whether ranks hold different ranges of an axis of the result before the movement.
+
+        Pieces along such an axis come from few ranks each, while the others have nothing to send.
+        """
+        ranges = {self.seen(r)[axis] for r, box in enumerate(self.sources) if size(box)}
+        return len(ranges) > 1
 
     def most(self) -> int:
         """Return how many bytes any rank holds at most, before or afterwards."""

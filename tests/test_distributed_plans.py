@@ -1,40 +1,19 @@
-"""The ways to compute a shared product, without an engine: what goes where, and which is taken."""
+"""Plans of moves and products, without an engine: what goes where, and which way is taken."""
 
+import itertools
 from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sharing_cases import sharings
 
 import gpumem.distributed as gmd
 from gpumem.distributed import product_plan
 from gpumem.distributed.plan import Plan
 from gpumem.distributed.product_plan import Factor, Panels, choose, cuts_of, received, ways
-from gpumem.distributed.sharing import size, whole
-
-
-@st.composite
-def counts_of(draw, length, ranks):
-    """Draw how many indices of an axis each rank holds."""
-    at = sorted(draw(st.lists(st.integers(0, length), min_size=ranks - 1, max_size=ranks - 1)))
-    return [end - begin for begin, end in zip([0, *at], [*at, length], strict=True)]
-
-
-@st.composite
-def sharings(draw, shape, ranks):
-    """Draw a way to share out an array."""
-    axis = draw(st.integers(0, len(shape) - 1))
-    found = [
-        st.just(gmd.Split(axis)),
-        st.builds(gmd.Split, st.just(axis), counts_of(shape[axis], ranks)),
-        st.builds(gmd.OnRank, st.integers(0, ranks - 1)),
-        st.just(gmd.Whole()),
-    ]
-    if len(shape) > 1:
-        divisors = [one for one in range(1, ranks + 1) if ranks % one == 0]
-        found.append(st.sampled_from([gmd.Blocks(one, ranks // one) for one in divisors]))
-    return draw(st.one_of(found))
+from gpumem.distributed.sharing import lengths, size, whole
 
 
 @st.composite
@@ -97,6 +76,37 @@ def test_every_way_computes_the_product(case):
             copies = received(x.boxes, way.x, x.replicated) + received(way.out, wanted)
             copies += received(w.boxes, way.w, w.replicated)
             assert way.received == moved + copies, way
+
+
+@st.composite
+def moves(draw):
+    """Draw an array whose axes are permuted, and how it is shared out before and afterwards."""
+    ranks, ndim = draw(st.integers(1, 6)), draw(st.integers(1, 4))
+    shape = tuple(draw(st.lists(st.integers(0, 7), min_size=ndim, max_size=ndim)))
+    axes = tuple(draw(st.permutations(range(ndim))))
+    source = draw(sharings(shape, ranks))
+    moved = tuple(shape[axis] for axis in axes)
+    targets = draw(sharings(moved, ranks)).boxes(moved, ranks)
+    piece_bytes, is_whole = draw(st.integers(1, 300)), isinstance(source, gmd.Whole)
+    return Plan(source.boxes(shape, ranks), axes, targets, 8, piece_bytes, is_whole), shape
+
+
+@settings(deadline=None, max_examples=150)
+@given(moves())
+def test_a_plan_moves_every_element_once(case):
+    plan, shape = case
+    a = np.arange(np.prod(shape, dtype=int)).reshape(shape)
+    ranks = range(len(plan.targets))
+    found = [np.full(lengths(box), -1) for box in plan.targets]
+    for piece, sender, receiver in itertools.product(range(plan.pieces), ranks, ranks):
+        one = plan.part(sender, receiver, piece)
+        if one:
+            local = part(a, plan.sources[sender])[one.source].transpose(plan.axes)
+            assert local.shape == one.shape and local.size == one.elements
+            assert (found[receiver][one.target] == -1).all()
+            found[receiver][one.target] = local
+    for box, one in zip(plan.targets, found, strict=True):
+        assert (one == part(a.transpose(plan.axes), box)).all()
 
 
 @settings(deadline=None, max_examples=100)
