@@ -126,7 +126,8 @@ class MpiEngine:
         what = "the all-to-all"
         with self.named(what):
             if most > self._most:
-                requests = self._messages(send.wire, sent, receive.wire, received)
+                begins = _begins(sent), _begins(received)
+                requests = self._messages(send.wire, sent, receive.wire, received, begins)
             else:
                 to = (send.wire, (list(sent), _begins(sent)), MPI.BYTE)
                 of = (receive.wire, (list(received), _begins(received)), MPI.BYTE)
@@ -134,7 +135,12 @@ class MpiEngine:
         return _Requests(self, what, requests, (send, receive))
 
     def _messages(
-        self, send: Any, sent: Sequence[int], receive: Any, received: Sequence[int]
+        self,
+        send: Any,
+        sent: Sequence[int],
+        receive: Any,
+        received: Sequence[int],
+        begins: tuple[Sequence[int], Sequence[int]],
     ) -> list[Any]:
         """Do the same by messages, which the two sides cut alike."""
         if self._own is None:
@@ -142,8 +148,8 @@ class MpiEngine:
         step = min(MESSAGE_BYTES, self._most)
         requests = []
         for start, counts, wire, begin in (
-            (self._own.Irecv, received, receive, _begins(received)),
-            (self._own.Isend, sent, send, _begins(sent)),
+            (self._own.Irecv, received, receive, begins[1]),
+            (self._own.Isend, sent, send, begins[0]),
         ):
             for rank in range(self.ranks):
                 first, last = begin[rank], begin[rank] + counts[rank]
@@ -154,11 +160,15 @@ class MpiEngine:
     def spread(self, send: Buffer, receive: Buffer, received: Sequence[int]) -> _Requests:
         """Send the same bytes to all ranks."""
         what = "the all-gather"
+        mine, begins = received[self.rank], _begins(received)
         with self.named(what):
-            of = (receive.wire, (list(received), _begins(received)), MPI.BYTE)
-            to = (send.wire, received[self.rank], MPI.BYTE)
-            request = self._comm.Iallgatherv(to, of)
-        return _Requests(self, what, [request], (send, receive))
+            if sum(received) > self._most:
+                sent, same = [mine] * self.ranks, [0] * self.ranks
+                requests = self._messages(send.wire, sent, receive.wire, received, (same, begins))
+            else:
+                of = (receive.wire, (list(received), begins), MPI.BYTE)
+                requests = [self._comm.Iallgatherv((send.wire, mine, MPI.BYTE), of)]
+        return _Requests(self, what, requests, (send, receive))
 
     def fence(self) -> None:
         """Wait until all ranks are here: MPI's host code waits for each kernel."""
