@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import traceback
 
 import numpy as np
 
@@ -336,4 +337,10 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Exception:
+        if "mpi4py.MPI" not in sys.modules:
+            raise
+        traceback.print_exc()  # the other ranks would wait for this one
+        sys.modules["mpi4py.MPI"].COMM_WORLD.Abort(1)
