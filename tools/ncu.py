@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from abc import ABC, abstractmethod
@@ -40,6 +41,8 @@ INSTEAD = {
     "smsp__inst_executed_op_shared_st.sum": "smsp__sass_inst_executed_op_shared_st.sum",
 }
 
+LATE = 124  # the status of a run that took too long
+
 
 def find_ncu() -> str:
     """Return the path of ncu, or exit if there is none."""
@@ -57,6 +60,7 @@ class Profiler(ABC):
     """
 
     metrics: Sequence[str] = METRICS
+    one_by_one = True  # if a run fails and says nothing of metrics, try each of them
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.ncu = find_ncu()
@@ -86,17 +90,18 @@ class Profiler(ABC):
         profiler += ["--csv", "--page", "raw", "--print-units", "base", "--log-file", str(log)]
         profiler += ["-k", f"regex:^({names})$", "--metrics", ",".join(metrics), *more]
         environment = {"GPUMEM_BACKEND": "cuda", **os.environ, "LC_ALL": "C"}
-        try:
-            done = subprocess.run(
-                profiler + self.program(),
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=self.seconds,
-            )
-            status, said = done.returncode, done.stdout + done.stderr
-        except subprocess.TimeoutExpired as late:
-            status, said = 124, f"ncu took longer than {self.seconds:g} s\n{late.stdout or b''!r}"
+        command = profiler + self.program()
+        output: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        with subprocess.Popen(
+            command, env=environment, text=True, start_new_session=True, **output
+        ) as process:
+            try:
+                said, _ = process.communicate(timeout=self.seconds)
+                status = process.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # the program as well
+                said = f"{process.communicate()[0]}\nncu took longer than {self.seconds:g} s"
+                status = LATE
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         return status, text, said
 
@@ -119,8 +124,9 @@ class Profiler(ABC):
                     return text, dropped + refused
             else:
                 refused = refused_metrics(said, metrics)
-            if not refused:  # it names none: try them one by one
-                refused = [m for m in metrics if not read_csv(self.profile([m], "-c", "1")[1])]
+            if not refused and self.one_by_one and status != LATE:
+                once = ("-c", "1", "--kill", "yes")
+                refused = [m for m in metrics if not read_csv(self.profile([m], *once)[1])]
             if not refused:
                 break
             print(f"without {', '.join(refused)}:", file=sys.stderr)
