@@ -26,6 +26,7 @@ __all__ = [
     "format_bytes",
     "measured",
     "measured_kernels",
+    "newest_of_tool",
     "of_tool",
     "origin",
     "records",
@@ -127,6 +128,25 @@ def of_tool(shipped: str, tool: str) -> dict[str, Any] | None:
     if found:
         told = provenance.origin(found["provenance"])
         say(f"> **Found by `tools/{tool}`:** {told}. With `--json FILE` it measures another GPU.")
+    return found
+
+
+def newest_of_tool(what: str, tool: str) -> dict[str, Any] | None:
+    """Return the newest of what a tool has found, on any GPU; None, and say so, if none is shipped.
+
+    Parameters
+    ----------
+    what : str
+        Such as "stalls": what the names of its files in gpumem/results/tools begin with.
+    tool : str
+        The program in tools/ that measures it.
+    """
+    found = of_tools.newest(what)
+    if found:
+        told = provenance.origin(found["provenance"])
+        say(f"> **Found by `tools/{tool}`:** {told}. With `--json FILE` it measures another GPU.")
+    else:
+        say(f"> **Not measured yet:** gpumem ships no result of `tools/{tool}`, which needs a GPU.")
     return found
 
 

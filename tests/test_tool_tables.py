@@ -25,6 +25,8 @@ def series(sweep, variant, values, gbps, dtype="float32", rows=1, **fixed):
 def shipped(monkeypatch, **record):
     found = {"provenance": ORIGIN, **record}
     monkeypatch.setattr(of_tools, "load", lambda name: found)
+    monkeypatch.setattr(of_tools, "newest", lambda what: found)
+    return found
 
 
 def cells(text):
@@ -35,7 +37,8 @@ def cells(text):
 
 def test_without_a_result_there_is_no_table(monkeypatch):
     monkeypatch.setattr(of_tools, "load", lambda name: None)
-    kinds = ("sweep: x block", "structures: x", "host memory: x add", "stalls: x copy")
+    monkeypatch.setattr(of_tools, "newest", lambda what: None)
+    kinds = ("sweep: x block", "structures: x", "host memory: x add", "prefetch stalls")
     for kind in kinds:
         document = f"<!-- {kind} -->\n<!-- end -->"
         assert document_tables.filled(document) == document
@@ -124,9 +127,80 @@ def test_stalls_are_listed_by_their_length(monkeypatch):
         {**told, "family": "scan", "variant": "hillis", "stalls": stalls},
     ]
     shipped(monkeypatch, figures=figures)
-    (row,) = cells(document_tables.filled("<!-- stalls: x copy -->\n<!-- end -->"))[1:]
+    text = document_tables.filled("<!-- stalls: copy -->\n<!-- end -->")
+    (row,) = cells(text)[1:]
     assert row[:5] == ["`vec4`", "91%", "10%", "–", "50%"]
-    assert row[5] == "long scoreboard 20.3, selected 1.5, wait 1.0"
+    assert row[5] == "long scoreboard 20.3, wait 1.0, barrier 0.5"  # in "selected" it issues
+    assert "a device, 2026-01-01" in text and "pictures/stalls-copy.png" in text
+    assert "none of this family" in document_tables.filled("<!-- stalls: add -->\n<!-- end -->")
+
+
+def test_pages_say_that_stalls_are_not_measured(monkeypatch):
+    monkeypatch.setattr(of_tools, "newest", lambda what: None)
+    text = document_tables.filled("<!-- stalls: copy -->\n<!-- end -->")
+    assert "Not measured yet" in text and "stalls-copy.png" not in text
+
+
+def prefetching(**more):
+    """Return made-up figures: of the plain loop and one that prefetches, at two places."""
+
+    def one(variant, blocks, work, us):
+        stalls = {"long_scoreboard": 30.0 if blocks == 1 else 10.0, "selected": 10.0}
+        place = {"shape": [2 * blocks, 64], "parameters": {"work": work}}
+        told = {"family": "prefetch_sum", "variant": variant, "issued": 0.125, "us": us}
+        return {**told, **place, "stalls": stalls, **more}
+
+    figures = [one("baseline", 8, 4, 10.0), one("l2", 8, 4, 10.0)]
+    figures += [one("baseline", 1, 0, 10.0), one("l2", 1, 0, 4.0), one("l2", 4, 0, 4.0)]
+    device = {"name": "a device", "multiprocessors": 2}
+    return {"provenance": ORIGIN | {"device": device}, "figures": figures}
+
+
+def test_gains_of_prefetching_beside_the_waits_for_loads(monkeypatch):
+    monkeypatch.setattr(of_tools, "newest", lambda what: prefetching())
+    text = document_tables.filled("<!-- prefetch stalls -->\n<!-- end -->")
+    assert cells(text)[1:] == [
+        ["1", "0", "75%", "12%", "2.50"],
+        ["8", "4", "50%", "12%", "1.00"],
+    ]
+    assert "a device, 2026-01-01" in text
+
+
+def test_a_picture_of_what_warps_wait_for():
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    import figure_checks
+    from matplotlib import pyplot
+
+    from gpumem.report import plots
+
+    reasons = ("long_scoreboard", "wait", "barrier", "membar", "drain", "misc", "sleeping")
+    stalls = {name: 10.0 / (1 + i) for i, name in enumerate(reasons)} | {"selected": 99.0}
+    told = {"family": "copy", "stalls": stalls}
+    figures = [{**told, "variant": name} for name in ("vec4", "bulk")]
+    figures.append({"family": "copy", "variant": "scalar", "error": "no launch"})
+    ax = plots.draw_stalls({"provenance": ORIGIN, "figures": figures}, "copy")
+    ax.figure.draw_without_rendering()
+    assert not figure_checks.complaints(ax.figure)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["long scoreboard", "wait", "barrier", "membar", "drain", "others"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["vec4", "bulk"]
+    whole = sum(stalls.values()) - 99.0
+    assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(2 * whole)
+    assert "a device, 2026-01-01" in ax.get_title()
+    pyplot.close("all")
+
+
+def test_the_newest_result_is_of_whatever_machine(monkeypatch, tmp_path):
+    monkeypatch.setattr(of_tools, "_FOLDER", tmp_path)
+    assert of_tools.newest("stalls") is None
+    for name, date in (
+        ("stalls-h100", "2026-02-01"),
+        ("stalls-z9", "2026-01-01"),
+        ("stall-a", "3"),
+    ):
+        text = f'{{"provenance": {{"date": "{date}"}}, "name": "{name}"}}'
+        (tmp_path / f"{name}.json").write_text(text)
+    assert of_tools.newest("stalls")["name"] == "stalls-h100"
 
 
 def test_pages_ask_for_sweeps_that_the_tool_makes():

@@ -29,7 +29,7 @@ from gpumem.results import of_tools
 
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
-    r"|random access|launches|l2 windows|sweep|structures|host memory|stalls)"
+    r"|random access|launches|l2 windows|sweep|structures|host memory|stalls|prefetch stalls)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -352,6 +352,7 @@ KINDS = {
     "structures": tool_tables.structures,
     "host memory": tool_tables.host_memory,
     "stalls": tool_tables.stalls,
+    "prefetch stalls": tool_tables.prefetch_stalls,
 }
 
 

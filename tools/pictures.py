@@ -7,6 +7,7 @@ draws docs/copy-size.png, which README.md shows. tools/site.py has all of them d
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from matplotlib.figure import Figure
 
 import gpumem as gm
 from gpumem.report import plots
+from gpumem.report.stalls import measured
 from gpumem.results import of_tools
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -132,6 +134,25 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "transpose-ladder": shipped("transpose", "ladder", shape=(16384, 16384)),
     "transpose-orders": transpose_orders,
 }
+
+
+def of_stalls() -> dict[str, Callable[[], Figure]]:
+    """Return what draws the waits of each family's kernels; nothing if they are not shipped."""
+    found = of_tools.newest("stalls")
+    if found is None:
+        return {}
+    return {
+        f"stalls-{family}": functools.partial(_stalls, found, family)
+        for family in gm.families()
+        if measured(found, family)
+    }
+
+
+def _stalls(found: dict[str, Any], family: str) -> Figure:
+    return plots.draw_stalls(found, family).figure
+
+
+PICTURES |= of_stalls()
 
 
 def draw(folder: Path, *names: str) -> None:

@@ -66,6 +66,20 @@ not counted. `gpumem attributes` and `gpumem sass` show 8.0, 10.0 and 12.0 as we
 """
 
 
+STALLS = """
+## What warps wait for
+
+{}
+
+<!-- stalls: {} -->
+<!-- end -->
+"""
+HOW_STALLS = (
+    "The longest waits of a kernel, in cycles per instruction, and what its caches hold, as a GPU "
+    "counts them; [how to read it](index.md#reasons-to-wait)."
+)
+
+
 def kernel_targets() -> dict[str, str]:
     """Return the place on the site of each kernel's source file."""
     return {
@@ -168,6 +182,8 @@ def family_page(family: str) -> str:
     if f"<!-- ladder: {family} -->" not in text:
         text += f"\n<!-- ladder: {family} -->\n<!-- end -->\n"
     call = f"\n## The function\n\n{{py:func}}`gpumem.{family}` has the arguments and the errors.\n"
+    if f"<!-- stalls: {family} -->" not in text:
+        call = STALLS.format(HOW_STALLS, family) + call
     sections = "\n".join(kernel(one) for one in gm.variants(family))
     return f"{text}{call}{MACHINE_CODE.format(family)}\n## The kernels\n\n{sections}"
 

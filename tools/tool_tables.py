@@ -7,6 +7,7 @@ from typing import Any
 
 from gpumem.base.provenance import origin
 from gpumem.base.sizes import format_bytes
+from gpumem.report.stalls import measured, prefetching, waits
 from gpumem.results import of_tools
 
 Rows = list[list[str]]
@@ -108,26 +109,52 @@ def structures(file: str) -> str:
 # ---- tools/measure_stalls.py ----------------------------------------------------------------
 
 _MOST_REASONS = 3
+_NO_STALLS = (
+    "Not measured yet: no counters of a GPU are shipped. `tools/measure_stalls.py` reads them, on "
+    "a GPU with Nsight Compute.\n"
+)
+_NO_KERNELS = "The counters that are shipped have none of this family.\n"
 
 
-def stalls(file: str, family: str) -> str:
+def stalls(family: str) -> str:
     """Return caches' hit rates and the main reasons to wait, a row per kernel of a family."""
-    found = of_tools.load(file)
+    found = of_tools.newest("stalls")
     if found is None:
-        return ""
+        return _NO_STALLS
     rows = []
-    for one in found["figures"]:
-        if one["family"] != family or "error" in one:
-            continue
+    for one in measured(found, family):
         shares = [
             f"{one[name]:.0%}" if one[name] is not None else "–"
             for name in ("warps", "issued", "l1", "l2")
         ]
-        most = sorted(one["stalls"].items(), key=lambda item: -item[1])[:_MOST_REASONS]
-        reasons = ", ".join(f"{reason.replace('_', ' ')} {cycles:.1f}" for reason, cycles in most)
+        most = waits(one["stalls"])[:_MOST_REASONS]
+        reasons = ", ".join(f"{reason} {cycles:.1f}" for reason, cycles in most)
         rows.append([f"`{breakable(one['variant'])}`", *shares, reasons])
+    if not rows:
+        return _NO_KERNELS
     header = ["kernel", "warps active", "cycles with an issue", "L1 hits", "L2 hits"]
-    return rows_to_markdown([*header, "cycles per instruction, by reason"], rows) + source(found)
+    table = rows_to_markdown([*header, "cycles per instruction, by reason"], rows)
+    picture = (
+        f"![A bar per kernel: the cycles that its warps wait](../pictures/stalls-{family}.png)"
+    )
+    return f"{table}{source(found)}\n{picture}\n"
+
+
+def prefetch_stalls() -> str:
+    """Return what the plain loop of prefetch_sum waits for, and what prefetching gains there."""
+    found = of_tools.newest("stalls")
+    points = prefetching(found) if found else []
+    if not found or not points:
+        return ""
+    names = list(dict.fromkeys(name for point in points for name in point.gains))
+    rows = []
+    for point in points:
+        issued = "–" if point.issued is None else f"{point.issued:.0%}"
+        gains = [f"{point.gains[name]:.2f}" if name in point.gains else "–" for name in names]
+        place = [f"{point.blocks:g}", str(point.work)]
+        rows.append([*place, f"{point.loads:.0%}", issued, *gains])
+    header = ["blocks per multiprocessor", "`work`", "waits for loads", "cycles with an issue"]
+    return rows_to_markdown([*header, *(f"`{breakable(n)}`" for n in names)], rows) + source(found)
 
 
 # ---- tools/measure_host_memory.py -----------------------------------------------------------

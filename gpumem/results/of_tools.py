@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-__all__ = ["load"]
+__all__ = ["load", "newest"]
 
 _FOLDER = Path(__file__).parent / "tools"
 
@@ -20,3 +20,13 @@ def load(name: str) -> dict[str, Any] | None:
         return None
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def newest(what: str) -> dict[str, Any] | None:
+    """Return the newest result of a kind, such as "stalls", of whatever machine; None if none is.
+
+    Its file has the name of the kind and of the machine, such as stalls-h100.
+    """
+    found = [load(path.stem) for path in sorted(_FOLDER.glob(f"{what}-*.json"))]
+    shipped = [one for one in found if one is not None]
+    return max(shipped, key=lambda one: str(one["provenance"].get("date")), default=None)

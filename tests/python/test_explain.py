@@ -322,13 +322,20 @@ def test_of_a_launch_its_time_is_told():
 def test_stalls_are_shown_where_they_are_shipped(monkeypatch):
     stalls = {"wait": 1.25, "long_scoreboard": 20.5, "selected": 1.0, "barrier": 0.5}
     one = {"family": "copy", "variant": "vec4", "stalls": stalls, "l1": 0.0, "l2": 0.5}
+    one |= {"shape": [1024], "dtype": "float32"}
     other = {"family": "copy", "variant": "vec2", "error": "ncu shows no launch"}
-    found = {"provenance": {"device": DEVICE, "date": "2030-01-02"}, "figures": [one, other]}
-    monkeypatch.setattr(of_tools, "load", lambda name: found)
+    chosen = one | {"parameters": {"work": 1}, "l1": 1.0}
+    figures = [chosen, one, other]
+    found = {"provenance": {"device": DEVICE, "date": "2030-01-02"}, "figures": figures}
+    monkeypatch.setattr(of_tools, "newest", lambda what: found)
     told = str(gm.explain("copy", "vec4"))
-    assert re.search(r"cycles per instruction: 20\.5 long scoreboard, 1\.2 wait, 1\.0 sel", told)
+    assert re.search(r"cycles per instruction: 20\.5 long scoreboard, 1\.2 wait, 0\.5 bar", told)
+    assert re.search(r"counted +1024 float32; a device, 2030-01-02", told)
     assert re.search(r"cache hits +L1 0 %, L2 50 % of sectors", told)
     assert gm.explain("copy", "vec4").to_dict()["stalls"] == one
-    assert "warps wait" not in str(gm.explain("copy", "vec2"))
-    monkeypatch.setattr(of_tools, "load", lambda name: None)
-    assert gm.explain("copy", "vec4").stalls is None
+    missing = re.compile("warps wait +not measured: gpumem ships no stall counters for it")
+    assert missing.search(str(gm.explain("copy", "vec2")))
+    monkeypatch.setattr(of_tools, "newest", lambda what: None)
+    without = gm.explain("copy", "vec4")
+    assert without.stalls is None and missing.search(str(without))
+    assert "warps wait" not in str(gm.explain("copy", "memcpy"))  # it has no kernel

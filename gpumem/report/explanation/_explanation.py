@@ -20,7 +20,7 @@ from ._figures import Counted, Measured, Shape, counted, keywords_of, measured
 from ._kernel import KernelExplanation, explain_kernel
 from ._layout import as_markdown, as_text, traffic_cells
 from ._rules import limit
-from ._stalls import stalls_of
+from ._stalls import NOT_MEASURED, stalls_of
 from ._words import share
 
 __all__ = ["Explanation", "explain"]
@@ -87,6 +87,8 @@ class Explanation:
             cells += traffic_cells(self.traffic)
         if self._stalls is not None:
             cells += self._stalls.cells()
+        elif self.variant.source.endswith(".cu"):
+            cells.append(NOT_MEASURED)
         return cells
 
     def to_dict(self) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from ._sectors import draw_sectors
 from ._series import draw_additions, draw_series
 from ._sites import by_engine, choose, sample_of
 from ._size import draw_size
+from ._stalls import draw_stalls
 from ._style import STYLES
 from ._sweep import draw_sweep
 from ._tiles import draw_ring, draw_tiles
@@ -45,6 +46,7 @@ __all__ = [
     "draw_result",
     "draw_ring",
     "draw_series",
+    "draw_stalls",
     "draw_tiles",
     "left_out",
     "levels",
