@@ -32,6 +32,8 @@ numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+toc_object_entries_show_parents = "hide"  # the column is narrow
+
 html_theme = "pydata_sphinx_theme"
 html_title = "gpumem"
 html_static_path = ["_static"]

@@ -6,14 +6,16 @@ the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIAN
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
 words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE``,
 ``l2 windows: FILE STREAMED ORDER``, ``sweep: FILE SWEEP [KEY=VALUE ...]``, ``structures: FILE``,
-``host memory: FILE PART`` and ``stalls: FILE FAMILY``, what tools have measured, nothing if it is
-not shipped; and ``machine code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py
-makes. tools/site.py fills in those of docs/, tools/readme_tables.py writes those of README.md.
+``host memory: FILE PART``, ``stalls: FAMILY`` and ``prefetch stalls``, what tools have measured,
+nothing or a line if it is not shipped; and ``machine code: FAMILY [VARIANT,...]``, from the facts
+that tools/machine_code.py makes. tools/site.py fills in those of docs/, tools/readme_tables.py
+writes those of README.md.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 
 import tool_tables
 from tool_tables import breakable, rows_to_markdown
@@ -220,7 +222,12 @@ def machine_code(family: str, chosen: str | None = None, arch: str = "90a") -> s
 def advice(file: str) -> str:
     """Return what a sweep says about prefetching, in words."""
     result = gm.results.load(file)
-    return f"```text\n{gm.prefetch_advice(result)}\n```\n{source(result)}"
+    lines = str(gm.prefetch_advice(result)).splitlines()
+    more = {True: "  ", False: ""}  # below the dash of a point
+    wrapped = [
+        textwrap.fill(line, 90, subsequent_indent=more[line.startswith("- ")]) for line in lines
+    ]
+    return "\n".join(["```text", *wrapped, "```", source(result)])
 
 
 # Memory spaces: the variant of polynomial whose coefficients are there, scope and lifetime.
