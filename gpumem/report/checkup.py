@@ -161,7 +161,7 @@ def _facts(device: Device) -> Iterator[Fact]:
         yield _nvml(device)
     else:
         absent = here["backends"]["cuda"]["reason"]
-        yield Fact("GPU", f"none: {absent}" if absent else "not asked for", not absent)
+        yield Fact("GPU", f"not used: {absent}" if absent else "not asked for", not absent)
     # What compiles is not needed to import gpumem.
     from ..cuda_c.compile import host_compiler
     from ..cuda_c.compile_device import device_compiler
