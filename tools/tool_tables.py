@@ -140,6 +140,14 @@ def stalls(family: str) -> str:
     return f"{table}{source(found)}\n{picture}\n"
 
 
+_PREFETCHING = """\
+The share of the time between two instructions of the plain loop that a warp waits for loads (long
+scoreboard) is what prefetching can take away, and the cycles without an issue are what it can fill.
+Beside them, from the same run, how many times as fast two kernels are that prefetch:
+
+"""
+
+
 def prefetch_stalls() -> str:
     """Return what the plain loop of prefetch_sum waits for, and what prefetching gains there."""
     found = of_tools.newest("stalls")
@@ -154,7 +162,8 @@ def prefetch_stalls() -> str:
         place = [f"{point.blocks:g}", str(point.work)]
         rows.append([*place, f"{point.loads:.0%}", issued, *gains])
     header = ["blocks per multiprocessor", "`work`", "waits for loads", "cycles with an issue"]
-    return rows_to_markdown([*header, *(f"`{breakable(n)}`" for n in names)], rows) + source(found)
+    table = rows_to_markdown([*header, *(f"`{breakable(name)}`" for name in names)], rows)
+    return f"{_PREFETCHING}{table}{source(found)}"
 
 
 # ---- tools/measure_host_memory.py -----------------------------------------------------------
