@@ -6,7 +6,9 @@
 #include "backend/backend.h"
 #include "matmul/launches.h"
 #include "matmul/model.h"
+#include "matmul/plan_size.h"
 #include "matmul/plan_stack.h"
+#include "matmul/plan_thin.h"
 #include "matmul/tma.h"
 #include "sgemm/add_shares.h"
 
@@ -23,10 +25,7 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 #include "family.h"
 
 enum { A, B };
-enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares of thin, and bytes per cycle of a block; */
-enum { THIN_START = 500, THIN_ADDING = 4000, THIN_CLUSTER = 1000 }; /* cycles */
-enum { FEW = 512 };  /* lines, of which a block may have as few as 16 */
-enum { UNIT = 128 }; /* steps: a multiple of all stages, and of a warp's vectors */
+enum { UNIT = 128 }; /* steps: a multiple of all stages */
 
 /* Of an H200: those of tiles are fitted to the times of 120 products of all classes by every
  * kernel, and so that the one it picks is as fast as the fastest; it is within 1 percent on
@@ -43,185 +42,6 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 9000, 256, 512},
 };
 
-/* ---- sizes ----------------------------------------------------------------------------------- */
-
-/* Numbers of a factor in the stack: along an axis with step 0 it is repeated. */
-static double numbers(const matmul_args *args, const matmul_factor *factor, const int64_t *steps)
-{
-    double count = (double)factor->lines * (double)args->depth;
-    for (int d = 0; d < args->axes; d++) {
-        count *= steps[d] == 0 ? 1 : (double)args->extent[d];
-    }
-    return count;
-}
-
-static matmul_size measure(const gm_call *call, const matmul_args *args)
-{
-    const double size = sizeof(float);
-    const int multiprocessors = call->device->multiprocessors;
-    return (matmul_size){
-        .rows = args->a.lines,
-        .columns = args->b.lines,
-        .depth = args->depth,
-        .products = args->products,
-        .loads =
-            size * (numbers(args, &args->a, args->step_a) + numbers(args, &args->b, args->step_b)),
-        .stores = size * (double)args->products * (double)args->a.lines * (double)args->b.lines,
-        .single_rows = args->a.along_depth || !args->a.vectors,
-        .single_columns = args->b.along_depth || !args->b.vectors,
-        .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
-    };
-}
-
-/* The factors change places, and the results are written transposed. */
-static void turn(matmul_args *args)
-{
-    const matmul_factor first = args->a;
-    int64_t steps[MATMUL_AXES];
-    args->a = args->b;
-    args->b = first;
-    memcpy(steps, args->step_a, sizeof steps);
-    memcpy(args->step_a, args->step_b, sizeof steps);
-    memcpy(args->step_b, steps, sizeof steps);
-    args->turned = !args->turned;
-}
-
-/* thin has the matrix first. */
-static bool thin_is_turned(const matmul_args *args)
-{
-    return args->a.lines < args->b.lines;
-}
-
-static int64_t thin_sides(const matmul_args *args)
-{
-    return thin_is_turned(args) ? args->a.lines : args->b.lines;
-}
-
-/* Warps that share the depth of a line: as many as have a batch of loads each, in no more blocks
- * than are resident, two on each multiprocessor. */
-static int thin_helpers(const matmul_size *size, const matmul_factor *matrix)
-{
-    int helpers = 1;
-    while (matrix->along_depth && helpers < 8 && size->depth > INT64_C(2) * UNIT * helpers &&
-           size->products * matmul_divide_up(matrix->lines * helpers * 2, MATMUL_THIN_LINES) <=
-               2 * (int64_t)size->multiprocessors) {
-        helpers *= 2;
-    }
-    return helpers;
-}
-
-/* Steps that all threads of a block together load at once; the loop over them. */
-static int64_t thin_batch(const matmul_args *args)
-{
-    return args->a.along_depth ? INT64_C(2) * UNIT * args->helpers
-                               : INT64_C(32) * MATMUL_THREADS / args->tile_lines;
-}
-
-/* Each of two resident blocks moves its bytes at up to THIN_RATE per cycle, a batch of loads after
- * another, all together at the speed of memory; a block that starts waits for its first batch. */
-static double thin_time(const matmul_size *size, const matmul_args *args)
-{
-    const int64_t processors = size->multiprocessors, batch = thin_batch(args);
-    const int64_t split =
-        size->depth > args->share ? matmul_divide_up(size->depth, args->share) : 1;
-    const int64_t shares = args->cluster > 0 ? args->cluster : split;
-    const int64_t blocks = size->products * args->tiles_y * shares, busy = blocks > 0 ? blocks : 1;
-    const double rounds = (double)matmul_divide_up(busy, processors);
-    const double padded = (double)(matmul_divide_up(args->share, batch) * batch);
-    const double each = (args->a.along_depth ? 1 : padded / (double)args->share) *
-                        (size->loads + size->stores) / (double)busy;
-    double time =
-        matmul_longest((size->loads + size->stores) / (MATMUL_MEMORY * (double)processors),
-                       rounds * each / (THIN_RATE * (rounds < 2 ? 1 : 2)));
-    time += MATMUL_LAUNCH + rounds * THIN_START;
-    if (args->cluster > 0) {
-        time += THIN_CLUSTER;
-    } else if (shares > 1) {
-        time +=
-            THIN_ADDING + size->stores * 2 * (double)shares / (MATMUL_CACHE * (double)processors);
-    }
-    return time;
-}
-
-/* Takes about as many shares, as a cluster or not, if they are faster than *time. */
-static void try_shares(const matmul_size *size, matmul_args *args, int64_t shares, bool cluster,
-                       double *time)
-{
-    const int64_t batch = thin_batch(args), before = args->share;
-    const int64_t unit = args->a.along_depth ? UNIT : batch / 8, cluster_before = args->cluster;
-    const int64_t even = matmul_divide_up(size->depth, shares);
-    const int64_t share = matmul_divide_up(even > batch ? even : batch, unit) * unit;
-    if (share >= size->depth) {
-        return;
-    }
-    const int64_t there = matmul_divide_up(size->depth, share);
-    args->share = share;
-    args->cluster = cluster ? (int)shares : 0;
-    const double now = thin_time(size, args);
-    if (there > MOST_THIN || (cluster && 2 * there <= shares) || now >= 0.97 * *time) {
-        args->share = before;
-        args->cluster = (int)cluster_before;
-    } else {
-        *time = now;
-    }
-}
-
-/* The blocks over the lines, and the shares that take least time; returns the model's. A cluster
- * has up to `most` blocks. All of its blocks start together, so that there must be room for one
- * more: clusters do not fill every part of the device. */
-static double plan_thin_lines(const matmul_size *size, int most, matmul_args *args, int tile_lines)
-{
-    const int64_t processors = size->multiprocessors;
-    args->tile_lines = tile_lines;
-    args->tiles_x = 1;
-    args->tiles_y = matmul_divide_up(args->a.lines, args->tile_lines);
-    args->share = size->depth > 0 ? size->depth : 1;
-    args->cluster = 0;
-    const int64_t blocks = size->products * args->tiles_y;
-    double time = thin_time(size, args);
-    for (int shares = 2; shares <= most; shares *= 2) {
-        if ((blocks + 1) * shares <= 2 * processors) {
-            try_shares(size, args, shares, true, &time);
-        }
-    }
-    for (int each = 1; each <= 4; each++) { /* blocks of a multiprocessor */
-        const int64_t shares = blocks > 0 ? each * processors / blocks : 1;
-        if (shares > 1) {
-            try_shares(size, args, shares, false, &time);
-        }
-    }
-    return time;
-}
-
-/* Describes the call for thin; returns the model's time. Where few lines are contiguous, narrow
- * blocks may do without shares, or with fewer. */
-static double plan_thin(const gm_call *call, const matmul_size *size, matmul_args *args)
-{
-    const int blocks = call->device->cluster_blocks;
-    const int most = blocks < MATMUL_THIN_CLUSTER ? blocks : MATMUL_THIN_CLUSTER;
-    if (thin_is_turned(args)) {
-        turn(args);
-    }
-    args->helpers = thin_helpers(size, &args->a);
-    if (args->a.along_depth) {
-        return plan_thin_lines(size, most, args, MATMUL_THIN_LINES / args->helpers);
-    }
-    static const int widths[] = {MATMUL_THIN_WIDE, MATMUL_THIN_LINES, MATMUL_THIN_NARROW};
-    matmul_args best = *args;
-    double least = plan_thin_lines(size, most, &best, MATMUL_THIN_WIDE);
-    for (int i = 1; i < 3; i++) {
-        const double time = plan_thin_lines(size, most, args, widths[i]);
-        const bool fits =
-            widths[i] > MATMUL_THIN_NARROW || (args->a.vectors && args->a.lines <= FEW);
-        if (fits && (time < 0.97 * least || 2 * args->a.lines <= widths[i - 1])) {
-            least = time;
-            best = *args;
-        }
-    }
-    *args = best;
-    return least;
-}
-
 /* Describes the call for tiles of a size, turned where more of them would be full; returns the
  * model's time. */
 static double plan_tiles(int row, const gm_call *call, matmul_args *args)
@@ -231,9 +51,9 @@ static double plan_tiles(int row, const gm_call *call, matmul_args *args)
     double time;
     if (y != x && matmul_divide_up(n, y) * matmul_divide_up(m, x) <
                       matmul_divide_up(m, y) * matmul_divide_up(n, x)) {
-        turn(args);
+        matmul_turn(args);
     }
-    const matmul_size size = measure(call, args);
+    const matmul_size size = matmul_measure(call, args);
     args->tiles_x = matmul_divide_up(args->b.lines, x);
     args->tiles_y = matmul_divide_up(args->a.lines, y);
     args->share = matmul_best_share(pace, &size, UNIT, &time);
@@ -279,12 +99,12 @@ static gm_status takes_thin(const gm_variant *variant, const gm_call *call)
     if (status != GM_OK) {
         return status;
     }
-    if (thin_sides(&args) > most) {
+    if (matmul_thin_sides(&args) > most) {
         return gm_fail(
             GM_ERROR_VALUE, "variant %s takes up to %lld vectors, these are %lld x %lld elements",
             variant->name, (long long)most, (long long)args.a.lines, (long long)args.b.lines);
     }
-    const int64_t lines = thin_is_turned(&args) ? args.b.lines : args.a.lines;
+    const int64_t lines = matmul_thin_is_turned(&args) ? args.b.lines : args.a.lines;
     if ((double)lines / 4 * (double)args.products > INT32_MAX / 2) {
         return gm_fail(GM_ERROR_VALUE, "the results have more lines than variant %s can count",
                        variant->name);
@@ -319,7 +139,7 @@ static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
     each.products = 1;
     (void)matmul_best_share(&paces[matmul_row_sgemm], &each, 32, &time);
     const double bytes = packed(&args->a, true, args->depth) + packed(&args->b, false, args->depth);
-    time += bytes / (MATMUL_MEMORY * size->multiprocessors) + (bytes > 0 ? MATMUL_LAUNCH : 0);
+    time += bytes / (size->memory * size->multiprocessors) + (bytes > 0 ? MATMUL_LAUNCH : 0);
     return time * (double)size->products;
 }
 
@@ -367,7 +187,7 @@ static int pick_tiles(const gm_call *call)
 static int pick_thin(const gm_call *call)
 {
     matmul_args args;
-    const int64_t sides = describe(call, &args) == GM_OK ? thin_sides(&args) : 1;
+    const int64_t sides = describe(call, &args) == GM_OK ? matmul_thin_sides(&args) : 1;
     return sides <= 1   ? matmul_row_thin_one
            : sides <= 2 ? matmul_row_thin_two
                         : matmul_row_thin_four;
@@ -379,12 +199,12 @@ static const gm_variant *matmul_choose(const gm_call *call)
     if (describe(call, &args) != GM_OK) {
         return gm_row(call, matmul_row_naive);
     }
-    const matmul_size size = measure(call, &args);
+    const matmul_size size = matmul_measure(call, &args);
     double least;
     const int tiles = best_row(call, &args, &least);
-    if (thin_sides(&args) <= MATMUL_THIN_MOST) {
+    if (matmul_thin_sides(&args) <= MATMUL_THIN_MOST) {
         matmul_args thin = args;
-        if (plan_thin(call, &size, &thin) <= least) {
+        if (matmul_plan_thin(call, &size, &thin) <= least) {
             return gm_first_that_fits(call, GM_ROWS(pick_thin(call), tiles, matmul_row_naive));
         }
     }
@@ -422,8 +242,8 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
     }
     int64_t teams = 1;
     if (variant->row == &variants[matmul_row_thin]) {
-        const matmul_size size = measure(call, args);
-        (void)plan_thin(call, &size, args);
+        const matmul_size size = matmul_measure(call, args);
+        (void)matmul_plan_thin(call, &size, args);
     } else {
         teams = paces[row].teams;
         (void)plan_tiles(row, call, args);

@@ -25,6 +25,7 @@ typedef struct matmul_size {
     double loads, stores; /* bytes: of the factors, each number once, and of the results */
     bool single_rows, single_columns; /* numbers are not copied by fours, but one by one */
     int multiprocessors;
+    double memory; /* bytes per cycle of a multiprocessor that memory moves */
 } matmul_size;
 
 typedef struct matmul_pace {
@@ -41,8 +42,8 @@ typedef struct matmul_pace {
     int most;          /* shares */
 } matmul_pace;
 
-/* Per cycle and multiprocessor: an H200 moves 4 TB/s, and its L2 half as much again. */
-static const double MATMUL_MEMORY = 16, MATMUL_CACHE = 24;
+/* Bytes per cycle and multiprocessor: what the L2 of an H200 moves. */
+static const double MATMUL_CACHE = 24;
 enum { MATMUL_LAUNCH = 3000 };
 
 static inline int64_t matmul_divide_up(int64_t a, int64_t b)
@@ -98,7 +99,7 @@ static inline double matmul_time(const matmul_pace *pace, const matmul_size *siz
     const double cached = (double)tiles * (double)size->depth * 4 * (pace->height + pace->width);
     const double per_cycle = size->multiprocessors;
     double time = matmul_arithmetic(pace, size, blocks, steps);
-    time = matmul_longest(time, (size->loads + size->stores) / (MATMUL_MEMORY * per_cycle));
+    time = matmul_longest(time, (size->loads + size->stores) / (size->memory * per_cycle));
     time = matmul_longest(time, cached / (MATMUL_CACHE * per_cycle)) + MATMUL_LAUNCH;
     if (shares > 1) {
         time += pace->adding + size->stores * (double)(2 * shares) / (MATMUL_CACHE * per_cycle);

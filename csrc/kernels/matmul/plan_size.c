@@ -1,0 +1,56 @@
+/* matmul: what a stack of products has to compute and to move, and its factors exchanged. */
+#include "matmul/plan_size.h"
+
+#include <string.h>
+
+#include "backend/backend.h"
+
+/* Numbers of a factor in the stack: along an axis with step 0 it is repeated. */
+static double numbers(const matmul_args *args, const matmul_factor *factor, const int64_t *steps)
+{
+    double count = (double)factor->lines * (double)args->depth;
+    for (int d = 0; d < args->axes; d++) {
+        count *= steps[d] == 0 ? 1 : (double)args->extent[d];
+    }
+    return count;
+}
+
+/* What memory moves, by its clock and width: a copy of large arrays has 0.87 of it. A device that
+ * says nothing of these is taken for an H200, whose memory moves 4 TB/s so. */
+static double memory_rate(const gm_device_properties *device)
+{
+    const double peak = 2.0 * device->memory_clock_khz * device->memory_bus_bits / 8;
+    const double cycles = (double)device->clock_khz * device->multiprocessors;
+    return peak > 0 && cycles > 0 ? 0.87 * peak / cycles : 16;
+}
+
+matmul_size matmul_measure(const gm_call *call, const matmul_args *args)
+{
+    const double size = sizeof(float);
+    const int multiprocessors = call->device->multiprocessors;
+    return (matmul_size){
+        .rows = args->a.lines,
+        .columns = args->b.lines,
+        .depth = args->depth,
+        .products = args->products,
+        .loads =
+            size * (numbers(args, &args->a, args->step_a) + numbers(args, &args->b, args->step_b)),
+        .stores = size * (double)args->products * (double)args->a.lines * (double)args->b.lines,
+        .single_rows = args->a.along_depth || !args->a.vectors,
+        .single_columns = args->b.along_depth || !args->b.vectors,
+        .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
+        .memory = memory_rate(call->device),
+    };
+}
+
+void matmul_turn(matmul_args *args)
+{
+    const matmul_factor first = args->a;
+    int64_t steps[MATMUL_AXES];
+    args->a = args->b;
+    args->b = first;
+    memcpy(steps, args->step_a, sizeof steps);
+    memcpy(args->step_a, args->step_b, sizeof steps);
+    memcpy(args->step_b, steps, sizeof steps);
+    args->turned = !args->turned;
+}

@@ -1,0 +1,13 @@
+/* matmul: what a stack of products has to compute and to move, and its factors exchanged. */
+#ifndef GPUMEM_MATMUL_PLAN_SIZE_H
+#define GPUMEM_MATMUL_PLAN_SIZE_H
+
+#include "gpumem.h"
+#include "matmul/matmul.h"
+#include "matmul/model.h"
+
+matmul_size matmul_measure(const gm_call *call, const matmul_args *args);
+/* The factors change places, and the results are written transposed. */
+void matmul_turn(matmul_args *args);
+
+#endif
