@@ -8,9 +8,10 @@
 #include "matmul/plan_size.h"
 
 enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares, and bytes per cycle of a block; */
-enum { THIN_START = 500, THIN_ADDING = 4000, THIN_CLUSTER = 1000 }; /* cycles */
-enum { FEW = 512 };  /* lines, of which a block may have as few as 16 */
-enum { UNIT = 128 }; /* steps: a multiple of a warp's vectors */
+enum { THIN_START = 500, THIN_ADDING = 9000, THIN_CLUSTER = 4500 }; /* cycles, as on an H100 */
+static const double ALONE = 0.93; /* of the memory's rate: gaps between the batches of one block */
+enum { FEW = 512 };               /* lines, of which a block may have as few as 16 */
+enum { UNIT = 128 };              /* steps: a multiple of a warp's vectors */
 
 bool matmul_thin_is_turned(const matmul_args *args)
 {
@@ -43,7 +44,8 @@ static int64_t thin_batch(const matmul_args *args)
 }
 
 /* Each of two resident blocks moves its bytes at up to THIN_RATE per cycle, a batch of loads after
- * another, all together at the speed of memory; a block that starts waits for its first batch. */
+ * another, all together at the speed of memory, which one block alone does not reach; a block that
+ * starts waits for its first batch. */
 static double thin_time(const matmul_size *size, const matmul_args *args)
 {
     const int64_t processors = size->multiprocessors, batch = thin_batch(args);
@@ -55,7 +57,8 @@ static double thin_time(const matmul_size *size, const matmul_args *args)
     const double padded = (double)(matmul_divide_up(args->share, batch) * batch);
     const double each = (args->a.along_depth ? 1 : padded / (double)args->share) *
                         (size->loads + size->stores) / (double)busy;
-    double time = matmul_longest((size->loads + size->stores) / (size->memory * (double)processors),
+    const double memory = (rounds < 2 ? ALONE : 1) * size->memory * (double)processors;
+    double time = matmul_longest((size->loads + size->stores) / memory,
                                  rounds * each / (THIN_RATE * (rounds < 2 ? 1 : 2)));
     time += MATMUL_LAUNCH + rounds * THIN_START;
     if (args->cluster > 0) {

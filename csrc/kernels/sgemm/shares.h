@@ -83,7 +83,8 @@ static bool try_shares(const sgemm_pace *pace, int64_t multiprocessors, int64_t 
     if (evenly + pace->around + adding >= best->time) {
         return false;
     }
-    const int64_t alike = divide_up(stages, shares), most = (stages - 1) / (shares - 1);
+    const int64_t alike = divide_up(stages, shares), fewer = (stages - 1) / (shares - 1);
+    const int64_t most = fewer > alike ? fewer : alike;
     const int64_t step = divide_up(most - alike + 1, TRIALS);
     for (int64_t each = alike; each <= most; each += step) {
         const double time = time_to_compute(pace, multiprocessors, tiles, stages, each) + adding;
