@@ -60,6 +60,19 @@ def test_views(sides, of_a, of_b, tma, backend, rng):
     assert np.array_equal(got, a @ b)
 
 
+@pytest.mark.parametrize("of_a", [*LAYOUTS, "columns"])
+@pytest.mark.parametrize("repeated", [False, True])
+@pytest.mark.parametrize("sides", [(5, 3, 4, 4), (3, 130, 132, 33), (2, 129, 8, 40)])
+def test_contiguous_columns_of_b(sides, repeated, of_a, tma, backend, rng):
+    """They are transposed first; what is around a matrix is NaN."""
+    count, m, n, k = sides
+    a, b = integers(rng, count, m, k), integers(rng, 1 if repeated else count, k, n)
+    there = view(a, of_a, backend), view(b, "columns", backend)
+    assert np.array_equal(tma(*there).to_host(), a @ b)
+    counted = _core.traffic("matmul", "tma", there, (0,))  # neither a race nor a stray access
+    assert np.array_equal(counted["result"].to_host(), a @ b)
+
+
 @pytest.mark.parametrize("m", EDGES)
 @pytest.mark.parametrize(
     "n", [3, 128, 129, *exhaustive(*(n for n in EDGES if n not in (3, 128, 129)))]
@@ -123,7 +136,7 @@ def test_no_race(rng):
 @pytest.mark.parametrize(
     ("of_a", "of_b", "words"),
     [
-        (lambda x: x, lambda x: x.transpose((0, 2, 1)), "its columns are contiguous"),
+        (lambda x: x, lambda x: x[:, :6].transpose((0, 2, 1)), "a multiple of 4, not 6"),
         (lambda x: x[:2].reshape((2, 1, 8, 8)), lambda x: x, "has 2 that cannot be merged"),
         (lambda x: x, lambda x: x[..., 1:], "multiples of 16 bytes"),
         (lambda x: x[:, ::-1], lambda x: x, "multiples of 16 bytes"),
@@ -157,7 +170,8 @@ def chosen(a, b, backend):
 def test_auto_takes_it_for_large_matrices(tma, backend):
     large, small = zeros(backend, 64, 384, 384), zeros(backend, 64, 48, 48)
     turned = large.transpose((0, 2, 1))
-    for a, b in [(large, large), (turned, large), (large, large[0])]:
+    for a, b in [(large, large), (turned, large), (large, large[0]), (large, turned)]:
         assert chosen(a, b, backend) == "tma"
-    assert chosen(large, turned, backend) != "tma"  # the depth of b is contiguous
+    odd = zeros(backend, 64, 383, 384).transpose((0, 2, 1))  # rows that do not begin at 16 bytes
+    assert chosen(large, odd, backend) != "tma"
     assert chosen(small, small, backend).startswith("tiles:")

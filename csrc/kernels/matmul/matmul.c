@@ -170,7 +170,10 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
 {
     const int tiles = best_tiles(call, args, least);
     matmul_args one = *args;
-    const double time = plan_tiles(matmul_row_tma, call, &one);
+    const double first = matmul_tma_bytes_first(args);
+    const matmul_size size = matmul_measure(call, args);
+    double time = plan_tiles(matmul_row_tma, call, &one);
+    time += first > 0 ? MATMUL_LAUNCH + first / (size.memory * size.multiprocessors) : 0;
     if (args->products == 1 || time >= *least ||
         !gm_variant_can(gm_row(call, matmul_row_tma), call)) {
         return tiles;
