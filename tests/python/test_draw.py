@@ -415,7 +415,11 @@ def test_the_pictures_of_the_documents_can_be_drawn_again(tmp_path):
     drawn = {file.stem for file in tmp_path.iterdir()}
     texts = [file.read_text(encoding="utf-8") for file in (root / "docs").rglob("*.md")]
     shown = set(re.findall(r"pictures/([\w-]+)\.png\)", "".join(texts)))
-    assert shown == drawn
+    # The site shows what the warps of a family wait for on its page, once it was measured.
+    families = {file.stem for file in (root / "docs" / "families").glob("*.md")}
+    stalls = {one for one in drawn if one.startswith("stalls-")}
+    assert {one.removeprefix("stalls-") for one in stalls} <= families
+    assert shown == drawn - stalls
     assert [file.stem for file in (root / "docs").glob("*.png")] == [name]
     readme = (root / "README.md").read_text(encoding="utf-8")
     assert f"docs/{name}.png" in readme
