@@ -156,7 +156,7 @@ def _bench_all(**options: Any) -> None:
 
 
 BENCHMARKS = [
-    _bench("strided_read", stride=[1, 2], offset=0),
+    _bench("strided_read", stride=[1, 2], offset=0, threads=64),
     _bench("transpose", shapes=[(32, 32)]),
     _bench("prefetch_sum", distance=2, work=1, sync=False, threads=32, padding="auto"),
     _bench("transfer", kind="pinned", pieces=1, variants=["to_host"]),

@@ -20,7 +20,7 @@ access add array_like astype chase copy device_array device_assign device_elemen
 empty_elements gather histogram layout matmul_stacks memory out_of_core permute prefetch reduce
 refusals scan scatter_add spaces stream stream_context strided_out strided_read strided_write
 subclasses threads transfer transpose copy_sizes device_lifetime device_to_host layout_refusals
-polynomial transpose_grids out_of_core_ends
+polynomial transpose_grids out_of_core_ends strided_threads
 """
 BEYOND = """
 31_bits 32_bits 2_31 2_32 more_points_than more_elements_than_an_int_counts tf32x3 cublas geam

@@ -53,8 +53,8 @@ FAMILIES = {
     "shift_points": "test_layout",
     "static_value": "test_spaces",
     "scatter_add": "test_gather",
-    "strided_read": "test_access",
-    "strided_write": "test_access",
+    "strided_read": "test_access test_strided_threads",
+    "strided_write": "test_access test_strided_threads",
 }
 ARRAYS = (
     "test_device_array test_device_elements test_device_assign test_device_repr test_empty_elements"
@@ -116,6 +116,10 @@ CORE = {
         "sim test_sim_memory test_allocation_faults test_little_memory",
         "test_spaces test_table python/test_traffic",
         "planted dialect features modules/test_check modules/test_load test_prefetch programs",
+    ),
+    "csrc/slice.c": (
+        "test_strided_read test_strided_write test_strided_threads test_access",
+        "test_fake_cuda",
     ),
     "csrc/per_thread.c": ("test_little_memory test_kept test_allocation_faults",),
     "csrc/*.c": (

@@ -1,11 +1,11 @@
-"""What `strided_read` and `strided_write` share: the slice ``[offset::stride]``."""
+"""What `strided_read` and `strided_write` share: the slice ``[offset::stride]``, and blocks."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from .keywords import integer
+from .keywords import integer, integer_within
 from .protocol import Shape
 
 # Lengths of arrays and keywords that the oracles of both try.
@@ -18,12 +18,20 @@ KEYWORDS: tuple[dict[str, Any], ...] = (
 )
 
 
-def slice_parameters(offset: int = 1, stride: int = 2) -> tuple[int, ...]:
-    """Return offset and stride as the extension module takes them."""
-    return integer("offset", offset), integer("stride", stride)
+def slice_parameters(
+    offset: int = 1, stride: int = 2, threads: int | None = None
+) -> tuple[int, ...]:
+    """Return offset, stride and threads per block as the extension module takes them."""
+    width = 0 if threads is None else _block(threads)
+    return integer("offset", offset), integer("stride", stride), width
 
 
-def slice_length(length: int, offset: int = 1, stride: int = 2) -> int:
+def _block(threads: Any) -> int:
+    """Return the width of a block; the extension module refuses what is no multiple of 32."""
+    return integer_within("threads", threads, 32, 1024, "an integer or None")
+
+
+def slice_length(length: int, offset: int = 1, stride: int = 2, **_: Any) -> int:
     """Return how many elements of an array of this length the slice has."""
     if stride == 0:
         raise ValueError("stride is 0, expected any other integer")

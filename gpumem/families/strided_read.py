@@ -30,31 +30,41 @@ if TYPE_CHECKING:
 _call = _core.call
 
 
+class _How(How, total=False):
+    threads: int | None
+
+
 @overload
 def strided_read(
-    a: AnyArray, offset: int = ..., stride: int = ..., *, out: Out, **how: Unpack[How]
+    a: AnyArray, offset: int = ..., stride: int = ..., *, out: Out, **how: Unpack[_How]
 ) -> Out: ...
 @overload
 def strided_read(
-    a: DeviceArray, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+    a: DeviceArray, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[_How]
 ) -> DeviceArray: ...
 @overload
 def strided_read(
-    a: NDArray[Scalar], offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+    a: NDArray[Scalar],
+    offset: int = ...,
+    stride: int = ...,
+    *,
+    out: None = ...,
+    **how: Unpack[_How],
 ) -> NDArray[Scalar]: ...
 @overload
 def strided_read(
-    a: ForeignArray, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+    a: ForeignArray, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[_How]
 ) -> DeviceArray | Any: ...
 @overload
 def strided_read(
-    a: ArrayLike, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[How]
+    a: ArrayLike, offset: int = ..., stride: int = ..., *, out: None = ..., **how: Unpack[_How]
 ) -> NDArray[Any]: ...
 def strided_read(
     a: AnyArray,
     offset: int = 1,
     stride: int = 2,
     *,
+    threads: int | None = None,
     variant: str = "auto",
     out: Result | None = None,
     stream: AnyStream | None = None,
@@ -72,6 +82,10 @@ def strided_read(
     offset, stride : int
         As in a slice: negative values count from the end and go backwards, and what lies past
         the ends is cut off. `stride` is not 0.
+    threads : int, optional
+        Threads per block, 32 to 1024, a multiple of 32, for the variants with a kernel. By default
+        256. With it "auto" takes one of these, which need `a` contiguous on the device and elements
+        of 1, 2, 4, 8 or 16 bytes.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
@@ -95,8 +109,9 @@ def strided_read(
         If `a` holds Python objects or is a masked array, or another argument is of the wrong
         type.
     ValueError
-        If `a` is not one-dimensional, `stride` is 0, there is no such variant, a named variant
-        cannot take these arrays, or `out` does not fit or overlaps `a`.
+        If `a` is not one-dimensional, `stride` is 0, `threads` is out of range or the variant has
+        a block of its own, there is no such variant, a named variant cannot take these arrays, or
+        `out` does not fit or overlaps `a`.
     UnavailableError
         If the backend or the variant is not available here.
     CudaError, MemoryError
@@ -136,7 +151,7 @@ def strided_read(
     >>> gm.strided_read(np.arange(10), 1, 3)
     array([1, 4, 7])
     """
-    parameters = slice_parameters(offset, stride)
+    parameters = slice_parameters(offset, stride, threads)
     return _call("strided_read", variant, (a,), out, stream, backend, parameters)
 
 

@@ -23,6 +23,7 @@ def strided_write(
     offset: int = 1,
     stride: int = 2,
     *,
+    threads: int | None = None,
     variant: str = "auto",
     stream: AnyStream | None = None,
     backend: str | None = None,
@@ -38,6 +39,9 @@ def strided_write(
     offset, stride : int
         As in a slice: negative values count from the end and go backwards, and what lies past
         the ends is cut off. `stride` is not 0.
+    threads : int, optional
+        Threads per block, 32 to 1024, a multiple of 32, for the variants with a kernel. By default
+        256. With it "auto" takes one of these.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks the fastest for these arguments and takes
         every layout and every element size.
@@ -59,8 +63,9 @@ def strided_write(
         argument is of the wrong type.
     ValueError
         If an array is not one-dimensional, `a` does not have the slice's length, `stride` is 0,
-        the arrays overlap, `out` is read-only, there is no such variant, or a named variant
-        cannot take these arrays. Nothing was written then.
+        `threads` is out of range or the variant has a block of its own, the arrays overlap, `out`
+        is read-only, there is no such variant, or a named variant cannot take these arrays. Nothing
+        was written then.
     UnavailableError
         If the backend or the variant is not available here.
     CudaError, MemoryError
@@ -102,7 +107,7 @@ def strided_write(
     >>> gm.strided_write(np.zeros(5, int), np.array([7, 8]), 1, 2)
     array([0, 7, 0, 8, 0])
     """
-    parameters = slice_parameters(offset, stride)
+    parameters = slice_parameters(offset, stride, threads)
     written: Out = _call("strided_write", variant, (out, a), None, stream, backend, parameters)
     return written
 

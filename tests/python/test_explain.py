@@ -201,14 +201,15 @@ def test_what_is_not_counted_is_not_compared():
     assert "passes through units" not in paragraph("sample", "global")
 
 
-def test_counts_and_figures_are_of_the_same_parameters():
-    own = {"offset": 0, "stride": 1}
+@pytest.mark.parametrize(("more", "told"), [({}, ""), ({"threads": 64}, ", threads 64")])
+def test_counts_and_figures_are_of_the_same_parameters(more, told):
+    own = {"offset": 0, "stride": 1, **more}
     found = gm.explain(
         "strided_read",
         "cached",
         results=result(record("strided_read", "cached", 1.0, parameters=own)),
     )
-    assert found.traffic_where.endswith("float32, offset 0, stride 1")
+    assert found.traffic_where.endswith(f"float32, offset 0, stride 1{told}")
     assert "touches 4 sectors of 32 bytes and uses every byte" in found.paragraph
 
 

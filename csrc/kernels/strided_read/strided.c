@@ -7,8 +7,8 @@ gm_status strided_read_strided_launch(const gm_variant *variant, const gm_call *
     gm_array in = call->in[0];
     gm_slice slice;
     (void)variant;
-    gm_status status =
-        gm_slice_of(in.shape[0], call->parameters[0].integer, call->parameters[1].integer, &slice);
+    gm_status status = gm_slice_of(in.shape[0], call->parameters[GM_SLICE_OFFSET].integer,
+                                   call->parameters[GM_SLICE_STRIDE].integer, &slice);
     if (status != GM_OK) {
         return status;
     }

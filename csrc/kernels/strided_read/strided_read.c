@@ -8,12 +8,10 @@
 #define GM_LADDER "strided_read/ladder.def"
 #include "family.h"
 
-enum { OFFSET, STRIDE };
-
 static gm_status find_slice(const gm_call *call, gm_slice *slice)
 {
-    return gm_slice_of(call->in[0].shape[0], call->parameters[OFFSET].integer,
-                       call->parameters[STRIDE].integer, slice);
+    return gm_slice_of(call->in[0].shape[0], call->parameters[GM_SLICE_OFFSET].integer,
+                       call->parameters[GM_SLICE_STRIDE].integer, slice);
 }
 
 static gm_status strided_read_result(gm_call *call)
@@ -25,7 +23,7 @@ static gm_status strided_read_result(gm_call *call)
     gm_status status = find_slice(call, &slice);
     call->out.ndim = 1;
     call->out.shape[0] = slice.count;
-    return status;
+    return status == GM_OK ? gm_slice_check_threads(call) : status;
 }
 
 /* Measured on an H200: what is loaded once gains nothing from the L1, but loads in flight count,
@@ -36,7 +34,7 @@ static const gm_variant *strided_read_choose(const gm_call *call)
     const gm_array *in = &call->in[0];
     gm_slice slice;
     if (find_slice(call, &slice) == GM_OK) {
-        if (gm_slice_is_copy(&slice, in)) {
+        if (gm_slice_threads(call) == 0 && gm_slice_is_copy(&slice, in)) {
             return gm_row(call, strided_read_row_strided);
         }
         if (gm_slice_stride(&slice, in) >= 2 * GM_SECTOR) {
@@ -63,15 +61,11 @@ static gm_status strided_read_plan(const gm_variant *variant, const gm_call *cal
         .itemsize = (int)call->in[0].itemsize,
     };
     plan->args_size = sizeof *args;
-    plan->grid.x = gm_grid_blocks(variant, call, slice.count, 0);
+    gm_slice_plan_blocks(variant, call, slice.count, plan);
     return GM_OK;
 }
 
 static const gm_operand inputs[] = {{.name = "a"}};
-static const gm_parameter parameters[] = {
-    [OFFSET] = {"offset", INT64_MIN, INT64_MAX, false},
-    [STRIDE] = {"stride", INT64_MIN, INT64_MAX, false},
-};
 
 const gm_family gm_family_strided_read = {
     .name = "strided_read",
@@ -80,8 +74,8 @@ const gm_family gm_family_strided_read = {
     .count = variant_count,
     .inputs = inputs,
     .input_count = 1,
-    .parameters = parameters,
-    .parameter_count = 2,
+    .parameters = gm_slice_parameters,
+    .parameter_count = GM_SLICE_PARAMETERS,
     .result = strided_read_result,
     .choose = strided_read_choose,
     .plan = strided_read_plan,

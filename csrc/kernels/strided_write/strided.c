@@ -16,8 +16,8 @@ gm_status strided_write_strided_launch(const gm_variant *variant, const gm_call 
     gm_array part = call->in[A];
     gm_slice slice;
     (void)variant;
-    gm_status status = gm_slice_of(out->shape[0], call->parameters[0].integer,
-                                   call->parameters[1].integer, &slice);
+    gm_status status = gm_slice_of(out->shape[0], call->parameters[GM_SLICE_OFFSET].integer,
+                                   call->parameters[GM_SLICE_STRIDE].integer, &slice);
     if (status == GM_OK && slice.step * out->strides[0] == out->itemsize) {
         part.data = out->data + slice.start * out->strides[0];
         part.strides[0] = part.itemsize;

@@ -9,12 +9,11 @@
 #include "family.h"
 
 enum { OUT, A };
-enum { OFFSET, STRIDE };
 
 static gm_status find_slice(const gm_call *call, gm_slice *slice)
 {
-    return gm_slice_of(call->in[OUT].shape[0], call->parameters[OFFSET].integer,
-                       call->parameters[STRIDE].integer, slice);
+    return gm_slice_of(call->in[OUT].shape[0], call->parameters[GM_SLICE_OFFSET].integer,
+                       call->parameters[GM_SLICE_STRIDE].integer, slice);
 }
 
 static gm_status strided_write_result(gm_call *call)
@@ -32,10 +31,10 @@ static gm_status strided_write_result(gm_call *call)
                        "a has shape (%lld,), expected (%lld,): that of out[offset::stride] with "
                        "offset %lld and stride %lld",
                        (long long)call->in[A].shape[0], (long long)slice.count,
-                       (long long)call->parameters[OFFSET].integer,
-                       (long long)call->parameters[STRIDE].integer);
+                       (long long)call->parameters[GM_SLICE_OFFSET].integer,
+                       (long long)call->parameters[GM_SLICE_STRIDE].integer);
     }
-    return status;
+    return status == GM_OK ? gm_slice_check_threads(call) : status;
 }
 
 /* Measured on an H200: stores in flight count where more than two share a sector. */
@@ -45,7 +44,7 @@ static const gm_variant *strided_write_choose(const gm_call *call)
     const gm_array *out = &call->in[OUT], *in = &call->in[A];
     gm_slice slice;
     if (find_slice(call, &slice) == GM_OK) {
-        if (in->contiguous && gm_slice_is_copy(&slice, out)) {
+        if (gm_slice_threads(call) == 0 && in->contiguous && gm_slice_is_copy(&slice, out)) {
             return gm_row(call, strided_write_row_strided);
         }
         if (gm_slice_stride(&slice, out) >= GM_SECTOR / 2) {
@@ -84,15 +83,11 @@ static gm_status strided_write_plan(const gm_variant *variant, const gm_call *ca
         units *= args->pieces;
     }
     plan->args_size = sizeof *args;
-    plan->grid.x = gm_grid_blocks(variant, call, units, 0);
+    gm_slice_plan_blocks(variant, call, units, plan);
     return GM_OK;
 }
 
 static const gm_operand inputs[] = {[OUT] = {.name = "out"}, [A] = {.name = "a"}};
-static const gm_parameter parameters[] = {
-    [OFFSET] = {"offset", INT64_MIN, INT64_MAX, false},
-    [STRIDE] = {"stride", INT64_MIN, INT64_MAX, false},
-};
 
 const gm_family gm_family_strided_write = {
     .name = "strided_write",
@@ -102,8 +97,8 @@ const gm_family gm_family_strided_write = {
     .inputs = inputs,
     .input_count = 2,
     .in_place = true,
-    .parameters = parameters,
-    .parameter_count = 2,
+    .parameters = gm_slice_parameters,
+    .parameter_count = GM_SLICE_PARAMETERS,
     .result = strided_write_result,
     .choose = strided_write_choose,
     .plan = strided_write_plan,
