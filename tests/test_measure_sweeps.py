@@ -99,7 +99,9 @@ def test_offsets_move_one_side_only(found):
         if not family.startswith("strided_"):
             continue
         aligned = out if family == "strided_read" else inputs[1]
-        offset, stride = parameters
+        offset, stride, threads = parameters
+        if threads:
+            continue  # of the sweep by threads
         assert (stride, aligned.pointer % 256) == (1, 0)
         assert aligned.size == inputs[0].size - offset
 
@@ -141,6 +143,24 @@ def test_threads_are_measured_without_and_with_a_barrier(found):
         (sync, blocks * MULTIPROCESSORS) for sync in (False, True) for blocks in (1, 8)
     }
     assert all(one["values"] == list(tool.THREADS) for one in figures)
+
+
+def test_threads_of_slices_are_measured_by_offset_and_stride(found):
+    found, device = found
+    figures = chosen(found, "strided_threads")
+    assert {(one["family"], one["variant"]) for one in figures} == {
+        (f"strided_{way}", variant)
+        for way in ("read", "write")
+        for variant in ("cached", "unroll4")
+    }
+    assert len(figures) == 4 * len(tool.SLICES)
+    for one in figures:
+        assert one["parameter"] == "threads" and one["values"] == list(tool.THREADS)
+        offset, stride = one["fixed"]["offset"], one["fixed"]["stride"]
+        nbytes = 2 * 4 * len(range(one["shape"][0])[offset::stride])
+        assert one["gbps"] == pytest.approx([nbytes / ms / 1e6 for ms in one["ms"]], abs=0.01)
+    seen = [values for family, *_, values in device.seen if family.startswith("strided_")]
+    assert {threads for *_, threads in seen} == {0, *tool.THREADS}
 
 
 def test_a_value_that_a_variant_does_not_take_has_a_reason(monkeypatch, capsys, tmp_path):

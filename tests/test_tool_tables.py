@@ -19,7 +19,14 @@ ORIGIN = {"device": {"name": "a device"}, "date": "2026-01-01", "commit": "01234
 
 def series(sweep, variant, values, gbps, dtype="float32", rows=1, **fixed):
     told = {"family": "copy", "variant": variant, "dtype": dtype, "shape": [rows]}
-    return {"sweep": sweep, **told, "values": values, "fixed": fixed, "gbps": gbps}
+    return {
+        "sweep": sweep,
+        "parameter": sweep.removeprefix("strided_"),
+        **told,
+        "values": values,
+        "fixed": fixed,
+        "gbps": gbps,
+    }
 
 
 def shipped(monkeypatch, **record):
@@ -38,7 +45,7 @@ def cells(text):
 def test_without_a_result_there_is_no_table(monkeypatch):
     monkeypatch.setattr(of_tools, "load", lambda name: None)
     monkeypatch.setattr(of_tools, "newest", lambda what: None)
-    kinds = ("sweep: x block", "structures: x", "host memory: x add", "prefetch stalls")
+    kinds = ("structures: x", "host memory: x add", "prefetch stalls")
     for kind in kinds:
         document = f"<!-- {kind} -->\n<!-- end -->"
         assert document_tables.filled(document) == document
@@ -74,6 +81,41 @@ def test_a_sweep_is_chosen_by_rows_and_other_parameters(monkeypatch):
     shipped(monkeypatch, series=found)
     chosen = tool_tables.sweep("x", "threads", "rows=8", "sync=True", "values=2")
     assert cells(chosen) == [["`threads`", "2"], ["`l2`", "805"]]
+
+
+def test_a_sweep_tells_the_parameters_that_vary_beside_it(monkeypatch):
+    found = [
+        series("strided_threads", name, [32, 64], [stride, 100 + stride], offset=0, stride=stride)
+        for name in ("cached", "unroll4")
+        for stride in (1, 2)
+    ]
+    shipped(monkeypatch, series=found)
+    assert cells(tool_tables.sweep("x", "strided_threads", "family=copy", "dtype=float32")) == [
+        ["`threads`", "32", "64"],
+        ["`cached`, stride 1", "1", "101"],
+        ["`cached`, stride 2", "2", "102"],
+        ["`unroll4`, stride 1", "1", "101"],
+        ["`unroll4`, stride 2", "2", "102"],
+    ]
+    (_, *rows) = cells(tool_tables.sweep("x", "strided_threads", "stride=2", "variants=unroll4"))
+    assert rows == [["`unroll4`", "2", "102"]]
+
+
+def test_pages_say_that_a_sweep_is_not_measured(monkeypatch):
+    monkeypatch.setattr(of_tools, "load", lambda name: None)
+    monkeypatch.setattr(of_tools, "newest", lambda what: None)
+    document = "<!-- sweep: x block family=copy -->\n<!-- end -->"
+    text = document_tables.filled(document)
+    assert "Not measured yet: `tools/measure_sweeps.py --sweeps block`" in text
+    shipped(monkeypatch, series=[series("offset", "scalar", [0], [1.0])])
+    assert document_tables.filled(document) == text
+
+
+def test_a_sweep_without_a_machine_is_the_newest(monkeypatch):
+    found = {"provenance": ORIGIN, "series": [series("block", "naive", [1], [5.0])]}
+    monkeypatch.setattr(of_tools, "load", lambda name: None)
+    monkeypatch.setattr(of_tools, "newest", lambda what: found if what == "x" else None)
+    assert cells(tool_tables.sweep("x", "block")) == [["`block`", "1"], ["`naive`", "5"]]
 
 
 def test_padding_does_not_count_as_useful(monkeypatch):
@@ -215,7 +257,8 @@ def test_pages_ask_for_sweeps_that_the_tool_makes():
     ]
     assert asked
     for file, name, *chosen in asked:
-        assert (file, name in measure_sweeps.SWEEPS) == ("sweeps-h200", True)
+        wanted = "strided-threads" if name == "strided_threads" else "sweeps-h200"
+        assert (file, name in measure_sweeps.SWEEPS) == (wanted, True)
         keys = [word.partition("=")[0] for word in chosen]
         assert set(keys) <= {"family", "dtype", "rows", "sync", "values", "variants"}
     parts = [

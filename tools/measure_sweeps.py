@@ -11,6 +11,9 @@ block       the transposes without shared memory, with blocks of 32 to 1024 thre
 carveout    polynomial with every share of shared memory that a multiprocessor has
 threads     prefetch_sum with blocks of 32 to 1024 threads, without and with a barrier in the loop,
             one block per multiprocessor and eight
+strided_threads
+            strided_read and strided_write with blocks of 32 to 1024 threads: a slice that is a
+            copy, one that splits sectors, and strides of 2 and 8
 
 Inputs have --bytes bytes, about. A figure is the median of the rounds, of launches in a row, in
 GB/s of what the family reads and writes. Arrays of several times the L2 are not in it.
@@ -46,6 +49,7 @@ BLOCKS = (
 # most: the least that ask for 0, 8, 16, 32, 64, 100, 132, 164, 196 and 228 KiB.
 CARVEOUTS = (0, 4, 8, 15, 29, 44, 58, 72, 86, 100)
 THREADS = (32, 64, 128, 256, 512, 1024)
+SLICES = ((0, 1), (1, 1), (0, 2), (0, 8))  # offset and stride
 TERMS = 16  # coefficients of a polynomial
 
 
@@ -116,9 +120,17 @@ def threads(nbytes: int, multiprocessors: int) -> Iterator[Series]:
                 yield Series("threads", "prefetch_sum", variant, "float64", shape, THREADS, fixed)
 
 
-SWEEPS: dict[str, Callable[[int, int], Iterator[Series]]] = {
-    one.__name__: one for one in (offset, structures, max_blocks, block, carveout, threads)
-}
+def strided_threads(nbytes: int, multiprocessors: int) -> Iterator[Series]:
+    for family in ("strided_read", "strided_write"):
+        for variant in ("cached", "unroll4"):
+            for first, stride in SLICES:
+                fixed = {"offset": first, "stride": stride}
+                shape = (nbytes // 4,)
+                yield Series("threads", family, variant, "float32", shape, THREADS, fixed)
+
+
+_ALL = (offset, structures, max_blocks, block, carveout, threads, strided_threads)
+SWEEPS: dict[str, Callable[[int, int], Iterator[Series]]] = {one.__name__: one for one in _ALL}
 
 
 # ---- measuring ------------------------------------------------------------------------------

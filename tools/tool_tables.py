@@ -30,36 +30,42 @@ def source(found: dict[str, Any]) -> str:
 # ---- tools/measure_sweeps.py ----------------------------------------------------------------
 
 
+_NO_SWEEP = "Not measured yet: `tools/measure_sweeps.py --sweeps {}` measures it, on a GPU.\n"
+
+
 def sweep(file: str, name: str, *chosen: str) -> str:
-    """Return GB/s by the values of a parameter, a row per variant.
+    """Return GB/s by the values of a parameter, a row per variant and other parameters that vary.
 
     Parameters
     ----------
     file : str
-        What tools/measure_sweeps.py has written.
+        What tools/measure_sweeps.py has written: the name of a file, or without that of the machine
+        for the newest.
     name : str
-        The sweep; its parameter is that of the same name.
+        The sweep.
     *chosen : str
         ``KEY=VALUE``: series with that family, dtype, first extent (``rows``) or fixed parameter;
         ``values=A,B,...``: the columns, by default all; ``variants=A,B,...``: the rows.
     """
-    found = of_tools.load(file)
-    if found is None:
-        return ""
+    found = of_tools.load(file) or of_tools.newest(file)
+    measured = [one for one in found["series"] if one["sweep"] == name] if found else []
+    if not found or not measured:
+        return _NO_SWEEP.format(name)
     wanted = dict(word.split("=", 1) for word in chosen)
     columns, variants = (wanted.pop(key, "") for key in ("values", "variants"))
-    rates = {
-        one["variant"]: dict(zip(map(word_of, one["values"]), one["gbps"], strict=True))
-        for one in found["series"]
-        if one["sweep"] == name and is_chosen(one, wanted)
-    }
-    names = variants.split(",") if variants else list(rates)
-    values = columns.split(",") if columns else list(next(iter(rates.values())))
-    rows = [
-        [f"`{breakable(variant)}`", *(rate(rates[variant].get(value)) for value in values)]
-        for variant in names
-    ]
-    return rows_to_markdown([f"`{name}`", *values], rows) + source(found)
+    series = [one for one in measured if is_chosen(one, wanted)]
+    if variants:
+        named = variants.split(",")
+        series = [one for variant in named for one in series if one["variant"] == variant]
+    values = columns.split(",") if columns else list(map(word_of, series[0]["values"]))
+    varying = [key for key in series[0]["fixed"] if len({one["fixed"][key] for one in series}) > 1]
+    rows = []
+    for one in series:
+        rates = dict(zip(map(word_of, one["values"]), one["gbps"], strict=True))
+        others = "".join(f", {key} {one['fixed'][key]}" for key in varying)
+        label = f"`{breakable(one['variant'])}`{others}"
+        rows.append([label, *(rate(rates.get(value)) for value in values)])
+    return rows_to_markdown([f"`{series[0]['parameter']}`", *values], rows) + source(found)
 
 
 def is_chosen(series: dict[str, Any], wanted: dict[str, str]) -> bool:
