@@ -59,23 +59,28 @@ GM_DEVICE double walk(const prefetch_sum_args &a, const double *row, bulk_ring &
     }
 #pragma unroll 1
     for (int64_t at = first; at < body; at += step) {
+        const int count = body - at < STAGE ? (int)(body - at) : STAGE; /* the stage's elements */
+        const double *from = ring.stages + ring.stage * STAGE;
         double v[STEPS];
         gm_mbarrier_wait(&ring.full[ring.stage], ring.parity);
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
-            int place = k * 32 + lane;
-            v[k] = at + place < body ? ring.stages[ring.stage * STAGE + place] : 0;
+            v[k] = k * 32 + lane < count ? from[k * 32 + lane] : 0;
         }
         gm_bulk_fence();
         __syncwarp(); /* all lanes have read theirs */
         if (lane == 0 && at + ahead < body) {
             bulk_fill(ring, ring.stage, row + at + ahead, body - at - ahead);
         }
+        if (a.work > 0) {
+#pragma unroll
+            for (int k = 0; k < STEPS; k++) {
+                v[k] = prefetch_sum_f(v[k], a.work);
+            }
+        }
 #pragma unroll
         for (int k = 0; k < STEPS; k++) {
-            if (at + k * 32 + lane < body) {
-                sum += prefetch_sum_f(v[k], a.work);
-            }
+            sum += k * 32 + lane < count ? v[k] : 0;
             if (sync && at - first + step <= body) { /* all warps are here */
                 __syncthreads();
             }

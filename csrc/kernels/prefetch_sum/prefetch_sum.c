@@ -90,21 +90,26 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
 }
 
 /* Few warps need many loads in flight each. Measured on an H200: from this many per multiprocessor
- * on, asynchronous copies cost more instructions than they save waits. */
-enum { MANY_WARPS = 24 };
+ * on, asynchronous copies cost more instructions than they save waits. With fewer, a step of bulk
+ * is four elements, so that it reaches as far ahead at a fourth of the distance; what it costs
+ * shows at larger ones, once elements take work. */
+enum { MANY_WARPS = 24, NEAR = 2, NEAR_WITHOUT_WORK = 4 };
 
 static const gm_variant *prefetch_sum_choose(const gm_call *call)
 {
     const gm_value *parameters = call->parameters;
-    int64_t blocks = call->in[0].shape[0] / call->device->multiprocessors;
-    if (blocks < MANY_WARPS * GM_WARP / parameters[THREADS].integer) {
-        int rolling = parameters[PADDING].integer == AUTO
-                          ? prefetch_sum_row_smem_rolling_async
-                          : prefetch_sum_row_smem_rolling_async_interleaved;
-        return gm_first_that_fits(
-            call, GM_ROWS(rolling, prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
+    const int64_t blocks = call->in[0].shape[0] / call->device->multiprocessors;
+    const int64_t near = parameters[WORK].integer == 0 ? NEAR_WITHOUT_WORK : NEAR;
+    if (blocks >= MANY_WARPS * GM_WARP / parameters[THREADS].integer) {
+        return gm_first_that_fits(call,
+                                  GM_ROWS(prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
     }
-    return gm_first_that_fits(call, GM_ROWS(prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
+    const int rolling = parameters[PADDING].integer == AUTO
+                            ? prefetch_sum_row_smem_rolling_async
+                            : prefetch_sum_row_smem_rolling_async_interleaved;
+    const int first = parameters[DISTANCE].integer <= near ? prefetch_sum_row_bulk : rolling;
+    return gm_first_that_fits(
+        call, GM_ROWS(first, rolling, prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
 }
 
 static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
