@@ -5,7 +5,7 @@
  * Idea     a block stores its sum, makes it visible with __threadfence() and takes a number. The
  *          one that gets the highest number knows that all others have stored theirs. It adds them
  *          in the order of the blocks, not of their arrival: the same bits each time.
- * Cost     a counter, set to zero before the launch. A grid of one block needs none.
+ * Cost     a counter, which a kernel just before sets to zero. A grid of one block needs none.
  */
 #include "reduce.h"
 
@@ -42,5 +42,6 @@ template <typename number, typename vector> GM_DEVICE void add_all(const reduce_
 
 GM_KERNEL_BOUNDED(reduce_last_block, reduce_args, REDUCE_WIDE, REDUCE_BLOCKS)
 {
+    gm_wait_for_previous();
     REDUCE_BY_TYPE(add_all, a)
 }

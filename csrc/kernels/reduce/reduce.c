@@ -2,6 +2,7 @@
 #include "reduce/reduce.h"
 
 #include "backend/backend.h"
+#include "zeros.h"
 
 static gm_status launch_on_zero(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_two_pass(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -96,7 +97,7 @@ static gm_status launch_last_block(const gm_variant *variant, const gm_call *cal
     }
     args->partials = memory;
     args->blocks_done = (unsigned *)((char *)memory + bytes);
-    status = call->backend->fill(args->blocks_done, 0, sizeof(unsigned), call->stream);
+    status = zeros_launch(&helper_zeros, call, args->blocks_done, 1);
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }

@@ -42,6 +42,7 @@ template <typename number, typename vector> GM_DEVICE void scan_at_once(const sc
     scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
     number of_block;
 
+    gm_wait_for_previous();
     if (threadIdx.x == 0) {
         ticket = a.tiles > 1 ? atomicAdd(a.tickets, 1u) : 0;
     }

@@ -174,6 +174,7 @@ GM_DEVICE void scan_in_ring(const scan_args &a, unsigned char *stages)
         for (int i = 0; i < SCAN_RING_STAGES; i++) {
             gm_mbarrier_init(&r.full[i]);
         }
+        gm_wait_for_previous();
         for (int i = 0; i < SCAN_RING_STAGES - 1; i++) {
             ring_request<tile>(a, r, stages, i, atomicAdd(a.tickets, 1u), kept);
         }

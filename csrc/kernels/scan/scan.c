@@ -2,6 +2,7 @@
 #include "scan/scan.h"
 
 #include "backend/backend.h"
+#include "zeros.h"
 
 static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -125,7 +126,7 @@ static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, 
     }
     args->states = memory;
     args->tickets = (unsigned *)((char *)memory + states);
-    status = call->backend->fill(memory, 0, bytes, call->stream);
+    status = zeros_launch(&helper_zeros, call, memory, bytes / (int64_t)sizeof(unsigned));
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }
