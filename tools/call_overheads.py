@@ -29,9 +29,11 @@ ROUNDS = 60
 CALLS = 200  # in a row
 WARM_UP = 20
 GPUMEM = "gpumem"
-# Without the check of the index, which waits: as the libraries' own calls, which do not raise.
-# Beside the default, which does, are also these calls after a check of the library's own.
+# gather's default raises within the call, so it waits. Beside it are the libraries' own calls, which
+# do not, the same with a wait, as a caller needs who must know, and a check of one's own before.
+WAITED = "take(out=); wait"
 CHECKED = "if wrong(index).any(): raise; take(out=)"
+# As the libraries' own calls: it does not wait, and a wrong index is no error.
 WRAPPED = 'gather(..., mode="wrap", out=)'
 
 Job = Callable[[], object]
@@ -45,6 +47,16 @@ def checked(row: Any, index: Any, take: Job) -> Job:
         if ((index < -count) | (index >= count)).any():
             raise IndexError
         take()
+
+    return job
+
+
+def waited(take: Job, wait: Job) -> Job:
+    """Return a call after which the caller knows whether it failed."""
+
+    def job() -> None:
+        take()
+        wait()
 
     return job
 
@@ -123,6 +135,7 @@ def on_pytorchs(random: np.random.Generator) -> Iterator[Measured]:
         ("sgemm", "torch.mm(out=)", lambda: torch.mm(a, b, out=out)),
         ("matmul", "torch.matmul(out=)", lambda: torch.matmul(a, b, out=out)),
         ("gather", "torch.take(out=)", take),
+        ("gather", WAITED, waited(take, torch.cuda.current_stream().synchronize)),
         ("gather", CHECKED, checked(row, x["index"], take)),
         (WRAPPED, "torch.take(out=)", take),
         ("strided_read", "out.copy_(a[::2])", lambda: x["half"].copy_(row[::2])),
@@ -152,6 +165,7 @@ def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
         ("sgemm", "cupy.dot(out=)", lambda: cupy.dot(a, b, out=out)),
         ("matmul", "cupy.matmul(out=)", lambda: cupy.matmul(a, b, out=out)),
         ("gather", "cupy.take(out=)", take),
+        ("gather", WAITED, waited(take, cupy.cuda.get_current_stream().synchronize)),
         ("gather", CHECKED, checked(row, x["index"], take)),
         (WRAPPED, "cupy.take(out=)", take),
         ("strided_read", "cupy.copyto(out, a[::2])", lambda: cupy.copyto(half, row[::2])),
