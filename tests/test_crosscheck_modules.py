@@ -55,9 +55,8 @@ def test_figures_of_atomic_operations():
     ]
     figures, _ = tool.simulator_figures(sites)
     assert (figures["atomic_requests"], figures["atomic_sectors"]) == (2, 9)
-    assert (figures["atomic_shared_requests"], figures["atomic_shared_passes"]) == (2, 5)
-    counted = dict.fromkeys(tool.ATOMIC, 1.0)
-    assert tool.hardware_figures(counted)["atomic_requests"] == 2  # with and without a result
+    shared = ("shared_atomic_requests", "shared_atomic_passes_per_request")
+    assert tuple(map(figures.get, shared)) == (2, 2.5)
 
 
 def test_a_process_that_ends_is_started_again(tmp_path, monkeypatch):

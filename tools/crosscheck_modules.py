@@ -29,6 +29,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import crosscheck_ncu
+import crosscheck_rules
 import cuda_driver
 import ncu
 import numpy as np
@@ -279,20 +280,11 @@ def missing(found: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 # ---- traffic ------------------------------------------------------------------------------
 
-ATOMIC = (
-    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
-    "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
-    "smsp__inst_executed_op_shared_atom.sum",
-    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
-)
-
 
 class Profiler(ncu.Profiler):
     """Runs the foreign kernels on the GPU under ncu."""
 
-    metrics = (*ncu.METRICS, *ATOMIC)
+    metrics = (*ncu.METRICS, *ncu.ATOMIC)
 
     def __init__(self, name: str, cubins: Path, folder: Path, seconds: float) -> None:
         super().__init__(folder, seconds)
@@ -328,38 +320,19 @@ def traffic(name: str, text: str) -> list[dict[str, Any]]:
             continue
         record["simulator"], engines = simulator_figures(counted["sites"])
         if row := seen.get(case.function):
-            record["hardware"] = hardware_figures(row["metrics"])
+            record["hardware"] = crosscheck_ncu.hardware_figures(row["metrics"])
             label = f"{case.file}-{case.kernel}, plain"
-            record |= crosscheck_ncu.judge(label, record["simulator"], record["hardware"], engines)
+            record |= crosscheck_rules.judge(
+                label, record["simulator"], record["hardware"], engines
+            )
         found.append(record)
     return found
 
 
-def hardware_figures(metrics: dict[str, float | None]) -> dict[str, Any]:
-    """Return the counters' figures, those of atomic operations among them."""
-    figures = crosscheck_ncu.hardware_figures(metrics)
-    counted = {name: metrics.get(name) or 0 for name in ATOMIC}
-    for label, part in (
-        ("requests", "t_requests"),
-        ("sectors", "t_sectors"),
-        ("shared_requests", "inst_executed"),
-        ("shared_passes", "wavefronts"),
-    ):
-        figures[f"atomic_{label}"] = sum(n for name, n in counted.items() if part in name)
-    return figures
-
-
 def simulator_figures(sites: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], list[str]]:
-    """Return the simulator's figures, those of atomic operations among them."""
+    """Return the simulator's figures of a kernel that is no variant."""
     report: Any = SimpleNamespace(sites=sites)
-    figures, engines = crosscheck_ncu.simulator_figures(report)
-    for space, prefix, names in (
-        ("global", "", ("requests", "sectors")),
-        ("shared", "shared_", ("requests", "passes")),
-    ):
-        atomic = [s for s in sites if (s["space"], s["kind"]) == (space, "atomic")]
-        figures |= {f"atomic_{prefix}{name}": sum(s[name] for s in atomic) for name in names}
-    return figures, engines
+    return crosscheck_ncu.simulator_figures(report)
 
 
 FIGURES = {
@@ -369,9 +342,11 @@ FIGURES = {
     "store sectors": "store_sectors",
     "atomic requests": "atomic_requests",
     "atomic sectors": "atomic_sectors",
-    "shared atomic requests": "atomic_shared_requests",
-    "shared atomic wavefronts": "atomic_shared_passes",
+    "shared atomic requests": "shared_atomic_requests",
 }
+
+
+KINDS = ("atomic", "load", "store")
 
 
 def _passes(figures: dict[str, Any], kind: str) -> float:
@@ -389,7 +364,7 @@ def traffic_rows(found: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
         ours, theirs = r["simulator"], r.get("hardware")
         for label, get in (
             *((label, lambda f, key=key: f[key] or 0) for label, key in FIGURES.items()),
-            *((f"shared {k} wavefronts", lambda f, k=k: _passes(f, k)) for k in ("load", "store")),
+            *((f"shared {k} wavefronts", lambda f, k=k: _passes(f, k)) for k in KINDS),
         ):
             a, b = get(ours), get(theirs) if theirs else None
             if a or b:

@@ -5,9 +5,9 @@
 
 Every variant with a kernel of its own runs once per case and size, all in one process under ncu.
 Then the simulator counts the same calls, with as many multiprocessors as the device, so that both
-launch the same grids. FILE is JSON with a record per variant, size and case; FILE.csv beside it is
-the output of ncu, from which ``--from-csv`` makes FILE again without a device. ``--csv-only``
-writes only that.
+launch the same grids. If a call launches several kernels, their counts are added up on both sides.
+FILE is JSON with a record per variant, size and case; FILE.csv beside it is the output of ncu, from
+which ``--from-csv`` makes FILE again without a device. ``--csv-only`` writes only that.
 
 The counters are those of the load and store units. Data moved by Hopper's copy engines (bulk and
 tensor copies) do not pass through these, so such figures are not compared.
@@ -17,20 +17,19 @@ from __future__ import annotations
 
 import argparse
 import collections
-import functools
 import itertools
 import json
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
+from crosscheck_calls import FAMILIES, MOVING, Call, calls, checked, kernel, kernels
 from crosscheck_report import by_size, summary, unexplained
-from ncu import Profiler, read_csv
+from crosscheck_rules import GROUPS, Figures, judge
+from ncu import ATOMIC, METRICS, Profiler, read_csv
 
 import gpumem as gm
 from gpumem.base import files
@@ -41,194 +40,10 @@ from gpumem.machine.device import open_device
 from gpumem.machine.provenance import provenance
 
 SCHEMA = 2
-FAMILIES = ("copy", "strided_read", "strided_write", "gather", "shift_points", "transpose")
 SIZES = "4M,3M,1000003"  # bytes of a call's first array: whole tiles, a partial wave, odd
 MULTIPROCESSORS = "GPUMEM_SIM_MULTIPROCESSORS"
 
-GLOBAL = ("requests", "sectors", "sectors_per_request")
-SHARED = ("requests", "passes_per_request", "conflicts")
-GROUPS = {"load": GLOBAL, "store": GLOBAL, "shared_load": SHARED, "shared_store": SHARED}
-
-ENGINE = "a copy engine's, or an asynchronous copy's stores, not counted by these counters"
-
-Figures = dict[str, Any]
-
-
-class Sides(NamedTuple):
-    """One kind of access of a call, as simulator and hardware count it, and the figure to judge."""
-
-    figure: str
-    group: str
-    simulated: Figures
-    counted: Figures
-
-    def both(self, name: str) -> tuple[float, float]:
-        """Return a figure of the group, the simulator's and the hardware's."""
-        name = f"{self.group}_{name}"
-        return self.simulated[name] or 0, self.counted[name] or 0
-
-    def passes(self) -> tuple[float, float]:
-        """Return the passes through the banks, of all requests."""
-        (a, b), (c, d) = self.both("requests"), self.both("passes_per_request")
-        return a * c, b * d
-
-    def uncertain(self) -> int:
-        """Return how many accesses the hardware may group differently."""
-        return int(self.simulated[f"{self.group}_uncertain"])
-
-
-class Rule(NamedTuple):
-    """A known difference: its calls and figures (patterns), the condition, and the reason."""
-
-    calls: str  # "family-variant, case"
-    figures: str
-    holds: Callable[[Sides], bool]
-    why: str
-
-
-def _masked(sides: Sides) -> bool:
-    ours, theirs = sides.both("requests")
-    passes, counted = sides.passes()
-    return ours < theirs and abs(counted - passes) <= 0.03 * passes + sides.uncertain()
-
-
-def _met_otherwise(sides: Sides) -> bool:
-    """Whether uncertain accesses explain it: each changes one request and sector, or one pass."""
-    names = ("requests", "sectors") if sides.group in ("load", "store") else ("requests",)
-    apart = [abs(b - a) for a, b in map(sides.both, names)]
-    if not names[1:]:
-        passes, counted = sides.passes()
-        apart.append(abs(counted - passes))
-    return max(apart) <= sides.uncertain()
-
-
-def _a_few_passes_more(sides: Sides) -> bool:
-    ours, theirs = sides.both("conflicts")
-    return -1e-4 * ours <= theirs - ours <= 0.2 * sides.both("requests")[1]
-
-
-def _slightly_more_passes(sides: Sides) -> bool:
-    ours, theirs = sides.both("passes_per_request")
-    return ours < theirs <= 1.03 * ours
-
-
-RULES = (
-    Rule(
-        ".*",
-        "shared_.*_passes_per_request",
-        _slightly_more_passes,
-        "the wavefront counter reads up to 3 % above the passes; why is not established",
-    ),
-    Rule(
-        ".*",
-        "shared_.*_conflicts",
-        _a_few_passes_more,
-        "the conflict counter reads some passes more than the addresses need, also in kernels "
-        "without conflicts; it seems to count other waits for the banks too, and misses one in "
-        "ten thousand at most",
-    ),
-    Rule(
-        ".*",
-        "shared_.*_(requests|passes_per_request)",
-        _masked,
-        "the hardware counts instructions without active lanes, the simulator only lanes that "
-        "access memory; the passes are the same",
-    ),
-    Rule(
-        ".*",
-        ".*",
-        _met_otherwise,
-        "lanes reached a line on different paths and not equally often: how their accesses are "
-        "grouped is uncertain, and the difference is no larger than their number",
-    ),
-    Rule(
-        "copy-bulk, ragged",
-        "(load|store)_(requests|sectors)",
-        lambda sides: all(b == a + 1 for a, b in (sides.both("requests"), sides.both("sectors"))),
-        "the first thread of a block reaches the last bytes through a loop that the others skip, "
-        "and copies its byte in a request of its own",
-    ),
-)
-
-
 # ---- what is run --------------------------------------------------------------------------
-
-
-class Call(NamedTuple):
-    """The arrays and keyword arguments of one call, and a name for them."""
-
-    case: str
-    arrays: Callable[[], tuple[Any, ...]]
-    parameters: dict[str, Any]
-
-
-def _floats(nbytes: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    (a,) = oracle.arguments("copy", nbytes // 4, "float32", seed)
-    return a
-
-
-def _strided_cases(family: str, nbytes: int) -> Iterator[Call]:
-    def arrays(offset: int, stride: int) -> tuple[Any, ...]:
-        a = _floats(nbytes)
-        if family == "strided_read":
-            return (a,)
-        return a, _floats(a[offset::stride].nbytes, seed=1)
-
-    for offset, stride in ((0, 1), (1, 1), (8, 1), (31, 1), (0, 2), (0, 3), (0, 8), (0, 32)):
-        parameters = {"offset": offset, "stride": stride}
-        make = functools.partial(arrays, offset, stride)
-        yield Call(f"offset {offset}, stride {stride}", make, parameters)
-
-
-def _gather_cases(nbytes: int) -> Iterator[Call]:
-    n = nbytes // 4 // 32 * 32
-    indices: dict[str, Callable[[np.random.Generator], np.ndarray[Any, Any]]] = {
-        "in order": lambda random: np.arange(n),
-        "one address": lambda random: np.full(n, 7),
-        "permuted in lines": lambda random: random.permuted(
-            np.arange(n).reshape(-1, 32), axis=1
-        ).reshape(n),
-        "random": lambda random: random.permutation(n),
-    }
-
-    def arrays(case: str) -> tuple[Any, ...]:
-        return _floats(4 * n), indices[case](np.random.default_rng(1)).astype(np.int64)
-
-    for case in indices:
-        yield Call(case, functools.partial(arrays, case), {})
-
-
-def _plain_cases(variant: gm.Variant, nbytes: int) -> Iterator[Call]:
-    parameters = {"dx": 1.0, "dy": -1.0} if variant.family == "shift_points" else {}
-    plain = functools.partial(oracle.claimed_arguments, variant, nbytes)
-    yield Call("plain", plain, parameters)
-
-    # A few elements less on each side: unaligned rows and partial warps.
-    (a,) = plain()
-    shape = tuple(max(side - 3 - 2 * axis, 1) for axis, side in enumerate(a.shape))
-    if variant.family != "shift_points" and oracle.takes(variant, shape, a.dtype):
-        ragged = functools.partial(oracle.arguments, variant.family, shape, a.dtype, seed=0)
-        yield Call("ragged", ragged, parameters)
-
-
-def calls(variant: gm.Variant, nbytes: int) -> Iterator[Call]:
-    """Yield the calls on which a variant is checked: full, aligned tiles and harder cases."""
-    if variant.family == "gather":
-        return _gather_cases(nbytes)
-    if variant.family in ("strided_read", "strided_write"):
-        return _strided_cases(variant.family, nbytes)
-    return _plain_cases(variant, nbytes)
-
-
-def checked(families: Sequence[str]) -> list[gm.Variant]:
-    """Return the variants that have a kernel of their own."""
-    everything = [v for name in families for v in gm.variants(name, instances=True)]
-    return [v for v in everything if v.source.endswith(".cu")]
-
-
-def kernel(family: str, variant: str) -> str:
-    """Return the C symbol of a variant's kernel."""
-    return f"{family}_{variant}".replace(":", "_")
 
 
 def run(families: Sequence[str], sizes: Sequence[int], header: Path, backend: str = "cuda") -> None:
@@ -236,11 +51,11 @@ def run(families: Sequence[str], sizes: Sequence[int], header: Path, backend: st
     launches: list[dict[str, Any]] = []
     for variant, nbytes in itertools.product(checked(families), sizes):
         for call in calls(variant, nbytes):
-            one = {"family": variant.family, "variant": variant.name}
+            one: dict[str, Any] = {"family": variant.family, "variant": variant.name}
             one |= {"bytes": nbytes, "case": call.case}
             launches.append(one)
             try:
-                there = [gm.to_device(a, backend=backend) for a in call.arrays()]
+                there = [placed(variant, a, backend) for a in call.arrays()]
                 variant(*there, **call.parameters)
                 gm.synchronize(backend)
             except (ValueError, TypeError, gm.UnavailableError) as error:
@@ -249,11 +64,20 @@ def run(families: Sequence[str], sizes: Sequence[int], header: Path, backend: st
             header.write_text(text, encoding="utf-8")
 
 
+def placed(variant: gm.Variant, a: Any, backend: str) -> Any:
+    """Return an array on the device, or in the kind of host memory that the variant takes."""
+    if variant.memory is None:
+        return gm.to_device(a, backend=backend)
+    return oracle.placed(variant, a, backend)
+
+
 # ---- ncu ----------------------------------------------------------------------------------
 
 
 class Launches(Profiler):
     """Runs this file under ncu."""
+
+    metrics = (*METRICS, *ATOMIC)
 
     def __init__(
         self, families: Sequence[str], sizes: Sequence[int], folder: Path, seconds: float
@@ -263,7 +87,7 @@ class Launches(Profiler):
 
     def kernels(self) -> list[str]:
         """Return the names of the functions to profile."""
-        return [kernel(v.family, v.name) for v in checked(self.families)]
+        return kernels(self.families)
 
     def program(self) -> list[str]:
         """Return the command that launches the kernels."""
@@ -300,35 +124,59 @@ def hardware_figures(metrics: dict[str, float | None]) -> Figures:
         figures[f"shared_{kind}_requests"] = executed
         figures[f"shared_{kind}_passes_per_request"] = _per(passes, executed)
         figures[f"shared_{kind}_conflicts"] = conflicts
+    for name in ("requests", "sectors"):  # those that return the old value, and those that do not
+        both = [get(f"l1tex__t_{name}_pipe_lsu_mem_global_op_{op}.sum") for op in ("atom", "red")]
+        figures[f"atomic_{name}"] = _sum(both)
+    executed = get("smsp__inst_executed_op_shared_atom.sum")
+    passes = get("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum")
+    figures["shared_atomic_requests"] = executed
+    figures["shared_atomic_passes_per_request"] = _per(passes, executed)
     return figures
+
+
+def added_up(launches: Sequence[dict[str, float | None]]) -> dict[str, float | None]:
+    """Return the counters of a call, the sums of its launches'; None for those that have no sum."""
+    if len(launches) == 1:
+        return launches[0]
+    return {
+        name: _sum([one.get(name) for one in launches])
+        for name in launches[0]
+        if name.endswith(".sum")
+    }
+
+
+def _sum(counts: Sequence[float | None]) -> float | None:
+    """Return a sum, or None if a part is not known."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _is_counted(site: dict[str, Any]) -> bool:
     """Whether the counters see an access: not of engines, nor stores of asynchronous copies."""
-    return site["by"] == "thread" or (site["by"] == "pipeline" and site["kind"] == "load")
+    return bool(site["by"] == "thread" or (site["by"] == "pipeline" and site["kind"] == "load"))
 
 
 def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
     """Return the figures of the load and store units, and the groups that engines share."""
     figures: Figures = {}
     beside = []
-    for group in GROUPS:
+    for group, names in GROUPS.items():
         space, kind = ("shared", group[7:]) if "shared" in group else ("global", group)
         sites = [s for s in report.sites if (s["space"], s["kind"]) == (space, kind)]
         if not all(map(_is_counted, sites)):
             beside.append(group)
         sites = [site for site in sites if _is_counted(site)]
         requests = sum(site["requests"] for site in sites)
-        figures[f"{group}_requests"] = requests
+        counted: Figures = {"requests": requests}
         if space == "global":
             sectors = sum(site["sectors"] for site in sites)
-            figures[f"{group}_sectors"] = sectors
-            figures[f"{group}_sectors_per_request"] = _per(sectors, requests)
+            counted |= {"sectors": sectors, "sectors_per_request": _per(sectors, requests)}
         else:
             passes = sum(site["passes"] for site in sites)
             fewest = sum(site["fewest_passes"] for site in sites)
-            figures[f"{group}_passes_per_request"] = _per(passes, requests)
-            figures[f"{group}_conflicts"] = passes - fewest
+            counted["passes_per_request"] = _per(passes, requests)
+            counted["conflicts"] = passes - fewest
+        figures |= {f"{group}_{name}": counted[name] for name in names}
         figures[f"{group}_uncertain"] = sum(site["uncertain"] for site in sites)
     return figures, beside
 
@@ -350,52 +198,9 @@ def simulate(variant: gm.Variant, call: Call) -> gm.Traffic:
     return gm.traffic(variant.family, *call.arrays(), variant=variant, **call.parameters)
 
 
-def _reason(call: str, sides: Sides) -> str | None:
-    """Return the reason of the first rule that holds."""
-    for rule in RULES:
-        if (
-            re.fullmatch(rule.calls, call)
-            and re.fullmatch(rule.figures, sides.figure)
-            and rule.holds(sides)
-        ):
-            return rule.why
-    return None
-
-
-def judge(
-    call: str, simulated: Figures, counted: Figures, engines: Sequence[str]
-) -> dict[str, Any]:
-    """Return ``{"agrees": {figure: True | False | None}, "why": {figure: text}}`` of a call.
-
-    Figures without requests on either side are left out. None is a figure that cannot be compared,
-    for the reason given. If threads and an engine move data, only what threads move is compared.
-    """
-    agrees: dict[str, bool | None] = {}
-    why: dict[str, str] = {}
-    for group, names in GROUPS.items():
-        engine = group in engines and not simulated[f"{group}_requests"]
-        if not engine and not any(
-            figures[f"{group}_{name}"] for figures in (simulated, counted) for name in names
-        ):
-            continue
-        for figure, name in ((f"{group}_{name}", name) for name in names):
-            ours, theirs = simulated[figure], counted[figure]
-            if engine:
-                agrees[figure], why[figure] = None, ENGINE
-            elif theirs is None:
-                agrees[figure], why[figure] = None, "no such counter here, or nothing counted"
-            else:
-                within = 1e-4 * theirs if "_per_" in name else 0  # ncu rounds its ratios
-                agrees[figure] = ours is not None and abs(ours - theirs) <= within
-                sides = Sides(figure, group, simulated, counted)
-                if not agrees[figure] and (reason := _reason(call, sides)):
-                    why[figure] = reason
-    return {"agrees": agrees, "why": why}
-
-
 def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
     """Match launches with what ncu saw, kernel by kernel in order, and compare."""
-    seen = collections.defaultdict(collections.deque)
+    seen: dict[str, collections.deque[Any]] = collections.defaultdict(collections.deque)
     for row in read_csv(text):
         seen[row["kernel"]].append(row)
     found = []
@@ -408,27 +213,33 @@ def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
         record |= {"simulator": None, "hardware": None}
         record |= {"engines": [], "agrees": {}, "why": {}}
         found.append(record)
+        own = kernel(variant.family, variant.name)
+        names = [own]
         try:
             report = simulate(variant, call)
             record["simulator"], record["engines"] = simulator_figures(report)
             record["grid"] = list(report.grid)
+            names = [one["name"] for one in report.kernels]
         except (ValueError, gm.UnavailableError) as error:
             record["why"]["simulator"] = str(error)
-        name = kernel(variant.family, variant.name)
+        if len(names) > 1:
+            record["kernels"] = names
+        missing = [name for name in names if len(seen[name]) < names.count(name)]
         if "error" in launch:
             record["why"]["hardware"] = launch["error"]
-        elif not seen[name]:
-            record["why"]["hardware"] = f"ncu shows no launch of {name}"
+        elif missing:
+            record["why"]["hardware"] = f"ncu shows no launch of {missing[0]}"
         else:
-            row = seen[name].popleft()
-            record["hardware"] = hardware_figures(row["metrics"])
-            record["hardware_grid"] = row["grid"]
+            rows = [(name, seen[name].popleft()) for name in names]
+            record["hardware"] = hardware_figures(added_up([row["metrics"] for _, row in rows]))
+            record["hardware_grid"] = dict(rows)[own]["grid"]
         if record["simulator"] and record["hardware"]:
             name = f"{record['family']}-{record['variant']}, {record['case']}"
             record |= judge(name, record["simulator"], record["hardware"], record["engines"])
-    for name, rows in seen.items():
-        if rows and name in {kernel(r["family"], r["variant"]) for r in found}:
-            print(f"{len(rows)} unexpected launches of {name}", file=sys.stderr)
+    known = kernels([*{record["family"] for record in found}])
+    for name in known:
+        if seen[name]:
+            print(f"{len(seen[name])} unexpected launches of {name}", file=sys.stderr)
     return found
 
 
@@ -448,13 +259,14 @@ def _head_of(text: str) -> dict[str, Any]:
     first = text.partition("\n")[0]
     if not first.startswith("# {"):
         raise SystemExit("crosscheck_ncu: this CSV does not begin with the list of launches")
-    return json.loads(first[2:])
+    head: dict[str, Any] = json.loads(first[2:])
+    return head
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--output", type=Path, help="JSON; the output of ncu goes beside it")
-    parser.add_argument("--families", metavar="F,F", help=f"default: {','.join(FAMILIES)}")
+    parser.add_argument("--families", metavar="F,F", help=f"default: {','.join(MOVING)}")
     parser.add_argument("--sizes", default=SIZES, help=f"of a call's first array: {SIZES}")
     parser.add_argument("--from-csv", type=Path, metavar="FILE", help="instead of running ncu")
     parser.add_argument(
@@ -464,9 +276,10 @@ def main() -> int:
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # run by ncu
     options = parser.parse_args()
 
-    families = [name for name in FAMILIES if name in gm.families()]
-    if options.families:
-        families = options.families.split(",")
+    families = options.families.split(",") if options.families else list(MOVING)
+    for name in families:
+        if name not in FAMILIES:
+            parser.error(f"--families has {name}, expected {', '.join(FAMILIES)}")
     sizes = parse_sizes(options.sizes)
     if options.run:
         run(families, sizes, options.run, os.environ.get("GPUMEM_BACKEND", "cuda"))

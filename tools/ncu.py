@@ -35,10 +35,21 @@ METRICS = (
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 )
 
+# Atomic operations: "red" are those that return nothing.
+ATOMIC = (
+    "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum",
+    "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
+    "smsp__inst_executed_op_shared_atom.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+)
+
 # Used if the first is unknown: these patch the machine code, which is slow.
 INSTEAD = {
     "smsp__inst_executed_op_shared_ld.sum": "smsp__sass_inst_executed_op_shared_ld.sum",
     "smsp__inst_executed_op_shared_st.sum": "smsp__sass_inst_executed_op_shared_st.sum",
+    "smsp__inst_executed_op_shared_atom.sum": "smsp__sass_inst_executed_op_shared_atom.sum",
 }
 
 LATE = 124  # the status of a run that took too long
