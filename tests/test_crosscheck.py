@@ -454,3 +454,17 @@ def test_a_tail_of_its_own_is_a_single_byte():
         theirs = {"load_requests": count, "load_sectors": count}
         assert bool(reason("load_requests", ours, theirs, call)) == explained
         assert not reason("load_requests", ours, theirs, "copy-vec4, ragged")
+
+
+def test_a_table_of_a_result(monkeypatch, tmp_path):
+    report = sys.modules["crosscheck_report"]
+    monkeypatch.setattr(report, "DOCUMENTS", tmp_path)
+    assert report.table("crosscheck-none") == ""
+    agrees = [{"a": True, "b": False}, {"a": None}]
+    records = [{"family": "scan", "agrees": one, "why": {}} for one in agrees]
+    provenance = {"device": {"name": "a device"}, "date": "2026-01-01", "commit": "0123456789ab"}
+    result = {"provenance": provenance, "sizes": [4096, 1003], "records": records}
+    (tmp_path / "crosscheck-one.json").write_text(json.dumps(result))
+    *_, row, _, line = report.table("crosscheck-one").splitlines()
+    assert row == "| `scan` | 2 | 1 | 1 | 1 |"
+    assert line.endswith("a device, 2026-01-01, commit 0123456789; 4,096, 1,003 bytes.")

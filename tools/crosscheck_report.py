@@ -1,12 +1,19 @@
-"""What crosscheck_ncu.py prints: how many figures agree, and which differ, for which reason."""
+"""What crosscheck_ncu.py finds: how many figures agree, and which differ, for which reason."""
 
 from __future__ import annotations
 
 import collections
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from tool_tables import rows_to_markdown
+
+from gpumem.base.provenance import origin
 from gpumem.base.tables import format_table
+
+DOCUMENTS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def unexplained(record: dict[str, Any]) -> list[str]:
@@ -71,3 +78,19 @@ def summary(found: list[dict[str, Any]]) -> str:
         for size, n in by_size(found).items()
     ]
     return differences(found) + "".join(missing) + "\n".join(counted)
+
+
+def table(file: str) -> str:
+    """Return the counts of a result among the documents, a row per family; nothing without it."""
+    path = (DOCUMENTS / file).with_suffix(".json")
+    if not path.exists():
+        return ""
+    result = json.loads(path.read_text(encoding="utf-8"))
+    names = ("calls", "agree", "differ", "not compared")
+    rows = []
+    for family in dict.fromkeys(record["family"] for record in result["records"]):
+        n = counts([record for record in result["records"] if record["family"] == family])
+        rows.append([f"`{family}`", *(str(n[name]) for name in names)])
+    sizes = ", ".join(f"{size:,}" for size in result["sizes"])
+    told = f"[{path.name}]({path.name}): {origin(result['provenance'])}; {sizes} bytes."
+    return f"{rows_to_markdown(['family', *names], rows)}\n{told}\n"

@@ -4,12 +4,12 @@ A table is between ``<!-- NAME -->`` and ``<!-- end -->``. NAME is one of ``ladd
 the table of variants; ``families``, all of them; ``figures: FAMILY FILE [VARIANT,...]``,
 ``summary`` and ``round trips: FILE``, from benchmarks in gpumem/results; ``conflicts:
 prefetch_sum``, from the simulator; ``map: FILE``, the best of a sweep; ``advice: FILE``, a sweep in
-words; ``spaces: FILE``, the memory spaces by speed; ``random access: FILE``, ``launches: FILE``,
-``l2 windows: FILE STREAMED ORDER``, ``sweep: FILE SWEEP [KEY=VALUE ...]``, ``structures: FILE``,
-``host memory: FILE PART``, ``stalls: FAMILY`` and ``prefetch stalls``, what tools have measured,
-nothing or a line if it is not shipped; and ``machine code: FAMILY [VARIANT,...]``, from the facts
-that tools/machine_code.py makes. tools/site.py fills in those of docs/, tools/readme_tables.py
-writes those of README.md.
+words; ``spaces: FILE``, the memory spaces by speed; ``crosscheck: FILE``, of docs/; ``random
+access: FILE``, ``launches: FILE``, ``l2 windows: FILE STREAMED ORDER``, ``sweep: FILE SWEEP
+[KEY=VALUE ...]``, ``structures: FILE``, ``host memory: FILE PART``, ``stalls: FAMILY`` and
+``prefetch stalls``, what tools have measured, nothing or a line if it is not shipped; and
+``machine code: FAMILY [VARIANT,...]``, from the facts that tools/machine_code.py makes.
+tools/site.py fills in those of docs/, tools/readme_tables.py writes those of README.md.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import textwrap
 
+import crosscheck_report
 import tool_tables
 from tool_tables import breakable, rows_to_markdown
 
@@ -31,7 +32,8 @@ from gpumem.results import of_tools
 
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
-    r"|random access|launches|l2 windows|sweep|structures|host memory|stalls|prefetch stalls)"
+    r"|random access|launches|l2 windows|sweep|structures|host memory|stalls|prefetch stalls"
+    r"|crosscheck)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -352,6 +354,7 @@ KINDS = {
     "machine code": machine_code,
     "advice": advice,
     "spaces": spaces,
+    "crosscheck": crosscheck_report.table,
     "random access": random_access,
     "launches": launches,
     "l2 windows": l2_windows,
