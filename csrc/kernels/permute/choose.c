@@ -72,7 +72,8 @@ static double time_of_runs(const permute_layout *layout)
         layout->unit >= 8) {
         return layout->unit == 16 ? 1.1 : 1.2;
     }
-    return base * (1 + spread(layout, layout->from[0])) / 2;
+    const bool at_once = layout->ndim == 1 && layout->unit >= 4; /* no division, whole requests */
+    return (at_once ? 1 : base) * (1 + spread(layout, layout->from[0])) / 2;
 }
 
 static double time_of_shifted(const permute_layout *layout)
