@@ -102,7 +102,7 @@ def prefetch_sum(
         Rounds of f, 0 to 10000: how long an element keeps its thread busy.
     distance : int
         How many steps ahead elements are requested, 1 to 16. No effect on ``baseline`` and
-        ``any``.
+        ``any``; ``bulk`` requests 64 KiB per multiprocessor at most, or two steps.
     padding : int or "auto"
         For the variants that keep the elements of a thread side by side in shared memory:
         unused elements after them, 0 to 64. Lanes are ``distance + padding`` doubles apart;

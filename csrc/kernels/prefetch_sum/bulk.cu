@@ -6,6 +6,8 @@
  *          instead of a load per lane. A stage is 128 elements in a row.
  * Ring     a warp waits for its own stages only, and refills one as soon as its lanes have read
  *          their elements: no barrier of the block.
+ * Depth    the plan gives a warp `distance` stages, or fewer where many warps are resident: what is
+ *          requested beyond 64 KiB per multiprocessor only waits longer.
  * Fence    a load from shared memory may still be under way when a later instruction begins, for
  *          hundreds of cycles beside kernels with bank conflicts. Without the fence the engine then
  *          writes first, and the lane reads an element of a later step.

@@ -48,6 +48,23 @@ static int64_t pitch(const gm_call *call)
     return power + 1;
 }
 
+/* Stages of a warp of bulk: one for each step of `distance`, but not more than all resident warps
+ * of a multiprocessor can use. By Little's law 40 KiB in flight hide the latency of an H200's
+ * memory; requests beyond 64 KiB wait in a queue, and are served more slowly. */
+static int64_t bulk_stages(const gm_call *call)
+{
+    enum { IN_FLIGHT = 64 << 10, STAGE = GM_WARP * PREFETCH_SUM_BULK_STEPS * sizeof(double) };
+    const gm_device_properties *device = call->device;
+    const int64_t threads = call->parameters[THREADS].integer;
+    const int64_t distance = call->parameters[DISTANCE].integer;
+    const int64_t most = device->threads_per_multiprocessor / threads;
+    const int64_t blocks = (call->in[0].shape[0] - 1) / device->multiprocessors + 1;
+    const int64_t warps = (blocks < most ? blocks : most) * threads / GM_WARP;
+    const int64_t useful = IN_FLIGHT / STAGE / (warps > 0 ? warps : 1);
+    const int64_t stages = useful > 2 ? useful : 2;
+    return distance < stages ? distance : stages;
+}
+
 static int64_t ring_bytes(const gm_variant *variant, const gm_call *call)
 {
     int64_t threads = call->parameters[THREADS].integer;
@@ -56,8 +73,8 @@ static int64_t ring_bytes(const gm_variant *variant, const gm_call *call)
     case RING_PADDED: return threads * pitch(call) * (int64_t)sizeof(double);
     case RING_INTERLEAVED: return threads * distance * (int64_t)sizeof(double);
     case RING_BULK: /* and an mbarrier per warp and stage */
-        return threads * distance * PREFETCH_SUM_BULK_STEPS * (int64_t)sizeof(double) +
-               threads / GM_WARP * distance * (int64_t)sizeof(uint64_t);
+        return bulk_stages(call) * (threads * PREFETCH_SUM_BULK_STEPS * (int64_t)sizeof(double) +
+                                    threads / GM_WARP * (int64_t)sizeof(uint64_t));
     default: return 0;
     }
 }
@@ -93,7 +110,7 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
  * on, asynchronous copies cost more instructions than they save waits. With fewer, a step of bulk
  * is four elements, so that it reaches as far ahead at a fourth of the distance; what it costs
  * shows at larger ones, once elements take work. */
-enum { MANY_WARPS = 24, NEAR = 2, NEAR_WITHOUT_WORK = 4 };
+enum { MANY_WARPS = 24, NEAR = 2, NEAR_WITHOUT_WORK = 8 };
 
 static const gm_variant *prefetch_sum_choose(const gm_call *call)
 {
@@ -132,6 +149,9 @@ static gm_status prefetch_sum_plan(const gm_variant *variant, const gm_call *cal
         .pitch = (int)pitch(call),
         .sync = parameters[SYNC].integer != 0,
     };
+    if (variant->grid == RING_BULK) {
+        args->distance = (int)bulk_stages(call);
+    }
     args->aligned = gm_width_dividing((uintptr_t)args->in | (uintptr_t)args->row_stride |
                                       (uintptr_t)args->stride) >= (int)sizeof(double);
     plan->args_size = sizeof *args;
