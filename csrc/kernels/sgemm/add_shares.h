@@ -14,10 +14,9 @@
 
 #include <stdint.h>
 
-enum { ADD_SHARES_THREADS = 256 };
+enum { ADD_SHARES_THREADS = 256, ADD_SHARES_LOADS = 4 /* of a thread, in flight */ };
 
-/* How many threads have shares of the same number: loads of a thread are side by side, by eights.
- */
+/* How many threads have shares of the same number. */
 static inline int add_shares_sharers(int64_t shares)
 {
     return shares >= 32 ? 8 : shares >= 8 ? 4 : 1;
@@ -36,23 +35,45 @@ GM_DEVICE float4 add_shares_sum(float4 a, float4 b)
     return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
-/* The first of the numbers, or `count` of a vector's; zeros for the others. */
-GM_DEVICE void add_shares_load(float *held, const float *from, int count)
+/* `count` of the numbers of a unit; zeros for the others. */
+template <bool whole> GM_DEVICE float add_shares_load(const float *from, int count, float)
 {
-    *held = *from;
     (void)count;
+    return *from;
 }
 
-GM_DEVICE void add_shares_load(float4 *held, const float *from, int count)
+template <bool whole> GM_DEVICE float4 add_shares_load(const float *from, int count, float4)
 {
-    if (count >= 4) {
-        *held = *(const float4 *)from;
-    } else {
-        held->x = from[0];
-        held->y = count > 1 ? from[1] : 0.0f;
-        held->z = count > 2 ? from[2] : 0.0f;
-        held->w = 0.0f;
+    if (whole) {
+        return *(const float4 *)from;
     }
+    return make_float4(from[0], count > 1 ? from[1] : 0.0f, count > 2 ? from[2] : 0.0f, 0.0f);
+}
+
+/* One thread's shares of a unit, `step` apart, four loads at a time side by side. That the unit is
+ * whole is asked before: a branch at each load would keep it from that. */
+template <bool whole, typename unit>
+GM_DEVICE unit add_shares_some(const float *at, int64_t step, int left, int count)
+{
+    unit sum = add_shares_load<whole>(at, count, unit());
+#pragma unroll 1
+    for (left--; left > 0; left -= ADD_SHARES_LOADS) {
+        unit more[ADD_SHARES_LOADS];
+#pragma unroll
+        for (int k = 0; k < ADD_SHARES_LOADS; k++) {
+            if (k < left) {
+                at += step;
+                more[k] = add_shares_load<whole>(at, count, unit());
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < ADD_SHARES_LOADS; k++) {
+            if (k < left) {
+                sum = add_shares_sum(sum, more[k]);
+            }
+        }
+    }
+    return sum;
 }
 
 /* The unit that a block's thread adds shares of. */
@@ -68,15 +89,15 @@ template <typename unit>
 GM_DEVICE unit add_shares_all(const float *from, int64_t partial, int shares, int sharers,
                               int count, unit *shared)
 {
+    enum { NUMBERS = sizeof(unit) / sizeof(float) };
     const int each = blockDim.x / sharers, sharer = threadIdx.x / each;
-    unit sum = {}, more;
-    if (count > 0) {
-        add_shares_load(&sum, from + sharer * partial, count);
-#pragma unroll 8 /* loads that wait side by side */
-        for (int share = sharer + sharers; share < shares; share += sharers) {
-            add_shares_load(&more, from + share * partial, count);
-            sum = add_shares_sum(sum, more);
-        }
+    const int own = (shares - sharer + sharers - 1) / sharers;
+    unit sum = {};
+    from += sharer * partial;
+    if (count >= NUMBERS) {
+        sum = add_shares_some<true, unit>(from, sharers * partial, own, count);
+    } else if (count > 0) {
+        sum = add_shares_some<false, unit>(from, sharers * partial, own, count);
     }
     if (sharers > 1) {
         shared[threadIdx.x] = sum;
