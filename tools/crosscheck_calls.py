@@ -28,8 +28,8 @@ FAMILIES = MOVING + OTHERS
 # checks an index or copies coefficients.
 HELPERS = {
     "matmul": ("add_shares",),
-    "reduce": ("add_partials",),
-    "scan": ("tile_sums", "scan_sums"),
+    "reduce": ("zeros", "add_partials"),
+    "scan": ("zeros", "tile_sums", "scan_sums"),
     "sgemm": ("pack", "add_shares"),
 }
 
