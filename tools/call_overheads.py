@@ -29,8 +29,9 @@ ROUNDS = 60
 CALLS = 200  # in a row
 WARM_UP = 20
 GPUMEM = "gpumem"
-# gather's default raises within the call, so it waits. Beside it are the libraries' own calls, which
-# do not, the same with a wait, as a caller needs who must know, and a check of one's own before.
+# gather's default raises within the call, so it waits. Beside it are the libraries' own calls,
+# which do not; the same with a wait, which a caller needs who must know; and a check of one's own
+# before.
 WAITED = "take(out=); wait"
 CHECKED = "if wrong(index).any(): raise; take(out=)"
 # As the libraries' own calls: it does not wait, and a wrong index is no error.
