@@ -12,6 +12,7 @@ from gpumem.families import oracle, table
 LADDER = gm.variants("prefetch_sum")
 DISTANCES = range(1, 17)
 PADDED = [v for v in LADDER if v.name in ("smem_batch", "smem_rolling", "smem_rolling_async")]
+FEW, MANY = (8, 256), (8000, 32)  # rows: half of the simulator's multiprocessors, and many
 LENGTHS = [0, 1, 31, 33, 63, 64, 65, 127, 64 * 7, 64 * 16 - 1, 64 * 16, 64 * 17 + 1, 2000]
 FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -101,6 +102,20 @@ def test_every_amount_of_work(variant, work, backend, rng):
     check(variant(a, work=work, backend=backend), a, work)
 
 
+@pytest.mark.parametrize("sync", [False, True], ids=["free", "sync"])
+@pytest.mark.parametrize("work", [0, 1, 2])
+def test_bulk_of_every_length(work, sync, backend, rng):
+    """Up to 15 whole stages and a part of one; every other row begins beside a multiple of 16."""
+    (bulk,) = (v for v in LADDER if v.name == "bulk")
+    here(bulk, backend)
+    a = rng.standard_normal((3, 2001))
+    there = gm.to_device(a, backend=backend)
+    for n in range(2001):
+        begin, distance = n % 2, 1 + n % 5
+        got = bulk(there[:, begin : begin + n], work=work, distance=distance, threads=64, sync=sync)
+        check(got.to_host(), a[:, begin : begin + n], work)
+
+
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_nan_and_infinities_stay_in_their_rows(variant, backend, rng):
     here(variant, backend)
@@ -172,15 +187,51 @@ def test_auto_accepts_every_layout(backend, rng):
     check(gm.prefetch_sum(odd[:, 1::2], sync=True).to_host(), a[:, 1::2])
 
 
-def test_auto_selects_by_the_number_of_rows(rng):
-    few = gm.to_device(np.zeros((8, 256)), backend="sim")
-    many = gm.to_device(np.zeros((8000, 32)), backend="sim")
-    values = table.parameters("prefetch_sum", {})
-    chosen = []
-    for a in (few, many):
-        out = gm.DeviceArray(a.shape[:1], "f8", backend="sim")
-        chosen.append(gm._core.prepare("prefetch_sum", "auto", (a,), out, None, values).variant)
-    assert chosen == ["smem_rolling_async", "scalar_batch"]
+def chosen(a, **keywords):
+    """Return the name of the variant that "auto" takes."""
+    out = gm.DeviceArray(a.shape[:1], "f8", backend="sim")
+    values = table.parameters("prefetch_sum", keywords)
+    return gm._core.prepare("prefetch_sum", "auto", (a,), out, None, values).variant
+
+
+def test_auto_selects_by_the_number_of_warps():
+    """24 on each of the simulator's 16 multiprocessors are many, in blocks of any width."""
+    assert chosen(gm.to_device(np.zeros(FEW), backend="sim")) == "smem_rolling_async"
+    assert chosen(gm.to_device(np.zeros(MANY), backend="sim")) == "scalar_batch"
+    for threads in (32, 128, 384):
+        enough = 24 * 32 // threads * 16
+        for rows, name in [(enough - 1, "smem_rolling_async"), (enough, "scalar_batch")]:
+            a = gm.DeviceArray((rows, 32), "f8", backend="sim")
+            assert chosen(a, threads=threads) == name
+
+
+@pytest.mark.parametrize("sync", [False, True], ids=["free", "sync"])
+@pytest.mark.parametrize("work", [0, 1, 2, 9])
+def test_auto_takes_bulk_at_short_distances(work, sync):
+    """With few warps; without work at somewhat longer ones, too."""
+    few, many = (gm.to_device(np.zeros(shape), backend="sim") for shape in (FEW, MANY))
+    near = 2 if work else 8
+    for distance in DISTANCES:
+        keywords = {"work": work, "distance": distance, "sync": sync}
+        for padding, rolling in [
+            ("auto", "smem_rolling_async"),
+            (0, "smem_rolling_async_interleaved"),
+        ]:
+            name = "bulk" if distance <= near else rolling
+            assert chosen(few, padding=padding, **keywords) == name
+        assert chosen(many, **keywords) == "scalar_batch"
+
+
+def test_auto_selects_bulk_for_layouts_that_it_takes():
+    """It needs contiguous rows, at any multiple of 8 bytes."""
+    there = gm.to_device(np.zeros((8, 256)), backend="sim")
+    assert chosen(there[:, 1:], distance=2) == "bulk"
+    assert chosen(there[::-2, 3:200], distance=2) == "bulk"
+    assert chosen(there[:, ::2], distance=2) == "any"
+    odd = gm.to_device(np.zeros(8 * 80 + 1, "u1"), backend="sim")[1:].view("f8").reshape(8, 10)
+    assert chosen(odd, distance=2) == "any"
+    apart = gm.to_device(np.zeros((8, 84), "u1"), backend="sim")[:, :80].view("f8")
+    assert chosen(apart, distance=2) == "any"
 
 
 @FEWER
@@ -240,6 +291,27 @@ def test_no_races_and_no_unmatched_waits_in_tails(variant):
                     sync=sync,
                 )
                 assert report.loads.requests >= 2 * -(-n // 128) * (n > 0) or variant.name == "bulk"
+
+
+def ring_stages(rows, threads, distance):
+    """Return how many stages the ring of a warp of bulk has, by the call's shared memory."""
+    keywords = {"distance": distance, "threads": threads}
+    traffic = gm.traffic("prefetch_sum", np.ones((rows, 32)), variant="bulk", **keywords)
+    (kernel,) = traffic.kernels
+    warps = threads // 32
+    stages, rest = divmod(kernel["shared_bytes"], warps * (4 * 32 * 8 + 8))
+    assert rest == warps * 8  # their sums
+    return stages
+
+
+@pytest.mark.parametrize("threads", [32, 128, 1024])
+def test_bulk_requests_at_most_64_kib_per_multiprocessor(threads):
+    """Or two stages of 1 KiB for each warp; 16 multiprocessors have 64 warps each, at most."""
+    for rows in (1, 16, 17, 100, 2000):
+        warps = min(-(-rows // 16), 2048 // threads) * threads // 32
+        most = max(64 // warps, 2)
+        for distance in (1, 2, 3, 8, 16):
+            assert ring_stages(rows, threads, distance) == min(distance, most)
 
 
 def test_sync_adds_one_barrier_per_whole_step():
