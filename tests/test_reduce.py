@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from processes import at_once
 from support import here
 
 import gpumem as gm
@@ -136,6 +137,48 @@ def test_more_than_2_31_elements(variant):
     a = gm.DeviceArray((n,), "u4", backend="cuda")
     a.fill_bytes(1)
     assert variant(a[1:]).to_host() == (n - 1) * 0x01010101 % 2**32
+
+
+# ---- counters, which a kernel sets to 0 before the one that counts -----------------------------
+
+COUNTED = [9, 300_001, 60_000, 300_001]  # a block, and more; memory of a call is used by the next
+
+
+@pytest.mark.parametrize("variant", [None, *ANY_ALIGNMENT], ids=str)
+def test_calls_in_a_row_on_one_stream(variant, backend, rng):
+    call = variant or gm.reduce
+    arrays = [numbers(rng, n, "i8") for n in COUNTED]
+    there = [gm.to_device(a, backend=backend) for a in arrays]
+    stream = gm.Stream(backend=backend)
+    sums = [call(a, stream=stream) for a in there * 3]
+    for got, a in zip(sums, arrays * 3, strict=True):
+        check(got.to_host(stream=stream), a)
+
+
+def test_calls_of_threads_at_once(backend, rng):
+    """Each on its own stream and on the default one; a fixed order gives the same bits."""
+    arrays = [numbers(rng, n, "f4") for n in COUNTED]
+    there = [gm.to_device(a, backend=backend) for a in arrays]
+    wanted = [gm.reduce(a).to_host().tobytes() for a in there]
+
+    def work(number):
+        stream = gm.Stream(backend=backend) if number else None
+        sums = [gm.reduce(a, stream=stream) for _ in range(10) for a in there]
+        return [got.to_host(stream=stream).tobytes() for got in sums] == wanted * 10
+
+    assert at_once(2, work) == [True, True]
+
+
+def test_a_small_kernel_sets_the_counter_to_0():
+    def launched(n):
+        return [
+            (one["name"], one["grid"][0])
+            for one in gm.traffic("reduce", np.ones(n, "f4"), variant="last_block").kernels
+        ]
+
+    assert launched(100) == [("reduce_last_block", 1)]
+    (zeros, blocks), (name, more) = launched(100_000)
+    assert (zeros, blocks, name) == ("reduce_zeros", 1, "reduce_last_block") and more > 1
 
 
 # ---- the order of additions -------------------------------------------------------------------

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from processes import at_once
 from support import here
 
 import gpumem as gm
@@ -185,6 +186,47 @@ def test_blocks_that_start_late():
     subprocess.run([sys.executable, "-c", LATE], check=True, env=environment, timeout=600)
 
 
+# ---- states and counters, which a kernel sets to 0 before the one that needs them --------------
+
+COUNTED = [9, MANY, 60_000, MANY]  # a tile, and more; memory of a call is used by the next
+
+
+@pytest.mark.parametrize("variant", [None, *LADDER], ids=str)
+def test_calls_in_a_row_on_one_stream(variant, backend, rng):
+    if variant:
+        here(variant, backend)
+    call = variant or gm.scan
+    arrays = [numbers(rng, n, "i8") for n in COUNTED]
+    there = [gm.to_device(a, backend=backend) for a in arrays]
+    stream = gm.Stream(backend=backend)
+    sums = [call(a, stream=stream) for a in there * 2]
+    for got, a in zip(sums, arrays * 2, strict=True):
+        check(got.to_host(stream=stream), a)
+
+
+def test_calls_of_threads_at_once(backend, rng):
+    """Each on its own stream and on the default one; a fixed order gives the same bits."""
+    arrays = [numbers(rng, n, "f4") for n in COUNTED]
+    there = [gm.to_device(a, backend=backend) for a in arrays]
+    wanted = [gm.scan(a).to_host().tobytes() for a in there]
+
+    def work(number):
+        stream = gm.Stream(backend=backend) if number else None
+        sums = [gm.scan(a, stream=stream) for _ in range(4) for a in there]
+        return [got.to_host(stream=stream).tobytes() for got in sums] == wanted * 4
+
+    assert at_once(2, work) == [True, True]
+
+
+@pytest.mark.parametrize("tiles", [1, 2, 300, 1025])
+def test_a_small_kernel_sets_states_and_tickets_to_0(tiles):
+    """Two words per tile and one for the counter, 2048 words in a block; a tile asks nobody."""
+    kernels = gm.traffic("scan", np.ones(4096 * tiles, "i4"), variant="look_back").kernels
+    launched = [(one["name"], one["grid"][0]) for one in kernels]
+    zeros = [("scan_zeros", -(-(2 * tiles + 1) // 2048))] if tiles > 1 else []
+    assert launched == [*zeros, ("scan_look_back", tiles)]
+
+
 # ---- the order of additions -------------------------------------------------------------------
 
 
@@ -198,7 +240,7 @@ def test_the_same_bits_each_time(variant, backend, rng):
 
 
 @pytest.mark.parametrize("variant", ["look_back", "pipelined"])
-def test_one_launch_reads_and_writes_once(variant):
+def test_one_pass_reads_and_writes_once(variant):
     n = 4096 * 5
     for dtype in ("f4", "f8"):
         a = np.ones(n, dtype)
