@@ -105,7 +105,7 @@ def reduce(
     ``two_pass``
         a second launch adds the blocks' sums in a fixed order: the same bits each time
     ``last_block``
-        the block that ends last adds the sums: one launch, the same bits each time
+        the block that ends last adds the sums: one pass, the same bits each time
 
     References
     ----------

@@ -98,7 +98,7 @@ def scan(
     ``shuffles``
         128-bit loads, scanned in registers by shuffles; the same bits each time
     ``look_back``
-        one launch: tiles add up what the tiles before them have published
+        one pass: tiles add up what the tiles before them have published
     ``pipelined``
         tiles arrive while sums are awaited; the same bits each time
 

@@ -1,5 +1,5 @@
 /*
- * scan / look_back: one launch, in which tiles find their bases themselves.
+ * scan / look_back: one pass, in which tiles find their bases themselves.
  *
  * Follows  shuffles, whose launches read every element twice.
  * Idea     a block publishes the sum of its tile at once. Then it looks back: it adds the sums of

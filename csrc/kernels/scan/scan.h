@@ -29,7 +29,7 @@ typedef struct scan_args {
     const void *in;
     void *out;
     void *bases;                /* of each tile, or its sum, from which scan_sums makes the base */
-    unsigned long long *states; /* of the tiles, where one launch does all; all 0 at the launch */
+    unsigned long long *states; /* of the tiles, where one pass does all; all 0 before */
     unsigned *tickets;          /* the same; 0 at the launch */
     int64_t count;
     int64_t tiles;
