@@ -29,9 +29,8 @@ ROUNDS = 60
 CALLS = 200  # in a row
 WARM_UP = 20
 GPUMEM = "gpumem"
-# gather's default raises within the call, so it waits. Beside it are the libraries' own calls,
-# which do not; the same with a wait, which a caller needs who must know; and a check of one's own
-# before.
+# gather's default raises within the call, so it waits. Beside it are the libraries' own calls, which
+# do not; PyTorch's with a wait, by which it says that an index was wrong; and a check of one's own.
 WAITED = "take(out=); wait"
 CHECKED = "if wrong(index).any(): raise; take(out=)"
 # As the libraries' own calls: it does not wait, and a wrong index is no error.
@@ -166,7 +165,6 @@ def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
         ("sgemm", "cupy.dot(out=)", lambda: cupy.dot(a, b, out=out)),
         ("matmul", "cupy.matmul(out=)", lambda: cupy.matmul(a, b, out=out)),
         ("gather", "cupy.take(out=)", take),
-        ("gather", WAITED, waited(take, cupy.cuda.get_current_stream().synchronize)),
         ("gather", CHECKED, checked(row, x["index"], take)),
         (WRAPPED, "cupy.take(out=)", take),
         ("strided_read", "cupy.copyto(out, a[::2])", lambda: cupy.copyto(half, row[::2])),
