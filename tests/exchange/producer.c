@@ -6,6 +6,7 @@
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <dlpack/dlpack.h>
@@ -18,8 +19,9 @@ typedef struct array {
     unsigned major;
 } array;
 
-/* Calls of the functions of all tables, and managed tensors that nobody has given back. */
-static long long asked_tensor, asked_managed, asked_stream, lent;
+/* Calls of the functions of all tables, and managed tensors that nobody has given back; by threads
+ * at once. */
+static atomic_llong asked_tensor, asked_managed, asked_stream, lent;
 static unsigned long long stream; /* the current one */
 
 /* -1 if the array is to fail, 0 if not. */
@@ -204,7 +206,8 @@ static PyObject *make_table(PyObject *module, PyObject *args, PyObject *keywords
 static PyObject *counts(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return Py_BuildValue("LLLL", asked_tensor, asked_managed, asked_stream, lent);
+    return Py_BuildValue("LLLL", atomic_load(&asked_tensor), atomic_load(&asked_managed),
+                         atomic_load(&asked_stream), atomic_load(&lent));
 }
 
 static PyObject *set_stream(PyObject *module, PyObject *number)

@@ -99,12 +99,17 @@ def streams():
 
 
 def threads():
-    """Threads take and leave descriptions of the same array."""
+    """Threads take and leave descriptions of the same array, and of others at its address."""
     source, targets = Mirrored(), [Mirrored() for _ in range(8)]
+    others = [source.host[:64].view(dtype) for dtype in ("f4", "i4", "i8", "f2")]
 
     def work(number):
-        for _ in range(100):
+        for i in range(100):
             gm.copy(source.lend(source.host), out=targets[number].lend(targets[number].host))
+            a = others[(number + i) % 4][: 4 + i % 3]
+            got = gm.copy(source.lend(a))
+            assert got.dtype == a.dtype and got.shape == a.shape
+            assert got.to_host().tobytes() == a.tobytes()
 
     at_once(8, work)
     for target in targets:
