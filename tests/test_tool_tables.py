@@ -160,6 +160,30 @@ def test_tables_of_host_memory(host_memory):
     assert cells(table("x", "small"))[1:] == [["1", "10.0"], ["64", "640"]]
 
 
+def test_a_row_per_matrix_that_ranks_share(monkeypatch):
+    document = "<!-- ranks: distributed-x -->\n<!-- end -->"
+    monkeypatch.setattr(of_tools, "load", lambda name: None)
+    assert document_tables.filled(document) == document
+
+    def one(side, variant, ms):
+        record = {"variant": variant, "shape": [side, side], "dtype": "uint8", "median_ms": ms}
+        return {**record, "parameters": {"ranks": 3, "engine": "mpi"}}
+
+    records = [one(8, "all_to_all", 0.1234), one(8, "into_peers", 2.0), one(9, "matmul", 1234.5)]
+    found = {"provenance": ORIGIN, "records": records}
+    monkeypatch.setattr(of_tools, "load", lambda name: found)
+    text = document_tables.filled(document)
+    header, *rows = cells(text)
+    assert [name.split(",")[0] for name in header] == [
+        "ms",
+        "transpose",
+        "the library's all-to-all alone",
+        "`matmul`",
+    ]
+    assert rows == [["8 x 8 uint8", "2", "0.123", "–"], ["9 x 9 uint8", "–", "–", "1234"]]
+    assert "3 ranks, mpi. a device, 2026-01-01" in text
+
+
 def test_stalls_are_listed_by_their_length(monkeypatch):
     stalls = {"wait": 1.0, "long_scoreboard": 20.26, "selected": 1.5, "barrier": 0.5}
     told = {"family": "copy", "warps": 0.914, "issued": 0.1, "l1": None, "l2": 0.5}

@@ -33,7 +33,7 @@ from gpumem.results import of_tools
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
     r"|random access|launches|l2 windows|sweep|structures|host memory|stalls|prefetch stalls"
-    r"|crosscheck)"
+    r"|crosscheck|ranks)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -363,6 +363,7 @@ KINDS = {
     "host memory": tool_tables.host_memory,
     "stalls": tool_tables.stalls,
     "prefetch stalls": tool_tables.prefetch_stalls,
+    "ranks": tool_tables.ranks,
 }
 
 

@@ -233,3 +233,38 @@ def microseconds(value: float | None) -> str:
 
 
 PARTS = {"add": additions, "allocation": allocations, "use": first_uses, "small": small}
+
+
+# ---- gpumem bench distributed ---------------------------------------------------------------
+
+_WAYS = {
+    "into_peers": "transpose, into the peers' memory",
+    "packed": "transpose, by the library",
+    "all_to_all": "the library's all-to-all alone",
+    "torch": "PyTorch: permute, all-to-all, permute",
+    "matmul": "`matmul`",
+    "matmul_of_one": "`matmul` on one rank",
+}
+
+
+def milliseconds(value: float | None) -> str:
+    return "–" if value is None else f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def ranks(file: str) -> str:
+    """Return milliseconds of ``bench distributed``, a row per matrix; nothing without a result."""
+    found = of_tools.load(file)
+    if found is None:
+        return ""
+    cells: dict[str, dict[str, float]] = {}
+    for one in found["records"]:
+        size = f"{' x '.join(map(str, one['shape']))} {one['dtype']}"
+        cells.setdefault(size, {})[one["variant"]] = one["median_ms"]
+    ways = [way for way in _WAYS if any(way in times for times in cells.values())]
+    rows = [
+        [size, *(milliseconds(times.get(way)) for way in ways)]
+        for size, times in cells.items()
+    ]
+    with_whom = found["records"][0]["parameters"]
+    table = rows_to_markdown(["ms", *(_WAYS[way] for way in ways)], rows)
+    return f"{table}\n{with_whom['ranks']} ranks, {with_whom['engine']}. {source(found).strip()}\n"
