@@ -1,4 +1,4 @@
-"""tools/measure_floors.py on a device whose time goes by the sectors that calls touch."""
+"""tools/measure_floors.py on a device whose time goes by the bytes that its memory moves."""
 
 import json
 import sys
@@ -18,24 +18,34 @@ import measure_floors as tool
 BYTES_PER_MS = 1e6
 
 
-def touched(a, places):
-    """Return how many bytes of sectors the elements of an array at these places take."""
+READ, WRITTEN = 64, 32
+
+
+def touched(a, places, unit):
+    """Return how many bytes of units the elements of an array at these places take."""
     first = np.asarray(places) * a.itemsize
     bytes_of_each = first.reshape(-1, 1) + np.arange(a.itemsize)
-    return 32 * np.unique(bytes_of_each // 32).size
+    return unit * np.unique(bytes_of_each // unit).size
 
 
 def moved(family, inputs, out, values):
     """Return how many bytes a call moves, from every byte of every element."""
     if family in ("strided_read", "strided_write"):
-        long, short = (inputs[0], out) if family == "strided_read" else inputs
+        reads = family == "strided_read"
+        long, short = (inputs[0], out) if reads else inputs
         offset, stride = map(int, values[:2])
         places = np.arange(long.size)[offset::stride]
-        times = 1 if family == "strided_read" else 2  # a sector that is written in part is read
-        return times * touched(long, places) + touched(short, np.arange(short.size))
-    whole = [*inputs[1:], out] if family == "gather" else [inputs[0], out]
-    total = sum(touched(a, np.arange(a.size)) for a in whole)
-    return total + (touched(inputs[0], inputs[1].to_host()) if family == "gather" else 0)
+        whole = np.arange(short.size)
+        if reads:
+            return touched(long, places, READ) + touched(short, whole, WRITTEN)
+        # A sector that is written in part is read.
+        return 2 * touched(long, places, WRITTEN) + touched(short, whole, READ)
+    total = touched(out, np.arange(out.size), WRITTEN)
+    if family == "gather":
+        a, index = inputs
+        total += touched(a, index.to_host(), READ)
+        return total + touched(index, np.arange(index.size), READ)
+    return total + touched(inputs[0], np.arange(inputs[0].size), READ)
 
 
 class Tick:
@@ -50,8 +60,8 @@ class Tick:
         self.device.now += self.ms
 
 
-class Sectors(MadeUpDevice):
-    """A device whose time goes by the sectors that calls touch."""
+class Memory(MadeUpDevice):
+    """A device whose time goes by the bytes that its memory moves."""
 
     def __init__(self, slower):
         super().__init__()
@@ -69,12 +79,12 @@ class Sectors(MadeUpDevice):
 
 def run(monkeypatch, *words, slower=1.0):
     monkeypatch.setattr(sys, "argv", ["measure_floors.py", *words])
-    monkeypatch.setattr(tool, "open_device", lambda backend: Sectors(slower))
+    monkeypatch.setattr(tool, "open_device", lambda backend: Memory(slower))
     tool.main()
 
 
 @pytest.mark.parametrize("slower", [1.0, 1.25])
-def test_calls_that_move_no_more_than_their_sectors_are_at_the_floor(
+def test_calls_that_move_no_more_than_they_have_to_are_at_the_floor(
     slower, monkeypatch, tmp_path, capsys
 ):
     file = tmp_path / "found.json"

@@ -160,6 +160,27 @@ def test_tables_of_host_memory(host_memory):
     assert cells(table("x", "small"))[1:] == [["1", "10.0"], ["64", "640"]]
 
 
+def test_strides_in_sectors_and_in_blocks(monkeypatch):
+    """Of 100 float64, every 10th: 10 sectors or blocks are read, and 80 bytes written."""
+    record = {"variant": "auto", "order": "stream", "shape": [100], "dtype": "float64"}
+    records = [{**record, "parameters": {"stride": 10}, "median_ms": 1e-6}]
+    records += [{**record, "parameters": {"stride": 1}, "median_ms": 1e-6}]
+    provenance = {**ORIGIN, "date": "2026-01-01"}
+
+    class Found:
+        def filter(self, **chosen):
+            assert chosen == {"variant": "auto", "order": "stream"}
+            return self
+
+    Found.records, Found.provenance = records, provenance
+    monkeypatch.setattr(document_tables.gm.results, "load", lambda name: Found())
+    text = document_tables.filled("<!-- strides: x -->\n<!-- end -->")
+    assert cells(text)[1:] == [
+        ["80 bytes", "0.0", "400", "720"],
+        ["8 bytes", "0.0", "1600", "1600"],
+    ]
+
+
 def test_a_row_per_matrix_that_ranks_share(monkeypatch):
     document = "<!-- ranks: distributed-x -->\n<!-- end -->"
     monkeypatch.setattr(of_tools, "load", lambda name: None)

@@ -29,8 +29,8 @@ ROUNDS = 60
 CALLS = 200  # in a row
 WARM_UP = 20
 GPUMEM = "gpumem"
-# gather's default raises within the call, so it waits. Beside it are the libraries' own calls, which
-# do not; PyTorch's with a wait, by which it says that an index was wrong; and a check of one's own.
+# gather's default raises within the call, so it waits. Beside it are the libraries' calls, which do
+# not; PyTorch's with a wait, by which it says that an index was wrong; and a check of one's own.
 WAITED = "take(out=); wait"
 CHECKED = "if wrong(index).any(): raise; take(out=)"
 # As the libraries' own calls: it does not wait, and a wrong index is no error.

@@ -18,6 +18,7 @@ import re
 import textwrap
 
 import crosscheck_report
+import numpy as np
 import tool_tables
 from tool_tables import breakable, rows_to_markdown
 
@@ -33,7 +34,7 @@ from gpumem.results import of_tools
 BLOCK = re.compile(
     r"(<!-- (ladder|families|figures|summary|round trips|conflicts|map|machine code|advice|spaces"
     r"|random access|launches|l2 windows|sweep|structures|host memory|stalls|prefetch stalls"
-    r"|crosscheck|ranks)"
+    r"|crosscheck|ranks|strides)"
     r"(?:: ([^\n]*?))? -->\n)"
     r".*?(<!-- end -->)",
     re.DOTALL,
@@ -173,6 +174,27 @@ def figures(family: str, file: str, chosen: str | None = None) -> str:
     ratio = f"auto / {oracle.reference(family)[1]}"
     names = [breakable(name) for name in names]
     header = ["size", *names, ratio, *([f"{ratio}, single calls"] if single else [])]
+    return rows_to_markdown(header, rows) + source(result)
+
+
+def strides(file: str) -> str:
+    """Return the time of reading an array by its stride, and what memory moves in that time.
+
+    That is the result, and of the array either sectors of 32 bytes or blocks of 64.
+    """
+    result = gm.results.load(file).filter(variant="auto", order=STREAM)
+    rows = []
+    for one in result.records:
+        length, itemsize = one["shape"][0], np.dtype(one["dtype"]).itemsize
+        step = one["parameters"]["stride"] * itemsize
+        count = -(-length * itemsize // step)
+        rates = [
+            (min(length * itemsize, count * unit) + count * itemsize) / one["median_ms"] / 1e6
+            for unit in (32, 64)
+        ]
+        micro = f"{one['median_ms'] * 1e3:.1f}"
+        rows.append([f"{step} bytes", micro, *(f"{rate:.0f}" for rate in rates)])
+    header = ["from element to element", "µs", "GB/s of sectors", "GB/s of blocks of 64 bytes"]
     return rows_to_markdown(header, rows) + source(result)
 
 
@@ -364,6 +386,7 @@ KINDS = {
     "stalls": tool_tables.stalls,
     "prefetch stalls": tool_tables.prefetch_stalls,
     "ranks": tool_tables.ranks,
+    "strides": strides,
 }
 
 

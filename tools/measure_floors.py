@@ -3,11 +3,12 @@
     python tools/measure_floors.py [--seed N] [--count 40] [--least 64M] [--most 1G] [--rounds 5]
                                    [--json FILE]
 
-Needs a GPU. Strides, offsets, indices, elements and sizes are chosen afresh. Memory moves in
-sectors of 32 bytes: an element that is read takes a whole one, and one that is written alone takes
-it twice, since the rest of the sector must be kept. The floor counts each sector once, as if the L2
-kept whatever is used again. A figure is the time of the driver's copy of the floor's bytes over the
-time of `auto`: medians of the rounds, launches in a row.
+Needs a GPU. Strides, offsets, indices, elements and sizes are chosen afresh. Memory is read in
+blocks of 64 bytes, two sectors, also for an element of which it has one
+(docs/families/strided_read.md shows it), and written in sectors of 32; of a sector that is written
+in part the rest is read first. The floor counts each block and sector once, as if the L2 kept
+whatever is used again. A figure is the time of the driver's copy of the floor's bytes over the time
+of `auto`: medians of the rounds, launches in a row.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from gpumem.families import table
 from gpumem.machine.device import Device, open_device
 from gpumem.measure.launch_clock import Clock
 
-SECTOR = 32  # bytes
+BLOCK, SECTOR = 64, 32  # bytes: what memory reads, and what it writes
 DTYPES = {1: "uint8", 2: "float16", 4: "float32", 8: "float64", 16: "complex128"}
 FAMILIES = ("strided_read", "strided_write", "gather", "shift_points", "polynomial")
 ORDERS = ("random", "sorted", "near")  # of an index
@@ -61,25 +62,26 @@ class Figure(NamedTuple):
     fraction: float
 
 
-def strided_sectors(count: int, first: int, step: int) -> int:
-    """Return how many sectors elements touch that are `step` bytes apart.
+def strided_bytes(count: int, first: int, step: int, unit: int) -> int:
+    """Return the bytes of the units that elements touch which are `step` bytes apart.
 
-    The elements lie in one sector each: their size divides 32 and `first`, the place of the first.
+    The elements lie in one unit each: their size divides it, and `first`, the place of the first.
     """
-    if step >= SECTOR or count == 0:
-        return count
-    return (first + (count - 1) * step) // SECTOR - first // SECTOR + 1
+    if step >= unit or count == 0:
+        return count * unit
+    return ((first + (count - 1) * step) // unit - first // unit + 1) * unit
 
 
-def indexed_sectors(index: Array, length: int, itemsize: int) -> int:
-    """Return how many sectors of an array of this length the elements of an index touch."""
-    touched = np.zeros(-(-length * itemsize // SECTOR), bool)
-    touched[index // (SECTOR // itemsize)] = True
-    return int(np.count_nonzero(touched))
+def indexed_bytes(index: Array, length: int, itemsize: int) -> int:
+    """Return the bytes of the blocks of an array of this length that an index touches."""
+    touched = np.zeros(-(-length * itemsize // BLOCK), bool)
+    touched[index // (BLOCK // itemsize)] = True
+    return int(np.count_nonzero(touched)) * BLOCK
 
 
-def whole_sectors(nbytes: int) -> int:
-    return -(-nbytes // SECTOR)
+def whole(nbytes: int, unit: int = SECTOR) -> int:
+    """Return the bytes of the units of a whole array."""
+    return -(-nbytes // unit) * unit
 
 
 class Draw:
@@ -103,13 +105,13 @@ class Draw:
         self,
         family: str,
         what: str,
-        sectors: int,
+        nbytes: int,
         inputs: tuple[DeviceArray, ...],
         out: DeviceArray | None,
         **keywords: Any,
     ) -> Case:
         call = self.device.prepare(family, "auto", inputs, out, table.parameters(family, keywords))
-        return Case(family, str(inputs[-1].dtype), what, sectors * SECTOR, call)
+        return Case(family, str(inputs[-1].dtype), what, nbytes, call)
 
     def slice(self) -> tuple[int, int, int, int, int]:
         """Return an element's size, a length, an offset, a stride, and how many elements it has."""
@@ -120,19 +122,19 @@ class Draw:
     def strided_read(self) -> Case:
         itemsize, length, offset, stride, count = self.slice()
         a, out = (self.array((n,), DTYPES[itemsize]) for n in (length, count))
-        sectors = strided_sectors(count, offset * itemsize, stride * itemsize)
-        sectors += whole_sectors(out.nbytes)
+        nbytes = strided_bytes(count, offset * itemsize, stride * itemsize, BLOCK)
+        nbytes += whole(out.nbytes)
         what = f"{length}[{offset}::{stride}]"
-        return self.case("strided_read", what, sectors, (a,), out, offset=offset, stride=stride)
+        return self.case("strided_read", what, nbytes, (a,), out, offset=offset, stride=stride)
 
     def strided_write(self) -> Case:
         itemsize, length, offset, stride, count = self.slice()
         out, a = (self.array((n,), DTYPES[itemsize]) for n in (length, count))
-        sectors = 2 * strided_sectors(count, offset * itemsize, stride * itemsize)
-        sectors += whole_sectors(a.nbytes)
+        nbytes = 2 * strided_bytes(count, offset * itemsize, stride * itemsize, SECTOR)
+        nbytes += whole(a.nbytes, BLOCK)
         what = f"{length}[{offset}::{stride}]"
         return self.case(
-            "strided_write", what, sectors, (out, a), None, offset=offset, stride=stride
+            "strided_write", what, nbytes, (out, a), None, offset=offset, stride=stride
         )
 
     def index(self, length: int, count: int, order: str) -> Array:
@@ -148,19 +150,19 @@ class Draw:
         count = min(max(int(length * 2 ** self.random.uniform(-3, 0)), 1), MOST_INDICES)
         index = self.index(length, count, order)
         a, out = (self.array((n,), DTYPES[itemsize]) for n in (length, count))
-        sectors = indexed_sectors(index, length, itemsize)
-        sectors += whole_sectors(index.nbytes) + whole_sectors(out.nbytes)
+        nbytes = indexed_bytes(index, length, itemsize)
+        nbytes += whole(index.nbytes, BLOCK) + whole(out.nbytes)
         inputs = a, self.device.to_device(index)
         what = f"{count} of {length}, {order}"
-        return self.case("gather", what, sectors, inputs, out)._replace(dtype=DTYPES[itemsize])
+        return self.case("gather", what, nbytes, inputs, out)._replace(dtype=DTYPES[itemsize])
 
     def shift_points(self) -> Case:
         itemsize = self.itemsize(4, 8)
         points = self.nbytes() // (2 * itemsize)
         shape = (points, 2) if self.random.random() < 0.5 else (2, points)
         p, out = (self.array(shape, DTYPES[itemsize]) for _ in range(2))
-        sectors = 2 * whole_sectors(p.nbytes)
-        return self.case("shift_points", f"{shape}", sectors, (p,), out, dx=1.0, dy=2.0)
+        nbytes = whole(p.nbytes, BLOCK) + whole(p.nbytes)
+        return self.case("shift_points", f"{shape}", nbytes, (p,), out, dx=1.0, dy=2.0)
 
     def polynomial(self) -> Case:
         itemsize, terms = self.itemsize(4, 8), int(self.random.integers(1, 13))
@@ -168,7 +170,8 @@ class Draw:
         x, out = (self.array((length,), DTYPES[itemsize]) for _ in range(2))
         c = self.array((terms,), DTYPES[itemsize])
         what = f"{length}, {terms} coefficients"
-        return self.case("polynomial", what, 2 * whole_sectors(x.nbytes), (x, c), out)
+        nbytes = whole(x.nbytes, BLOCK) + whole(x.nbytes)
+        return self.case("polynomial", what, nbytes, (x, c), out)
 
 
 def cases(draw: Draw, count: int) -> Iterator[Case]:

@@ -262,8 +262,7 @@ def ranks(file: str) -> str:
         cells.setdefault(size, {})[one["variant"]] = one["median_ms"]
     ways = [way for way in _WAYS if any(way in times for times in cells.values())]
     rows = [
-        [size, *(milliseconds(times.get(way)) for way in ways)]
-        for size, times in cells.items()
+        [size, *(milliseconds(times.get(way)) for way in ways)] for size, times in cells.items()
     ]
     with_whom = found["records"][0]["parameters"]
     table = rows_to_markdown(["ms", *(_WAYS[way] for way in ways)], rows)
