@@ -134,11 +134,13 @@ def test_wide_accesses_are_served_in_groups():
 
 
 def test_the_passes_are_those_that_the_simulator_counts():
-    for variant in ("tile", "tile_padded", "tile_vector:b32"):
-        t = gm.traffic("transpose", variant=variant, shape=(64, 64))
+    calls = [("transpose", "tile"), ("transpose", "tile_padded"), ("transpose", "tile_vector:b32")]
+    for family, variant in [*calls, ("sgemm", "smem")]:
+        shape = (16, 16, 4) if family == "sgemm" else (64, 64)
+        t = gm.traffic(family, variant=variant, shape=shape)
         for one in t.sites:
             if one["space"] == "shared" and one["requests"] <= len(one["samples"]):
-                found = [banks(request) for request in one["samples"]]
+                found = [banks(request, one["kind"]) for request in one["samples"]]
                 assert sum(request.passes for request in found) == one["passes"]
                 assert sum(request.fewest for request in found) == one["fewest_passes"]
 
@@ -175,6 +177,19 @@ def test_doubles_are_served_by_halves():
     assert (found.passes, found.fewest, found.lanes) == (2, 2, 16)
     found = banks(sample(range(0, 512, 16), width=8))
     assert (found.passes, found.fewest) == (4, 2)
+
+
+def test_neighbours_that_load_the_same_are_served_with_twice_as_many():
+    for width in (8, 16):
+        once = 128 // width
+        for same in (
+            [lane // 2 * width for lane in range(32)],  # as n ^ 1, as n ^ 2
+            [(lane // 4 * 2 + lane % 2) * width for lane in range(32)],
+        ):
+            found = banks(sample(same, width=width))
+            assert (found.passes, found.lanes) == (width // 8, 2 * once)
+            found = banks(sample(same, width=width), kind="store")
+            assert (found.passes, found.lanes) == (width // 4, once)
 
 
 def test_idle_lanes_are_grey():

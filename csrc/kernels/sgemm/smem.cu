@@ -12,7 +12,8 @@
 #include "tiles.h"
 
 /* Floats from row to row of A's tile: eight lanes store four rows at a time, two lanes each, which
- * begin 24 banks apart. */
+ * begin 24 banks apart. The rows that a warp reads, one for eight lanes, begin in the same bank: of
+ * two that could be served at once, each takes a pass. */
 enum { ROW_PITCH = STEPS + 8 };
 
 /* Stores A's tile row by row. Where the rows are contiguous the vectors have to be transposed: the

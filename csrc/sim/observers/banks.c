@@ -2,9 +2,10 @@
  * Observer: how many passes a request to shared memory takes, and how few it could.
  *
  * There are 32 banks of 4 bytes, which serve a group of lanes at once: the whole warp where lanes
- * access up to 4 bytes, half of it for 8 bytes, a quarter for 16. A group takes as many passes as
- * its busiest bank has to give different words; lanes that ask for one word get it together. At
- * best a group with an active lane takes one pass.
+ * access up to 4 bytes, half of it for 8 bytes, a quarter for 16. Of loads of 8 and 16 bytes they
+ * serve twice as many lanes if neighbours ask for the same: all active lanes n and n ^ 1, or all n
+ * and n ^ 2. A group takes as many passes as its busiest bank has to give different words; lanes
+ * that ask for one word get it together. At best a group with an active lane takes one pass.
  */
 #include <string.h>
 
@@ -56,6 +57,34 @@ static bool spans_the_banks(const gm_spaces *spaces, const gm_request *request)
            (first + bytes - 1) / BANK_BYTES - first / BANK_BYTES < BANKS;
 }
 
+/* Do all active lanes n and n ^ apart ask for the same? */
+static bool neighbours_agree(const gm_request *request, int apart)
+{
+    int at[GM_WARP];
+    memset(at, -1, sizeof at);
+    for (int i = 0; i < request->lanes; i++) {
+        at[request->lane[i]] = i;
+    }
+    for (int lane = 0; lane < GM_WARP; lane++) {
+        int one = at[lane], other = at[lane ^ apart];
+        if (one >= 0 && other >= 0 && request->address[one] != request->address[other]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many lanes are served at once that access so many bytes each. */
+static uint8_t lanes_at_once(const gm_request *request, uint32_t piece)
+{
+    if (piece <= BANK_BYTES) {
+        return GM_WARP;
+    }
+    const bool twice = request->site->kind == GM_LOAD &&
+                       (neighbours_agree(request, 1) || neighbours_agree(request, 2));
+    return (uint8_t)((twice ? 2 : 1) * GM_WARP * BANK_BYTES / piece);
+}
+
 static gm_status count(void *state, gm_trace *trace, const gm_request *request, void *counters)
 {
     banks *of_line = counters;
@@ -70,7 +99,7 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
         of_line->fewest++;
         return GM_OK;
     }
-    uint8_t group_lanes = (uint8_t)(piece <= BANK_BYTES ? GM_WARP : GM_WARP * BANK_BYTES / piece);
+    const uint8_t group_lanes = lanes_at_once(request, piece);
     for (uint32_t at = 0; at < request->widest; at += piece) {
         for (int i = 0; i < request->lanes;) {
             group g;

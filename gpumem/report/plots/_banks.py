@@ -55,14 +55,28 @@ def _instruction_bytes(sample: dict[str, Any]) -> int:
     return bits & -bits
 
 
-def banks(sample: dict[str, Any]) -> Banks:
+def _neighbours_agree(sample: dict[str, Any], apart: int) -> bool:
+    """Whether all active lanes n and n ^ apart ask for the same."""
+    at = dict(zip(sample["lanes"], sample["addresses"], strict=True))
+    return all(at.get(lane ^ apart, address) == address for lane, address in at.items())
+
+
+def _lanes_at_once(sample: dict[str, Any], piece: int, kind: str) -> int:
+    if piece <= WORD:
+        return WARP
+    twice = kind == "load" and (_neighbours_agree(sample, 1) or _neighbours_agree(sample, 2))
+    return (2 if twice else 1) * WARP * WORD // piece
+
+
+def banks(sample: dict[str, Any], kind: str = "load") -> Banks:
     """Return the passes of a request through the banks, lane by lane.
 
     With up to 4 bytes per lane the whole warp is one group; with 8 each half of it is, with 16
-    each quarter. A group takes as many passes as it wants different words of one bank.
+    each quarter; twice as many lanes if neighbours load the same. A group takes as many passes as
+    it wants different words of one bank.
     """
     piece = _instruction_bytes(sample)
-    lanes = WARP if piece <= WORD else WARP * WORD // piece
+    lanes = _lanes_at_once(sample, piece, kind)
     found = Banks([], [0] * BANKS, 0, 0, lanes)
     passes = fewest = 0
     for at in range(0, max(sample["bytes"]), piece):
@@ -92,7 +106,7 @@ def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str
     """Draw lanes against banks."""
     engine = by_engine(site)
     rows = OF_ENGINE if engine else OF_WARP
-    found = banks(sample)
+    found = banks(sample, site["kind"])
     cells = empty_cells(rows.lanes, BANKS)
     for touch in found.touches:
         cells[(0, touch.bank) if engine else (touch.lane, touch.bank)] = (
