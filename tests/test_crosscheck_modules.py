@@ -51,10 +51,12 @@ def test_what_is_missing():
 def test_figures_of_atomic_operations():
     site = {"by": "thread", "kind": "atomic", "passes": 5, "fewest_passes": 1, "uncertain": 0}
     sites = [
-        {**site, "space": space, "requests": 2, "sectors": 9} for space in ("global", "shared")
+        {**site, "space": space, "requests": 2, "sectors": 9, "lanes": 40}
+        for space in ("global", "shared")
     ]
     figures, _ = tool.simulator_figures(sites)
     assert (figures["atomic_requests"], figures["atomic_sectors"]) == (2, 9)
+    assert figures["atomic_lanes"] == 40
     shared = ("shared_atomic_requests", "shared_atomic_passes_per_request")
     assert tuple(map(figures.get, shared)) == (2, 2.5)
 

@@ -8,6 +8,7 @@ Then the simulator counts the same calls, with as many multiprocessors as the de
 launch the same grids. If a call launches several kernels, their counts are added up on both sides.
 FILE is JSON with a record per variant, size and case; FILE.csv beside it is the output of ncu, from
 which ``--from-csv`` makes FILE again without a device. ``--csv-only`` writes only that.
+``--leave-out`` takes a pattern of calls that FILE is not to have: FAMILY-VARIANT, CASE.
 
 The counters are those of the load and store units. Data moved by Hopper's copy engines (bulk and
 tensor copies) do not pass through these, so such figures are not compared.
@@ -20,6 +21,7 @@ import collections
 import itertools
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -171,6 +173,8 @@ def simulator_figures(report: gm.Traffic) -> tuple[Figures, list[str]]:
         if space == "global":
             sectors = sum(site["sectors"] for site in sites)
             counted |= {"sectors": sectors, "sectors_per_request": _per(sectors, requests)}
+            if kind == "atomic":
+                figures["atomic_lanes"] = sum(site["lanes"] for site in sites)
         else:
             passes = sum(site["passes"] for site in sites)
             fewest = sum(site["fewest_passes"] for site in sites)
@@ -196,6 +200,11 @@ def use_multiprocessors(provenance: dict[str, Any]) -> None:
 def simulate(variant: gm.Variant, call: Call) -> gm.Traffic:
     """Count a call on the simulator."""
     return gm.traffic(variant.family, *call.arrays(), variant=variant, **call.parameters)
+
+
+def label(record: dict[str, Any]) -> str:
+    """Return the name of a call, which the rules refer to."""
+    return f"{record['family']}-{record['variant']}, {record['case']}"
 
 
 def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
@@ -225,17 +234,19 @@ def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
         if len(names) > 1:
             record["kernels"] = names
         missing = [name for name in names if len(seen[name]) < names.count(name)]
+        rows = []
         if "error" in launch:
             record["why"]["hardware"] = launch["error"]
-        elif missing:
+        else:  # also of a call that is not complete, so that the next one gets its own
+            rows = [(name, seen[name].popleft()) for name in names if seen[name]]
+        if "error" not in launch and missing:
             record["why"]["hardware"] = f"ncu shows no launch of {missing[0]}"
-        else:
-            rows = [(name, seen[name].popleft()) for name in names]
+        elif rows:
             record["hardware"] = hardware_figures(added_up([row["metrics"] for _, row in rows]))
             record["hardware_grid"] = dict(rows)[own]["grid"]
         if record["simulator"] and record["hardware"]:
-            name = f"{record['family']}-{record['variant']}, {record['case']}"
-            record |= judge(name, record["simulator"], record["hardware"], record["engines"])
+            sides = record["simulator"], record["hardware"]
+            record |= judge(label(record), *sides, record["engines"])
     known = kernels([*{record["family"] for record in found}])
     for name in known:
         if seen[name]:
@@ -272,6 +283,7 @@ def main() -> int:
     parser.add_argument(
         "--csv-only", action="store_true", help="leave the simulation to a later --from-csv"
     )
+    parser.add_argument("--leave-out", metavar="PATTERN", help="calls that the result lacks")
     parser.add_argument("--timeout", type=float, default=480, help="seconds for one run of ncu")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)  # run by ncu
     options = parser.parse_args()
@@ -302,6 +314,8 @@ def main() -> int:
         if options.csv_only:
             return 0
     found = records(header, text)
+    if options.leave_out:
+        found = [r for r in found if not re.fullmatch(options.leave_out, label(r))]
     write_json(options.output, header, found)
     if header["unknown_metrics"]:
         print(f"ncu does not know {', '.join(header['unknown_metrics'])}")

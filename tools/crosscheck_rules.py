@@ -90,6 +90,8 @@ def _masked(sides: Sides) -> bool:
 
 def _met_otherwise(sides: Sides) -> bool:
     """Whether uncertain accesses explain it: each changes one request and sector, or one pass."""
+    if not sides.uncertain():
+        return False
     names = ("requests", "sectors") if "sectors" in GROUPS[sides.group] else ("requests",)
     apart = [abs(b - a) for a, b in map(sides.both, names)]
     if not names[1:]:
@@ -113,6 +115,46 @@ def _joined(sides: Sides) -> bool:
     ours, theirs = sides.both("requests")
     passes, counted = sides.passes()
     return theirs < ours <= 4 * theirs and counted <= 1.03 * passes
+
+
+def _dropped(sides: Sides) -> bool:
+    """Whether there are fewer requests and passes."""
+    ours, theirs = sides.both("requests")
+    passes, counted = sides.passes()
+    return theirs <= ours and 0.7 * passes <= counted <= passes
+
+
+def _joined_and_masked(sides: Sides) -> bool:
+    """Whether there are fewer passes, by up to a tenth, in more instructions."""
+    ours, theirs = sides.both("requests")
+    passes, counted = sides.passes()
+    return theirs > ours and 0.9 * passes <= counted <= passes
+
+
+def _one_by_one(sides: Sides) -> bool:
+    """Whether some vectors are stored as four numbers, each of which touches all the sectors."""
+    ours, theirs = sides.both("requests")
+    sectors, counted = sides.both("sectors")
+    return ours < theirs <= 4 * ours and counted * ours == sectors * theirs
+
+
+def _without_some_warps(sides: Sides) -> bool:
+    """Whether a few warps, of a block at most, load none of 16 coefficients."""
+    ours, theirs = sides.both("requests")
+    sectors, counted = sides.both("sectors")
+    return ours - theirs == sectors - counted in range(16, 8 * 16, 16)
+
+
+def _eighth(sides: Sides) -> bool:
+    ours, theirs = sides.both("sectors")
+    requests, counted = sides.both("requests")
+    return requests == counted and ours < theirs <= 1.125 * ours
+
+
+def _one_after_another(sides: Sides) -> bool:
+    """Whether the hardware counts no more sectors than lanes."""
+    ours, theirs = sides.both("sectors")
+    return ours < theirs <= sides.simulated[f"{sides.group}_lanes"]
 
 
 RULES = (
@@ -152,11 +194,78 @@ RULES = (
         "and copies its byte in a request of its own",
     ),
     Rule(
-        "scan-(blelloch|shuffles|look_back), .*",
+        "scan-(blelloch|shuffles|look_back), .*|permute-(shifted|packed:.*), .*",
         "shared_(load|store)_.*",
         _joined,
         "the compiler joins accesses to neighbouring words (LDS.64, LDS.128, STS.64, STS.128); the "
         "simulator counts those of the source",
+    ),
+    Rule(
+        "scan-blelloch, .*",
+        "shared_(load|store)_.*",
+        _joined_and_masked,
+        "in the steps between neighbours the compiler joins both accesses, which then have no "
+        "conflicts; in the others the hardware also counts instructions without active lanes",
+    ),
+    Rule(
+        "scan-shuffles, int64",
+        "shared_load_.*",
+        lambda sides: sides.passes()[1] <= 2 * sides.passes()[0],
+        "the compiler loads the sums of all warps, in vectors (LDS.128), and selects; in the "
+        "source a warp loads those of the warps before it",
+    ),
+    Rule(
+        "permute-packed:small, .*",
+        "shared_load_(requests|passes_per_request)",
+        lambda sides: 0.7 * sides.passes()[0] <= sides.passes()[1] <= sides.passes()[0],
+        "the simulator counts a copy of a struct of 24 bytes and then loads of its members; the "
+        "compiled kernel loads the members, and the hardware counts instructions without active "
+        "lanes",
+    ),
+    Rule(
+        "sgemm-warp_tile(_tma)?, .*|matmul-tma, .*",
+        "shared_load_(requests|passes_per_request)",
+        _dropped,
+        "the compiler drops loads of what the thread has just stored or loaded (its quads of sums "
+        "and zeros); the others take as many passes as on the simulator",
+    ),
+    Rule(
+        "(sgemm|matmul)-.*, plain",
+        "store_(requests|sectors)",
+        _one_by_one,
+        "the compiler stores some vectors as four numbers (STG.E), in the code for results that "
+        "are not aligned; each store touches all the sectors",
+    ),
+    Rule(
+        "sgemm-warp_tile, plain|matmul-tiles:.*, plain",
+        "load_sectors(_per_request)?",
+        _eighth,
+        "of vectors that are copied asynchronously into padded rows of shared memory (LDGSTS.128) "
+        "the counter reads an eighth more sectors; why is not established",
+    ),
+    Rule(
+        "polynomial-register(_bounded)?, plain",
+        "load_.*",
+        _without_some_warps,
+        "the compiler moves the loads of the coefficients to where a warp has points; in the "
+        "source all warps load them",
+    ),
+    Rule(
+        "sample-global, .*",
+        "load_.*",
+        lambda sides: (
+            sides.both("requests")[1] < sides.both("requests")[0]
+            and sides.both("sectors")[1] > sides.both("sectors")[0]
+        ),
+        "the host's compiler skips the load of a neighbour with a share of 0, the device's "
+        "compiler loads it: fewer requests, of more lanes",
+    ),
+    Rule(
+        ".*",
+        "atomic_sectors",
+        _one_after_another,
+        "of lanes with one address the hardware counts a sector each, and a few of lanes that "
+        "share a sector; the simulator counts the sectors that a request touches",
     ),
 )
 
