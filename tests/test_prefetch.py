@@ -306,10 +306,10 @@ def ring_stages(rows, threads, distance):
 @pytest.mark.parametrize("threads", [32, 128, 1024])
 def test_bulk_requests_at_most_64_kib_per_multiprocessor(threads):
     """Or two stages of 1 KiB for each warp; 16 multiprocessors have 64 warps each, at most."""
-    for rows in (1, 16, 17, 100, 2000):
+    for rows in (1, 17, 100):
         warps = min(-(-rows // 16), 2048 // threads) * threads // 32
         most = max(64 // warps, 2)
-        for distance in (1, 2, 3, 8, 16):
+        for distance in (1, 3, 16):
             assert ring_stages(rows, threads, distance) == min(distance, most)
 
 

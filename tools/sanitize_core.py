@@ -76,7 +76,7 @@ def environment(kind: str, folder: Path, reports: Path) -> dict[str, str]:
     )
 
 
-def run(kind: str, kernels: bool, tests: list[str]) -> bool:
+def run(kind: str, kernels: bool, tests: list[str], one_in: int) -> bool:
     """Whether the tests passed and the sanitizer found nothing."""
     started = time.monotonic()
     folder = private_copy.copy_checkout(f"sanitized-{kind}")
@@ -99,6 +99,7 @@ def run(kind: str, kernels: bool, tests: list[str]) -> bool:
     fixed = ["setarch", "-R"] if kind == "thread" and shutil.which("setarch") else []
     tests = tests or [f"tests/{name}" for name in TESTS[kind].split()]
     chosen = ["-k", LEFT_OUT[kind]] if LEFT_OUT[kind] else []
+    chosen += ["--one-in", str(one_in)]
     commands = (
         ["-m", "pytest", "-q", "-n", "auto", *chosen, *tests],
         ["tools/soak.py", "--seconds", "10", "--processes", "1", "--threads", "8"],
@@ -119,10 +120,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("kind", nargs="?", choices=sorted(TESTS), help="default: both")
     parser.add_argument("--kernels", action="store_true", help="undefined behaviour in kernels too")
+    parser.add_argument(
+        "--one-in", type=int, default=1, metavar="N", help="of N tests, other ones for each commit"
+    )
     parser.add_argument("tests", nargs="*", help="what to give pytest")
     words, more = parser.parse_known_args()
     kinds = [words.kind] if words.kind else sorted(TESTS)
-    clean = [run(kind, words.kernels, words.tests + more) for kind in kinds]
+    clean = [run(kind, words.kernels, words.tests + more, words.one_in) for kind in kinds]
     return 0 if all(clean) else 1
 
 
