@@ -50,7 +50,7 @@ static int64_t pitch(const gm_call *call)
 
 /* Stages of a warp of bulk: one for each step of `distance`, but not more than all resident warps
  * of a multiprocessor can use. By Little's law 40 KiB in flight hide the latency of an H200's
- * memory; requests beyond 64 KiB wait in a queue, and are served more slowly. */
+ * memory. More than 64 KiB gained nothing there, and cost up to half as much again. */
 static int64_t bulk_stages(const gm_call *call)
 {
     enum { IN_FLIGHT = 64 << 10, STAGE = GM_WARP * PREFETCH_SUM_BULK_STEPS * sizeof(double) };
