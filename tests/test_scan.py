@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from calls_together import agree_at_once, in_a_row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from processes import at_once
 from support import here
 
 import gpumem as gm
@@ -197,25 +197,14 @@ def test_calls_in_a_row_on_one_stream(variant, backend, rng):
         here(variant, backend)
     call = variant or gm.scan
     arrays = [numbers(rng, n, "i8") for n in COUNTED]
-    there = [gm.to_device(a, backend=backend) for a in arrays]
-    stream = gm.Stream(backend=backend)
-    sums = [call(a, stream=stream) for a in there * 2]
-    for got, a in zip(sums, arrays * 2, strict=True):
-        check(got.to_host(stream=stream), a)
+    for a, got in in_a_row(call, arrays, backend, 2):
+        check(got, a)
 
 
 def test_calls_of_threads_at_once(backend, rng):
     """Each on its own stream and on the default one; a fixed order gives the same bits."""
     arrays = [numbers(rng, n, "f4") for n in COUNTED]
-    there = [gm.to_device(a, backend=backend) for a in arrays]
-    wanted = [gm.scan(a).to_host().tobytes() for a in there]
-
-    def work(number):
-        stream = gm.Stream(backend=backend) if number else None
-        sums = [gm.scan(a, stream=stream) for _ in range(4) for a in there]
-        return [got.to_host(stream=stream).tobytes() for got in sums] == wanted * 4
-
-    assert at_once(2, work) == [True, True]
+    assert agree_at_once(gm.scan, arrays, backend, 4)
 
 
 @pytest.mark.parametrize("tiles", [1, 2, 300, 1025])
