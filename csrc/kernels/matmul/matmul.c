@@ -271,7 +271,7 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 {
     matmul_args *args = (matmul_args *)plan->args;
     const int shares = (int)plan->grid.y;
-    const int sharers = add_shares_sharers(shares);
+    const int log_sharers = add_shares_log_sharers(shares);
     const int64_t count = call->out.size, partial = matmul_divide_up(count, 4) * 4;
     gm_plan adding = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
     matmul_add_shares_args *add = (matmul_add_shares_args *)adding.args;
@@ -293,12 +293,12 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
         .count = count,
         .partial = partial,
         .shares = shares,
-        .sharers = sharers,
+        .log_sharers = log_sharers,
         .vectors = count % 4 == 0 && (uintptr_t)args->out % 16 == 0,
     };
     adding.args_size = sizeof *add;
     const int64_t units = add->vectors ? count / 4 : count;
-    adding.grid.x = (unsigned)matmul_divide_up(units, ADD_SHARES_THREADS / sharers);
+    adding.grid.x = (unsigned)matmul_divide_up(units, ADD_SHARES_THREADS >> log_sharers);
     args->out = memory;
     args->partial = partial;
     args->out_vectors = (args->turned ? args->a.lines : args->b.lines) % 4 == 0;

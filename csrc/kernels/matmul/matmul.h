@@ -56,8 +56,7 @@ typedef struct matmul_add_shares_args {
     const float *sums;
     float *out;
     int64_t count, partial;
-    int shares;
-    int sharers; /* threads that have some of the shares of an element each: up to 8 */
+    int shares, log_sharers; /* see add_shares.h */
     bool vectors;
 } matmul_add_shares_args;
 

@@ -14,12 +14,16 @@
 
 #include <stdint.h>
 
-enum { ADD_SHARES_THREADS = 256, ADD_SHARES_LOADS = 4 /* of a thread, in flight */ };
+enum {
+    ADD_SHARES_THREADS = 256,
+    ADD_SHARES_RESIDENT = 8, /* blocks on a multiprocessor, as many as there are threads for */
+    ADD_SHARES_LOADS = 4,    /* of a thread, in flight */
+};
 
-/* How many threads have shares of the same number. */
-static inline int add_shares_sharers(int64_t shares)
+/* How many threads have shares of the same number, as a power of two. */
+static inline int add_shares_log_sharers(int64_t shares)
 {
-    return shares >= 32 ? 8 : shares >= 8 ? 4 : 1;
+    return shares >= 32 ? 3 : shares >= 8 ? 2 : 0;
 }
 
 #ifdef __cplusplus
@@ -76,34 +80,42 @@ GM_DEVICE unit add_shares_some(const float *at, int64_t step, int left, int coun
     return sum;
 }
 
-/* The unit that a block's thread adds shares of. */
-GM_DEVICE int64_t add_shares_unit(int sharers)
+/* What a thread has to do. */
+struct add_shares_part {
+    int64_t unit;
+    int each;          /* units of the block */
+    int sharer, count; /* its first share, and how many they are */
+};
+
+GM_DEVICE add_shares_part add_shares_find_part(int shares, int log_sharers)
 {
-    const int each = blockDim.x / sharers;
-    return (int64_t)blockIdx.x * each + threadIdx.x % each;
+    add_shares_part part;
+    part.each = ADD_SHARES_THREADS >> log_sharers;
+    part.unit = (int64_t)blockIdx.x * part.each + (threadIdx.x & (part.each - 1));
+    part.sharer = (int)threadIdx.x / part.each;
+    part.count = (shares - part.sharer + (1 << log_sharers) - 1) >> log_sharers;
+    return part;
 }
 
-/* All shares of a unit; `from` is the first one, of which `count` numbers exist, 0 where there is
- * no such unit. The result is that of threads before `blockDim.x / sharers`. */
+/* All shares of a thread's unit; `from` is the first one, of which `count` numbers exist, 0 where
+ * there is no such unit. The result is that of the first sharer. */
 template <typename unit>
-GM_DEVICE unit add_shares_all(const float *from, int64_t partial, int shares, int sharers,
-                              int count, unit *shared)
+GM_DEVICE unit add_shares_all(const float *from, int64_t partial, const add_shares_part &part,
+                              int log_sharers, int count, unit *shared)
 {
     enum { NUMBERS = sizeof(unit) / sizeof(float) };
-    const int each = blockDim.x / sharers, sharer = threadIdx.x / each;
-    const int own = (shares - sharer + sharers - 1) / sharers;
     unit sum = {};
-    from += sharer * partial;
+    from += part.sharer * partial;
     if (count >= NUMBERS) {
-        sum = add_shares_some<true, unit>(from, sharers * partial, own, count);
+        sum = add_shares_some<true, unit>(from, partial << log_sharers, part.count, count);
     } else if (count > 0) {
-        sum = add_shares_some<false, unit>(from, sharers * partial, own, count);
+        sum = add_shares_some<false, unit>(from, partial << log_sharers, part.count, count);
     }
-    if (sharers > 1) {
+    if (log_sharers > 0) {
         shared[threadIdx.x] = sum;
         __syncthreads();
-        for (int other = 1; other < sharers && sharer == 0; other++) {
-            sum = add_shares_sum(sum, shared[other * each + threadIdx.x]);
+        for (int other = 1; other < 1 << log_sharers && part.sharer == 0; other++) {
+            sum = add_shares_sum(sum, shared[other * part.each + threadIdx.x]);
         }
     }
     return sum;

@@ -12,6 +12,7 @@
 #ifndef GPUMEM_SGEMM_ENGINE_H
 #define GPUMEM_SGEMM_ENGINE_H
 
+#include "divisor.h"
 #include "sgemm/sgemm.h"
 #include "tensor_map.h"
 
@@ -45,8 +46,9 @@ typedef struct sgemm_pack_args {
 typedef struct sgemm_add_shares_args {
     sgemm_args product;
     const float *sums;
-    int64_t pitch, partial; /* elements from row to row, and from share to share */
-    int shares, sharers;    /* see add_shares.h */
+    int64_t partial;         /* elements from share to share */
+    gm_divisor vectors;      /* of a row: a share's units are fewer than 2^31 */
+    int shares, log_sharers; /* see add_shares.h */
     sgemm_turn turn;
 } sgemm_add_shares_args;
 

@@ -135,19 +135,19 @@ gm_status sgemm_sum_shares(const sgemm_args *asked, const sgemm_engine_args *arg
                            const gm_call *call)
 {
     const gm_variant *helper = sgemm_helper_add_shares;
-    const int sharers = add_shares_sharers(shares);
+    const int log_sharers = add_shares_log_sharers(shares);
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
     *(sgemm_add_shares_args *)plan.args = (sgemm_add_shares_args){
         .product = *asked,
         .sums = args->product.out,
-        .pitch = args->product.out_stride,
+        .vectors = gm_divisor_of(args->product.out_stride / 4),
         .partial = args->partial,
         .shares = (int)shares,
-        .sharers = sharers,
+        .log_sharers = log_sharers,
         .turn = args->turn,
     };
     plan.args_size = sizeof(sgemm_add_shares_args);
-    plan.grid.x = (unsigned)divide_up(args->partial / 4, ADD_SHARES_THREADS / sharers);
+    plan.grid.x = (unsigned)divide_up(args->partial / 4, ADD_SHARES_THREADS >> log_sharers);
     return call->backend->launch(helper, &plan, call->stream);
 }
 
