@@ -1,12 +1,12 @@
 """Measure permute beside PyTorch, CuPy and the driver's copy, on layouts chosen afresh.
 
-    python tools/measure_permutations.py [--seed N] [--count 60] [--most 4G] [--json FILE]
+    python tools/measure_permutations.py [--seed N] [--count 60] [--most 4G] [--variants]
 
 Needs a GPU, PyTorch and CuPy. Ranks 2 to 6, elements of 1 to 16 bytes, 1 MiB and more, aligned and
 not. Contenders take turns at random; a time is that of one call between two events, behind a
 kernel that keeps the GPU busy meanwhile, and after the L2 has been overwritten. A figure is the
 median of several rounds as a fraction of the driver's copy of as many bytes, measured in the same
-rounds.
+rounds. --variants also measures every kernel that takes the layout.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def draw(rng: np.random.Generator, most: int) -> Layout:
             return found
 
 
-def contenders(layout: Layout) -> dict[str, Callable[[], object]]:
+def contenders(layout: Layout, each: bool) -> dict[str, Callable[[], object]]:
     """Return the calls, by name; each writes an array of its own kind."""
     import cupy
     import torch
@@ -101,12 +101,23 @@ def contenders(layout: Layout) -> dict[str, Callable[[], object]]:
     flat, flat_out = gm.from_dlpack(a.reshape(-1)), gm.from_dlpack(other.reshape(-1))
     ca, cout = cupy.from_dlpack(a), cupy.from_dlpack(other)
     stream = torch.cuda.current_stream()
-    gm.permute(there, layout.axes, out=result, stream=stream)
-    if not torch.equal(out.view(torch.uint8), wanted.contiguous().view(torch.uint8)):
-        raise SystemExit(f"wrong result: {layout}")
+    ours: dict[str, Callable[[], object]] = {
+        "gpumem": lambda: gm.permute(there, layout.axes, out=result, stream=stream)
+    }
+    for variant in gm.variants("permute", instances=True) if each else ():
+        ours[variant.name] = lambda v=variant: v(there, layout.axes, out=result, stream=stream)
+    for name in [*ours]:
+        out.view(torch.uint8).fill_(0xFF)
+        try:
+            ours[name]()
+        except ValueError:
+            del ours[name]  # it does not take this layout
+            continue
+        if not torch.equal(out.view(torch.uint8), wanted.contiguous().view(torch.uint8)):
+            raise SystemExit(f"wrong result of {name}: {layout}")
     return {
         "memcpy": lambda: gm.copy(flat, variant="memcpy", out=flat_out, stream=stream),
-        "gpumem": lambda: gm.permute(there, layout.axes, out=result, stream=stream),
+        **ours,
         "torch": lambda: other.copy_(wanted),
         "cupy": lambda: cupy.copyto(cout, ca.transpose(layout.axes)),
     }
@@ -117,6 +128,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="the same layouts again")
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--most", default="4G", help="bytes of the largest array")
+    parser.add_argument("--variants", action="store_true", help="measure every kernel as well")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     import cupy
@@ -130,7 +142,7 @@ def main() -> None:
     for _ in range(given.count):
         layout = draw(rng, most)
         with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
-            times = measure(contenders(layout), ROUNDS)
+            times = measure(contenders(layout, given.variants), ROUNDS)
         fraction = {name: times["memcpy"] / ms for name, ms in times.items() if name != "memcpy"}
         rows.append({**layout._asdict(), "kind": layout.kind, "bytes": layout.bytes, "ms": times})
         print(
