@@ -46,6 +46,7 @@ def test_variants_in_order():
         ("system", "reduction"),
         ("warp_aggregated", "reduction"),
         ("shared", "reduction"),
+        ("checked", None),
     ]
     assert all(v.in_place for v in LADDER)
 
@@ -339,7 +340,7 @@ def test_no_races(variant):
 def test_an_index_out_of_range(name, backend, rng):
     """Nothing is added, not even where the index is valid."""
     for dtype, bad in [("i4", 5), ("i4", -6), ("i8", 2**32), ("i8", -(2**63))]:
-        for count, place in [(1, 0), (3000, 1234), (3000, 2999)]:
+        for count, place in [(1, 0), (700, 699), (2048, 0), (2049, 2048), (3000, 1234)]:
             index = indices(rng, 5, (count,), dtype)
             index[place] = bad
             said = f"index {bad} is out of bounds for axis 0 with size 5 .element {place} of index"

@@ -89,6 +89,11 @@ def scatter_add(
     ``shared``
         sums per block in shared memory, for an out of at most 48 KiB
 
+    Kernels that only serve ``auto``:
+
+    ``checked``
+        of up to 2048 indices each block checks all before it adds its elements
+
     References
     ----------
     .. [1] NVIDIA, "CUDA C++ Programming Guide", section Atomic Functions.

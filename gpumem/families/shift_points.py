@@ -35,11 +35,6 @@ def _parameters(dx: float = 1.0, dy: float = -1.0) -> tuple[float, ...]:
     return real("dx", dx), real("dy", dy)
 
 
-def _is_aligned(a: DeviceArray) -> bool:
-    """Return whether floats, or the floats of a structure, are aligned to their own size."""
-    return a.pointer % (a.itemsize // (2 if a.dtype.names else 1) or 1) == 0
-
-
 def _with_dtype(p: Any) -> Any:
     """Return an array of what has no dtype, such as an object with __array__, if of structures."""
     if hasattr(p, "dtype"):
@@ -87,6 +82,41 @@ def _check_same(p: Any, out: Any) -> None:
             raise TypeError(f"out has dtype {given}, expected {mine}")
         if p.shape != out.shape:
             raise ValueError(f"out has shape {out.shape}, expected {p.shape}")
+
+
+def _may_have_fields(a: Any) -> bool:
+    """Return whether an argument may be structures: also what has no dtype yet, a list for one."""
+    if a is None:
+        return False
+    dtype = getattr(a, "dtype", None)
+    return dtype is None or getattr(dtype, "names", None) is not None
+
+
+def _shift_structures(
+    p: Any, parameters: tuple[float, ...], variant: str, out: Any, stream: Any, backend: str | None
+) -> Any:
+    """Do the job on structures, which are seen as pairs of numbers."""
+    given = out
+    points, out = _core.adopt_all("shift_points", (p,), out, stream)
+    points = _with_dtype(points)
+    if isinstance(points, DeviceArray) and points.dtype.names and not points.contiguous:
+        # Structures with gaps between them have no view as pairs.
+        if variant != "auto":
+            raise ValueError(
+                f'variant {variant} needs p C-contiguous (variant="auto" takes any layout)'
+            )
+        points = copy(points, stream=stream)
+    if out is not None:
+        _check_same(points, out)
+    apart = isinstance(out, DeviceArray) and out.dtype.names and not out.contiguous
+    into = None if apart else _as_pairs(out)
+    result = _call("shift_points", variant, (_as_pairs(points),), into, stream, backend, parameters)
+    if out is None:
+        names = getattr(getattr(points, "dtype", None), "names", None)
+        return result.reshape(-1).view(points.dtype) if names else result
+    if apart:
+        copy(result.reshape(-1).view(out.dtype), out=out, stream=stream)
+    return given
 
 
 @overload
@@ -189,29 +219,9 @@ def shift_points(
            [1. , 0.5]], dtype=float32)
     """
     parameters = _parameters(dx, dy)
-    given = out
-    points, out = _core.adopt_all("shift_points", (p,), out, stream)
-    points = _with_dtype(points)
-    if isinstance(points, _core.DeviceArray) and isinstance(variant, str) and variant == "auto":
-        # Kernels take contiguous, aligned points: others go through a copy.
-        if not points.contiguous or not _is_aligned(points):
-            points = copy(points, stream=stream)
-    elif isinstance(points, _core.DeviceArray) and points.dtype.names and not points.contiguous:
-        raise ValueError(
-            f'variant {variant} needs p C-contiguous (variant="auto" takes any layout)'
-        )
-    if out is not None:
-        _check_same(points, out)
-    # Structures with gaps between them have no view as pairs of floats.
-    apart = isinstance(out, _core.DeviceArray) and out.dtype.names and not out.contiguous
-    into = None if apart else _as_pairs(out)
-    result = _call("shift_points", variant, (_as_pairs(points),), into, stream, backend, parameters)
-    if out is None:
-        names = getattr(getattr(points, "dtype", None), "names", None)
-        return result.reshape(-1).view(points.dtype) if names else result
-    if apart:
-        copy(result.reshape(-1).view(out.dtype), out=out, stream=stream)
-    return given
+    if _may_have_fields(p) or _may_have_fields(out):
+        return _shift_structures(p, parameters, variant, out, stream, backend)
+    return _call("shift_points", variant, (p,), out, stream, backend, parameters)
 
 
 def _expected(p: Any, dx: float = 1.0, dy: float = -1.0, variant: str = "auto", **_: Any) -> Array:

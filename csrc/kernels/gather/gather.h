@@ -2,7 +2,7 @@
 #ifndef GPUMEM_GATHER_H
 #define GPUMEM_GATHER_H
 
-#include <stdint.h>
+#include "gather/index.h"
 
 /* What becomes of an index out of range: numpy.take's words. */
 typedef enum gather_mode {
@@ -11,11 +11,6 @@ typedef enum gather_mode {
     GATHER_CLIP,
     GATHER_MODES,
 } gather_mode;
-
-enum { GATHER_SHORT = 2048 /* elements of an index that every block of `checked` reads */ };
-
-/* What `checked` says of an index. */
-typedef enum gather_verdict { GATHER_UNKNOWN, GATHER_RIGHT, GATHER_WRONG } gather_verdict;
 
 typedef struct gather_args {
     const char *in, *index;
@@ -27,30 +22,11 @@ typedef struct gather_args {
     /* For `any`: bytes from element to element, and the width and number of an element's pieces. */
     int64_t in_stride, index_stride;
     int width, pieces;
-    volatile int *verdict; /* of `checked`, in the host's memory */
+    volatile int *verdict; /* of `checked`: see index.h */
 } gather_args;
-
-/* For index_range, which checks an index before it is followed. */
-typedef struct gather_index_range_args {
-    const char *index;
-    int64_t count, least, length; /* valid are least to length - 1 */
-    int64_t index_stride;
-    int index_size;
-    int is_unsigned;
-    /* In the host's memory, a place per block, which holds `count`: a block that finds an index out
-     * of range writes the first position of one. */
-    int64_t *wrong;
-} gather_index_range_args;
 
 #ifdef __cplusplus
 #include "access.h"
-
-/* Element k of the index, at k * stride bytes. */
-GM_DEVICE int64_t gather_index(const char *index, int size, int64_t stride, int64_t k)
-{
-    const char *at = index + k * stride;
-    return size == 4 ? *(const int32_t *)at : *(const int64_t *)at;
-}
 
 /* Where an index leads that is outside 0 to length - 1. */
 GM_DEVICE int64_t gather_outside(const gather_args &a, int64_t at)

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
+#include "backend/backend.h"
 #include "gather/check.h"
 #include "gpumem.h"
 
 static gm_status takes_shared(const gm_variant *variant, const gm_call *call);
+static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY scatter_add
 #define GM_LADDER "scatter_add/ladder.def"
@@ -49,6 +51,9 @@ static const gm_variant *scatter_add_choose(const gm_call *call)
     const gm_array *out = &call->in[OUT];
     const gm_variant *shared = gm_row(call, scatter_add_row_shared);
     const int64_t count = call->in[A].size;
+    if (gather_is_short(call, INDEX)) {
+        return gm_row(call, scatter_add_row_checked);
+    }
     const int64_t blocks = gm_grid_blocks(shared, call, count, 0);
     const int64_t least = adds_at_once_in_shared(out) ? 1 : LOOPS;
     if (out->size >= least && count / blocks >= out->size &&
@@ -97,7 +102,20 @@ static gm_status scatter_add_plan(const gm_variant *variant, const gm_call *call
 static gm_status scatter_add_check(const gm_call *call)
 {
     const int64_t length = call->in[OUT].shape[0];
+    const gm_variant *variant = call->variant ? call->variant : scatter_add_choose(call);
+    if (variant == gm_row(call, scatter_add_row_checked) && gather_is_short(call, INDEX)) {
+        return GM_OK;
+    }
     return gather_check_index(call, INDEX, -length, length);
+}
+
+static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    return gather_is_short(call, INDEX)
+               ? gather_launch_checked(variant, call, plan,
+                                       &((scatter_add_args *)plan->args)->verdict, INDEX,
+                                       call->in[OUT].shape[0])
+               : call->backend->launch(variant, plan, call->stream);
 }
 
 #define NUMBERS                                                                                    \

@@ -20,6 +20,7 @@ typedef struct scatter_add_args {
     int64_t length; /* of out */
     int64_t count;  /* of index and in */
     int type, index_size;
+    volatile int *verdict; /* of `checked`: see gather/index.h */
 } scatter_add_args;
 
 #ifdef __cplusplus

@@ -115,7 +115,11 @@ static int shift_points_split(const gm_call *call, int input)
 }
 
 static const gm_operand inputs[] = {
-    {.name = "p", .kinds = "f", .itemsizes = 1 << 4 | 1 << 8, .dtypes = "float32, float64"},
+    {.name = "p",
+     .kinds = "f",
+     .itemsizes = 1 << 4 | 1 << 8,
+     .dtypes = "float32, float64",
+     .suits = gm_is_packed},
 };
 static const gm_parameter parameters[] = {
     [DX] = {.name = "dx", .real = true},
