@@ -12,7 +12,8 @@ from gpumem import _core
 from gpumem.families import oracle
 
 LADDER = gm.variants("reduce")
-FIXED_ORDER = [v for v in LADDER if v.name in ("two_pass", "last_block")]
+IN_TILES = [v for v in LADDER if v.name in ("two_pass", "last_block")]
+FIXED_ORDER = [v for v in LADDER if v.name in ("two_pass", "last_block", "cluster")]
 ANY_ALIGNMENT = [v for v in LADDER if v.alignment == 0]
 DTYPES = ["i4", "u4", "f4", "i8", "u8", "f8"]
 # Around a warp, a block, a step of a block of vectors (4096 words), and more than one of them.
@@ -45,6 +46,7 @@ def test_variants_in_order():
         "vec4",
         "two_pass",
         "last_block",
+        "cluster",
     ]
 
 
@@ -99,6 +101,24 @@ def test_nan_and_infinities(variant, dtype, backend, rng):
         assert np.isnan(variant(a, backend=backend))
 
 
+# Bytes: a chunk of a warp; where a block alone, a cluster and its second round of chunks end.
+EDGES = [4 << 10, 32 << 10, 36 << 10, 64 << 10, 512 << 10, 1 << 20, (1 << 20) + (4 << 10), 2 << 20]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", [None, LADDER[-1]], ids=str)
+def test_edges_of_clusters(variant, dtype, backend, rng):
+    if variant:
+        here(variant, backend)
+    call = variant or gm.reduce
+    a = numbers(rng, (2 << 20) // np.dtype(dtype).itemsize + 8, dtype)
+    there = gm.to_device(a, backend=backend)
+    for edge in EDGES:
+        n = edge // a.itemsize
+        for begin, end in ((0, n - 1), (0, n), (0, n + 1), (1, n), (1, n + 1), (3, n + 5)):
+            check(call(there[begin:end]).to_host(), a[begin:end])
+
+
 @given(n=st.integers(0, 40000), begin=st.integers(0, 9), dtype=st.sampled_from(DTYPES))
 @DRAWN
 def test_auto_at_any_place(backend, n, begin, dtype):
@@ -133,6 +153,7 @@ def test_lists_and_scalars(backend):
 @pytest.mark.gpu
 @pytest.mark.parametrize("variant", ANY_ALIGNMENT, ids=str)
 def test_more_than_2_31_elements(variant):
+    here(variant, "cuda")
     n = 2**31 + 6
     a = gm.DeviceArray((n,), "u4", backend="cuda")
     a.fill_bytes(1)
@@ -146,6 +167,8 @@ COUNTED = [9, 300_001, 60_000, 300_001]  # a block, and more; memory of a call i
 
 @pytest.mark.parametrize("variant", [None, *ANY_ALIGNMENT], ids=str)
 def test_calls_in_a_row_on_one_stream(variant, backend, rng):
+    if variant:
+        here(variant, backend)
     call = variant or gm.reduce
     arrays = [numbers(rng, n, "i8") for n in COUNTED]
     for a, got in in_a_row(call, arrays, backend, 3):
@@ -176,14 +199,17 @@ def test_a_small_kernel_sets_the_counter_to_0():
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("variant", [None, *FIXED_ORDER], ids=str)
 def test_the_same_bits_each_time(variant, dtype, backend, rng):
+    if variant:
+        here(variant, backend)
     call = variant or gm.reduce
-    a = gm.to_device(numbers(rng, 1_000_003, dtype), backend=backend)
-    assert len({call(a).to_host().tobytes() for _ in range(5)}) == 1
+    for n in (60_001, 1_000_003):
+        a = gm.to_device(numbers(rng, n, dtype), backend=backend)
+        assert len({call(a).to_host().tobytes() for _ in range(5)}) == 1
 
 
-def test_both_fixed_orders_are_one(backend, rng):
+def test_two_pass_and_last_block_have_one_order(backend, rng):
     a = gm.to_device(numbers(rng, 200_001, "f4"), backend=backend)
-    assert len({v(a).to_host().tobytes() for v in FIXED_ORDER}) == 1
+    assert len({v(a).to_host().tobytes() for v in IN_TILES}) == 1
 
 
 def test_many_short_sums_are_more_accurate_than_a_long_one(backend, rng):
@@ -218,6 +244,8 @@ def test_each_byte_is_read_once():
     for n in (1, 4099, 50_001):
         loads = gm.traffic("reduce", np.ones(n, "i8"), variant="vec4").loads
         assert loads.bytes_asked == 8 * n
+    loads = gm.traffic("reduce", np.ones(512 * 13 + 1, "i8"), variant="cluster").loads
+    assert loads.bytes_asked == 8 * (512 * 13 + 1)  # whole chunks and an element behind them
 
 
 # ---- refusals ---------------------------------------------------------------------------------
@@ -267,6 +295,20 @@ def test_the_oracle_finds_a_lost_element(dtype):
     check(oracle.expected("reduce", a), a)
     with pytest.raises(AssertionError):
         check(oracle.expected("reduce", a[1:]), a)
+
+
+def test_the_simulator_has_no_clusters():
+    """One block does it all; "auto" takes a grid."""
+    a = np.ones(100_000, "f4")
+    for variant, taken, blocks in (("cluster", "cluster", 1), ("auto", "last_block", 13)):
+        counted = _core.traffic("reduce", variant, (a,), ())
+        assert counted["variant"] == taken and counted["grid"] == (blocks, 1, 1)
+
+
+def test_a_block_has_as_many_warps_as_chunks():
+    for nbytes, warps in ((0, 1), (4, 1), (4096, 1), (4100, 2), (32 << 10, 8), (1 << 20, 32)):
+        counted = _core.traffic("reduce", "cluster", (np.ones(nbytes // 4, "f4"),), ())
+        assert counted["block"] == (32 * warps, 1, 1)
 
 
 @pytest.mark.parametrize("name", ["vec4", "two_pass", "last_block"])

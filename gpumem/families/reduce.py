@@ -85,8 +85,8 @@ def reduce(
 
     Notes
     -----
-    Floats are added in their own precision. ``two_pass`` and ``last_block`` add them in an order
-    that depends on nothing but the length, the address modulo 16 and the number of
+    Floats are added in their own precision. ``two_pass``, ``last_block`` and ``cluster`` add them
+    in an order that depends on nothing but the length, the address modulo 16 and the number of
     multiprocessors: many short sums, then the sum of these. The others end in atomic additions,
     whose order is that of arrival, and so is the rounding.
 
@@ -106,6 +106,8 @@ def reduce(
         a second launch adds the blocks' sums in a fixed order: the same bits each time
     ``last_block``
         the block that ends last adds the sums: one pass, the same bits each time
+    ``cluster``
+        one cluster: sums meet in shared memory, in one launch; the same bits each time
 
     References
     ----------

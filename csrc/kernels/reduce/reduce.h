@@ -15,6 +15,12 @@ enum {
     REDUCE_BLOCKS = 4,    /* of these per multiprocessor: 128 KiB in flight */
     REDUCE_LOADS = 4,     /* vectors of a thread that are in flight */
 };
+enum {
+    REDUCE_CLUSTER = 8,         /* blocks of cluster */
+    REDUCE_MOST_THREADS = 1024, /* of such a block */
+    REDUCE_CHUNK_LOADS = 8,     /* vectors of a thread in a chunk, all of them in flight */
+    REDUCE_CHUNK_BYTES = REDUCE_CHUNK_LOADS * 32 * 16,
+};
 
 typedef struct reduce_args {
     const void *in;
@@ -96,24 +102,37 @@ GM_DEVICE number reduce_vectors(const reduce_args &a, const void *in, int64_t co
                   : reduce_tiles<number, vector, false>((const vector *)in, count);
 }
 
-/* This thread's share of the whole array, whose first vector may begin behind its first element:
- * the first threads of the grid take the few elements in front of the vectors, and those behind. */
-template <typename number, typename vector> GM_DEVICE number reduce_share(const reduce_args &a)
+/* Aligned vectors, the elements in front of them, and where those behind them begin. */
+typedef struct reduce_parts {
+    int64_t front, vectors, rear;
+} reduce_parts;
+
+template <typename number, typename vector>
+GM_DEVICE reduce_parts reduce_split(const reduce_args &a)
 {
     enum { PER_VECTOR = sizeof(vector) / sizeof(number) };
+    const int64_t past = (int64_t)((uintptr_t)a.in % sizeof(vector) / sizeof(number));
+    reduce_parts parts;
+    parts.front = min(past ? PER_VECTOR - past : (int64_t)0, a.count);
+    parts.vectors = (a.count - parts.front) / PER_VECTOR;
+    parts.rear = parts.front + parts.vectors * PER_VECTOR;
+    return parts;
+}
+
+/* This thread's share of the whole array: the first threads of the grid take the few elements in
+ * front of the vectors, and those behind. */
+template <typename number, typename vector> GM_DEVICE number reduce_share(const reduce_args &a)
+{
     const number *in = (const number *)a.in;
     const int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    const int64_t past = (int64_t)((uintptr_t)in % sizeof(vector) / sizeof(number));
-    const int64_t front = min(past ? PER_VECTOR - past : (int64_t)0, a.count);
-    const int64_t vectors = (a.count - front) / PER_VECTOR;
-    const int64_t rear = front + vectors * PER_VECTOR;
+    const reduce_parts parts = reduce_split<number, vector>(a);
 
-    number sum = reduce_vectors<number, vector>(a, in + front, vectors);
-    if (thread < front) {
+    number sum = reduce_vectors<number, vector>(a, in + parts.front, parts.vectors);
+    if (thread < parts.front) {
         sum += in[thread];
     }
-    if (thread < a.count - rear) {
-        sum += in[rear + thread];
+    if (thread < a.count - parts.rear) {
+        sum += in[parts.rear + thread];
     }
     return sum;
 }
