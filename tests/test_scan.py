@@ -47,6 +47,7 @@ def test_variants_in_order():
         "shuffles",
         "look_back",
         "pipelined",
+        "cluster",
     ]
 
 
@@ -117,6 +118,25 @@ def test_nan_and_infinities_reach_what_follows_and_nothing_else(variant, dtype, 
             assert np.array_equal(got[place:], np.full(9000 - place, value, dtype), equal_nan=True)
         a[place - 1] = np.inf  # inf - inf, in either order
         check(variant(a, backend=backend), a)
+
+
+# Bytes: a warp's part of a tile; where a block alone, a cluster and its first tiles end.
+EDGES = [2 << 10, 32 << 10, 34 << 10, 64 << 10, 512 << 10, (512 << 10) + (64 << 10), 1 << 20]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("variant", [None, LADDER[-1]], ids=str)
+def test_edges_of_clusters(variant, dtype, backend, rng):
+    if variant:
+        here(variant, backend)
+    call = variant or gm.scan
+    a = numbers(rng, (1 << 20) // np.dtype(dtype).itemsize + 8, dtype)
+    there = gm.to_device(a, backend=backend)
+    for edge in EDGES:
+        n = edge // a.itemsize
+        for begin, end in ((0, n - 1), (0, n), (0, n + 1), (1, n + 1)):
+            out = poisoned(end - begin, dtype, backend)
+            check(call(there[begin:end], out=out).to_host(), a[begin:end])
 
 
 @given(n=st.integers(0, 40000), begin=st.integers(0, 9), dtype=st.sampled_from(DTYPES))
@@ -221,14 +241,16 @@ def test_a_small_kernel_sets_states_and_tickets_to_0(tiles):
 
 @pytest.mark.parametrize("variant", FIXED_ORDER, ids=str)
 def test_the_same_bits_each_time(variant, backend, rng):
-    a = gm.to_device(numbers(rng, MANY, "f4"), backend=backend)
-    assert len({variant(a).to_host().tobytes() for _ in range(3)}) == 1
+    here(variant, backend)
+    for n in (60_001, MANY):
+        a = gm.to_device(numbers(rng, n, "f4"), backend=backend)
+        assert len({variant(a).to_host().tobytes() for _ in range(3)}) == 1
 
 
 # ---- traffic ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["look_back", "pipelined"])
+@pytest.mark.parametrize("variant", ["look_back", "pipelined", "cluster"])
 def test_one_pass_reads_and_writes_once(variant):
     n = 4096 * 5
     for dtype in ("f4", "f8"):
@@ -250,6 +272,15 @@ def test_a_single_tile_asks_nobody():
     counted = _core.traffic("scan", "auto", (np.ones(4096, "i4"),), ())
     assert counted["variant"] == "look_back" and counted["grid"] == (1, 1, 1)
     assert not [s for s in counted["sites"] if s["kind"] == "atomic"]
+
+
+def test_the_simulator_has_no_clusters():
+    """One block takes tile after tile; "auto" takes a grid."""
+    for nbytes, warps in ((4, 1), (2048, 1), (2052, 2), (32 << 10, 16), (200 << 10, 32)):
+        counted = _core.traffic("scan", "cluster", (np.ones(nbytes // 4, "f4"),), ())
+        assert counted["grid"] == (1, 1, 1) and counted["block"] == (32 * warps, 1, 1)
+    auto = _core.traffic("scan", "auto", (np.ones(50_000, "f4"),), ())
+    assert auto["variant"] == "pipelined"
 
 
 def test_the_tree_has_bank_conflicts_and_the_others_have_none():

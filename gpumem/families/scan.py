@@ -101,6 +101,8 @@ def scan(
         one pass: tiles add up what the tiles before them have published
     ``pipelined``
         tiles arrive while sums are awaited; the same bits each time
+    ``cluster``
+        one cluster: sums go from block to block, in one launch; the same bits each time
 
     References
     ----------

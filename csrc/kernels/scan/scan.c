@@ -8,9 +8,15 @@ static gm_status launch_in_three(const gm_variant *variant, const gm_call *call,
 static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
 
+enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder */
+
 #define GM_FAMILY scan
 #define GM_LADDER "scan/ladder.def"
 #include "family.h"
+
+/* Bytes of an array up to which one block of cluster is as fast alone, and up to which a cluster is
+ * faster than a grid. */
+enum { ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 512 << 10 };
 
 static gm_status scan_result(gm_call *call)
 {
@@ -36,8 +42,12 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
 /* What fits into one tile of look_back waits for nobody. */
 static const gm_variant *scan_choose(const gm_call *call)
 {
-    return call->in[0].bytes <= SCAN_TILE_BYTES
-               ? gm_row(call, scan_row_look_back)
+    const int64_t bytes = call->in[0].bytes;
+    if (bytes <= SCAN_TILE_BYTES) {
+        return gm_row(call, scan_row_look_back);
+    }
+    return bytes <= CLUSTER_BYTES && call->device->cluster_blocks >= SCAN_CLUSTER
+               ? gm_first_that_fits(call, GM_ROWS(scan_row_cluster, scan_row_look_back))
                : gm_first_that_fits(call, GM_ROWS(scan_row_pipelined, scan_row_look_back));
 }
 
@@ -51,6 +61,21 @@ static int tile_of(const gm_variant *variant, const gm_array *in)
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* One block or a cluster, with as many warps as hold the array, if the blocks have so many. */
+static void plan_cluster(const gm_call *call, gm_plan *plan)
+{
+    scan_args *args = (scan_args *)plan->args;
+    const int64_t bytes = call->in[0].bytes;
+    const bool alone = bytes <= ALONE_BYTES || call->device->cluster_blocks < SCAN_CLUSTER;
+    const int64_t blocks = alone ? 1 : SCAN_CLUSTER;
+    args->tiles = bytes / SCAN_WARP_BYTES + (bytes % SCAN_WARP_BYTES != 0);
+    const int64_t warps = args->tiles / blocks + (args->tiles % blocks != 0);
+    plan->grid.x = args->tiles > 0 ? (unsigned)blocks : 0;
+    plan->block.x = GM_WARP * (unsigned)smaller(warps, SCAN_MOST_WARPS);
+    plan->cluster.x = alone ? 0 : plan->grid.x;
+    plan->cluster.y = plan->cluster.z = 1;
 }
 
 static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -80,6 +105,9 @@ static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_pl
         (unsigned)(variant->blocks == 0
                        ? tiles
                        : smaller(tiles, (int64_t)variant->blocks * call->device->multiprocessors));
+    if (variant->grid == ONE_CLUSTER) {
+        plan_cluster(call, plan);
+    }
     return GM_OK;
 }
 

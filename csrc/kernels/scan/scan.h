@@ -23,6 +23,10 @@ enum {
     SCAN_RING_ROWS = 8,      /* of its tiles, which have 64 KiB */
     SCAN_RING_BYTES = SCAN_RING_THREADS * SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
     SCAN_RING_STAGES = 3,
+    SCAN_CLUSTER = 8,     /* blocks of cluster */
+    SCAN_MOST_WARPS = 32, /* of such a block */
+    SCAN_WARP_ROWS = 4,   /* of a warp's part of its tile, which has 2 KiB */
+    SCAN_WARP_BYTES = 32 * SCAN_WARP_ROWS * SCAN_VECTOR_BYTES,
 };
 
 typedef struct scan_args {
@@ -148,6 +152,7 @@ template <typename element, typename whole, int THREADS, int HEIGHT> struct scan
     typedef element number;
     typedef whole vector;
     enum {
+        WARPS = THREADS / 32,
         ROWS = HEIGHT, /* of a warp */
         PER_VECTOR = sizeof(vector) / sizeof(number),
         ELEMENTS = THREADS * ROWS * PER_VECTOR,
@@ -155,10 +160,11 @@ template <typename element, typename whole, int THREADS, int HEIGHT> struct scan
     number part[ROWS][PER_VECTOR];
 };
 
-/* Where a vector of this thread begins in its tile, in elements. */
+/* Where a vector of this thread begins in its tile, in elements. A tile of 32 threads is a warp's
+ * own. */
 template <typename tile> GM_DEVICE int scan_place(int row)
 {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int warp = tile::WARPS > 1 ? threadIdx.x / 32 : 0, lane = threadIdx.x % 32;
     return ((warp * tile::ROWS + row) * 32 + lane) * tile::PER_VECTOR;
 }
 
