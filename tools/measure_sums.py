@@ -1,11 +1,13 @@
 """Measure reduce, scan and histogram beside CUB, PyTorch and CuPy.
 
-    python tools/measure_sums.py [--sizes 1M:1G:x4] [--json FILE]
+    python tools/measure_sums.py [--sizes 1M:1G:x4] [--variants NAMES] [--rounds 9] [--json FILE]
 
 Needs a GPU, nvcc, whose toolkit has CUB, PyTorch and CuPy. Contenders take turns at random; a time
 is that of one call between two events, behind a kernel that keeps the GPU busy meanwhile, and after
-the L2 has been overwritten. A figure is the median of several rounds in GB/s: of what a sum or a
-histogram reads, of what a scan reads and writes. `copy` is the driver's copy of as many bytes.
+the L2 has been overwritten. `gpumem` is what `auto` takes; --variants cluster,last_block measures
+these beside it, where the family has them and the GPU can run them. A figure is the median of
+several rounds in GB/s: of what a sum or a histogram reads, of what a scan reads and writes. `copy`
+is the driver's copy of as many bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import json
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +28,6 @@ from single_calls import measure
 import gpumem as gm
 from gpumem.base import files, sizes
 
-ROUNDS = 9
 TYPES = {"int32": 0, "int64": 1, "float32": 2, "float64": 3}
 SOURCE = Path(__file__).with_name("cub_sums.cu")
 
@@ -68,7 +70,13 @@ def numbers(nbytes: int, dtype: str) -> Any:
     return torch.randint(0, 256, (n,), dtype=getattr(torch, dtype), device="cuda")
 
 
-def jobs(nbytes: int, dtype: str, cub: Any) -> dict[str, dict[str, Call]]:
+def of_variants(names: list[str], family: str, a: Any, **how: Any) -> dict[str, Call]:
+    """Return calls of a family's variants of these names, of those that this GPU can run."""
+    rows = {row.name: row for row in gm.variants(family) if row.reason_on("cuda") is None}
+    return {name: partial(rows[name], a, **how) for name in names if name in rows}
+
+
+def jobs(nbytes: int, dtype: str, cub: Any, variants: list[str]) -> dict[str, dict[str, Call]]:
     """Return the contenders of each job, by name."""
     import cupy
     import torch
@@ -81,6 +89,7 @@ def jobs(nbytes: int, dtype: str, cub: Any) -> dict[str, dict[str, Call]]:
         return {
             "histogram": {
                 "gpumem": lambda: gm.histogram(ours, out=counts, stream=stream),
+                **of_variants(variants, "histogram", ours, out=counts, stream=stream),
                 "CUB": of_cub(cub.cub_histogram, a, theirs),
                 "PyTorch": lambda: torch.bincount(a, minlength=256),
                 "CuPy": lambda: cupy.bincount(cupy.from_dlpack(a), minlength=256),
@@ -92,12 +101,14 @@ def jobs(nbytes: int, dtype: str, cub: Any) -> dict[str, dict[str, Call]]:
     return {
         "reduce": {
             "gpumem": lambda: gm.reduce(ours, out=our_total, stream=stream),
+            **of_variants(variants, "reduce", ours, out=our_total, stream=stream),
             "CUB": of_cub(cub.cub_reduce, a, total),
             "PyTorch": lambda: torch.sum(a, 0, dtype=a.dtype, out=total),
             "CuPy": lambda: cupy.sum(cupys[0], out=cupys[1]),
         },
         "scan": {
             "gpumem": lambda: gm.scan(ours, out=our_sums, stream=stream),
+            **of_variants(variants, "scan", ours, out=our_sums, stream=stream),
             "CUB": of_cub(cub.cub_scan, a, sums),
             "PyTorch": lambda: torch.cumsum(a, 0, out=sums),
             "CuPy": lambda: cupy.cumsum(cupys[0], out=cupys[2]),
@@ -109,6 +120,8 @@ def jobs(nbytes: int, dtype: str, cub: Any) -> dict[str, dict[str, Call]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="1M:1G:x4", help="bytes of the array")
+    parser.add_argument("--variants", default="", help="variants to measure beside auto")
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     import cupy
@@ -120,12 +133,15 @@ def main() -> None:
         with cupy.cuda.ExternalStream(torch.cuda.current_stream().cuda_stream):
             for dtype in (*TYPES, "uint8"):
                 for nbytes in sizes.parse_sizes(given.sizes):
-                    for job, calls in jobs(nbytes, dtype, cub).items():
+                    contenders = jobs(nbytes, dtype, cub, given.variants.split(","))
+                    for job, calls in contenders.items():
                         moved = nbytes * (2 if job == "scan" else 1)
-                        rates = {k: moved / ms / 1e6 for k, ms in measure(calls, ROUNDS).items()}
+                        times = measure(calls, given.rounds)
+                        rates = {name: moved / ms / 1e6 for name, ms in times.items()}
                         rows.append({"job": job, "dtype": dtype, "bytes": nbytes, "rates": rates})
-                        found = "  ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
-                        print(f"{job:9} {dtype:7} {sizes.format_bytes(nbytes):>8}  {found}")
+                        found = "  ".join(f"{name} {rate:.4g}" for name, rate in rates.items())
+                        size = sizes.format_bytes(nbytes)
+                        print(f"{job:9} {dtype:7} {size:>8}  {found}", flush=True)
     if given.json:
         files.write(given.json, json.dumps({"gpumem": gm.info(), "rows": rows}, default=str))
 
