@@ -23,7 +23,7 @@ import numpy as np
 
 import gpumem as gm
 import gpumem.out_of_core as gmo
-from gpumem.base import files, sizes, tables
+from gpumem.base import files, sizes
 
 CHUNK = 2**24
 JOBS = ("read and write in order", "copy", "transpose", "permute", "matmul")
@@ -103,6 +103,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     (nbytes,), (limit,) = sizes.parse_sizes(given.size), sizes.parse_sizes(given.limit)
+    print(f"{gm.backend()}, limit {sizes.format_bytes(limit)}")
     found = []
     for job in given.jobs.split(","):
         if job not in JOBS:
@@ -111,19 +112,13 @@ def main() -> None:
             tempfile.TemporaryDirectory(dir=given.folder) as folder,
             multiprocessing.get_context("spawn").Pool(1) as process,
         ):
-            found.append(process.apply(measured, (job, Path(folder), nbytes, limit)))
-    print(f"{gm.backend()}, limit {sizes.format_bytes(limit)}")
-    rows = [
-        [
-            one["job"],
-            "x".join(map(str, one["shape"])),
-            f"{one['seconds']:.2f}",
-            f"{one['gbps']:.2f}",
-            sizes.format_bytes(one["peak_bytes"]),
-        ]
-        for one in found
-    ]
-    print(tables.format_table(["job", "float32", "s", "GB/s", "peak memory"], rows, 2))
+            one = process.apply(measured, (job, Path(folder), nbytes, limit))
+        print(
+            f"{job:23}  {'x'.join(map(str, one['shape'])):14}  {one['seconds']:6.2f} s"
+            f"  {one['gbps']:6.2f} GB/s  peak {sizes.format_bytes(one['peak_bytes'])}",
+            flush=True,
+        )
+        found.append(one)
     if given.json:
         record = {"gpumem": gm.info(), "limit": limit, "rows": found}
         files.write(given.json, json.dumps(record, indent=1, default=str))
