@@ -3,7 +3,7 @@
  *
  * Channels have a row of their own, and what comes down to one matrix is a transpose. Otherwise
  * each row has an estimate of how long it takes, as a multiple of a copy of as many bytes, and the
- * least one is taken. The estimates are lines through the times of 205 layouts on an H200.
+ * least one is taken. The estimates are lines through the times of layouts on an H200.
  */
 #include "permute/choose.h"
 
@@ -56,17 +56,29 @@ static double spread(const permute_layout *layout, int64_t from)
     return apart > layout->unit ? apart / layout->unit : 1;
 }
 
+/* How many times as many sectors as needed are read by runs that begin and end inside of them: no
+ * more if all are aligned, or if the next run in memory is read while the L2 still has the sector
+ * that both share. */
+static double ends(const permute_layout *layout, double run)
+{
+    uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)run;
+    for (int d = 1; d < layout->ndim; d++) {
+        const bool next = (double)permute_magnitude(layout->from[d]) < 2 * run;
+        if (next && permute_magnitude(layout->to[d]) <= CACHED / 2) {
+            return 1;
+        }
+        bits |= (uintptr_t)layout->from[d];
+    }
+    return bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
+}
+
 static double time_of_runs(const permute_layout *layout)
 {
-    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.1, 1.05}, SMALL = {2.1, 1.35, 1.02, 1, 1};
+    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.1, 1.05}, SMALL = {2.1, 1.35, 1.1, 1, 1};
     const double base = of(bytes_of(layout) < CACHED ? SMALL : LARGE, layout);
-    const double run = permute_magnitude(layout->from[0]) == layout->unit
-                           ? (double)(layout->extent[0] * layout->unit)
-                           : 0;
-    if (run > 0) {
-        const int64_t next = layout->ndim > 1 ? permute_magnitude(layout->from[1]) : 0;
-        const bool shared = (double)next < 2 * run; /* sectors at the ends, with the next run */
-        return base * (shared || (int64_t)run % GM_SECTOR == 0 ? 1 : 1 + 20 / run);
+    const bool contiguous = permute_magnitude(layout->from[0]) == layout->unit;
+    if (contiguous) {
+        return base * ends(layout, (double)(layout->extent[0] * layout->unit));
     }
     if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
         layout->unit >= 8) {
@@ -79,13 +91,10 @@ static double time_of_runs(const permute_layout *layout)
 static double time_of_shifted(const permute_layout *layout)
 {
     const double run = (double)permute_run(layout);
-    const int64_t next = layout->ndim > 1 ? permute_magnitude(layout->from[1]) : 0;
     if (layout->from[0] != layout->unit || run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    const double large = run < 400 ? 1.65 : 1.12 + 200 / run;
-    return (bytes_of(layout) < CACHED ? 1.08 : large) *
-           ((double)next < 2 * run ? 1 : 1 + GM_SECTOR / run);
+    return (bytes_of(layout) < CACHED ? 1.05 : 1.15 + 6 / run) * ends(layout, run);
 }
 
 /* Rows that begin inside of sectors have one more each, on either side. */
@@ -118,11 +127,8 @@ static double time_of_tiles(const permute_layout *layout, int closest)
 
 static double time_of_matrices(const permute_layout *layout, const gm_call *call)
 {
-    static const by_unit SLOPE = {0.19, 0.27, 0.3, 0.36, 0.33};
-    static const by_unit BASE = {0.75, 0.6, 0.45, 0.67, 0.6};
-    const double room = permute_matrices_time(layout, call);
-    const double time = of(SLOPE, layout) * room + of(BASE, layout);
-    return room > 0 ? (time > 1.02 ? time : 1.02) + beginning(layout, 1.5e5) : INFINITY;
+    const double time = permute_matrices_time(layout, call);
+    return time > 0 ? time + beginning(layout, 1.5e5) : INFINITY;
 }
 
 /* The least that packed takes: without a plan of its tiles, which takes the host longest. */

@@ -41,25 +41,30 @@ permute_outer permute_outer_axes(const permute_layout *layout, int closest)
 
 enum { VECTOR = 16 /* bytes */, BAND = 128 /* tiles */ };
 
+/* Times are multiples of a copy of as many bytes: `base`, and `slope` for each time that tiles have
+ * room for the elements of the matrix, but at least `least`. */
 typedef struct instance {
     int row, unit;
-    bool whole;  /* rows are made of whole vectors on both sides */
-    bool halo;   /* tiles overlap by up to a sector */
-    double dear; /* how long a tile takes, per element and compared with others of its unit */
+    bool whole; /* rows are made of whole vectors on both sides */
+    bool halo;  /* tiles overlap by up to a sector */
+    double slope, base, least;
 } instance;
 
 static const instance instances[] = {
-    {permute_row_matrices_vector_b8, 1, true, false, 1},
-    {permute_row_matrices_vector_b8_narrow, 1, true, false, 1.05},
-    {permute_row_matrices_shifted_b8, 1, false, true, 1.3},
-    {permute_row_matrices_vector_b16, 2, true, false, 1},
-    {permute_row_matrices_shifted_b16, 2, false, true, 1.2},
-    {permute_row_matrices_vector_b32, 4, false, false, 1},
-    {permute_row_matrices_shifted_b32, 4, false, true, 1.1},
-    {permute_row_matrices_shifted_b32_tall, 4, false, true, 1.15},
-    {permute_row_matrices_vector_b64, 8, false, false, 1},
-    {permute_row_matrices_vector_b128, 16, false, false, 1},
+    {permute_row_matrices_vector_b8, 1, true, false, 0.22, 0.3, 1.03},
+    {permute_row_matrices_vector_b8_narrow, 1, true, false, 0.22, 0.6, 1.02},
+    {permute_row_matrices_shifted_b8, 1, false, true, 0.9, 0, 1.05},
+    {permute_row_matrices_vector_b16, 2, true, false, 0.27, 0.55, 1.02},
+    {permute_row_matrices_shifted_b16, 2, false, true, 1, 0.05, 1.05},
+    {permute_row_matrices_vector_b32, 4, false, false, 0.35, 0.45, 1.02},
+    {permute_row_matrices_shifted_b32, 4, false, true, 0.8, 0.2, 1.05},
+    {permute_row_matrices_shifted_b32_tall, 4, false, true, 0.75, 0.25, 1.05},
+    {permute_row_matrices_vector_b64, 8, false, false, 0.36, 0.67, 1.02},
+    {permute_row_matrices_vector_b128, 16, false, false, 0.33, 0.6, 1.02},
 };
+
+/* Where rows of the result begin inside of vectors, vector_b32 stores elements. */
+static const double ELEMENTS_BASE = 0.65, ELEMENTS_LEAST = 1.3;
 
 enum { INSTANCES = sizeof instances / sizeof *instances };
 
@@ -114,7 +119,7 @@ typedef struct tiling {
     int64_t across, down; /* of a matrix */
     int64_t bands;        /* into which those down are cut, all of one height */
     int64_t all;          /* of all matrices; 0 if a grid has no room for them */
-    double time;          /* for elements, and those that tiles have beside the matrix */
+    double time;          /* a multiple of a copy's: see instance */
 } tiling;
 
 static tiling tiles_of(const gm_call *call, const instance *one, const permute_layout *layout,
@@ -133,10 +138,12 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
         int64_t here = d == closest ? tiles.across : layout->extent[d];
         tiles.all = here > INT32_MAX / tiles.all ? 0 : tiles.all * here;
     }
-    bool elements = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
-    tiles.time = (elements ? 1.4 : one->dear) * (double)(tiles.across * tile.x) *
-                 (double)(tiles.down * step) /
-                 ((double)layout->extent[0] * (double)layout->extent[closest]);
+    const bool elements = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
+    const double room = (double)(tiles.across * tile.x) * (double)(tiles.down * step) /
+                        ((double)layout->extent[0] * (double)layout->extent[closest]);
+    const double time = one->slope * room + (elements ? ELEMENTS_BASE : one->base);
+    const double least = elements ? ELEMENTS_LEAST : one->least;
+    tiles.time = time > least ? time : least;
     return tiles;
 }
 

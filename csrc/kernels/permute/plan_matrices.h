@@ -16,8 +16,8 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
 int permute_pick_matrices(const gm_call *call);
 void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
-/* How much longer than the matrices' own elements all that tiles have room for takes; 0 if there
- * are no matrices, or too few tiles for all multiprocessors. */
+/* How long the best instance takes, as a multiple of a copy of as many bytes; 0 if there are no
+ * matrices, or too few tiles for all multiprocessors. */
 double permute_matrices_time(const permute_layout *layout, const gm_call *call);
 
 #endif
