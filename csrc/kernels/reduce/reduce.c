@@ -17,7 +17,7 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 enum { WIDEST = 8 }; /* bytes of an element */
 /* Bytes of an array that one block of last_block reads in a step, up to which one of cluster is as
  * fast alone, and up to which a cluster is faster than a grid. */
-enum { BLOCK_BYTES = 32 << 10, ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 1 << 20 };
+enum { BLOCK_BYTES = 32 << 10, ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 2 << 20 };
 
 static gm_status reduce_result(gm_call *call)
 {

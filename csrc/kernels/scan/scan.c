@@ -16,7 +16,7 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 
 /* Bytes of an array up to which one block of cluster is as fast alone, and up to which a cluster is
  * faster than a grid. */
-enum { ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 512 << 10 };
+enum { ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 1 << 20 };
 
 static gm_status scan_result(gm_call *call)
 {
