@@ -4,8 +4,8 @@
 
 Every kernel of the table is compiled by nvcc for the targets of a release, without PTX; what ptxas
 says (registers, spills, shared memory) and the memory instructions that cuobjdump shows are written
-to one JSON file per family. Compiled files are kept in build/machine_code, so only kernels that
-changed are compiled again. With --check nothing is compiled: it names the kernels whose sources
+to one JSON file per family. Only kernels that changed, or all of them for another nvcc, are compiled
+again. With --check nothing is compiled: it names the kernels whose sources
 have changed. Needs nvcc; cuobjdump and nvdisasm come with the toolkit, or with ``pip install
 nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``. No GPU is needed.
 """
@@ -144,6 +144,19 @@ def compiled(toolkit: Toolkit, source: str, arch: str) -> tuple[Path, str]:
     return cubin, said.read_text()
 
 
+def residence(one: gm.Variant, arch: str, told: dict[str, Any]) -> dict[str, Any]:
+    """Return what follows from a kernel's registers and shared memory, and from its row."""
+    x, y, z = one.block
+    threads = x * y * z
+    shared = told["shared_bytes"] + one.shared_bytes
+    blocks = resident_blocks(arch, told["registers"], shared, threads)
+    return {
+        "dynamic_shared_bytes": one.shared_bytes,
+        "blocks": blocks,
+        "occupancy": occupancy(arch, blocks, threads),
+    }
+
+
 def facts(one: gm.Variant, arch: str, cubin: Path, said: str) -> dict[str, Any]:
     """Return what is shipped about a kernel for one target."""
     symbol = f"{one.family}_{one.name}".replace(":", "_")
@@ -152,12 +165,7 @@ def facts(one: gm.Variant, arch: str, cubin: Path, said: str) -> dict[str, Any]:
     told: dict[str, Any] = {name: int(match[name]) for name in names}
     found = re.search(r"(\d+) bytes smem", match["rest"])
     told["shared_bytes"] = int(found[1]) if found else 0
-    told["dynamic_shared_bytes"] = one.shared_bytes
-    x, y, z = one.block
-    threads = x * y * z
-    shared = told["shared_bytes"] + one.shared_bytes
-    told["blocks"] = resident_blocks(arch, told["registers"], shared, threads)
-    told["occupancy"] = occupancy(arch, told["blocks"], threads)
+    told |= residence(one, arch, told)
     code = parse(disassemble(symbol, cubin), symbol)
     told["instructions"] = len(code[arch])
     told["memory"] = Sass(one.family, one.name, code).counts(arch)
@@ -170,12 +178,22 @@ def of_family(family: str, toolkit: Toolkit) -> dict[str, Any]:
         [toolkit.nvcc, "--version"], capture_output=True, text=True, check=True
     ).stdout
     made = {"schema": 1, "nvcc": re.findall(r"V([\d.]+)", version)[0], "flags": NVCC_FLAGS[0]}
+    shipped = shipped_code.of_family(family)
+    same = all(shipped.get(name) == value for name, value in made.items())
+    known = shipped["kernels"] if same else {}
     found = {}
     for one in kernels(family):
-        archs = {}
-        for arch in RELEASE_ARCHS:
-            archs[arch] = facts(one, arch, *compiled(toolkit, one.source, arch))
-        found[one.name] = {"digest": digest(one.source), "archs": archs}
+        kept = known.get(one.name, {"digest": None, "archs": {}})
+        archs = kept["archs"] if kept["digest"] == digest(one.source) else {}
+        found[one.name] = {
+            "digest": digest(one.source),
+            "archs": {
+                arch: archs[arch] | residence(one, arch, archs[arch])
+                if arch in archs
+                else facts(one, arch, *compiled(toolkit, one.source, arch))
+                for arch in RELEASE_ARCHS
+            },
+        }
     return {**made, "kernels": found}
 
 
