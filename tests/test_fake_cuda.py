@@ -104,6 +104,10 @@ def test_kernels_are_loaded_at_the_first_launch(run, archs, loads_all):
     assert calls > 150 if loads_all else calls < 20
 
 
+def test_how_large_clusters_are_is_asked_once(run):
+    assert int(run("clusters", FAKE_CLUSTERS="1")) == 4
+
+
 @pytest.mark.parametrize("pool", ["", "1"])
 def test_streams(run, pool):
     """Other libraries' arrays and streams, our own streams, transfers of all kinds, and pools."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from calls_together import agree_at_once, in_a_row
+from edges import around
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import here
@@ -101,8 +102,12 @@ def test_nan_and_infinities(variant, dtype, backend, rng):
         assert np.isnan(variant(a, backend=backend))
 
 
-# Bytes: a chunk of a warp; where a block alone, a cluster and its second round of chunks end.
-EDGES = [4 << 10, 32 << 10, 36 << 10, 64 << 10, 512 << 10, 1 << 20, (1 << 20) + (4 << 10), 2 << 20]
+# Bytes: a chunk of a warp; where a block alone, its second round of chunks, and on a GPU a cluster
+# of 8 or 16 blocks, its second round and what "auto" gives it end.
+EDGES = {
+    "sim": [4 << 10, 32 << 10, 36 << 10, 128 << 10, 256 << 10],
+    "cuda": [4 << 10, 32 << 10, 36 << 10, 64 << 10, *(k << 20 for k in (1, 2, 4))],
+}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -111,12 +116,9 @@ def test_edges_of_clusters(variant, dtype, backend, rng):
     if variant:
         here(variant, backend)
     call = variant or gm.reduce
-    a = numbers(rng, (2 << 20) // np.dtype(dtype).itemsize + 8, dtype)
-    there = gm.to_device(a, backend=backend)
-    for edge in EDGES:
-        n = edge // a.itemsize
-        for begin, end in ((0, n - 1), (0, n), (0, n + 1), (1, n), (1, n + 1), (3, n + 5)):
-            check(call(there[begin:end]).to_host(), a[begin:end])
+    a = numbers(rng, EDGES[backend][-1] // np.dtype(dtype).itemsize + 8, dtype)
+    for there, part in around(gm.to_device(a, backend=backend), a, EDGES[backend]):
+        check(call(there).to_host(), part)
 
 
 @given(n=st.integers(0, 40000), begin=st.integers(0, 9), dtype=st.sampled_from(DTYPES))

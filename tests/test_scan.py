@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from calls_together import agree_at_once, in_a_row
+from edges import around
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import here
@@ -120,8 +121,12 @@ def test_nan_and_infinities_reach_what_follows_and_nothing_else(variant, dtype, 
         check(variant(a, backend=backend), a)
 
 
-# Bytes: a warp's part of a tile; where a block alone, a cluster and its first tiles end.
-EDGES = [2 << 10, 32 << 10, 34 << 10, 64 << 10, 512 << 10, (512 << 10) + (64 << 10), 1 << 20]
+# Bytes: a warp's part of a tile; where a block alone, its first tiles, and on a GPU a cluster of 8
+# or 16 blocks, its first tiles and what "auto" gives it end.
+EDGES = {
+    "sim": [2 << 10, 32 << 10, 34 << 10, 64 << 10, 128 << 10],
+    "cuda": [2 << 10, 32 << 10, 34 << 10, 64 << 10, 512 << 10, 1 << 20, 2 << 20],
+}
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -130,13 +135,10 @@ def test_edges_of_clusters(variant, dtype, backend, rng):
     if variant:
         here(variant, backend)
     call = variant or gm.scan
-    a = numbers(rng, (1 << 20) // np.dtype(dtype).itemsize + 8, dtype)
-    there = gm.to_device(a, backend=backend)
-    for edge in EDGES:
-        n = edge // a.itemsize
-        for begin, end in ((0, n - 1), (0, n), (0, n + 1), (1, n + 1)):
-            out = poisoned(end - begin, dtype, backend)
-            check(call(there[begin:end], out=out).to_host(), a[begin:end])
+    a = numbers(rng, EDGES[backend][-1] // np.dtype(dtype).itemsize + 8, dtype)
+    for there, part in around(gm.to_device(a, backend=backend), a, EDGES[backend]):
+        out = poisoned(part.size, dtype, backend)
+        check(call(there, out=out).to_host(), part)
 
 
 @given(n=st.integers(0, 40000), begin=st.integers(0, 9), dtype=st.sampled_from(DTYPES))

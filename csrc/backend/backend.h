@@ -42,7 +42,7 @@ struct gm_device_properties {
     int memory_clock_khz; /* highest of the memory */
     int memory_bus_bits;
     int fp32_lanes;     /* per multiprocessor */
-    int cluster_blocks; /* of the largest cluster, for which kernels were compiled as well */
+    int cluster_blocks; /* of a cluster of any kernel; 0 too where none was compiled for one */
     int pci_domain, pci_bus, pci_device;
     bool managed; /* concurrent managed access: host and device may both access managed memory */
 };
@@ -111,6 +111,9 @@ struct gm_backend {
     gm_status (*send)(void *to, int device, const void *from, int64_t bytes, gm_stream stream);
     gm_status (*fill)(void *to, int byte, int64_t bytes, gm_stream stream);
     gm_status (*launch)(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
+    /* Blocks of the largest cluster of this variant's blocks, which may be more than the device
+     * promises for every kernel; 0: it has no clusters. */
+    gm_status (*cluster_blocks)(const gm_variant *variant, int *blocks);
     gm_status (*wait)(gm_stream stream); /* for all work on the stream */
     gm_status (*wait_all)(void);         /* for all work on the device */
 

@@ -28,6 +28,7 @@ const gm_backend gm_cuda = {
     .send = gm_cuda_send,
     .fill = gm_cuda_fill,
     .launch = gm_cuda_launch,
+    .cluster_blocks = gm_cuda_cluster_blocks,
     .wait = gm_cuda_wait,
     .wait_all = gm_cuda_wait_all,
     .stream_create = gm_cuda_stream_create,

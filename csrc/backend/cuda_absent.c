@@ -209,6 +209,12 @@ static gm_status texture(gm_texture *texture, gm_stream stream)
     return refuse();
 }
 
+static gm_status cluster_blocks(const gm_variant *variant, int *blocks)
+{
+    (void)variant, (void)blocks;
+    return refuse();
+}
+
 static gm_status attributes(const gm_variant *variant, const gm_plan *plan,
                             gm_attributes *attributes)
 {
@@ -291,6 +297,7 @@ const gm_backend gm_cuda = {
     .event_done = event_done,
     .stream_follow = stream_follow,
     .event_elapsed = event_elapsed,
+    .cluster_blocks = cluster_blocks,
     .attributes = attributes,
     .symbol_address = symbol_address,
     .symbol_copy = symbol_copy,

@@ -35,13 +35,15 @@ bool gm_cuda_succeeded(cudaError_t error);
 gm_status gm_cuda_annotate(gm_status status, cudaError_t error, bool sticky, const char *call);
 
 enum {
-    GM_CUDA_OPT_INS = 1024, /* kernels with dynamic shared memory remembered per device */
+    GM_CUDA_OPT_INS = 1024, /* kernels remembered per device */
 };
 
-/* A kernel, and how much dynamic shared memory it may be launched with. */
+/* A kernel, and what it may be launched with: bytes of dynamic shared memory, and blocks of a
+ * cluster, which are 0 until somebody asks. */
 typedef struct gm_cuda_opt_in {
     _Atomic(const void *) kernel;
     atomic_size_t bytes;
+    atomic_int cluster_blocks;
 } gm_cuda_opt_in;
 
 /* Facts about a device, each read at its first use. */
@@ -126,6 +128,7 @@ gm_status gm_cuda_load(void);
 
 /* cuda_launch.c */
 gm_status gm_cuda_launch(const gm_variant *variant, const gm_plan *plan, gm_stream stream);
+gm_status gm_cuda_cluster_blocks(const gm_variant *variant, int *blocks);
 gm_status gm_cuda_attributes(const gm_variant *variant, const gm_plan *plan,
                              gm_attributes *attributes);
 

@@ -79,6 +79,55 @@ static gm_status no_kernel(const gm_variant *variant)
     return gm_fail(GM_ERROR_UNAVAILABLE, "%s has no kernel of its own", variant->symbol);
 }
 
+enum { LARGEST_CLUSTER = 16 }; /* that any device has; from the CUDA programming guide */
+
+/* Every kernel may have clusters of as many blocks as the device promises. More have to be asked
+ * for, and depend on the kernel and on the multiprocessors that lie together. */
+static gm_status find_cluster_blocks(const gm_variant *variant, int *blocks)
+{
+    const gm_dim *block = &variant->block;
+    cudaLaunchConfig_t config = {
+        .gridDim = {LARGEST_CLUSTER, 1, 1},
+        .blockDim = {block->x, block->y, block->z},
+        .dynamicSmemBytes = (size_t)variant->shared_bytes,
+    };
+    CHECK(cudaFuncSetAttribute(variant->cuda_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed,
+                               1));
+    CHECK(cudaOccupancyMaxPotentialClusterSize(blocks, variant->cuda_kernel, &config));
+    return GM_OK;
+}
+
+gm_status gm_cuda_cluster_blocks(const gm_variant *variant, int *blocks)
+{
+    const void *kernel = variant->cuda_kernel;
+    const gm_device_properties *properties;
+    gm_cuda_device *device;
+
+    *blocks = 0;
+    TRY(gm_cuda_here(&device));
+    TRY(gm_cuda_properties(device->index, &properties));
+    if (kernel == NULL || properties->cluster_blocks == 0) {
+        return GM_OK;
+    }
+    gm_cuda_opt_in *slot = find_opt_in(device, kernel);
+    if (has_opted_in(slot, kernel, 0)) {
+        *blocks = atomic_load_explicit(&slot->cluster_blocks, memory_order_acquire);
+    }
+    if (*blocks > 0) {
+        return GM_OK;
+    }
+    TRY(gm_cuda_load());
+    gm_cuda_lock();
+    gm_status status = find_cluster_blocks(variant, blocks);
+    slot = find_opt_in(device, kernel);
+    if (status == GM_OK && slot != NULL) {
+        atomic_store(&slot->cluster_blocks, *blocks);
+        atomic_store(&slot->kernel, kernel); /* last: readers take no lock */
+    }
+    gm_cuda_unlock();
+    return status;
+}
+
 static gm_status launch_failure(cudaError_t error, const gm_variant *variant, const gm_plan *plan)
 {
     char call[96], context[256];

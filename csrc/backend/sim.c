@@ -72,6 +72,13 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
     return status;
 }
 
+static gm_status sim_cluster_blocks(const gm_variant *variant, int *blocks)
+{
+    (void)variant;
+    *blocks = 0;
+    return GM_OK;
+}
+
 static gm_status sim_attributes(const gm_variant *variant, const gm_plan *plan,
                                 gm_attributes *attributes)
 {
@@ -139,6 +146,7 @@ const gm_backend gm_sim = {
     .send = gm_sim_send,
     .fill = gm_sim_fill,
     .launch = sim_launch,
+    .cluster_blocks = sim_cluster_blocks,
     .wait = gm_sim_wait,
     .wait_all = gm_sim_wait_all,
     .stream_create = gm_sim_stream_create,

@@ -74,15 +74,29 @@ GM_DEVICE void gm_cluster_mbarrier_fence(void)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
-/* Stores a number at an address in the cluster; then the mbarrier of that block, also at its
- * address in the cluster, has four of the bytes that it expects. */
-GM_DEVICE void gm_cluster_send(uint32_t address, float value, uint32_t barrier)
+/* Stores a number of 4 or 8 bytes at an address in the cluster; then the mbarrier of that block,
+ * also at its address in the cluster, has that many of the bytes that it expects. */
+template <typename number>
+GM_DEVICE void gm_cluster_send(uint32_t address, number value, uint32_t barrier)
 {
-    asm volatile(
-        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(
-            address),
-        "f"(value), "r"(barrier)
-        : "memory");
+    static_assert(sizeof value == 4 || sizeof value == 8, "there is no other st.async");
+    if constexpr (sizeof value == 4) {
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        asm volatile(
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
+                address),
+            "r"(bits), "r"(barrier)
+            : "memory");
+    } else {
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        asm volatile(
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
+                address),
+            "l"(bits), "r"(barrier)
+            : "memory");
+    }
 }
 
 /* Arrives at the mbarrier of any block, at its address in the cluster, and says that the thread has

@@ -148,8 +148,14 @@ cudaError_t cudaSetDevice(int device)
     return fake_leave(known ? cudaSuccess : cudaErrorInvalidDevice);
 }
 
-/* Without a pool if the environment says so, and without clusters; all other attributes are clocks,
- * in kHz. */
+bool fake_has_clusters(void)
+{
+    const char *clusters = getenv("FAKE_CLUSTERS");
+    return clusters != NULL && clusters[0] != '\0';
+}
+
+/* Without a pool if the environment says so, and without clusters unless it asks for them; all
+ * other attributes are clocks, in kHz. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int device)
 {
     FAKE_BEGIN();
@@ -158,7 +164,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr which, int de
     (void)device;
     switch (which) {
     case cudaDevAttrMemoryPoolsSupported: *value = has_pool; break;
-    case cudaDevAttrClusterLaunch: *value = 0; break;
+    case cudaDevAttrClusterLaunch: *value = fake_has_clusters(); break;
     default: *value = 1000000;
     }
     return fake_leave(cudaSuccess);

@@ -405,11 +405,24 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *found, const void *
 cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute which, int value)
 {
     FAKE_BEGIN();
+    if (which == cudaFuncAttributeNonPortableClusterSizeAllowed) {
+        return fake_leave(fake_has_clusters() ? cudaSuccess : cudaErrorNotSupported);
+    }
     if (which != cudaFuncAttributeMaxDynamicSharedMemorySize || value > MOST_SHARED) {
         return fake_leave(cudaErrorInvalidValue);
     }
     *opt_in(kernel) = value;
     return fake_leave(cudaSuccess);
+}
+
+/* Blocks run one after the other here, so that a cluster has one. */
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int *blocks, const void *kernel,
+                                                 const cudaLaunchConfig_t *config)
+{
+    FAKE_BEGIN();
+    (void)kernel, (void)config;
+    *blocks = 1;
+    return fake_leave(fake_has_clusters() ? cudaSuccess : cudaErrorNotSupported);
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel,

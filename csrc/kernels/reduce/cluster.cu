@@ -10,7 +10,8 @@
  * Loads    a warp takes chunks of 4 KiB, with eight loads of 16 bytes in flight per thread, and
  *          neighbouring chunks go to different blocks. There are as many warps as there are chunks,
  *          so that in a small array no thread loads twice.
- * Cost     eight multiprocessors read what all of them could: a larger array takes longer. An array
+ * Blocks   16, where the device has so large clusters for this kernel, or 8.
+ * Cost     16 multiprocessors read what all of them could: a larger array takes longer. An array
  *          that one block reads as fast needs no cluster, and has none.
  * Machine  LDG.E.128, STAS (st.async.shared::cluster)
  */
@@ -85,7 +86,7 @@ template <typename number> GM_DEVICE number add_warps(number sum)
 /* From the sum of each block, in its thread 0, that of all, in thread 0 of the first block. No
  * other block is needed once it has sent. */
 template <typename number>
-GM_DEVICE number add_blocks(gm_cluster_sums<number, REDUCE_CLUSTER, 1> &sums, number of_block)
+GM_DEVICE number add_blocks(gm_cluster_sums<number, 1> &sums, number of_block)
 {
     gm_cluster_wait();
     if (threadIdx.x == 0) {
@@ -97,8 +98,8 @@ GM_DEVICE number add_blocks(gm_cluster_sums<number, REDUCE_CLUSTER, 1> &sums, nu
     gm_cluster_sums_wait(sums, 0);
     number sum = sums.of_block[0][0];
 #pragma unroll
-    for (int i = 1; i < REDUCE_CLUSTER; i++) {
-        sum += sums.of_block[0][i];
+    for (int i = 1; i < CLUSTER_MOST; i++) {
+        sum += i < (int)gridDim.x ? sums.of_block[0][i] : (number)0;
     }
     return sum;
 }
@@ -107,7 +108,7 @@ GM_DEVICE number add_blocks(gm_cluster_sums<number, REDUCE_CLUSTER, 1> &sums, nu
 template <typename number, typename vector> GM_DEVICE void add_in_cluster(const reduce_args &a)
 {
 #if GM_HAS_CLUSTERS
-    __shared__ gm_cluster_sums<number, REDUCE_CLUSTER, 1> sums;
+    __shared__ gm_cluster_sums<number, 1> sums;
     if (gridDim.x > 1) {
         gm_cluster_sums_open(sums);
         if (blockIdx.x == 0 && threadIdx.x == 0) {

@@ -2,6 +2,7 @@
 #include "reduce/reduce.h"
 
 #include "backend/backend.h"
+#include "cluster_sums.h"
 #include "zeros.h"
 
 static gm_status launch_on_zero(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -15,9 +16,9 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 #include "family.h"
 
 enum { WIDEST = 8 }; /* bytes of an element */
-/* Bytes of an array that one block of last_block reads in a step, up to which one of cluster is as
- * fast alone, and up to which a cluster is faster than a grid. */
-enum { BLOCK_BYTES = 32 << 10, ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 2 << 20 };
+/* Bytes of an array that one block of last_block reads in a step, and up to which a cluster of the
+ * promised blocks, or of the most, is faster than a grid. */
+enum { BLOCK_BYTES = 32 << 10, CLUSTER_BYTES = 2 << 20, WIDE_CLUSTER_BYTES = 4 << 20 };
 
 static gm_status reduce_result(gm_call *call)
 {
@@ -28,24 +29,14 @@ static gm_status reduce_result(gm_call *call)
 static const gm_variant *reduce_choose(const gm_call *call)
 {
     const int64_t bytes = call->in[0].bytes;
-    const bool small = bytes > BLOCK_BYTES && bytes <= CLUSTER_BYTES;
-    return small && call->device->cluster_blocks >= REDUCE_CLUSTER
-               ? gm_first_that_fits(call, GM_ROWS(reduce_row_cluster, reduce_row_last_block))
-               : gm_row(call, reduce_row_last_block);
-}
-
-/* One block or a cluster, with a warp for each chunk if the blocks have so many. */
-static void plan_cluster(const gm_call *call, gm_plan *plan)
-{
-    const int64_t bytes = call->in[0].bytes;
-    const bool alone = bytes <= ALONE_BYTES || call->device->cluster_blocks < REDUCE_CLUSTER;
-    const int64_t blocks = alone ? 1 : REDUCE_CLUSTER, of_warps = blocks * REDUCE_CHUNK_BYTES;
-    const int64_t warps = bytes / of_warps + (bytes % of_warps != 0 || bytes == 0);
-    const int64_t threads = warps * GM_WARP;
-    plan->grid.x = (unsigned)blocks;
-    plan->block.x = threads < REDUCE_MOST_THREADS ? (unsigned)threads : REDUCE_MOST_THREADS;
-    plan->cluster.x = alone ? 0 : plan->grid.x;
-    plan->cluster.y = plan->cluster.z = 1;
+    const gm_variant *cluster = gm_row(call, reduce_row_cluster);
+    if (bytes > BLOCK_BYTES && bytes <= WIDE_CLUSTER_BYTES) {
+        const int blocks = cluster_blocks(cluster, call, bytes);
+        if (blocks == CLUSTER_MOST || (blocks > 1 && bytes <= CLUSTER_BYTES)) {
+            return gm_first_that_fits(call, GM_ROWS(reduce_row_cluster, reduce_row_last_block));
+        }
+    }
+    return gm_row(call, reduce_row_last_block);
 }
 
 static gm_status reduce_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -68,7 +59,7 @@ static gm_status reduce_plan(const gm_variant *variant, const gm_call *call, gm_
     plan->args_size = sizeof(reduce_args);
     plan->grid.x = gm_grid_blocks(variant, call, steps, 0);
     if (variant->grid == ONE_CLUSTER) {
-        plan_cluster(call, plan);
+        cluster_plan(variant, call, REDUCE_CHUNK_BYTES, plan);
     }
     return GM_OK;
 }

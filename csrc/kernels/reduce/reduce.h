@@ -16,8 +16,7 @@ enum {
     REDUCE_LOADS = 4,     /* vectors of a thread that are in flight */
 };
 enum {
-    REDUCE_CLUSTER = 8,         /* blocks of cluster */
-    REDUCE_MOST_THREADS = 1024, /* of such a block */
+    REDUCE_MOST_THREADS = 1024, /* of a block of cluster */
     REDUCE_CHUNK_LOADS = 8,     /* vectors of a thread in a chunk, all of them in flight */
     REDUCE_CHUNK_BYTES = REDUCE_CHUNK_LOADS * 32 * 16,
 };

@@ -11,13 +11,14 @@
  *          hold the array. If 32 in each block are too few, the cluster takes one row of tiles
  *          after the other:
  *
- *              block       0       1       2     ...   7
- *              step 0      tile 0  tile 1  tile 2      tile 7
- *              step 1      tile 8  tile 9  ...
+ *              block       0        1        2      ...   15
+ *              step 0      tile 0   tile 1   tile 2       tile 15
+ *              step 1      tile 16  tile 17  ...
  *
- * Cost     eight multiprocessors load and store what all of them could: a larger array takes
- *          longer. An array that one block scans as fast needs no cluster, and has none.
- * Machine  LDG.E.128, STAS (st.async.shared::cluster), STG.E.128
+ * Blocks   16, where the device has so large clusters for this kernel, or 8.
+ * Cost     16 multiprocessors load and store what all of them could: a larger array takes longer.
+ * An array that one block scans as fast needs no cluster, and has none. Machine  LDG.E.128, STAS
+ * (st.async.shared::cluster), STG.E.128
  */
 #include "scan.h"
 
@@ -44,21 +45,21 @@ GM_DEVICE number sum_warps_below(int step, number of_this, number *of_block)
 /* From the sum of this block in a step that of the blocks below and that of all. A block ends when
  * it has the numbers of all others: nobody sends it any more. */
 template <typename number>
-GM_DEVICE number sum_blocks_below(gm_cluster_sums<number, SCAN_CLUSTER, 2> &sums, int step,
-                                  number of_block, number *of_all)
+GM_DEVICE number sum_blocks_below(gm_cluster_sums<number, 2> &sums, int step, number of_block,
+                                  number *of_all)
 {
     if (threadIdx.x == 0) {
         gm_cluster_sums_expect(sums, step);
     }
-    if (threadIdx.x < SCAN_CLUSTER) {
+    if (threadIdx.x < gridDim.x) {
         gm_cluster_sums_send(sums, step, of_block, threadIdx.x);
     }
     gm_cluster_sums_wait(sums, step);
     number below = 0, all = 0;
 #pragma unroll
-    for (int i = 0; i < SCAN_CLUSTER; i++) {
+    for (int i = 0; i < CLUSTER_MOST; i++) {
         below = i == (int)blockIdx.x ? all : below;
-        all += sums.of_block[step % 2][i];
+        all += i < (int)gridDim.x ? sums.of_block[step % 2][i] : (number)0;
     }
     *of_all = all;
     return below;
@@ -71,7 +72,7 @@ template <typename number, typename vector> GM_DEVICE void scan_in_cluster(const
     const int warps = blockDim.x / 32;
     number base = 0; /* of the step */
 #if GM_HAS_CLUSTERS
-    __shared__ gm_cluster_sums<number, SCAN_CLUSTER, 2> sums;
+    __shared__ gm_cluster_sums<number, 2> sums;
     if (gridDim.x > 1) {
         gm_cluster_sums_open(sums);
     }

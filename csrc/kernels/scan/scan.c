@@ -2,6 +2,7 @@
 #include "scan/scan.h"
 
 #include "backend/backend.h"
+#include "cluster_sums.h"
 #include "zeros.h"
 
 static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -14,9 +15,9 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 #define GM_LADDER "scan/ladder.def"
 #include "family.h"
 
-/* Bytes of an array up to which one block of cluster is as fast alone, and up to which a cluster is
- * faster than a grid. */
-enum { ALONE_BYTES = 32 << 10, CLUSTER_BYTES = 1 << 20 };
+/* Bytes of an array up to which a cluster of the promised blocks, or of the most, is faster than a
+ * grid. */
+enum { CLUSTER_BYTES = 1 << 20, WIDE_CLUSTER_BYTES = 2 << 20 };
 
 static gm_status scan_result(gm_call *call)
 {
@@ -46,9 +47,13 @@ static const gm_variant *scan_choose(const gm_call *call)
     if (bytes <= SCAN_TILE_BYTES) {
         return gm_row(call, scan_row_look_back);
     }
-    return bytes <= CLUSTER_BYTES && call->device->cluster_blocks >= SCAN_CLUSTER
-               ? gm_first_that_fits(call, GM_ROWS(scan_row_cluster, scan_row_look_back))
-               : gm_first_that_fits(call, GM_ROWS(scan_row_pipelined, scan_row_look_back));
+    if (bytes <= WIDE_CLUSTER_BYTES) {
+        const int blocks = cluster_blocks(gm_row(call, scan_row_cluster), call, bytes);
+        if (blocks == CLUSTER_MOST || (blocks > 1 && bytes <= CLUSTER_BYTES)) {
+            return gm_first_that_fits(call, GM_ROWS(scan_row_cluster, scan_row_look_back));
+        }
+    }
+    return gm_first_that_fits(call, GM_ROWS(scan_row_pipelined, scan_row_look_back));
 }
 
 /* Elements of a tile. Where threads load vectors, `elements` of the ladder are words of 32 bits. */
@@ -63,19 +68,13 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* One block or a cluster, with as many warps as hold the array, if the blocks have so many. */
-static void plan_cluster(const gm_call *call, gm_plan *plan)
+/* Each warp has tiles of its own. */
+static void plan_cluster(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    scan_args *args = (scan_args *)plan->args;
     const int64_t bytes = call->in[0].bytes;
-    const bool alone = bytes <= ALONE_BYTES || call->device->cluster_blocks < SCAN_CLUSTER;
-    const int64_t blocks = alone ? 1 : SCAN_CLUSTER;
-    args->tiles = bytes / SCAN_WARP_BYTES + (bytes % SCAN_WARP_BYTES != 0);
-    const int64_t warps = args->tiles / blocks + (args->tiles % blocks != 0);
-    plan->grid.x = args->tiles > 0 ? (unsigned)blocks : 0;
-    plan->block.x = GM_WARP * (unsigned)smaller(warps, SCAN_MOST_WARPS);
-    plan->cluster.x = alone ? 0 : plan->grid.x;
-    plan->cluster.y = plan->cluster.z = 1;
+    ((scan_args *)plan->args)->tiles = bytes / SCAN_WARP_BYTES + (bytes % SCAN_WARP_BYTES != 0);
+    cluster_plan(variant, call, SCAN_WARP_BYTES, plan);
+    plan->grid.x = bytes > 0 ? plan->grid.x : 0;
 }
 
 static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -106,7 +105,7 @@ static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_pl
                        ? tiles
                        : smaller(tiles, (int64_t)variant->blocks * call->device->multiprocessors));
     if (variant->grid == ONE_CLUSTER) {
-        plan_cluster(call, plan);
+        plan_cluster(variant, call, plan);
     }
     return GM_OK;
 }

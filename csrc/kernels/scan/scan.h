@@ -23,8 +23,7 @@ enum {
     SCAN_RING_ROWS = 8,      /* of its tiles, which have 64 KiB */
     SCAN_RING_BYTES = SCAN_RING_THREADS * SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
     SCAN_RING_STAGES = 3,
-    SCAN_CLUSTER = 8,     /* blocks of cluster */
-    SCAN_MOST_WARPS = 32, /* of such a block */
+    SCAN_MOST_WARPS = 32, /* of a block of cluster */
     SCAN_WARP_ROWS = 4,   /* of a warp's part of its tile, which has 2 KiB */
     SCAN_WARP_BYTES = 32 * SCAN_WARP_ROWS * SCAN_VECTOR_BYTES,
 };
