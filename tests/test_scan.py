@@ -47,6 +47,7 @@ def test_variants_in_order():
         "blelloch",
         "shuffles",
         "look_back",
+        "all_sums",
         "pipelined",
         "cluster",
     ]
@@ -252,7 +253,7 @@ def test_the_same_bits_each_time(variant, backend, rng):
 # ---- traffic ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["look_back", "pipelined", "cluster"])
+@pytest.mark.parametrize("variant", ["look_back", "all_sums", "pipelined", "cluster"])
 def test_one_pass_reads_and_writes_once(variant):
     n = 4096 * 5
     for dtype in ("f4", "f8"):
@@ -282,7 +283,7 @@ def test_the_simulator_has_no_clusters():
         counted = _core.traffic("scan", "cluster", (np.ones(nbytes // 4, "f4"),), ())
         assert counted["grid"] == (1, 1, 1) and counted["block"] == (32 * warps, 1, 1)
     auto = _core.traffic("scan", "auto", (np.ones(50_000, "f4"),), ())
-    assert auto["variant"] == "pipelined"
+    assert auto["variant"] == "all_sums"
 
 
 def test_the_tree_has_bank_conflicts_and_the_others_have_none():

@@ -70,13 +70,12 @@ GM_DEVICE void gm_cluster_sums_wait(gm_cluster_sums<number, SETS> &sums, int ste
 /* Bytes of an array up to which one block is as fast alone as a cluster, on an H100 and an H200. */
 enum { CLUSTER_ALONE_BYTES = 32 << 10 };
 
-/* The blocks that take an array of so many bytes: CLUSTER_MOST, as many as every device with
- * clusters has, or 1. */
-static inline int cluster_blocks(const gm_variant *variant, const gm_call *call, int64_t bytes)
+/* The blocks for an array: CLUSTER_MOST, as many as every device with clusters has, or 1. */
+static inline int cluster_blocks(const gm_variant *variant, const gm_call *call)
 {
     enum { PROMISED = 8 };
     int most = 0;
-    if (bytes > CLUSTER_ALONE_BYTES) {
+    if (call->in[0].bytes > CLUSTER_ALONE_BYTES) {
         const bool before = gm_hush(true); /* what keeps it from an answer fails the launch, too */
         if (call->backend->cluster_blocks(variant, &most) != GM_OK) {
             most = 0;
@@ -92,7 +91,7 @@ static inline void cluster_plan(const gm_variant *variant, const gm_call *call, 
                                 gm_plan *plan)
 {
     const int64_t bytes = call->in[0].bytes;
-    const int blocks = cluster_blocks(variant, call, bytes);
+    const int blocks = cluster_blocks(variant, call);
     const int64_t of_warps = blocks * share_bytes;
     const int64_t warps = bytes / of_warps + (bytes % of_warps != 0 || bytes == 0);
     const int64_t most = variant->block.x / GM_WARP;

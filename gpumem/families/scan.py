@@ -87,7 +87,8 @@ def scan(
     -----
     Floats are added in their own precision. With ``look_back`` the order of the additions depends
     on which blocks run when: results may differ in their last bits from run to run. The others add
-    in a fixed order, and so does "auto" on devices of compute capability 9.0 or later.
+    in a fixed order, and so does "auto" on devices of compute capability 9.0 or later, and on
+    others up to 4 MiB.
 
     The variants, each with the idea that it adds:
 
@@ -99,6 +100,8 @@ def scan(
         128-bit loads, scanned in registers by shuffles; the same bits each time
     ``look_back``
         one pass: tiles add up what the tiles before them have published
+    ``all_sums``
+        one pass: tiles add up the sums of all before them; the same bits each time
     ``pipelined``
         tiles arrive while sums are awaited; the same bits each time
     ``cluster``

@@ -37,17 +37,12 @@ template <typename number> GM_DEVICE number find_base(const scan_args &a, int64_
 
 template <typename number, typename vector> GM_DEVICE void scan_at_once(const scan_args &a)
 {
-    __shared__ unsigned ticket;
     __shared__ number base;
     scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
     number of_block;
 
     gm_wait_for_previous();
-    if (threadIdx.x == 0) {
-        ticket = a.tiles > 1 ? atomicAdd(a.tickets, 1u) : 0;
-    }
-    __syncthreads();
-    const int64_t tile = ticket;
+    const int64_t tile = next_tile(a);
     scan_load(a, tile, t);
     const number below = scan_warps_below(scan_rows(t, (number)0), &of_block);
     if (threadIdx.x < 32) {

@@ -1,8 +1,9 @@
 /*
  * scan / pipelined: blocks that stay, with tiles on the way in while sums of others are awaited.
  *
- * Follows  look_back, whose blocks have nothing to do while they wait for their base.
- * Idea     a block per multiprocessor takes one tile after the other, and has three of 64 KiB:
+ * Follows  all_sums, whose blocks have nothing to do while they wait for their base, and which
+ * reads most of the sums again for every tile. Idea     a block per multiprocessor takes one tile
+ * after the other, and has three of 64 KiB:
  *
  *              tile       A        B        C        D
  *              step 1   arrives
@@ -12,9 +13,8 @@
  *
  *          The copy engine brings a tile to shared memory. When it is there its sum is published.
  *          It is stored a step later: by then the tiles before it, which other blocks took at about
- *          the same time, have published theirs, so that nobody waits for long. Nor are there
- *          prefixes for a chain of blocks to wait for: each block adds up all sums itself, those
- *          since its last tile, a thread per tile.
+ *          the same time, have published theirs, so that nobody waits for long. Each block adds
+ *          up all sums itself, those since its last tile, a thread per tile.
  * Order    sums of tiles are added in groups of 32, and these one after the other, whichever block
  *          has which tile: the same bits each time.
  * Progress tiles are numbered by a counter. A tile is published before anything is waited for, and

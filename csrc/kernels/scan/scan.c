@@ -15,9 +15,9 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 #define GM_LADDER "scan/ladder.def"
 #include "family.h"
 
-/* Bytes of an array up to which a cluster of the promised blocks, or of the most, is faster than a
- * grid. */
-enum { CLUSTER_BYTES = 1 << 20, WIDE_CLUSTER_BYTES = 2 << 20 };
+/* Bytes of an array up to which a cluster is faster than a grid, and a block for each tile faster
+ * than blocks that stay. */
+enum { CLUSTER_BYTES = 1 << 20, ALL_SUMS_BYTES = 4 << 20 };
 
 static gm_status scan_result(gm_call *call)
 {
@@ -47,11 +47,11 @@ static const gm_variant *scan_choose(const gm_call *call)
     if (bytes <= SCAN_TILE_BYTES) {
         return gm_row(call, scan_row_look_back);
     }
-    if (bytes <= WIDE_CLUSTER_BYTES) {
-        const int blocks = cluster_blocks(gm_row(call, scan_row_cluster), call, bytes);
-        if (blocks == CLUSTER_MOST || (blocks > 1 && bytes <= CLUSTER_BYTES)) {
-            return gm_first_that_fits(call, GM_ROWS(scan_row_cluster, scan_row_look_back));
-        }
+    if (bytes <= CLUSTER_BYTES && call->device->cluster_blocks > 0) {
+        return gm_first_that_fits(call, GM_ROWS(scan_row_cluster, scan_row_all_sums));
+    }
+    if (bytes <= ALL_SUMS_BYTES) {
+        return gm_row(call, scan_row_all_sums);
     }
     return gm_first_that_fits(call, GM_ROWS(scan_row_pipelined, scan_row_look_back));
 }

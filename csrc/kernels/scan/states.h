@@ -13,6 +13,17 @@
 
 enum { NOTHING, SUM, PREFIX }; /* of the tile's elements; of all up to its end */
 
+/* The number of this block's tile, in the order in which blocks start, to all threads. */
+GM_DEVICE int64_t next_tile(const scan_args &a)
+{
+    __shared__ unsigned ticket;
+    if (threadIdx.x == 0) {
+        ticket = a.tiles > 1 ? atomicAdd(a.tickets, 1u) : 0;
+    }
+    __syncthreads();
+    return ticket;
+}
+
 template <typename number>
 GM_DEVICE void publish(const scan_args &a, int64_t tile, int state, number value)
 {
