@@ -111,12 +111,13 @@ def pytest_terminal_summary(terminalreporter, config):
 
 # ---- workers of pytest-xdist, where it is installed -------------------------------------------
 
-# How the names of files begin that run in one worker each. The tests of the first share results,
-# those in folders the modules of kernels that they compile. Kernels of notebooks choose a free port
-# before they bind it, so two that start at once can collide.
+# How the names of files begin that run in one worker each. The tests of the first three share
+# results, those in folders the modules of kernels that they compile. Kernels of notebooks choose a
+# free port before they bind it, so two that start at once can collide.
 TOGETHER = (
     "tests/python/test_explain.py",
     "tests/python/test_plot.py",
+    "tests/test_measure_sweeps.py",
     "tests/cuda_c/",
     "tests/dialect/",
     "tests/modules/",

@@ -420,6 +420,7 @@ def test_the_command_line_refuses(words, said, capsys, tmp_path, monkeypatch):
 # ---- the pictures of the documents --------------------------------------------------------
 
 
+@pytest.mark.exhaustive  # tools/site.py draws all of them, and finds those that a page lacks
 def test_the_pictures_of_the_documents_can_be_drawn_again(tmp_path):
     """Each is on a page; the only one that is committed is README.md's."""
     root = Path(__file__).resolve().parents[2]
