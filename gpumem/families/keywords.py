@@ -49,15 +49,20 @@ def integer_within(name: str, value: Any, least: int, most: int, kind: str = "an
     return number
 
 
-def real(name: str, value: Any) -> float:
-    """Return a number as a float; text, bool, complex numbers and arrays are refused."""
-    if type(value) is float:
-        return value
+def _is_real(value: Any) -> bool:
+    """Return whether float() takes a value, and as the number that it is."""
     dtype = getattr(value, "dtype", None)
     plain = dtype is None or (getattr(dtype, "kind", None) in ("i", "u", "f") and value.ndim == 0)
     # float() would read the text in what has neither, a memoryview for one.
     number = hasattr(type(value), "__float__") or hasattr(type(value), "__index__")
-    if isinstance(value, bool | complex) or not (number and plain):
+    return number and plain and not isinstance(value, bool | complex)
+
+
+def real(name: str, value: Any) -> float:
+    """Return a number as a float; text, bool, complex numbers and arrays are refused."""
+    if type(value) is float:
+        return value
+    if type(value) is not int and not _is_real(value):
         raise TypeError(f"{name} must be a float, not {type(value).__name__}")
     try:
         return float(value)

@@ -219,9 +219,14 @@ def shift_points(
            [1. , 0.5]], dtype=float32)
     """
     parameters = _parameters(dx, dy)
-    if _may_have_fields(p) or _may_have_fields(out):
-        return _shift_structures(p, parameters, variant, out, stream, backend)
-    return _call("shift_points", variant, (p,), out, stream, backend, parameters)
+    try:
+        return _call("shift_points", variant, (p,), out, stream, backend, parameters)
+    except (TypeError, ValueError):
+        # It takes no structures, and has changed nothing. To look for them before every call
+        # would take a quarter of it.
+        if not (_may_have_fields(p) or _may_have_fields(out)):
+            raise
+    return _shift_structures(p, parameters, variant, out, stream, backend)
 
 
 def _expected(p: Any, dx: float = 1.0, dy: float = -1.0, variant: str = "auto", **_: Any) -> Array:
