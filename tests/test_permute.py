@@ -450,6 +450,25 @@ def test_axes_of_any_sequence(rng):
         ("u1", (8, 3, 32, 64), (0, 2, 3, 1), "pixels"),
         ("f2", (4, 512), (1, 0), "pixels"),
         ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "packed"),  # most lanes would be idle
+        # Small matrices: at most 20 tiles for each of the simulator's 16 multiprocessors.
+        ("u1", (130, 125), (1, 0), "tiles"),
+        ("u1", (128, 128), (1, 0), "matrix"),  # whole vectors
+        ("f2", (200, 250), (1, 0), "tiles"),
+        ("f2", (14, 5000), (1, 0), "matrix"),  # few rows, which transpose gathers
+        ("f2", (601, 901), (1, 0), "matrix"),  # too many tiles
+        ("f4", (5000, 20), (1, 0), "tiles"),
+        ("f4", (20000, 20), (1, 0), "matrix"),
+        ("f4", (64, 64), (1, 0), "matrix"),  # tiles of transpose are full
+        ("f8", (4000, 3), (1, 0), "tiles"),
+        ("f8", (3, 4000), (1, 0), "runs"),
+        ("c16", (500, 16), (1, 0), "tiles"),
+        ("c16", (500, 17), (1, 0), "matrix"),
+        ("f4", (500, 10, 4), (1, 0, 2), "tiles"),  # units of 16 bytes
+        # 12 MiB and more: the L2 has no room for both sides.
+        ("f8", (1280, 1280), (1, 0), "tiles"),
+        ("f8", (640, 640), (1, 0), "matrix"),
+        ("c16", (896, 880), (1, 0), "tiles"),
+        ("c16", (512, 512), (1, 0), "matrix"),
     ],
 )
 def test_choice_for_auto(dtype, shape, axes, variant):

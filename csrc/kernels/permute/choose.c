@@ -1,14 +1,16 @@
 /*
  * permute: the row for "auto".
  *
- * Channels have a row of their own, and what comes down to one matrix is a transpose. Otherwise
- * each row has an estimate of how long it takes, as a multiple of a copy of as many bytes, and the
- * least one is taken. The estimates are lines through the times of layouts on an H200.
+ * Channels have a row of their own, and what comes down to one matrix is a transpose, unless
+ * smaller blocks are faster. Otherwise each row has an estimate of how long it takes, as a multiple
+ * of a copy of as many bytes, and the least one is taken. The estimates are lines through the times
+ * of layouts on an H200, those for one matrix on an H100.
  */
 #include "permute/choose.h"
 
 #include <math.h>
 
+#include "backend/backend.h"
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
@@ -21,7 +23,8 @@
 enum {
     FEW = 16, /* units of the innermost axis: the caches have what they leave of a sector */
     CACHED = 24 << 20, /* bytes of an array that the L2 has room for twice */
-    LEAST = 1 << 20    /* bytes: smaller arrays take as long */
+    LEAST = 1 << 20,   /* bytes: smaller arrays take as long */
+    SIDE = 32          /* units, of a tile of the row tiles */
 };
 
 /* Per size of a unit: 1, 2, 4, 8, 16 bytes. */
@@ -111,7 +114,6 @@ static double misaligned(const permute_layout *layout, int across, bool load)
 
 static double time_of_tiles(const permute_layout *layout, int closest)
 {
-    enum { SIDE = 32 };
     if (closest <= 0) {
         return INFINITY;
     }
@@ -159,6 +161,56 @@ static void consider(choice *best, const gm_call *call, int row, double time)
     }
 }
 
+/* ---- one matrix ------------------------------------------------------------------------------ */
+
+/* Has transpose tiles of vectors for it, or another kernel that is as fast for small matrices? For
+ * units of 4 bytes and more that is where tiles are full; for smaller ones where rows are whole
+ * vectors on both sides, or where a few rows of halves are gathered. */
+static bool suits_transpose(const permute_layout *layout)
+{
+    enum { VECTOR = 16 /* bytes */, GATHERED = 128 /* halves */ };
+    const int64_t rows = layout->extent[0], cols = layout->extent[1], unit = layout->unit;
+    if (unit >= 4) {
+        return (rows < cols ? rows : cols) > (unit == 16 ? SIDE / 2 : SIDE - 1);
+    }
+    const uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)layout->out |
+                           (uintptr_t)layout->from[0] | (uintptr_t)(rows * unit) |
+                           (uintptr_t)(cols * unit);
+    return bits % VECTOR == 0 || (unit == 2 && rows < GATHERED);
+}
+
+/* Eight blocks of tiles have room on a multiprocessor: a small matrix is moved in some two waves of
+ * them. Transpose's blocks are larger, and fewer. */
+static bool has_few_tiles(const permute_layout *layout, const gm_call *call)
+{
+    enum { MOST = 20 /* per multiprocessor */ };
+    const int64_t tiles =
+        permute_divide_up(layout->extent[0], SIDE) * permute_divide_up(layout->extent[1], SIDE);
+    return tiles <= MOST * (int64_t)call->device->multiprocessors;
+}
+
+/* Transpose's kernels for units of 8 and 16 bytes take some time longer than tiles do where the L2
+ * does not hold the array and the result; 0: they do not. */
+static double time_of_matrix(const permute_layout *layout)
+{
+    const bool longer = layout->unit >= 8 && bytes_of(layout) >= CACHED / 2;
+    return longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
+}
+
+static const gm_variant *choose_for_matrix(const permute_layout *layout, const gm_call *call)
+{
+    enum { PARALLEL = 3 /* rows of which a warp reads whole sectors */ };
+    if (layout->unit == 8 && layout->extent[0] <= PARALLEL && bytes_of(layout) < CACHED) {
+        return gm_row(call, permute_row_runs);
+    }
+    const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
+    choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
+    consider(&best, call, permute_row_tiles, time_of_tiles(layout, 1));
+    return gm_row(call, best.row);
+}
+
+/* ---- all layouts ----------------------------------------------------------------------------- */
+
 /* A result with gaps between its rows, as a block of a larger array has. */
 static const gm_variant *choose_with_gaps(const gm_call *call)
 {
@@ -188,7 +240,7 @@ const gm_variant *permute_choose(const gm_call *call)
         return gm_row(call, whole ? permute_row_pixels : permute_row_units);
     }
     if (layout.ndim == 2 && gm_variant_can(gm_row(call, permute_row_matrix), call)) {
-        return gm_row(call, permute_row_matrix);
+        return choose_for_matrix(&layout, call);
     }
     choice best = {permute_row_elementwise, INFINITY};
     consider(&best, call, permute_row_runs, time_of_runs(&layout));
