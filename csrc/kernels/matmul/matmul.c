@@ -27,20 +27,19 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 enum { A, B };
 enum { UNIT = 128 }; /* steps: a multiple of all stages */
 
-/* Of an H200: those of tiles are fitted to the times of 120 products of all classes by every
- * kernel, and so that the one it picks is as fast as the fastest; it is within 1 percent on
- * average. sgemm's rate is that of its ladder; tma, and what adding the shares of sgemm costs, are
- * fitted to the times on an H100. */
+/* Fitted to the times of 1,736 products of all classes by every kernel but naive and thin on an
+ * H100, and so that the one it picks is as fast as the fastest: fitted to half of them, it is
+ * within 1.5 percent on average for the others. tma's are from fewer products. */
 static const matmul_pace paces[variant_count] = {
-    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 66.8, 54.5, 6680, 3920, 0.0528, 0, 256, 1},
-    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 76.9, 28, 971, 3240, 0.0877, 7620, 256, 512},
-    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 58.8, 36.2, 5320, 2280, 0.117, 7340, 256, 512},
-    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 61.4, 46.7, 7830, 2730, 0.0334, 2420, 256, 512},
-    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 63.8, 15.3, 5360, 694, 0.109, 9060, 256, 512},
-    [matmul_row_tiles_p64x64] = {64, 64, 1, 6, 89.6, 25.4, 7680, 610, 0.144, 6270, 256, 512},
-    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 84.9, 63, 12600, 4560, 0.0691, 95, 256, 512},
+    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 76.1, 68.5, 7880, 3080, 0.0796, 0, 256, 1},
+    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 104, 32.9, 3670, 3980, 0.0874, 7050, 256, 512},
+    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 73.3, 34.9, 6700, 2290, 0.147, 5940, 256, 512},
+    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 77.3, 74, 9500, 3990, 0.0433, 4430, 256, 512},
+    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 75.6, 13.6, 3720, 593, 0.0939, 7660, 256, 512},
+    [matmul_row_tiles_p64x64] = {64, 64, 1, 6, 85.3, 21.2, 6850, 589, 0.103, 2730, 256, 512},
+    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 81.1, 55.1, 10300, 5230, 0.117, 95.8, 256, 512},
     [matmul_row_tma] = {128, 128, 1, 2, 116, 101, 15500, 5880, 0.004, 0, 256, 1},
-    [matmul_row_sgemm] = {128, 128, 1, 2, 112, 90, 9000, 0, 0, 20000, 256, 512},
+    [matmul_row_sgemm] = {128, 128, 1, 2, 129, 120, 4540, 0, 0, 21100, 256, 512},
 };
 
 /* Describes the call for tiles of a size, turned where more of them would be full; returns the
