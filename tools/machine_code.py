@@ -4,10 +4,10 @@
 
 Every kernel of the table is compiled by nvcc for the targets of a release, without PTX; what ptxas
 says (registers, spills, shared memory) and the memory instructions that cuobjdump shows are written
-to one JSON file per family. Only kernels that changed are compiled again, or all of them for another
-nvcc. With --check nothing is compiled: it names the kernels whose sources have changed. Needs nvcc;
-cuobjdump and nvdisasm come with the toolkit, or with ``pip install nvidia-cuda-cuobjdump
-nvidia-cuda-nvdisasm``. No GPU is needed.
+to one JSON file per family. Only kernels that changed are compiled again, or all of them for
+another nvcc. With --check nothing is compiled: it names the kernels whose sources have changed.
+Needs nvcc; cuobjdump and nvdisasm come with the toolkit, or with ``pip install
+nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``. No GPU is needed.
 """
 
 from __future__ import annotations
