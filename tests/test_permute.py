@@ -459,7 +459,8 @@ def test_axes_of_any_sequence(rng):
         ("f4", (5000, 20), (1, 0), "tiles"),
         ("f4", (20000, 20), (1, 0), "matrix"),
         ("f4", (64, 64), (1, 0), "matrix"),  # tiles of transpose are full
-        ("f8", (4000, 3), (1, 0), "tiles"),
+        ("f8", (4000, 7), (1, 0), "tiles"),
+        ("f8", (4000, 6), (1, 0), "matrix"),  # four of five lanes would be idle
         ("f8", (3, 4000), (1, 0), "runs"),
         ("c16", (500, 16), (1, 0), "tiles"),
         ("c16", (500, 17), (1, 0), "matrix"),

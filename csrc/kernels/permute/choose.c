@@ -180,13 +180,14 @@ static bool suits_transpose(const permute_layout *layout)
 }
 
 /* Eight blocks of tiles have room on a multiprocessor: a small matrix is moved in some two waves of
- * them. Transpose's blocks are larger, and fewer. */
+ * them, if enough lanes have a unit. Transpose's blocks are larger, and fewer. */
 static bool has_few_tiles(const permute_layout *layout, const gm_call *call)
 {
-    enum { MOST = 20 /* per multiprocessor */ };
-    const int64_t tiles =
-        permute_divide_up(layout->extent[0], SIDE) * permute_divide_up(layout->extent[1], SIDE);
-    return tiles <= MOST * (int64_t)call->device->multiprocessors;
+    enum { MOST = 20 /* per multiprocessor */, LEAST_SIDE = SIDE / 5 + 1 };
+    const int64_t rows = layout->extent[0], cols = layout->extent[1];
+    const int64_t tiles = permute_divide_up(rows, SIDE) * permute_divide_up(cols, SIDE);
+    return (rows < cols ? rows : cols) >= LEAST_SIDE &&
+           tiles <= MOST * (int64_t)call->device->multiprocessors;
 }
 
 /* Transpose's kernels for units of 8 and 16 bytes take some time longer than tiles do where the L2
