@@ -1,5 +1,7 @@
 """scatter_add: every variant, dtype and index against NumPy; layouts, counts and refusals."""
 
+import time
+
 import numpy as np
 import pytest
 from access import guarded, indices
@@ -331,6 +333,21 @@ def test_no_races(variant):
     for length, count in ((1, 1), (1, 33), (40, 20_000), (3000, 3000)):
         out, index = np.zeros(length, "f4"), np.arange(count) % length
         gm.traffic("scatter_add", out, index, np.ones(count, "f4"), variant=variant)
+
+
+def test_updates_of_one_number_are_observed_in_linear_time():
+    """The simulator keeps a few of the accesses that a later one may race with, not all."""
+
+    def seconds(n):
+        arguments = np.zeros(1, "f4"), np.zeros(n, "i8"), np.ones(n, "f4")
+        times = []
+        for _ in range(3):
+            begin = time.process_time()
+            gm.traffic("scatter_add", *arguments, variant="returning")
+            times.append(time.process_time() - begin)
+        return min(times)
+
+    assert seconds(64_000) < 20 * seconds(8_000)  # a square would be 64
 
 
 # ---- refusals ---------------------------------------------------------------------------------

@@ -153,17 +153,31 @@ static verdict judge(gm_race_visit *v, uint32_t number, unsigned lanes, gm_statu
 
 /* ---- cells -------------------------------------------------------------------------------- */
 
+/* Does the cell keep as many accesses as it should of the sort of this one? */
+static bool has_enough(const gm_race_visit *v, const gm_event *before)
+{
+    if (before->block != v->mine->block) {
+        return v->of_blocks > (v->trace->releases.count > 0 ? MOST_BLOCKS : MOST_UNKNOWN);
+    }
+    return before->warp != v->mine->warp &&
+           v->of_warps > (gm_clock_orders_warps(v->trace->clock) ? MOST_WARPS : MOST_UNKNOWN);
+}
+
 /* Moves an access out of the cell itself, unless the cell keeps enough of its sort. */
 static bool displace(const gm_race_visit *v, gm_cell *at, uint32_t number, uint32_t lanes)
 {
-    const gm_event *before = gm_event_at(v->log, number), *mine = v->mine;
-    bool enough = false;
-    if (before->block != mine->block) {
-        enough = v->of_blocks > (v->trace->releases.count > 0 ? MOST_BLOCKS : MOST_UNKNOWN);
-    } else if (before->warp != mine->warp) {
-        enough = v->of_warps > (gm_clock_orders_warps(v->trace->clock) ? MOST_WARPS : MOST_UNKNOWN);
-    }
-    return enough || gm_cell_add(&v->r->records, at, number, lanes);
+    return has_enough(v, gm_event_at(v->log, number)) ||
+           gm_cell_add(&v->r->records, at, number, lanes);
+}
+
+/* What becomes of an access that was moved out of the cell. Each warp whose lanes update one number
+ * adds one: without a limit, the time of a million updates would grow with their square. */
+static verdict judge_record(gm_race_visit *v, const gm_cell_record *one, gm_status *status)
+{
+    const int counted = v->of_blocks + v->of_warps;
+    const verdict is = judge(v, one->event, one->lanes, status);
+    const bool of_sort = v->of_blocks + v->of_warps > counted;
+    return of_sort && v->kept && has_enough(v, gm_event_at(v->log, one->event)) ? DROP : is;
 }
 
 static bool keep_access(const gm_race_visit *v, gm_cell *at)
@@ -229,7 +243,7 @@ static gm_status visit_cell(gm_race_visit *v, gm_cell *at)
     for (uint32_t before = 0, index = at->more; index && status == GM_OK;) {
         gm_cell_record *one = &v->r->records.list[index];
         uint32_t next = one->next;
-        verdict is = judge(v, one->event, one->lanes, &status);
+        verdict is = judge_record(v, one, &status);
         if (is == DROP) {
             gm_cell_remove(&v->r->records, at, before, index);
         } else {
