@@ -61,7 +61,7 @@ def _always(_: Sides) -> bool:
 # Figures that say nothing about the simulator: a run has others each time. They are not compared.
 BY_CHANCE = (
     Rule(
-        "scan-(look_back|pipelined), .*",
+        "scan-(look_back|all_sums|pipelined), .*",
         "load_.*",
         _always,
         "a tile asks for the sums of others until they are there: how often depends on time",
@@ -194,11 +194,18 @@ RULES = (
         "and copies its byte in a request of its own",
     ),
     Rule(
-        "scan-(blelloch|shuffles|look_back), .*|permute-(shifted|packed:.*), .*",
+        "scan-(blelloch|shuffles|look_back|all_sums), .*|permute-(shifted|packed:.*), .*",
         "shared_(load|store)_.*",
         _joined,
         "the compiler joins accesses to neighbouring words (LDS.64, LDS.128, STS.64, STS.128); the "
         "simulator counts those of the source",
+    ),
+    Rule(
+        "(reduce|scan)-cluster, .*",
+        "shared_(load|store)_.*",
+        _always,
+        "a cluster has 16 blocks on the device, which exchange their sums and share the tiles, and "
+        "one on the simulator",
     ),
     Rule(
         "scan-blelloch, .*",
