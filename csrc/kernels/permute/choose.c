@@ -194,7 +194,7 @@ static bool has_few_tiles(const permute_layout *layout, const gm_call *call)
  * does not hold the array and the result; 0: they do not. */
 static double time_of_matrix(const permute_layout *layout)
 {
-    const bool longer = layout->unit >= 8 && bytes_of(layout) >= CACHED / 2;
+    const bool longer = layout->unit >= 8 && bytes_of(layout) >= 0.5 * CACHED;
     return longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
 }
 
