@@ -70,7 +70,8 @@ GM_DEVICE void gm_cluster_sums_wait(gm_cluster_sums<number, SETS> &sums, int ste
 /* Bytes of an array up to which one block is as fast alone as a cluster, on an H100 and an H200. */
 enum { CLUSTER_ALONE_BYTES = 32 << 10 };
 
-/* The blocks for an array: CLUSTER_MOST, as many as every device with clusters has, or 1. */
+/* How many blocks an array gets: CLUSTER_MOST; or else what CUDA promises on every device that has
+ * clusters; or one. */
 static inline int cluster_blocks(const gm_variant *variant, const gm_call *call)
 {
     enum { PROMISED = 8 };
