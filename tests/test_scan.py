@@ -71,9 +71,9 @@ def test_every_length(variant, dtype, backend, rng):
 @pytest.mark.parametrize("dtype", ["u4", "u8"])
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_many_tiles(variant, dtype, backend, rng):
-    """More than a warp looks at in one go, on several threads of the host."""
+    """More than a warp or a block looks at in one go, on several threads of the host."""
     here(variant, backend)
-    n = 16384 * 40 + 5 if variant.name == "pipelined" else MANY
+    n = {"pipelined": 16384 * 40 + 5, "all_sums": 4096 * 270 + 5}.get(variant.name, MANY)
     a = gm.to_device(numbers(rng, n, dtype), backend=backend)
     wanted = a.to_host().cumsum(dtype=dtype)
     for _ in range(3):

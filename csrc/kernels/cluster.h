@@ -80,23 +80,16 @@ template <typename number>
 GM_DEVICE void gm_cluster_send(uint32_t address, number value, uint32_t barrier)
 {
     static_assert(sizeof value == 4 || sizeof value == 8, "there is no other st.async");
+#define STORE(type)                                                                                \
+    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes" type " [%0], %1, [%2];"
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
     if constexpr (sizeof value == 4) {
-        uint32_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        asm volatile(
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];" ::"r"(
-                address),
-            "r"(bits), "r"(barrier)
-            : "memory");
+        asm volatile(STORE(".b32")::"r"(address), "r"((uint32_t)bits), "r"(barrier) : "memory");
     } else {
-        uint64_t bits;
-        memcpy(&bits, &value, sizeof bits);
-        asm volatile(
-            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
-                address),
-            "l"(bits), "r"(barrier)
-            : "memory");
+        asm volatile(STORE(".b64")::"r"(address), "l"(bits), "r"(barrier) : "memory");
     }
+#undef STORE
 }
 
 /* Arrives at the mbarrier of any block, at its address in the cluster, and says that the thread has

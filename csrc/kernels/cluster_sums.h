@@ -67,7 +67,7 @@ GM_DEVICE void gm_cluster_sums_wait(gm_cluster_sums<number, SETS> &sums, int ste
 #else
 #include "backend/backend.h"
 
-/* Bytes of an array up to which one block is as fast alone as a cluster, on an H100 and an H200. */
+/* Bytes of an array up to which one block is as fast alone as a cluster, on an H100. */
 enum { CLUSTER_ALONE_BYTES = 32 << 10 };
 
 /* How many blocks an array gets: CLUSTER_MOST; or else what CUDA promises on every device that has

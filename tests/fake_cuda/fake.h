@@ -49,8 +49,8 @@ void fake_lose(cudaError_t error, const char *why);
 bool fake_is_lost(void);
 uint64_t fake_random(void);
 int fake_current_device(void);
-int fake_most_blocks(void);
-bool fake_has_clusters(void); /* of a grid, along x */
+int fake_most_blocks(void); /* of a grid, along x */
+bool fake_has_clusters(void);
 
 /* Opens a function whose failed call does nothing. */
 #define FAKE_BEGIN()                                                                               \

@@ -42,12 +42,10 @@ template <typename number> GM_DEVICE number add_all_before(const scan_args &a, i
 template <typename number, typename vector> GM_DEVICE void scan_with_all_sums(const scan_args &a)
 {
     scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
-    number of_block;
+    number below, of_block;
 
     gm_wait_for_previous();
-    const int64_t tile = next_tile(a);
-    scan_load(a, tile, t);
-    const number below = scan_warps_below(scan_rows(t, (number)0), &of_block);
+    const int64_t tile = scan_next_tile(a, t, &below, &of_block);
     if (threadIdx.x == 0 && tile + 1 < a.tiles) {
         publish(a, tile, SUM, of_block);
     }

@@ -39,12 +39,10 @@ template <typename number, typename vector> GM_DEVICE void scan_at_once(const sc
 {
     __shared__ number base;
     scan_tile<number, vector, SCAN_THREADS, SCAN_ROWS> t;
-    number of_block;
+    number below, of_block;
 
     gm_wait_for_previous();
-    const int64_t tile = next_tile(a);
-    scan_load(a, tile, t);
-    const number below = scan_warps_below(scan_rows(t, (number)0), &of_block);
+    const int64_t tile = scan_next_tile(a, t, &below, &of_block);
     if (threadIdx.x < 32) {
         number before = 0;
         if (tile > 0) {

@@ -24,6 +24,18 @@ GM_DEVICE int64_t next_tile(const scan_args &a)
     return ticket;
 }
 
+/* Takes the next tile and replaces its elements by their sums within their warps. Returns its
+ * number, and what is below the warp in the tile. */
+template <typename tile>
+GM_DEVICE int64_t scan_next_tile(const scan_args &a, tile &t, typename tile::number *below,
+                                 typename tile::number *of_block)
+{
+    const int64_t number = next_tile(a);
+    scan_load(a, number, t);
+    *below = scan_warps_below(scan_rows(t, (typename tile::number)0), of_block);
+    return number;
+}
+
 template <typename number>
 GM_DEVICE void publish(const scan_args &a, int64_t tile, int state, number value)
 {
