@@ -302,7 +302,7 @@ def test_the_oracle_finds_a_lost_element(dtype):
 def test_the_simulator_has_no_clusters():
     """One block does it all; "auto" takes a grid."""
     a = np.ones(100_000, "f4")
-    for variant, taken, blocks in (("cluster", "cluster", 1), ("auto", "last_block", 13)):
+    for variant, taken, blocks in (("cluster", "cluster", 1), ("auto", "two_pass", 13)):
         counted = _core.traffic("reduce", variant, (a,), ())
         assert counted["variant"] == taken and counted["grid"] == (blocks, 1, 1)
 

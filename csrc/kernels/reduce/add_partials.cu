@@ -13,5 +13,6 @@ template <typename number, typename vector> GM_DEVICE void add_sums(const reduce
 
 GM_KERNEL(reduce_add_partials, reduce_args)
 {
+    gm_wait_for_previous();
     REDUCE_BY_TYPE(add_sums, a)
 }

@@ -3,7 +3,7 @@
  *
  * Follows  last_block, which takes two launches, and after its loads three trips to global memory:
  *          to the sums, the counter and the sums again. For a small array these take longer than
- *          the loads.
+ *          the loads, and so do the two of two_pass.
  * Idea     the blocks of a cluster start together and reach each other's shared memory. Each sends
  *          its sum to the first block, whose mbarrier knows how many bytes will arrive. That block
  *          adds them in the order of the blocks: one launch, no memory, the same bits each time.

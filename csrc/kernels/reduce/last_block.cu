@@ -1,11 +1,13 @@
 /*
  * reduce / last_block: whichever block ends last adds up the sums of all.
  *
- * Follows  two_pass, whose second launch waits for the first to end.
+ * Follows  two_pass, whose second launch reads all sums when the first has ended.
  * Idea     a block stores its sum, makes it visible with __threadfence() and takes a number. The
  *          one that gets the highest number knows that all others have stored theirs. It adds them
  *          in the order of the blocks, not of their arrival: the same bits each time.
- * Cost     a counter, which a kernel just before sets to zero. A grid of one block needs none.
+ * Cost     a counter, which a kernel just before sets to zero: as many launches as two_pass, and
+ *          three trips to global memory after the last load where that has two. A grid of one block
+ *          needs neither.
  */
 #include "reduce.h"
 

@@ -16,8 +16,8 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 #include "family.h"
 
 enum { WIDEST = 8 }; /* bytes of an element */
-/* Bytes of an array that one block of last_block reads in a step, and up to which a cluster is
- * faster than a grid. */
+/* Bytes of an array that one block of two_pass reads in a step, and up to which a cluster is faster
+ * than a grid. */
 enum { BLOCK_BYTES = 32 << 10, CLUSTER_BYTES = 4 << 20 };
 
 static gm_status reduce_result(gm_call *call)
@@ -31,8 +31,8 @@ static const gm_variant *reduce_choose(const gm_call *call)
     const int64_t bytes = call->in[0].bytes;
     const bool small = bytes > BLOCK_BYTES && bytes <= CLUSTER_BYTES;
     return small && call->device->cluster_blocks > 0
-               ? gm_first_that_fits(call, GM_ROWS(reduce_row_cluster, reduce_row_last_block))
-               : gm_row(call, reduce_row_last_block);
+               ? gm_first_that_fits(call, GM_ROWS(reduce_row_cluster, reduce_row_two_pass))
+               : gm_row(call, reduce_row_two_pass);
 }
 
 static gm_status reduce_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
