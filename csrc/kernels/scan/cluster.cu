@@ -17,8 +17,8 @@
  *
  * Blocks   16, where the device has so large clusters for this kernel, or 8.
  * Cost     16 multiprocessors load and store what all of them could: a larger array takes longer.
- * An array that one block scans as fast needs no cluster, and has none. Machine  LDG.E.128, STAS
- * (st.async.shared::cluster), STG.E.128
+ *          An array that one block scans as fast needs no cluster, and has none.
+ * Machine  LDG.E.128, STAS (st.async.shared::cluster), STG.E.128
  */
 #include "scan.h"
 

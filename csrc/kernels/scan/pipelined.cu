@@ -2,8 +2,8 @@
  * scan / pipelined: blocks that stay, with tiles on the way in while sums of others are awaited.
  *
  * Follows  all_sums, whose blocks have nothing to do while they wait for their base, and which
- * reads most of the sums again for every tile. Idea     a block per multiprocessor takes one tile
- * after the other, and has three of 64 KiB:
+ *          reads most of the sums again for every tile.
+ * Idea     a block per multiprocessor takes one tile after the other, and has three of 64 KiB:
  *
  *              tile       A        B        C        D
  *              step 1   arrives
@@ -41,6 +41,12 @@ template <typename tile> GM_DEVICE uint32_t ring_bytes(const scan_args &a, int64
     const int64_t left = a.count - number * tile::ELEMENTS;
     const int64_t elements = left < tile::ELEMENTS ? left : (int64_t)tile::ELEMENTS;
     return a.vectors ? (uint32_t)(elements / tile::PER_VECTOR) * SCAN_VECTOR_BYTES : 0;
+}
+
+/* The number of the block's next tile. */
+GM_DEVICE unsigned ring_ticket(const scan_args &a, bool wanted)
+{
+    return wanted ? atomicAdd(a.tickets, 1u) : (unsigned)a.tiles;
 }
 
 /* Thread 0 asks for the tile of this number, if there is one. */
@@ -176,9 +182,12 @@ GM_DEVICE void scan_in_ring(const scan_args &a, unsigned char *stages)
         }
         gm_wait_for_previous();
         for (int i = 0; i < SCAN_RING_STAGES - 1; i++) {
-            ring_request<tile>(a, r, stages, i, atomicAdd(a.tickets, 1u), kept);
+            /* Not before each block has one: an early one would take two, and leave another none.
+             */
+            ticket = ring_ticket(a, a.tiles > (int64_t)i * gridDim.x);
+            ring_request<tile>(a, r, stages, i, ticket, kept);
         }
-        ticket = atomicAdd(a.tickets, 1u); /* ahead of its use: the counter is far away */
+        ticket = ring_ticket(a, ticket < a.tiles); /* ahead of its use: the counter is far away */
     }
     __syncthreads();
     for (int step = 0;; step++) {
@@ -212,7 +221,7 @@ GM_DEVICE void scan_in_ring(const scan_args &a, unsigned char *stages)
         __syncthreads(); /* the stage of the tile before is free */
         if (threadIdx.x == 0) {
             ring_request<tile>(a, r, stages, before, ticket, kept);
-            ticket = atomicAdd(a.tickets, 1u);
+            ticket = ring_ticket(a, ticket < a.tiles);
         }
     }
 }
