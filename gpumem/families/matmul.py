@@ -128,12 +128,18 @@ def matmul(
         64 x 64: four pairs of warps share the depth
     ``tiles:p64x32``
         64 x 32 per pair of warps, which is a block: many tiles, few lines
-    ``tiles:p64x64``
-        64 x 64 per pair of warps: many tiles
-    ``tiles:128x128``
-        128 x 128: fewest loads
     ``tiles:w32x32``
         32 x 32 per warp: small matrices, eight products per block
+    ``warp_tiles``
+        tiles of warps: up to 8 x 16 sums per thread, and no number is waited for
+    ``warp_tiles:32x64``
+        32 x 64 per warp, which is a block
+    ``warp_tiles:64x64``
+        64 x 64: two pairs of warps share the depth
+    ``warp_tiles:p64x64``
+        64 x 64 per pair of warps, which is a block: many tiles
+    ``warp_tiles:128x128``
+        128 x 128 per four warps
     ``tma``
         the tensor copy engine loads the tiles: almost all instructions are products
     ``thin``

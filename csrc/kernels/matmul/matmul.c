@@ -1,7 +1,7 @@
 /* matmul: the family. The choice for "auto", and the plans of its kernels. */
 #include "matmul/matmul.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "backend/backend.h"
 #include "matmul/launches.h"
@@ -14,9 +14,12 @@
 
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
 static gm_status takes_tma(const gm_variant *variant, const gm_call *call);
+static gm_status takes_runs(const gm_variant *variant, const gm_call *call);
+static gm_status takes_warp(const gm_variant *variant, const gm_call *call);
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call);
 static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call);
 static int pick_tiles(const gm_call *call);
+static int pick_warp_tiles(const gm_call *call);
 static int pick_thin(const gm_call *call);
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -27,33 +30,62 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 enum { A, B };
 enum { UNIT = 128 }; /* steps: a multiple of all stages */
 
-/* Fitted to the times of 1,736 products of all classes by every kernel but naive and thin on an
- * H100, and so that the one it picks is as fast as the fastest: fitted to half of them, it is
- * within 1.5 percent on average for the others. tma's are from fewer products. */
+/* Fitted to the times of 2,552 products of all classes by every kernel but naive and thin on an
+ * H100, and so that the one it picks is as fast as the fastest: fitted to two thirds of them, it is
+ * within 1.5 percent on average for the others. */
 static const matmul_pace paces[variant_count] = {
-    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 76.1, 68.5, 7880, 3080, 0.0796, 0, 256, 1},
-    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 104, 32.9, 3670, 3980, 0.0874, 7050, 256, 512},
-    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 73.3, 34.9, 6700, 2290, 0.147, 5940, 256, 512},
-    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 77.3, 74, 9500, 3990, 0.0433, 4430, 256, 512},
-    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 75.6, 13.6, 3720, 593, 0.0939, 7660, 256, 512},
-    [matmul_row_tiles_p64x64] = {64, 64, 1, 6, 85.3, 21.2, 6850, 589, 0.103, 2730, 256, 512},
-    [matmul_row_tiles_128x128] = {128, 128, 1, 2, 81.1, 55.1, 10300, 5230, 0.117, 95.8, 256, 512},
-    [matmul_row_tma] = {128, 128, 1, 2, 116, 101, 15500, 5880, 0.004, 0, 256, 1},
-    [matmul_row_sgemm] = {128, 128, 1, 2, 129, 120, 4540, 0, 0, 21100, 256, 512},
+    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 89.8, 80.2, 5630, 3480, 0.063, 0, 256, 1},
+    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 118, 37.8, 4530, 3660, 0.0889, 6350, 256, 512},
+    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 73.7, 36.2, 5550, 3280, 0.0839, 5650, 256, 512},
+    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 86.8, 85.1, 7960, 3290, 0.063, 5740, 256, 512},
+    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 83.8, 17.8, 3570, 571, 0.0867, 6820, 256, 512},
+    [matmul_row_warp_tiles_32x64] = {32, 64, 1, 11, 79.6, 30.4, 17200, 1120, 0.07, 11100, 256, 512},
+    [matmul_row_warp_tiles_64x64] = {64, 64, 1, 3, 108, 55.9, 16500, 2730, 0.0446, 5850, 256, 512},
+    [matmul_row_warp_tiles_p64x64] = {64, 64, 1, 6, 107, 55.6, 14000, 1400, 0.0445, 12900, 256,
+                                      512},
+    [matmul_row_warp_tiles_128x128] = {128, 128, 1, 2, 117, 81.4, 13700, 7360, 0.0471, 5220, 256,
+                                       512},
+    [matmul_row_tma] = {128, 128, 1, 2, 119, 115, 16700, 6780, 0.00779, 0, 256, 1},
+    [matmul_row_sgemm] = {128, 128, 1, 2, 117, 112, 3070, 0, 0, 15000, 256, 512},
 };
 
-/* Describes the call for tiles of a size, turned where more of them would be full; returns the
- * model's time. */
+static const int tiles_rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
+                                 matmul_row_tiles_32x32, matmul_row_tiles_64x64,
+                                 matmul_row_tiles_p64x32};
+static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x64, matmul_row_warp_tiles_64x64,
+                                      matmul_row_warp_tiles_p64x64, matmul_row_warp_tiles_128x128};
+
+static bool is_of(int row, int several)
+{
+    return variants[row].row == &variants[several];
+}
+
+/* Which numbers warp_tiles copies one by one: see there. */
+static void measure_copies(const matmul_args *args, matmul_size *size)
+{
+    const bool deep_a = args->a.along_depth, deep_b = args->b.along_depth;
+    const bool of_a = args->a.vectors && (!deep_a || args->depth % 4 == 0);
+    const bool both = of_a && args->b.vectors && !deep_b;
+    size->single_rows = deep_a && deep_b ? !of_a : !both;
+    size->single_columns = !both;
+}
+
+/* Describes the call for tiles of a size, turned where `tiles` has more of them full then; returns
+ * the model's time. */
 static double plan_tiles(int row, const gm_call *call, matmul_args *args)
 {
     const matmul_pace *pace = &paces[row];
     const int64_t y = pace->height, x = pace->width, m = args->a.lines, n = args->b.lines;
     double time;
-    if (y != x && matmul_divide_up(n, y) * matmul_divide_up(m, x) <
-                      matmul_divide_up(m, y) * matmul_divide_up(n, x)) {
+    if (is_of(row, matmul_row_tiles) && y != x &&
+        matmul_divide_up(n, y) * matmul_divide_up(m, x) <
+            matmul_divide_up(m, y) * matmul_divide_up(n, x)) {
         matmul_turn(args);
     }
-    const matmul_size size = matmul_measure(call, args);
+    matmul_size size = matmul_measure(call, args);
+    if (is_of(row, matmul_row_warp_tiles)) {
+        measure_copies(args, &size);
+    }
     args->tiles_x = matmul_divide_up(args->b.lines, x);
     args->tiles_y = matmul_divide_up(args->a.lines, y);
     args->share = matmul_best_share(pace, &size, UNIT, &time);
@@ -89,6 +121,33 @@ static gm_status takes_tma(const gm_variant *variant, const gm_call *call)
         status = describe(call, &args);
     }
     return status == GM_OK ? matmul_suits_tma(variant, call, &args) : status;
+}
+
+/* Are the numbers of a line, or of a step, neighbours? */
+static bool runs(const matmul_factor *x, int64_t depth)
+{
+    return x->along_depth ? depth <= 1 || x->depth_stride == 1
+                          : x->lines <= 1 || x->line_stride == 1;
+}
+
+static gm_status takes_runs(const gm_variant *variant, const gm_call *call)
+{
+    matmul_args args;
+    gm_status status = describe(call, &args);
+    if (status != GM_OK || call->out.size == 0 ||
+        (runs(&args.a, args.depth) && runs(&args.b, args.depth))) {
+        return status;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs contiguous rows or columns (variant=\"auto\" takes any "
+                   "layout)",
+                   variant->name);
+}
+
+static gm_status takes_warp(const gm_variant *variant, const gm_call *call)
+{
+    const gm_status status = takes_grid(variant, call);
+    return status == GM_OK ? takes_runs(variant, call) : status;
 }
 
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call)
@@ -143,19 +202,14 @@ static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
     return time * (double)size->products;
 }
 
-/* The size that takes least time, which is *least. */
-static int best_tiles(const gm_call *call, const matmul_args *args, double *least)
+/* The row that takes least time, if that is less than *least, which it becomes; else `best`. */
+static int better_of(const int *rows, size_t count, const gm_call *call, const matmul_args *args,
+                     int best, double *least)
 {
-    static const int rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
-                               matmul_row_tiles_32x32,  matmul_row_tiles_64x64,
-                               matmul_row_tiles_p64x32, matmul_row_tiles_p64x64,
-                               matmul_row_tiles_128x128};
-    int best = rows[0];
-    *least = -1;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t i = 0; i < count; i++) {
         matmul_args one = *args;
         const double time = plan_tiles(rows[i], call, &one);
-        if (*least < 0 || time < *least) {
+        if (time < *least) {
             best = rows[i];
             *least = time;
         }
@@ -163,11 +217,28 @@ static int best_tiles(const gm_call *call, const matmul_args *args, double *leas
     return best;
 }
 
-/* The same, or for a stack tiles that the copy engine brings, where it takes the factors: a single
- * product goes to sgemm, which has that kernel too. */
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
+
+/* The size of tiles that takes least time. */
+static int best_tiles(const gm_call *call, const matmul_args *args, double *least)
+{
+    *least = HUGE_VAL;
+    return better_of(tiles_rows, COUNT(tiles_rows), call, args, tiles_rows[0], least);
+}
+
+static int best_warp_tiles(const gm_call *call, const matmul_args *args, int best, double *least)
+{
+    return better_of(warp_tiles_rows, COUNT(warp_tiles_rows), call, args, best, least);
+}
+
+/* Tiles of either kind, or for a stack those that the copy engine brings, where it takes the
+ * factors: a single product goes to sgemm, which has that kernel too. */
 static int best_row(const gm_call *call, const matmul_args *args, double *least)
 {
-    const int tiles = best_tiles(call, args, least);
+    int tiles = best_tiles(call, args, least);
+    if (runs(&args->a, args->depth) && runs(&args->b, args->depth)) {
+        tiles = best_warp_tiles(call, args, tiles, least);
+    }
     matmul_args one = *args;
     const double first = matmul_tma_bytes_first(args);
     const matmul_size size = matmul_measure(call, args);
@@ -187,6 +258,14 @@ static int pick_tiles(const gm_call *call)
     double least;
     return describe(call, &args) == GM_OK ? best_tiles(call, &args, &least)
                                           : matmul_row_tiles_64x64;
+}
+
+static int pick_warp_tiles(const gm_call *call)
+{
+    matmul_args args;
+    double least = HUGE_VAL;
+    const int any = matmul_row_warp_tiles_64x64;
+    return describe(call, &args) == GM_OK ? best_warp_tiles(call, &args, any, &least) : any;
 }
 
 static int pick_thin(const gm_call *call)

@@ -13,9 +13,7 @@ typedef tiles_shape<32, 32, 8, 4, 1, 8, 3, 32> shape_w32x32;
 typedef tiles_shape<16, 64, 4, 8, 8, 8, 3, 256> shape_16x64;
 typedef tiles_shape<32, 32, 8, 4, 8, 8, 3, 256> shape_32x32;
 typedef tiles_shape<64, 64, 8, 8, 4, 8, 3, 256> shape_64x64;
-typedef tiles_shape<64, 64, 8, 8, 1, 8, 4, 64> shape_p64x64;
 typedef tiles_shape<64, 32, 8, 4, 1, 8, 4, 64> shape_p64x32;
-typedef tiles_shape<128, 128, 16, 8, 1, 8, 4, 128> shape_128x128;
 
 #define FITS(name)                                                                                 \
     static_assert(shape_##name::teams * shape_##name::team_floats * 4 == MATMUL_BYTES_##name,      \
@@ -24,9 +22,7 @@ FITS(w32x32);
 FITS(16x64);
 FITS(32x32);
 FITS(64x64);
-FITS(p64x64);
 FITS(p64x32);
-FITS(128x128);
 
 GM_KERNEL_BOUNDED(matmul_tiles_32x32, matmul_args, MATMUL_THREADS, 2)
 {
@@ -50,18 +46,6 @@ GM_KERNEL_BOUNDED(matmul_tiles_p64x32, matmul_args, 64, 8)
 {
     GM_DYNAMIC_SHARED(float, shared);
     tiles_product<shape_p64x32>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_tiles_p64x64, matmul_args, 64, 6)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    tiles_product<shape_p64x64>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_tiles_128x128, matmul_args, 128, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    tiles_product<shape_128x128>(a, shared);
 }
 
 GM_KERNEL_BOUNDED(matmul_tiles_w32x32, matmul_args, MATMUL_THREADS, 2)

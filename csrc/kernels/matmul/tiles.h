@@ -37,9 +37,9 @@ struct tiles_shape {
     static constexpr int groups = groups_, per = per_, steps = groups * per, stages = stages_;
     static constexpr int block = threads == 32 ? MATMUL_THREADS : threads, teams = block / threads;
     static constexpr int warps_x = width / (columns * 8), warps_y = height / (rows * 4);
-    static constexpr int pitch_a = height + 4, pitch_b = width + 4, pitch_sums = width + 4;
-    static constexpr int floats = steps * (pitch_a + pitch_b); /* of a stage */
-    static constexpr int sums = groups > 1 ? groups *height *pitch_sums : 0;
+    static constexpr int pitch_a = height + 4, pitch_b = width + 4;
+    static constexpr int floats = steps * (pitch_a + pitch_b);                /* of a stage */
+    static constexpr int sums = groups > 1 ? groups *height *(width + 4) : 0; /* see tiles_left */
     static constexpr int team_floats = stages * floats > sums ? stages *floats : sums;
     static_assert(warps_x * warps_y * groups * 32 == threads, "a part of the tile for each warp");
     static_assert(groups == 1 || threads == MATMUL_THREADS, "all threads add the groups' sums");
@@ -254,113 +254,127 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/* Four sums that are neighbours in a result, from a row and a column of it on. */
-GM_DEVICE void tiles_write(const matmul_args &a, float *out, int64_t row, int64_t column,
-                           const float *sum)
+/* How sums get to the result: those of `height` x `width` lie in shared memory, with so many floats
+ * from row to row, once for each group. The threads that write them take neighbours of the result,
+ * `wide` each, which are neighbours in a row of the tile, or in a column where it is turned. */
+template <int height_, int width_, int groups_, int threads_> struct tiles_left {
+    static constexpr int height = height_, width = width_, groups = groups_, threads = threads_;
+    static constexpr int pitch = width + 4;
+};
+
+/* Reads the next neighbours of one group. */
+template <bool turned, int wide, int pitch>
+GM_DEVICE void tiles_take(float (&sums)[wide], const float *from)
 {
-    const int64_t rows = a.turned ? a.b.lines : a.a.lines;
-    const int64_t columns = a.turned ? a.a.lines : a.b.lines;
-    float *to = out + row * columns + column;
-    if (row >= rows || column >= columns) {
-        return;
-    }
-    if (a.out_vectors && column + 4 <= columns) {
-        *(float4 *)to = make_float4(sum[0], sum[1], sum[2], sum[3]);
-        return;
-    }
+    if constexpr (!turned && wide == 4) {
+        tiles_read<4, 4>(sums, from);
+    } else {
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-        if (column + j < columns) {
-            to[j] = sum[j];
+        for (int j = 0; j < wide; j++) {
+            sums[j] = from[j * (turned ? pitch : 1)];
         }
     }
 }
 
-/* Reads four sums of a group: neighbours in a row of the tile, or in a column. */
-template <bool turned> GM_DEVICE void tiles_take(float (&four)[4], const float *from, int pitch)
+/* The sums of all groups, the first one's first, to the result. `wide` is 4 where its rows are made
+ * of aligned vectors. */
+template <typename left, bool turned, int wide>
+GM_DEVICE void tiles_write_by(const matmul_args &a, float *out, int64_t row, int64_t column,
+                              const float *shared, int thread)
 {
-    if (!turned) {
-        tiles_read<4, 4>(four, from);
-        return;
+    constexpr int run = (turned ? left::height : left::width) / wide;
+    constexpr int count = left::height * left::width / wide;
+    const int64_t rows = turned ? a.b.lines : a.a.lines;
+    const int64_t columns = turned ? a.a.lines : a.b.lines;
+    if (turned) {
+        const int64_t down = row;
+        row = column;
+        column = down;
     }
+#pragma unroll 4
+    for (int i = thread; i < count; i += left::threads) {
+        const int down = i / run, along = i % run * wide;
+        const float *from =
+            shared + (turned ? along * left::pitch + down : down * left::pitch + along);
+        float *to = out + (row + down) * columns + column + along;
+        float total[wide], more[wide];
+        tiles_take<turned, wide, left::pitch>(total, from);
 #pragma unroll
-    for (int j = 0; j < 4; j++) {
-        four[j] = from[j * pitch];
-    }
-}
-
-/* The sums of all groups, the first one's first, to the result. */
-template <typename shape, bool turned>
-GM_DEVICE void tiles_write_all(const matmul_args &a, float *out, int64_t row, int64_t column,
-                               const float *shared)
-{
-    constexpr int pitch = shape::pitch_sums, fours = shape::width * shape::height / 4;
-#pragma unroll 1
-    for (int i = threadIdx.x; i < fours; i += MATMUL_THREADS) {
-        const int y = turned ? i % (shape::height / 4) * 4 : i / (shape::width / 4);
-        const int x = turned ? i / (shape::height / 4) : i % (shape::width / 4) * 4;
-        float total[4], more[4];
-        tiles_take<turned>(total, shared + y * pitch + x, pitch);
+        for (int group = 1; group < left::groups; group++) {
+            tiles_take<turned, wide, left::pitch>(more, from + group * left::height * left::pitch);
 #pragma unroll
-        for (int group = 1; group < shape::groups; group++) {
-            tiles_take<turned>(more, shared + (group * shape::height + y) * pitch + x, pitch);
-            total[0] += more[0], total[1] += more[1], total[2] += more[2], total[3] += more[3];
-        }
-        tiles_write(a, out, turned ? column + x : row + y, turned ? row + y : column + x, total);
-    }
-}
-
-/* The thread's own sums, where there are no groups. */
-template <typename shape>
-GM_DEVICE void tiles_write_own(const matmul_args &a, float *out, int64_t row, int64_t column,
-                               const float (&sum)[shape::rows][shape::columns], int thread)
-{
-    const tiles_place place = tiles_find_place<shape>(thread);
-    row += place.row;
-    column += place.column;
-    if (!a.turned) {
-#pragma unroll
-        for (int i = 0; i < shape::rows; i++) {
-#pragma unroll
-            for (int j = 0; j < shape::columns; j += 4) {
-                tiles_write(a, out, row + i / 4 * 16 + i % 4, column + j * 8, &sum[i][j]);
+            for (int j = 0; j < wide; j++) {
+                total[j] += more[j];
             }
         }
-        return;
-    }
-#pragma unroll
-    for (int j = 0; j < shape::columns; j++) {
-#pragma unroll
-        for (int i = 0; i < shape::rows; i += 4) {
-            const float four[4] = {sum[i][j], sum[i + 1][j], sum[i + 2][j], sum[i + 3][j]};
-            tiles_write(a, out, column + j / 4 * 32 + j % 4, row + i * 4, four);
+        if (row + down >= rows || column + along >= columns) {
+            continue;
+        }
+        if constexpr (wide == 4) {
+            *(float4 *)to = make_float4(total[0], total[1], total[2], total[3]);
+        } else {
+            *to = total[0];
         }
     }
 }
 
-/* Leaves each group's sums in shared memory; then every thread adds some of all groups. */
-template <typename shape>
-GM_DEVICE void tiles_add_groups(const matmul_args &a, float *out, int64_t row, int64_t column,
-                                const float (&sum)[shape::rows][shape::columns], float *shared)
+template <typename left>
+GM_DEVICE void tiles_write(const matmul_args &a, float *out, int64_t row, int64_t column,
+                           const float *shared, int thread)
 {
-    const tiles_place place = tiles_find_place<shape>(threadIdx.x);
-    float *at =
-        shared + (place.group * shape::height + place.row) * shape::pitch_sums + place.column;
-    __syncthreads();
+    if (a.turned) {
+        if (a.out_vectors) {
+            tiles_write_by<left, true, 4>(a, out, row, column, shared, thread);
+        } else {
+            tiles_write_by<left, true, 1>(a, out, row, column, shared, thread);
+        }
+    } else if (a.out_vectors) {
+        tiles_write_by<left, false, 4>(a, out, row, column, shared, thread);
+    } else {
+        tiles_write_by<left, false, 1>(a, out, row, column, shared, thread);
+    }
+}
+
+/* A thread leaves its sums, from its first row and column on. */
+template <int pitch, int rows, int columns>
+GM_DEVICE void tiles_leave(float *at, const float (&sum)[rows][columns])
+{
 #pragma unroll
-    for (int i = 0; i < shape::rows; i++) {
-        float *to = at + (i / 4 * 16 + i % 4) * shape::pitch_sums;
+    for (int i = 0; i < rows; i++) {
+        float *to = at + (i / 4 * 16 + i % 4) * pitch;
 #pragma unroll
-        for (int j = 0; j < shape::columns; j += 4) {
+        for (int j = 0; j < columns; j += 4) {
             *(float4 *)(to + j * 8) =
                 make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]);
         }
     }
-    __syncthreads();
-    if (a.turned) {
-        tiles_write_all<shape, true>(a, out, row, column, shared);
+}
+
+/* Where there are groups, each leaves its sums, and every thread adds some of all groups. Else each
+ * warp leaves and writes its own. */
+template <typename shape>
+GM_DEVICE void tiles_result(const matmul_args &a, float *out, int64_t row, int64_t column,
+                            const float (&sum)[shape::rows][shape::columns], float *shared,
+                            int thread)
+{
+    const tiles_place place = tiles_find_place<shape>(thread);
+    tiles_meet<shape>(); /* all have read the last stage */
+    if constexpr (shape::groups > 1) {
+        typedef tiles_left<shape::height, shape::width, shape::groups, shape::threads> left;
+        float *at = shared + (place.group * shape::height + place.row) * left::pitch + place.column;
+        tiles_leave<left::pitch>(at, sum);
+        __syncthreads();
+        tiles_write<left>(a, out, row, column, shared, thread);
     } else {
-        tiles_write_all<shape, false>(a, out, row, column, shared);
+        constexpr int height = shape::rows * 4, width = shape::columns * 8;
+        typedef tiles_left<height, width, 1, 32> left;
+        static_assert(shape::warps_x * shape::warps_y * height * left::pitch <= shape::team_floats,
+                      "room for the sums of all warps");
+        const int y = place.row % height, x = place.column % width;
+        float *const own = shared + thread / 32 * (height * left::pitch);
+        tiles_leave<left::pitch>(own + y * left::pitch + x, sum);
+        __syncwarp();
+        tiles_write<left>(a, out, row + place.row - y, column + place.column - x, own, thread % 32);
     }
 }
 
@@ -388,11 +402,7 @@ template <typename shape> GM_DEVICE void tiles_product(const matmul_args &a, flo
     tiles_sum<shape>(sum, shared, left, right, row, column, first, min(a.depth - first, a.share),
                      thread);
     float *out = a.out + blockIdx.y * a.partial + product * a.a.lines * a.b.lines;
-    if constexpr (shape::groups > 1) {
-        tiles_add_groups<shape>(a, out, row, column, sum, shared);
-    } else {
-        tiles_write_own<shape>(a, out, row, column, sum, thread);
-    }
+    tiles_result<shape>(a, out, row, column, sum, shared, thread);
 }
 
 #endif

@@ -19,10 +19,13 @@
 #include "sgemm.h"
 #include "warp.h"
 
-/* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. */
-template <int height_, int width_, int stages_, int rows_, int columns_> struct warp_tile {
+/* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. A
+ * block may have several groups of so many threads, each with a ring of its own, which take the
+ * tiles of the depth in turn: each has sums of the whole result, of its part of the depth. */
+template <int height_, int width_, int stages_, int rows_, int columns_, int groups_ = 1>
+struct warp_tile {
     static constexpr int height = height_, width = width_, stages = stages_;
-    static constexpr int rows = rows_, columns = columns_;
+    static constexpr int rows = rows_, columns = columns_, groups = groups_;
     static constexpr int warp_rows = rows * WARP_LANES_Y, warp_columns = columns * WARP_LANES_X;
     static constexpr int warps_x = width / warp_columns;
     static constexpr int threads = warps_x * (height / warp_rows) * 32;
@@ -35,7 +38,8 @@ template <int height_, int width_, int stages_, int rows_, int columns_> struct 
     static constexpr int pitch_a = height + 4, pitch_b = width + 4;
     static constexpr int floats_a = WARP_STEPS * pitch_a; /* of a stage, followed by B */
     static constexpr int floats = floats_a + WARP_STEPS * pitch_b, bytes = floats * 4;
-    static constexpr int shared_bytes = stages * bytes + threads * 16; /* and a float4 each */
+    static constexpr int shared_bytes =
+        groups * (stages * bytes + threads * 16); /* a float4 each */
     static_assert(width % warp_columns == 0 && height % warp_rows == 0, "whole tiles of warps");
 };
 
@@ -49,11 +53,13 @@ enum warp_tile_way {
     BY_DEPTH,   /* the same, one by one */
 };
 
-/* The elements of one copy, and how many threads share a line, or a step. */
-template <int way, int lines> struct warp_tile_share {
+/* The elements of one copy, how many threads share a line, or a step, and how many copies of it
+ * each of them makes. */
+template <int way, int lines, int block> struct warp_tile_share {
     static constexpr bool along_depth = way == BY_STEPS || way == BY_DEPTH;
     static constexpr int wide = way == BY_VECTORS || way == BY_STEPS ? 4 : 1;
-    static constexpr int threads = (along_depth ? WARP_STEPS : lines) / wide;
+    static constexpr int copies = (along_depth ? WARP_STEPS : lines) / wide;
+    static constexpr int threads = copies < block ? copies : block, each = copies / threads;
 };
 
 /* What a thread copies of a factor. */
@@ -65,20 +71,34 @@ typedef struct warp_tile_source {
     int lines;       /* that the tile has: fewer at the edge of the matrix */
 } warp_tile_source;
 
-template <int way, int lines, int threads>
+template <typename tile> GM_DEVICE unsigned warp_tile_thread(void)
+{
+    return tile::groups > 1 ? threadIdx.x % tile::threads : threadIdx.x;
+}
+
+template <typename tile> GM_DEVICE int warp_tile_group(void)
+{
+    return tile::groups > 1 ? threadIdx.x / tile::threads : 0;
+}
+
+template <typename tile, int way, int lines>
 GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_line)
 {
-    typedef warp_tile_share<way, lines> share;
-    const int along = threadIdx.x % share::threads * share::wide;
-    const int across = threadIdx.x / share::threads;
+    typedef warp_tile_share<way, lines, tile::threads> share;
+    const unsigned thread = warp_tile_thread<tile>();
+    const int along = thread % share::threads * share::wide;
+    const int across = thread / share::threads;
     warp_tile_source source;
     source.line = share::along_depth ? across : along;
     source.step = share::along_depth ? along : across;
     const int64_t stride = share::along_depth ? x.line_stride : x.depth_stride;
-    source.apart = threads / share::threads * stride;
-    source.advance = WARP_STEPS * (share::along_depth ? 1 : stride);
+    source.apart = tile::threads / share::threads * stride;
+    source.advance = tile::groups * WARP_STEPS * (share::along_depth ? 1 : stride);
     source.at = x.data + (share::along_depth ? (first_line + source.line) * stride + source.step
                                              : first_line + source.line + source.step * stride);
+    if (tile::groups > 1) {
+        source.at += warp_tile_group<tile>() * (source.advance / tile::groups);
+    }
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
     return source;
 }
@@ -92,24 +112,29 @@ template <int way, bool kept, int lines, int threads, int pitch>
 GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int64_t offset,
                               int left)
 {
-    typedef warp_tile_share<way, lines> share;
+    typedef warp_tile_share<way, lines, threads> share;
     constexpr int line = kept ? WARP_STEPS : 1, step = kept ? 1 : pitch;
-    constexpr int at_once = threads / share::threads;
+    constexpr int at_once = threads / share::threads, beside = share::threads * share::wide;
     constexpr int count = (share::along_depth ? lines : WARP_STEPS) / at_once;
     static_assert(way != BY_STEPS || kept, "vectors cannot be transposed");
-    static_assert(threads % share::threads == 0 &&
+    static_assert(threads % share::threads == 0 && share::copies % share::threads == 0 &&
                       (share::along_depth ? lines : WARP_STEPS) % at_once == 0,
                   "whole copies");
+    static_assert(!share::along_depth || share::each == 1, "enough threads for the steps");
     float *to = stage + source.line * line + source.step * step;
     const float *from = source.at + offset;
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int across = i * at_once;
-        const bool exists = share::along_depth
-                                ? source.line + across < source.lines && source.step < left
-                                : source.line < source.lines && source.step + across < left;
-        gm_copy_async<share::wide * 4>(to + across * (share::along_depth ? line : step), from,
-                                       exists ? share::wide * 4 : 0);
+#pragma unroll
+        for (int along = 0; along < share::each * beside; along += beside) {
+            const bool exists =
+                share::along_depth
+                    ? source.line + across < source.lines && source.step < left
+                    : source.line + along < source.lines && source.step + across < left;
+            gm_copy_async<share::wide * 4>(to + across * (share::along_depth ? line : step) + along,
+                                           from + along, exists ? share::wide * 4 : 0);
+        }
         from += source.apart;
     }
 }
@@ -119,7 +144,7 @@ template <typename tile, int way_a, int way_b>
 GM_DEVICE void warp_tile_load(float *stage, const warp_tile_source &from_a,
                               const warp_tile_source &from_b, int64_t tiles_ahead, int left)
 {
-    constexpr bool kept = warp_tile_share<way_a, tile::height>::along_depth;
+    constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
     warp_tile_copy<way_a, kept, tile::height, tile::threads, tile::pitch_a>(
         stage, from_a, tiles_ahead * from_a.advance, left);
     warp_tile_copy<way_b, false, tile::width, tile::threads, tile::pitch_b>(
@@ -132,8 +157,9 @@ GM_DEVICE void warp_tile_fill(float *shared, warp_tile_source &from_a, warp_tile
                               int64_t depth, int64_t tiles)
 {
     if (tiles > 0) {
+        const int64_t last = (tiles - 1) * tile::groups + warp_tile_group<tile>();
         warp_tile_load<tile, way_a, way_b>(shared, from_a, from_b, tiles - 1,
-                                           (int)(depth - (tiles - 1) * WARP_STEPS));
+                                           (int)(depth - last * WARP_STEPS));
     }
     __pipeline_commit();
 #pragma unroll
@@ -159,7 +185,7 @@ typedef struct warp_tile_place {
 
 template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
 {
-    const int warp = threadIdx.x / 32;
+    const int warp = warp_tile_thread<tile>() / 32;
     warp_tile_place place;
     place.y = warp_lane_y();
     place.x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
@@ -172,10 +198,11 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
                              const sgemm_args &a, int64_t row, int64_t column,
                              const warp_tile_place &place)
 {
-    constexpr bool kept = warp_tile_share<way_a, tile::height>::along_depth;
-    warp_tile_source from_a = warp_tile_begin<way_a, tile::height, tile::threads>(a.a, row);
-    warp_tile_source from_b = warp_tile_begin<way_b, tile::width, tile::threads>(a.b, column);
-    const int64_t tiles = (a.depth + WARP_STEPS - 1) / WARP_STEPS;
+    constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
+    warp_tile_source from_a = warp_tile_begin<tile, way_a, tile::height>(a.a, row);
+    warp_tile_source from_b = warp_tile_begin<tile, way_b, tile::width>(a.b, column);
+    constexpr int steps = tile::groups * WARP_STEPS;
+    const int64_t tiles = (a.depth + steps - 1) / steps; /* of each group */
     float of_a[kept ? 4 * tile::rows : 2 * tile::rows], of_b[2][tile::columns];
 
     warp_tile_fill<tile, way_a, way_b>(shared, from_a, from_b, a.depth, tiles);
