@@ -169,11 +169,11 @@ def chosen(a, b, backend):
 
 
 def test_auto_takes_it_for_large_matrices(tma, backend):
-    large, small = zeros(backend, 64, 384, 384), zeros(backend, 64, 48, 48)
+    large, small = zeros(backend, 64, 512, 512), zeros(backend, 64, 48, 48)
     turned = large.transpose((0, 2, 1))
     for a, b in [(large, large), (turned, large), (large, large[0])]:
         assert chosen(a, b, backend) == "tma"
     assert chosen(large, turned, backend) != "tma"  # it would copy b first
-    odd = zeros(backend, 64, 383, 384).transpose((0, 2, 1))  # rows that do not begin at 16 bytes
+    odd = zeros(backend, 64, 511, 512).transpose((0, 2, 1))  # rows that do not begin at 16 bytes
     assert chosen(large, odd, backend) != "tma"
     assert "tiles:" in chosen(small, small, backend)
