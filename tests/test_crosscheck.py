@@ -16,7 +16,6 @@ RESULTS = sorted((ROOT / "docs").glob("crosscheck-*.json"))
 NOT_IN_IT = {  # younger than the result
     *(("copy", f"struct{size}") for size in (12, 20, 24, 32)),
     *{("copy", "shifted:unrolled"), ("copy", "shifted:stream"), ("gather", "checked")},
-    *{("reduce", "cluster"), ("scan", "cluster"), ("scan", "all_sums"), ("scatter_add", "checked")},
     ("prefetch_sum", "bulk"),  # requests otherwise than when it was measured
 }
 
@@ -434,7 +433,9 @@ def test_the_simulator_counts_the_same_today(result):
         assert {name: figures[name] for name in told} == told, call
         # Older records know no atomic operations: the families have none.
         assert not any(value for name, value in figures.items() if name not in told), call
-        assert grid == record["grid"] == record.get("hardware_grid", grid), call
+        assert grid == record["grid"], call
+        if record["variant"] != "cluster":  # one block there, as many as the device gives here
+            assert grid == record.get("hardware_grid", grid), call
 
 
 def test_there_are_several_sizes_and_a_summary_of_each(result):

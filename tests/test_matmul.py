@@ -291,3 +291,11 @@ def test_lanes_store_neighbours_wherever_rows_begin(variant):
     lanes, sectors = (sum(s[what] for s in stores) for what in ("lanes", "sectors"))
     assert lanes == 64 * 63
     assert sectors < 1.5 * lanes / 8
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.formerly], ids=str)
+def test_former_names_are_aliases(variant):
+    a = np.ones((70, 33), "f4")
+    with pytest.warns(DeprecationWarning, match=f'{variant.formerly}".*"{variant.name}"'):
+        got = gm.matmul(a, a.T, variant=variant.formerly)
+    assert np.array_equal(got, a @ a.T)

@@ -1,8 +1,8 @@
 /*
  * matmul / warp_tiles: the tiles of sgemm's warp_tile, for every product of a stack in one launch.
  *
- * Follows  tiles, where each thread reads 12 numbers of a step for 32 products: shared memory
- *          delivers these no faster than the products are made.
+ * Follows  tiles, whose threads read 12 numbers of a step for 32 products: shared memory takes half
+ *          as long again to deliver the numbers as the products take.
  * Idea     8 x 8 or 8 x 16 sums per thread: 16 numbers for 64 products, or 24 for 128. The first
  *          numbers of a stage are read while the last products of the one before are made. There is
  *          no copy engine, so that rows may begin anywhere.
