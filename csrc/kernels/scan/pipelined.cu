@@ -182,8 +182,7 @@ GM_DEVICE void scan_in_ring(const scan_args &a, unsigned char *stages)
         }
         gm_wait_for_previous();
         for (int i = 0; i < SCAN_RING_STAGES - 1; i++) {
-            /* Not before each block has one: an early one would take two, and leave another none.
-             */
+            /* Each block gets one first: else an early one takes two, and another none. */
             ticket = ring_ticket(a, a.tiles > (int64_t)i * gridDim.x);
             ring_request<tile>(a, r, stages, i, ticket, kept);
         }
