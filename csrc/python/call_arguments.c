@@ -79,8 +79,8 @@ static int parse_integer(const gm_parameter *parameter, PyObject *value, int64_t
     long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
     Py_DECREF(index);
     if (overflow || number < parameter->least || number > parameter->most) {
-        PyErr_Format(PyExc_ValueError, "%s is %.80S, expected %lld to %lld", parameter->name, value,
-                     (long long)parameter->least, (long long)parameter->most);
+        gm_raise_about(PyExc_ValueError, "%s is %.80S, expected %lld to %lld", parameter->name,
+                       value, (long long)parameter->least, (long long)parameter->most);
         return -1;
     }
     *integer = number;

@@ -227,8 +227,8 @@ PyObject *gm_core_backend_info(PyObject *module, PyObject *name)
     const gm_backend *backend = text ? gm_backend_named(text) : NULL;
     if (!backend) {
         PyErr_Clear();
-        return PyErr_Format(PyExc_ValueError, "backend is %.80R, expected \"cuda\" or \"sim\"",
-                            name);
+        return gm_raise_about(PyExc_ValueError, "backend is %.80R, expected \"cuda\" or \"sim\"",
+                              name);
     }
     PyObject *devices = PyList_New(0);
     if (!devices) {

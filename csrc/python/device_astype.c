@@ -39,8 +39,8 @@ static bool is_converted(PyArray_Descr *dtype)
 
 static int refuse_cast(PyArray_Descr *from, PyArray_Descr *to, PyObject *rule)
 {
-    PyErr_Format(PyExc_TypeError, "Cannot cast array data from %R to %R according to the rule %R",
-                 from, to, rule ? rule : Py_None);
+    gm_raise_about(PyExc_TypeError, "Cannot cast array data from %R to %R according to the rule %R",
+                   from, to, rule ? rule : Py_None);
     return -1;
 }
 
@@ -65,9 +65,9 @@ static int warn_of_imaginary(PyArray_Descr *from, PyArray_Descr *to)
 static int check_cast(PyArray_Descr *from, const request *r, PyObject *rule)
 {
     if (r->casting > NPY_UNSAFE_CASTING) {
-        PyErr_Format(PyExc_ValueError,
-                     "casting is %R, expected 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'",
-                     rule);
+        gm_raise_about(PyExc_ValueError,
+                       "casting is %R, expected 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'",
+                       rule);
         return -1;
     }
     if (PyArray_EquivTypes(from, r->dtype)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "python/device_object.h"
+#include "python/errors.h"
 
 typedef struct flags_object {
     PyObject_HEAD int flags; /* NumPy's bits */
@@ -54,9 +55,9 @@ static PyObject *flags_item(PyObject *object, PyObject *name)
             return answer(object, i);
         }
     }
-    return PyErr_Format(PyExc_KeyError,
-                        "no flag %.80R: there are 'C_CONTIGUOUS', 'F_CONTIGUOUS' and 'WRITEABLE'",
-                        name);
+    return gm_raise_about(PyExc_KeyError,
+                          "no flag %.80R: there are 'C_CONTIGUOUS', 'F_CONTIGUOUS' and 'WRITEABLE'",
+                          name);
 }
 
 static PyObject *flags_repr(PyObject *object)

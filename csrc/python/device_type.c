@@ -147,7 +147,7 @@ static int parse_byte(PyObject *object, int *byte)
         return -1;
     }
     if (number < 0 || number > 255) {
-        PyErr_Format(PyExc_ValueError, "byte is %.80R, expected 0 to 255", object);
+        gm_raise_about(PyExc_ValueError, "byte is %.80R, expected 0 to 255", object);
         return -1;
     }
     *byte = (int)number;

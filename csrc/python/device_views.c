@@ -3,6 +3,7 @@
 
 #include "python/arrays.h"
 #include "python/device_array.h"
+#include "python/errors.h"
 #include "python/streams.h"
 #include "python/values.h"
 
@@ -63,7 +64,7 @@ PyObject *gm_device_view_index(PyObject *object, PyObject *index)
     PyObject *layout = PyObject_GetItem((PyObject *)self->layout, full);
     Py_DECREF(full);
     if (!layout && PyErr_ExceptionMatches(PyExc_OverflowError)) {
-        PyErr_Format(PyExc_IndexError, "index %.80R does not fit in 63 bits", index);
+        gm_raise_about(PyExc_IndexError, "index %.80R does not fit in 63 bits", index);
     }
     return gm_device_array_view(self, layout);
 }

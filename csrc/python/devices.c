@@ -21,7 +21,7 @@ int gm_parse_device(PyObject *object, int *device)
         return -1;
     }
     if (number < 0 || number > INT_MAX) {
-        PyErr_Format(PyExc_ValueError, "device is %.80R: there is no such device", object);
+        gm_raise_about(PyExc_ValueError, "device is %.80R: there is no such device", object);
         return -1;
     }
     *device = (int)number;

@@ -60,8 +60,8 @@ int gm_parse_pair(PyObject *object, const char *name, int *first, int *second)
         return 0;
     }
     if (gm_forgive_value()) {
-        PyErr_Format(PyExc_TypeError, "%s must be a tuple of two integers, not %.80R", name,
-                     object);
+        gm_raise_about(PyExc_TypeError, "%s must be a tuple of two integers, not %.80R", name,
+                       object);
     }
     return -1;
 }

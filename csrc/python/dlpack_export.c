@@ -60,17 +60,18 @@ static int parse_consumer(PyObject *object, const gm_backend *backend, gm_stream
         return 0;
     }
     if (backend->host_memory) {
-        PyErr_Format(PyExc_ValueError,
-                     "stream is %.80R; the array is in host memory, which has no streams", object);
+        gm_raise_about(PyExc_ValueError,
+                       "stream is %.80R; the array is in host memory, which has no streams",
+                       object);
         return -1;
     }
     if (overflow > 0 || number > 0) {
         return gm_parse_stream(object, backend, stream);
     }
-    PyErr_Format(PyExc_ValueError,
-                 "stream is %.80R, expected None, -1 (no synchronization), 1 (the legacy default "
-                 "stream), 2 (the thread's default stream) or a cudaStream_t",
-                 object);
+    gm_raise_about(PyExc_ValueError,
+                   "stream is %.80R, expected None, -1 (no synchronization), 1 (the legacy default "
+                   "stream), 2 (the thread's default stream) or a cudaStream_t",
+                   object);
     return -1;
 }
 

@@ -5,6 +5,7 @@
 #include "python/borrow.h"
 #include "python/dlpack_device.h"
 #include "python/dlpack_dtype.h"
+#include "python/errors.h"
 
 static const char USED_LEGACY[] = "used_dltensor", USED_VERSIONED[] = "used_dltensor_versioned";
 
@@ -44,7 +45,7 @@ static void name_buffer_error(const char *name)
     PyObject *type, *raised, *traceback;
     PyErr_Fetch(&type, &raised, &traceback);
     PyErr_NormalizeException(&type, &raised, &traceback);
-    PyErr_Format(PyExc_BufferError, "%s: %S", name, raised);
+    gm_raise_about(PyExc_BufferError, "%s: %S", name, raised);
     Py_XDECREF(type);
     Py_XDECREF(raised);
     Py_XDECREF(traceback);
@@ -201,9 +202,9 @@ static gm_device_array *take(PyObject *capsule, const gm_backend *backend, const
     gm_device_array *array;
     bool versioned = rename_capsule(capsule, gm_dlpack_versioned, USED_VERSIONED);
     if (!versioned && !rename_capsule(capsule, gm_dlpack_legacy, USED_LEGACY)) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s: __dlpack__ returned %.80R, expected a capsule that nobody has used", name,
-                     capsule);
+        gm_raise_about(PyExc_TypeError,
+                       "%s: __dlpack__ returned %.80R, expected a capsule that nobody has used",
+                       name, capsule);
         return NULL;
     }
     void *owner = PyCapsule_GetPointer(capsule, versioned ? USED_VERSIONED : USED_LEGACY);

@@ -1,6 +1,8 @@
 /* The exceptions, and how they are raised. */
 #include "python/errors.h"
 
+#include <stdarg.h>
+
 static PyObject *cuda_error, *cuda_memory_error, *simulation_error, *unavailable_error;
 
 int gm_errors_init(PyObject *module)
@@ -58,6 +60,20 @@ bool gm_forgive_value(void)
         PyErr_Clear();
     }
     return forgiven;
+}
+
+PyObject *gm_raise_about(PyObject *kind, const char *format, ...)
+{
+    va_list arguments;
+    PyErr_Clear(); /* nothing may be raised while objects are printed */
+    va_start(arguments, format);
+    PyObject *text = PyUnicode_FromFormatV(format, arguments);
+    va_end(arguments);
+    if (text != NULL) {
+        PyErr_SetObject(kind, text);
+        Py_DECREF(text);
+    }
+    return NULL;
 }
 
 void gm_append_name(PyObject **names, const char *name)

@@ -115,9 +115,9 @@ static void name_argument(PyObject *object, const char *name)
     }
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
-    PyErr_Format(of_value ? PyExc_ValueError : PyExc_TypeError,
-                 "%s must be %s, and numpy.asarray does not take this %.100s: %S", name, ACCEPTED,
-                 Py_TYPE(object)->tp_name, value);
+    gm_raise_about(of_value ? PyExc_ValueError : PyExc_TypeError,
+                   "%s must be %s, and numpy.asarray does not take this %.100s: %S", name, ACCEPTED,
+                   Py_TYPE(object)->tp_name, value);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);

@@ -142,8 +142,8 @@ bool gm_interface_has_stream(PyObject *interface)
 
 static int refuse(const char *name, key what, PyObject *value)
 {
-    PyErr_Format(PyExc_ValueError, "%s has a __cuda_array_interface__ whose %s is %.80R", name,
-                 names[what], value ? value : Py_None);
+    gm_raise_about(PyExc_ValueError, "%s has a __cuda_array_interface__ whose %s is %.80R", name,
+                   names[what], value ? value : Py_None);
     return -1;
 }
 
@@ -194,8 +194,8 @@ static PyArray_Descr *parse_dtype(const entries *given, const char *name)
     }
     if (!PyArray_DescrConverter(typestr, &dtype)) {
         if (gm_forgive_value()) {
-            PyErr_Format(PyExc_TypeError, "%s has the typestr %.80R, which NumPy does not know",
-                         name, typestr);
+            gm_raise_about(PyExc_TypeError, "%s has the typestr %.80R, which NumPy does not know",
+                           name, typestr);
         }
         return NULL;
     }

@@ -21,7 +21,7 @@ static int parse_handle(PyObject *object, gm_stream *stream)
     }
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "stream is %.80S, which is not a cudaStream_t", object);
+        gm_raise_about(PyExc_ValueError, "stream is %.80S, which is not a cudaStream_t", object);
     }
     return -1;
 }
@@ -37,12 +37,12 @@ static int parse_protocol(PyObject *protocol, gm_stream *stream)
     int parsed = -1;
     if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 ||
         !PyLong_Check(PyTuple_GET_ITEM(pair, 0)) || !PyIndex_Check(PyTuple_GET_ITEM(pair, 1))) {
-        PyErr_Format(PyExc_TypeError,
-                     "stream has __cuda_stream__ %.80R, expected a version and a handle", pair);
+        gm_raise_about(PyExc_TypeError,
+                       "stream has __cuda_stream__ %.80R, expected a version and a handle", pair);
     } else if (PyLong_AsLong(PyTuple_GET_ITEM(pair, 0)) != 0) {
         PyErr_Clear();
-        PyErr_Format(PyExc_ValueError, "stream has __cuda_stream__ %.80R, known is version 0",
-                     pair);
+        gm_raise_about(PyExc_ValueError, "stream has __cuda_stream__ %.80R, known is version 0",
+                       pair);
     } else {
         parsed = parse_handle(PyTuple_GET_ITEM(pair, 1), stream);
     }

@@ -74,7 +74,7 @@ void gm_name_error(const char *name, PyObject *object)
     }
     PyErr_Fetch(&type, &raised, &traceback);
     PyErr_NormalizeException(&type, &raised, &traceback);
-    PyErr_Format(kind, "%s is %.80R: %.200S", name, object, raised);
+    gm_raise_about(kind, "%s is %.80R: %.200S", name, object, raised);
     Py_XDECREF(type);
     Py_XDECREF(raised);
     Py_XDECREF(traceback);
