@@ -123,6 +123,14 @@ static gm_status takes_tma(const gm_variant *variant, const gm_call *call)
     return status == GM_OK ? matmul_suits_tma(variant, call, &args) : status;
 }
 
+static gm_status refuse_layout(const gm_variant *variant)
+{
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs contiguous rows or columns (variant=\"auto\" takes any "
+                   "layout)",
+                   variant->name);
+}
+
 /* Are the numbers of a line, or of a step, neighbours? */
 static bool runs(const matmul_factor *x, int64_t depth)
 {
@@ -138,10 +146,7 @@ static gm_status takes_runs(const gm_variant *variant, const gm_call *call)
         (runs(&args.a, args.depth) && runs(&args.b, args.depth))) {
         return status;
     }
-    return gm_fail(GM_ERROR_VALUE,
-                   "variant %s needs contiguous rows or columns (variant=\"auto\" takes any "
-                   "layout)",
-                   variant->name);
+    return refuse_layout(variant);
 }
 
 static gm_status takes_warp(const gm_variant *variant, const gm_call *call)
@@ -178,10 +183,7 @@ static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call)
     if (status != GM_OK || matmul_suits_sgemm(call, &args)) {
         return status;
     }
-    return gm_fail(GM_ERROR_VALUE,
-                   "variant %s needs contiguous rows or columns (variant=\"auto\" takes any "
-                   "layout)",
-                   variant->name);
+    return refuse_layout(variant);
 }
 
 /* Bytes that sgemm copies first, since its engine takes vectors in one direction only. */

@@ -22,15 +22,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "sgemm/sgemm.h"
+
 enum { MATMUL_AXES = 16 }; /* of a stack, after merging */
 
-typedef struct matmul_factor {
-    const float *data;
-    int64_t lines;
-    int64_t line_stride, depth_stride; /* elements to the next line, to the next step of the sum */
-    bool along_depth; /* the depth is closer in memory than the lines are; vectors go along it */
-    bool vectors;     /* each four numbers, from a multiple of four on, are an aligned vector */
-} matmul_factor;
+/* As sgemm describes it. along_depth: the depth is closer in memory than the lines are, though it
+ * may have gaps. */
+typedef sgemm_factor matmul_factor;
 
 typedef struct matmul_args {
     matmul_factor a, b;

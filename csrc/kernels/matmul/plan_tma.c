@@ -108,18 +108,6 @@ static gm_status transpose_b(matmul_args *args, const gm_call *call, gm_plan pla
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
-static sgemm_factor as_sgemm(const matmul_factor *x)
-{
-    return (sgemm_factor){
-        .data = x->data,
-        .lines = x->lines,
-        .line_stride = x->line_stride,
-        .depth_stride = x->depth_stride,
-        .along_depth = x->along_depth,
-        .vectors = x->vectors,
-    };
-}
-
 /* All matrices of a factor, which are `step` floats apart. */
 static gm_status encode(const sgemm_factor *x, const matmul_args *args, int64_t step,
                         const gm_call *call, gm_tensor_map *map)
@@ -137,12 +125,11 @@ static gm_status encode(const sgemm_factor *x, const matmul_args *args, int64_t 
 static gm_status launch(const gm_variant *variant, const gm_call *call, const matmul_args *args,
                         gm_plan plan)
 {
-    enum { ROWS_OF_GROUP = 16 }; /* of tiles, see sgemm_find_tile */
     matmul_tma_args own = {
         .each.product =
             {
-                .a = as_sgemm(&args->a),
-                .b = as_sgemm(&args->b),
+                .a = args->a,
+                .b = args->b,
                 .depth = args->depth,
                 .alpha = 1,
                 .out = args->out,
@@ -150,7 +137,7 @@ static gm_status launch(const gm_variant *variant, const gm_call *call, const ma
                 .out_vectors = args->out_vectors,
                 .tiles_x = args->tiles_x,
                 .tiles_y = args->tiles_y,
-                .group = args->tiles_y < ROWS_OF_GROUP ? (unsigned)args->tiles_y : ROWS_OF_GROUP,
+                .group = args->tiles_y < SGEMM_GROUP ? (unsigned)args->tiles_y : SGEMM_GROUP,
             },
         .each.stages = matmul_divide_up(args->depth, WARP_TILE_TMA_DEPTH),
         .repeated_a = args->step_a[0] == 0,

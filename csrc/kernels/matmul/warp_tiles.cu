@@ -32,19 +32,6 @@ FITS(e64x64);
 FITS(ep64x64);
 FITS(e128x128);
 
-/* A factor of one product, from a share's first step on. */
-GM_DEVICE sgemm_factor warp_tiles_factor(const matmul_factor &x, int64_t first)
-{
-    sgemm_factor factor;
-    factor.data = x.data + first * x.depth_stride;
-    factor.lines = x.lines;
-    factor.line_stride = x.line_stride;
-    factor.depth_stride = x.depth_stride;
-    factor.along_depth = x.along_depth;
-    factor.vectors = x.vectors;
-    return factor;
-}
-
 /* Copies go by vectors where they can for both factors: fewer loops to compile. */
 template <typename tile>
 GM_DEVICE void warp_tiles_sum(float (&sum)[tile::rows][tile::columns], float *shared,
@@ -228,13 +215,15 @@ template <typename tile> GM_DEVICE void warp_tiles_product(const matmul_args &a,
     gm_wait_for_previous();
     gm_let_next_start();
     matmul_go_to(a, product, &left, &right);
-    each.a = warp_tiles_factor(left, first);
-    each.b = warp_tiles_factor(right, first);
+    each.a = left;
+    each.b = right;
+    each.a.data += first * left.depth_stride;
+    each.b.data += first * right.depth_stride;
     each.depth = min(a.depth - first, a.share);
     each.alpha = 1;
     each.tiles_x = a.tiles_x;
     each.tiles_y = a.tiles_y;
-    each.group = (unsigned)min(a.tiles_y, (int64_t)16);
+    each.group = (unsigned)min(a.tiles_y, (int64_t)SGEMM_GROUP);
     sgemm_find_tile(each, blockIdx.x % tiles, tile::height, tile::width, &row, &column);
     *own = make_float4(0, 0, 0, 0);
     warp_begin(sum, own);

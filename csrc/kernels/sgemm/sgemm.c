@@ -224,7 +224,7 @@ static sgemm_factor describe_factor(const gm_call *call, int factor)
 static void plan_grid(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     /* Some 130 multiprocessors have two blocks each, 16 x 16 tiles, or one: 8 x 16 of them. */
-    const int64_t group = variant->launch == sgemm_launch_tf32x3 ? 8 : 16;
+    const int64_t group = variant->launch == sgemm_launch_tf32x3 ? SGEMM_GROUP / 2 : SGEMM_GROUP;
     sgemm_args *args = (sgemm_args *)plan->args;
     int64_t x = args->tiles_x = divide_up(call->out.shape[1], variant->tile.x);
     int64_t y = args->tiles_y = divide_up(call->out.shape[0], variant->tile.y);

@@ -41,6 +41,8 @@ typedef struct sgemm_args {
     unsigned group;           /* rows of tiles in a group, see sgemm_find_tile */
 } sgemm_args;
 
+enum { SGEMM_GROUP = 16 }; /* rows of tiles, see sgemm_find_tile */
+
 #ifdef __cplusplus
 #include "device.h"
 
