@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "backend/backend.h"
+#include "memory_rate.h"
 
 /* Numbers of a factor in the stack: along an axis with step 0 it is repeated. */
 static double numbers(const matmul_args *args, const matmul_factor *factor, const int64_t *steps)
@@ -13,15 +13,6 @@ static double numbers(const matmul_args *args, const matmul_factor *factor, cons
         count *= steps[d] == 0 ? 1 : (double)args->extent[d];
     }
     return count;
-}
-
-/* What memory moves, by its clock and width: a copy of large arrays has 0.87 of it. A device that
- * says nothing of these is taken for an H200, whose memory moves 4 TB/s so. */
-static double memory_rate(const gm_device_properties *device)
-{
-    const double peak = 2.0 * device->memory_clock_khz * device->memory_bus_bits / 8;
-    const double cycles = (double)device->clock_khz * device->multiprocessors;
-    return peak > 0 && cycles > 0 ? 0.87 * peak / cycles : 16;
 }
 
 matmul_size matmul_measure(const gm_call *call, const matmul_args *args)
@@ -39,7 +30,7 @@ matmul_size matmul_measure(const gm_call *call, const matmul_args *args)
         .single_rows = args->a.along_depth || !args->a.vectors,
         .single_columns = args->b.along_depth || !args->b.vectors,
         .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
-        .memory = memory_rate(call->device),
+        .memory = gm_memory_rate(call->device),
     };
 }
 

@@ -4,7 +4,8 @@
  * Channels have a row of their own, and what comes down to one matrix is a transpose, unless
  * smaller blocks are faster. Otherwise each row has an estimate of how long it takes, as a multiple
  * of a copy of as many bytes, and the least one is taken. The estimates are lines through the times
- * of layouts on an H200, those for one matrix on an H100.
+ * of 780 layouts of 24 MB and more on an H100; of smaller ones on an H200; those for one matrix
+ * through 930 on an H100.
  */
 #include "permute/choose.h"
 
@@ -75,13 +76,30 @@ static double ends(const permute_layout *layout, double run)
     return bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
 }
 
+/* Runs of 64 bytes and less take memory longer, if the next one is not read soon. */
+static double scattered(const permute_layout *layout, double run)
+{
+    enum { SOON = 1 << 16 /* bytes of the result */, SHORT = 64, LONG = 128 /* bytes of a run */ };
+    if (bytes_of(layout) < CACHED || run >= LONG) {
+        return 0;
+    }
+    for (int d = 1; d < layout->ndim; d++) {
+        if ((double)permute_magnitude(layout->from[d]) < 2 * run &&
+            permute_magnitude(layout->to[d]) <= SOON) {
+            return 0;
+        }
+    }
+    return 0.25 * (run <= SHORT ? 1 : (LONG - run) / (LONG - SHORT));
+}
+
 static double time_of_runs(const permute_layout *layout)
 {
-    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.1, 1.05}, SMALL = {2.1, 1.35, 1.1, 1, 1};
+    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.08, 1.04}, SMALL = {2.1, 1.35, 1.1, 1, 1};
     const double base = of(bytes_of(layout) < CACHED ? SMALL : LARGE, layout);
     const bool contiguous = permute_magnitude(layout->from[0]) == layout->unit;
     if (contiguous) {
-        return base * ends(layout, (double)(layout->extent[0] * layout->unit));
+        const double run = (double)(layout->extent[0] * layout->unit);
+        return (base + scattered(layout, run)) * ends(layout, run);
     }
     if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
         layout->unit >= 8) {
@@ -91,29 +109,42 @@ static double time_of_runs(const permute_layout *layout)
     return (at_once ? 1 : base) * (1 + spread(layout, layout->from[0])) / 2;
 }
 
-static double time_of_shifted(const permute_layout *layout)
+/* A warp that has the end of a run in its vectors joins them in a longer way: each warp, where runs
+ * are shorter than what it moves at a time. */
+static double time_of_shifted(const permute_layout *layout, const gm_call *call)
 {
+    static const double AT_A_TIME = 256, LONGER = 0.36;
     const double run = (double)permute_run(layout);
     if (layout->from[0] != layout->unit || run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    return (bytes_of(layout) < CACHED ? 1.05 : 1.15 + 6 / run) * ends(layout, run);
+    double time = 1.05;
+    if (bytes_of(layout) >= CACHED) {
+        const bool whole = layout->unit == PERMUTE_WIDEST; /* vectors begin and end with runs */
+        time = whole ? 1.07 + scattered(layout, run)
+                     : 1.06 + LONGER * permute_pace(call) * (run < AT_A_TIME ? 1 : AT_A_TIME / run);
+    }
+    return time * ends(layout, run);
 }
 
-/* Rows that begin inside of sectors have one more each, on either side. */
-static double misaligned(const permute_layout *layout, int across, bool load)
+/* The share of a row of a tile that is read, or written, beyond it, where rows begin inside of
+ * sectors. */
+static double beyond(const permute_layout *layout, int across, bool load)
 {
     const int64_t *stride = load ? layout->from : layout->to;
-    uintptr_t bits = (uintptr_t)(load ? layout->in : layout->out);
+    const int64_t extent = layout->extent[across], units = extent < SIDE ? extent : SIDE;
+    uintptr_t bits = (uintptr_t)(load ? layout->in : layout->out) | GM_SECTOR;
     for (int d = 0; d < layout->ndim; d++) {
         bits |= d == across ? 0 : (uintptr_t)stride[d];
     }
-    const double row = (double)layout->extent[across] * layout->unit;
-    return bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / row;
+    const uintptr_t aligned = bits & (0 - bits);
+    return (double)(GM_SECTOR - aligned) / (double)(units * layout->unit);
 }
 
-static double time_of_tiles(const permute_layout *layout, int closest)
+static double time_of_tiles(const permute_layout *layout, const gm_call *call, int closest)
 {
+    static const by_unit BASE = {1.5, 0.25, 0.57, 0.52, 0.73}, SLOPE = {1.8, 0.4, 0.46, 0.25, 0.09},
+                         SHORTEST = {3.3, 1.73, 1.07, 1.04, 1.03};
     if (closest <= 0) {
         return INFINITY;
     }
@@ -122,9 +153,11 @@ static double time_of_tiles(const permute_layout *layout, int closest)
         int64_t extent = layout->extent[i == 0 ? 0 : closest];
         room *= (double)(permute_divide_up(extent, SIDE) * SIDE) / (double)extent;
     }
-    const double time = 4.8 / layout->unit * room;
-    return (time > 1.07 ? time : 1.07) * misaligned(layout, closest, true) *
-           misaligned(layout, 0, false) * (1 + spread(layout, layout->from[closest])) / 2;
+    const double time = of(BASE, layout) + of(SLOPE, layout) * room * permute_pace(call);
+    const double least = of(SHORTEST, layout);
+    return ((time > least ? time : least) + 0.35 * beyond(layout, closest, true) +
+            0.57 * beyond(layout, 0, false)) *
+           (1 + spread(layout, layout->from[closest])) / 2;
 }
 
 static double time_of_matrices(const permute_layout *layout, const gm_call *call)
@@ -134,11 +167,11 @@ static double time_of_matrices(const permute_layout *layout, const gm_call *call
 }
 
 /* The least that packed takes: without a plan of its tiles, which takes the host longest. */
-static const by_unit PACKED = {1.3, 1.2, 1.15, 1.04, 1.05};
+static const by_unit PACKED = {1.12, 1.16, 1.04, 1.06, 1.06};
 
 static double time_of_packed(const permute_layout *layout, const gm_call *call)
 {
-    static const by_unit SLOPE = {0.7, 0.9, 1.8, 3, 2.2};
+    static const by_unit SLOPE = {1.25, 1.1, 1.8, 1.5, 0.8};
     permute_packed_args args;
     double cost;
     if (!permute_plan_packed(layout, call->device, &args, &cost)) {
@@ -206,7 +239,7 @@ static const gm_variant *choose_for_matrix(const permute_layout *layout, const g
     }
     const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
     choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
-    consider(&best, call, permute_row_tiles, time_of_tiles(layout, 1));
+    consider(&best, call, permute_row_tiles, time_of_tiles(layout, call, 1));
     return gm_row(call, best.row);
 }
 
@@ -245,8 +278,9 @@ const gm_variant *permute_choose(const gm_call *call)
     }
     choice best = {permute_row_elementwise, INFINITY};
     consider(&best, call, permute_row_runs, time_of_runs(&layout));
-    consider(&best, call, permute_row_shifted, time_of_shifted(&layout));
-    consider(&best, call, permute_row_tiles, time_of_tiles(&layout, permute_closest_axis(&layout)));
+    consider(&best, call, permute_row_shifted, time_of_shifted(&layout, call));
+    consider(&best, call, permute_row_tiles,
+             time_of_tiles(&layout, call, permute_closest_axis(&layout)));
     consider(&best, call, whole ? permute_row_matrices : permute_row_units,
              time_of_matrices(&layout, call));
     if (best.time > of(PACKED, &layout)) {

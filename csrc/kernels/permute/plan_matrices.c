@@ -1,15 +1,22 @@
 /*
  * permute: the tiles of transpose for each matrix of an array.
  *
- * Limits are what was measured on an H200.
+ * Estimates are fitted to the times of 780 layouts on an H100.
  */
 #include "permute/plan_matrices.h"
 
 #include "backend/backend.h"
+#include "memory_rate.h"
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
 #include "rows.h"
+
+double permute_pace(const gm_call *call)
+{
+    static const double MEASURED = 11.1; /* an H100's */
+    return 1 + (gm_memory_rate(call->device) / MEASURED - 1) / 2;
+}
 
 int permute_closest_axis(const permute_layout *layout)
 {
@@ -41,30 +48,32 @@ permute_outer permute_outer_axes(const permute_layout *layout, int closest)
 
 enum { VECTOR = 16 /* bytes */, BAND = 128 /* tiles */ };
 
-/* Times are multiples of a copy of as many bytes: `base`, and `slope` for each time that tiles have
- * room for the elements of the matrix, but at least `least`. */
+/* Times are multiples of a copy's: `base`; `slope` for each time that tiles have room for the
+ * elements of a matrix; `ends` for the share of a row of the result that is a sector; but at least
+ * `least`. */
 typedef struct instance {
     int row, unit;
     bool whole; /* rows are made of whole vectors on both sides */
     bool halo;  /* tiles overlap by up to a sector */
-    double slope, base, least;
+    double base, slope, ends, least;
 } instance;
 
 static const instance instances[] = {
-    {permute_row_matrices_vector_b8, 1, true, false, 0.22, 0.3, 1.03},
-    {permute_row_matrices_vector_b8_narrow, 1, true, false, 0.22, 0.6, 1.02},
-    {permute_row_matrices_shifted_b8, 1, false, true, 0.9, 0, 1.05},
-    {permute_row_matrices_vector_b16, 2, true, false, 0.27, 0.55, 1.02},
-    {permute_row_matrices_shifted_b16, 2, false, true, 1, 0.05, 1.05},
-    {permute_row_matrices_vector_b32, 4, false, false, 0.35, 0.45, 1.02},
-    {permute_row_matrices_shifted_b32, 4, false, true, 0.8, 0.2, 1.05},
-    {permute_row_matrices_shifted_b32_tall, 4, false, true, 0.75, 0.25, 1.05},
-    {permute_row_matrices_vector_b64, 8, false, false, 0.36, 0.67, 1.02},
-    {permute_row_matrices_vector_b128, 16, false, false, 0.33, 0.6, 1.02},
+    {permute_row_matrices_vector_b8, 1, true, false, 0.56, 0.13, 0, 1.06},
+    {permute_row_matrices_vector_b8_narrow, 1, true, false, 0.62, 0.135, 0, 1.21},
+    {permute_row_matrices_shifted_b8, 1, false, true, 0.25, 0.7, 0.4, 1},
+    {permute_row_matrices_vector_b16, 2, true, false, 0.72, 0.14, 0, 1.07},
+    {permute_row_matrices_shifted_b16, 2, false, true, 0.52, 0.45, 0.45, 1},
+    {permute_row_matrices_vector_b32, 4, false, false, 0.08, 0.32, 0, 1.06},
+    {permute_row_matrices_shifted_b32, 4, false, true, 0.37, 0.42, 0.9, 1.09},
+    {permute_row_matrices_shifted_b32_tall, 4, false, true, 0.32, 0.47, 0.15, 1.085},
+    {permute_row_matrices_vector_b64, 8, false, false, 0.7, 0.275, 0, 1.07},
+    {permute_row_matrices_vector_b128, 16, false, false, 0.25, 0.37, 0, 1.08},
 };
 
-/* Where rows of the result begin inside of vectors, vector_b32 stores elements. */
-static const double ELEMENTS_BASE = 0.65, ELEMENTS_LEAST = 1.3;
+/* vector_b32 where rows of the result begin inside of vectors: it stores elements. */
+static const instance elements = {
+    permute_row_matrices_vector_b32, 4, false, false, 0.23, 0.375, 0, 1.36};
 
 enum { INSTANCES = sizeof instances / sizeof *instances };
 
@@ -138,12 +147,14 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
         int64_t here = d == closest ? tiles.across : layout->extent[d];
         tiles.all = here > INT32_MAX / tiles.all ? 0 : tiles.all * here;
     }
-    const bool elements = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
+    const bool single = one->row == permute_row_matrices_vector_b32 && !writes_whole(layout);
+    const instance *taken = single ? &elements : one;
     const double room = (double)(tiles.across * tile.x) * (double)(tiles.down * step) /
                         ((double)layout->extent[0] * (double)layout->extent[closest]);
-    const double time = one->slope * room + (elements ? ELEMENTS_BASE : one->base);
-    const double least = elements ? ELEMENTS_LEAST : one->least;
-    tiles.time = time > least ? time : least;
+    const double sector = GM_SECTOR / (double)(layout->extent[0] * layout->unit);
+    const double time =
+        taken->base + taken->slope * room * permute_pace(call) + taken->ends * sector;
+    tiles.time = time > taken->least ? time : taken->least;
     return tiles;
 }
 
