@@ -94,7 +94,7 @@ static double scattered(const permute_layout *layout, double run)
 
 static double time_of_runs(const permute_layout *layout)
 {
-    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.08, 1.04}, SMALL = {2.1, 1.35, 1.1, 1, 1};
+    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.08, 1.04}, SMALL = {3.3, 1.7, 1.15, 1, 1};
     const double base = of(bytes_of(layout) < CACHED ? SMALL : LARGE, layout);
     const bool contiguous = permute_magnitude(layout->from[0]) == layout->unit;
     if (contiguous) {
@@ -113,16 +113,17 @@ static double time_of_runs(const permute_layout *layout)
  * are shorter than what it moves at a time. */
 static double time_of_shifted(const permute_layout *layout, const gm_call *call)
 {
-    static const double AT_A_TIME = 256, LONGER = 0.36;
+    static const double AT_A_TIME = 256, LONGER_SMALL = 0.2, LONGER = 0.36;
     const double run = (double)permute_run(layout);
     if (layout->from[0] != layout->unit || run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    double time = 1.05;
-    if (bytes_of(layout) >= CACHED) {
-        const bool whole = layout->unit == PERMUTE_WIDEST; /* vectors begin and end with runs */
-        time = whole ? 1.07 + scattered(layout, run)
-                     : 1.06 + LONGER * permute_pace(call) * (run < AT_A_TIME ? 1 : AT_A_TIME / run);
+    double time = 1.06;
+    if (layout->unit == PERMUTE_WIDEST) { /* vectors begin and end with runs */
+        time += scattered(layout, run);
+    } else {
+        const double longer = bytes_of(layout) < CACHED ? LONGER_SMALL : LONGER;
+        time += longer * permute_pace(call) * (run < AT_A_TIME ? 1 : AT_A_TIME / run);
     }
     return time * ends(layout, run);
 }
@@ -163,7 +164,7 @@ static double time_of_tiles(const permute_layout *layout, const gm_call *call, i
 static double time_of_matrices(const permute_layout *layout, const gm_call *call)
 {
     const double time = permute_matrices_time(layout, call);
-    return time > 0 ? time + beginning(layout, 1.5e5) : INFINITY;
+    return time > 0 ? time : INFINITY;
 }
 
 /* The least that packed takes: without a plan of its tiles, which takes the host longest. */

@@ -179,7 +179,7 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     permute_choose_words(&words, layout);
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
     double store = words.store_shifted     ? (t->unit == 1 ? 0.6 : 0.3)
-                   : words.store_word == 1 ? (t->unit == 1 ? 0.25 : 0.1)
+                   : words.store_word == 1 ? (t->unit == 1 ? 0.7 : 0.35)
                                            : 0;
     return load + store + (words.squared == PACKED_DIMS ? 0.1 : 0);
 }
