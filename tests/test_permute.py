@@ -480,6 +480,22 @@ def test_choice_for_auto(dtype, shape, axes, variant):
 @pytest.mark.parametrize(
     ("dtype", "shape", "axes"),
     [
+        ("f2", (9, 320, 256), (2, 1, 0)),
+        ("f2", (7, 9, 2464, 128), (3, 1, 2, 0)),
+        ("f2", (4, 3, 640, 15, 7), (3, 4, 0, 2, 1)),
+        ("f4", (5, 96, 40), (2, 1, 0)),
+    ],
+)
+def test_tiles_of_short_axes_end_at_sectors(dtype, shape, axes):
+    """The innermost axis of the result is in a tile as a whole, so the next one decides."""
+    a = np.ones(shape, dtype)
+    counted = gm.traffic("permute", a, axes=axes, variant="packed")
+    assert counted.stores.sectors == a.nbytes // 32
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "axes"),
+    [
         ("f4", (4, 64, 64, 3), (0, 3, 1, 2)),
         ("u1", (4, 128, 128, 3), (0, 3, 1, 2)),
         ("u1", (4, 3, 128, 128), (0, 2, 3, 1)),
