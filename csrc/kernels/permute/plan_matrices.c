@@ -61,9 +61,9 @@ typedef struct instance {
 static const instance instances[] = {
     {permute_row_matrices_vector_b8, 1, true, false, 0.56, 0.13, 0, 1.06},
     {permute_row_matrices_vector_b8_narrow, 1, true, false, 0.62, 0.135, 0, 1.21},
-    {permute_row_matrices_shifted_b8, 1, false, true, 0.25, 0.7, 0.4, 1},
+    {permute_row_matrices_shifted_b8, 1, false, true, 0.4, 0.52, 1.75, 1},
     {permute_row_matrices_vector_b16, 2, true, false, 0.72, 0.14, 0, 1.07},
-    {permute_row_matrices_shifted_b16, 2, false, true, 0.52, 0.45, 0.45, 1},
+    {permute_row_matrices_shifted_b16, 2, false, true, 0.5, 0.4, 1.35, 1.05},
     {permute_row_matrices_vector_b32, 4, false, false, 0.08, 0.32, 0, 1.06},
     {permute_row_matrices_shifted_b32, 4, false, true, 0.37, 0.42, 0.9, 1.09},
     {permute_row_matrices_shifted_b32_tall, 4, false, true, 0.32, 0.47, 0.15, 1.085},
