@@ -62,6 +62,7 @@ static gm_status sim_launch(const gm_variant *variant, const gm_plan *plan, gm_s
         .args_size = plan->args_size,
         .shared_bytes = plan->shared_bytes,
         .trace = plan->trace,
+        .early = variant->programmatic_launch,
         .host_threads = gm_sim_host_threads(),
         .resident = gm_sim_resident_blocks(plan->block, plan->shared_bytes),
     };

@@ -214,12 +214,16 @@ GM_DEVICE float gm_texture_fetch(const gm_texture &texture, float x, float y)
 
 /* For a kernel whose row says `programmatic_launch`: its blocks may start before the previous
  * kernel of the stream has ended, and must not touch global memory before this. */
+#ifdef __CUDACC__
 GM_DEVICE void gm_wait_for_previous(void)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
+#else
+#define gm_wait_for_previous() gm_sim_wait_for_previous(__FILE__, __LINE__)
+#endif
 
 /* For such a kernel, after it has waited: the blocks of the next one may start as soon as all
  * blocks of this one have, and wait beside them, which hides the launch. */

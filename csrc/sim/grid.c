@@ -207,6 +207,7 @@ static gm_status run_traced(gm_run *r)
         .args = grid->args,
         .args_size = grid->args_size,
         .shared_bytes = grid->shared_bytes,
+        .early = grid->early,
     };
     gm_status status = gm_trace_begin(grid->trace, &launch);
     if (status == GM_OK) {

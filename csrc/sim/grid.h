@@ -17,6 +17,7 @@ typedef struct gm_grid {
     size_t shared_bytes; /* dynamic */
     gm_trace *trace;     /* NULL: at full speed */
     int host_threads;    /* most to use; a traced grid uses one */
+    bool early;          /* blocks may start before the kernel before has ended */
     bool cooperative;    /* all blocks are resident, and may meet at barriers of the grid */
     int64_t heap_launch; /* its number among those that may use the heap */
     int64_t resident;    /* blocks that a device holds at once; 0: no limit is known */

@@ -115,6 +115,11 @@ void gm_sim_prefetch(const void *address, const char *file, int line)
     gm_sim_access(__builtin_return_address(0), (uintptr_t)address, 1, GM_PREFETCH, file, line);
 }
 
+void gm_sim_wait_for_previous(const char *file, int line)
+{
+    gm_sim_sync(&(gm_sync){.kind = GM_PREVIOUS_WAIT, .file = file, .line = line});
+}
+
 void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind kind, gm_order order,
                    gm_scope scope, const char *file, int line)
 {

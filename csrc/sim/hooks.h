@@ -87,6 +87,7 @@ typedef enum gm_sync_kind {
     GM_ENGINE_WAIT_READ, /* for all but the last `pending` groups */
     GM_PIPELINE_COMMIT,
     GM_PIPELINE_WAIT, /* for all but the last `pending` groups */
+    GM_PREVIOUS_WAIT, /* for the kernel before, in a launch that may be early */
 } gm_sync_kind;
 
 typedef struct gm_sync {

@@ -98,6 +98,9 @@ GM_HIDDEN void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind
                              gm_order order, gm_scope scope, const char *file, int line);
 GM_HIDDEN void gm_sim_fence(gm_order order, gm_scope scope, const char *file, int line);
 
+/* griddepcontrol.wait: what the kernel before has written is there now. */
+GM_HIDDEN void gm_sim_wait_for_previous(const char *file, int line);
+
 /* The thread has nothing to do for now (__nanosleep): others may run. */
 GM_HIDDEN void gm_sim_yield(const char *file, int line);
 

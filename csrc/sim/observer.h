@@ -45,6 +45,7 @@ struct gm_observer {
                           its use is clean (postponed.h): GM_SEES(kind) */
     bool by_shape;     /* a request adds to the counters of its line by its shape and phase alone
                           (shapes.h), and only to those that have names */
+    bool early;        /* it sees only launches that may be early: see gm_trace_launch */
     bool about_order;  /* its faults are about missing order between threads */
 
     gm_status (*begin)(void *state, gm_trace *trace); /* of a launch */

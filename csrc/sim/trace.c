@@ -55,12 +55,13 @@ void gm_trace_destroy(gm_trace *trace)
     free(trace);
 }
 
-static gm_status subscribe(gm_trace *trace, const gm_observer *observer)
+static gm_status subscribe(gm_trace *trace, int index)
 {
+    const gm_observer *observer = gm_observers[index];
     gm_subscriber subscriber = {
         .observer = observer,
         .state = calloc(1, observer->state_bytes + 1),
-        .counters = counter_offset(trace->all.count),
+        .counters = counter_offset(index),
     };
     if (!subscriber.state) {
         return gm_fail(GM_ERROR_MEMORY, "out of memory for the observers of a kernel");
@@ -85,6 +86,7 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
 {
     trace->grid = launch->grid;
     trace->block = launch->block;
+    trace->early = launch->early;
     trace->block_threads = (int)(launch->block.x * launch->block.y * launch->block.z);
     trace->spaces = (gm_spaces){
         .module = launch->module,
@@ -93,7 +95,9 @@ gm_status gm_trace_begin(gm_trace *trace, const gm_trace_launch *launch)
     gm_trace_place(trace, NULL, 0, -1);
     gm_status status = gm_spaces_open(&trace->spaces, launch->shared_bytes);
     for (int i = 0; i < GM_OBSERVERS && status == GM_OK; i++) {
-        status = subscribe(trace, gm_observers[i]);
+        if (launch->early || !gm_observers[i]->early) {
+            status = subscribe(trace, i);
+        }
     }
     trace->actors = 0;
     gm_trace_list_access_subscribers(trace);
@@ -263,6 +267,9 @@ gm_status gm_trace_thread_end(gm_trace *trace, int thread)
 
 gm_status gm_trace_sync(gm_trace *trace, int thread, const gm_sync *sync)
 {
+    if (sync->kind == GM_PREVIOUS_WAIT && !trace->early) {
+        return GM_OK;
+    }
     gm_status status = gm_trace_uses_all(trace);
     status = status == GM_OK ? gm_postponed_tell(trace) : status;
     if (status != GM_OK) {

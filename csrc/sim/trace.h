@@ -40,6 +40,7 @@ typedef struct gm_trace_launch {
     const void *args;
     size_t args_size;
     size_t shared_bytes; /* dynamic */
+    bool early;          /* blocks may start before the kernel before this one has ended */
 } gm_trace_launch;
 
 /* A block in flight: what the trace and the observers keep of it while other blocks run. */
@@ -86,6 +87,7 @@ struct gm_trace {
     int thread, warp, block_threads; /* thread: the number, in its block, of the one that runs */
     const gm_access_call *call;      /* the access that is being observed */
     int64_t request_number;
+    bool early;        /* see gm_trace_launch */
     char grid_barrier; /* its address stands for the barriers of the grid */
 
     /* The place of a fault, if it is not at the access; thread -1: not set. */

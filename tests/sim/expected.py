@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 PROBES = Path(__file__).resolve().parent.parent / "probes"
-FAULTY = ("fault", "race", "unwritten", "meeting", "pipeline", "survival")
-CORRECT = ("pattern", "barrier", "order", "written", "pipelined", "bank", "constant", "speed")
+FAULTY = ("fault", "race", "unwritten", "meeting", "pipeline", "survival", "too_early")
+CORRECT = (
+    "pattern",
+    "barrier",
+    "order",
+    "written",
+    "pipelined",
+    "bank",
+    "constant",
+    "speed",
+    "early",
+)
 
 
 def names(probes, family):
