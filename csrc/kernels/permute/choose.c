@@ -3,9 +3,8 @@
  *
  * Channels have a row of their own, and what comes down to one matrix is a transpose, unless
  * smaller blocks are faster. Otherwise each row has an estimate of how long it takes, as a multiple
- * of a copy of as many bytes, and the least one is taken. The estimates are lines through the times
- * of 780 layouts of 24 MB and more on an H100; of smaller ones on an H200; those for one matrix
- * through 930 on an H100.
+ * of a copy of as many bytes, and the least one is taken. The estimates are lines through times on
+ * H100s: of 780 layouts of 24 MB and more, of 576 smaller ones, and of 930 that are one matrix.
  */
 #include "permute/choose.h"
 
