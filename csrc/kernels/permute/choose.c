@@ -59,6 +59,18 @@ static double spread(const permute_layout *layout, int64_t from)
     return apart > layout->unit ? apart / layout->unit : 1;
 }
 
+/* Is the next run in memory read before so many bytes of the result are written? */
+static bool reads_next_within(const permute_layout *layout, double run, int64_t bytes)
+{
+    for (int d = 1; d < layout->ndim; d++) {
+        if ((double)permute_magnitude(layout->from[d]) < 2 * run &&
+            permute_magnitude(layout->to[d]) <= bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* How many times as many sectors as needed are read by runs that begin and end inside of them: no
  * more if all are aligned, or if the next run in memory is read while the L2 still has the sector
  * that both share. */
@@ -66,27 +78,18 @@ static double ends(const permute_layout *layout, double run)
 {
     uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)run;
     for (int d = 1; d < layout->ndim; d++) {
-        const bool next = (double)permute_magnitude(layout->from[d]) < 2 * run;
-        if (next && permute_magnitude(layout->to[d]) <= CACHED / 2) {
-            return 1;
-        }
         bits |= (uintptr_t)layout->from[d];
     }
-    return bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
+    const bool shared = reads_next_within(layout, run, CACHED / 2);
+    return shared || bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
 }
 
 /* Runs of 64 bytes and less take memory longer, if the next one is not read soon. */
 static double scattered(const permute_layout *layout, double run)
 {
     enum { SOON = 1 << 16 /* bytes of the result */, SHORT = 64, LONG = 128 /* bytes of a run */ };
-    if (bytes_of(layout) < CACHED || run >= LONG) {
+    if (bytes_of(layout) < CACHED || run >= LONG || reads_next_within(layout, run, SOON)) {
         return 0;
-    }
-    for (int d = 1; d < layout->ndim; d++) {
-        if ((double)permute_magnitude(layout->from[d]) < 2 * run &&
-            permute_magnitude(layout->to[d]) <= SOON) {
-            return 0;
-        }
     }
     return 0.25 * (run <= SHORT ? 1 : (LONG - run) / (LONG - SHORT));
 }
@@ -133,12 +136,11 @@ static double beyond(const permute_layout *layout, int across, bool load)
 {
     const int64_t *stride = load ? layout->from : layout->to;
     const int64_t extent = layout->extent[across], units = extent < SIDE ? extent : SIDE;
-    uintptr_t bits = (uintptr_t)(load ? layout->in : layout->out) | GM_SECTOR;
+    uintptr_t bits = (uintptr_t)(load ? layout->in : layout->out);
     for (int d = 0; d < layout->ndim; d++) {
         bits |= d == across ? 0 : (uintptr_t)stride[d];
     }
-    const uintptr_t aligned = bits & (0 - bits);
-    return (double)(GM_SECTOR - aligned) / (double)(units * layout->unit);
+    return permute_past_sector(bits) / (double)(units * layout->unit);
 }
 
 static double time_of_tiles(const permute_layout *layout, const gm_call *call, int closest)

@@ -164,8 +164,8 @@ static double cost_of_runs(const tiling *t, bool load, uintptr_t data)
         begins |= joins ? 0 : (uintptr_t)stride[d];
         whole = joins && t->tile[d] == t->extent[d];
     }
-    begins |= (uintptr_t)run | GM_SECTOR;                              /* the next tile's, too */
-    const double shared = GM_SECTOR - (double)(begins & (0 - begins)); /* bytes of a sector */
+    /* Bytes of a sector; the next tile's run begins where this one ends. */
+    const unsigned shared = permute_past_sector(begins | (uintptr_t)run);
     return (load ? 8 + 0.35 * shared : 4 + 2 * shared) / (double)run;
 }
 

@@ -42,6 +42,14 @@ void permute_memory(const permute_layout *layout, const char **begin, const char
 /* Of a positive number below 2^31. */
 permute_divisor permute_divisor_of(int64_t by);
 
+/* Bytes by which addresses that differ by multiples of these bits may be past the begin of a
+ * sector. */
+static inline unsigned permute_past_sector(uintptr_t bits)
+{
+    bits |= GM_SECTOR;
+    return GM_SECTOR - (unsigned)(bits & (0 - bits));
+}
+
 static inline int64_t permute_magnitude(int64_t value)
 {
     return value < 0 ? -value : value;

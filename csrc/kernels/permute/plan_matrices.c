@@ -117,9 +117,8 @@ static bool is_whole(const permute_layout *layout, int closest)
  * some bytes share so many fewer. */
 static unsigned halo_of(const permute_layout *layout)
 {
-    uintptr_t bits = bits_of_rows(layout) | GM_SECTOR;
-    unsigned sector = GM_SECTOR / (unsigned)layout->unit;
-    return layout->unit == 1 ? sector - (unsigned)(bits & (0 - bits)) : sector - 1;
+    return layout->unit == 1 ? permute_past_sector(bits_of_rows(layout))
+                             : GM_SECTOR / (unsigned)layout->unit - 1;
 }
 
 /* ---- tiles ----------------------------------------------------------------------------------- */
