@@ -130,6 +130,24 @@ def indices(rng, n, shape, dtype):
     return index
 
 
+# Values of an index that are far outside of every array.
+FAR = [2**31 - 1, -(2**31), 2**31, 2**32 + 1, -(2**32), 2**62, -(2**62) - 1, 2**63 - 1, -(2**63)]
+
+
+def led_to(index, n, mode):
+    """Where numpy.take would look; its own loop subtracts n until a far index is near."""
+    if mode == "wrap":
+        return np.array([int(i) % n for i in index], "i8")
+    return np.array([min(max(int(i), 0), n - 1) for i in index], "i8")
+
+
+def far_indices(rng, n, count):
+    """Indices of both dtypes, most of them outside of n elements, and some of them far."""
+    near = rng.integers(-5 * n, 5 * n, count)
+    yield np.concatenate([near, FAR])
+    yield np.concatenate([near, [i for i in FAR if -(2**31) <= i < 2**31]]).astype("i4")
+
+
 def arguments(family, rng, dtype, backend=None, n=97):
     """Arrays and keywords of a call, and its result; the arrays on a backend if one is named."""
     a = random_bytes(rng, (n,), dtype)

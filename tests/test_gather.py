@@ -12,8 +12,10 @@ from access import (
     SIZES,
     VIEWS,
     drawn_name,
+    far_indices,
     guarded,
     indices,
+    led_to,
     random_bytes,
     raw,
     taken,
@@ -206,15 +208,6 @@ def test_fields_of_packed_records(run, dtype, gap, backend, rng):
 
 # ---- wrapped and clipped ------------------------------------------------
 
-FAR = [2**31 - 1, -(2**31), 2**31, 2**32 + 1, -(2**32), 2**62, -(2**62) - 1, 2**63 - 1, -(2**63)]
-
-
-def led_to(index, n, mode):
-    """Where numpy.take would look; its own loop subtracts n until a far index is near."""
-    if mode == "wrap":
-        return np.array([int(i) % n for i in index], "i8")
-    return np.array([min(max(int(i), 0), n - 1) for i in index], "i8")
-
 
 @pytest.mark.parametrize("mode", ["wrap", "clip"])
 @pytest.mark.parametrize("variant", [None, *VARIANTS], ids=lambda v: str(v or "auto"))
@@ -225,12 +218,7 @@ def test_an_index_far_outside(variant, mode, backend, rng):
     for n in (1, 2, 5, 97, 1024):
         a = random_bytes(rng, (n,), "f4")
         there = gm.to_device(a, backend=backend)
-        near = rng.integers(-5 * n, 5 * n, 1027)
-        for index in (
-            near.astype("i4"),
-            np.concatenate([near, FAR]),
-            np.array([i for i in FAR if -(2**31) <= i < 2**31], "i4"),
-        ):
+        for index in far_indices(rng, n, 1027):
             wanted = a[led_to(index, n, mode)]
             out = guarded(rng, wanted.shape, "f4", backend)
             run(there, gm.to_device(index, backend=backend), mode=mode, out=out.array)

@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from access import guarded, indices
+from access import far_indices, guarded, indices, led_to
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support import here
@@ -12,6 +12,7 @@ from support import here
 import gpumem as gm
 from gpumem import _core
 from gpumem.families import oracle
+from gpumem.families.index_modes import mode_parameters
 from gpumem.families.table import find
 
 LADDER = gm.variants("scatter_add")
@@ -36,7 +37,7 @@ def check(got, out, index, a):
 
 def atomics(variant, out, index, a):
     """The lanes that make atomic additions in global memory."""
-    counted = _core.traffic("scatter_add", variant, (out, index, a), ())
+    counted = _core.traffic("scatter_add", variant, (out, index, a), mode_parameters())
     sites = [s for s in counted["sites"] if (s["space"], s["kind"]) == ("global", "atomic")]
     return sum(s["lanes"] for s in sites)
 
@@ -183,6 +184,60 @@ def test_more_than_2_31_bytes(variant):
     a.fill_bytes(1)
     one = gm.to_device(np.array([3, 5], "u4"), backend="cuda")
     assert variant(one, index, a).to_host().tolist() == [(3 + n * 0x01010101) % 2**32, 5]
+
+
+# ---- wrapped and clipped ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["wrap", "clip"])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_index_far_outside(name, mode, backend, rng):
+    for n, dtype in [(1, "u4"), (2, "i8"), (5, "u4"), (97, "i8"), (1024, "f4")]:
+        for index in far_indices(rng, n, 3027):
+            before, a = numbers(rng, n, dtype), numbers(rng, len(index), dtype)
+            out = guarded(rng, (n,), dtype, backend, values=before)
+            there = [gm.to_device(x, backend=backend) for x in (index, a)]
+            got = gm.scatter_add(out.array, *there, mode=mode, variant=name).to_host()
+            check(got, before, led_to(index, n, mode), a)
+            out.check("scatter_add", got)
+            kept = before.copy()
+            assert gm.scatter_add(kept, index, a, mode=mode, variant=name, backend=backend) is kept
+            check(kept, before, led_to(index, n, mode), a)
+            oracle.check("scatter_add", kept, before, index, a, mode=mode)
+
+
+def test_modes_with_any_layout(backend, rng):
+    before, a, index = np.zeros(90), rng.integers(0, 99, (6, 10)), rng.integers(-99, 99, (10, 6)).T
+    for mode in ("wrap", "clip"):
+        out, *rest = (gm.to_device(x, backend=backend) for x in (before, index, a.astype("f8")))
+        gm.scatter_add(out[::-3], *rest, mode=mode)
+        wanted = np.zeros(30)
+        np.add.at(wanted, led_to(index.ravel(), 30, mode), a.ravel())
+        assert np.array_equal(out.to_host()[::-3], wanted)
+        assert out.to_host().sum() == a.sum()
+
+
+def test_modes_of_nothing(backend):
+    empty = np.empty(0, "f4")
+    for mode in ("wrap", "clip"):
+        nothing = np.empty((3, 0), "i8"), np.empty((3, 0), "f4")
+        assert gm.scatter_add(empty, *nothing, mode=mode, backend=backend) is empty
+        with pytest.raises(IndexError, match="out has no elements"):
+            gm.scatter_add(empty, [0], np.ones(1, "f4"), mode=mode, backend=backend)
+    for mode in ("Wrap", "", None, 1, ["wrap"]):
+        with pytest.raises(ValueError, match=r'mode is .*, expected "raise", "wrap" or "clip"'):
+            gm.scatter_add(np.zeros(3), [7], [1.0], mode=mode, backend=backend)
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_additions_of_a_wrapped_index(name, rng):
+    """The same accesses as with an index that needs no wrapping, and none to check it."""
+    index = rng.integers(-(2**40), 2**40, 3000)
+    arrays = np.zeros(500, "f4"), np.ones(3000, "f4")
+    far = gm.traffic("scatter_add", arrays[0], index, arrays[1], mode="wrap", variant=name)
+    near = gm.traffic("scatter_add", arrays[0], index % 500, arrays[1], variant=name)
+    for one, other in ((far.loads, near.loads), (far.atomics, near.atomics)):
+        assert (one.requests, one.sectors) == (other.requests, other.sectors)
 
 
 # ---- in place, layouts and addresses ----------------------------------------------------------

@@ -19,6 +19,7 @@ WAIT = "{}; wait"
 CHECK = "if wrong(index).any(): raise; {}"
 # As the libraries' own calls: it does not wait, and a wrong index is no error.
 WRAPPED = 'gather(..., mode="wrap", out=)'
+ADD_WRAPPED = 'scatter_add(out, ..., mode="wrap")'
 
 Job = Callable[[], object]
 Calls = tuple[tuple[str, str, Job], ...]  # gpumem's function, the library's call, and that itself
@@ -103,6 +104,7 @@ def gpumems(library: str, x: dict[str, Any]) -> Iterator[Measured]:
         "gather": lambda: gm.gather(row, index, out=row_out),
         WRAPPED: lambda: gm.gather(row, index, mode="wrap", out=row_out),
         "scatter_add(out, ...)": lambda: gm.scatter_add(row_out, index, row),
+        ADD_WRAPPED: lambda: gm.scatter_add(row_out, index, row, mode="wrap"),
         "shift_points": lambda: gm.shift_points(points, 1, 2, out=x["moved"]),
         "polynomial": lambda: gm.polynomial(row, coefficients, out=row_out),
         "sample": lambda: gm.sample(a, x["places"], out=row_out),
@@ -189,6 +191,7 @@ def on_pytorchs(random: np.random.Generator) -> Iterator[Measured]:
                 CHECK.format("index_add_()"),
                 checked(index, COUNT, index_add),
             ),
+            (ADD_WRAPPED, "out.index_add_()", index_add),
             (
                 "shift_points",
                 "torch.add(out=)",
@@ -260,6 +263,7 @@ def on_cupys(random: np.random.Generator) -> Iterator[Measured]:
                 CHECK.format("scatter_add()"),
                 checked(index, COUNT, scatter_add),
             ),
+            (ADD_WRAPPED, "cupyx.scatter_add()", scatter_add),
             (
                 "shift_points",
                 "cupy.add(out=)",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from ..base.arrays import (
     Result,
     Scalar,
 )
-from ..base.messages import quoted
 from .copy import copy
+from .index_modes import Mode, followed, mode_parameters
 from .inputs import MOVED, random_bytes, vector_shape
 from .protocol import Array, Dtype, Family, Oracle, Shape
 from .raw_bytes import copied
@@ -31,20 +31,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _call = _core.call
-_MODES = {"raise": (0,), "wrap": (1,), "clip": (2,)}
-
-Mode = Literal["raise", "wrap", "clip"]
 
 
 class _How(How, total=False):
     mode: Mode
-
-
-def _parameters(mode: str = "raise") -> tuple[int, ...]:
-    found = _MODES.get(mode) if isinstance(mode, str) else None
-    if found is None:
-        raise ValueError(f'mode is {quoted(mode)}, expected "raise", "wrap" or "clip"')
-    return found
 
 
 def _is_packed(index: DeviceArray) -> bool:
@@ -170,8 +160,7 @@ def gather(
     >>> gm.gather(np.array([10, 20, 30]), np.array([4, -7]), mode="clip")
     array([30, 10])
     """
-    # As _parameters says, which is called only to say that there is no such mode.
-    parameters = (_MODES.get(mode) if isinstance(mode, str) else None) or _parameters(mode)
+    parameters = mode_parameters(mode)
     if isinstance(variant, str) and variant == "any":  # of a, not of the index
         a, index, _ = _core.adopt_all("gather", (a, index), out, stream)
         if isinstance(index, _core.DeviceArray) and not _is_packed(index):
@@ -189,12 +178,7 @@ def _arguments(
 
 
 def _expected(a: Any, index: Any, mode: Mode = "raise", **_: Any) -> Array:
-    place, n = np.asarray(index), len(a)
-    if mode == "wrap":
-        place = place % n  # numpy.take subtracts n again and again
-    elif mode == "clip":
-        place = place.clip(0, n - 1)
-    return copied(copied(a)[place])
+    return copied(copied(a)[followed(index, len(a), mode)])
 
 
 def _work(shape: Shape, itemsize: int, **_: Any) -> tuple[int, None]:
@@ -233,7 +217,7 @@ FAMILY = Family(
         dtypes=MOVED,
         claimed=_in_order,
     ),
-    parameters=_parameters,
+    parameters=mode_parameters,
     peers={"torch": _by_torch, "cupy": _by_cupy},
     peers_ignore_keywords=False,
 )

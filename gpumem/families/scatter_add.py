@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..base.arrays import AnyArray, AnyStream, Out
+from .index_modes import Mode, followed, mode_parameters
 from .inputs import SUMMED, numbers_to_sum, rounding_of_sums, vector_shape
 from .protocol import Array, Dtype, Family, Oracle, Shape
 
@@ -21,6 +22,7 @@ def scatter_add(
     index: AnyArray,
     a: AnyArray,
     *,
+    mode: Mode = "raise",
     variant: str = "auto",
     stream: AnyStream | None = None,
     backend: str | None = None,
@@ -36,6 +38,10 @@ def scatter_add(
     a : array_like or DeviceArray
         What to add: of the shape of `index` and the dtype of `out`, in any layout. Neither it nor
         `index` may overlap `out`.
+    mode : {"raise", "wrap", "clip"}, optional
+        What a value of `index` outside ``-n`` to ``n - 1`` does, as in :func:`gpumem.gather`: it
+        raises an error, is taken modulo ``n``, or becomes the nearest of 0 and ``n - 1``. With
+        "clip", negative values become 0.
     variant : str, optional
         Which kernel runs (see Notes). "auto" picks one by the dtype and the sizes, and takes every
         layout.
@@ -48,21 +54,24 @@ def scatter_add(
     Returns
     -------
     ndarray or DeviceArray
-        `out`, to which every element of `a` has been added, as ``np.add.at(out, index, a)`` does.
-        Integers wrap around.
+        `out`, to which every element of `a` has been added, as ``np.add.at(out, index, a)`` does
+        once the mode has changed the index. Integers wrap around.
 
     Raises
     ------
     IndexError
-        If a value of `index` is outside ``-n`` to ``n - 1``. The whole index is checked before
-        the first element is added, so nothing was written then. On device arrays the call waits
-        for that once, as :func:`gpumem.gather` does.
+        With "raise", if a value of `index` is outside ``-n`` to ``n - 1``. The whole index is
+        checked before the first element is added, so nothing was written then. On device arrays
+        the call waits for that once, as :func:`gpumem.gather` does. With "wrap" or "clip" there is
+        neither check nor wait; the error is raised only if `out` has no elements and `index` has
+        some.
     TypeError
         If `out` is not an array, an array is of another dtype or a masked array, or `a` is not of
         the dtype of `out`.
     ValueError
         If `out` is not one-dimensional, is read-only or overlaps another array, `a` does not have
-        the shape of `index`, there is no such variant, or a named variant cannot take these arrays.
+        the shape of `index`, there is no such mode or variant, or a named variant cannot take these
+        arrays.
     UnavailableError
         If the backend or the variant is not available here.
     CudaError, MemoryError
@@ -107,8 +116,11 @@ def scatter_add(
     >>> import numpy as np, gpumem as gm
     >>> gm.scatter_add(np.zeros(4, int), np.array([2, 0, 2, -1]), np.array([1, 10, 100, 1000]))
     array([  10,    0,  101, 1000])
+    >>> gm.scatter_add(np.zeros(4, int), np.array([5, -9]), np.array([1, 10]), mode="wrap")
+    array([ 0,  1,  0, 10])
     """
-    added: Out = _call("scatter_add", variant, (out, index, a), None, stream, backend, ())
+    parameters = mode_parameters(mode)
+    added: Out = _call("scatter_add", variant, (out, index, a), None, stream, backend, parameters)
     return added
 
 
@@ -146,8 +158,9 @@ def _added(out: Array, index: Array, a: Array) -> Array:
     return result
 
 
-def _expected(out: Any, index: Any, a: Any, **_: Any) -> Array:
-    out, index, a = map(np.asarray, (out, index, a))
+def _expected(out: Any, index: Any, a: Any, mode: Mode = "raise", **_: Any) -> Array:
+    out, a = map(np.asarray, (out, a))
+    index = followed(index, len(out), mode)
     if out.dtype.kind != "f":
         return _added(out, index, a)
     exact = _added(out.astype(np.longdouble), index, a.astype(np.longdouble))
@@ -155,12 +168,13 @@ def _expected(out: Any, index: Any, a: Any, **_: Any) -> Array:
         return np.asarray(exact.astype(out.dtype))
 
 
-def _bound(out: Any, index: Any, a: Any, **_: Any) -> Array:
+def _bound(out: Any, index: Any, a: Any, mode: Mode = "raise", **_: Any) -> Array:
     """Allow the rounding of a sum of the old value and what is added, in any order.
 
     Global atomics of float32 take subnormal numbers for zero.
     """
-    out, index, a = map(np.asarray, (out, index, a))
+    out, a = map(np.asarray, (out, a))
+    index = followed(index, len(out), mode)
     if out.dtype.kind != "f":
         return np.zeros(out.shape)
     old, new = (np.where(np.isfinite(x), abs(x.astype(np.float64)), 0) for x in (out, a))
@@ -228,5 +242,7 @@ FAMILY = Family(
         shapes_of={"shared": _few},
         claimed=_in_order,
     ),
+    parameters=mode_parameters,
     peers={"torch": _torch, "cupy": _cupy},
+    peers_ignore_keywords=False,
 )

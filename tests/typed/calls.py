@@ -106,7 +106,7 @@ def into(
     assert_type(gm.strided_write(a, [1, 2], 1, 3), Floats)
     assert_type(gm.strided_write(t, d), Tensor)
     assert_type(gm.strided_write(a, [1, 2], 1, 3, threads=64), Floats)
-    assert_type(gm.scatter_add(a, [0, 0], [1, 2]), Floats)
+    assert_type(gm.scatter_add(a, [0, 0], [1, 2], mode="wrap"), Floats)
     assert_type(gm.scatter_add(d, t, t, variant="reduction", stream=7), gm.DeviceArray)
     assert_type(d.to_host(out=a), Floats)
 

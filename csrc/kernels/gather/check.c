@@ -2,7 +2,6 @@
 #include "gather/check.h"
 
 #include "backend/backend.h"
-#include "gather/index.h"
 #include "memory/host.h"
 
 enum { MAX_SLOTS = 1024 };
@@ -111,9 +110,34 @@ gm_status gather_check_index(const gm_call *call, int input, int64_t least, int6
     return status;
 }
 
+int gather_mode_of(const gm_call *call)
+{
+    return (int)call->parameters[0].integer;
+}
+
+gm_status gather_mode_suits(const gm_call *call, int to, int index)
+{
+    if (gather_mode_of(call) == GATHER_RAISE || call->in[to].size != 0 ||
+        call->in[index].size == 0) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_INDEX,
+                   "%s has no elements: an index can be neither wrapped nor clipped",
+                   call->family->inputs[to].name);
+}
+
 bool gather_is_short(const gm_call *call, int input)
 {
-    return !call->trace && call->in[input].size <= GATHER_SHORT;
+    return gather_mode_of(call) == GATHER_RAISE && !call->trace &&
+           call->in[input].size <= GATHER_SHORT;
+}
+
+gm_status gather_check_before(const gm_call *call, int input, int64_t length, bool kernel_checks)
+{
+    if (gather_mode_of(call) != GATHER_RAISE || (kernel_checks && gather_is_short(call, input))) {
+        return GM_OK;
+    }
+    return gather_check_index(call, input, -length, length);
 }
 
 /* Until the kernel has said what it found: soon, or else after the work before it. */

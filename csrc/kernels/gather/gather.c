@@ -16,7 +16,6 @@ static gm_status launch_checked(const gm_variant *variant, const gm_call *call, 
 const gm_variant *const gather_helper_index_range = &helper_index_range;
 
 enum { A, INDEX };
-enum { MODE };
 
 static gm_status gather_result(gm_call *call)
 {
@@ -24,27 +23,22 @@ static gm_status gather_result(gm_call *call)
     if (call->in[A].ndim != 1) {
         return gm_fail(GM_ERROR_VALUE, "a has %d dimensions, expected 1", call->in[A].ndim);
     }
-    if (call->in[A].size == 0 && index->size != 0 &&
-        call->parameters[MODE].integer != GATHER_RAISE) {
-        return gm_fail(GM_ERROR_INDEX,
-                       "a has no elements: an index can be neither wrapped nor clipped");
+    gm_status status = gather_mode_suits(call, A, INDEX);
+    if (status != GM_OK) {
+        return status;
     }
     call->out.ndim = index->ndim;
     memcpy(call->out.shape, index->shape, (size_t)index->ndim * sizeof *index->shape);
     return GM_OK;
 }
 
-static bool is_short(const gm_call *call)
-{
-    return call->parameters[MODE].integer == GATHER_RAISE && gather_is_short(call, INDEX);
-}
-
 /* Measured on an H200: one load per thread keeps as many in flight as four do, and small calls have
  * more threads. */
 static const gm_variant *gather_choose(const gm_call *call)
 {
-    if (is_short(call) && gm_variant_can(gm_row(call, gather_row_checked), call)) {
-        return gm_row(call, gather_row_checked);
+    const gm_variant *checked = gm_row(call, gather_row_checked);
+    if (gather_is_short(call, INDEX) && gm_variant_can(checked, call)) {
+        return checked;
     }
     return gm_first_that_fits(call, GM_ROWS(gather_row_cached, gather_row_any));
 }
@@ -66,7 +60,7 @@ static gm_status gather_plan(const gm_variant *variant, const gm_call *call, gm_
         .count = index->size,
         .itemsize = (int)in->itemsize,
         .index_size = (int)index->itemsize,
-        .mode = (int)call->parameters[MODE].integer,
+        .mode = gather_mode_of(call),
         .in_stride = in->strides[0],
         .index_stride = index_stride,
     };
@@ -82,25 +76,17 @@ static gm_status gather_plan(const gm_variant *variant, const gm_call *call, gm_
     return GM_OK;
 }
 
-/* Before a kernel that trusts the index. With another mode there is nothing to check, and so the
- * host need not wait. */
 static gm_status gather_check(const gm_call *call)
 {
-    const int64_t length = call->in[A].shape[0];
-    if (call->parameters[MODE].integer != GATHER_RAISE) {
-        return GM_OK;
-    }
     const gm_variant *variant = call->variant ? call->variant : gather_choose(call);
-    if (variant == gm_row(call, gather_row_checked) && is_short(call)) {
-        return GM_OK;
-    }
-    return gather_check_index(call, INDEX, -length, length);
+    return gather_check_before(call, INDEX, call->in[A].shape[0],
+                               variant == gm_row(call, gather_row_checked));
 }
 
 static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const int64_t length = call->in[A].shape[0];
-    return is_short(call)
+    return gather_is_short(call, INDEX)
                ? gather_launch_checked(variant, call, plan, &((gather_args *)plan->args)->verdict,
                                        INDEX, length)
                : call->backend->launch(variant, plan, call->stream);
@@ -121,9 +107,7 @@ static const gm_operand inputs[] = {
                .suits = suits_run},
 };
 
-static const gm_parameter parameters[] = {
-    [MODE] = {.name = "mode", .least = GATHER_RAISE, .most = GATHER_MODES - 1},
-};
+static const gm_parameter parameters[] = {GATHER_MODE_PARAMETER};
 
 const gm_family gm_family_gather = {
     .name = "gather",

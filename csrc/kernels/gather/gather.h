@@ -4,14 +4,6 @@
 
 #include "gather/index.h"
 
-/* What becomes of an index out of range: numpy.take's words. */
-typedef enum gather_mode {
-    GATHER_RAISE, /* it was checked: there is none */
-    GATHER_WRAP,
-    GATHER_CLIP,
-    GATHER_MODES,
-} gather_mode;
-
 typedef struct gather_args {
     const char *in, *index;
     char *out;
@@ -28,26 +20,11 @@ typedef struct gather_args {
 #ifdef __cplusplus
 #include "access.h"
 
-/* Where an index leads that is outside 0 to length - 1. */
-GM_DEVICE int64_t gather_outside(const gather_args &a, int64_t at)
-{
-    if (a.mode == GATHER_CLIP) {
-        return at < 0 ? 0 : a.length - 1;
-    }
-    if (a.mode == GATHER_WRAP) {
-        at %= a.length;
-    }
-    return at < 0 ? at + a.length : at; /* from the end */
-}
-
 /* Which element of `in` is the result's element k. */
 template <bool checked = false> GM_DEVICE int64_t gather_place(const gather_args &a, int64_t k)
 {
     const int64_t at = gather_index(a.index, a.index_size, a.index_stride, k);
-    if (checked) {
-        return at < 0 ? at + a.length : at;
-    }
-    return (uint64_t)at < (uint64_t)a.length ? at : gather_outside(a, at);
+    return gather_follow<checked>(at, a.length, a.mode);
 }
 
 template <int unroll, typename unit, bool checked>

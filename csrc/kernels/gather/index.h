@@ -10,6 +10,14 @@ enum { GATHER_SHORT = 2048 /* elements of an index that every block checks itsel
 /* What a kernel that checks its index says of it, in the host's memory. */
 typedef enum gather_verdict { GATHER_UNKNOWN, GATHER_RIGHT, GATHER_WRONG } gather_verdict;
 
+/* What becomes of an index out of range: numpy.take's words. */
+typedef enum gather_mode {
+    GATHER_RAISE, /* it was checked: there is none */
+    GATHER_WRAP,
+    GATHER_CLIP,
+    GATHER_MODES,
+} gather_mode;
+
 /* For index_range, which checks an index before it is followed. */
 typedef struct gather_index_range_args {
     const char *index;
@@ -30,6 +38,27 @@ GM_DEVICE int64_t gather_index(const char *index, int size, int64_t stride, int6
 {
     const char *at = index + k * stride;
     return size == 4 ? *(const int32_t *)at : *(const int64_t *)at;
+}
+
+/* Where an index leads that is outside 0 to length - 1. */
+GM_DEVICE int64_t gather_outside(int64_t at, int64_t length, int mode)
+{
+    if (mode == GATHER_CLIP) {
+        return at < 0 ? 0 : length - 1;
+    }
+    if (mode == GATHER_WRAP) {
+        at %= length;
+    }
+    return at < 0 ? at + length : at; /* from the end */
+}
+
+/* Where an index leads: one that was checked is in range, and may count from the end. */
+template <bool checked> GM_DEVICE int64_t gather_follow(int64_t at, int64_t length, int mode)
+{
+    if (checked) {
+        return at < 0 ? at + length : at;
+    }
+    return (uint64_t)at < (uint64_t)length ? at : gather_outside(at, length, mode);
 }
 
 /* Does a thread find one of its elements of the index outside -length to length - 1? */

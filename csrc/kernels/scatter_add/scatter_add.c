@@ -1,4 +1,5 @@
-/* scatter_add: the family. The first input is what is added to; the index is checked before. */
+/* scatter_add: the family. The first input is what is added to; unless the index is wrapped or
+ * clipped, it is checked before. */
 #include "scatter_add/scatter_add.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ static gm_status scatter_add_result(gm_call *call)
         gm_print_shape(index, wanted, sizeof wanted);
         return gm_fail(GM_ERROR_VALUE, "a has shape %s, expected that of index, %s", given, wanted);
     }
-    return GM_OK;
+    return gather_mode_suits(call, OUT, INDEX);
 }
 
 /* Has shared memory an instruction for the addition? For others it takes a loop, and the more
@@ -90,6 +91,7 @@ static gm_status scatter_add_plan(const gm_variant *variant, const gm_call *call
                 : real ? SCATTER_ADD_FLOAT64
                        : SCATTER_ADD_INT64,
         .index_size = (int)index->itemsize,
+        .mode = gather_mode_of(call),
     };
     plan->args_size = sizeof(scatter_add_args);
     plan->grid.x = gm_grid_blocks(variant, call, in->size, 0);
@@ -101,12 +103,9 @@ static gm_status scatter_add_plan(const gm_variant *variant, const gm_call *call
 
 static gm_status scatter_add_check(const gm_call *call)
 {
-    const int64_t length = call->in[OUT].shape[0];
     const gm_variant *variant = call->variant ? call->variant : scatter_add_choose(call);
-    if (variant == gm_row(call, scatter_add_row_checked) && gather_is_short(call, INDEX)) {
-        return GM_OK;
-    }
-    return gather_check_index(call, INDEX, -length, length);
+    return gather_check_before(call, INDEX, call->in[OUT].shape[0],
+                               variant == gm_row(call, scatter_add_row_checked));
 }
 
 static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -133,6 +132,8 @@ static const gm_operand inputs[] = {
     [A] = {.name = "a", NUMBERS},
 };
 
+static const gm_parameter parameters[] = {GATHER_MODE_PARAMETER};
+
 const gm_family gm_family_scatter_add = {
     .name = "scatter_add",
     .doc = "out[index] += a: atomic additions where data says",
@@ -140,6 +141,8 @@ const gm_family gm_family_scatter_add = {
     .count = variant_count,
     .inputs = inputs,
     .input_count = 3,
+    .parameters = parameters,
+    .parameter_count = 1,
     .in_place = true,
     .result = scatter_add_result,
     .check = scatter_add_check,

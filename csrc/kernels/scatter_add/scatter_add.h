@@ -4,7 +4,7 @@
 #ifndef GPUMEM_SCATTER_ADD_H
 #define GPUMEM_SCATTER_ADD_H
 
-#include <stdint.h>
+#include "gather/index.h"
 
 /* Integers are added as unsigned: sums wrap around, with the same bits for both signs. */
 enum { SCATTER_ADD_INT32, SCATTER_ADD_INT64, SCATTER_ADD_FLOAT32, SCATTER_ADD_FLOAT64 };
@@ -16,22 +16,29 @@ enum {
 typedef struct scatter_add_args {
     void *out;
     const void *index, *in;
-    void *nowhere;  /* NULL, which the compiler does not know: see returning */
-    int64_t length; /* of out */
-    int64_t count;  /* of index and in */
-    int type, index_size;
-    volatile int *verdict; /* of `checked`: see gather/index.h */
+    void *nowhere;              /* NULL, which the compiler does not know: see returning */
+    int64_t length;             /* of out */
+    int64_t count;              /* of index and in */
+    int type, index_size, mode; /* mode: what becomes of an index out of range */
+    volatile int *verdict;      /* of `checked`: see gather/index.h */
 } scatter_add_args;
 
 #ifdef __cplusplus
 #include "atomics.h"
 
-/* Calls function<number, integer>(a) for the types of the elements and of the index. */
+/* Calls function<number, integer, checked>(a) for the types of the elements and of the index, and
+ * for an index that was checked or not: a division on the way to every place costs. */
+#define SCATTER_ADD_BY_MODE(function, number, integer, a)                                          \
+    if ((a).mode == GATHER_RAISE) {                                                                \
+        function<number, integer, true>(a);                                                        \
+    } else {                                                                                       \
+        function<number, integer, false>(a);                                                       \
+    }
 #define SCATTER_ADD_BY_INDEX(function, number, a)                                                  \
     if ((a).index_size == 4) {                                                                     \
-        function<number, int32_t>(a);                                                              \
+        SCATTER_ADD_BY_MODE(function, number, int32_t, a)                                          \
     } else {                                                                                       \
-        function<number, int64_t>(a);                                                              \
+        SCATTER_ADD_BY_MODE(function, number, int64_t, a)                                          \
     }
 #define SCATTER_ADD_BY_TYPE(function, a)                                                           \
     switch ((a).type) {                                                                            \
@@ -41,12 +48,11 @@ typedef struct scatter_add_args {
     case SCATTER_ADD_FLOAT64: SCATTER_ADD_BY_INDEX(function, double, a) break;                     \
     }
 
-/* Where element k of `in` is added; a negative index counts from the end. */
-template <typename integer>
+/* Where element k of `in` is added. */
+template <typename integer, bool checked>
 GM_DEVICE int64_t scatter_add_place(const scatter_add_args &a, int64_t k)
 {
-    const int64_t at = ((const integer *)a.index)[k];
-    return at < 0 ? at + a.length : at;
+    return gather_follow<checked>(((const integer *)a.index)[k], a.length, a.mode);
 }
 #endif
 

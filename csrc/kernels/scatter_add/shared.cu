@@ -11,7 +11,8 @@
  */
 #include "scatter_add.h"
 
-template <typename number, typename integer> GM_DEVICE void add(const scatter_add_args &a)
+template <typename number, typename integer, bool checked>
+GM_DEVICE void add(const scatter_add_args &a)
 {
     GM_DYNAMIC_SHARED(number, sums);
     number *out = (number *)a.out;
@@ -22,7 +23,7 @@ template <typename number, typename integer> GM_DEVICE void add(const scatter_ad
     }
     __syncthreads();
     for (int64_t k = gm_grid_index(); k < a.count; k += gm_grid_stride()) {
-        atomicAdd(&sums[scatter_add_place<integer>(a, k)], ((const number *)a.in)[k]);
+        atomicAdd(&sums[scatter_add_place<integer, checked>(a, k)], ((const number *)a.in)[k]);
     }
     __syncthreads();
     for (int i = threadIdx.x; i < length; i += blockDim.x) {

@@ -8,11 +8,13 @@
  */
 #include "scatter_add.h"
 
-template <typename number, typename integer> GM_DEVICE void add(const scatter_add_args &a)
+template <typename number, typename integer, bool checked>
+GM_DEVICE void add(const scatter_add_args &a)
 {
     number *out = (number *)a.out;
     for (int64_t k = gm_grid_index(); k < a.count; k += gm_grid_stride()) {
-        atomicAdd_system(&out[scatter_add_place<integer>(a, k)], ((const number *)a.in)[k]);
+        atomicAdd_system(&out[scatter_add_place<integer, checked>(a, k)],
+                         ((const number *)a.in)[k]);
     }
 }
 

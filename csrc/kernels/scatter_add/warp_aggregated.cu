@@ -36,7 +36,8 @@ template <typename number> GM_DEVICE number sum_of_peers(number sum, unsigned pe
     return sum;
 }
 
-template <typename number, typename integer> GM_DEVICE void add(const scatter_add_args &a)
+template <typename number, typename integer, bool checked>
+GM_DEVICE void add(const scatter_add_args &a)
 {
     number *out = (number *)a.out;
     const int lane = threadIdx.x % 32;
@@ -45,7 +46,7 @@ template <typename number, typename integer> GM_DEVICE void add(const scatter_ad
      * one another as peers, and add to nothing. */
     for (int64_t k = gm_grid_index(); k - lane < a.count; k += gm_grid_stride()) {
         const bool there = k < a.count;
-        const int64_t place = there ? scatter_add_place<integer>(a, k) : -1;
+        const int64_t place = there ? scatter_add_place<integer, checked>(a, k) : -1;
         const number element = there ? ((const number *)a.in)[k] : (number)0;
         const unsigned peers = __match_any_sync(ALL_LANES, place);
         const number sum = sum_of_peers(element, peers, lane);
