@@ -314,6 +314,7 @@ def check_far_elements(backend, variant, shape, axes, rng):
     [
         ("elementwise", (3, 8191, 91000), (0, 2, 1)),
         ("runs", (3, 8192, 1399, 64), (0, 2, 1, 3)),
+        ("runs", (3, 8191, 91000), (0, 2, 1)),
         ("tiles", (3, 8191, 91000), (0, 2, 1)),
         ("matrices", (3, 8191, 91000), (0, 2, 1)),
         ("matrices", (8192, 3, 90112), (2, 1, 0)),
@@ -436,7 +437,10 @@ def test_axes_of_any_sequence(rng):
     ("dtype", "shape", "axes", "variant"),
     [
         ("f4", (8, 32, 64), (1, 0, 2), "runs"),
-        ("f4", (8, 64, 3), (0, 2, 1), "packed"),
+        # The caches have the rest of each sector until it is read, or have not.
+        ("f4", (8, 64, 3), (0, 2, 1), "runs"),
+        ("f2", (99, 1000, 9), (0, 2, 1), "runs"),
+        ("f2", (99, 1000, 9), (2, 1, 0), "packed"),
         ("f4", (64, 64, 64), (2, 1, 0), "matrices"),
         ("f4", (16, 40, 32, 20), (3, 1, 2, 0), "packed"),
         ("f4", (8, 1, 64), (1, 0, 2), "contiguous"),
@@ -449,7 +453,7 @@ def test_axes_of_any_sequence(rng):
         ("u1", (8, 333, 331, 3, 2), (0, 3, 1, 2, 4), "units"),  # pixels of pairs
         ("u1", (8, 3, 32, 64), (0, 2, 3, 1), "pixels"),
         ("f2", (4, 512), (1, 0), "pixels"),
-        ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "packed"),  # most lanes would be idle
+        ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "runs"),  # most lanes of pixels would be idle
         # Small matrices: at most 20 tiles for each of the simulator's 16 multiprocessors.
         ("u1", (130, 125), (1, 0), "tiles"),
         ("u1", (128, 128), (1, 0), "matrix"),  # whole vectors
@@ -498,23 +502,23 @@ def test_tiles_of_short_axes_end_at_sectors(dtype, shape, axes):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "shape", "axes"),
+    ("dtype", "shape", "axes", "variant"),
     [
-        ("f4", (4, 64, 64, 3), (0, 3, 1, 2)),
-        ("u1", (4, 128, 128, 3), (0, 3, 1, 2)),
-        ("u1", (4, 3, 128, 128), (0, 2, 3, 1)),
-        ("f2", (4, 256, 16, 64), (0, 2, 1, 3)),
-        ("f4", (2, 256, 16, 64), (0, 2, 3, 1)),
-        ("f4", (64, 64, 128), (1, 2, 0)),
-        ("f4", (10000, 8, 8), (0, 2, 1)),
-        ("c16", (32, 64, 64), (2, 1, 0)),
-        ("u1", (1000, 8, 8), (0, 2, 1)),
+        ("f4", (4, 64, 64, 3), (0, 3, 1, 2), "auto"),
+        ("u1", (4, 128, 128, 3), (0, 3, 1, 2), "auto"),
+        ("u1", (4, 3, 128, 128), (0, 2, 3, 1), "auto"),
+        ("f2", (4, 256, 16, 64), (0, 2, 1, 3), "auto"),
+        ("f4", (2, 256, 16, 64), (0, 2, 3, 1), "auto"),
+        ("f4", (64, 64, 128), (1, 2, 0), "auto"),
+        ("f4", (10000, 8, 8), (0, 2, 1), "packed"),  # auto takes runs while they are few
+        ("c16", (32, 64, 64), (2, 1, 0), "auto"),
+        ("u1", (1000, 8, 8), (0, 2, 1), "packed"),
     ],
 )
-def test_whole_sectors_on_both_sides(dtype, shape, axes):
-    """Auto asks for each sector of both arrays once, in words of at least 4 bytes."""
+def test_whole_sectors_on_both_sides(dtype, shape, axes, variant):
+    """Each sector of both arrays is asked for once, in words of at least 4 bytes."""
     a = np.ones(shape, dtype)
-    counted = gm.traffic("permute", a, axes=axes)
+    counted = gm.traffic("permute", a, axes=axes, variant=variant)
     assert (counted.loads.sectors, counted.stores.sectors) == (a.nbytes // 32, a.nbytes // 32)
     for side in (counted.loads, counted.stores):
         assert side.requests * 128 <= 1.02 * a.nbytes  # the last tile may have few

@@ -170,6 +170,7 @@ static double time_of_matrices(const permute_layout *layout, const gm_call *call
 
 /* The least that packed takes: without a plan of its tiles, which takes the host longest. */
 static const by_unit PACKED = {1.14, 1.17, 1.05, 1.06, 1.06};
+static const double BEGIN_OF_PACKED = 6e5; /* bytes that are copied meanwhile */
 
 static double time_of_packed(const permute_layout *layout, const gm_call *call)
 {
@@ -178,7 +179,50 @@ static double time_of_packed(const permute_layout *layout, const gm_call *call)
     if (!permute_plan_packed(layout, call->device, &args, &cost)) {
         return INFINITY;
     }
-    return of(PACKED, layout) + cost + beginning(layout, 6e5);
+    return of(PACKED, layout) + cost + beginning(layout, BEGIN_OF_PACKED);
+}
+
+/* ---- small arrays: runs or packed ------------------------------------------------------------ */
+
+/* How much of a copy's time grows with the bytes; the rest is the launch and the first load. */
+static double growing(const permute_layout *layout)
+{
+    static const double HALF = 8 << 20; /* bytes that take as long as the rest */
+    return bytes_of(layout) / (bytes_of(layout) + HALF);
+}
+
+/* How late a unit's neighbour in memory is read, from 0, soon enough for the L1, to 1. */
+static double lateness(const permute_layout *layout)
+{
+    static const double SOON = 2, LATE = 13; /* logarithms of units of the result in between */
+    const int64_t apart = layout->to[permute_closest_axis(layout)] / layout->unit;
+    const double late = (log2((double)apart) - SOON) / (LATE - SOON);
+    return late < 0 ? 0 : late > 1 ? 1 : late;
+}
+
+/* The time of runs for each byte of a small array, as a multiple of a copy's. What is read of a
+ * sector that the L1 does not keep is loaded again for each unit of it. */
+static double pace_of_small_runs(const permute_layout *layout)
+{
+    static const by_unit CONTIGUOUS = {3.9, 2.3, 1.6, 1.34, 1.32}, SOON = {3.5, 1.8, 1, 0.9, 0.9},
+                         LATE = {5.5, 3.3, 3.2, 2.1, 1.45};
+    const double unit = layout->unit, apart = (double)permute_magnitude(layout->from[0]);
+    if (apart == unit) {
+        return of(CONTIGUOUS, layout) * ends(layout, (double)layout->extent[0] * unit);
+    }
+    const double alone = ((apart < GM_SECTOR ? apart : GM_SECTOR) - unit) / (GM_SECTOR - unit);
+    return of(SOON, layout) + (of(LATE, layout) - of(SOON, layout)) * lateness(layout) * alone;
+}
+
+/* The estimates above are lines through larger arrays, too. Of small ones runs moves more before
+ * packed has its first tile: lines through times of 723 layouts of 1 to 24 MB. */
+static bool is_faster_by_runs(const permute_layout *layout, double time_of_packed)
+{
+    static const double BEGIN = 1.4; /* of packed, for an array of no bytes */
+    const double cost = time_of_packed - beginning(layout, BEGIN_OF_PACKED);
+    return bytes_of(layout) < CACHED && permute_closest_axis(layout) >= 0 &&
+           (pace_of_small_runs(layout) - 1) * growing(layout) + 1 <
+               (cost - BEGIN) * growing(layout) + BEGIN;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------ */
@@ -286,6 +330,9 @@ const gm_variant *permute_choose(const gm_call *call)
              time_of_matrices(&layout, call));
     if (best.time > of(PACKED, &layout)) {
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
+    }
+    if (best.row == permute_row_packed && is_faster_by_runs(&layout, best.time)) {
+        consider(&best, call, permute_row_runs, 0);
     }
     return gm_row(call, best.row);
 }

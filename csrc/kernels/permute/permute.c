@@ -189,6 +189,17 @@ static void plan_elementwise(const gm_call *call, gm_plan *plan)
     plan->grid.x = gm_grid_blocks(&variants[permute_row_elementwise], call, layout.units, 0);
 }
 
+/* Are indices of units, and offsets into the input, numbers of 32 bits? */
+static bool is_near(const permute_layout *layout)
+{
+    int64_t reach = layout->units > INT32_MAX ? layout->units : 0;
+    for (int d = 0; d < layout->ndim && reach <= INT32_MAX; d++) {
+        const int64_t from = layout->from[d] < 0 ? -layout->from[d] : layout->from[d];
+        reach = from > INT32_MAX ? from : reach + (layout->extent[d] - 1) * from;
+    }
+    return reach <= INT32_MAX;
+}
+
 static void plan_runs(const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
@@ -200,14 +211,15 @@ static void plan_runs(const gm_call *call, gm_plan *plan)
         .units = layout.units,
         .unit = layout.unit,
         .ndim = layout.ndim,
+        .is_near = is_near(&layout),
     };
     for (int d = 0; d < layout.ndim; d++) {
-        int64_t extent = layout.extent[layout.ndim - 1 - d];
+        int64_t extent = layout.extent[d];
         args->long_extent[d] = extent;
         if (layout.units <= INT32_MAX) {
             args->extent[d] = permute_divisor_of(extent);
         }
-        args->from[d] = layout.from[layout.ndim - 1 - d];
+        args->from[d] = layout.from[d];
     }
     plan->args_size = sizeof *args;
     /* Half as many units of 16 bytes per thread: small arrays need the blocks. */

@@ -31,12 +31,13 @@ typedef struct permute_elementwise_args {
     int64_t from[PERMUTE_MAX_DIMS];
 } permute_elementwise_args;
 
-/* runs: the same. */
+/* runs: the same, with axes from the innermost on. */
 typedef struct permute_runs_args {
     const char *in;
     char *out;
     int64_t units;
     int unit, ndim;
+    bool is_near; /* all of the input is less than 2 GiB away from its first element */
     permute_divisor extent[PERMUTE_RUNS_DIMS]; /* where `units` is below 2^31 */
     int64_t long_extent[PERMUTE_RUNS_DIMS];
     int64_t from[PERMUTE_RUNS_DIMS];

@@ -10,37 +10,45 @@
  */
 #include "permute.h"
 
-GM_DEVICE int64_t offset_of(const permute_runs_args &a, uint32_t i)
+GM_DEVICE uint32_t take(const permute_runs_args &a, uint32_t &rest, int d)
 {
-    int64_t offset = 0;
-    for (int d = a.ndim - 1; d > 0; d--) {
-        offset += (int64_t)permute_take(&i, a.extent[d]) * a.from[d];
-    }
-    return offset + (int64_t)i * a.from[0];
+    return permute_take(&rest, a.extent[d]);
 }
 
-GM_DEVICE int64_t offset_of(const permute_runs_args &a, uint64_t i)
+GM_DEVICE uint64_t take(const permute_runs_args &a, uint64_t &rest, int d)
 {
-    int64_t offset = 0;
-    for (int d = a.ndim - 1; d > 0; d--) {
-        const uint64_t extent = (uint64_t)a.long_extent[d], rest = i / extent;
-        offset += (int64_t)(i - rest * extent) * a.from[d];
-        i = rest;
-    }
-    return offset + (int64_t)i * a.from[0];
+    const uint64_t extent = (uint64_t)a.long_extent[d], quotient = rest / extent,
+                   remainder = rest - quotient * extent;
+    rest = quotient;
+    return remainder;
 }
 
 enum { MOST_STEPS = 4 };
 
-/* Where a thread's units begin in the input, those that exist. */
-template <typename index_type>
+/* Where a thread's units begin in the input, those that exist. Along one axis after the other for
+ * all of them: what is known of the axis is loaded once, and the divisions overlap. */
+template <typename index_type, typename offset_type>
 GM_DEVICE void find_units(const permute_runs_args &a, int64_t first, int steps,
-                          int64_t (&offset)[MOST_STEPS])
+                          int64_t (&found)[MOST_STEPS])
 {
+    index_type rest[MOST_STEPS];
+    offset_type offset[MOST_STEPS] = {};
+
 #pragma unroll
     for (int k = 0; k < MOST_STEPS; k++) {
         const int64_t i = first + k * (int64_t)blockDim.x;
-        offset[k] = k < steps && i < a.units ? offset_of(a, (index_type)i) : 0;
+        rest[k] = k < steps && i < a.units ? (index_type)i : 0;
+    }
+    for (int d = 0; d < a.ndim - 1; d++) {
+#pragma unroll
+        for (int k = 0; k < MOST_STEPS; k++) {
+            offset[k] += (offset_type)take(a, rest[k], d) * (offset_type)a.from[d];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < MOST_STEPS; k++) {
+        offset[k] += (offset_type)rest[k] * (offset_type)a.from[a.ndim - 1];
+        found[k] = offset[k];
     }
 }
 
@@ -65,16 +73,18 @@ GM_DEVICE void move_units(const permute_runs_args &a, int64_t first,
     }
 }
 
-GM_KERNEL(permute_runs, permute_runs_args)
+GM_KERNEL_BOUNDED(permute_runs, permute_runs_args, 256, 5)
 {
     const int steps = a.unit == 16 ? 2 : MOST_STEPS;
     const int64_t first = (int64_t)blockIdx.x * blockDim.x * steps + threadIdx.x;
     int64_t offset[MOST_STEPS];
 
-    if (a.units <= INT32_MAX) {
-        find_units<uint32_t>(a, first, steps, offset);
+    if (a.is_near) {
+        find_units<uint32_t, int32_t>(a, first, steps, offset);
+    } else if (a.units <= INT32_MAX) {
+        find_units<uint32_t, int64_t>(a, first, steps, offset);
     } else {
-        find_units<uint64_t>(a, first, steps, offset);
+        find_units<uint64_t, int64_t>(a, first, steps, offset);
     }
     switch (a.unit) {
     case 1: move_units<uint8_t, 4>(a, first, offset); break;
