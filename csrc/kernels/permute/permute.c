@@ -194,7 +194,7 @@ static bool is_near(const permute_layout *layout)
 {
     int64_t reach = layout->units > INT32_MAX ? layout->units : 0;
     for (int d = 0; d < layout->ndim && reach <= INT32_MAX; d++) {
-        const int64_t from = layout->from[d] < 0 ? -layout->from[d] : layout->from[d];
+        const int64_t from = permute_magnitude(layout->from[d]);
         reach = from > INT32_MAX ? from : reach + (layout->extent[d] - 1) * from;
     }
     return reach <= INT32_MAX;

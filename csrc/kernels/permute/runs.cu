@@ -23,7 +23,11 @@ GM_DEVICE uint64_t take(const permute_runs_args &a, uint64_t &rest, int d)
     return remainder;
 }
 
-enum { MOST_STEPS = 4 };
+enum {
+    MOST_STEPS = 4,
+    THREADS = 256,
+    BLOCKS = 5 /* per multiprocessor: divisions of 64 bits would take the registers of one */
+};
 
 /* Where a thread's units begin in the input, those that exist. Along one axis after the other for
  * all of them: what is known of the axis is loaded once, and the divisions overlap. */
@@ -73,7 +77,7 @@ GM_DEVICE void move_units(const permute_runs_args &a, int64_t first,
     }
 }
 
-GM_KERNEL_BOUNDED(permute_runs, permute_runs_args, 256, 5)
+GM_KERNEL_BOUNDED(permute_runs, permute_runs_args, THREADS, BLOCKS)
 {
     const int steps = a.unit == 16 ? 2 : MOST_STEPS;
     const int64_t first = (int64_t)blockIdx.x * blockDim.x * steps + threadIdx.x;
