@@ -155,6 +155,8 @@ def permute(
         vector_b8 for matrices of some 128 columns
     ``matrices:vector_b16``
         elements of 2 bytes, rows of whole vectors
+    ``matrices:vector_b16_small``
+        vector_b16 for matrices of some 64 rows or columns
     ``matrices:vector_b32``
         elements of 4 bytes
     ``matrices:vector_b64``
@@ -165,6 +167,8 @@ def permute(
         elements of 1 byte
     ``matrices:shifted_b16``
         elements of 2 bytes
+    ``matrices:shifted_b16_narrow``
+        shifted_b16 for matrices of some 32 columns
     ``matrices:shifted_b32``
         elements of 4 bytes, rows of the result that begin anywhere
     ``matrices:shifted_b32_tall``

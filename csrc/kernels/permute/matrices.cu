@@ -9,7 +9,9 @@
  * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
  *          result, then the next column; then other bands, and other matrices.
  * Narrow   vector_b8_narrow has half of vector_b8's width, for matrices of some 128 columns;
- *          shifted_b32_tall half of shifted_b32's and twice its height.
+ *          shifted_b32_tall half of shifted_b32's and twice its height. vector_b16_small, for sides
+ *          of some 64 halves, has a quarter of vector_b16, and shifted_b16_narrow is for some 32
+ *          columns.
  * Short    sides leave most of a tile empty: packed.
  * Machine  as transpose's tile_vector and shifted
  */
@@ -18,16 +20,18 @@
 #include "transpose/byte_tile.h"
 #include "transpose/register_tile.h"
 
-typedef register_tile<uint8_t, 16, 16, 256> vector_b8;        /* 256 x 256 */
-typedef register_tile<uint8_t, 16, 8, 128> vector_b8_narrow;  /* 256 rows by 128 columns */
-typedef register_tile<uint16_t, 16, 16, 256> vector_b16;      /* 128 x 128 */
-typedef register_tile<uint32_t, 16, 16, 256> vector_b32;      /* 64 x 64 */
-typedef register_tile<uint64_t, 32, 32, 512> vector_b64;      /* 64 x 64 */
-typedef register_tile<uint4, 32, 32, 512> vector_b128;        /* 32 x 32 */
-typedef byte_tile<1, 2, 16, 16> shifted_b8;                   /* 224 by 124 */
-typedef aligned_tile<uint16_t, 16, 32, 256> shifted_b16;      /* 112 by 128 */
-typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;      /* 56 by 64 */
-typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall; /* 120 by 32 */
+typedef register_tile<uint8_t, 16, 16, 256> vector_b8;         /* 256 x 256 */
+typedef register_tile<uint8_t, 16, 8, 128> vector_b8_narrow;   /* 256 rows by 128 columns */
+typedef register_tile<uint16_t, 16, 16, 256> vector_b16;       /* 128 x 128 */
+typedef register_tile<uint16_t, 8, 8, 64> vector_b16_small;    /* 64 x 64 */
+typedef register_tile<uint32_t, 16, 16, 256> vector_b32;       /* 64 x 64 */
+typedef register_tile<uint64_t, 32, 32, 512> vector_b64;       /* 64 x 64 */
+typedef register_tile<uint4, 32, 32, 512> vector_b128;         /* 32 x 32 */
+typedef byte_tile<1, 2, 16, 16> shifted_b8;                    /* 224 by 124 */
+typedef aligned_tile<uint16_t, 16, 32, 256> shifted_b16;       /* 112 by 128 */
+typedef aligned_tile<uint16_t, 16, 8, 128> shifted_b16_narrow; /* 112 by 32 */
+typedef aligned_tile<uint32_t, 16, 64, 256> shifted_b32;       /* 56 by 64 */
+typedef aligned_tile<uint32_t, 32, 32, 256> shifted_b32_tall;  /* 120 by 32 */
 
 struct permute_matrix {
     transpose_args walk; /* where this matrix is */
@@ -103,6 +107,15 @@ GM_KERNEL(permute_matrices_vector_b16, permute_matrices_args)
     }
 }
 
+GM_KERNEL(permute_matrices_vector_b16_small, permute_matrices_args)
+{
+    __shared__ uint4 tile[vector_b16_small::SIZE];
+    const permute_matrix matrix = permute_matrix_of(a);
+    if (matrix.at.y < a.walk.tiles_y) {
+        register_tile_move_vectors_at<vector_b16_small>(matrix.walk, matrix.at, tile);
+    }
+}
+
 GM_KERNEL(permute_matrices_vector_b32, permute_matrices_args)
 {
     __shared__ uint4 tile[vector_b32::SIZE];
@@ -146,6 +159,13 @@ GM_KERNEL_BOUNDED(permute_matrices_shifted_b16, permute_matrices_args, shifted_b
 {
     __shared__ uint4 tile[shifted_b16::SIZE];
     permute_shifted<shifted_b16>(a, tile);
+}
+
+GM_KERNEL_BOUNDED(permute_matrices_shifted_b16_narrow, permute_matrices_args,
+                  shifted_b16_narrow::THREADS, 8)
+{
+    __shared__ uint4 tile[shifted_b16_narrow::SIZE];
+    permute_shifted<shifted_b16_narrow>(a, tile);
 }
 
 GM_KERNEL_BOUNDED(permute_matrices_shifted_b32, permute_matrices_args, shifted_b32::THREADS, 5)
