@@ -25,7 +25,19 @@ GM_DEVICE void gm_tensor_load(void *shared, const gm_tensor_map *map, int x, int
 #endif
 }
 
-/* The same in matrix z of a stack. */
+/* The same with a cache policy. */
+GM_DEVICE void gm_tensor_load_hinted(void *shared, const gm_tensor_map *map, int x, int y,
+                                     gm_mbarrier *barrier, uint64_t policy)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+                 ".L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(gm_shared_address(shared)),
+                 "l"(map), "r"(x), "r"(y), "r"(gm_shared_address(barrier)), "l"(policy)
+                 : "memory");
+#endif
+}
+
+/* Loads the box of matrix z of a stack. */
 GM_DEVICE void gm_tensor_load_plane(void *shared, const gm_tensor_map *map, int x, int y, int z,
                                     gm_mbarrier *barrier)
 {
@@ -52,6 +64,8 @@ GM_DEVICE void gm_tensor_store(const gm_tensor_map *map, int x, int y, const voi
 
 #define gm_tensor_load(shared, map, x, y, barrier)                                                 \
     gm_sim_tensor_load(shared, map, x, y, barrier, __FILE__, __LINE__)
+#define gm_tensor_load_hinted(shared, map, x, y, barrier, policy)                                  \
+    ((void)(policy), gm_sim_tensor_load(shared, map, x, y, barrier, __FILE__, __LINE__))
 #define gm_tensor_load_plane(shared, map, x, y, z, barrier)                                        \
     gm_sim_tensor_load_plane(shared, map, x, y, z, barrier, __FILE__, __LINE__)
 #define gm_tensor_store(map, x, y, shared)                                                         \

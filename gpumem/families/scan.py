@@ -104,6 +104,10 @@ def scan(
         one pass: tiles add up the sums of all before them; the same bits each time
     ``pipelined``
         tiles arrive while sums are awaited; the same bits each time
+    ``pipelined:k32``
+        tiles of 32 KiB, two blocks per multiprocessor
+    ``pipelined:k64``
+        tiles of 64 KiB, one block per multiprocessor
     ``cluster``
         one cluster: sums go from block to block, in one launch; the same bits each time
 

@@ -1,6 +1,8 @@
 /* scan: the family. */
 #include "scan/scan.h"
 
+#include <string.h>
+
 #include "backend/backend.h"
 #include "cluster_sums.h"
 #include "zeros.h"
@@ -8,6 +10,7 @@
 static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status takes_ring(const gm_variant *variant, const gm_call *call);
+static int pick_pipelined(const gm_call *call);
 
 enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder */
 
@@ -15,9 +18,9 @@ enum { MANY_BLOCKS, ONE_CLUSTER }; /* how the grid is made: `grid` in the ladder
 #define GM_LADDER "scan/ladder.def"
 #include "family.h"
 
-/* Bytes of an array up to which a cluster is faster than a grid, and a block for each tile faster
- * than blocks that stay. */
-enum { CLUSTER_BYTES = 1 << 20, ALL_SUMS_BYTES = 4 << 20 };
+/* Bytes of an array up to which a block for each tile is faster than blocks that stay, and for
+ * these small tiles faster than large ones. */
+enum { ALL_SUMS_BYTES = 3 << 20, SMALL_TILES_BYTES = 20 << 20 };
 
 static gm_status scan_result(gm_call *call)
 {
@@ -40,6 +43,26 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
                          (long long)call->device->shared_per_block);
 }
 
+static int pick_pipelined(const gm_call *call)
+{
+    return call->in[0].bytes <= SMALL_TILES_BYTES ? scan_row_pipelined_k32 : scan_row_pipelined_k64;
+}
+
+static bool is_aligned(const void *data)
+{
+    return (uintptr_t)data % SCAN_VECTOR_BYTES == 0;
+}
+
+/* Bytes of an array up to which a cluster is faster than a grid: it has few threads to load
+ * elements one by one, or to shuffle numbers of 64 bits. */
+static int64_t most_for_cluster(const gm_call *call)
+{
+    if (!is_aligned(call->in[0].data) || !is_aligned(call->out.data)) {
+        return 512 << 10;
+    }
+    return call->in[0].itemsize == 8 ? 896 << 10 : 1 << 20;
+}
+
 /* What fits into one tile of look_back waits for nobody. */
 static const gm_variant *scan_choose(const gm_call *call)
 {
@@ -47,7 +70,7 @@ static const gm_variant *scan_choose(const gm_call *call)
     if (bytes <= SCAN_TILE_BYTES) {
         return gm_row(call, scan_row_look_back);
     }
-    if (bytes <= CLUSTER_BYTES && call->device->cluster_blocks > 0) {
+    if (bytes <= most_for_cluster(call) && call->device->cluster_blocks > 0) {
         return gm_first_that_fits(call, GM_ROWS(scan_row_cluster, scan_row_all_sums));
     }
     if (bytes <= ALL_SUMS_BYTES) {
@@ -77,6 +100,50 @@ static void plan_cluster(const gm_variant *variant, const gm_call *call, gm_plan
     plan->grid.x = bytes > 0 ? plan->grid.x : 0;
 }
 
+/* An array as rows for the tensor copy engine. */
+static gm_status map_rows(const gm_call *call, const void *data, int64_t rows, gm_tensor_map *map)
+{
+    enum { WORDS = SCAN_ROW_BYTES / 4 };
+    const gm_tensor tensor = {
+        .data = (void *)data,
+        .itemsize = 4,
+        .width = WORDS,
+        .height = rows,
+        .pitch = SCAN_ROW_BYTES,
+        .box_width = WORDS,
+        .box_height = SCAN_RING_BOX,
+        .swizzled = true,
+    };
+    return call->backend->tensor_map(&tensor, map);
+}
+
+/* Tiles begin where the input has its first aligned vector. */
+static gm_status plan_ring(const gm_call *call, gm_plan *plan)
+{
+    const gm_array *in = &call->in[0];
+    const int past = (int)((uintptr_t)in->data % SCAN_VECTOR_BYTES);
+    const int head = past > 0 ? SCAN_VECTOR_BYTES - past : 0;
+    const int64_t rows = (in->bytes - head) / SCAN_ROW_BYTES;
+    scan_ring_args args = {.scan = *(scan_args *)plan->args};
+    gm_status status = GM_OK;
+    if (in->bytes - head >= SCAN_ROW_BYTES && rows <= INT32_MAX) {
+        args.scan.in = (const char *)in->data + head;
+        args.scan.out = (char *)call->out.data + head;
+        args.head = head / (int)in->itemsize;
+        args.scan.count -= args.head;
+        args.rows_in = rows;
+        args.rows_out = is_aligned(args.scan.out) ? rows : 0;
+        status = map_rows(call, args.scan.in, rows, &args.in);
+    }
+    if (status == GM_OK && args.rows_out > 0) {
+        status = map_rows(call, args.scan.out, rows, &args.out);
+    }
+    args.scan.tiles = args.scan.count / args.scan.tile + (args.scan.count % args.scan.tile != 0);
+    memcpy(plan->args, &args, sizeof args);
+    plan->args_size = sizeof args;
+    return status;
+}
+
 static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
@@ -97,7 +164,7 @@ static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_pl
         .type = narrow ? real ? SCAN_FLOAT32 : SCAN_INT32
                 : real ? SCAN_FLOAT64
                        : SCAN_INT64,
-        .vectors = ((uintptr_t)in->data | (uintptr_t)call->out.data) % SCAN_VECTOR_BYTES == 0,
+        .vectors = is_aligned(in->data) && is_aligned(call->out.data),
     };
     plan->args_size = sizeof(scan_args);
     plan->grid.x =
@@ -107,7 +174,7 @@ static gm_status scan_plan(const gm_variant *variant, const gm_call *call, gm_pl
     if (variant->grid == ONE_CLUSTER) {
         plan_cluster(variant, call, plan);
     }
-    return GM_OK;
+    return variant->blocks > 0 ? plan_ring(call, plan) : GM_OK;
 }
 
 static gm_status run_helper(const gm_variant *helper, const gm_call *call, const scan_args *args,

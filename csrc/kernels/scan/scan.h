@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tensor_map.h"
+
 /* Integers are added as unsigned: sums wrap around, with the same bits for both signs. */
 enum { SCAN_INT32, SCAN_INT64, SCAN_FLOAT32, SCAN_FLOAT64 };
 enum {
@@ -19,10 +21,10 @@ enum {
     SCAN_ROWS = 4,          /* vectors of a thread in a tile of vectors */
     SCAN_VECTOR_BYTES = 16, /* so that such a tile has 16 KiB */
     SCAN_TILE_BYTES = SCAN_THREADS * SCAN_ROWS * SCAN_VECTOR_BYTES,
-    SCAN_RING_THREADS = 512, /* of a block of pipelined */
-    SCAN_RING_ROWS = 8,      /* of its tiles, which have 64 KiB */
-    SCAN_RING_BYTES = SCAN_RING_THREADS * SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
-    SCAN_RING_STAGES = 3,
+    SCAN_RING_ROWS = 8, /* vectors of a thread of pipelined in a tile */
+    SCAN_ROW_BYTES = SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
+    SCAN_RING_STAGES = 2, /* of its tiles that arrive, beside one that is stored */
+    SCAN_RING_BOX = 256,  /* threads whose rows the copy engine moves at once */
     SCAN_MOST_WARPS = 32, /* of a block of cluster */
     SCAN_WARP_ROWS = 4,   /* of a warp's part of its tile, which has 2 KiB */
     SCAN_WARP_BYTES = 32 * SCAN_WARP_ROWS * SCAN_VECTOR_BYTES,
@@ -40,6 +42,15 @@ typedef struct scan_args {
     int type;
     bool vectors; /* both arrays are aligned to 16 bytes */
 } scan_args;
+
+/* Of pipelined: both arrays as rows of 128 bytes, for the tensor copy engine. They begin behind the
+ * `head`, the elements before the first aligned vector of the input. */
+typedef struct scan_ring_args {
+    scan_args scan;
+    int64_t rows_in, rows_out; /* that the engine moves; 0 if it cannot */
+    int head;
+    gm_tensor_map in, out;
+} scan_ring_args;
 
 #ifdef __cplusplus
 #include "atomics.h"
@@ -147,12 +158,13 @@ GM_DEVICE double2 scan_pack(const double (&part)[2])
  *              …
  *     warp 1   row 0   …
  */
-template <typename element, typename whole, int THREADS, int HEIGHT> struct scan_tile {
+template <typename element, typename whole, int WIDTH, int HEIGHT> struct scan_tile {
     typedef element number;
     typedef whole vector;
     enum {
+        THREADS = WIDTH,
         WARPS = THREADS / 32,
-        ROWS = HEIGHT, /* of a warp */
+        ROWS = HEIGHT, /* of a warp, or vectors of a thread */
         PER_VECTOR = sizeof(vector) / sizeof(number),
         ELEMENTS = THREADS * ROWS * PER_VECTOR,
     };
