@@ -61,13 +61,13 @@ def _always(_: Sides) -> bool:
 # Figures that say nothing about the simulator: a run has others each time. They are not compared.
 BY_CHANCE = (
     Rule(
-        "scan-(look_back|all_sums|pipelined), .*",
+        "scan-(look_back|all_sums|pipelined:.*), .*",
         "load_.*",
         _always,
         "a tile asks for the sums of others until they are there: how often depends on time",
     ),
     Rule(
-        "scan-pipelined, .*",
+        "scan-pipelined:.*, .*",
         "shared_load_.*",
         _always,
         "which tiles a block takes depends on time, and with it how many sums lie between them",

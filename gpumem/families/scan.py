@@ -88,7 +88,7 @@ def scan(
     Floats are added in their own precision. With ``look_back`` the order of the additions depends
     on which blocks run when: results may differ in their last bits from run to run. The others add
     in a fixed order, and so does "auto" on devices of compute capability 9.0 or later, and on
-    others up to 4 MiB.
+    others up to 3 MiB.
 
     The variants, each with the idea that it adds:
 
