@@ -59,7 +59,7 @@ def add_to(commands: Commands) -> None:
         action="append",
         default=[],
         metavar=("BEFORE", "AFTER"),
-        help="another run of both: how much runs differ counts as noise",
+        help="another run of both: a change counts only if every pair of runs shows it",
     )
     for result in (before, after, again):
         completed(result, lambda **_: RESULTS.names())

@@ -11,7 +11,7 @@ from ..base.messages import quoted
 from ..base.provenance import origin
 from ..base.result import BenchResult, load_result
 from ..base.tables import format_table
-from .verdicts import Row, matched, row_of, wall_clock_limits
+from .verdicts import Row, judged
 
 __all__ = ["Comparison", "Row", "compare"]
 
@@ -246,7 +246,7 @@ def compare(before: Runs, after: Runs, threshold: float = 0.03) -> Comparison:
     before, after : BenchResult, str, path, or list of these
         The results, or their names or files; a list of them is several runs of the same code. One
         run in one process has one placement of its arrays in memory, on which some kernels depend:
-        several runs show how much.
+        several runs show how much, and a change counts only if every pair of them shows it.
     threshold : float
         The smallest change of the median time, as a share, that counts; 0.03 is 3 %.
 
@@ -284,7 +284,8 @@ def compare(before: Runs, after: Runs, threshold: float = 0.03) -> Comparison:
     else that the host does. How much shows in the code that did not change, the driver's copies and
     other libraries' round trips, which are measured in the same run. Where there are five or more
     of them with the same kind of memory, gpumem's times count as changed only if they changed more
-    than 19 of 20 of those did.
+    than 19 of 20 of those did. One in 20 exceeds that without a cause: of many such times some do
+    in every comparison of two runs. Two runs of both, in turn, tell them from a change.
 
     Examples
     --------
@@ -297,9 +298,7 @@ def compare(before: Runs, after: Runs, threshold: float = 0.03) -> Comparison:
     if not 0 <= threshold < math.inf:
         raise ValueError(f"threshold must be 0 or more, not {quoted(threshold)}")
     old, new = _loaded("before", before), _loaded("after", after)
-    pairs = matched(old, new)
-    limits = wall_clock_limits(pairs, threshold)
-    rows = [row for pair in pairs if (row := row_of(pair, threshold, limits)) is not None]
+    rows, limits = judged(old, new, threshold)
     return Comparison(
         rows,
         list(_warnings(old, new)),

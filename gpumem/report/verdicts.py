@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from ..base.result import BenchResult
 from ..base.sizes import format_shape
 from .records import is_ours, is_reference
 
-__all__ = ["Row", "matched", "row_of", "wall_clock_limits"]
+__all__ = ["Row", "judged"]
 
 _LAUNCH_MS = 2e-4  # the cost of a launch differs by this much from run to run
 # How many of other libraries' times it takes to know the noise of the host, and the share of them
@@ -22,6 +23,7 @@ _LEAST_CONTROLS = 5
 _SHARE_OF_CONTROLS = 0.95
 
 Pair = tuple[Record | None, Record | None]
+Pairs = dict[tuple[Any, ...], Pair]
 
 
 class Row(NamedTuple):
@@ -122,10 +124,10 @@ def _index(runs: Sequence[BenchResult]) -> dict[tuple[Any, ...], Record]:
     return {key: _merged(records) for key, records in found.items()}
 
 
-def matched(before: Sequence[BenchResult], after: Sequence[BenchResult]) -> list[Pair]:
-    """Return the records that measured the same thing, in pairs; None where one is missing."""
+def _matched(before: Sequence[BenchResult], after: Sequence[BenchResult]) -> Pairs:
+    """Return the records that measured the same thing; None where one is missing."""
     old, new = _index(before), _index(after)
-    return [(old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])]
+    return {key: (old.get(key), new.get(key)) for key in dict.fromkeys([*old, *new])}
 
 
 # ---- judging ------------------------------------------------------------------------------
@@ -138,7 +140,7 @@ def _noise_group(record: Record) -> str | None:
     return wall_clock.noise_group(record.family, record.parameters)
 
 
-def wall_clock_limits(pairs: Iterable[Pair], threshold: float) -> dict[str, float]:
+def _wall_clock_limits(pairs: Iterable[Pair], threshold: float) -> dict[str, float]:
     """Return the changes that the host alone explains, as shares, by what loads it.
 
     Code that did not change between the runs, the driver's and other libraries', shows how much
@@ -174,7 +176,7 @@ def _reference_ratio(before: Record, after: Record) -> float | None:
     return before.fraction_of_reference / after.fraction_of_reference
 
 
-def row_of(pair: Pair, threshold: float, limits: dict[str, float]) -> Row | None:
+def _row_of(pair: Pair, threshold: float, limits: dict[str, float]) -> Row | None:
     """Judge one pair; return None if neither has a time."""
     before, after = pair
     one = before or after
@@ -218,3 +220,29 @@ def row_of(pair: Pair, threshold: float, limits: dict[str, float]) -> Row | None
         ours=ours,
         reason=reason,
     )
+
+
+def _rows(pairs: Pairs, threshold: float, limits: dict[str, float]) -> dict[tuple[Any, ...], Row]:
+    found = {key: _row_of(pair, threshold, limits) for key, pair in pairs.items()}
+    return {key: row for key, row in found.items() if row is not None}
+
+
+def judged(
+    before: Sequence[BenchResult], after: Sequence[BenchResult], threshold: float
+) -> tuple[list[Row], dict[str, float]]:
+    """Judge what two lists of runs measured; return the rows, and the limits of the wall clock.
+
+    The figures of a row are those of all runs. Where there are several, a change counts only if
+    each run before and each run after, taken as a pair, show it.
+    """
+    pairs = _matched(before, after)
+    limits = _wall_clock_limits(pairs.values(), threshold)
+    rows = _rows(pairs, threshold, limits)
+    if len(before) + len(after) > 2:
+        for old, new in itertools.product(before, after):
+            alone = _matched([old], [new])
+            of_pair = _rows(alone, threshold, _wall_clock_limits(alone.values(), threshold))
+            for key, row in of_pair.items():
+                if row.ratio is not None and row.verdict != rows[key].verdict:
+                    rows[key] = rows[key]._replace(verdict="same")
+    return list(rows.values()), limits

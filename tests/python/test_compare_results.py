@@ -269,6 +269,18 @@ def test_what_runs_differ_by_is_noise():
     assert verdicts(before, after[0]) == {"tile": "slower"}
 
 
+def test_a_change_counts_if_every_pair_of_runs_shows_it():
+    one, slow, same = (result(record("tile", ms, noise=0.0)) for ms in (1.0, 1.3, 1.02))
+    assert verdicts(one, [slow, slow]) == {"tile": "slower"}
+    # The middle differs by more than the runs do, but one pair shows nothing.
+    assert verdicts(one, [slow, same]) == {"tile": "same"}
+    assert verdicts([slow, same], one) == {"tile": "same"}
+    # What one pair alone has is judged by that pair.
+    more = result(record("tile", 1.3), record("vec4", 1.5))
+    less = result(record("tile", 1.0), record("vec4", 1.0))
+    assert verdicts([one, less], [slow, more]) == {"tile": "slower", "vec4": "slower"}
+
+
 def test_machines_of_several_runs():
     here, there = result(record("vec4", 1.0)), result(record("vec4", 1.0))
     there.provenance["device"] = dict(DEVICE, name="another device")
