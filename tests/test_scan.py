@@ -266,6 +266,22 @@ def test_one_pass_reads_and_writes_once(variant):
             assert a.nbytes <= moved <= a.nbytes + 1000
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_the_copy_engine_moves_all_whole_rows(dtype):
+    """Wherever the input begins: by hand are the ends, and the result if it is aligned otherwise."""
+    n, size = 20_001, np.dtype(dtype).itemsize
+    there = gm.to_device(np.ones(n + 4, dtype), backend="sim")
+    for begin in range(4):
+        head = -begin % (16 // size)
+        rows = (n - head) * size // 128
+        sites = _core.traffic("scan", "pipelined", (there[begin : begin + n],), ())["sites"]
+        moved = {"load": 0, "store": 0}
+        for site in sites:
+            if site["space"] == "global" and site["by"] == "engine":
+                moved[site["kind"]] += site["bytes"]
+        assert moved == {"load": rows * 128, "store": 0 if head else rows * 128}
+
+
 @pytest.mark.parametrize("variant", ["hillis_steele", "blelloch", "shuffles"])
 def test_three_launches_read_twice(variant):
     a = np.ones(4096 * 5, "f4")
@@ -285,6 +301,22 @@ def test_the_simulator_has_no_clusters():
         assert counted["grid"] == (1, 1, 1) and counted["block"] == (32 * warps, 1, 1)
     auto = _core.traffic("scan", "auto", (np.ones(50_000, "f4"),), ())
     assert auto["variant"] == "all_sums"
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "variant"),
+    [
+        (16 << 10, "look_back"),
+        ((16 << 10) + 4, "all_sums"),
+        (3 << 20, "all_sums"),
+        ((3 << 20) + 4, "pipelined:k32"),
+        pytest.param(20 << 20, "pipelined:k32", marks=pytest.mark.exhaustive),
+        pytest.param((20 << 20) + 4, "pipelined:k64", marks=pytest.mark.exhaustive),
+    ],
+)
+def test_auto_by_size(nbytes, variant):
+    counted = _core.traffic("scan", "auto", (np.ones(nbytes // 4, "f4"),), ())
+    assert counted["variant"] == variant
 
 
 def test_the_tree_has_bank_conflicts_and_the_others_have_none():

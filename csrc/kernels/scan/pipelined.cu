@@ -328,14 +328,14 @@ template <int threads> GM_DEVICE void scan_with_ring(const scan_ring_args &a, un
     }
 }
 
-GM_KERNEL_BOUNDED(scan_pipelined_k32, scan_ring_args, 256, 2)
+GM_KERNEL_BOUNDED(scan_pipelined_k32, scan_ring_args, SCAN_K32_THREADS, 2)
 {
     GM_DYNAMIC_SHARED(unsigned char, stages);
-    scan_with_ring<256>(a, stages);
+    scan_with_ring<SCAN_K32_THREADS>(a, stages);
 }
 
-GM_KERNEL_BOUNDED(scan_pipelined_k64, scan_ring_args, 512, 1)
+GM_KERNEL_BOUNDED(scan_pipelined_k64, scan_ring_args, SCAN_K64_THREADS, 1)
 {
     GM_DYNAMIC_SHARED(unsigned char, stages);
-    scan_with_ring<512>(a, stages);
+    scan_with_ring<SCAN_K64_THREADS>(a, stages);
 }

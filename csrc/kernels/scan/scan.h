@@ -25,6 +25,8 @@ enum {
     SCAN_ROW_BYTES = SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
     SCAN_RING_STAGES = 2, /* of its tiles that arrive, beside one that is stored */
     SCAN_RING_BOX = 256,  /* threads whose rows the copy engine moves at once */
+    SCAN_K32_THREADS = 256,
+    SCAN_K64_THREADS = 512,
     SCAN_MOST_WARPS = 32, /* of a block of cluster */
     SCAN_WARP_ROWS = 4,   /* of a warp's part of its tile, which has 2 KiB */
     SCAN_WARP_BYTES = 32 * SCAN_WARP_ROWS * SCAN_VECTOR_BYTES,
