@@ -268,7 +268,7 @@ def test_one_pass_reads_and_writes_once(variant):
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_the_copy_engine_moves_all_whole_rows(dtype):
-    """Wherever the input begins: by hand are the ends, and the result if it is aligned otherwise."""
+    """Wherever the input begins; by hand are the ends, and the result if aligned otherwise."""
     n, size = 20_001, np.dtype(dtype).itemsize
     there = gm.to_device(np.ones(n + 4, dtype), backend="sim")
     for begin in range(4):
