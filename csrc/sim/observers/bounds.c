@@ -24,13 +24,17 @@ static void consider(aim *best, uintptr_t address, gm_region region, const char 
     }
 }
 
-static void consider_extents(aim *best, uintptr_t address, gm_extents extents, uintptr_t base,
-                             const char *what)
+/* The variables of the module in a region, one by one where they are known. */
+static void consider_variables(aim *best, uintptr_t address, gm_extents extents, gm_region region,
+                               const char *one, const char *all)
 {
     for (int i = 0; i < extents.count; i++) {
-        uintptr_t begin = base + extents.list[i].offset;
-        gm_region region = {begin, begin + extents.list[i].bytes};
-        consider(best, address, region, what, extents.list[i].name);
+        uintptr_t begin = region.begin + extents.list[i].offset;
+        gm_region variable = {begin, begin + extents.list[i].bytes};
+        consider(best, address, variable, one, extents.list[i].name);
+    }
+    if (!extents.list && region.end > region.begin) {
+        consider(best, address, region, all, NULL);
     }
 }
 
@@ -40,15 +44,15 @@ static void consider_shared(aim *best, const gm_trace *trace, uintptr_t address)
     if (block->shared_dynamic.end > block->shared_dynamic.begin) {
         consider(best, address, block->shared_dynamic, "dynamic shared memory", NULL);
     }
-    consider_extents(best, address, trace->spaces.module->shared_extents,
-                     block->shared_static.begin, "shared variable");
+    consider_variables(best, address, trace->spaces.module->shared_extents, block->shared_static,
+                       "shared variable", "shared variables");
 }
 
 static void consider_constant(aim *best, const gm_trace *trace, uintptr_t address)
 {
     const gm_module *module = trace->spaces.module;
-    consider_extents(best, address, module->constant_extents, module->constant.begin,
-                     "__constant__ variable");
+    consider_variables(best, address, module->constant_extents, module->constant,
+                       "__constant__ variable", "__constant__ variables");
 }
 
 /* The memory whose edge is nearest; of shared memory only if it is near. */
