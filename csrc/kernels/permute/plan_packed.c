@@ -171,9 +171,9 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
 
 /* ---- kept plans ------------------------------------------------------------------------------ */
 
-enum { KEPT = 16 };
+enum { LOG_KEPT = 5, KEPT = 1 << LOG_KEPT };
 
-/* What a plan depends on: addresses only by where they are within a word. */
+/* What a plan depends on: addresses only by where they are within a sector. */
 typedef struct plan_key {
     int unit, ndim, in, out, multiprocessors, spare; /* no padding: compared byte by byte */
     int64_t extent[PACKED_DIMS], from[PACKED_DIMS];
@@ -193,8 +193,8 @@ static plan_key key_of(const permute_layout *layout, int multiprocessors)
     key.unit = layout->unit;
     key.ndim = layout->ndim;
     key.multiprocessors = multiprocessors;
-    key.in = (int)((uintptr_t)layout->in % WORD);
-    key.out = (int)((uintptr_t)layout->out % WORD);
+    key.in = (int)((uintptr_t)layout->in % GM_SECTOR);
+    key.out = (int)((uintptr_t)layout->out % GM_SECTOR);
     for (int d = 0; d < layout->ndim; d++) {
         key.extent[d] = layout->extent[d];
         key.from[d] = layout->from[d];
@@ -204,12 +204,12 @@ static plan_key key_of(const permute_layout *layout, int multiprocessors)
 
 static unsigned slot_of(const plan_key *key)
 {
-    uint64_t hash = (uint64_t)key->unit;
+    uint64_t hash = (uint64_t)(key->unit | key->in << 8 | key->out << 16);
     for (int d = 0; d < key->ndim; d++) {
         hash = (hash ^ (uint64_t)key->extent[d]) * 0x9e3779b97f4a7c15u;
         hash = (hash ^ (uint64_t)key->from[d]) * 0x9e3779b97f4a7c15u;
     }
-    return (unsigned)(hash >> 60) % KEPT;
+    return (unsigned)(hash >> (64 - LOG_KEPT));
 }
 
 bool permute_plan_packed(const permute_layout *layout, const gm_device_properties *device,
