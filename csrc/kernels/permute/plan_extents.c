@@ -6,6 +6,7 @@
  * lengths wanted on either side the plan takes those for which the memory has least to do.
  */
 #include <math.h>
+#include <string.h>
 
 #include "permute/plan_tiling.h"
 
@@ -197,14 +198,9 @@ static double cost_of(const tiling *t, const permute_layout *layout)
            450.0 / (double)(permute_units_of_tile(t) * t->unit) + 0.5 * (1 / full - 1);
 }
 
-/* A tile with runs of about so many units, which end at multiples of `whole` bytes. */
-static bool make_tile(tiling *t, int64_t load, int64_t store, int64_t most, int whole)
+/* What room is left for other axes, and the runs on both sides; false if there is too little. */
+static bool complete(tiling *t, int64_t most)
 {
-    for (int d = 0; d < t->ndim; d++) {
-        t->tile[d] = 1;
-    }
-    cover(t, true, load, most, whole);
-    cover(t, false, store, PACKED_RUN, whole);
     if (permute_units_of_tile(t) > most) {
         return false;
     }
@@ -230,18 +226,41 @@ bool permute_shorten_run(tiling *t)
     return true;
 }
 
-/* The best tile of at most so many units; `best` if that is better. */
+/* Keeps the extents of a tile, if they are others than those that are kept. */
+static bool keep(const tiling *t, int64_t *kept)
+{
+    bool others = false;
+    for (int d = 0; d < t->ndim; d++) {
+        others = others || kept[d] != t->tile[d];
+        kept[d] = t->tile[d];
+    }
+    return others;
+}
+
+/* The best tile of at most so many units, with runs that end at multiples of `whole` bytes; `best`
+ * if that is better. Short axes are covered by any of several lengths: that is one tile. */
 static void try_tiles(tiling *t, const permute_layout *layout, int64_t most, int whole,
                       tiling *best)
 {
     static const int bytes[] = {1, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096};
     enum { COUNT = sizeof bytes / sizeof *bytes };
-    for (int i = 0; i < COUNT * COUNT; i++) {
-        int64_t load = permute_divide_up(bytes[i / COUNT], t->unit);
-        int64_t store = permute_divide_up(bytes[i % COUNT], t->unit);
-        if (make_tile(t, load, store, most, whole)) {
-            t->cost = cost_of(t, layout);
-            *best = t->cost < best->cost ? *t : *best;
+    int64_t loaded[PACKED_DIMS] = {0};
+    for (int i = 0; i < COUNT; i++) {
+        int64_t both[PACKED_DIMS] = {0};
+        for (int d = 0; d < t->ndim; d++) {
+            t->tile[d] = 1;
+        }
+        cover(t, true, permute_divide_up(bytes[i], t->unit), most, whole);
+        if (!keep(t, loaded)) {
+            continue;
+        }
+        for (int k = 0; k < COUNT; k++) {
+            memcpy(t->tile, loaded, sizeof loaded);
+            cover(t, false, permute_divide_up(bytes[k], t->unit), PACKED_RUN, whole);
+            if (keep(t, both) && complete(t, most)) {
+                t->cost = cost_of(t, layout);
+                *best = t->cost < best->cost ? *t : *best;
+            }
         }
     }
 }
