@@ -226,7 +226,7 @@ bool permute_shorten_run(tiling *t)
     return true;
 }
 
-/* Keeps the extents of a tile, if they are others than those that are kept. */
+/* Are these extents of a tile others than the ones kept last? Keeps them. */
 static bool keep(const tiling *t, int64_t *kept)
 {
     bool others = false;
