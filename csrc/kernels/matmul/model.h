@@ -30,6 +30,7 @@ typedef struct matmul_size {
 
 typedef struct matmul_pace {
     int height, width; /* of a tile */
+    int rows, columns; /* that are computed or left out together, at the edges of a matrix */
     int teams;         /* tiles of a block */
     int blocks;        /* resident on a multiprocessor */
     double rate;       /* products of two numbers per cycle, of a full multiprocessor; */
@@ -65,6 +66,16 @@ static inline double matmul_single(bool single, int64_t lines, int of_tile)
     return single ? of_tile * (2 - whole) : 0;
 }
 
+/* The mean part of a tile that is computed, in one direction. A quarter of an edge costs time
+ * whether it is inside or not. */
+static inline double matmul_inside(int64_t lines, int of_tile, int together)
+{
+    const int64_t tiles = matmul_divide_up(lines, of_tile), rest = lines - (tiles - 1) * of_tile;
+    const double inside = (double)(matmul_divide_up(rest, together) * together) / of_tile;
+    const double edge = together < of_tile ? 0.25 + 0.75 * inside : 1;
+    return ((double)(tiles - 1) + edge) / (double)tiles;
+}
+
 /* For blocks of teams that sum `steps` steps each. */
 static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_size *size,
                                        int64_t blocks, double steps)
@@ -73,7 +84,9 @@ static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_siz
     const int64_t rounds = blocks / slots, last = blocks % slots;
     const double lines = matmul_single(size->single_rows, size->rows, pace->height) +
                          matmul_single(size->single_columns, size->columns, pace->width);
-    const double products = steps * pace->teams * pace->height * pace->width;
+    const double inside = matmul_inside(size->rows, pace->height, pace->rows) *
+                          matmul_inside(size->columns, pace->width, pace->columns);
+    const double products = steps * pace->teams * pace->height * pace->width * inside;
     const double single = steps * pace->teams * lines * pace->single;
     const double alone = pace->latency + products / pace->alone + single;
     const double shared = pace->setup + products / pace->rate + single;

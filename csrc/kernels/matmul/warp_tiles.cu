@@ -32,32 +32,54 @@ FITS(e64x64);
 FITS(ep64x64);
 FITS(e128x128);
 
+/* Do warps leave out what of a tile is outside of the matrix? Of 32 x 64 that is little, and with
+ * 128 x 128 it would take twice as long to compile all kernels here. */
+template <typename tile> GM_DEVICE constexpr bool warp_tiles_leave_out(void)
+{
+    return tile::height == 64;
+}
+
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tiles_sum_part(float (&sum)[tile::rows][tile::columns], float *shared,
+                                   const sgemm_args &a, int64_t row, int64_t column,
+                                   const warp_tile_place &place, const warp_part &part)
+{
+    if constexpr (warp_tiles_leave_out<tile>()) {
+        warp_of_part<tile>(part, [&](auto inside) {
+            warp_tile_sum_inside<tile, way_a, way_b>(sum, shared, a, row, column, place, inside);
+        });
+    } else {
+        warp_tile_sum<tile, way_a, way_b>(sum, shared, a, row, column, place);
+    }
+}
+
 /* Copies go by vectors where they can for both factors: fewer loops to compile. */
 template <typename tile>
 GM_DEVICE void warp_tiles_sum(float (&sum)[tile::rows][tile::columns], float *shared,
                               const sgemm_args &a, int64_t row, int64_t column,
-                              const warp_tile_place &place)
+                              const warp_tile_place &place, const warp_part &part)
 {
     const bool of_a = warp_tile_vectors(a.a, a.depth, row, tile::height);
     const bool of_b = warp_tile_vectors(a.b, a.depth, column, tile::width);
     if (a.a.along_depth && a.b.along_depth) {
         if (of_a) {
-            warp_tile_sum<tile, BY_STEPS, BY_DEPTH>(sum, shared, a, row, column, place);
+            warp_tiles_sum_part<tile, BY_STEPS, BY_DEPTH>(sum, shared, a, row, column, place, part);
         } else {
-            warp_tile_sum<tile, BY_DEPTH, BY_DEPTH>(sum, shared, a, row, column, place);
+            warp_tiles_sum_part<tile, BY_DEPTH, BY_DEPTH>(sum, shared, a, row, column, place, part);
         }
     } else if (a.a.along_depth) {
         if (of_a && of_b) {
-            warp_tile_sum<tile, BY_STEPS, BY_VECTORS>(sum, shared, a, row, column, place);
+            warp_tiles_sum_part<tile, BY_STEPS, BY_VECTORS>(sum, shared, a, row, column, place,
+                                                            part);
         } else {
-            warp_tile_sum<tile, BY_DEPTH, BY_LINES>(sum, shared, a, row, column, place);
+            warp_tiles_sum_part<tile, BY_DEPTH, BY_LINES>(sum, shared, a, row, column, place, part);
         }
     } else if (a.b.along_depth) {
-        warp_tile_sum<tile, BY_LINES, BY_DEPTH>(sum, shared, a, row, column, place);
+        warp_tiles_sum_part<tile, BY_LINES, BY_DEPTH>(sum, shared, a, row, column, place, part);
     } else if (of_a && of_b) {
-        warp_tile_sum<tile, BY_VECTORS, BY_VECTORS>(sum, shared, a, row, column, place);
+        warp_tiles_sum_part<tile, BY_VECTORS, BY_VECTORS>(sum, shared, a, row, column, place, part);
     } else {
-        warp_tile_sum<tile, BY_LINES, BY_LINES>(sum, shared, a, row, column, place);
+        warp_tiles_sum_part<tile, BY_LINES, BY_LINES>(sum, shared, a, row, column, place, part);
     }
 }
 
@@ -170,7 +192,8 @@ GM_DEVICE bool warp_tiles_add_groups(float (&sum)[tile::rows][tile::columns], fl
 
 template <typename tile, bool kept>
 GM_DEVICE void warp_tiles_write(const sgemm_args &a, int64_t row, int64_t column,
-                                const float (&sum)[tile::rows][tile::columns], float *shared)
+                                const float (&sum)[tile::rows][tile::columns], float *shared,
+                                int rows)
 {
     constexpr int width = tile::warp_columns, pitch = width + 16;
     constexpr int of_rows = WARP_TILES_ROWS * pitch, left = warp_tiles_left<tile>();
@@ -180,6 +203,9 @@ GM_DEVICE void warp_tiles_write(const sgemm_args &a, int64_t row, int64_t column
     float *const own = of_warp + warp_lane_y() * pitch + warp_lane_x() * 4;
 #pragma unroll
     for (int pass = 0; pass < tile::rows / 2; pass++) {
+        if (pass * 2 >= rows) {
+            break;
+        }
 #pragma unroll
         for (int i = 0; i < 2; i++) {
 #pragma unroll
@@ -206,7 +232,6 @@ template <typename tile> GM_DEVICE void warp_tiles_product(const matmul_args &a,
     const unsigned product = blockIdx.x / tiles;
     const int64_t first = blockIdx.y * a.share;
     float4 *own = (float4 *)(shared + tile::groups * tile::stages * tile::floats) + threadIdx.x;
-    const warp_tile_place place = warp_tile_find_place<tile>();
     float sum[tile::rows][tile::columns];
     matmul_factor left, right;
     sgemm_args each = {};
@@ -225,10 +250,15 @@ template <typename tile> GM_DEVICE void warp_tiles_product(const matmul_args &a,
     each.tiles_y = a.tiles_y;
     each.group = (unsigned)min(a.tiles_y, (int64_t)SGEMM_GROUP);
     sgemm_find_tile(each, blockIdx.x % tiles, tile::height, tile::width, &row, &column);
+    warp_part part = {tile::rows, tile::columns};
+    if constexpr (warp_tiles_leave_out<tile>()) {
+        part = warp_find_part<tile>(each.a.lines - row, each.b.lines - column, each.a.along_depth);
+    }
+    const warp_tile_place place = warp_tile_find_place<tile>(part);
     *own = make_float4(0, 0, 0, 0);
     warp_begin(sum, own);
     warp_tiles_sum<tile>(sum, shared + warp_tile_group<tile>() * (tile::stages * tile::floats),
-                         each, row, column, place);
+                         each, row, column, place, part);
     if (!warp_tiles_add_groups<tile>(sum, shared)) {
         return;
     }
@@ -238,9 +268,9 @@ template <typename tile> GM_DEVICE void warp_tiles_product(const matmul_args &a,
     row += place.warp_row;
     column += place.x - warp_lane_x() * 4;
     if (each.a.along_depth) {
-        warp_tiles_write<tile, true>(each, row, column, sum, shared);
+        warp_tiles_write<tile, true>(each, row, column, sum, shared, part.rows);
     } else {
-        warp_tiles_write<tile, false>(each, row, column, sum, shared);
+        warp_tiles_write<tile, false>(each, row, column, sum, shared, part.rows);
     }
 }
 

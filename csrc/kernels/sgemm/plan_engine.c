@@ -84,13 +84,28 @@ static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width
     return call->backend->tensor_map(&tensor, map);
 }
 
-/* Both factors of a product as the engine takes them, A along the depth and B along its lines; the
- * memory is the caller's to release. */
-static gm_status pack_both(sgemm_engine_args *args, const gm_call *call, void *memory[2])
+gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
+                      void *memory[2])
 {
-    const sgemm_factor a = args->product.a, b = args->product.b;
-    gm_status status = pack(&a, args, true, call, &args->product.a, &memory[0]);
-    return status == GM_OK ? pack(&b, args, false, call, &args->product.b, &memory[1]) : status;
+    sgemm_args *product = &args->product;
+    const sgemm_factor a = product->a, b = product->b;
+    const int64_t depth = product->depth;
+    if (depth == 0) {
+        return GM_OK;
+    }
+    gm_status status = pack(&a, args, true, call, &product->a, &memory[0]);
+    if (status == GM_OK) {
+        status = pack(&b, args, false, call, &product->b, &memory[1]);
+    }
+    if (status == GM_OK) {
+        status =
+            encode(&product->a, depth, boxes->of_a, boxes->height, boxes->swizzled, call, &args->a);
+    }
+    if (status == GM_OK) {
+        status =
+            encode(&product->b, depth, boxes->of_b, boxes->depth, boxes->swizzled, call, &args->b);
+    }
+    return status;
 }
 
 void sgemm_release(const gm_call *call, void *const *memory, int count)
@@ -105,9 +120,7 @@ void sgemm_release(const gm_call *call, void *const *memory, int count)
 /* ---- kernels whose tiles the engine brings --------------------------------------------------- */
 
 typedef struct engine {
-    int64_t depth;         /* steps of the sum per stage */
-    unsigned box_a, box_b; /* widths of their boxes: steps, and columns */
-    bool swizzled;
+    sgemm_boxes boxes;
     sgemm_pace pace;
 } engine;
 
@@ -161,21 +174,12 @@ static gm_status launch_by_engine(const engine *engine, const gm_variant *varian
     int64_t shares = 1;
     gm_status status = GM_OK;
     if (product->depth > 0) {
-        const unsigned depth = (unsigned)engine->depth;
-        const int64_t stages = divide_up(product->depth, engine->depth);
+        const int64_t stages = divide_up(product->depth, engine->boxes.depth);
         args.stages = sgemm_stages_per_share(
             &engine->pace, call->device->multiprocessors, product->tiles_x * product->tiles_y,
             stages, 4.0 * (double)product->a.lines * (double)product->b.lines);
         shares = divide_up(stages, args.stages);
-        status = pack_both(&args, call, memory);
-        if (status == GM_OK) {
-            status = encode(&product->a, product->depth, engine->box_a, variant->tile.y,
-                            engine->swizzled, call, &args.a);
-        }
-        if (status == GM_OK) {
-            status = encode(&product->b, product->depth, engine->box_b, depth, engine->swizzled,
-                            call, &args.b);
-        }
+        status = sgemm_bring(&engine->boxes, call, &args, memory);
     }
     if (status == GM_OK && shares > 1) {
         status = sgemm_share_out(asked, shares, call, &args, &memory[2]);
@@ -199,16 +203,11 @@ gm_status sgemm_launch_in_turn(const gm_variant *variant, const gm_call *call,
 {
     /* Paces as measured on an H200: 8 MB are what 2.6 microseconds move, 3.5 MB what 1.15 do. */
     static const engine of_warp_tile_tma = {
-        .depth = WARP_TILE_TMA_DEPTH,
-        .box_a = WARP_TILE_TMA_BOX,
-        .box_b = WARP_TILE_TMA_WIDTH,
+        .boxes = WARP_TILE_TMA_BOXES,
         .pace = {.blocks = 2, .alone = 1.25, .around = 2, .adding = 2, .bytes = 8e6},
     };
     static const engine of_tf32x3 = {
-        .depth = TF32X3_DEPTH,
-        .box_a = TF32X3_DEPTH,
-        .box_b = TF32X3_BOX,
-        .swizzled = true,
+        .boxes = {TF32X3_TILE, TF32X3_DEPTH, TF32X3_DEPTH, TF32X3_BOX, true},
         .pace = {.blocks = 1, .alone = 1, .around = 8, .adding = 4, .bytes = 3.5e6},
     };
     const bool tf32x3 = variant->launch == sgemm_launch_tf32x3;

@@ -8,6 +8,7 @@
 #include "sgemm/tf32x3.h"
 #include "sgemm/warp_tile_tma.h"
 #include "sgemm/whole.h"
+#include "zeros.h"
 
 static gm_status takes_pitches(const gm_variant *variant, const gm_call *call);
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
@@ -24,6 +25,7 @@ enum { MAX_GRID_Y = 65535 };
 
 const gm_variant *const sgemm_helper_pack = &helper_pack;
 const gm_variant *const sgemm_helper_add_shares = &helper_add_shares;
+const gm_variant *const sgemm_helper_zeros = &helper_zeros;
 const gm_variant *const sgemm_helper_halves_along = &helper_halves_along;
 const gm_variant *const sgemm_helper_halves_largest = &helper_halves_largest;
 const gm_variant *const sgemm_helper_halves_across = &helper_halves_across;

@@ -89,7 +89,7 @@ static bool try_shares(const sgemm_pace *pace, int64_t multiprocessors, int64_t 
     for (int64_t each = alike; each <= most; each += step) {
         const double time = time_to_compute(pace, multiprocessors, tiles, stages, each) + adding;
         if (time < WORTH * best->time) {
-            *best = (sgemm_shares){each, time};
+            best->stages = each, best->time = time; /* also C++: see tools/stream_k_lab.cu */
         }
     }
     return true;

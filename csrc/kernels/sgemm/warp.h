@@ -75,21 +75,84 @@ template <bool kept, int rows> GM_DEVICE void warp_read_first(float *held, const
     }
 }
 
+/* ---- edges ----------------------------------------------------------------------------------- */
+
+/*
+ * At the edge of the matrix the rows that exist are shared out among the warps of the tile, and
+ * columns that do not exist are left out, 32 at a time: a tile costs about what it has inside.
+ * These are the rows and columns of a thread that are, or may be.
+ */
+typedef struct warp_part {
+    int rows, columns;
+} warp_part;
+
+/* left: rows and columns of the matrix from the tile's first on. Rows come in twos, or in fours
+ * where they are read as vectors. */
+template <typename tile>
+GM_DEVICE warp_part warp_find_part(int64_t rows_left, int64_t columns_left, bool kept)
+{
+    constexpr int warps = tile::height / tile::warp_rows, lanes_x = WARP_LANES_X * 4;
+    const int unit = kept ? 2 : 4, of_all = warps * WARP_LANES_Y * unit;
+    const int rows = (int)min(rows_left, (int64_t)tile::height);
+    const int columns = (int)min(columns_left, (int64_t)tile::width);
+    static_assert(tile::warps_x == 1, "warps are below one another");
+    warp_part part;
+    part.rows = (rows + of_all - 1) / of_all * unit;
+    part.columns = (columns + lanes_x - 1) / lanes_x * 4;
+    return part;
+}
+
+/* The same as a type: loops over columns are unrolled, and if all rows are inside nobody asks. */
+template <int columns_, bool some_rows_> struct warp_inside {
+    static constexpr int columns = columns_;
+    static constexpr bool some_rows = some_rows_;
+    int rows;
+};
+
+template <int columns, typename function>
+GM_DEVICE void warp_of_columns(const warp_part &part, const function &sum_up)
+{
+    if constexpr (columns > 4) {
+        if (part.columns < columns) {
+            warp_of_columns<columns - 4>(part, sum_up);
+            return;
+        }
+    }
+    sum_up(warp_inside<columns, true>{part.rows});
+}
+
+/* Calls sum_up with a part as a type. */
+template <typename tile, typename function>
+GM_DEVICE void warp_of_part(const warp_part &part, const function &sum_up)
+{
+    if (part.rows == tile::rows && part.columns == tile::columns) {
+        sum_up(warp_inside<tile::columns, false>{tile::rows});
+    } else {
+        warp_of_columns<tile::columns>(part, sum_up);
+    }
+}
+
+/* ---- a step of the sum ----------------------------------------------------------------------- */
+
 /*
  * The products of step k of eight. of_a holds four steps of each row where A is kept, else the rows
  * of an even and of an odd step. Where A is kept, the fourth step reads the next four of each row
  * into the registers that it has just used.
  */
-template <bool kept, int rows, int columns>
+template <bool kept, typename inside_type, int rows, int columns>
 GM_DEVICE void warp_multiply(float (&sum)[rows][columns], float *of_a, const float (&of_b)[columns],
-                             int k, const float *next_a)
+                             int k, const float *next_a, const inside_type &inside)
 {
 #pragma unroll
     for (int i = 0; i < rows; i++) {
         const float of_row = of_a[kept ? 4 * i + k % 4 : k % 2 * rows + i];
+        if (inside_type::some_rows && i % 2 == 0 && i >= inside.rows) {
+            break;
+        }
 #pragma unroll
-        for (int n = 0; n < columns; n++) {
-            const int to = banks_nth<columns>(i, n, kept ? k % 2 : 0, kept ? k % 2 : 1);
+        for (int n = 0; n < inside_type::columns; n++) {
+            const int to =
+                banks_nth<inside_type::columns>(i, n, kept ? k % 2 : 0, kept ? k % 2 : 1);
             sum[i][to] += of_row * of_b[to ^ 1];
         }
         if (kept && k % 4 == 3) {
@@ -109,16 +172,19 @@ GM_DEVICE void warp_begin(float (&sum)[rows][columns], const float4 *zeros)
 }
 
 /*
- * Writes a thread's sums to C, from its first row and column on. own: a place in shared memory that
- * no other thread uses.
+ * Writes a thread's sums to C, from its first row and column on, of so many rows. own: a place in
+ * shared memory that no other thread uses.
  */
 template <int rows, int columns>
 GM_DEVICE void warp_store(const sgemm_args &a, int64_t row, int64_t column, bool kept,
-                          const float (&sum)[rows][columns], float4 *own)
+                          const float (&sum)[rows][columns], float4 *own, int rows_inside)
 {
 #pragma unroll
     for (int i = 0; i < rows; i++) {
         const int down = kept ? i * WARP_LANES_Y : i / 4 * (WARP_LANES_Y * 4) + i % 4;
+        if (i >= rows_inside) {
+            break;
+        }
 #pragma unroll
         for (int j = 0; j < columns; j += 4) {
             float in_order[4];

@@ -183,20 +183,20 @@ typedef struct warp_tile_place {
     int warp_row, y, x;
 } warp_tile_place;
 
-template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
+template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(const warp_part &part)
 {
     const int warp = warp_tile_thread<tile>() / 32;
     warp_tile_place place;
     place.y = warp_lane_y();
     place.x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
-    place.warp_row = warp / tile::warps_x * tile::warp_rows;
+    place.warp_row = warp / tile::warps_x * (WARP_LANES_Y * part.rows);
     return place;
 }
 
-template <typename tile, int way_a, int way_b>
-GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *shared,
-                             const sgemm_args &a, int64_t row, int64_t column,
-                             const warp_tile_place &place)
+template <typename tile, int way_a, int way_b, typename inside_type>
+GM_DEVICE void warp_tile_sum_inside(float (&sum)[tile::rows][tile::columns], float *shared,
+                                    const sgemm_args &a, int64_t row, int64_t column,
+                                    const warp_tile_place &place, const inside_type &inside)
 {
     constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
     warp_tile_source from_a = warp_tile_begin<tile, way_a, tile::height>(a.a, row);
@@ -213,7 +213,7 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
     const float *step_a = at_a, *step_b = at_b;
     if (tiles > 0) {
         warp_read_first<kept, tile::rows>(of_a, step_a);
-        warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
+        warp_read<inside_type::columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
 #pragma unroll
@@ -233,8 +233,8 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
                 step_a = (const float *)((const char *)at_a + now);
                 step_b = (const float *)((const char *)at_b + now);
             }
-            warp_read<tile::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
-                                                   step_b + then * tile::pitch_b);
+            warp_read<inside_type::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
+                                                          step_b + then * tile::pitch_b);
             if (!kept) {
                 warp_read<tile::rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
                                                     step_a + then * tile::pitch_a);
@@ -247,9 +247,19 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
                 __pipeline_commit();
                 next = now; /* all will have read it when the next tile begins */
             }
-            warp_multiply<kept>(sum, of_a, of_b[k % 2], k, step_a + then);
+            warp_multiply<kept>(sum, of_a, of_b[k % 2], k, step_a + then, inside);
         }
     }
+}
+
+/* All of the tile, whatever of it is inside the matrix. */
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *shared,
+                             const sgemm_args &a, int64_t row, int64_t column,
+                             const warp_tile_place &place)
+{
+    const warp_inside<tile::columns, false> all = {tile::rows};
+    warp_tile_sum_inside<tile, way_a, way_b>(sum, shared, a, row, column, place, all);
 }
 
 /* ---- the product, by the layouts of its factors -------------------------------------------- */
@@ -278,7 +288,7 @@ GM_DEVICE void warp_tile_by_way(float (&sum)[tile::rows][tile::columns], float *
 template <typename tile> GM_DEVICE void warp_tile_product(const sgemm_args &a, float *shared)
 {
     float4 *own = (float4 *)(shared + tile::stages * tile::floats) + threadIdx.x;
-    const warp_tile_place place = warp_tile_find_place<tile>();
+    const warp_tile_place place = warp_tile_find_place<tile>({tile::rows, tile::columns});
     float sum[tile::rows][tile::columns];
     int64_t row, column;
 
@@ -298,7 +308,7 @@ template <typename tile> GM_DEVICE void warp_tile_product(const sgemm_args &a, f
         warp_tile_by_way<tile, BY_LINES>(sum, shared, a, row, column, place);
     }
     row += place.warp_row + (a.a.along_depth ? place.y : place.y * 4);
-    warp_store(a, row, column + place.x, a.a.along_depth, sum, own);
+    warp_store(a, row, column + place.x, a.a.along_depth, sum, own, tile::rows);
 }
 
 #endif

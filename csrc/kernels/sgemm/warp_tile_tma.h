@@ -102,22 +102,64 @@ GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *
                        &full[slot]);
 }
 
-/* The sums of a thread, whose numbers begin at at_a and at_b of a stage. */
-template <typename tile>
-GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engine_args &a,
-                       float *shared, gm_mbarrier *full, const tma_place &place,
-                       const tma_work &work, int at_a, int at_b)
+/* A block's place in the ring. It begins with {0, 0}, which stays so if it has a single tile. */
+typedef struct tma_ring {
+    int slot;
+    uint32_t parity;
+} tma_ring;
+
+/* What fills the ring again, for a block that has a single tile. */
+template <typename tile> struct tma_feed {
+    const sgemm_engine_args &a;
+    float *shared;
+    gm_mbarrier *full;
+    const tma_place &place;
+    const tma_work &work;
+};
+
+/* Stage t has been read by all, and its slot is free. */
+template <typename tile> GM_DEVICE void tma_refill(const tma_feed<tile> &feed, int t, int slot)
 {
+    if (threadIdx.x == 0 && t + tile::stages < feed.work.count) {
+        tma_load<tile>(feed.a, feed.shared, feed.full, feed.place, feed.work,
+                       feed.work.first + t + tile::stages, slot);
+    }
+}
+
+/* Where a thread begins in the block's tile. */
+typedef struct tma_corner {
+    int y, x;
+} tma_corner;
+
+template <typename tile> GM_DEVICE tma_corner tma_find_corner(const warp_part &part)
+{
+    const int warp = threadIdx.x / 32;
+    tma_corner corner;
+    corner.y = warp * (WARP_LANES_Y * part.rows) + warp_lane_y() * (tile::kept ? 1 : 4);
+    corner.x = warp_lane_x() * 4;
+    return corner;
+}
+
+/* The sums of a thread over `count` stages, of which there is at least one. */
+template <typename tile, typename inside_type, typename feed_type>
+GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
+                       const float *shared, gm_mbarrier *full, tma_ring &ring, int count,
+                       const tma_corner &corner, const inside_type &inside)
+{
+    const int at_a = tile::kept ? corner.y * WARP_STEPS : corner.y; /* of a stage */
+    const int at_b = tile::floats_a + corner.x;
     float of_a[(tile::kept ? 4 : 2) * tile::rows], of_b[2][tile::columns];
-    const float *step_a = shared + at_a, *step_b = shared + at_b;
-    int slot = 0, now = 0; /* bytes from the first box to the one in use, of A as of B */
-    uint32_t parity = 0;
+    int slot = ring.slot;
+    int now = slot * tile::floats * 4; /* bytes to the box in use, of A as of B */
+    uint32_t parity = ring.parity;
+    const float *step_a = (const float *)((const char *)(shared + at_a) + now);
+    const float *step_b = (const float *)((const char *)(shared + at_b) + now);
 
-    gm_mbarrier_wait(&full[0], 0);
+    gm_mbarrier_wait(&full[slot], parity);
     warp_read_first<tile::kept, tile::rows>(of_a, step_a);
-    warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
+    warp_read<inside_type::columns, WARP_LANES_X>(of_b[0], step_b);
 
-    for (int t = 0; t < work.count; t++) {
+    for (int t = 0; t < count; t++) {
         const int next = slot + 1 == tile::stages ? 0 : slot + 1;
         const uint32_t next_parity = next == 0 ? parity ^ 1 : parity;
 #pragma unroll 1
@@ -128,38 +170,35 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engi
                 if (then == 0) {
                     if (box > 1) {
                         now += tile::box * 4;
-                    } else if (t + 1 < work.count) { /* else the last is read again, for nothing */
+                    } else if (t + 1 < count) { /* else the last is read again, for nothing */
                         gm_mbarrier_wait(&full[next], next_parity);
                         now = next * tile::floats * 4;
                     }
                     step_a = (const float *)((const char *)(shared + at_a) + now);
                     step_b = (const float *)((const char *)(shared + at_b) + now);
                 }
-                warp_read<tile::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
-                                                       step_b + then * tile::width);
+                warp_read<inside_type::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
+                                                              step_b + then * tile::width);
                 if constexpr (!tile::kept) {
                     warp_read<tile::rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
                                                         step_a + then * tile::height);
                 }
-                warp_multiply<tile::kept>(sum, of_a, of_b[k % 2], k, step_a + then);
+                warp_multiply<tile::kept>(sum, of_a, of_b[k % 2], k, step_a + then, inside);
             }
         }
         __syncthreads(); /* all have read the stage: it may be filled again */
-        if (threadIdx.x == 0 && t + tile::stages < work.count) {
-            tma_load<tile>(a, shared, full, place, work, work.first + t + tile::stages, slot);
-        }
+        tma_refill(feed, t, slot);
         slot = next;
         parity = next_parity;
     }
+    ring.slot = slot;
+    ring.parity = parity;
 }
 
 template <typename tile>
 GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, float *shared,
                            gm_mbarrier *full)
 {
-    const int warp = threadIdx.x / 32;
-    const int y = warp / tile::warps_x * tile::warp_rows + warp_lane_y() * (tile::kept ? 1 : 4);
-    const int x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
     const engine_share share = engine_find_share(a, tile::depth);
     tma_work work = {0, 0, (int)share.first, (int)share.count};
     float sum[tile::rows][tile::columns];
@@ -186,9 +225,15 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, f
     }
     __syncthreads(); /* the barriers and the zeros are initialised */
     warp_begin(sum, &zeros);
+    const warp_part part = warp_find_part<tile>(a.product.a.lines - work.row,
+                                                a.product.b.lines - work.column, tile::kept);
+    const tma_corner corner = tma_find_corner<tile>(part);
     if (work.count > 0) {
-        tma_sum<tile>(sum, a, shared, full, place, work, tile::kept ? y * WARP_STEPS : y,
-                      tile::floats_a + x);
+        const tma_feed<tile> feed = {a, shared, full, place, work};
+        tma_ring ring = {0, 0};
+        warp_of_part<tile>(part, [&](auto inside) {
+            tma_sum<tile>(sum, feed, shared, full, ring, work.count, corner, inside);
+        });
     }
     sgemm_args product = engine_product(a, share, tile::depth);
     product.out += place.out;
@@ -196,7 +241,8 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, f
         product.alpha = 1;
         product.beta = 0;
     }
-    warp_store(product, work.row + y, work.column + x, tile::kept, sum, own);
+    warp_store(product, work.row + corner.y, work.column + corner.x, tile::kept, sum, own,
+               part.rows);
 }
 #endif
 
