@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
     map2(A, k, m, pa * 4, 8, 128, &e.a); map2(B, n, k, pb * 4, 128, 32, &e.b);
     const int64_t tiles = p.tiles_x * p.tiles_y, stages = divide_up(k, 32);
     sgemm_pace pace = {2, 1.25, 2, 2, 8e6};
-    int64_t each = sgemm_stages_per_share(&pace, SMS, tiles, stages, 4.0 * m * n), shares = divide_up(stages, each);
+    int64_t each = sgemm_best_shares(&pace, SMS, tiles, stages, 4.0 * m * n).stages, shares = divide_up(stages, each);
     auto whole = [&](const void *kern) { sgemm_engine_args x = e; x.stages = stages; launch(kern, tiles, 1, 128, WARP_TILE_TMA_BYTES, &x); };
     auto shared = [&](const void *kern) {
       if (shares == 1) return whole(kern);

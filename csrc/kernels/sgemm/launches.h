@@ -34,6 +34,20 @@ typedef struct sgemm_boxes {
 gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
                       void *memory[2]);
 
+/* How long warp_tile_tma and stream_k take, in units of the time in which a busy multiprocessor
+ * computes a stage of a tile. */
+typedef struct sgemm_times {
+    double shares, stream_k;
+} sgemm_times;
+
+enum { SGEMM_UNIT = 4480 /* cycles, at 117 products per cycle */ };
+
+sgemm_times sgemm_estimate(int64_t rows, int64_t columns, int64_t depth, int64_t multiprocessors);
+double sgemm_shares_time(const sgemm_args *product, int64_t multiprocessors);
+double sgemm_stream_k_time(const sgemm_args *product, int64_t multiprocessors);
+/* What tiles cost on average, as a part of what one costs that is inside the result as a whole. */
+double sgemm_tile_cost(const sgemm_args *product);
+
 /* A factor as the copy engine is told of it, without the boxes. */
 gm_tensor sgemm_tensor(const sgemm_factor *x, int64_t depth);
 /* The shares' sums go to memory that the caller releases. */

@@ -44,6 +44,18 @@ static int64_t cost_before(const sgemm_args *product, const sgemm_stream_k_costs
            bottom * (costs->bottom - costs->inner);
 }
 
+static int64_t cost_of_all(const sgemm_args *product, const sgemm_stream_k_costs *costs)
+{
+    return cost_before(product, costs, product->tiles_x * product->tiles_y - 1) + costs->corner;
+}
+
+double sgemm_tile_cost(const sgemm_args *product)
+{
+    const sgemm_stream_k_costs costs = find_costs(product);
+    const double tiles = (double)product->tiles_x * (double)product->tiles_y;
+    return (double)cost_of_all(product, &costs) / (tiles * STREAM_K_FULL);
+}
+
 /* ---- the parts of blocks --------------------------------------------------------------------- */
 
 /* Blocks for tiles that are fewer than there are places for blocks. A multiprocessor has two of
@@ -65,7 +77,7 @@ static int64_t divide(const sgemm_args *product, int64_t multiprocessors, sgemm_
     const int64_t tiles = product->tiles_x * product->tiles_y, stages = args->engine.stages;
     const int64_t places = STREAM_K_BLOCKS * multiprocessors;
     args->costs = find_costs(product);
-    const int64_t all = cost_before(product, &args->costs, tiles - 1) + args->costs.corner;
+    const int64_t all = cost_of_all(product, &args->costs);
     int64_t blocks = places, whole = tiles;
     if (tiles > places && tiles % places != 0) {
         whole = (tiles / places - 1) * places; /* one round and a part of one are shared */
@@ -80,6 +92,23 @@ static int64_t divide(const sgemm_args *product, int64_t multiprocessors, sgemm_
         args->more = (all * stages - args->before) % blocks;
     }
     return blocks;
+}
+
+double sgemm_stream_k_time(const sgemm_args *product, int64_t multiprocessors)
+{
+    /* A block alone on its multiprocessor; the first stages and the result; sums of others. */
+    static const double ALONE = 1.25, AROUND = 2, LEFT = 1, ADDED = 0.25;
+    sgemm_stream_k_args args = {
+        .engine.stages = divide_up(product->depth, WARP_TILE_TMA_DEPTH),
+    };
+    const int64_t tiles = product->tiles_x * product->tiles_y;
+    const int64_t blocks = divide(product, multiprocessors, &args);
+    const double stages =
+        (double)tiles * sgemm_tile_cost(product) * (double)args.engine.stages; /* of whole tiles */
+    const double sharers = (double)blocks / (double)tiles;
+    return AROUND + (args.each > 0 ? LEFT + ADDED * (sharers > 1 ? sharers : 1) : 0) +
+           (blocks > multiprocessors ? stages / (double)multiprocessors
+                                     : ALONE * stages / (double)blocks);
 }
 
 /* Memory for what blocks leave for each other: `there`, which is set to zero, and their sums. */
