@@ -56,10 +56,36 @@ def test_barriers_per_tile():
     blocks, tiles = 4, 4
     for v in TILED:
         barriers = gm.traffic("sgemm", variant=v, shape=(256, 256, 64)).barriers
-        if v.name == "warp_tile":  # tiles of half the depth, and one extra barrier for the first
-            assert barriers == blocks * (2 * tiles + 1)
+        if v.name == "warp_tile":  # tiles of half the depth; before the first, and after the last
+            assert barriers == blocks * (2 * tiles + 2)
         else:
             assert barriers == blocks * tiles * (1 if v.name == "hide_global_latency" else 2)
+
+
+@pytest.mark.parametrize("trans_a", [False, True])
+@pytest.mark.parametrize("variant", ["warp_tile", "warp_tile_tma"])
+def test_how_warps_store_a_tile(variant, trans_a, rng):
+    """Vectors from registers; neighbours, one by one, where rows begin anywhere or C is added."""
+    rows, lines = 128, 128 * 128 // 32
+    for columns, beta, requests, through_shared in (
+        (128, 0, lines // 4, False),
+        (128, 3, lines, True),
+        (127, 0, lines, True),
+    ):
+        a, b = factors(rng, rows, columns, 64, trans_a)
+        c = rng.integers(-8, 9, (rows, columns)).astype("f4")
+        given = {"beta": float(beta), "trans_a": trans_a}
+        counted = gm.traffic("sgemm", a, b, c, variant=variant, **given)
+        check(counted.result, a, b, c, **given)
+        sites = [s for s in counted.sites if s["file"].endswith("/warp_store.h")]
+
+        def asked(kind, space, sites=sites):
+            return sum(s["requests"] for s in sites if (s["kind"], s["space"]) == (kind, space))
+
+        assert asked("store", "global") == requests
+        assert asked("load", "shared") == (lines if through_shared else 0)
+        assert asked("load", "global") == (lines if beta else 0)
+        assert counted.shared.bank_ways == 1
 
 
 @pytest.mark.parametrize(("trans_a", "trans_b"), TRANSPOSITIONS)

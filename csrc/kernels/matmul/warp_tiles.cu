@@ -9,8 +9,8 @@
  * Groups   a pair of warps that is a block keeps two of the four schedulers of its multiprocessor
  *          busy. Where tiles are few, two pairs share the depth of one, stage by stage, and the
  *          sums of the second are added to those of the first.
- * Result   a warp's sums go through shared memory, so that its lanes store neighbours: else a row
- *          that begins at an odd place is four times as many requests.
+ * Result   where rows begin at an odd place a warp's sums go through shared memory, so that its lanes
+ *          store neighbours, in a quarter of the requests: see warp_store.h.
  * Banks    of registers, as in sgemm's warp_tile.
  * Build    nvcc -Xptxas=-O1
  * Machine  LDGSTS, LDS.128, FFMA
@@ -63,74 +63,6 @@ GM_DEVICE void warp_tiles_sum(float (&sum)[tile::rows][tile::columns], float *sh
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
-/*
- * A warp writes its sums eight rows at a time, through shared memory of its own, so that its lanes
- * store neighbours, wherever rows begin. 16 floats of padding let four rows of lanes fill the
- * banks.
- */
-enum { WARP_TILES_ROWS = 8 };
-
-/* The row in the warp's tile of row `r` of the eight of a pass. */
-template <bool kept> GM_DEVICE int warp_tiles_row(int pass, int r)
-{
-    return kept ? pass * WARP_TILES_ROWS + r : pass / 2 * 16 + r % 4 * 4 + pass % 2 * 2 + r / 4;
-}
-
-/* Eight rows of `width` sums from shared memory, whose neighbours have changed places, see banks.h:
- * to the result's row `row` and the others of the pass. All are read before the first is written.
- */
-template <bool kept, int width>
-GM_DEVICE void warp_tiles_vectors(const sgemm_args &a, int64_t row, int64_t column, int pass,
-                                  const float *from)
-{
-    constexpr int lanes = width / 4, at_once = 32 / lanes, count = WARP_TILES_ROWS / at_once;
-    const int down = threadIdx.x % 32 / lanes, along = threadIdx.x % lanes * 4;
-    float4 held[count];
-#pragma unroll
-    for (int i = 0; i < count; i++) {
-        held[i] = *(const float4 *)(from + (i * at_once + down) * (width + 16) + along);
-    }
-#pragma unroll
-    for (int i = 0; i < count; i++) {
-        const int64_t at = row + warp_tiles_row<kept>(pass, i * at_once + down);
-        if (at < a.a.lines && column + along < a.b.lines) {
-            *(float4 *)(a.out + at * a.out_stride + column + along) =
-                make_float4(held[i].y, held[i].x, held[i].w, held[i].z);
-        }
-    }
-}
-
-/* The same one by one, of four rows at a time. */
-template <bool kept, int width>
-GM_DEVICE void warp_tiles_singles(const sgemm_args &a, int64_t row, int64_t column, int pass,
-                                  const float *from)
-{
-    constexpr int ROWS = 4, across = width / 32;
-    const int lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (int r = 0; r < WARP_TILES_ROWS; r += ROWS) {
-        float held[ROWS][across];
-#pragma unroll
-        for (int i = 0; i < ROWS; i++) {
-#pragma unroll
-            for (int j = 0; j < across; j++) {
-                held[i][j] = from[(r + i) * (width + 16) + j * 32 + (lane ^ 1)];
-            }
-        }
-#pragma unroll
-        for (int i = 0; i < ROWS; i++) {
-            const int64_t at = row + warp_tiles_row<kept>(pass, r + i);
-            float *to = a.out + at * a.out_stride + column + lane;
-#pragma unroll
-            for (int j = 0; j < across; j++) {
-                if (at < a.a.lines && column + lane + j * 32 < a.b.lines) {
-                    to[j * 32] = held[i][j];
-                }
-            }
-        }
-    }
-}
-
 /* Floats in which a second group leaves its sums. */
 template <typename tile> GM_DEVICE constexpr int warp_tiles_left(void)
 {
@@ -172,30 +104,10 @@ template <typename tile, bool kept>
 GM_DEVICE void warp_tiles_write(const sgemm_args &a, int64_t row, int64_t column,
                                 const float (&sum)[tile::rows][tile::columns], float *shared)
 {
-    constexpr int width = tile::warp_columns, pitch = width + 16;
-    constexpr int of_rows = WARP_TILES_ROWS * pitch, left = warp_tiles_left<tile>();
-    static_assert(left + tile::threads / 32 * of_rows <= tile::groups * tile::stages * tile::floats,
+    constexpr int of_warp = warp_store_room<tile::columns>::floats, left = warp_tiles_left<tile>();
+    static_assert(left + tile::threads / 32 * of_warp <= tile::groups * tile::stages * tile::floats,
                   "the stages have room for the rows of all warps");
-    float *const of_warp = shared + left + warp_tile_thread<tile>() / 32 * of_rows;
-    float *const own = of_warp + warp_lane_y() * pitch + warp_lane_x() * 4;
-#pragma unroll
-    for (int pass = 0; pass < tile::rows / 2; pass++) {
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-#pragma unroll
-            for (int j = 0; j < tile::columns; j += 4) {
-                banks_leave_quad(&sum[pass * 2 + i][j],
-                                 (float4 *)(own + i * 4 * pitch + j * WARP_LANES_X));
-            }
-        }
-        __syncwarp();
-        if (a.out_vectors) {
-            warp_tiles_vectors<kept, width>(a, row, column, pass, of_warp);
-        } else {
-            warp_tiles_singles<kept, width>(a, row, column, pass, of_warp);
-        }
-        __syncwarp();
-    }
+    warp_store<kept>(a, row, column, sum, shared + left + warp_tile_thread<tile>() / 32 * of_warp);
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */

@@ -31,14 +31,21 @@ typedef struct sgemm_engine_args {
     sgemm_turn turn;
 } sgemm_engine_args;
 
-/* For pack: a factor, and rows that the engine takes: lines by depth, or depth by lines. */
-typedef struct sgemm_pack_args {
+/* A factor, and rows that the engine takes: lines by depth, or depth by lines. */
+typedef struct sgemm_packed {
     sgemm_factor from;
-    int64_t depth;
     float *to;
-    int64_t pitch;    /* floats from row to row */
-    bool along_depth; /* rows are lines */
-    int64_t tiles_x;
+    int64_t pitch;           /* floats from row to row */
+    bool along_depth;        /* rows are lines */
+    unsigned tiles_x, tiles; /* of SGEMM_PACK_SIDE squared; none if the engine takes it as it is */
+} sgemm_packed;
+
+enum { SGEMM_PACK_SIDE = 32 };
+
+/* For pack. */
+typedef struct sgemm_pack_args {
+    sgemm_packed factors[2];
+    int64_t depth;
     sgemm_turn turn;
 } sgemm_pack_args;
 

@@ -108,24 +108,4 @@ GM_DEVICE void warp_begin(float (&sum)[rows][columns], const float4 *zeros)
     }
 }
 
-/*
- * Writes a thread's sums to C, from its first row and column on. own: a place in shared memory that
- * no other thread uses.
- */
-template <int rows, int columns>
-GM_DEVICE void warp_store(const sgemm_args &a, int64_t row, int64_t column, bool kept,
-                          const float (&sum)[rows][columns], float4 *own)
-{
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-        const int down = kept ? i * WARP_LANES_Y : i / 4 * (WARP_LANES_Y * 4) + i % 4;
-#pragma unroll
-        for (int j = 0; j < columns; j += 4) {
-            float in_order[4];
-            banks_in_order(in_order, &sum[i][j], own);
-            sgemm_store4(a, row + down, column + j * WARP_LANES_X, in_order);
-        }
-    }
-}
-
 #endif

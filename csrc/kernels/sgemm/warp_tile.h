@@ -17,7 +17,7 @@
 #define GPUMEM_WARP_TILE_H
 
 #include "sgemm.h"
-#include "warp.h"
+#include "warp_store.h"
 
 /* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. A
  * block may have several groups of so many threads, each with a ring of its own, which take the
@@ -297,8 +297,15 @@ template <typename tile> GM_DEVICE void warp_tile_product(const sgemm_args &a, f
     } else {
         warp_tile_by_way<tile, BY_LINES>(sum, shared, a, row, column, place);
     }
-    row += place.warp_row + (a.a.along_depth ? place.y : place.y * 4);
-    warp_store(a, row, column + place.x, a.a.along_depth, sum, own);
+    __syncthreads(); /* all have read the last stage */
+    float *const of_warp = shared + threadIdx.x / 32 * warp_store_room<tile::columns>::floats;
+    row += place.warp_row;
+    column += place.x - warp_lane_x() * 4;
+    if (a.a.along_depth) {
+        warp_store<true>(a, row, column, sum, of_warp);
+    } else {
+        warp_store<false>(a, row, column, sum, of_warp);
+    }
 }
 
 #endif

@@ -37,7 +37,7 @@ enum {
 
 #ifdef __cplusplus
 #include "tensor.h"
-#include "warp.h"
+#include "warp_store.h"
 
 static_assert((int)WARP_TILE_TMA_BOX == (int)WARP_STEPS, "a box has as many steps as a loop turn");
 
@@ -102,6 +102,13 @@ GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *
                        &full[slot]);
 }
 
+/* The first row of a warp in the block's tile. */
+template <typename tile> GM_DEVICE int tma_warp_row(void)
+{
+    static_assert(tile::warps_x == 1, "warps are below one another");
+    return threadIdx.x / 32 * tile::warp_rows;
+}
+
 /* The sums of a thread, whose numbers begin at at_a and at_b of a stage. */
 template <typename tile>
 GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engine_args &a,
@@ -153,17 +160,24 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engi
     }
 }
 
+/* Writes the tile. room: warp_store_room of each warp. */
+template <typename tile>
+GM_DEVICE void tma_store(const sgemm_args &a, const tma_work &work,
+                         const float (&sum)[tile::rows][tile::columns], float *room)
+{
+    float *const of_warp = room + threadIdx.x / 32 * warp_store_room<tile::columns>::floats;
+    warp_store<tile::kept>(a, work.row + tma_warp_row<tile>(), work.column, sum, of_warp);
+}
+
 template <typename tile>
 GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, float *shared,
                            gm_mbarrier *full)
 {
-    const int warp = threadIdx.x / 32;
-    const int y = warp / tile::warps_x * tile::warp_rows + warp_lane_y() * (tile::kept ? 1 : 4);
-    const int x = warp % tile::warps_x * tile::warp_columns + warp_lane_x() * 4;
+    const int y = tma_warp_row<tile>() + warp_lane_y() * (tile::kept ? 1 : 4);
+    const int x = warp_lane_x() * 4;
     const engine_share share = engine_find_share(a, tile::depth);
     tma_work work = {0, 0, (int)share.first, (int)share.count};
     float sum[tile::rows][tile::columns];
-    float4 *own = (float4 *)shared + threadIdx.x; /* after the last stage */
     __shared__ float4 zeros;
 
     sgemm_find_tile(a.product, place.tile, tile::height, tile::width, &work.row, &work.column);
@@ -196,7 +210,7 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, f
         product.alpha = 1;
         product.beta = 0;
     }
-    warp_store(product, work.row + y, work.column + x, tile::kept, sum, own);
+    tma_store<tile>(product, work, sum, shared);
 }
 #endif
 
