@@ -18,16 +18,13 @@ static bool is_packed(const sgemm_factor *x, bool along_depth)
     return x->along_depth == along_depth && x->vectors;
 }
 
-/* Where it is not, writes it out so, into memory that the caller releases. */
-static gm_status pack(const sgemm_factor *x, const sgemm_engine_args *args, bool along_depth,
-                      const gm_call *call, sgemm_factor *packed, void **memory)
+/* Where it is not, describes how it is written out, into memory that the caller releases. */
+static gm_status plan_pack(sgemm_factor *x, int64_t depth, bool along_depth, const gm_call *call,
+                           sgemm_packed *packed, void **memory)
 {
-    const gm_variant *helper = sgemm_helper_pack;
-    const int64_t depth = args->product.depth;
-    int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
-    int64_t pitch = (columns + 3) / 4 * 4, elements, bytes;
-    gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
-    *packed = *x;
+    const int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
+    const int64_t pitch = (columns + 3) / 4 * 4;
+    int64_t elements, bytes;
     if (is_packed(x, along_depth)) {
         return GM_OK;
     }
@@ -40,22 +37,38 @@ static gm_status pack(const sgemm_factor *x, const sgemm_engine_args *args, bool
     if (status != GM_OK) {
         return status;
     }
-    packed->data = *memory;
-    packed->along_depth = along_depth;
-    packed->line_stride = along_depth ? pitch : 1;
-    packed->depth_stride = along_depth ? 1 : pitch;
-    sgemm_pack_args *own = (sgemm_pack_args *)plan.args;
-    *own = (sgemm_pack_args){
+    *packed = (sgemm_packed){
         .from = *x,
-        .depth = depth,
         .to = *memory,
         .pitch = pitch,
         .along_depth = along_depth,
-        .tiles_x = divide_up(columns, 32),
-        .turn = args->turn,
+        .tiles_x = (unsigned)divide_up(columns, SGEMM_PACK_SIDE),
+        .tiles = (unsigned)(divide_up(columns, SGEMM_PACK_SIDE) * divide_up(rows, SGEMM_PACK_SIDE)),
     };
-    plan.args_size = sizeof *own;
-    plan.grid.x = (unsigned)(own->tiles_x * divide_up(rows, 32));
+    x->data = *memory;
+    x->along_depth = along_depth;
+    x->line_stride = along_depth ? pitch : 1;
+    x->depth_stride = along_depth ? 1 : pitch;
+    return GM_OK;
+}
+
+/* Writes out the factors that the engine cannot take as they are, in one launch. */
+static gm_status pack(const gm_call *call, sgemm_engine_args *args, void *memory[2])
+{
+    const gm_variant *helper = sgemm_helper_pack;
+    gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
+    sgemm_pack_args own = {.depth = args->product.depth, .turn = args->turn};
+    gm_status status =
+        plan_pack(&args->product.a, own.depth, true, call, &own.factors[0], &memory[0]);
+    if (status == GM_OK) {
+        status = plan_pack(&args->product.b, own.depth, false, call, &own.factors[1], &memory[1]);
+    }
+    plan.grid.x = own.factors[0].tiles + own.factors[1].tiles;
+    if (status != GM_OK || plan.grid.x == 0) {
+        return status;
+    }
+    memcpy(plan.args, &own, sizeof own);
+    plan.args_size = sizeof own;
     return call->backend->launch(helper, &plan, call->stream);
 }
 
@@ -82,15 +95,6 @@ static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width
     tensor.box_height = box_height;
     tensor.swizzled = swizzled;
     return call->backend->tensor_map(&tensor, map);
-}
-
-/* Both factors of a product as the engine takes them, A along the depth and B along its lines; the
- * memory is the caller's to release. */
-static gm_status pack_both(sgemm_engine_args *args, const gm_call *call, void *memory[2])
-{
-    const sgemm_factor a = args->product.a, b = args->product.b;
-    gm_status status = pack(&a, args, true, call, &args->product.a, &memory[0]);
-    return status == GM_OK ? pack(&b, args, false, call, &args->product.b, &memory[1]) : status;
 }
 
 void sgemm_release(const gm_call *call, void *const *memory, int count)
@@ -167,7 +171,7 @@ static gm_status launch_by_engine(const engine *engine, const gm_variant *varian
             &engine->pace, call->device->multiprocessors, product->tiles_x * product->tiles_y,
             stages, 4.0 * (double)product->a.lines * (double)product->b.lines);
         shares = divide_up(stages, args.stages);
-        status = pack_both(&args, call, memory);
+        status = pack(call, &args, memory);
         if (status == GM_OK) {
             status = encode(&product->a, product->depth, engine->box_a, variant->tile.y,
                             engine->swizzled, call, &args.a);
