@@ -26,8 +26,8 @@ TILED = [v for v in KERNELS if v.claims["bank_ways"]]
 
 
 # The rungs before warp_tile, which copies asynchronously.
-LADDER = [v for v in KERNELS if not v.name.startswith("warp_tile")]
-ON_ENGINE = ("warp_tile_tma", "tf32x3", "fp16x3", "fp16x3_multicast")
+LADDER = [v for v in KERNELS if not v.name.startswith(("warp_tile", "stream_k"))]
+ON_ENGINE = ("warp_tile_tma", "stream_k", "tf32x3", "fp16x3", "fp16x3_multicast")
 
 
 # ---- traffic ------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_barriers_per_tile():
 
 
 @pytest.mark.parametrize("trans_a", [False, True])
-@pytest.mark.parametrize("variant", ["warp_tile", "warp_tile_tma"])
+@pytest.mark.parametrize("variant", ["warp_tile", "stream_k"])
 def test_how_warps_store_a_tile(variant, trans_a, rng):
     """Vectors from registers; neighbours, one by one, where rows begin anywhere or C is added."""
     rows, lines = 128, 128 * 128 // 32

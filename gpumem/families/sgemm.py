@@ -187,6 +187,8 @@ def sgemm(
         8 x 16 per thread, tiles of warps, three stages of asynchronous copies ahead
     ``warp_tile_tma``
         the tensor copy engine loads the tiles: almost all instructions are products
+    ``stream_k``
+        blocks share out all steps of all tiles alike: no multiprocessor ends early
     ``tf32x3``
         FP32 accuracy on the tensor cores: three TF32 products for each
     ``fp16x3``

@@ -11,6 +11,7 @@
 #include "matmul/plan_thin.h"
 #include "matmul/tma.h"
 #include "sgemm/add_shares.h"
+#include "sgemm/launches.h"
 
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
 static gm_status takes_tma(const gm_variant *variant, const gm_call *call);
@@ -46,7 +47,6 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_warp_tiles_128x128] = {128, 128, 1, 2, 117, 81.4, 13700, 7360, 0.0471, 5220, 256,
                                        512},
     [matmul_row_tma] = {128, 128, 1, 2, 119, 115, 16700, 6780, 0.00779, 0, 256, 1},
-    [matmul_row_sgemm] = {128, 128, 1, 2, 117, 112, 3070, 0, 0, 15000, 256, 512},
 };
 
 static const int tiles_rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
@@ -186,22 +186,24 @@ static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call)
     return refuse_layout(variant);
 }
 
-/* Bytes that sgemm copies first, since its engine takes vectors in one direction only. */
-static double packed(const matmul_factor *factor, bool along_depth, int64_t depth)
+/* sgemm copies a factor first that its engine cannot take, which has vectors in one direction: at
+ * somewhat more than half of the memory's speed. */
+static double time_to_pack(const matmul_size *size, const matmul_factor *factor, bool along_depth)
 {
+    static const double START = 10500, SPEED = 0.57;
+    const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
     const bool ready = factor->along_depth == along_depth && factor->vectors;
-    return ready ? 0 : 8.0 * (double)factor->lines * (double)depth;
+    return ready ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
 }
 
 static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
 {
-    matmul_size each = *size;
-    double time;
-    each.products = 1;
-    (void)matmul_best_share(&paces[matmul_row_sgemm], &each, 32, &time);
-    const double bytes = packed(&args->a, true, args->depth) + packed(&args->b, false, args->depth);
-    time += bytes / (size->memory * size->multiprocessors) + (bytes > 0 ? MATMUL_LAUNCH : 0);
-    return time * (double)size->products;
+    const sgemm_times times =
+        sgemm_estimate(size->rows, size->columns, size->depth, size->multiprocessors);
+    const double time = MATMUL_LAUNCH + SGEMM_UNIT * (times.stream_k < times.shares ? times.stream_k
+                                                                                    : times.shares);
+    return (time + time_to_pack(size, &args->a, true) + time_to_pack(size, &args->b, false)) *
+           (double)size->products;
 }
 
 /* The row that takes least time, if that is less than *least, which it becomes; else `best`. */

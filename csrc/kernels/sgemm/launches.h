@@ -7,6 +7,7 @@
 
 gm_status sgemm_cublas_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_warp_tile_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+gm_status sgemm_launch_stream_k(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_tf32x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_fp16x3(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 gm_status sgemm_launch_fp16x3_multicast(const gm_variant *variant, const gm_call *call,
@@ -15,6 +16,35 @@ gm_status sgemm_launch_fp16x3_multicast(const gm_variant *variant, const gm_call
 /* warp_tile_tma or tf32x3, whose kernels begin by asking whether it is their turn. */
 gm_status sgemm_launch_in_turn(const gm_variant *variant, const gm_call *call,
                                const sgemm_turn *turn, gm_plan *plan);
+
+/* The boxes in which the copy engine brings stages: of A, of_a steps of `height` lines; of B, of_b
+ * lines of `depth` steps. */
+typedef struct sgemm_boxes {
+    unsigned height, depth, of_a, of_b;
+    bool swizzled;
+} sgemm_boxes;
+
+#define WARP_TILE_TMA_BOXES                                                                        \
+    {                                                                                              \
+        WARP_TILE_TMA_HEIGHT, WARP_TILE_TMA_DEPTH, WARP_TILE_TMA_BOX, WARP_TILE_TMA_WIDTH, false   \
+    }
+
+/* Describes both factors to the engine. Where it cannot take one as it is, that is written out
+ * first, into memory that the caller releases. */
+gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
+                      void *memory[2]);
+
+/* How long warp_tile_tma and stream_k take, in units of the time in which a busy multiprocessor
+ * computes a stage of a tile. */
+typedef struct sgemm_times {
+    double shares, stream_k;
+} sgemm_times;
+
+enum { SGEMM_UNIT = 4530 /* cycles, at 116 products per cycle */ };
+
+sgemm_times sgemm_estimate(int64_t rows, int64_t columns, int64_t depth, int64_t multiprocessors);
+double sgemm_shares_time(const sgemm_args *product, int64_t multiprocessors);
+double sgemm_stream_k_time(const sgemm_args *product, int64_t multiprocessors);
 
 /* A factor as the copy engine is told of it, without the boxes. */
 gm_tensor sgemm_tensor(const sgemm_factor *x, int64_t depth);
@@ -28,6 +58,7 @@ void sgemm_release(const gm_call *call, void *const *memory, int count);
 
 /* The ladder's helpers; sgemm.c has the ladder. */
 extern const gm_variant *const sgemm_helper_pack, *const sgemm_helper_add_shares;
+extern const gm_variant *const sgemm_helper_zeros;
 extern const gm_variant *const sgemm_helper_halves_along, *const sgemm_helper_halves_largest;
 extern const gm_variant *const sgemm_helper_halves_across, *const sgemm_helper_halves_judge;
 

@@ -177,8 +177,9 @@ static gm_status multiply(const split of[2], const uint32_t *verdict, unsigned c
     void *memory = NULL;
     round_rows_up(&engine->product, cluster);
     const int64_t tiles = engine->product.tiles_x * engine->product.tiles_y;
-    engine->stages = sgemm_stages_per_share(&pace, most, tiles, stages,
-                                            4.0 * (double)asked->a.lines * (double)asked->b.lines);
+    engine->stages = sgemm_best_shares(&pace, most, tiles, stages,
+                                       4.0 * (double)asked->a.lines * (double)asked->b.lines)
+                         .stages;
     const int64_t shares = divide_up(stages, engine->stages);
     gm_status status = encode(&of[0], FP16X3_HEIGHT, call, &engine->a);
     if (status == GM_OK) {

@@ -5,9 +5,11 @@
 #include "sgemm/fp16x3.h"
 #include "sgemm/launches.h"
 #include "sgemm/plan_layouts.h"
+#include "sgemm/stream_k.h"
 #include "sgemm/tf32x3.h"
 #include "sgemm/warp_tile_tma.h"
 #include "sgemm/whole.h"
+#include "zeros.h"
 
 static gm_status takes_pitches(const gm_variant *variant, const gm_call *call);
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
@@ -24,6 +26,7 @@ enum { MAX_GRID_Y = 65535 };
 
 const gm_variant *const sgemm_helper_pack = &helper_pack;
 const gm_variant *const sgemm_helper_add_shares = &helper_add_shares;
+const gm_variant *const sgemm_helper_zeros = &helper_zeros;
 const gm_variant *const sgemm_helper_halves_along = &helper_halves_along;
 const gm_variant *const sgemm_helper_halves_largest = &helper_halves_largest;
 const gm_variant *const sgemm_helper_halves_across = &helper_halves_across;
@@ -177,6 +180,36 @@ static bool gains_by_halves(const gm_call *call)
     return call->parameters[PRECISION].integer == 1 && saved > passes;
 }
 
+sgemm_times sgemm_estimate(int64_t rows, int64_t columns, int64_t depth, int64_t multiprocessors)
+{
+    const sgemm_args product = {
+        .a.lines = rows,
+        .b.lines = columns,
+        .depth = depth,
+        .tiles_x = divide_up(columns, WARP_TILE_TMA_WIDTH),
+        .tiles_y = divide_up(rows, WARP_TILE_TMA_HEIGHT),
+    };
+    if (rows == 0 || columns == 0 || depth == 0) {
+        return (sgemm_times){0, 0};
+    }
+    return (sgemm_times){
+        .shares = sgemm_shares_time(&product, multiprocessors),
+        .stream_k = sgemm_stream_k_time(&product, multiprocessors),
+    };
+}
+
+/* The kernels whose tiles the copy engine brings, the fastest first, and what is slower. */
+static const gm_variant *choose_by_engine(const gm_call *call)
+{
+    const sgemm_times times =
+        sgemm_estimate(call->out.shape[0], call->out.shape[1],
+                       call->in[A].shape[!line_axis(call, A)], call->device->multiprocessors);
+    const int row = times.stream_k < times.shares ? sgemm_row_stream_k : sgemm_row_warp_tile_tma;
+    return gm_first_that_fits(call,
+                              GM_ROWS(row, sgemm_row_warp_tile_tma, sgemm_row_hide_global_latency,
+                                      sgemm_row_vec4, sgemm_row_naive));
+}
+
 /* A block with a large tile does as much as many with small ones, which load from global memory
  * directly: an eighth of the multiprocessors is enough. On a side of a few lines most of any tile
  * would be idle. */
@@ -190,9 +223,7 @@ static const gm_variant *sgemm_choose(const gm_call *call)
                                                 sgemm_row_naive));
     }
     if (is_for_the_engine(call)) {
-        return gm_first_that_fits(call,
-                                  GM_ROWS(sgemm_row_warp_tile_tma, sgemm_row_hide_global_latency,
-                                          sgemm_row_vec4, sgemm_row_naive));
+        return choose_by_engine(call);
     }
     if (narrow <= 8) {
         return gm_row(call, sgemm_row_naive);

@@ -95,9 +95,9 @@ static bool try_shares(const sgemm_pace *pace, int64_t multiprocessors, int64_t 
     return true;
 }
 
-/* Stages of each share but the last, which may have fewer; all stages if sharing gains nothing.
- * Of many shares, those are tried that make a round of blocks. bytes: of the result. */
-static int64_t sgemm_stages_per_share(const sgemm_pace *pace, int64_t multiprocessors,
+/* All stages are one share if sharing gains nothing. Of many shares, those are tried that make a
+ * round of blocks. bytes: of the result. */
+static sgemm_shares sgemm_best_shares(const sgemm_pace *pace, int64_t multiprocessors,
                                       int64_t tiles, int64_t stages, double bytes)
 {
     sgemm_shares best = {stages, time_to_compute(pace, multiprocessors, tiles, stages, stages)};
@@ -112,7 +112,7 @@ static int64_t sgemm_stages_per_share(const sgemm_pace *pace, int64_t multiproce
             (void)try_shares(pace, multiprocessors, tiles, stages, round, bytes, &best);
         }
     }
-    return best.stages;
+    return best;
 }
 
 #endif

@@ -102,6 +102,30 @@ GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *
                        &full[slot]);
 }
 
+/* A block's place in the ring. It begins with {0, 0}, which stays so if it has a single tile. */
+typedef struct tma_ring {
+    int slot;
+    uint32_t parity;
+} tma_ring;
+
+/* What fills the ring again, for a block that has a single tile. */
+template <typename tile> struct tma_feed {
+    const sgemm_engine_args &a;
+    float *shared;
+    gm_mbarrier *full;
+    const tma_place &place;
+    const tma_work &work;
+};
+
+/* Stage t has been read by all, and its slot is free. */
+template <typename tile> GM_DEVICE void tma_refill(const tma_feed<tile> &feed, int t, int slot)
+{
+    if (threadIdx.x == 0 && t + tile::stages < feed.work.count) {
+        tma_load<tile>(feed.a, feed.shared, feed.full, feed.place, feed.work,
+                       feed.work.first + t + tile::stages, slot);
+    }
+}
+
 /* The first row of a warp in the block's tile. */
 template <typename tile> GM_DEVICE int tma_warp_row(void)
 {
@@ -109,22 +133,26 @@ template <typename tile> GM_DEVICE int tma_warp_row(void)
     return threadIdx.x / 32 * tile::warp_rows;
 }
 
-/* The sums of a thread, whose numbers begin at at_a and at_b of a stage. */
-template <typename tile>
-GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engine_args &a,
-                       float *shared, gm_mbarrier *full, const tma_place &place,
-                       const tma_work &work, int at_a, int at_b)
+/* The sums of a thread over `count` stages, of which there is at least one. */
+template <typename tile, typename feed_type>
+GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
+                       const float *shared, gm_mbarrier *full, tma_ring &ring, int count)
 {
+    const int y = tma_warp_row<tile>() + warp_lane_y() * (tile::kept ? 1 : 4);
+    const int at_a = tile::kept ? y * WARP_STEPS : y; /* of a stage */
+    const int at_b = tile::floats_a + warp_lane_x() * 4;
     float of_a[(tile::kept ? 4 : 2) * tile::rows], of_b[2][tile::columns];
-    const float *step_a = shared + at_a, *step_b = shared + at_b;
-    int slot = 0, now = 0; /* bytes from the first box to the one in use, of A as of B */
-    uint32_t parity = 0;
+    int slot = ring.slot;
+    int now = slot * tile::floats * 4; /* bytes to the box in use, of A as of B */
+    uint32_t parity = ring.parity;
+    const float *step_a = (const float *)((const char *)(shared + at_a) + now);
+    const float *step_b = (const float *)((const char *)(shared + at_b) + now);
 
-    gm_mbarrier_wait(&full[0], 0);
+    gm_mbarrier_wait(&full[slot], parity);
     warp_read_first<tile::kept, tile::rows>(of_a, step_a);
     warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
 
-    for (int t = 0; t < work.count; t++) {
+    for (int t = 0; t < count; t++) {
         const int next = slot + 1 == tile::stages ? 0 : slot + 1;
         const uint32_t next_parity = next == 0 ? parity ^ 1 : parity;
 #pragma unroll 1
@@ -135,7 +163,7 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engi
                 if (then == 0) {
                     if (box > 1) {
                         now += tile::box * 4;
-                    } else if (t + 1 < work.count) { /* else the last is read again, for nothing */
+                    } else if (t + 1 < count) { /* else the last is read again, for nothing */
                         gm_mbarrier_wait(&full[next], next_parity);
                         now = next * tile::floats * 4;
                     }
@@ -152,12 +180,12 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const sgemm_engi
             }
         }
         __syncthreads(); /* all have read the stage: it may be filled again */
-        if (threadIdx.x == 0 && t + tile::stages < work.count) {
-            tma_load<tile>(a, shared, full, place, work, work.first + t + tile::stages, slot);
-        }
+        tma_refill(feed, t, slot);
         slot = next;
         parity = next_parity;
     }
+    ring.slot = slot;
+    ring.parity = parity;
 }
 
 /* Writes the tile. room: warp_store_room of each warp. */
@@ -173,8 +201,6 @@ template <typename tile>
 GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, float *shared,
                            gm_mbarrier *full)
 {
-    const int y = tma_warp_row<tile>() + warp_lane_y() * (tile::kept ? 1 : 4);
-    const int x = warp_lane_x() * 4;
     const engine_share share = engine_find_share(a, tile::depth);
     tma_work work = {0, 0, (int)share.first, (int)share.count};
     float sum[tile::rows][tile::columns];
@@ -201,8 +227,9 @@ GM_DEVICE void tma_product(const sgemm_engine_args &a, const tma_place &place, f
     __syncthreads(); /* the barriers and the zeros are initialised */
     warp_begin(sum, &zeros);
     if (work.count > 0) {
-        tma_sum<tile>(sum, a, shared, full, place, work, tile::kept ? y * WARP_STEPS : y,
-                      tile::floats_a + x);
+        const tma_feed<tile> feed = {a, shared, full, place, work};
+        tma_ring ring = {0, 0};
+        tma_sum<tile>(sum, feed, shared, full, ring, work.count);
     }
     sgemm_args product = engine_product(a, share, tile::depth);
     product.out += place.out;
