@@ -198,10 +198,9 @@ static double time_to_pack(const matmul_size *size, const matmul_factor *factor,
 
 static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
 {
-    const sgemm_times times =
-        sgemm_estimate(size->rows, size->columns, size->depth, size->multiprocessors);
-    const double time = MATMUL_LAUNCH + SGEMM_UNIT * (times.stream_k < times.shares ? times.stream_k
-                                                                                    : times.shares);
+    const sgemm_choice choice =
+        sgemm_choose_by_engine(size->rows, size->columns, size->depth, size->multiprocessors);
+    const double time = MATMUL_LAUNCH + SGEMM_UNIT * choice.time;
     return (time + time_to_pack(size, &args->a, true) + time_to_pack(size, &args->b, false)) *
            (double)size->products;
 }

@@ -34,15 +34,17 @@ typedef struct sgemm_boxes {
 gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
                       void *memory[2]);
 
-/* How long warp_tile_tma and stream_k take, in units of the time in which a busy multiprocessor
- * computes a stage of a tile. */
-typedef struct sgemm_times {
-    double shares, stream_k;
-} sgemm_times;
+/* The faster one of warp_tile_tma and stream_k, and how long it takes, in units of the time in
+ * which a busy multiprocessor computes a stage of a tile. */
+typedef struct sgemm_choice {
+    bool stream_k;
+    double time;
+} sgemm_choice;
 
 enum { SGEMM_UNIT = 4530 /* cycles, at 116 products per cycle */ };
 
-sgemm_times sgemm_estimate(int64_t rows, int64_t columns, int64_t depth, int64_t multiprocessors);
+sgemm_choice sgemm_choose_by_engine(int64_t rows, int64_t columns, int64_t depth,
+                                    int64_t multiprocessors);
 double sgemm_shares_time(const sgemm_args *product, int64_t multiprocessors);
 double sgemm_stream_k_time(const sgemm_args *product, int64_t multiprocessors);
 

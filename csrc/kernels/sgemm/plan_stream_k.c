@@ -54,8 +54,8 @@ double sgemm_stream_k_time(const sgemm_args *product, int64_t multiprocessors)
     const double stages = (double)tiles * (double)args.engine.stages;
     const double sharers = (double)blocks / (double)tiles;
     const double sums = args.each > 0 ? LEFT + ADDED * (sharers > 1 ? sharers : 1) : 0;
-    const double rounds = (double)(tiles / (STREAM_K_BLOCKS * multiprocessors));
-    return AROUND + sums + BETWEEN * rounds +
+    const int64_t rounds = tiles / (STREAM_K_BLOCKS * multiprocessors);
+    return AROUND + sums + BETWEEN * (double)rounds +
            (blocks > multiprocessors ? stages / (double)multiprocessors
                                      : ALONE * stages / (double)blocks);
 }

@@ -29,18 +29,26 @@ typedef struct sgemm_pace {
 enum { EACH_NUMBER = 32, MOST_SHARES = 512, TRIALS = 16 };
 static const double WORTH = 0.98; /* a smaller gain is within the error of the model */
 
-/* Time of `blocks` blocks of `stages` stages each. In the last round multiprocessors may have a
- * single block. */
+/*
+ * Time of `blocks` blocks of `stages` stages each. In a last round of few blocks each may have a
+ * multiprocessor to itself: it does if it is the only round. After others, the blocks of a
+ * multiprocessor end at about the same time, and the first of those that are left start there in
+ * pairs: less so with each round, because blocks drift apart.
+ */
 static double time_of_rounds(const sgemm_pace *pace, int64_t multiprocessors, int64_t blocks,
                              double stages)
 {
+    static const double IN_PAIRS = 0.95, DRIFT = 0.08, LEAST = 0.5;
     const int64_t slots = multiprocessors * pace->blocks, waves = blocks / slots,
                   last = blocks % slots;
     const double whole = stages * pace->blocks + pace->around;
-    const double time = (double)waves * whole;
-    return last == 0                 ? time
-           : last <= multiprocessors ? time + stages * pace->alone + pace->around
-                                     : time + whole;
+    const double single = stages * pace->alone + pace->around, time = (double)waves * whole;
+    if (last == 0 || last > multiprocessors) {
+        return time + (last == 0 ? 0 : whole);
+    }
+    const double paired = IN_PAIRS - DRIFT * (double)waves;
+    return time + single +
+           (waves == 0 || last == 1 ? 0 : (whole - single) * (paired > LEAST ? paired : LEAST));
 }
 
 /*
