@@ -2,8 +2,8 @@
  * How a tile of warps is written to C: alpha * sums + beta * C.
  *
  * A block runs this code once. What it costs is above all that its instructions have to be fetched,
- * and a jump to a far place waits for them: with a branch for each vector, of which most of the code
- * was never run, small products took a tenth longer. Hence two ways without such branches:
+ * and a jump to a far place waits for them: with a branch for each vector, of which most of the
+ * code was never run, small products took a tenth longer. Hence two ways without such branches:
  *
  *     straight from the registers     where C has whole, aligned vectors and beta is 0: the eight
  *                                     lanes of a row store 128 contiguous bytes
