@@ -32,6 +32,7 @@ typedef struct matmul_pace {
     int height, width; /* of a tile */
     int teams;         /* tiles of a block */
     int blocks;        /* resident on a multiprocessor */
+    int warps;         /* of a block */
     double rate;       /* products of two numbers per cycle, of a full multiprocessor; */
     double alone;      /* of one with a single block */
     double latency;    /* from the start of a block to its first product, and to its result; */
@@ -65,6 +66,16 @@ static inline double matmul_single(bool single, int64_t lines, int of_tile)
     return single ? of_tile * (2 - whole) : 0;
 }
 
+/* Four schedulers share the warps of a multiprocessor: three pairs of warps take as long as four,
+ * and blocks of a single warp as long as the next multiple of four of them. */
+static inline int64_t matmul_by_schedulers(const matmul_pace *pace, int64_t blocks)
+{
+    enum { SCHEDULERS = 4 };
+    const int64_t at_once = pace->warps < SCHEDULERS ? SCHEDULERS / pace->warps : 1;
+    const int64_t whole = matmul_divide_up(blocks, at_once) * at_once;
+    return whole < pace->blocks ? whole : pace->blocks;
+}
+
 /* For blocks of teams that sum `steps` steps each. */
 static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_size *size,
                                        int64_t blocks, double steps)
@@ -78,7 +89,7 @@ static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_siz
     const double alone = pace->latency + products / pace->alone + single;
     const double shared = pace->setup + products / pace->rate + single;
     const double round = matmul_longest(pace->blocks * shared, alone);
-    const int64_t most = matmul_divide_up(last, size->multiprocessors);
+    const int64_t most = matmul_by_schedulers(pace, matmul_divide_up(last, size->multiprocessors));
     const double rest = last == 0 ? 0 : matmul_longest((double)most * shared, alone);
     return (double)rounds * round + rest;
 }
