@@ -70,6 +70,10 @@ def test_all_parts_are_equal(rows, columns, stages, rng):
     begins = [i * (work // blocks) + min(i, work % blocks) for i in range(blocks)]
     leave = sum(begin % stages > 0 for begin in begins)
     assert sums_moved(counted) == (leave * SUMS, leave * SUMS)
+    names = [kernel["name"] for kernel in counted.kernels]
+    assert names == ["sgemm_zeros"] * (shared > 0) + ["sgemm_stream_k"]
+    zeroed = sum(s["bytes"] for s in counted.sites if s["file"].endswith("/zeros.cu"))
+    assert zeroed == (8 * blocks if shared else 0)  # a flag of each block
     assert blocks <= places()
     if tiles > places():
         assert blocks == places()
