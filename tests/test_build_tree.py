@@ -308,6 +308,22 @@ def test_headers_add_options(tree):
     assert build.options_of(kernel, "nvcc") == ["-Xptxas=-O1"]
 
 
+def test_no_option_is_lost_in_a_paragraph():
+    """A formatter may join the lines of a comment; then an option would be a word of prose."""
+    kernels = sorted((SOURCE.parent / "kernels").glob("*/*.cu"))
+    assert kernels
+    found = 0
+    for kernel in kernels:
+        named = re.findall(r"\bBuild +(nvcc|plain) ", kernel.read_text(encoding="utf-8"))
+        family = kernel.parent / f"{kernel.parent.name}.h"
+        if family.exists():
+            named += re.findall(r"\bBuild +(nvcc|plain) ", family.read_text(encoding="utf-8"))
+        taken = [build.options_of(kernel, how) for how in ("nvcc", "plain")]
+        assert sum(map(len, taken)) == len(named), kernel
+        found += len(named)
+    assert found
+
+
 @needs_compiler
 def test_a_moved_checkout_reuses_its_objects(tree):
     make(tree)

@@ -10,8 +10,10 @@
  *          busy. Where tiles are few, two pairs share the depth of one, stage by stage, and the
  *          sums of the second are added to those of the first.
  * Result   where rows begin at an odd place a warp's sums go through shared memory, so that its
- * lanes store neighbours, in a quarter of the requests: see warp_store.h. Banks    of registers, as
- * in sgemm's warp_tile. Build    nvcc -Xptxas=-O1 Machine  LDGSTS, LDS.128, FFMA
+ *          lanes store neighbours, in a quarter of the requests: see warp_store.h.
+ * Banks    of registers, as in sgemm's warp_tile.
+ * Build    nvcc -Xptxas=-O1
+ * Machine  LDGSTS, LDS.128, FFMA
  */
 #include "matmul.h"
 
