@@ -44,6 +44,7 @@ typedef struct matmul_args {
     int helpers;              /* of thin: warps of a line, */
     int tile_lines;           /* lines of a block, */
     int cluster;              /* and blocks that share a tile as a cluster; 0: no clusters */
+    bool once;                /* of thin: the matrix should not stay in the L2 */
     /* Of the stack, last: what every thread reads lies together. */
     int axes; /* the innermost one first */
     int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
@@ -63,8 +64,8 @@ enum {
     MATMUL_THIN_MOST = 4,    /* right-hand sides that a thread of thin has sums for, */
     MATMUL_THIN_ROWS = 4,    /* lines of a warp, where the depth is contiguous, */
     MATMUL_THIN_LINES = 32,  /* and lines of a block without helpers; */
-    MATMUL_THIN_WIDE = 128,  /* of one with many lines that are contiguous, */
-    MATMUL_THIN_NARROW = 16, /* and of one with few; */
+    MATMUL_THIN_WIDE = 128,  /* the most of one whose lines are contiguous, */
+    MATMUL_THIN_NARROW = 16, /* and the fewest; */
     MATMUL_THIN_CLUSTER = 8, /* blocks that share the depth as a cluster */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 55296,

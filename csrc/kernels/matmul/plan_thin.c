@@ -4,14 +4,55 @@
  */
 #include "matmul/plan_thin.h"
 
+#include <math.h>
+
 #include "backend/backend.h"
 #include "matmul/plan_size.h"
 
-enum { MOST_THIN = 256, THIN_RATE = 14 }; /* shares, and bytes per cycle of a block; */
-enum { THIN_START = 500, THIN_ADDING = 9000, THIN_CLUSTER = 4500 }; /* cycles, as on an H100 */
-static const double ALONE = 0.93; /* of the memory's rate: gaps between the batches of one block */
-enum { FEW = 512 };               /* lines, of which a block may have as few as 16 */
-enum { UNIT = 128 };              /* steps: a multiple of a warp's vectors */
+/* How long a block takes, in cycles as on an H100: one that has its multiprocessor alone, and one
+ * of a pair. */
+typedef struct thin_pace {
+    double start;               /* the launch, the first loads and the result */
+    double alone, paired;       /* a batch of loads */
+    double second;              /* once, if any block is one of a pair */
+    double single, single_line; /* part of a batch more, for numbers that are loaded one by one; the
+                                   same in blocks of 32 lines that are contiguous */
+    double cluster;             /* for sums that are sent to another block */
+    double adding;              /* for the launch that adds shares */
+    double memory;              /* of the rate at which copies move bytes, */
+    double narrow;              /* slower by this for each block more to 128 lines, */
+    double clustered;           /* and by this in clusters */
+} thin_pace;
+
+/* Fitted to 150 products of random sizes, by 10 to 30 plans each. */
+static const thin_pace DEPTH_CONTIGUOUS = {
+    .start = 3450,
+    .alone = 1180,
+    .paired = 2720,
+    .second = 510,
+    .single = 0.32,
+    .cluster = 810,
+    .adding = 4400,
+    .memory = 0.995,
+};
+static const thin_pace LINES_CONTIGUOUS = {
+    .start = 2520,
+    .alone = 1450,
+    .paired = 2180,
+    .second = 1070,
+    .single = 0.02,
+    .single_line = 0.48,
+    .cluster = 1040,
+    .adding = 4490,
+    .memory = 1.065,
+    .narrow = 0.037,
+    .clustered = 0.08,
+};
+
+enum { MOST_THIN = 256 };          /* shares */
+enum { UNIT = 128 };               /* steps: a multiple of a warp's vectors */
+static const double SUMS_RATE = 2; /* bytes per cycle and multiprocessor: sums written and added */
+static const double OVERLAP = 0.9; /* of the time of blocks that start while others end */
 
 bool matmul_thin_is_turned(const matmul_args *args)
 {
@@ -23,49 +64,80 @@ int64_t matmul_thin_sides(const matmul_args *args)
     return matmul_thin_is_turned(args) ? args->a.lines : args->b.lines;
 }
 
-/* Warps that share the depth of a line: as many as have a batch of loads each, in no more blocks
- * than are resident, two on each multiprocessor. */
-static int thin_helpers(const matmul_size *size, const matmul_factor *matrix)
-{
-    int helpers = 1;
-    while (matrix->along_depth && helpers < 8 && size->depth > INT64_C(2) * UNIT * helpers &&
-           size->products * matmul_divide_up(matrix->lines * helpers * 2, MATMUL_THIN_LINES) <=
-               2 * (int64_t)size->multiprocessors) {
-        helpers *= 2;
-    }
-    return helpers;
-}
-
 /* Steps that all threads of a block together load at once; the loop over them. */
 static int64_t thin_batch(const matmul_args *args)
 {
+    enum { BATCH = 8 };
     return args->a.along_depth ? INT64_C(2) * UNIT * args->helpers
-                               : INT64_C(32) * MATMUL_THREADS / args->tile_lines;
+                               : INT64_C(1) * BATCH * (MATMUL_THREADS / (args->tile_lines / 4));
 }
 
-/* Each of two resident blocks moves its bytes at up to THIN_RATE per cycle, a batch of loads after
- * another, all together at the speed of memory, which one block alone does not reach; a block that
- * starts waits for its first batch. */
+/* What the matrix pushes out of the L2 is written back first. One much larger than the L2 does so
+ * anyway, and one that is the same for several products is needed again. */
+static bool thin_once(const gm_call *call, const matmul_size *size, const matmul_args *args)
+{
+    bool repeated = false;
+    for (int d = 0; d < args->axes; d++) {
+        repeated |= args->step_a[d] == 0 && args->extent[d] > 1;
+    }
+    return !repeated && size->loads <= 4 * (double)call->device->l2_bytes;
+}
+
+/* Of a block. */
+static double thin_batches(const matmul_size *size, const matmul_args *args, const thin_pace *pace)
+{
+    const bool along = args->a.along_depth;
+    const bool vectors = args->a.vectors && (!along || size->depth % 4 == 0);
+    const bool line = !along && args->tile_lines == MATMUL_THIN_LINES;
+    const double single = vectors ? 0 : line ? pace->single_line : pace->single;
+    return (double)matmul_divide_up(args->share, thin_batch(args)) * (1 + single);
+}
+
+/* That all blocks move, as if at the rate of copies. */
+static double thin_bytes(const matmul_size *size, const matmul_args *args, const thin_pace *pace)
+{
+    const double narrow = pace->narrow * ((double)MATMUL_THIN_WIDE / args->tile_lines - 1);
+    const double clustered = args->cluster > 0 ? pace->clustered : 0;
+    return (size->loads + size->stores) / pace->memory * (1 + narrow) * (1 + clustered);
+}
+
+/* Of blocks that run at once: what takes longer, their batches or their bytes, and more where both
+ * take about as long. */
+static double thin_wave(const thin_pace *pace, const matmul_size *size, double blocks,
+                        double batches, double each)
+{
+    const double processors = size->multiprocessors;
+    const double paired = blocks <= processors ? 0 : blocks / processors - 1;
+    const double latency = batches * (pace->alone + (pace->paired - pace->alone) * paired);
+    const double memory = blocks * each / (size->memory * processors);
+    const double a = latency * latency, b = memory * memory;
+    return sqrt(sqrt(a * a + b * b));
+}
+
+/* Two blocks are resident on each multiprocessor. */
 static double thin_time(const matmul_size *size, const matmul_args *args)
 {
-    const int64_t processors = size->multiprocessors, batch = thin_batch(args);
+    const thin_pace *pace = args->a.along_depth ? &DEPTH_CONTIGUOUS : &LINES_CONTIGUOUS;
+    const int64_t processors = size->multiprocessors, slots = 2 * processors;
     const int64_t split =
         size->depth > args->share ? matmul_divide_up(size->depth, args->share) : 1;
     const int64_t shares = args->cluster > 0 ? args->cluster : split;
-    const int64_t blocks = size->products * args->tiles_y * shares, busy = blocks > 0 ? blocks : 1;
-    const double rounds = (double)matmul_divide_up(busy, processors);
-    const double padded = (double)(matmul_divide_up(args->share, batch) * batch);
-    const double each = (args->a.along_depth ? 1 : padded / (double)args->share) *
-                        (size->loads + size->stores) / (double)busy;
-    const double memory = (rounds < 2 ? ALONE : 1) * size->memory * (double)processors;
-    double time = matmul_longest((size->loads + size->stores) / memory,
-                                 rounds * each / (THIN_RATE * (rounds < 2 ? 1 : 2)));
-    time += MATMUL_LAUNCH + rounds * THIN_START;
+    const int64_t blocks = size->products * args->tiles_y * shares;
+    const int64_t full = blocks / slots, last = blocks % slots;
+    const double batches = thin_batches(size, args, pace);
+    const double each = thin_bytes(size, args, pace) / (double)(blocks > 0 ? blocks : 1);
+    double time = pace->start + (blocks > processors ? pace->second : 0);
+    if (full > 0) {
+        time += thin_wave(pace, size, (double)slots, batches, each) *
+                (1 + OVERLAP * (double)(full - 1));
+    }
+    if (last > 0) {
+        time += thin_wave(pace, size, (double)last, batches, each) * (full > 0 ? OVERLAP : 1);
+    }
     if (args->cluster > 0) {
-        time += THIN_CLUSTER;
+        time += pace->cluster;
     } else if (shares > 1) {
-        time +=
-            THIN_ADDING + size->stores * 2 * (double)shares / (MATMUL_CACHE * (double)processors);
+        time += pace->adding + size->stores * 2 * (double)shares / (SUMS_RATE * (double)processors);
     }
     return time;
 }
@@ -76,8 +148,7 @@ static void try_shares(const matmul_size *size, matmul_args *args, int64_t share
 {
     const int64_t batch = thin_batch(args), before = args->share;
     const int64_t unit = args->a.along_depth ? UNIT : batch / 8, cluster_before = args->cluster;
-    const int64_t even = matmul_divide_up(size->depth, shares);
-    const int64_t share = matmul_divide_up(even > batch ? even : batch, unit) * unit;
+    const int64_t share = matmul_divide_up(matmul_divide_up(size->depth, shares), unit) * unit;
     if (share >= size->depth) {
         return;
     }
@@ -85,7 +156,7 @@ static void try_shares(const matmul_size *size, matmul_args *args, int64_t share
     args->share = share;
     args->cluster = cluster ? (int)shares : 0;
     const double now = thin_time(size, args);
-    if (there > MOST_THIN || (cluster && 2 * there <= shares) || now >= 0.97 * *time) {
+    if (there > MOST_THIN || (cluster && 2 * there <= shares) || now >= *time) {
         args->share = before;
         args->cluster = (int)cluster_before;
     } else {
@@ -94,8 +165,9 @@ static void try_shares(const matmul_size *size, matmul_args *args, int64_t share
 }
 
 /* The blocks over the lines, and the shares that take least time; returns the model's. A cluster
- * has up to `most` blocks. All of its blocks start together, so that there must be room for one
- * more: clusters do not fill every part of the device. */
+ * has up to `most` blocks, which start together. One of eight leaves a part of a processing cluster
+ * of 18 multiprocessors idle, so that there must be room for more. Where clusters are too few for
+ * all multiprocessors, more blocks may share the depth. */
 static double plan_thin_lines(const matmul_size *size, int most, matmul_args *args, int tile_lines)
 {
     const int64_t processors = size->multiprocessors;
@@ -107,12 +179,12 @@ static double plan_thin_lines(const matmul_size *size, int most, matmul_args *ar
     const int64_t blocks = size->products * args->tiles_y;
     double time = thin_time(size, args);
     for (int shares = 2; shares <= most; shares *= 2) {
-        if ((blocks + 1) * shares <= 2 * processors) {
+        if ((blocks + shares / 2 - 1) * shares <= 2 * processors) {
             try_shares(size, args, shares, true, &time);
         }
     }
-    for (int each = 1; each <= 4; each++) { /* blocks of a multiprocessor */
-        const int64_t shares = blocks > 0 ? each * processors / blocks : 1;
+    for (int each = 1; each <= 4 && blocks > 0 && blocks * most < processors; each *= 2) {
+        const int64_t shares = each * processors / blocks;
         if (shares > 1) {
             try_shares(size, args, shares, false, &time);
         }
@@ -120,29 +192,43 @@ static double plan_thin_lines(const matmul_size *size, int most, matmul_args *ar
     return time;
 }
 
-/* Describes the call for thin; returns the model's time. Where few lines are contiguous, narrow
- * blocks may do without shares, or with fewer. */
+/* Plans for one of several shapes of blocks, and keeps the plan if it is the fastest. */
+static void try_lines(const matmul_size *size, int most, matmul_args *args, int tile_lines,
+                      matmul_args *best, double *least)
+{
+    const double time = plan_thin_lines(size, most, args, tile_lines);
+    if (*least == 0 || time < *least) {
+        *least = time;
+        *best = *args;
+    }
+}
+
+/* Describes the call for thin; returns the model's time. Where the depth is contiguous, helpers are
+ * the warps that share a line's; each must have a batch of its own. */
 double matmul_plan_thin(const gm_call *call, const matmul_size *size, matmul_args *args)
 {
     const int blocks = call->device->cluster_blocks;
     const int most = blocks < MATMUL_THIN_CLUSTER ? blocks : MATMUL_THIN_CLUSTER;
+    matmul_args best;
+    double least = 0;
     if (matmul_thin_is_turned(args)) {
         matmul_turn(args);
     }
-    args->helpers = thin_helpers(size, &args->a);
+    args->once = thin_once(call, size, args);
+    args->helpers = 1;
     if (args->a.along_depth) {
-        return plan_thin_lines(size, most, args, MATMUL_THIN_LINES / args->helpers);
-    }
-    static const int widths[] = {MATMUL_THIN_WIDE, MATMUL_THIN_LINES, MATMUL_THIN_NARROW};
-    matmul_args best = *args;
-    double least = plan_thin_lines(size, most, &best, MATMUL_THIN_WIDE);
-    for (int i = 1; i < 3; i++) {
-        const double time = plan_thin_lines(size, most, args, widths[i]);
-        const bool fits =
-            widths[i] > MATMUL_THIN_NARROW || (args->a.vectors && args->a.lines <= FEW);
-        if (fits && (time < 0.97 * least || 2 * args->a.lines <= widths[i - 1])) {
-            least = time;
-            best = *args;
+        for (int helpers = 1; helpers <= 8; helpers *= 2) {
+            if (helpers == 1 || size->depth > INT64_C(1) * UNIT * helpers) {
+                args->helpers = helpers;
+                try_lines(size, most, args, MATMUL_THIN_LINES / helpers, &best, &least);
+            }
+        }
+    } else {
+        for (int lines = MATMUL_THIN_NARROW; lines <= MATMUL_THIN_WIDE; lines *= 2) {
+            const bool wide = lines == MATMUL_THIN_LINES || lines == MATMUL_THIN_WIDE;
+            if (args->a.vectors || wide) {
+                try_lines(size, most, args, lines, &best, &least);
+            }
         }
     }
     *args = best;
