@@ -30,7 +30,7 @@ HELPERS = {
     "matmul": ("add_shares",),
     "reduce": ("zeros", "add_partials"),
     "scan": ("zeros", "tile_sums", "scan_sums"),
-    "sgemm": ("pack", "add_shares"),
+    "sgemm": ("pack", "zeros", "add_shares"),
 }
 
 

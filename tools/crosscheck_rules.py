@@ -237,14 +237,14 @@ RULES = (
         "lanes",
     ),
     Rule(
-        "sgemm-warp_tile(_tma)?, .*|matmul-tma, .*",
+        "sgemm-warp_tile_tma, .*|matmul-tma, .*",
         "shared_load_(requests|passes_per_request)",
         _dropped,
         "the compiler drops loads of what the thread has just stored or loaded (its quads of sums "
         "and zeros); the others take as many passes as on the simulator",
     ),
     Rule(
-        "matmul-warp_tiles:.*",
+        "sgemm-warp_tile, .*|matmul-warp_tiles:.*",
         "shared_load_(requests|passes_per_request)",
         _dropped_and_masked,
         "the compiler drops loads of the zeros that sums begin with; before asynchronous copies it "
