@@ -146,6 +146,24 @@ def pytest_xdist_make_scheduler(config, log):
             file = nodeid.partition("::")[0]
             return file if file.startswith(TOGETHER) else nodeid.partition("[")[0]
 
+        def remove_node(self, node):
+            """Give the rest of a worker's tests to others, without the one that crashed it.
+
+            The method of xdist repeats that one, in every worker that it then starts.
+            """
+            units = self.assigned_work.pop(node)
+            left = [(tests, name) for tests in units.values() for name in tests if not tests[name]]
+            if not left:
+                return None
+            tests, crashed = left[0]
+            tests[crashed] = True
+            for scope, tests in units.items():
+                if not all(tests.values()):
+                    self.workqueue[scope] = tests
+            for other in self.assigned_work:
+                self._reschedule(other)
+            return crashed
+
     return Scheduling(config, log)
 
 
