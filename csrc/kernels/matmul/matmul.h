@@ -41,8 +41,9 @@ typedef struct matmul_args {
     int64_t partial;          /* elements from one share's sums to the next */
     int64_t tiles_x, tiles_y; /* over a result; of thin: blocks along the lines are y */
     bool turned;              /* a and b have changed places: the results are written transposed */
-    int helpers;              /* of thin: warps of a line, */
-    int tile_lines;           /* lines of a block, */
+    int helpers;              /* of thin: warps of a line, a power of two, */
+    int tile_lines;           /* lines of a block, a power of two, */
+    int log_lines;            /* whose logarithm this is, */
     int cluster;              /* and blocks that share a tile as a cluster; 0: no clusters */
     bool once;                /* of thin: the matrix should not stay in the L2 */
     /* Of the stack, last: what every thread reads lies together. */

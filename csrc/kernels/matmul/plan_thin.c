@@ -172,6 +172,10 @@ static double plan_thin_lines(const matmul_size *size, int most, matmul_args *ar
 {
     const int64_t processors = size->multiprocessors;
     args->tile_lines = tile_lines;
+    args->log_lines = 0;
+    while (1 << args->log_lines < tile_lines) {
+        args->log_lines++;
+    }
     args->tiles_x = 1;
     args->tiles_y = matmul_divide_up(args->a.lines, args->tile_lines);
     args->share = size->depth > 0 ? size->depth : 1;

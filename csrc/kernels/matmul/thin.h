@@ -75,7 +75,7 @@ GM_DEVICE void add_blocks(const matmul_args &a, const block_lines &lines, float 
     gm_mbarrier_wait(&shared.arrived, 0);
 #pragma unroll 1
     for (int i = threadIdx.x; i < count * a.tile_lines; i += MATMUL_THREADS) {
-        const int line = i % a.tile_lines, side = i / a.tile_lines;
+        const int line = i & (a.tile_lines - 1), side = i >> a.log_lines;
         if (line < lines.count && side < lines.sides) {
             out[thin_element(a, lines.first + line, side)] =
                 add_in_order(&shared.blocks[side][line], a.cluster, WIDE);
@@ -97,7 +97,7 @@ GM_DEVICE void add_warps(const matmul_args &a, const block_lines &lines, int par
 #endif
 #pragma unroll 1
     for (int i = threadIdx.x; i < count * a.tile_lines; i += MATMUL_THREADS) {
-        const int line = i % a.tile_lines, side = i / a.tile_lines;
+        const int line = i & (a.tile_lines - 1), side = i >> a.log_lines;
         if (line >= lines.count || side >= lines.sides) {
             continue;
         }

@@ -94,7 +94,7 @@ GM_DEVICE void sum_depth(float (&sum)[ROWS][count], const matmul_args &a, const 
                          const matmul_factor &right, int64_t first_line, int64_t first,
                          int64_t depth)
 {
-    const int lane = threadIdx.x % 32, helper = threadIdx.x / 32 % a.helpers;
+    const int lane = threadIdx.x % 32, helper = threadIdx.x / 32 & (a.helpers - 1);
     const int64_t stride = (int64_t)a.helpers * PART;
     const float *line[ROWS];
 #pragma unroll
@@ -119,8 +119,8 @@ GM_DEVICE void by_depth(const matmul_args &a, const matmul_factor &left, const m
                         const block_lines &lines, int64_t first, int64_t depth, float *out,
                         thin_sums<count> &shared)
 {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, helper = warp % a.helpers;
-    const int own_line = warp / a.helpers * ROWS;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, helper = warp & (a.helpers - 1);
+    const int own_line = warp * a.tile_lines / LINES * ROWS; /* a block has LINES without helpers */
     const int64_t first_line = lines.first + own_line;
     float sum[ROWS][count] = {};
     if (first_line < left.lines) {

@@ -68,8 +68,9 @@ GM_DEVICE void sum_lines(const matmul_args &a, const matmul_factor &left,
                          const matmul_factor &right, const block_lines &lines, int64_t first,
                          int64_t depth, thin_sums<count> &shared)
 {
-    const int lanes = a.tile_lines / 4, groups = MATMUL_THREADS / lanes;
-    const int lane = threadIdx.x % lanes, group = threadIdx.x / lanes;
+    const int log_lanes = a.log_lines - 2, lanes = 1 << log_lanes;
+    const int groups = MATMUL_THREADS >> log_lanes;
+    const int lane = threadIdx.x & (lanes - 1), group = threadIdx.x >> log_lanes;
     const float *line[4];
     float sum[count][4] = {};
 #pragma unroll
