@@ -2,6 +2,7 @@
 #include "histogram/histogram.h"
 
 #include "backend/backend.h"
+#include "l2_policy.h"
 
 static gm_status launch_on_zeros(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -31,7 +32,7 @@ static gm_status histogram_plan(const gm_variant *variant, const gm_call *call, 
         .in = (const unsigned char *)in->data,
         .out = (unsigned long long *)call->out.data,
         .bytes = in->bytes,
-        .once = in->bytes <= 4 * call->device->l2_bytes, /* see the plan of reduce */
+        .once = gm_evict_first_of_l2(call->device, (double)in->bytes),
     };
     plan->args_size = sizeof(histogram_args);
     plan->grid.x = gm_grid_blocks(variant, call, in->bytes, 0);

@@ -67,6 +67,7 @@ enum {
     MATMUL_THIN_LINES = 32,  /* and lines of a block without helpers; */
     MATMUL_THIN_WIDE = 128,  /* the most of one whose lines are contiguous, */
     MATMUL_THIN_NARROW = 16, /* and the fewest; */
+    MATMUL_THIN_BATCH = 8,   /* loads of a thread on their way, where lines are contiguous; */
     MATMUL_THIN_CLUSTER = 8, /* blocks that share the depth as a cluster */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 55296,

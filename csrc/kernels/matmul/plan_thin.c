@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "l2_policy.h"
 #include "matmul/plan_size.h"
 
 /* How long a block takes, in cycles as on an H100: one that has its multiprocessor alone, and one
@@ -24,7 +25,7 @@ typedef struct thin_pace {
     double clustered;           /* and by this in clusters */
 } thin_pace;
 
-/* Fitted to 150 products of random sizes, by 10 to 30 plans each. */
+/* Fitted to 150 products of random sizes on an H100, by 10 to 30 plans each. */
 static const thin_pace DEPTH_CONTIGUOUS = {
     .start = 3450,
     .alone = 1180,
@@ -67,20 +68,19 @@ int64_t matmul_thin_sides(const matmul_args *args)
 /* Steps that all threads of a block together load at once; the loop over them. */
 static int64_t thin_batch(const matmul_args *args)
 {
-    enum { BATCH = 8 };
-    return args->a.along_depth ? INT64_C(2) * UNIT * args->helpers
-                               : INT64_C(1) * BATCH * (MATMUL_THREADS / (args->tile_lines / 4));
+    return args->a.along_depth
+               ? INT64_C(2) * UNIT * args->helpers
+               : INT64_C(1) * MATMUL_THIN_BATCH * (MATMUL_THREADS / (args->tile_lines / 4));
 }
 
-/* What the matrix pushes out of the L2 is written back first. One much larger than the L2 does so
- * anyway, and one that is the same for several products is needed again. */
+/* A matrix that is the same for several products is needed again. */
 static bool thin_once(const gm_call *call, const matmul_size *size, const matmul_args *args)
 {
     bool repeated = false;
     for (int d = 0; d < args->axes; d++) {
         repeated |= args->step_a[d] == 0 && args->extent[d] > 1;
     }
-    return !repeated && size->loads <= 4 * (double)call->device->l2_bytes;
+    return !repeated && gm_evict_first_of_l2(call->device, size->loads);
 }
 
 /* Of a block. */
@@ -147,7 +147,8 @@ static void try_shares(const matmul_size *size, matmul_args *args, int64_t share
                        double *time)
 {
     const int64_t batch = thin_batch(args), before = args->share;
-    const int64_t unit = args->a.along_depth ? UNIT : batch / 8, cluster_before = args->cluster;
+    const int64_t unit = args->a.along_depth ? UNIT : batch / MATMUL_THIN_BATCH,
+                  cluster_before = args->cluster;
     const int64_t share = matmul_divide_up(matmul_divide_up(size->depth, shares), unit) * unit;
     if (share >= size->depth) {
         return;

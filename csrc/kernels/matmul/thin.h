@@ -8,7 +8,12 @@
 #include "cluster.h"
 
 enum { ROWS = MATMUL_THIN_ROWS, LINES = MATMUL_THIN_LINES, WIDE = MATMUL_THIN_WIDE };
-enum { PART = 4 * 32, BATCH = 8, WARPS = MATMUL_THREADS / 32, BLOCKS = MATMUL_THIN_CLUSTER };
+enum {
+    PART = 4 * 32,
+    BATCH = MATMUL_THIN_BATCH,
+    WARPS = MATMUL_THREADS / 32,
+    BLOCKS = MATMUL_THIN_CLUSTER
+};
 
 /* In shared memory, for each right-hand side: the sums of the warps of a block, and in the first
  * block of a cluster those of all its blocks, which arrive there. */

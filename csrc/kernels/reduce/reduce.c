@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "cluster_sums.h"
+#include "l2_policy.h"
 #include "zeros.h"
 
 static gm_status launch_on_zero(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -45,9 +46,7 @@ static gm_status reduce_plan(const gm_variant *variant, const gm_call *call, gm_
         .in = in->data,
         .out = call->out.data,
         .count = in->size,
-        /* An array that pushes other data out of the L2 waits until that is written back. One much
-         * larger than the L2 does so anyway, and is read a little faster without the hint. */
-        .once = in->bytes <= 4 * call->device->l2_bytes,
+        .once = gm_evict_first_of_l2(call->device, (double)in->bytes),
         .type = narrow ? real ? REDUCE_FLOAT32 : REDUCE_INT32
                 : real ? REDUCE_FLOAT64
                        : REDUCE_INT64,
