@@ -334,7 +334,7 @@ def is_constant(opcode: str) -> bool:
 SUMMARY = (
     ("copy 1 GiB", "copy-h200", "copy", "1 GiB", "the driver's copy"),
     ("transpose 8192 x 8192", "transpose-h200", "transpose", "8192x8192", "the driver's copy"),
-    ("running sums of 1 GiB", "scan-h200", "scan", "1 GiB", "the driver's copy"),
+    ("running sums of 2 GiB", "scan-h200", "scan", "2 GiB", "the driver's copy"),
     ("multiply 8192 x 8192", "sgemm-h200", "sgemm", "8192x8192x8192", "cuBLAS, FP32 units"),
 )
 
