@@ -15,7 +15,9 @@ VARIANTS = gm.variants("matmul", instances=True)
 KERNELS = [v for v in VARIANTS if v.source.endswith(".cu")]
 SIDES = [1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 63, 65, 127, 129]
 DEPTHS = [0, 1, 3, 8, 9, 31, 64, 65, 127, 128, 129, 300]
-REFUSED = re.compile(r'takes up to|variant="auto" takes any layout')  # by a single variant
+REFUSED = re.compile(  # by a single variant
+    r'takes (results of )?up to|variant="auto" takes any layout|bytes of shared memory'
+)
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 
 
@@ -173,7 +175,8 @@ def test_equals_numpy(variant, backend, data):
     try:
         got = (variant or gm.matmul)(*there).to_host()
     except ValueError as error:
-        assert variant is not None and variant.name.split(":")[0] in ("sgemm", "tma", "warp_tiles")
+        assert variant is not None
+        assert variant.name.split(":")[0] in ("sgemm", "tma", "warp_tiles", "whole")
         assert REFUSED.search(str(error))
         return
     assert np.array_equal(got, a @ b)
@@ -232,8 +235,9 @@ def test_the_same_bits_each_time(shape, backend, rng):
 def test_infinities_and_nan_stay_in_their_rows(variant, backend, rng):
     here(variant, backend)
     n = {"thin:one": 1, "thin:two": 2}.get(variant.name, 4)
-    a, b = rng.standard_normal((70, 40), "f4"), rng.standard_normal((40, n), "f4")
-    a[3, 39], a[64, 0], a[69, 7] = np.nan, np.inf, -np.inf
+    m = {"whole": 48, "whole:16": 16, "whole:32": 32, "whole:48": 48}.get(variant.name, 70)
+    a, b = rng.standard_normal((m, 40), "f4"), rng.standard_normal((40, n), "f4")
+    a[3, 39], a[m - 6, 0], a[m - 1, 7] = np.nan, np.inf, -np.inf
     got = variant(a, b, backend=backend)
     wanted = a.astype("f8") @ b.astype("f8")
     assert np.array_equal(np.isnan(got), np.isnan(wanted))
@@ -254,7 +258,7 @@ def test_no_stray_access_and_no_race(variant, turned, rng):
         try:
             counted = _core.traffic("matmul", variant.name, (a, b), (0,))
         except ValueError as error:
-            assert variant.name == "tma" and REFUSED.search(str(error))
+            assert variant.name.split(":")[0] in ("tma", "whole") and REFUSED.search(str(error))
             continue
         assert np.array_equal(counted["result"], a @ b)
 
@@ -271,7 +275,8 @@ def test_auto_takes_what_fits_the_shape():
     assert chosen((500, 600), (600,)) == "thin:one"
     assert chosen((3, 600), (600, 500)) == "thin:four"
     assert chosen((100, 100), (100, 100)) == "tiles:32x32"
-    assert chosen((600, 16, 16), (600, 16, 16)) == "tiles:w32x32"
+    assert chosen((600, 16, 16), (600, 16, 16)) == "whole:16"
+    assert chosen((600, 32, 32), (600, 32, 32)) == "tiles:w32x32"
 
 
 def test_large_products_are_for_sgemm(backend):

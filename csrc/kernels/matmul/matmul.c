@@ -9,6 +9,7 @@
 #include "matmul/plan_size.h"
 #include "matmul/plan_stack.h"
 #include "matmul/plan_thin.h"
+#include "matmul/plan_whole.h"
 #include "matmul/tma.h"
 #include "sgemm/add_shares.h"
 #include "sgemm/launches.h"
@@ -18,10 +19,12 @@ static gm_status takes_tma(const gm_variant *variant, const gm_call *call);
 static gm_status takes_runs(const gm_variant *variant, const gm_call *call);
 static gm_status takes_warp(const gm_variant *variant, const gm_call *call);
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call);
+static gm_status takes_whole(const gm_variant *variant, const gm_call *call);
 static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call);
 static int pick_tiles(const gm_call *call);
 static int pick_warp_tiles(const gm_call *call);
 static int pick_thin(const gm_call *call);
+static int pick_whole(const gm_call *call);
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY matmul
@@ -31,29 +34,33 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
 enum { A, B };
 enum { UNIT = 128 }; /* steps: a multiple of all stages */
 
-/* Fitted to the times of 2,552 products of all classes by every kernel but naive and thin on an
- * H100, and so that the one it picks is as fast as the fastest: fitted to two thirds of them, it is
- * within 1.5 percent on average for the others. */
+/* Fitted to the times of 2,552 products of all classes by every kernel but naive, thin and whole on
+ * an H100, and so that the one it picks is as fast as the fastest: fitted to two thirds of them, it
+ * is within 1.5 percent on average for the others. whole: to 110 small stacks on an H200. */
 static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 8, 89.8, 80.2, 5630, 3480, 0.063, 0, 256, 1},
     [matmul_row_tiles_32x32] = {32, 32, 1, 2, 8, 118, 37.8, 4530, 3660, 0.0889, 6350, 256, 512},
     [matmul_row_tiles_16x64] = {16, 64, 1, 2, 8, 73.7, 36.2, 5550, 3280, 0.0839, 5650, 256, 512},
     [matmul_row_tiles_64x64] = {64, 64, 1, 2, 8, 86.8, 85.1, 7960, 3290, 0.063, 5740, 256, 512},
     [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 2, 83.8, 17.8, 3570, 571, 0.0867, 6820, 256, 512},
-    [matmul_row_warp_tiles_32x64] = {32, 64, 1, 11, 1, 79.6, 30.4, 17200, 1120, 0.07, 11100, 256,
+    [matmul_row_warp_tiles_32x64] = {32, 64, 1, 11, 1, 79.6, 30.4, 10700, 1120, 0.07, 11100, 256,
                                      512},
-    [matmul_row_warp_tiles_64x64] = {64, 64, 1, 3, 4, 108, 55.9, 16500, 2730, 0.0446, 5850, 256,
+    [matmul_row_warp_tiles_64x64] = {64, 64, 1, 3, 4, 108, 55.9, 9350, 2730, 0.0446, 5850, 256,
                                      512},
-    [matmul_row_warp_tiles_p64x64] = {64, 64, 1, 6, 2, 107, 55.6, 14000, 1400, 0.0445, 12900, 256,
+    [matmul_row_warp_tiles_p64x64] = {64, 64, 1, 6, 2, 107, 55.6, 9900, 1400, 0.0445, 12900, 256,
                                       512},
     [matmul_row_warp_tiles_128x128] = {128, 128, 1, 2, 4, 117, 81.4, 13700, 7360, 0.0471, 5220, 256,
                                        512},
     [matmul_row_tma] = {128, 128, 1, 2, 4, 119, 115, 16700, 6780, 0.00779, 0, 256, 1},
+    [matmul_row_whole_16] = {16, 16, 1, 24, 2, 127, 2.6, 2490, 323, 0, 0, 256, 1},
+    [matmul_row_whole_32] = {32, 32, 1, 16, 2, 48.5, 14.4, 3700, 590, 0, 0, 256, 1},
+    [matmul_row_whole_48] = {48, 48, 1, 12, 2, 37.3, 31.7, 5770, 87, 0, 0, 256, 1},
 };
 
 static const int tiles_rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
                                  matmul_row_tiles_32x32, matmul_row_tiles_64x64,
                                  matmul_row_tiles_p64x32};
+static const int whole_rows[] = {matmul_row_whole_16, matmul_row_whole_32, matmul_row_whole_48};
 static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x64, matmul_row_warp_tiles_64x64,
                                       matmul_row_warp_tiles_p64x64, matmul_row_warp_tiles_128x128};
 
@@ -72,13 +79,30 @@ static void measure_copies(const matmul_args *args, matmul_size *size)
     size->single_columns = !both;
 }
 
+static matmul_pace pace_of(int row, const gm_call *call, const matmul_args *args)
+{
+    matmul_pace pace = paces[row];
+    if (is_of(row, matmul_row_whole)) {
+        matmul_pace_whole(call, args, &pace);
+    }
+    return pace;
+}
+
+/* warp_tiles has thousands of instructions for each way in which numbers are copied. They come from
+ * memory too, once: for some ways many more of them. */
+static double time_to_fetch(const matmul_args *args, const matmul_size *size)
+{
+    static const double cycles[2][2] = {{0, 12300}, {2550, 8460}};
+    return cycles[!size->single_rows][!args->a.along_depth];
+}
+
 /* Describes the call for tiles of a size, turned where `tiles` has more of them full then; returns
  * the model's time. */
 static double plan_tiles(int row, const gm_call *call, matmul_args *args)
 {
-    const matmul_pace *pace = &paces[row];
-    const int64_t y = pace->height, x = pace->width, m = args->a.lines, n = args->b.lines;
-    double time;
+    const matmul_pace pace = pace_of(row, call, args);
+    const int64_t y = pace.height, x = pace.width, m = args->a.lines, n = args->b.lines;
+    double time, fetched = 0;
     if (is_of(row, matmul_row_tiles) && y != x &&
         matmul_divide_up(n, y) * matmul_divide_up(m, x) <
             matmul_divide_up(m, y) * matmul_divide_up(n, x)) {
@@ -87,11 +111,12 @@ static double plan_tiles(int row, const gm_call *call, matmul_args *args)
     matmul_size size = matmul_measure(call, args);
     if (is_of(row, matmul_row_warp_tiles)) {
         measure_copies(args, &size);
+        fetched = time_to_fetch(args, &size);
     }
     args->tiles_x = matmul_divide_up(args->b.lines, x);
     args->tiles_y = matmul_divide_up(args->a.lines, y);
-    args->share = matmul_best_share(pace, &size, UNIT, &time);
-    return time;
+    args->share = matmul_best_share(&pace, &size, UNIT, &time);
+    return time + fetched;
 }
 
 /* ---- which variant --------------------------------------------------------------------------- */
@@ -178,6 +203,18 @@ static gm_status takes_thin(const gm_variant *variant, const gm_call *call)
     return GM_OK;
 }
 
+/* Of the row: what its largest instance takes. */
+static gm_status takes_whole(const gm_variant *variant, const gm_call *call)
+{
+    const bool any = variant == &variants[matmul_row_whole];
+    matmul_args args;
+    gm_status status = describe(call, &args);
+    if (status != GM_OK || call->out.size == 0) {
+        return status;
+    }
+    return matmul_suits_whole(variant->name, any ? &variants[matmul_row_whole_48] : variant, &args);
+}
+
 static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call)
 {
     matmul_args args;
@@ -236,6 +273,20 @@ static int best_warp_tiles(const gm_call *call, const matmul_args *args, int bes
     return better_of(warp_tiles_rows, COUNT(warp_tiles_rows), call, args, best, least);
 }
 
+/* The smallest instance of whole that takes the factors; the largest if none does. */
+static int fitting_whole(const matmul_args *args)
+{
+    const int64_t most = args->a.lines > args->b.lines ? args->a.lines : args->b.lines;
+    size_t i = 0;
+    while (i + 1 < COUNT(whole_rows) &&
+           (most > variants[whole_rows[i]].tile.x ||
+            matmul_whole_bytes(args, (int)variants[whole_rows[i]].tile.x) >
+                (int64_t)variants[whole_rows[i]].shared_bytes)) {
+        i++;
+    }
+    return whole_rows[i];
+}
+
 /* Tiles of either kind, or for a stack those that the copy engine brings, where it takes the
  * factors: a single product goes to sgemm, which has that kernel too. */
 static int best_row(const gm_call *call, const matmul_args *args, double *least)
@@ -243,6 +294,10 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
     int tiles = best_tiles(call, args, least);
     if (runs(&args->a, args->depth) && runs(&args->b, args->depth)) {
         tiles = best_warp_tiles(call, args, tiles, least);
+    }
+    const int whole = fitting_whole(args);
+    if (gm_variant_can(gm_row(call, whole), call)) {
+        tiles = better_of(&whole, 1, call, args, tiles, least);
     }
     matmul_args one = *args;
     const double first = matmul_tma_bytes_first(args);
@@ -280,6 +335,12 @@ static int pick_thin(const gm_call *call)
     return sides <= 1   ? matmul_row_thin_one
            : sides <= 2 ? matmul_row_thin_two
                         : matmul_row_thin_four;
+}
+
+static int pick_whole(const gm_call *call)
+{
+    matmul_args args;
+    return describe(call, &args) == GM_OK ? fitting_whole(&args) : matmul_row_whole_48;
 }
 
 static const gm_variant *matmul_choose(const gm_call *call)
@@ -327,6 +388,12 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
     }
     if (row == matmul_row_naive) {
         plan->grid.x = gm_grid_blocks(variant, call, call->out.size, 0);
+        return GM_OK;
+    }
+    if (variant->row == &variants[matmul_row_whole]) {
+        matmul_plan_whole(call, args);
+        plan->shared_bytes = (size_t)matmul_whole_bytes(args, (int)variant->tile.x);
+        plan->grid.x = (unsigned)args->products;
         return GM_OK;
     }
     int64_t teams = 1;

@@ -45,7 +45,7 @@ typedef struct matmul_args {
     int tile_lines;           /* lines of a block, a power of two, */
     int log_lines;            /* whose logarithm this is, */
     int cluster;              /* and blocks that share a tile as a cluster; 0: no clusters */
-    bool once;                /* of thin: the matrix should not stay in the L2 */
+    bool once;                /* of thin and whole: what is loaded should not stay in the L2 */
     /* Of the stack, last: what every thread reads lies together. */
     int axes; /* the innermost one first */
     int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
@@ -61,14 +61,18 @@ typedef struct matmul_add_shares_args {
 } matmul_add_shares_args;
 
 enum {
-    MATMUL_THREADS = 256,    /* of a block, but for some tiles */
-    MATMUL_THIN_MOST = 4,    /* right-hand sides that a thread of thin has sums for, */
-    MATMUL_THIN_ROWS = 4,    /* lines of a warp, where the depth is contiguous, */
-    MATMUL_THIN_LINES = 32,  /* and lines of a block without helpers; */
-    MATMUL_THIN_WIDE = 128,  /* the most of one whose lines are contiguous, */
-    MATMUL_THIN_NARROW = 16, /* and the fewest; */
-    MATMUL_THIN_BATCH = 8,   /* loads of a thread on their way, where lines are contiguous; */
-    MATMUL_THIN_CLUSTER = 8, /* blocks that share the depth as a cluster */
+    MATMUL_THREADS = 256,      /* of a block, but for some tiles */
+    MATMUL_THIN_MOST = 4,      /* right-hand sides that a thread of thin has sums for, */
+    MATMUL_THIN_ROWS = 4,      /* lines of a warp, where the depth is contiguous, */
+    MATMUL_THIN_LINES = 32,    /* and lines of a block without helpers; */
+    MATMUL_THIN_WIDE = 128,    /* the most of one whose lines are contiguous, */
+    MATMUL_THIN_NARROW = 16,   /* and the fewest; */
+    MATMUL_THIN_BATCH = 8,     /* loads of a thread on their way, where lines are contiguous; */
+    MATMUL_THIN_CLUSTER = 8,   /* blocks that share the depth as a cluster */
+    MATMUL_WHOLE_SIDE = 8,     /* threads of whole along rows and columns of a result; */
+    MATMUL_WHOLE_THREADS = 64, /* all of them; */
+    MATMUL_WHOLE_ZEROS = 64,   /* numbers that it keeps behind the factors, */
+    MATMUL_WHOLE_GAP = 8,      /* and between rows of sums: neighbours have other banks */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 55296,
     MATMUL_BYTES_16x64 = 67584,
@@ -80,7 +84,16 @@ enum {
     MATMUL_BYTES_e64x64 = 36864,
     MATMUL_BYTES_ep64x64 = 18432,
     MATMUL_BYTES_e128x128 = 35840,
+    /* The most of whole. */
+    MATMUL_BYTES_whole_16 = 16384,
+    MATMUL_BYTES_whole_32 = 28160,
+    MATMUL_BYTES_whole_48 = 37888,
 };
+
+/* Numbers in shared memory for `count` of them, of which the first is somewhere in 16 bytes. */
+#define MATMUL_WHOLE_ROOM(count) (((count) + 6) / 4 * 4)
+/* And for side x side sums. */
+#define MATMUL_WHOLE_SUMS(side) ((side) * ((side) + MATMUL_WHOLE_GAP))
 
 #ifdef __cplusplus
 #include "device.h"

@@ -1,0 +1,129 @@
+"""matmul by whole matrices: any start and sides, products that stay apart, and what is refused."""
+
+import numpy as np
+import pytest
+from support import here
+
+import gpumem as gm
+from gpumem import _core
+
+INSTANCES = {
+    int(v.name[6:]): v for v in gm.variants("matmul", instances=True) if "whole:" in v.name
+}
+SIDES = [1, 2, 3, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 40, 41, 47, 48]
+DEPTHS = [0, 1, 2, 3, 4, 5, 16, 31, 32, 33, 50]
+
+
+@pytest.fixture
+def whole(backend):
+    variant = next(v for v in gm.variants("matmul") if v.name == "whole")
+    here(variant, backend)
+    return variant
+
+
+def integers(rng, *shape):
+    """Small integers: their products and sums are exact in any order."""
+    return rng.integers(-8, 9, shape).astype("f4")
+
+
+def there(x, backend, turned=False, past=0):
+    """Return a device array equal to x, which begins `past` numbers behind an aligned address."""
+    laid = np.ascontiguousarray(x.swapaxes(-1, -2) if turned else x)
+    around = np.full(laid.size + past + 5, np.nan, "f4")
+    around[past : past + laid.size] = laid.ravel()
+    array = gm.to_device(around, backend=backend)[past : past + laid.size].reshape(laid.shape)
+    return array.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)) if turned else array
+
+
+@pytest.mark.parametrize("of_a", [False, True], ids=["rows", "columns"])
+@pytest.mark.parametrize("of_b", [False, True], ids=["rows", "columns"])
+@pytest.mark.parametrize("side", INSTANCES)
+def test_any_start_and_sides(side, of_a, of_b, backend, rng):
+    """Also of the result, around which nothing is written; lines beyond a side are NaN."""
+    variant = INSTANCES[side]
+    here(variant, backend)
+    for _ in range(25):
+        m, n = (int(rng.choice([s for s in SIDES if s <= side])) for _ in range(2))
+        k, stack = int(rng.choice(DEPTHS)), int(rng.integers(1, 6))
+        a, b = integers(rng, stack, m, k), integers(rng, stack, k, n)
+        starts = rng.integers(0, 4, 3)
+        guard = gm.to_device(np.full(stack * m * n + 8, np.nan, "f4"), backend=backend)
+        out = guard[starts[0] : starts[0] + stack * m * n].reshape((stack, m, n))
+        variant(there(a, backend, of_a, starts[1]), there(b, backend, of_b, starts[2]), out=out)
+        assert np.array_equal(out.to_host(), a @ b), (m, n, k)
+        rest = np.delete(guard.to_host(), np.arange(starts[0], starts[0] + stack * m * n))
+        assert np.isnan(rest).all()
+
+
+@pytest.mark.parametrize("stacks", [((4,), ()), ((), (4,)), ((3, 1), (1, 2)), ((2, 1, 3), (4, 1))])
+def test_repeated_matrices(stacks, whole, backend, rng):
+    a, b = integers(rng, *stacks[0], 19, 13), integers(rng, *stacks[1], 13, 22)
+    assert np.array_equal(whole(there(a, backend), there(b, backend)).to_host(), a @ b)
+
+
+def test_products_stay_apart(whole, backend, rng):
+    """Numbers of the next product are read for lines that do not exist; none counts."""
+    a, b = integers(rng, 5, 21, 17), integers(rng, 5, 17, 11)
+    a[2], b[3], kept = np.nan, np.inf, [0, 1, 4]
+    for turned in (False, True):
+        got = whole(there(a, backend, turned), there(b, backend, turned)).to_host()
+        assert np.isnan(got[2]).all()
+        assert not np.isfinite(got[3]).any()
+        assert np.array_equal(got[kept], a[kept] @ b[kept])
+
+
+@pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
+def test_no_stray_access_and_no_race(turned, rng):
+    """Each array ends where its allocation ends, so the simulator sees any overrun."""
+    for m, n, k in [(1, 1, 1), (33, 31, 17), (48, 47, 33), (5, 3, 50), (16, 16, 16), (2, 41, 0)]:
+        a = integers(rng, 3, k, m).swapaxes(1, 2) if turned[0] else integers(rng, 3, m, k)
+        b = integers(rng, 3, n, k).swapaxes(1, 2) if turned[1] else integers(rng, 3, k, n)
+        counted = _core.traffic("matmul", "whole", (a, b), (0,))
+        assert np.array_equal(counted["result"], a @ b)
+
+
+def test_matrices_are_loaded_by_the_engine(rng):
+    """But for up to three numbers at either end."""
+    a, b = integers(rng, 6, 33, 31), integers(rng, 6, 31, 35)
+    sites = gm.traffic("matmul", a, b, variant="whole").sites
+    loads = [s for s in sites if (s["space"], s["kind"]) == ("global", "load")]
+    by_threads = sum(s["bytes"] for s in loads if s["by"] == "threads")
+    assert sum(s["bytes"] for s in loads) == a.nbytes + b.nbytes
+    assert by_threads <= 2 * 6 * (3 + 3) * 4
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "words"),
+    [
+        (np.s_[:, :49], np.s_[:, :, :8], "up to 48 x 48 elements, these have 49 x 8"),
+        (np.s_[:, :8], np.s_[:, :, :49], "up to 48 x 48 elements, these have 8 x 49"),
+        (np.s_[:, :40], np.s_[:, :, :40], "bytes of shared memory for two matrices, these need"),
+        (np.s_[:, :8, :16], np.s_[:, :16, :8], "without gaps"),
+        (np.s_[:, :8, ::-1], np.s_[:, ::-1, :8], "without gaps"),
+    ],
+)
+def test_refused(a, b, words, whole, backend, rng):
+    """What "auto" computes all the same."""
+    x = integers(rng, 2, 50, 200)
+    left, right = x[a], x.swapaxes(1, 2)[b]
+    if "gaps" not in words:
+        left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    device = gm.to_device(x, backend=backend)
+    views = (device[a], device.transpose((0, 2, 1))[b])
+    given = views if "gaps" in words else tuple(there(y, backend) for y in (left, right))
+    with pytest.raises(ValueError, match=words):
+        whole(*given)
+    assert np.array_equal(gm.matmul(*given).to_host(), left @ right)
+
+
+@pytest.mark.parametrize("side", INSTANCES)
+def test_an_instance_has_its_own_limits(side, backend, rng):
+    here(INSTANCES[side], backend)
+    x = gm.to_device(integers(rng, 2, side + 1, side + 1), backend=backend)
+    with pytest.raises(ValueError, match=f"whole:{side} takes results of up to {side} x {side}"):
+        INSTANCES[side](x, x)
+
+
+def test_auto_takes_it_for_many_small_matrices():
+    x = np.ones((3000, 13, 13), "f4")
+    assert _core.traffic("matmul", "auto", (x, x), (0,))["variant"] == "whole:16"
