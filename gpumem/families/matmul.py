@@ -150,6 +150,14 @@ def matmul(
         two vectors
     ``thin:four``
         up to four vectors
+    ``whole``
+        small matrices as a whole, one product per block, by the bulk copy engine
+    ``whole:16``
+        sides up to 16
+    ``whole:32``
+        sides up to 32
+    ``whole:48``
+        sides up to 48
 
     Kernels that only serve ``auto``:
 
@@ -233,6 +241,11 @@ def _vector(nbytes: int, itemsize: int) -> Shape:
     return side, 1, side
 
 
+def _small(nbytes: int, itemsize: int) -> Shape:
+    side = 16  # of the smallest instance of `whole`
+    return max(nbytes // (side * side * itemsize), 1), side, side, side
+
+
 def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:
     """Return a product of whole tiles of every size."""
     a, b = inputs
@@ -283,7 +296,7 @@ FAMILY = Family(
             (300, 200, 513),
         ),
         dtypes=("float32",),
-        shapes_of={"thin": _vector},
+        shapes_of={"thin": _vector, "whole": _small},
         claimed=_whole_tiles,
         traffic=2**16,
     ),

@@ -92,7 +92,7 @@ static matmul_pace pace_of(int row, const gm_call *call, const matmul_args *args
  * memory too, once: for some ways many more of them. */
 static double time_to_fetch(const matmul_args *args, const matmul_size *size)
 {
-    static const double cycles[2][2] = {{0, 12300}, {2550, 8460}};
+    static const double cycles[2][2] = {{2000, 8000}, {1000, 2000}};
     return cycles[!size->single_rows][!args->a.along_depth];
 }
 
