@@ -5,6 +5,7 @@
 
 #include "gpumem.h"
 #include "matmul/matmul.h"
+#include "matmul/model.h"
 
 enum { MATMUL_PRECISION }; /* the family's parameter */
 
@@ -12,6 +13,8 @@ enum { MATMUL_PRECISION }; /* the family's parameter */
 bool matmul_suits_sgemm(const gm_call *call, const matmul_args *args);
 /* Does sgemm compute them faster, as less precision is asked for than it has by default? */
 bool matmul_gains_by_precision(const gm_call *call, const matmul_args *args);
+/* What the model says that sgemm takes. */
+double matmul_time_of_sgemm(const matmul_size *size, const matmul_args *args);
 gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 /* Does the tensor copy engine take these factors? If not, the error says why. */

@@ -225,25 +225,6 @@ static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call)
     return refuse_layout(variant);
 }
 
-/* sgemm copies a factor first that its engine cannot take, which has vectors in one direction: at
- * somewhat more than half of the memory's speed. */
-static double time_to_pack(const matmul_size *size, const matmul_factor *factor, bool along_depth)
-{
-    static const double START = 10500, SPEED = 0.57;
-    const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
-    const bool ready = factor->along_depth == along_depth && factor->vectors;
-    return ready ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
-}
-
-static double time_of_sgemm(const matmul_size *size, const matmul_args *args)
-{
-    const sgemm_choice choice =
-        sgemm_choose_by_engine(size->rows, size->columns, size->depth, size->multiprocessors);
-    const double time = MATMUL_LAUNCH + SGEMM_UNIT * choice.time;
-    return (time + time_to_pack(size, &args->a, true) + time_to_pack(size, &args->b, false)) *
-           (double)size->products;
-}
-
 /* The row that takes least time, if that is less than *least, which it becomes; else `best`. */
 static int better_of(const int *rows, size_t count, const gm_call *call, const matmul_args *args,
                      int best, double *least)
@@ -359,7 +340,7 @@ static const gm_variant *matmul_choose(const gm_call *call)
         }
     }
     if (matmul_gains_by_precision(call, &args) ||
-        (matmul_suits_sgemm(call, &args) && time_of_sgemm(&size, &args) < least)) {
+        (matmul_suits_sgemm(call, &args) && matmul_time_of_sgemm(&size, &args) < least)) {
         return gm_first_that_fits(call, GM_ROWS(matmul_row_sgemm, tiles, matmul_row_naive));
     }
     return gm_first_that_fits(call, GM_ROWS(tiles, matmul_row_naive));

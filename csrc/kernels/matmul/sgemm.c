@@ -2,7 +2,9 @@
  * matmul / sgemm: products that are large enough for the kernels of sgemm, one after the other.
  */
 #include "matmul/launches.h"
+#include "matmul/plan_size.h"
 #include "matmul/plan_stack.h"
+#include "sgemm/launches.h"
 #include "sgemm/plan_layouts.h"
 
 enum { A, B };
@@ -74,4 +76,23 @@ gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm
         }
     }
     return status;
+}
+
+/* sgemm copies a factor first that its engine cannot take, which has vectors in one direction: at
+ * somewhat more than half of the memory's speed. */
+static double time_to_pack(const matmul_size *size, const matmul_factor *factor, bool along_depth)
+{
+    static const double START = 10500, SPEED = 0.57;
+    const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
+    const bool ready = factor->along_depth == along_depth && factor->vectors;
+    return ready ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
+}
+
+double matmul_time_of_sgemm(const matmul_size *size, const matmul_args *args)
+{
+    const sgemm_choice choice =
+        sgemm_choose_by_engine(size->rows, size->columns, size->depth, size->multiprocessors);
+    const double time = MATMUL_LAUNCH + SGEMM_UNIT * choice.time;
+    return (time + time_to_pack(size, &args->a, true) + time_to_pack(size, &args->b, false)) *
+           (double)size->products;
 }
