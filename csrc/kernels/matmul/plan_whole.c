@@ -16,7 +16,7 @@ int64_t matmul_whole_bytes(const matmul_args *args, int side)
 {
     const int64_t rows = args->a.lines, columns = args->b.lines, depth = args->depth;
     const int64_t factors = MATMUL_WHOLE_ROOM(rows * depth) + MATMUL_WHOLE_ROOM(columns * depth);
-    const int64_t before = factors + MATMUL_WHOLE_ZEROS, after = MATMUL_WHOLE_SUMS(side);
+    const int64_t before = factors + MATMUL_WHOLE_ZEROS, after = MATMUL_WHOLE_SUMS((int64_t)side);
     return (int64_t)sizeof(float) * (before > after ? before : after);
 }
 
