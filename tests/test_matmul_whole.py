@@ -87,7 +87,7 @@ def test_matrices_are_loaded_by_the_engine(rng):
     a, b = integers(rng, 6, 33, 31), integers(rng, 6, 31, 35)
     sites = gm.traffic("matmul", a, b, variant="whole").sites
     loads = [s for s in sites if (s["space"], s["kind"]) == ("global", "load")]
-    by_threads = sum(s["bytes"] for s in loads if s["by"] == "threads")
+    by_threads = sum(s["bytes"] for s in loads if s["by"] == "thread")
     assert sum(s["bytes"] for s in loads) == a.nbytes + b.nbytes
     assert by_threads <= 2 * 6 * (3 + 3) * 4
 
