@@ -390,9 +390,10 @@ def traffic(
 
     A site is one source line, space ("global" | "shared" | "constant"), kind ("load" | "store" |
     "atomic") and width: ``{"file", "line", "space", "kind", "by" ("thread" | "engine" |
-    "pipeline"), "width" (bits), "requests", "lanes" (active, summed), "bytes" (requested, each byte
-    once per request), "sectors", "lines", "passes", "fewest_passes", "uncertain" (accesses that a
-    GPU may group differently), "samples"}``. Shared memory has no sectors and lines: both are 0.
+    "pipeline"), "width" (bits), "turn" (passes of a lane's turn; 0: lanes of one word are served
+    together), "requests", "lanes" (active, summed), "bytes" (requested, each byte once per
+    request), "sectors", "lines", "passes", "fewest_passes", "uncertain" (accesses that a GPU may
+    group differently), "samples"}``. Shared memory has no sectors and lines: both are 0.
     Passes through the banks are counted for shared memory only, and not for copies of an engine.
     ``samples`` are the first 32 requests: ``{"block": (x, y, z), "warp", "lanes", "addresses",
     "bytes"}``, the latter three tuples with one number per active lane; addresses are byte offsets

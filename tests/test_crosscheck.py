@@ -162,21 +162,6 @@ def test_loads_after_additions_are_not_compared_up_to_twice_the_passes():
     assert None not in other["agrees"].values()
 
 
-def test_additions_in_rounds_explain_a_few_passes():
-    figure, call = "shared_atomic_passes_per_request", "scatter_add-shared, random, int32"
-    ours = {"shared_atomic_requests": 100, figure: 3.5}
-    for requests, passes, explained in [
-        (100, 3.62, True),
-        (100, 3.67, True),
-        (100, 3.7, False),
-        (100, 3.4, False),
-        (99, 3.62, False),
-    ]:
-        theirs = {"shared_atomic_requests": requests, figure: passes}
-        assert ("rounds" in reason(figure, ours, theirs, call)) == explained
-        assert not reason(figure, ours, theirs, "histogram-shared, random") or passes < 3.62
-
-
 def test_joined_words_explain_at_most_four_in_one():
     ours = {"shared_load_requests": 40, "shared_load_passes_per_request": 1.0}
     for requests, passes, explained in [(10, 1.0, True), (9, 1.0, False), (20, 2.5, False)]:

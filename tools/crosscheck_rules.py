@@ -123,13 +123,6 @@ def _slightly_more_passes(sides: Sides) -> bool:
     return ours < theirs <= 1.03 * ours
 
 
-def _in_rounds(sides: Sides) -> bool:
-    """Whether as many requests take 3 to 5 % more passes, as random places of 4,096 do."""
-    ours, theirs = sides.both("passes_per_request")
-    requests, counted = sides.both("requests")
-    return requests == counted and 1.03 * ours <= theirs <= 1.05 * ours
-
-
 def _joined(sides: Sides) -> bool:
     """Whether up to four words are one request, which takes no more passes than they do."""
     ours, theirs = sides.both("requests")
@@ -274,8 +267,8 @@ RULES = (
         "matmul-whole:16, plain",
         "shared_store_(requests|passes_per_request)",
         lambda sides: 0.95 * sides.passes()[1] <= sides.passes()[0] <= sides.passes()[1],
-        "the hardware counts instructions without active lanes, as aligned matrices have no numbers "
-        "at either end, and up to 4 % more passes; there are few others",
+        "the hardware counts instructions without active lanes, as aligned matrices have no "
+        "numbers at either end, and up to 4 % more passes; there are few others",
     ),
     Rule(
         "(sgemm|matmul)-.*, plain",
@@ -307,14 +300,6 @@ RULES = (
         ),
         "the host's compiler skips the load of a neighbour with a share of 0, the device's "
         "compiler loads it: fewer requests, of more lanes",
-    ),
-    Rule(
-        "scatter_add-shared, random, int32",
-        "shared_atomic_passes_per_request",
-        _in_rounds,
-        "lanes that add to one word of shared memory (ATOMS.ADD) take turns, in rounds that serve "
-        "a lane of each word: of these places 3.2 % more passes; the simulator serves the lanes of "
-        "a word together, as the hardware does if the addend is the constant 1 (ATOMS.POPC.INC)",
     ),
     Rule(
         ".*",

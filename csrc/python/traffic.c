@@ -63,10 +63,10 @@ static PyObject *line_dict(const gm_trace *trace, const gm_report *report,
 {
     const gm_site *site = line->site;
     PyObject *samples = NULL;
-    PyObject *dict =
-        Py_BuildValue("{s:z, s:i, s:s, s:s, s:s, s:i}", "file", site->file, "line", site->line,
-                      "space", gm_space_name(site->space), "kind", gm_kind_name(site->kind), "by",
-                      gm_actor_name(site->actor), "width", site->width * 8);
+    PyObject *dict = Py_BuildValue("{s:z, s:i, s:s, s:s, s:s, s:i, s:i}", "file", site->file,
+                                   "line", site->line, "space", gm_space_name(site->space), "kind",
+                                   gm_kind_name(site->kind), "by", gm_actor_name(site->actor),
+                                   "width", site->width * 8, "turn", (int)site->service);
     for (int i = 0; dict && i < report->name_count; i++) {
         if (set_count(dict, report->names[i], line->counts[i]) < 0) {
             Py_CLEAR(dict);

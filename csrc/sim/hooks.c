@@ -123,15 +123,26 @@ void gm_sim_wait_for_previous(const char *file, int line)
 void gm_sim_atomic(const void *address, uint32_t bytes, gm_atomic_kind kind, gm_order order,
                    gm_scope scope, const char *file, int line)
 {
-    static const gm_kind kinds[] = {GM_LOAD, GM_STORE, GM_UPDATE};
+    static const struct {
+        gm_kind kind;
+        gm_service service;
+    } made[] = {
+        [GM_ATOMIC_LOAD] = {GM_LOAD, GM_TOGETHER},
+        [GM_ATOMIC_STORE] = {GM_STORE, GM_TOGETHER},
+        [GM_ATOMIC_UPDATE] = {GM_UPDATE, GM_IN_TURNS},
+        [GM_ATOMIC_COUNT] = {GM_UPDATE, GM_TOGETHER},
+        [GM_ATOMIC_EXCHANGE_IF] = {GM_UPDATE, GM_IN_LONG_TURNS},
+        [GM_ATOMIC_LOOP] = {GM_UPDATE, GM_TOGETHER},
+    };
     gm_access_call call = {.code = __builtin_return_address(0),
                            .address = (uintptr_t)address,
                            .bytes = bytes,
-                           .kind = kinds[kind],
+                           .kind = made[kind].kind,
                            .file = file,
                            .line = line,
                            .strength = GM_ATOMIC,
-                           .scope = scope};
+                           .scope = scope,
+                           .service = made[kind].service};
     gm_sim_strong_access(&call, order);
 }
 

@@ -33,6 +33,13 @@ typedef enum gm_actor {
     GM_ACTORS,
 } gm_actor;
 
+/* How the banks of shared memory serve lanes that want the same word: the passes of a turn. */
+typedef enum gm_service {
+    GM_TOGETHER = 0, /* no turns */
+    GM_IN_TURNS = 1,
+    GM_IN_LONG_TURNS = 2,
+} gm_service;
+
 /* One access as the kernel makes it. */
 typedef struct gm_access_call {
     const void *code; /* return address in the kernel; where file is NULL it identifies the line */
@@ -45,6 +52,7 @@ typedef struct gm_access_call {
     const void *mbarrier; /* of an engine's store to shared memory */
     gm_strength strength;
     gm_scope scope; /* of a strong access */
+    gm_service service;
 } gm_access_call;
 
 /* A thread's own load or store, with its line unknown, or an access with its line given. */

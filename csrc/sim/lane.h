@@ -72,11 +72,15 @@ GM_HIDDEN void gm_sim_wait_for_phase(const uint64_t *mbarrier, uint32_t parity, 
 /* A prefetch into the L2: the address has to be in bounds, and nothing is moved. */
 GM_HIDDEN void gm_sim_prefetch(const void *address, const char *file, int line);
 
-/* Atomic operations: what they do to the order of threads. The caller then carries them out. */
+/* Atomic operations: what they do to the order of threads, and how shared memory makes them. The
+ * caller then carries them out. */
 typedef enum gm_atomic_kind {
     GM_ATOMIC_LOAD,
     GM_ATOMIC_STORE,
-    GM_ATOMIC_UPDATE, /* reads and writes in one step */
+    GM_ATOMIC_UPDATE,      /* reads and writes in one step */
+    GM_ATOMIC_COUNT,       /* the same, and adds the constant 1 */
+    GM_ATOMIC_EXCHANGE_IF, /* the same, after a comparison */
+    GM_ATOMIC_LOOP,        /* the same, but in shared memory a device loops until it succeeds */
 } gm_atomic_kind;
 
 typedef enum gm_order {

@@ -77,6 +77,7 @@ int gm_sites_add(gm_sites *sites, const gm_module *module, gm_space space,
         .kind = call->kind,
         .vector = record && record->vector,
         .actor = call->actor,
+        .service = call->service,
         .counters = counters,
     };
     sites->table[slot] = ++sites->count;

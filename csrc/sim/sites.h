@@ -14,6 +14,7 @@ typedef struct gm_site {
     gm_space space;
     gm_kind kind;
     gm_actor actor;
+    gm_service service;
     bool vector;    /* moves a vector as a whole, which has no padding */
     int width;      /* bytes of the widest access in a request; 0: not part of any request */
     char *counters; /* of every observer, see observer.h */
@@ -49,7 +50,7 @@ static inline int gm_sites_find(gm_sites *sites, const gm_module *module, gm_spa
         const gm_site *site = &sites->list[sites->table[slot] - 1];
         /* Two calls of a simulator's function may share a return address, but give their lines. */
         if (site->address == call->code && site->space == space && site->kind == call->kind &&
-            (!call->file || site->line == call->line)) {
+            site->service == call->service && (!call->file || site->line == call->line)) {
             return sites->table[slot] - 1;
         }
     }

@@ -392,7 +392,7 @@ void gm_sim_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind 
     gm_block *block = gm_thread_block();
     if (file) {
         observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_THREAD, NULL,
-                                  GM_PLAIN, GM_SCOPE_BLOCK});
+                                  GM_PLAIN, GM_SCOPE_BLOCK, GM_TOGETHER});
     } else if (block && block->trace) {
         take_turn(block, code, address, bytes, NULL, 0);
         stop_if_failed(
@@ -428,7 +428,7 @@ void gm_sim_bytes_access(const void *code, uintptr_t address, size_t bytes, gm_k
     uint32_t known = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
     if (bytes > 0) {
         observe(&(gm_access_call){code, address, known, kind, file, line, GM_BY_BYTES, NULL,
-                                  GM_PLAIN, GM_SCOPE_BLOCK});
+                                  GM_PLAIN, GM_SCOPE_BLOCK, GM_TOGETHER});
     }
 }
 
@@ -454,14 +454,14 @@ void gm_sim_engine_access(const void *code, uintptr_t address, uint32_t bytes, g
                           const void *mbarrier, const char *file, int line)
 {
     observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_ENGINE, mbarrier,
-                              GM_PLAIN, GM_SCOPE_BLOCK});
+                              GM_PLAIN, GM_SCOPE_BLOCK, GM_TOGETHER});
 }
 
 void gm_sim_pipeline_access(const void *code, uintptr_t address, uint32_t bytes, gm_kind kind,
                             const char *file, int line)
 {
     observe(&(gm_access_call){code, address, bytes, kind, file, line, GM_BY_PIPELINE, NULL,
-                              GM_PLAIN, GM_SCOPE_BLOCK});
+                              GM_PLAIN, GM_SCOPE_BLOCK, GM_TOGETHER});
 }
 
 void gm_sim_sync(const gm_sync *sync)

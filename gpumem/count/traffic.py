@@ -80,16 +80,18 @@ class Traffic:
         Constant memory.
     sites : list of dict
         One for each source line, space, kind ("load", "store" or "atomic") and width: ``file line
-        space kind by width requests lanes bytes sectors lines sectors_per_request lines_per_request
-        efficiency passes fewest_passes bank_ways uncertain samples``. ``by`` says who makes the
-        requests: "thread", "engine" (a bulk or tensor copy) or "pipeline" (a thread's asynchronous
-        copy). ``uncertain`` counts accesses of lanes that reached the line on different paths and
-        not equally often: a GPU may group them into other requests. ``lanes`` are the active
-        threads summed over all requests, ``bytes`` what the requests asked for. ``passes`` go
-        through the banks of shared memory, or serve one address of constant memory each.
-        ``samples`` are the first 32 requests, each a dict: ``block`` (x, y, z), ``warp``, and with
-        one number per active lane ``lanes``, ``addresses`` (byte offsets from the start of the
-        allocation, of shared or of constant memory) and ``bytes``.
+        space kind by width turn requests lanes bytes sectors lines sectors_per_request
+        lines_per_request efficiency passes fewest_passes bank_ways uncertain samples``. ``by`` says
+        who makes the requests: "thread", "engine" (a bulk or tensor copy) or "pipeline" (a thread's
+        asynchronous copy). ``uncertain`` counts accesses of lanes that reached the line on
+        different paths and not equally often: a GPU may group them into other requests. ``lanes``
+        are the active threads summed over all requests, ``bytes`` what the requests asked for.
+        ``passes`` go through the banks of shared memory, or serve one address of constant memory
+        each. ``turn`` are the passes of a turn, where lanes that update one word of shared memory
+        take turns; 0 where such lanes are served together. ``samples`` are the first 32 requests,
+        each a dict: ``block`` (x, y, z), ``warp``, and with one number per active lane ``lanes``,
+        ``addresses`` (byte offsets from the start of the allocation, of shared or of constant
+        memory) and ``bytes``.
     requests : int
         Memory instructions executed by warps, in any space.
     bytes_asked, bytes_moved : int

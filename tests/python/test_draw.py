@@ -42,6 +42,7 @@ def site(*samples, **changes):
         "space": "shared",
         "kind": "load",
         "width": 32,
+        "turn": 0,
         "requests": len(samples),
         "lanes": 32 * len(samples),
         "bytes": 128 * len(samples),
@@ -140,7 +141,7 @@ def test_the_passes_are_those_that_the_simulator_counts():
         t = gm.traffic(family, variant=variant, shape=shape)
         for one in t.sites:
             if one["space"] == "shared" and one["requests"] <= len(one["samples"]):
-                found = [banks(request, one["kind"]) for request in one["samples"]]
+                found = [banks(request, one["kind"], one["turn"]) for request in one["samples"]]
                 assert sum(request.passes for request in found) == one["passes"]
                 assert sum(request.fewest for request in found) == one["fewest_passes"]
 
@@ -152,6 +153,20 @@ def test_numbers_stand_out_from_their_cells_in_grey():
     for text in artists(ax, "pass"):
         cell = np.dot(mesh.cmap(mesh.norm(int(text.get_text())))[:3], (0.3, 0.59, 0.11))
         assert abs(cell - (text.get_color() == "white")) > 0.45
+
+
+def test_lanes_that_update_one_word_take_turns():
+    places = [0] * 16 + [128] * 15 + [4]
+    found = banks(sample(places), "atomic", 1)
+    assert (found.passes, found.fewest) == (31, 1)  # 15 rounds of two words of a bank, one of one
+    of_lane = {touch.lane: touch.number for touch in found.touches}
+    assert sorted(of_lane[lane] for lane in range(31)) == list(range(1, 32))
+    assert of_lane[31] == 1
+    assert found.words[:2] == [31, 1]
+    twice = banks(sample(places), "atomic", 2)
+    assert (twice.passes, twice.fewest) == (62, 2)
+    ax = report(site(sample(places), kind="atomic", turn=1, passes=31)).draw()
+    assert ax.get_title().endswith("31 passes, 31 ways")
 
 
 def test_lanes_with_one_word_share_a_pass():

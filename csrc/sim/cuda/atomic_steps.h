@@ -115,11 +115,27 @@ static __forceinline__ void gm_atomic_store(volatile type *address, type value, 
     gm_store_step(address, value);
 }
 
+/* Shared memory exchanges 4 and 8 bytes, and computes with integers of 4; all else is a loop.
+ * Whether the value is a constant is known once this is inlined into the kernel. */
+template <typename operation, typename type>
+static __forceinline__ gm_atomic_kind gm_kind_of_update([[maybe_unused]] type value)
+{
+    if constexpr (__is_same(type, int) || __is_same(type, unsigned)) {
+        return __is_same(operation, gm_atomic_add) && __builtin_constant_p(value) && value == 1
+                   ? GM_ATOMIC_COUNT
+                   : GM_ATOMIC_UPDATE;
+    } else {
+        return __is_same(operation, gm_atomic_exch) && sizeof(type) >= 4 ? GM_ATOMIC_UPDATE
+                                                                         : GM_ATOMIC_LOOP;
+    }
+}
+
 template <typename operation, typename type>
 static __forceinline__ type gm_atomic_update(volatile type *address, type value, gm_order order,
                                              gm_scope scope, const char *file, int line)
 {
-    gm_sim_atomic((const void *)address, sizeof(type), GM_ATOMIC_UPDATE, order, scope, file, line);
+    const gm_atomic_kind kind = gm_kind_of_update<operation>(value);
+    gm_sim_atomic((const void *)address, sizeof(type), kind, order, scope, file, line);
     return gm_update_step<operation>(address, value);
 }
 
@@ -129,7 +145,8 @@ static __forceinline__ bool gm_atomic_exchange_if(volatile type *address, type *
                                                   type desired, gm_order order, gm_scope scope,
                                                   const char *file, int line)
 {
-    gm_sim_atomic((const void *)address, sizeof(type), GM_ATOMIC_UPDATE, order, scope, file, line);
+    const gm_atomic_kind kind = sizeof(type) >= 4 ? GM_ATOMIC_EXCHANGE_IF : GM_ATOMIC_LOOP;
+    gm_sim_atomic((const void *)address, sizeof(type), kind, order, scope, file, line);
     return gm_exchange_step(address, expected, desired);
 }
 

@@ -62,7 +62,7 @@ GM_ATOMIC_CAS(atomicCAS, GM_SCOPE_DEVICE, unsigned short)
 #define GM_ATOMIC_ADD_VECTOR(name, scope, type, element)                                           \
     static __forceinline__ type name(type *address, type value, GM_PLACE)                          \
     {                                                                                              \
-        gm_sim_atomic(address, sizeof *address, GM_ATOMIC_UPDATE, GM_ORDER_RELAXED, scope, file,   \
+        gm_sim_atomic(address, sizeof *address, GM_ATOMIC_LOOP, GM_ORDER_RELAXED, scope, file,     \
                       line);                                                                       \
         return gm_add_elements<element>(address, value);                                           \
     }

@@ -6,6 +6,13 @@
  * serve twice as many lanes if neighbours ask for the same: all active lanes n and n ^ 1, or all n
  * and n ^ 2. A group takes as many passes as its busiest bank has to give different words; lanes
  * that ask for one word get it together. At best a group with an active lane takes one pass.
+ *
+ * Lanes that update one word atomically take turns, in rounds: a round serves one lane of each
+ * word, and takes as many passes as its busiest bank has words that still have a lane to serve.
+ * A round of compare-and-swaps takes twice as many, and so does the best one. Additions of the
+ * constant 1 are combined (ATOMS.POPC.INC): such lanes are served together. A device does so only
+ * if the result is not used, which cannot be seen here. Updates that are loops on a device (of
+ * floats, and of 8 bytes but for exchanges) are counted as one, with all lanes of a word together.
  */
 #include <string.h>
 
@@ -20,22 +27,42 @@ typedef struct banks {
 typedef struct group {
     int count[BANKS]; /* different words of the bank */
     uintptr_t word[BANKS][GM_WARP];
+    int lanes[BANKS][GM_WARP]; /* that want the word */
+    int words[GM_WARP][BANKS]; /* that a bank serves in a round; without turns there is one round */
+    int round_passes[GM_WARP]; /* of the busiest bank */
     int passes;
 } group;
 
-static void ask(group *g, uintptr_t word)
+static void begin_group(group *g, bool in_turns)
+{
+    const size_t rounds = in_turns ? GM_WARP : 1;
+    memset(g->count, 0, sizeof g->count);
+    memset(g->words, 0, rounds * sizeof g->words[0]);
+    memset(g->round_passes, 0, rounds * sizeof g->round_passes[0]);
+    g->passes = 0;
+}
+
+static void ask(group *g, uintptr_t word, bool in_turns)
 {
     unsigned bank = word % BANKS;
-    int count = g->count[bank];
-    for (int i = 0; i < count; i++) {
-        if (g->word[bank][i] == word) {
-            return;
-        }
+    int i = 0, round;
+    while (i < g->count[bank] && g->word[bank][i] != word) {
+        i++;
     }
-    if (count < GM_WARP) {
-        g->word[bank][count] = word;
-        g->count[bank] = count + 1;
-        g->passes = g->passes > count + 1 ? g->passes : count + 1;
+    if (i == GM_WARP) {
+        return;
+    }
+    if (i == g->count[bank]) {
+        g->word[bank][i] = word;
+        g->lanes[bank][i] = 0;
+        g->count[bank]++;
+    } else if (!in_turns) {
+        return;
+    }
+    round = g->lanes[bank][i]++;
+    if (round < GM_WARP && ++g->words[round][bank] > g->round_passes[round]) {
+        g->round_passes[round]++;
+        g->passes++;
     }
 }
 
@@ -93,7 +120,9 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
         return GM_OK;
     }
     uint32_t piece = instruction_bytes(request);
-    if (request->widest == piece && piece <= BANK_BYTES &&
+    const bool in_turns = request->site->service != GM_TOGETHER;
+    const int64_t each = in_turns ? (int64_t)request->site->service : 1;
+    if (!in_turns && request->widest == piece && piece <= BANK_BYTES &&
         spans_the_banks(&trace->spaces, request)) {
         of_line->passes++;
         of_line->fewest++;
@@ -103,20 +132,19 @@ static gm_status count(void *state, gm_trace *trace, const gm_request *request, 
     for (uint32_t at = 0; at < request->widest; at += piece) {
         for (int i = 0; i < request->lanes;) {
             group g;
-            g.passes = 0;
-            memset(g.count, 0, sizeof g.count);
+            begin_group(&g, in_turns);
             int end = (request->lane[i] / group_lanes + 1) * group_lanes;
             for (; i < request->lanes && request->lane[i] < end; i++) {
                 if (at < request->bytes[i]) {
                     uintptr_t first = gm_shared_offset(&trace->spaces, request->address[i] + at);
                     for (uintptr_t word = first / BANK_BYTES;
                          word <= (first + piece - 1) / BANK_BYTES; word++) {
-                        ask(&g, word);
+                        ask(&g, word, in_turns);
                     }
                 }
             }
-            of_line->passes += g.passes;
-            of_line->fewest += g.passes > 0;
+            of_line->passes += each * g.passes;
+            of_line->fewest += g.passes > 0 ? each : 0;
         }
     }
     return GM_OK;

@@ -68,45 +68,72 @@ def _lanes_at_once(sample: dict[str, Any], piece: int, kind: str) -> int:
     return (2 if twice else 1) * WARP * WORD // piece
 
 
-def banks(sample: dict[str, Any], kind: str = "load") -> Banks:
+def _rounds(asked: list[tuple[int, int]], turns: bool) -> list[tuple[int, int, int]]:
+    """Return lane, word and round of what a group asks for; without turns there is one round."""
+    seen: dict[int, int] = {}
+    found = []
+    for lane, word in asked:
+        found.append((lane, word, seen.get(word, 0)))
+        seen[word] = seen.get(word, 0) + turns
+    return found
+
+
+def _serve(asked: list[tuple[int, int]], turn: int) -> tuple[list[Touch], list[int], int]:
+    """Return what serves a group: each touch with its pass, words per bank, and the passes."""
+    each, begin = max(turn, 1), 0
+    touches, words = [], [0] * BANKS
+    rounds = _rounds(asked, turn > 0)
+    for number in range(max((one[2] for one in rounds), default=-1) + 1):
+        of_bank: list[list[int]] = [[] for _ in range(BANKS)]
+        for lane, word, of_round in rounds:
+            if of_round != number:
+                continue
+            bank = of_bank[word % BANKS]
+            if word not in bank:
+                bank.append(word)
+            touches.append(Touch(lane, word % BANKS, word, begin + bank.index(word) * each + 1))
+        begin += each * max(map(len, of_bank))
+        words = [before + len(more) for before, more in zip(words, of_bank, strict=True)]
+    return touches, words, begin
+
+
+def banks(sample: dict[str, Any], kind: str = "load", turn: int = 0) -> Banks:
     """Return the passes of a request through the banks, lane by lane.
 
     With up to 4 bytes per lane the whole warp is one group; with 8 each half of it is, with 16
     each quarter; twice as many lanes if neighbours load the same. A group takes as many passes as
-    it wants different words of one bank.
+    it wants different words of one bank. Where lanes of one word take turns, of `turn` passes, it
+    does so for each round of lanes.
     """
     piece = _instruction_bytes(sample)
     lanes = _lanes_at_once(sample, piece, kind)
     found = Banks([], [0] * BANKS, 0, 0, lanes)
-    passes = fewest = 0
     for at in range(0, max(sample["bytes"]), piece):
-        groups: dict[int, list[list[int]]] = {}
+        groups: dict[int, list[tuple[int, int]]] = {}
         for lane, address, count in zip(
             sample["lanes"], sample["addresses"], sample["bytes"], strict=True
         ):
-            if at >= count:
-                continue
-            asked = groups.setdefault(lane // lanes, [[] for _ in range(BANKS)])
-            first = address + at
-            for word in range(first // WORD, (first + piece - 1) // WORD + 1):
-                bank = asked[word % BANKS]
-                if word not in bank:
-                    bank.append(word)
-                number = bank.index(word) + 1
-                found.touches.append(Touch(lane, word % BANKS, word, number))
+            if at < count:
+                first, last = (address + at) // WORD, (address + at + piece - 1) // WORD
+                asked = groups.setdefault(lane // lanes, [])
+                asked += [(lane, word) for word in range(first, last + 1)]
         for asked in groups.values():
-            passes += max(map(len, asked))
-            fewest += 1
-            for number, words in enumerate(asked):
-                found.words[number] += len(words)
-    return found._replace(passes=passes, fewest=fewest)
+            touches, words, passes = _serve(asked, turn)
+            found = Banks(
+                found.touches + touches,
+                [sum(both) for both in zip(found.words, words, strict=True)],
+                found.passes + passes,
+                found.fewest + max(turn, 1),
+                lanes,
+            )
+    return found
 
 
 def draw_banks(ax: Axes, report: Traffic, site: dict[str, Any], sample: dict[str, Any]) -> None:
     """Draw lanes against banks."""
     engine = by_engine(site)
     rows = OF_ENGINE if engine else OF_WARP
-    found = banks(sample, site["kind"])
+    found = banks(sample, site["kind"], site["turn"])
     cells = empty_cells(rows.lanes, BANKS)
     for touch in found.touches:
         cells[(0, touch.bank) if engine else (touch.lane, touch.bank)] = (
