@@ -242,8 +242,8 @@ def _vector(nbytes: int, itemsize: int) -> Shape:
 
 
 def _small(nbytes: int, itemsize: int) -> Shape:
-    side = 16  # of the smallest instance of `whole`
-    return max(nbytes // (side * side * itemsize), 1), side, side, side
+    side = min(matrix_shape(nbytes, itemsize)[0], 16)  # of the smallest instance of `whole`
+    return side, side, side
 
 
 def _whole_tiles(inputs: tuple[Array, ...]) -> tuple[Any, ...]:

@@ -5,7 +5,6 @@ A contender computes once on a poisoned output, which must agree with NumPy, bef
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -128,7 +127,7 @@ class Buffers:
         where that is, so that it does not look like a property of the kernel.
         """
         if self.footprint >= _LARGE:
-            pages = random.SystemRandom().randrange(min(self.footprint // _APART, 64))
+            pages = int(np.random.default_rng().integers(min(self.footprint // _APART, 64)))
             self._between.append(self.device.array((pages * _APART + 1,), "u1"))
 
     def _own_arguments(self, family: str) -> Sequence[Any]:
