@@ -13,3 +13,8 @@ def here(variant, backend):
 def exhaustive(*values):
     """Parameters that are tried when everything is: others cross the same edges."""
     return [pytest.param(value, marks=pytest.mark.exhaustive) for value in values]
+
+
+def integers(rng, *shape):
+    """Return small integers: their products and sums are exact in any order."""
+    return rng.integers(-8, 9, shape).astype("f4")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import exhaustive, here
+from support import exhaustive, here, integers
 
 import gpumem as gm
 from gpumem import _core
@@ -19,11 +19,6 @@ REFUSED = re.compile(  # by a single variant
     r'takes (results of )?up to|variant="auto" takes any layout|bytes of shared memory'
 )
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
-
-
-def integers(rng, *shape):
-    """Small integers: their products and sums are exact in any order."""
-    return rng.integers(-8, 9, shape).astype("f4")
 
 
 def placed(x, layout, backend):

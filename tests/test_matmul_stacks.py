@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import exhaustive, here
+from support import exhaustive, here, integers
 
 import gpumem as gm
 from gpumem import _core
@@ -15,11 +15,6 @@ def tma(backend):
     variant = next(v for v in gm.variants("matmul") if v.name == "tma")
     here(variant, backend)
     return variant
-
-
-def integers(rng, *shape):
-    """Small integers: their products and sums are exact in any order."""
-    return rng.integers(-8, 9, shape).astype("f4")
 
 
 def view(x, layout, backend, beyond=np.nan):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import here
+from support import here, integers
 
 import gpumem as gm
 from gpumem import _core
@@ -19,11 +19,6 @@ def whole(backend):
     variant = next(v for v in gm.variants("matmul") if v.name == "whole")
     here(variant, backend)
     return variant
-
-
-def integers(rng, *shape):
-    """Small integers: their products and sums are exact in any order."""
-    return rng.integers(-8, 9, shape).astype("f4")
 
 
 def there(x, backend, turned=False, past=0):
