@@ -82,6 +82,10 @@ struct gm_backend {
     /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
     gm_status (*allocate)(int64_t bytes, void **address);
     void (*release)(void *address);
+    /* The same in the order of a stream: what is released there is used again by work on it at
+     * once, and by other streams when the work before the release has ended. */
+    gm_status (*allocate_on)(int64_t bytes, gm_stream stream, void **address);
+    void (*release_on)(void *address, gm_stream stream);
     /* Registers memory of another library for use in place, until disown. *device is where the
      * library's own code says that it is, or -1, and becomes where it is; fails if no device can
      * reach it. */
@@ -170,6 +174,18 @@ const gm_backend *gm_backend_named(const char *name);
 const gm_backend *gm_backend_with_memory(bool of_host);
 /* The backend that runs kernels under observation. */
 const gm_backend *gm_backend_with_traces(void);
+
+/* Memory that the kernels of a call leave something in for each other. The next call on the stream
+ * may have it again, so it is released as soon as they are launched. */
+static inline gm_status gm_scratch(const gm_call *call, int64_t bytes, void **address)
+{
+    return call->backend->allocate_on(bytes, call->stream, address);
+}
+
+static inline void gm_scratch_release(const gm_call *call, void *address)
+{
+    call->backend->release_on(address, call->stream);
+}
 
 /* Launches a kernel whose variable gets `bytes` of device memory first. */
 gm_status gm_launch_with_symbol(const gm_symbol *symbol, const void *from, int64_t bytes,

@@ -51,6 +51,17 @@ static gm_status allocate(int64_t bytes, void **address)
     return refuse();
 }
 
+static gm_status allocate_on(int64_t bytes, gm_stream stream, void **address)
+{
+    (void)bytes, (void)stream, (void)address;
+    return refuse();
+}
+
+static void release_on(void *address, gm_stream stream)
+{
+    (void)address, (void)stream;
+}
+
 static void ignore(void *handle)
 {
     (void)handle;
@@ -270,6 +281,8 @@ const gm_backend gm_cuda = {
     .supports = supports,
     .allocate = allocate,
     .release = ignore,
+    .allocate_on = allocate_on,
+    .release_on = release_on,
     .adopt = adopt,
     .disown = disown,
     .pool = pool,

@@ -71,20 +71,27 @@ static gm_status out_of_memory(const gm_cuda_device *device, size_t asked, const
 }
 
 /*
- * Allocations and releases are ordered on the legacy default stream. It waits for, and holds
- * back, every stream that is not made with cudaStreamNonBlocking, so memory released while a
+ * Allocations and releases of arrays are ordered on the legacy default stream. It waits for, and
+ * holds back, every stream that is not made with cudaStreamNonBlocking, so memory released while a
  * kernel still uses it is not allocated again before that kernel has ended. Nonblocking streams,
- * which only other libraries make, are ordered by memory/device.c.
+ * which only other libraries make, are ordered by memory/device.c. What a call's kernels leave for
+ * each other is ordered on the call's own stream: no other stream waits for it.
  */
-static cudaError_t take(const gm_cuda_device *device, size_t bytes, void **address)
+static cudaError_t take(const gm_cuda_device *device, size_t bytes, gm_stream stream,
+                        void **address)
 {
     if (device->pool == NULL) {
         return cudaMalloc(address, bytes);
     }
-    return cudaMallocAsync(address, bytes, cudaStreamLegacy);
+    return cudaMallocAsync(address, bytes, stream ? stream : cudaStreamLegacy);
 }
 
 gm_status gm_cuda_allocate(int64_t bytes, void **address)
+{
+    return gm_cuda_allocate_on(bytes, cudaStreamLegacy, address);
+}
+
+gm_status gm_cuda_allocate_on(int64_t bytes, gm_stream stream, void **address)
 {
     gm_cuda_device *device;
     const gm_device_properties *properties;
@@ -97,19 +104,19 @@ gm_status gm_cuda_allocate(int64_t bytes, void **address)
         return gm_fail(GM_ERROR_VALUE, "cannot allocate %lld bytes", (long long)bytes);
     }
     size_t asked = bytes > 0 ? (size_t)bytes : 1;
-    const char *call = device->pool ? "cudaMallocAsync(address, bytes, cudaStreamLegacy)"
-                                    : "cudaMalloc(address, bytes)";
+    const char *call =
+        device->pool ? "cudaMallocAsync(address, bytes, stream)" : "cudaMalloc(address, bytes)";
 
     if (bytes > properties->memory_bytes) { /* for some sizes CUDA would report an invalid value */
         return out_of_memory(device, asked, call);
     }
-    cudaError_t error = take(device, asked, address);
+    cudaError_t error = take(device, asked, stream, address);
     if (error == cudaErrorMemoryAllocation && device->pool != NULL) {
         /* The pool may hold the memory: let pending releases finish, empty it, try again. */
         cudaGetLastError();
         (void)gm_cuda_succeeded(cudaStreamSynchronize(cudaStreamLegacy));
         (void)gm_cuda_succeeded(cudaMemPoolTrimTo(device->pool, 0));
-        error = take(device, asked, address);
+        error = take(device, asked, stream, address);
     }
     if (error == cudaSuccess) {
         return GM_OK;
@@ -133,16 +140,21 @@ static void find_home(const void *address, int *home, int *current)
 /* Ignores errors: it runs in clean-up paths, at exit and after the context was lost. */
 void gm_cuda_release(void *address)
 {
+    gm_cuda_release_on(address, cudaStreamLegacy);
+}
+
+void gm_cuda_release_on(void *address, gm_stream stream)
+{
     int current, home;
 
     if (address == NULL || !gm_cuda_is_open()) {
         return;
     }
-    /* Only the default stream of the device that owns the memory is ordered with it. */
+    /* A stream of the device that owns the memory, if only the default one, is ordered with it. */
     find_home(address, &home, &current);
     bool away = home != current && gm_cuda_succeeded(cudaSetDevice(home));
     (void)gm_cuda_succeeded(gm_cuda_device_at(home)->pool != NULL
-                                ? cudaFreeAsync(address, cudaStreamLegacy)
+                                ? cudaFreeAsync(address, stream ? stream : cudaStreamLegacy)
                                 : cudaFree(address));
     if (away) {
         (void)gm_cuda_succeeded(cudaSetDevice(current));

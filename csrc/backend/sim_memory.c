@@ -13,6 +13,19 @@ void gm_sim_release(void *address)
     gm_memory_release(address);
 }
 
+/* Calls end before they return: there is one order. */
+gm_status gm_sim_allocate_on(int64_t bytes, gm_stream stream, void **address)
+{
+    (void)stream;
+    return gm_memory_allocate(bytes, address);
+}
+
+void gm_sim_release_on(void *address, gm_stream stream)
+{
+    (void)stream;
+    gm_memory_release(address);
+}
+
 gm_status gm_sim_adopt(void *address, int64_t bytes, int *device)
 {
     *device = 0;

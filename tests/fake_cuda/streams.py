@@ -76,6 +76,23 @@ def own_streams():
         raise AssertionError("no IndexError")
 
 
+def left_by_kernels():
+    """What the kernels of a call leave for each other is not the next array's while they run."""
+    x = np.random.default_rng().integers(0, 9, 2**18).astype("f4")
+    theirs, ours = fake.Theirs(1, COUNT), gm.Stream(backend="cuda")
+    on_device = gm.to_device(x)
+    for stream in (theirs.stream.value, ours, None):
+        total, sums = gm.reduce(on_device, stream=stream), gm.scan(on_device, stream=stream)
+        fresh = [gm.to_device(filled(7)) for _ in range(20)]  # on the default stream
+        assert total.to_host() == x.sum()
+        np.testing.assert_array_equal(sums.to_host(), x.cumsum(dtype="f8"))
+        for array in fresh:
+            np.testing.assert_array_equal(array.to_host(), filled(7))
+    del total, sums, fresh
+    gm.synchronize("cuda")
+    theirs.free()
+
+
 def shared_variables():
     """Calls on several streams that use a variable which a device has once."""
     rng = np.random.default_rng(2)
@@ -156,7 +173,15 @@ def out_of_memory():
 gm.to_device(a)
 for pace in (0, 50, 100):
     fake.set_pace(pace, 7)
-    for work in (other_libraries, own_streams, shared_variables, transfers, pools, out_of_memory):
+    for work in (
+        other_libraries,
+        own_streams,
+        left_by_kernels,
+        shared_variables,
+        transfers,
+        pools,
+        out_of_memory,
+    ):
         fake.protect(work is not transfers)  # which takes long where much memory is in use
         work()
         fake.check()

@@ -1,5 +1,5 @@
-/* Rows of the ladder that are described by the family sgemm: a launch of one that has no kernel,
- * and of one whose kernel takes the arguments of another. */
+/* Launches of rows of the ladder: of those that are described by the family sgemm, and of those
+ * whose blocks share the depth. */
 #ifndef GPUMEM_MATMUL_LAUNCHES_H
 #define GPUMEM_MATMUL_LAUNCHES_H
 
@@ -22,5 +22,10 @@ gm_status matmul_suits_tma(const gm_variant *variant, const gm_call *call, const
 /* Bytes that are read and written to transpose b first. */
 double matmul_tma_bytes_first(const matmul_args *args);
 gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
+/* Where blocks share tiles and are no cluster, their sums go to memory of their own, and a launch
+ * of `adder` adds them. */
+gm_status matmul_launch_shares(const gm_variant *variant, const gm_variant *adder,
+                               const gm_call *call, gm_plan *plan);
 
 #endif

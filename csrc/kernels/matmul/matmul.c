@@ -11,7 +11,6 @@
 #include "matmul/plan_thin.h"
 #include "matmul/plan_whole.h"
 #include "matmul/tma.h"
-#include "sgemm/add_shares.h"
 #include "sgemm/launches.h"
 
 static gm_status takes_grid(const gm_variant *variant, const gm_call *call);
@@ -396,49 +395,9 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
     return GM_OK;
 }
 
-/* Where blocks share tiles and are no cluster, their sums go to memory of their own, and another
- * launch adds them. */
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    matmul_args *args = (matmul_args *)plan->args;
-    const int shares = (int)plan->grid.y;
-    const int log_sharers = add_shares_log_sharers(shares);
-    const int64_t count = call->out.size, partial = matmul_divide_up(count, 4) * 4;
-    gm_plan adding = {.grid = {0, 1, 1}, .block = helper_add_shares.block, .trace = call->trace};
-    matmul_add_shares_args *add = (matmul_add_shares_args *)adding.args;
-    void *memory = NULL;
-    int64_t bytes;
-    if (shares == 1 || args->cluster > 0) {
-        return call->backend->launch(variant, plan, call->stream);
-    }
-    if (!gm_multiply(partial, shares * (int64_t)sizeof(float), &bytes)) {
-        return gm_fail(GM_ERROR_VALUE, "the sums of %d blocks are too large", shares);
-    }
-    gm_status status = call->backend->allocate(bytes, &memory);
-    if (status != GM_OK) {
-        return status;
-    }
-    *add = (matmul_add_shares_args){
-        .sums = memory,
-        .out = args->out,
-        .count = count,
-        .partial = partial,
-        .shares = shares,
-        .log_sharers = log_sharers,
-        .vectors = count % 4 == 0 && (uintptr_t)args->out % 16 == 0,
-    };
-    adding.args_size = sizeof *add;
-    const int64_t units = add->vectors ? count / 4 : count;
-    adding.grid.x = (unsigned)matmul_divide_up(units, ADD_SHARES_THREADS >> log_sharers);
-    args->out = memory;
-    args->partial = partial;
-    args->out_vectors = (args->turned ? args->a.lines : args->b.lines) % 4 == 0;
-    status = call->backend->launch(variant, plan, call->stream);
-    if (status == GM_OK) {
-        status = call->backend->launch(&helper_add_shares, &adding, call->stream);
-    }
-    call->backend->release(memory);
-    return status;
+    return matmul_launch_shares(variant, &helper_add_shares, call, plan);
 }
 
 /* Rows or columns are contiguous, in a stack with any distances. */

@@ -87,7 +87,7 @@ static gm_status transpose_b(matmul_args *args, const gm_call *call, gm_plan pla
         return gm_fail(GM_ERROR_VALUE, "a stack of %lld matrices of %lld x %lld is too large",
                        (long long)from.shape[0], (long long)rows, (long long)lines);
     }
-    gm_status status = call->backend->allocate(from.bytes, memory);
+    gm_status status = gm_scratch(call, from.bytes, memory);
     if (status != GM_OK) {
         return status;
     }
@@ -172,7 +172,7 @@ gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_p
         status = launch(variant, call, &args, *plan);
     }
     if (memory != NULL) {
-        call->backend->release(memory);
+        gm_scratch_release(call, memory);
     }
     return status;
 }

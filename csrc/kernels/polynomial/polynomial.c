@@ -112,7 +112,7 @@ static gm_status launch_with_copies(const gm_variant *variant, const gm_call *ca
     int64_t units = args->terms * POLYNOMIAL_LANES, bytes = units * args->itemsize;
     gm_plan spread = {.grid = {0, 1, 1}, .block = helper_spread.block};
     void *copies = NULL;
-    gm_status status = call->backend->allocate(bytes, &copies);
+    gm_status status = gm_scratch(call, bytes, &copies);
     if (status != GM_OK) {
         return status;
     }
@@ -130,7 +130,7 @@ static gm_status launch_with_copies(const gm_variant *variant, const gm_call *ca
     if (status == GM_OK) {
         status = gm_launch_with_symbol(&symbol_copies, copies, bytes, variant, call, plan);
     }
-    call->backend->release(copies);
+    gm_scratch_release(call, copies);
     return status;
 }
 

@@ -83,7 +83,7 @@ static gm_status launch_two_pass(const gm_variant *variant, const gm_call *call,
         args->partials = args->out;
         return call->backend->launch(variant, plan, call->stream);
     }
-    gm_status status = call->backend->allocate((int64_t)plan->grid.x * WIDEST, &args->partials);
+    gm_status status = gm_scratch(call, (int64_t)plan->grid.x * WIDEST, &args->partials);
     if (status != GM_OK) {
         return status;
     }
@@ -91,7 +91,7 @@ static gm_status launch_two_pass(const gm_variant *variant, const gm_call *call,
     if (status == GM_OK) {
         status = add_up_partials(call, args, plan->grid.x);
     }
-    call->backend->release(args->partials);
+    gm_scratch_release(call, args->partials);
     return status;
 }
 
@@ -103,7 +103,7 @@ static gm_status launch_last_block(const gm_variant *variant, const gm_call *cal
         return call->backend->launch(variant, plan, call->stream);
     }
     const int64_t bytes = (int64_t)plan->grid.x * WIDEST; /* the counter follows the sums */
-    gm_status status = call->backend->allocate(bytes + (int64_t)sizeof(unsigned), &memory);
+    gm_status status = gm_scratch(call, bytes + (int64_t)sizeof(unsigned), &memory);
     if (status != GM_OK) {
         return status;
     }
@@ -113,7 +113,7 @@ static gm_status launch_last_block(const gm_variant *variant, const gm_call *cal
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }
-    call->backend->release(memory);
+    gm_scratch_release(call, memory);
     return status;
 }
 

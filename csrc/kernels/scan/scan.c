@@ -189,7 +189,7 @@ static gm_status run_helper(const gm_variant *helper, const gm_call *call, const
 static gm_status launch_in_three(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     scan_args *args = (scan_args *)plan->args;
-    gm_status status = call->backend->allocate(args->tiles * call->in[0].itemsize, &args->bases);
+    gm_status status = gm_scratch(call, args->tiles * call->in[0].itemsize, &args->bases);
     if (status != GM_OK) {
         return status;
     }
@@ -200,7 +200,7 @@ static gm_status launch_in_three(const gm_variant *variant, const gm_call *call,
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }
-    call->backend->release(args->bases);
+    gm_scratch_release(call, args->bases);
     return status;
 }
 
@@ -214,7 +214,7 @@ static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, 
     /* A word of 64 bits for each 32 of a tile's value; the counter follows them. */
     const int64_t states = args->tiles * call->in[0].itemsize / 4 * (int64_t)sizeof(uint64_t);
     const int64_t bytes = states + (int64_t)sizeof(unsigned);
-    gm_status status = call->backend->allocate(bytes, &memory);
+    gm_status status = gm_scratch(call, bytes, &memory);
     if (status != GM_OK) {
         return status;
     }
@@ -224,7 +224,7 @@ static gm_status launch_at_once(const gm_variant *variant, const gm_call *call, 
     if (status == GM_OK) {
         status = call->backend->launch(variant, plan, call->stream);
     }
-    call->backend->release(memory);
+    gm_scratch_release(call, memory);
     return status;
 }
 

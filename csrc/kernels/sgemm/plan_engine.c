@@ -33,7 +33,7 @@ static gm_status plan_pack(sgemm_factor *x, int64_t depth, bool along_depth, con
         return gm_fail(GM_ERROR_VALUE, "a factor of %lld x %lld is too large", (long long)rows,
                        (long long)columns);
     }
-    gm_status status = call->backend->allocate(bytes, memory);
+    gm_status status = gm_scratch(call, bytes, memory);
     if (status != GM_OK) {
         return status;
     }
@@ -121,7 +121,7 @@ void sgemm_release(const gm_call *call, void *const *memory, int count)
 {
     for (int i = 0; i < count; i++) {
         if (memory[i] != NULL) {
-            call->backend->release(memory[i]);
+            gm_scratch_release(call, memory[i]);
         }
     }
 }
@@ -167,7 +167,7 @@ gm_status sgemm_share_out(const sgemm_args *asked, int64_t shares, const gm_call
         !gm_multiply(elements, (int64_t)sizeof(float), &bytes)) {
         return gm_fail(GM_ERROR_VALUE, "the sums of %lld blocks are too large", (long long)shares);
     }
-    gm_status status = call->backend->allocate(bytes, memory);
+    gm_status status = gm_scratch(call, bytes, memory);
     sgemm_args *product = &args->product;
     product->out = *memory;
     product->out_stride = pitch;

@@ -82,7 +82,7 @@ static gm_status place_all(split of[2], const gm_call *call, uint32_t **verdict,
         }
         place(&of[i], NULL, &used);
     }
-    gm_status status = call->backend->allocate(used + ALIGNMENT, memory);
+    gm_status status = gm_scratch(call, used + ALIGNMENT, memory);
     if (status == GM_OK) {
         used = 0;
         *verdict = take(*memory, (int64_t)sizeof(uint32_t), &used);

@@ -66,7 +66,7 @@ static gm_status make_room(sgemm_stream_k_args *args, int64_t blocks, const gm_c
 {
     const int64_t sums = blocks * STREAM_K_FLOATS * (int64_t)sizeof(float);
     const int64_t there = blocks * (int64_t)sizeof(unsigned long long);
-    gm_status status = call->backend->allocate(sums + there, memory);
+    gm_status status = gm_scratch(call, sums + there, memory);
     if (status != GM_OK) {
         return status;
     }
