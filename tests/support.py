@@ -1,6 +1,9 @@
 """What tests of several families say alike."""
 
+import numpy as np
 import pytest
+
+import gpumem as gm
 
 
 def here(variant, backend):
@@ -18,3 +21,12 @@ def exhaustive(*values):
 def integers(rng, *shape):
     """Return small integers: their products and sums are exact in any order."""
     return rng.integers(-8, 9, shape).astype("f4")
+
+
+def there(x, backend, turned=False, past=0):
+    """Return a device array equal to x, which begins `past` numbers behind an aligned address."""
+    laid = np.ascontiguousarray(x.swapaxes(-1, -2) if turned else x)
+    around = np.full(laid.size + past + 5, np.nan, "f4")
+    around[past : past + laid.size] = laid.ravel()
+    array = gm.to_device(around, backend=backend)[past : past + laid.size].reshape(laid.shape)
+    return array.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)) if turned else array

@@ -18,6 +18,9 @@ DEPTHS = [0, 1, 3, 8, 9, 31, 64, 65, 127, 128, 129, 300]
 REFUSED = re.compile(  # by a single variant
     r'takes (results of )?up to|variant="auto" takes any layout|bytes of shared memory'
 )
+# How many vectors the variants for a matrix and vectors take.
+VECTORS = {"thin": 4, "thin:one": 1, "thin:two": 2, "thin:four": 4, "narrow": 32}
+VECTORS |= {f"narrow:{count}": count for count in (8, 16, 24, 32)}
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)
 
 
@@ -154,10 +157,9 @@ def test_out_and_streams(backend, rng):
 def test_equals_numpy(variant, backend, data):
     if variant is not None:
         here(variant, backend)
-    thin = variant is not None and "thin" in variant.name
     m, n = (data.draw(st.sampled_from(SIDES)) for _ in range(2))
-    if thin:
-        n = data.draw(st.integers(1, {"thin:one": 1, "thin:two": 2}.get(variant.name, 4)))
+    if variant is not None and variant.name in VECTORS:
+        n = data.draw(st.integers(1, VECTORS[variant.name]))
         m, n = data.draw(st.permutations([m, n]))
     k = data.draw(st.sampled_from(DEPTHS))
     stack = data.draw(st.sampled_from([(), (3,), (2, 9)]))
@@ -229,7 +231,7 @@ def test_the_same_bits_each_time(shape, backend, rng):
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_infinities_and_nan_stay_in_their_rows(variant, backend, rng):
     here(variant, backend)
-    n = {"thin:one": 1, "thin:two": 2}.get(variant.name, 4)
+    n = min(VECTORS.get(variant.name, 4), 4)
     m = {"whole": 48, "whole:16": 16, "whole:32": 32, "whole:48": 48}.get(variant.name, 70)
     a, b = rng.standard_normal((m, 40), "f4"), rng.standard_normal((40, n), "f4")
     a[3, 39], a[m - 6, 0], a[m - 1, 7] = np.nan, np.inf, -np.inf
@@ -245,7 +247,7 @@ def test_infinities_and_nan_stay_in_their_rows(variant, backend, rng):
 @pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
 def test_no_stray_access_and_no_race(variant, turned, rng):
     """Each array ends where its allocation ends, so the simulator sees any overrun."""
-    most = {"thin": 4, "thin:one": 1, "thin:two": 2, "thin:four": 4}.get(variant.name)
+    most = VECTORS.get(variant.name)
     for m, n, k in [(1, 1, 1), (33, 31, 17), (65, 130, 70), (128, 128, 64), (7, 5, 1500)]:
         n = min(n, most or n)
         a = integers(rng, 3, k, m).swapaxes(1, 2) if turned[0] else integers(rng, 3, m, k)

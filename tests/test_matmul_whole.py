@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import here, integers
+from support import here, integers, there
 
 import gpumem as gm
 from gpumem import _core
@@ -19,15 +19,6 @@ def whole(backend):
     variant = next(v for v in gm.variants("matmul") if v.name == "whole")
     here(variant, backend)
     return variant
-
-
-def there(x, backend, turned=False, past=0):
-    """Return a device array equal to x, which begins `past` numbers behind an aligned address."""
-    laid = np.ascontiguousarray(x.swapaxes(-1, -2) if turned else x)
-    around = np.full(laid.size + past + 5, np.nan, "f4")
-    around[past : past + laid.size] = laid.ravel()
-    array = gm.to_device(around, backend=backend)[past : past + laid.size].reshape(laid.shape)
-    return array.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)) if turned else array
 
 
 @pytest.mark.parametrize("of_a", [False, True], ids=["rows", "columns"])

@@ -150,6 +150,16 @@ def matmul(
         two vectors
     ``thin:four``
         up to four vectors
+    ``narrow``
+        a matrix and up to 32 vectors: each number of the matrix is loaded once
+    ``narrow:8``
+        up to 8 vectors
+    ``narrow:16``
+        up to 16 vectors
+    ``narrow:24``
+        up to 24 vectors
+    ``narrow:32``
+        up to 32 vectors
     ``whole``
         small matrices as a whole, one product per block, by the bulk copy engine
     ``whole:16``
@@ -241,6 +251,11 @@ def _vector(nbytes: int, itemsize: int) -> Shape:
     return side, 1, side
 
 
+def _few_vectors(nbytes: int, itemsize: int) -> Shape:
+    side, _ = matrix_shape(nbytes, itemsize)
+    return side, min(side, 8), side  # of the smallest instance of `narrow`
+
+
 def _small(nbytes: int, itemsize: int) -> Shape:
     side = min(matrix_shape(nbytes, itemsize)[0], 16)  # of the smallest instance of `whole`
     return side, side, side
@@ -296,7 +311,7 @@ FAMILY = Family(
             (300, 200, 513),
         ),
         dtypes=("float32",),
-        shapes_of={"thin": _vector, "whole": _small},
+        shapes_of={"thin": _vector, "narrow": _few_vectors, "whole": _small},
         claimed=_whole_tiles,
         traffic=2**16,
     ),

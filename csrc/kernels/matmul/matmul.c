@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "backend/backend.h"
+#include "l2_policy.h"
 #include "matmul/launches.h"
 #include "matmul/model.h"
 #include "matmul/plan_size.h"
@@ -18,11 +19,13 @@ static gm_status takes_tma(const gm_variant *variant, const gm_call *call);
 static gm_status takes_runs(const gm_variant *variant, const gm_call *call);
 static gm_status takes_warp(const gm_variant *variant, const gm_call *call);
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call);
+static gm_status takes_narrow(const gm_variant *variant, const gm_call *call);
 static gm_status takes_whole(const gm_variant *variant, const gm_call *call);
 static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call);
 static int pick_tiles(const gm_call *call);
 static int pick_warp_tiles(const gm_call *call);
 static int pick_thin(const gm_call *call);
+static int pick_narrow(const gm_call *call);
 static int pick_whole(const gm_call *call);
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -51,6 +54,10 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_warp_tiles_128x128] = {128, 128, 1, 2, 4, 117, 81.4, 13700, 7360, 0.0471, 5220, 256,
                                        512},
     [matmul_row_tma] = {128, 128, 1, 2, 4, 119, 115, 16700, 6780, 0.00779, 0, 256, 1},
+    [matmul_row_narrow_8] = {128, 8, 1, 3, 4, 44, 29, 11000, 3000, 0.079, 6000, 256, 512},
+    [matmul_row_narrow_16] = {128, 16, 1, 3, 4, 71, 56, 14000, 5000, 0.12, 5800, 256, 512},
+    [matmul_row_narrow_24] = {128, 24, 1, 3, 4, 75, 62, 20000, 3000, 0.09, 7500, 256, 512},
+    [matmul_row_narrow_32] = {128, 32, 1, 2, 4, 75, 72, 22000, 9000, 0.13, 4000, 256, 512},
     [matmul_row_whole_16] = {16, 16, 1, 24, 2, 127, 2.6, 2490, 323, 0, 0, 256, 1},
     [matmul_row_whole_32] = {32, 32, 1, 16, 2, 48.5, 14.4, 3700, 590, 0, 0, 256, 1},
     [matmul_row_whole_48] = {48, 48, 1, 12, 2, 37.3, 31.7, 5770, 87, 0, 0, 256, 1},
@@ -59,6 +66,8 @@ static const matmul_pace paces[variant_count] = {
 static const int tiles_rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
                                  matmul_row_tiles_32x32, matmul_row_tiles_64x64,
                                  matmul_row_tiles_p64x32};
+static const int narrow_rows[] = {matmul_row_narrow_8, matmul_row_narrow_16, matmul_row_narrow_24,
+                                  matmul_row_narrow_32};
 static const int whole_rows[] = {matmul_row_whole_16, matmul_row_whole_32, matmul_row_whole_48};
 static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x64, matmul_row_warp_tiles_64x64,
                                       matmul_row_warp_tiles_p64x64, matmul_row_warp_tiles_128x128};
@@ -95,25 +104,36 @@ static double time_to_fetch(const matmul_args *args, const matmul_size *size)
     return cycles[!size->single_rows][!args->a.along_depth];
 }
 
-/* Describes the call for tiles of a size, turned where `tiles` has more of them full then; returns
- * the model's time. */
+/* Are the factors exchanged? narrow has the matrix first, and `tiles` more full tiles. */
+static bool turns(int row, const matmul_args *args)
+{
+    const int64_t y = paces[row].height, x = paces[row].width, m = args->a.lines, n = args->b.lines;
+    return is_of(row, matmul_row_narrow) ? matmul_thin_is_turned(args)
+                                         : is_of(row, matmul_row_tiles) && y != x &&
+                                               matmul_divide_up(n, y) * matmul_divide_up(m, x) <
+                                                   matmul_divide_up(m, y) * matmul_divide_up(n, x);
+}
+
+/* Describes the call for tiles of a size; returns the model's time. */
 static double plan_tiles(int row, const gm_call *call, matmul_args *args)
 {
     const matmul_pace pace = pace_of(row, call, args);
-    const int64_t y = pace.height, x = pace.width, m = args->a.lines, n = args->b.lines;
     double time, fetched = 0;
-    if (is_of(row, matmul_row_tiles) && y != x &&
-        matmul_divide_up(n, y) * matmul_divide_up(m, x) <
-            matmul_divide_up(m, y) * matmul_divide_up(n, x)) {
+    if (turns(row, args)) {
         matmul_turn(args);
     }
     matmul_size size = matmul_measure(call, args);
+    if (is_of(row, matmul_row_narrow)) {
+        size.single_rows = !args->a.vectors;
+        size.single_columns = false; /* few */
+        args->once = matmul_a_is_read_once(args) && gm_evict_first_of_l2(call->device, size.loads);
+    }
     if (is_of(row, matmul_row_warp_tiles)) {
         measure_copies(args, &size);
         fetched = time_to_fetch(args, &size);
     }
-    args->tiles_x = matmul_divide_up(args->b.lines, x);
-    args->tiles_y = matmul_divide_up(args->a.lines, y);
+    args->tiles_x = matmul_divide_up(args->b.lines, pace.width);
+    args->tiles_y = matmul_divide_up(args->a.lines, pace.height);
     args->share = matmul_best_share(&pace, &size, UNIT, &time);
     return time + fetched;
 }
@@ -181,25 +201,43 @@ static gm_status takes_warp(const gm_variant *variant, const gm_call *call)
     return status == GM_OK ? takes_runs(variant, call) : status;
 }
 
+/* A matrix and up to `most` vectors. */
+static gm_status takes_vectors(const gm_variant *variant, const matmul_args *args, int64_t most)
+{
+    if (matmul_thin_sides(args) <= most) {
+        return GM_OK;
+    }
+    return gm_fail(
+        GM_ERROR_VALUE, "variant %s takes up to %lld vectors, these are %lld x %lld elements",
+        variant->name, (long long)most, (long long)args->a.lines, (long long)args->b.lines);
+}
+
 static gm_status takes_thin(const gm_variant *variant, const gm_call *call)
 {
     matmul_args args;
     gm_status status = describe(call, &args);
-    const int64_t most = variant->tile.x > 0 ? variant->tile.x : MATMUL_THIN_MOST;
-    if (status != GM_OK) {
-        return status;
-    }
-    if (matmul_thin_sides(&args) > most) {
-        return gm_fail(
-            GM_ERROR_VALUE, "variant %s takes up to %lld vectors, these are %lld x %lld elements",
-            variant->name, (long long)most, (long long)args.a.lines, (long long)args.b.lines);
+    if (status == GM_OK) {
+        status =
+            takes_vectors(variant, &args, variant->tile.x > 0 ? variant->tile.x : MATMUL_THIN_MOST);
     }
     const int64_t lines = matmul_thin_is_turned(&args) ? args.b.lines : args.a.lines;
-    if ((double)lines / 4 * (double)args.products > INT32_MAX / 2) {
-        return gm_fail(GM_ERROR_VALUE, "the results have more lines than variant %s can count",
-                       variant->name);
+    if (status == GM_OK && (double)lines / 4 * (double)args.products > INT32_MAX / 2) {
+        status = gm_fail(GM_ERROR_VALUE, "the results have more lines than variant %s can count",
+                         variant->name);
     }
-    return GM_OK;
+    return status;
+}
+
+static gm_status takes_narrow(const gm_variant *variant, const gm_call *call)
+{
+    const bool any = variant == &variants[matmul_row_narrow];
+    const gm_variant *instance = any ? &variants[matmul_row_narrow_32] : variant;
+    matmul_args args;
+    gm_status status = takes_grid(instance, call);
+    if (status == GM_OK) {
+        status = describe(call, &args);
+    }
+    return status == GM_OK ? takes_vectors(variant, &args, instance->tile.x) : status;
 }
 
 /* Of the row: what its largest instance takes. */
@@ -267,6 +305,17 @@ static int fitting_whole(const matmul_args *args)
     return whole_rows[i];
 }
 
+/* The smallest instance of narrow for so many vectors; the largest if they are too many. */
+static int fitting_narrow(const matmul_args *args)
+{
+    size_t i = 0;
+    while (i + 1 < COUNT(narrow_rows) &&
+           matmul_thin_sides(args) > variants[narrow_rows[i]].tile.x) {
+        i++;
+    }
+    return narrow_rows[i];
+}
+
 /* Tiles of either kind, or for a stack those that the copy engine brings, where it takes the
  * factors: a single product goes to sgemm, which has that kernel too. */
 static int best_row(const gm_call *call, const matmul_args *args, double *least)
@@ -275,9 +324,11 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
     if (runs(&args->a, args->depth) && runs(&args->b, args->depth)) {
         tiles = best_warp_tiles(call, args, tiles, least);
     }
-    const int whole = fitting_whole(args);
-    if (gm_variant_can(gm_row(call, whole), call)) {
-        tiles = better_of(&whole, 1, call, args, tiles, least);
+    const int special[] = {fitting_whole(args), fitting_narrow(args)};
+    for (size_t i = 0; i < COUNT(special); i++) {
+        if (gm_variant_can(gm_row(call, special[i]), call)) {
+            tiles = better_of(&special[i], 1, call, args, tiles, least);
+        }
     }
     matmul_args one = *args;
     const double first = matmul_tma_bytes_first(args);
@@ -315,6 +366,12 @@ static int pick_thin(const gm_call *call)
     return sides <= 1   ? matmul_row_thin_one
            : sides <= 2 ? matmul_row_thin_two
                         : matmul_row_thin_four;
+}
+
+static int pick_narrow(const gm_call *call)
+{
+    matmul_args args;
+    return describe(call, &args) == GM_OK ? fitting_narrow(&args) : matmul_row_narrow_32;
 }
 
 static int pick_whole(const gm_call *call)

@@ -39,13 +39,13 @@ typedef struct matmul_args {
     /* Several blocks may share the depth of a tile: y of the grid. */
     int64_t share;            /* steps of each share but the last */
     int64_t partial;          /* elements from one share's sums to the next */
-    int64_t tiles_x, tiles_y; /* over a result; of thin: blocks along the lines are y */
+    int64_t tiles_x, tiles_y; /* over a result; of thin and narrow: blocks along the lines are y */
     bool turned;              /* a and b have changed places: the results are written transposed */
     int helpers;              /* of thin: warps of a line, a power of two, */
     int tile_lines;           /* lines of a block, a power of two, */
     int log_lines;            /* whose logarithm this is, */
     int cluster;              /* and blocks that share a tile as a cluster; 0: no clusters */
-    bool once;                /* of thin and whole: what is loaded should not stay in the L2 */
+    bool once;                /* of thin, narrow, whole: what is loaded should not stay in the L2 */
     /* Of the stack, last: what every thread reads lies together. */
     int axes; /* the innermost one first */
     int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
@@ -73,6 +73,9 @@ enum {
     MATMUL_WHOLE_THREADS = 64, /* all of them; */
     MATMUL_WHOLE_ZEROS = 64,   /* numbers that it keeps behind the factors, */
     MATMUL_WHOLE_GAP = 8,      /* and between rows of sums: neighbours have other banks */
+    MATMUL_NARROW_LINES = 128, /* lines of a block of narrow, */
+    MATMUL_NARROW_THREADS = 128,
+    MATMUL_NARROW_MOST = 32, /* and the most vectors */
     /* Dynamic shared memory of tiles. */
     MATMUL_BYTES_w32x32 = 55296,
     MATMUL_BYTES_16x64 = 67584,
@@ -84,10 +87,15 @@ enum {
     MATMUL_BYTES_e64x64 = 36864,
     MATMUL_BYTES_ep64x64 = 18432,
     MATMUL_BYTES_e128x128 = 35840,
+    /* And of narrow. */
+    MATMUL_BYTES_narrow_8 = 65024,
+    MATMUL_BYTES_narrow_16 = 65024,
+    MATMUL_BYTES_narrow_24 = 71168,
+    MATMUL_BYTES_narrow_32 = 75776,
     /* The most of whole. */
-    MATMUL_BYTES_whole_16 = 16384,
-    MATMUL_BYTES_whole_32 = 28160,
-    MATMUL_BYTES_whole_48 = 37888,
+    MATMUL_BYTES_whole_16 = 40960,
+    MATMUL_BYTES_whole_32 = 57344,
+    MATMUL_BYTES_whole_48 = 76800,
 };
 
 /* Numbers in shared memory for `count` of them, of which the first is somewhere in 16 bytes. */

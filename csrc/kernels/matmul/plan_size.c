@@ -34,6 +34,25 @@ matmul_size matmul_measure(const gm_call *call, const matmul_args *args)
     };
 }
 
+static bool is_read_once(const matmul_args *args, const int64_t *steps)
+{
+    bool once = true;
+    for (int d = 0; d < args->axes; d++) {
+        once = once && (steps[d] != 0 || args->extent[d] == 1);
+    }
+    return once;
+}
+
+bool matmul_a_is_read_once(const matmul_args *args)
+{
+    return is_read_once(args, args->step_a);
+}
+
+bool matmul_b_is_read_once(const matmul_args *args)
+{
+    return is_read_once(args, args->step_b);
+}
+
 void matmul_turn(matmul_args *args)
 {
     const matmul_factor first = args->a;

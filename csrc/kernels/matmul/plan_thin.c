@@ -73,16 +73,6 @@ static int64_t thin_batch(const matmul_args *args)
                : INT64_C(1) * MATMUL_THIN_BATCH * (MATMUL_THREADS / (args->tile_lines / 4));
 }
 
-/* A matrix that is the same for several products is needed again. */
-static bool thin_once(const gm_call *call, const matmul_size *size, const matmul_args *args)
-{
-    bool repeated = false;
-    for (int d = 0; d < args->axes; d++) {
-        repeated |= args->step_a[d] == 0 && args->extent[d] > 1;
-    }
-    return !repeated && gm_evict_first_of_l2(call->device, size->loads);
-}
-
 /* Of a block. */
 static double thin_batches(const matmul_size *size, const matmul_args *args, const thin_pace *pace)
 {
@@ -219,7 +209,7 @@ double matmul_plan_thin(const gm_call *call, const matmul_size *size, matmul_arg
     if (matmul_thin_is_turned(args)) {
         matmul_turn(args);
     }
-    args->once = thin_once(call, size, args);
+    args->once = matmul_a_is_read_once(args) && gm_evict_first_of_l2(call->device, size->loads);
     args->helpers = 1;
     if (args->a.along_depth) {
         for (int helpers = 1; helpers <= 8; helpers *= 2) {

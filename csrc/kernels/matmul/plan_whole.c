@@ -76,8 +76,6 @@ gm_status matmul_suits_whole(const char *name, const gm_variant *instance, const
 void matmul_plan_whole(const gm_call *call, matmul_args *args)
 {
     const matmul_size size = matmul_measure(call, args);
-    const double lines = (double)args->a.lines + (double)args->b.lines;
-    const double all = (double)sizeof(float) * (double)args->products * lines * (double)args->depth;
-    /* A factor that is repeated is needed again. */
-    args->once = size.loads >= all && gm_evict_first_of_l2(call->device, size.loads);
+    args->once = matmul_a_is_read_once(args) && matmul_b_is_read_once(args) &&
+                 gm_evict_first_of_l2(call->device, size.loads);
 }

@@ -255,23 +255,27 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
 /* ---- the result ------------------------------------------------------------------------------ */
 
 /* How sums get to the result: those of `height` x `width` lie in shared memory, with so many floats
- * from row to row, once for each group. The threads that write them take neighbours of the result,
- * `wide` each, which are neighbours in a row of the tile, or in a column where it is turned. */
-template <int height_, int width_, int groups_, int threads_> struct tiles_left {
+ * from row to row, or from column to column, once for each group. The threads that write them take
+ * neighbours of the result, `wide` each, which are neighbours in a row of the tile, or in a column
+ * where it is turned. Where they are `swapped`, column n has the place of n ^ 1. */
+template <int height_, int width_, int groups_, int threads_, bool by_columns_ = false,
+          bool swapped_ = false>
+struct tiles_left {
     static constexpr int height = height_, width = width_, groups = groups_, threads = threads_;
-    static constexpr int pitch = width + 4;
+    static constexpr bool by_columns = by_columns_, swapped = swapped_;
+    static constexpr int pitch = (by_columns ? height : width) + 4;
+    static constexpr int sums = (by_columns ? width : height) * pitch; /* of a group */
 };
 
-/* Reads the next neighbours of one group. */
-template <bool turned, int wide, int pitch>
-GM_DEVICE void tiles_take(float (&sums)[wide], const float *from)
+/* Reads the next neighbours of one group, which are `apart` floats apart. */
+template <int wide, int apart> GM_DEVICE void tiles_take(float (&sums)[wide], const float *from)
 {
-    if constexpr (!turned && wide == 4) {
+    if constexpr (apart == 1 && wide == 4) {
         tiles_read<4, 4>(sums, from);
     } else {
 #pragma unroll
         for (int j = 0; j < wide; j++) {
-            sums[j] = from[j * (turned ? pitch : 1)];
+            sums[j] = from[j * apart];
         }
     }
 }
@@ -284,6 +288,9 @@ GM_DEVICE void tiles_write_by(const matmul_args &a, float *out, int64_t row, int
 {
     constexpr int run = (turned ? left::height : left::width) / wide;
     constexpr int count = left::height * left::width / wide;
+    constexpr bool across = turned != left::by_columns; /* neighbours lie in other rows there */
+    constexpr int apart = across ? left::pitch : 1;
+    static_assert(!left::swapped || (!turned && !across), "of rows that are written as they lie");
     const int64_t rows = turned ? a.b.lines : a.a.lines;
     const int64_t columns = turned ? a.a.lines : a.b.lines;
     if (turned) {
@@ -294,14 +301,14 @@ GM_DEVICE void tiles_write_by(const matmul_args &a, float *out, int64_t row, int
 #pragma unroll 4
     for (int i = thread; i < count; i += left::threads) {
         const int down = i / run, along = i % run * wide;
-        const float *from =
-            shared + (turned ? along * left::pitch + down : down * left::pitch + along);
+        const int x = left::swapped && wide == 1 ? along ^ 1 : along;
+        const float *from = shared + (across ? x * left::pitch + down : down * left::pitch + x);
         float *to = out + (row + down) * columns + column + along;
         float total[wide], more[wide];
-        tiles_take<turned, wide, left::pitch>(total, from);
+        tiles_take<wide, apart>(total, from);
 #pragma unroll
         for (int group = 1; group < left::groups; group++) {
-            tiles_take<turned, wide, left::pitch>(more, from + group * left::height * left::pitch);
+            tiles_take<wide, apart>(more, from + group * left::sums);
 #pragma unroll
             for (int j = 0; j < wide; j++) {
                 total[j] += more[j];
@@ -310,11 +317,24 @@ GM_DEVICE void tiles_write_by(const matmul_args &a, float *out, int64_t row, int
         if (row + down >= rows || column + along >= columns) {
             continue;
         }
-        if constexpr (wide == 4) {
+        if constexpr (wide == 4 && left::swapped) {
+            *(float4 *)to = make_float4(total[1], total[0], total[3], total[2]);
+        } else if constexpr (wide == 4) {
             *(float4 *)to = make_float4(total[0], total[1], total[2], total[3]);
         } else {
             *to = total[0];
         }
+    }
+}
+
+template <typename left, bool turned>
+GM_DEVICE void tiles_write_some(const matmul_args &a, float *out, int64_t row, int64_t column,
+                                const float *shared, int thread)
+{
+    if (a.out_vectors) {
+        tiles_write_by<left, turned, 4>(a, out, row, column, shared, thread);
+    } else {
+        tiles_write_by<left, turned, 1>(a, out, row, column, shared, thread);
     }
 }
 
@@ -323,15 +343,9 @@ GM_DEVICE void tiles_write(const matmul_args &a, float *out, int64_t row, int64_
                            const float *shared, int thread)
 {
     if (a.turned) {
-        if (a.out_vectors) {
-            tiles_write_by<left, true, 4>(a, out, row, column, shared, thread);
-        } else {
-            tiles_write_by<left, true, 1>(a, out, row, column, shared, thread);
-        }
-    } else if (a.out_vectors) {
-        tiles_write_by<left, false, 4>(a, out, row, column, shared, thread);
+        tiles_write_some<left, true>(a, out, row, column, shared, thread);
     } else {
-        tiles_write_by<left, false, 1>(a, out, row, column, shared, thread);
+        tiles_write_some<left, false>(a, out, row, column, shared, thread);
     }
 }
 
