@@ -90,7 +90,7 @@ def test_matrices_are_loaded_by_the_engine(rng):
 )
 def test_refused(a, b, words, whole, backend, rng):
     """What "auto" computes all the same."""
-    x = integers(rng, 2, 50, 200)
+    x = integers(rng, 2, 50, 300)
     left, right = x[a], x.swapaxes(1, 2)[b]
     if "gaps" not in words:
         left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)

@@ -171,6 +171,32 @@ def _eighth(sides: Sides) -> bool:
     return requests == counted and ours < theirs <= 1.125 * ours
 
 
+def _sixth(sides: Sides) -> bool:
+    ours, theirs = sides.both("sectors")
+    requests, counted = sides.both("requests")
+    return requests == counted and ours < theirs <= 7 / 6 * ours
+
+
+def _dropped_and_more_masked(sides: Sides) -> bool:
+    """Whether there are fewer passes, by up to three fifths, in up to a sixth more requests."""
+    ours, theirs = sides.both("requests")
+    passes, counted = sides.passes()
+    return theirs <= 7 / 6 * ours and 0.4 * passes <= counted <= passes
+
+
+def _of_fewer_lanes(sides: Sides) -> bool:
+    """Whether there are fewer conflicts, or more in up to a quarter of the requests."""
+    ours, theirs = sides.both("conflicts")
+    return theirs < ours or 0 < theirs - ours <= sides.both("requests")[1] / 4
+
+
+def _by_rounds(sides: Sides) -> bool:
+    """Whether the same sectors are stored in up to three times as many requests."""
+    ours, theirs = sides.both("requests")
+    sectors, counted = sides.both("sectors")
+    return ours < theirs <= 3 * ours and sectors == counted
+
+
 def _one_after_another(sides: Sides) -> bool:
     """Whether the hardware counts no more sectors than lanes."""
     ours, theirs = sides.both("sectors")
@@ -283,6 +309,36 @@ RULES = (
         _eighth,
         "of vectors that are copied asynchronously into padded rows of shared memory (LDGSTS.128) "
         "the counter reads an eighth more sectors; why is not established",
+    ),
+    Rule(
+        "matmul-narrow:.*, plain",
+        "load_sectors(_per_request)?",
+        _sixth,
+        "of vectors that are copied asynchronously into padded rows of shared memory (LDGSTS.128) "
+        "the counter reads up to a sixth more sectors; why is not established",
+    ),
+    Rule(
+        "matmul-narrow:.*",
+        "shared_load_(requests|passes_per_request)",
+        _dropped_and_more_masked,
+        "the compiler drops loads of the zeros that sums begin with, of sums of columns that do "
+        "not exist and, where the loop is unrolled, those that read numbers once more; before "
+        "asynchronous copies it puts loads without active lanes (@!PT LDS), which the hardware "
+        "counts",
+    ),
+    Rule(
+        "matmul-narrow:.*",
+        "shared_load_conflicts",
+        _of_fewer_lanes,
+        "of columns that do not exist the compiled kernel reads no sums, so that fewer lanes meet; "
+        "why some do where the addresses of all would not is not established",
+    ),
+    Rule(
+        "matmul-narrow:24, plain",
+        "store_(requests|sectors_per_request)",
+        _by_rounds,
+        "lanes whose columns do not exist skip the store, in other rounds of the loop each; the "
+        "simulator joins the n-th stores of all lanes, the hardware counts a request per round",
     ),
     Rule(
         "polynomial-register(_bounded)?, plain",
