@@ -4,12 +4,13 @@
 
 #include "device.h"
 
-/* The xor is for ptxas: see gm_copy_async_kept. */
+/* The xor is for ptxas: see gm_copy_async_kept. Before compute capability 9.0 there is no policy of
+ * bulk.h, and the copy is a plain one. */
 #ifdef __CUDACC__
 template <int bytes>
 GM_DEVICE void gm_copy_async_by(void *shared, const void *global, int there, uint64_t policy)
 {
-#if __CUDA_ARCH__ >= 800
+#if __CUDA_ARCH__ >= 900
     const uint32_t place = gm_shared_address(shared) ^ (blockDim.z - 1);
     const uint64_t from = __cvta_generic_to_global(global);
     if (bytes == 16) {
@@ -23,6 +24,8 @@ GM_DEVICE void gm_copy_async_by(void *shared, const void *global, int there, uin
             "l"(from), "n"(bytes), "r"(there), "l"(policy)
             : "memory");
     }
+#else
+    gm_copy_async<bytes>(shared, global, there);
 #endif
 }
 #else
