@@ -16,6 +16,7 @@ _library = ctypes.CDLL(os.environ["FAKE_CUDA"])
 _library.fake_cuda_set_pace.argtypes = ctypes.c_int, ctypes.c_uint64
 _library.fake_cuda_fail.argtypes = ctypes.c_int64, ctypes.c_int64, ctypes.c_int, ctypes.c_int
 _library.fake_cuda_calls.restype = ctypes.c_int64
+_library.fake_cuda_default_allocations.restype = ctypes.c_int64
 for _name in ("failed_call", "why_lost", "complaint"):
     getattr(_library, f"fake_cuda_{_name}").restype = ctypes.c_char_p
 
@@ -25,6 +26,7 @@ set_most_blocks = _library.fake_cuda_set_most_blocks
 protect = _library.fake_cuda_protect
 fail = _library.fake_cuda_fail
 calls = _library.fake_cuda_calls
+default_allocations = _library.fake_cuda_default_allocations
 set_archs = _library.fake_cuda_set_archs
 revive = _library.fake_cuda_revive
 left = _library.fake_cuda_left

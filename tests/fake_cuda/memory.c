@@ -238,9 +238,18 @@ static bool push_junk(struct CUstream_st *stream, const block *at)
     return junk != NULL;
 }
 
+/* Allocations on the default stream, for which all other streams wait. */
+static int64_t default_allocations;
+
+__attribute__((visibility("default"))) int64_t fake_cuda_default_allocations(void)
+{
+    return default_allocations;
+}
+
 cudaError_t cudaMallocAsync(void **address, size_t bytes, cudaStream_t on)
 {
     FAKE_BEGIN();
+    default_allocations += on == NULL || on == cudaStreamLegacy;
     int device = fake_current_device();
     struct CUstream_st *stream = fake_stream(on);
     block *made = stream ? take(device, bytes, stream) : NULL;

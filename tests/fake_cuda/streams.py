@@ -93,6 +93,20 @@ def left_by_kernels():
     theirs.free()
 
 
+def pieces_do_not_wait():
+    """However many pieces an array has whose kernel needs memory, none allocates it for all."""
+    x, coefficients = np.random.default_rng().random(2**16, "f4"), np.arange(1, 9, dtype="f4")
+    wanted = gm.polynomial(x, coefficients, backend="sim")
+    counts = []
+    for chunk in (1 << 12, 1 << 14):
+        before = fake.default_allocations()
+        variant, inputs = "constant_divergent", (x, coefficients)
+        got = _core.call("polynomial", variant, inputs, None, None, "cuda", (-1,), chunk)
+        np.testing.assert_array_equal(got, wanted)
+        counts.append(fake.default_allocations() - before)
+    assert counts[0] == counts[1] < 16, counts
+
+
 def shared_variables():
     """Calls on several streams that use a variable which a device has once."""
     rng = np.random.default_rng(2)
@@ -177,6 +191,7 @@ for pace in (0, 50, 100):
         other_libraries,
         own_streams,
         left_by_kernels,
+        pieces_do_not_wait,
         shared_variables,
         transfers,
         pools,
