@@ -501,6 +501,30 @@ def test_vectors_stored_as_four_numbers_explain_no_other_sectors():
     assert not reason("store_sectors", ours, theirs, "stream-vec4, plain")
 
 
+def rows_in_the_middle(variant, m, n, k):
+    """Count runs of 128 bytes that are copied by vectors to places 16 bytes past a piece of 32.
+
+    Rows in shared memory are 16 bytes longer than a multiple of 32: every second one begins so.
+    """
+    if variant.startswith("narrow"):
+        return (m * k // 32 + -(-m // 128) * k) // 2  # the matrix; the vectors, for each tile
+    height, width = map(int, variant.removeprefix("tiles:").lstrip("pw").split("x"))
+    return m // height * (n // width) * k * (width // 32) // 2
+
+
+def test_the_counter_reads_pieces_of_shared_memory():
+    """Which the rule says only roughly."""
+    result = json.loads((ROOT / "docs/crosscheck-matmul-h200.json").read_text(encoding="utf-8"))
+    checked = 0
+    for record in result["records"]:
+        if record["case"] == "plain" and record["variant"].startswith(("tiles:", "narrow:")):
+            (m, k), (_, n) = (json.loads(a.split(maxsplit=1)[1]) for a in record["arrays"])
+            more = record["hardware"]["load_sectors"] - record["simulator"]["load_sectors"]
+            assert more == rows_in_the_middle(record["variant"], m, n, k), record["variant"]
+            checked += 1
+    assert checked == 27
+
+
 def test_masked_instructions_explain_no_other_passes():
     ours = {"shared_store_requests": 10, "shared_store_passes_per_request": 4.0}
     for requests, passes, explained in [(16, 2.5, True), (16, 2.7, False), (8, 5.0, False)]:

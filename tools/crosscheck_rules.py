@@ -165,13 +165,8 @@ def _without_some_warps(sides: Sides) -> bool:
     return ours - theirs == sectors - counted in range(16, 8 * 16, 16)
 
 
-def _eighth(sides: Sides) -> bool:
-    ours, theirs = sides.both("sectors")
-    requests, counted = sides.both("requests")
-    return requests == counted and ours < theirs <= 1.125 * ours
-
-
-def _sixth(sides: Sides) -> bool:
+def _pieces(sides: Sides) -> bool:
+    """Whether there are up to a sixth more sectors in the same requests."""
     ours, theirs = sides.both("sectors")
     requests, counted = sides.both("requests")
     return requests == counted and ours < theirs <= 7 / 6 * ours
@@ -304,18 +299,12 @@ RULES = (
         "are not aligned; each store touches all the sectors",
     ),
     Rule(
-        "sgemm-warp_tile, plain|matmul-(warp_)?tiles:.*, plain",
+        "sgemm-warp_tile, plain|matmul-((warp_)?tiles|narrow):.*, plain",
         "load_sectors(_per_request)?",
-        _eighth,
-        "of vectors that are copied asynchronously into padded rows of shared memory (LDGSTS.128) "
-        "the counter reads an eighth more sectors; why is not established",
-    ),
-    Rule(
-        "matmul-narrow:.*, plain",
-        "load_sectors(_per_request)?",
-        _sixth,
-        "of vectors that are copied asynchronously into padded rows of shared memory (LDGSTS.128) "
-        "the counter reads up to a sixth more sectors; why is not established",
+        _pieces,
+        "of vectors that are copied asynchronously (LDGSTS.128) the counter reads, for each eight "
+        "lanes, the pieces of 32 bytes of shared memory that they fill: where a padded row begins "
+        "in the middle of one, one more than sectors",
     ),
     Rule(
         "matmul-narrow:.*",
