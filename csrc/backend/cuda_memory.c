@@ -115,6 +115,7 @@ gm_status gm_cuda_allocate_on(int64_t bytes, gm_stream stream, void **address)
         /* The pool may hold the memory: let pending releases finish, empty it, try again. */
         cudaGetLastError();
         (void)gm_cuda_succeeded(cudaStreamSynchronize(cudaStreamLegacy));
+        (void)gm_cuda_succeeded(cudaStreamSynchronize(stream)); /* may be nonblocking */
         (void)gm_cuda_succeeded(cudaMemPoolTrimTo(device->pool, 0));
         error = take(device, asked, stream, address);
     }
