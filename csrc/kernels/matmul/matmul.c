@@ -39,7 +39,7 @@ enum { UNIT = 128 }; /* steps: a multiple of all stages */
 /* Fitted to the times of 2,552 products of all classes by every kernel but naive, thin and whole on
  * an H100, and so that the one it picks is as fast as the fastest: fitted to two thirds of them, it
  * is within 1.5 percent on average for the others. On an H200, whole: to 110 small stacks, narrow:
- * to 158 products with up to 32 rows or columns. */
+ * to 177 products with up to 32 rows or columns. */
 static const matmul_pace paces[variant_count] = {
     [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 8, 89.8, 80.2, 5630, 3480, 0.063, 0, 256, 1},
     [matmul_row_tiles_32x32] = {32, 32, 1, 2, 8, 118, 37.8, 4530, 3660, 0.0889, 6350, 256, 512},
@@ -55,10 +55,10 @@ static const matmul_pace paces[variant_count] = {
     [matmul_row_warp_tiles_128x128] = {128, 128, 1, 2, 4, 117, 81.4, 13700, 7360, 0.0471, 5220, 256,
                                        512},
     [matmul_row_tma] = {128, 128, 1, 2, 4, 119, 115, 16700, 6780, 0.00779, 0, 256, 1},
-    [matmul_row_narrow_8] = {128, 8, 1, 3, 4, 28.3, 30.1, 9510, 2300, 0.102, 5910, 256, 512},
-    [matmul_row_narrow_16] = {128, 16, 1, 3, 4, 46.9, 50.3, 13500, 3360, 0.102, 4250, 256, 512},
-    [matmul_row_narrow_24] = {128, 24, 1, 3, 4, 60.9, 54.2, 19500, 3310, 0.136, 6050, 256, 512},
-    [matmul_row_narrow_32] = {128, 32, 1, 2, 4, 61.2, 60.4, 17900, 8980, 0.144, 3000, 256, 512},
+    [matmul_row_narrow_8] = {128, 8, 1, 3, 4, 44, 29, 11000, 3000, 0.079, 6000, 256, 512},
+    [matmul_row_narrow_16] = {128, 16, 1, 3, 4, 71, 56, 14000, 5000, 0.12, 5800, 256, 512},
+    [matmul_row_narrow_24] = {128, 24, 1, 3, 4, 75, 62, 20000, 3000, 0.09, 7500, 256, 512},
+    [matmul_row_narrow_32] = {128, 32, 1, 2, 4, 75, 72, 22000, 9000, 0.13, 4000, 256, 512},
     [matmul_row_whole_16] = {16, 16, 1, 24, 2, 127, 2.6, 2490, 323, 0, 0, 256, 1},
     [matmul_row_whole_32] = {32, 32, 1, 16, 2, 48.5, 14.4, 3700, 590, 0, 0, 256, 1},
     [matmul_row_whole_48] = {48, 48, 1, 12, 2, 37.3, 31.7, 5770, 87, 0, 0, 256, 1},

@@ -1,6 +1,8 @@
 /*
  * matmul / sgemm: products that are large enough for the kernels of sgemm, one after the other.
  */
+#include <math.h>
+
 #include "matmul/launches.h"
 #include "matmul/plan_size.h"
 #include "matmul/plan_stack.h"
@@ -90,6 +92,9 @@ static double time_to_pack(const matmul_size *size, const matmul_factor *factor,
 
 double matmul_time_of_sgemm(const matmul_size *size, const matmul_args *args)
 {
+    if (!sgemm_is_for_the_engine(size->rows, size->columns, size->depth)) {
+        return HUGE_VAL; /* by the plainest kernels */
+    }
     const sgemm_choice choice =
         sgemm_choose_by_engine(size->rows, size->columns, size->depth, size->multiprocessors);
     const double time = MATMUL_LAUNCH + SGEMM_UNIT * choice.time;

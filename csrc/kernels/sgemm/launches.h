@@ -43,6 +43,8 @@ typedef struct sgemm_choice {
 
 enum { SGEMM_UNIT = 4530 /* cycles, at 116 products per cycle */ };
 
+/* Does "auto" leave products of these sides to one of them? */
+bool sgemm_is_for_the_engine(int64_t rows, int64_t columns, int64_t depth);
 sgemm_choice sgemm_choose_by_engine(int64_t rows, int64_t columns, int64_t depth,
                                     int64_t multiprocessors);
 double sgemm_shares_time(const sgemm_args *product, int64_t multiprocessors);

@@ -159,14 +159,19 @@ static gm_status takes_engine(const gm_variant *variant, const gm_call *call)
 /* Products that are worth tiles by the copy engine, which shares out the depth where tiles are few.
  * Measured on an H200: at 128 x 128 x 128 the plainest kernel is as fast, and a depth of less than
  * a stage is better loaded by hand. */
-static bool is_for_the_engine(const gm_call *call)
+bool sgemm_is_for_the_engine(int64_t rows, int64_t columns, int64_t depth)
 {
-    const double rows = (double)call->out.shape[0], columns = (double)call->out.shape[1];
-    const int64_t depth = call->in[A].shape[!line_axis(call, A)];
+    const double products = (double)rows * (double)columns * (double)depth;
     if ((rows <= 8 || columns <= 8) && depth < 1024) {
         return false; /* nearly all of a tile would be idle */
     }
-    return rows * columns * (double)depth > 128.0 * 128 * 128 && depth >= WARP_TILE_TMA_DEPTH;
+    return products > 128.0 * 128 * 128 && depth >= WARP_TILE_TMA_DEPTH;
+}
+
+static bool is_for_the_engine(const gm_call *call)
+{
+    return sgemm_is_for_the_engine(call->out.shape[0], call->out.shape[1],
+                                   call->in[A].shape[!line_axis(call, A)]);
 }
 
 /* May "auto" take fp16x3, and is that faster than FP32? Its passes over the factors and its
