@@ -79,13 +79,12 @@ struct gm_backend {
     /* Can a device with these properties run the variant at all? If not, the error says why. */
     gm_status (*supports)(const gm_variant *variant, const gm_device_properties *device);
 
-    /* At least 256-byte aligned, never NULL on success, also for 0 bytes. */
-    gm_status (*allocate)(int64_t bytes, void **address);
-    void (*release)(void *address);
-    /* The same in the order of a stream: what is released there is used again by work on it at
-     * once, and by other streams when the work before the release has ended. */
-    gm_status (*allocate_on)(int64_t bytes, gm_stream stream, void **address);
-    void (*release_on)(void *address, gm_stream stream);
+    /* At least 256-byte aligned, never NULL on success, also for 0 bytes. In the order of a stream:
+     * what is released there is used again by work on it at once, and by other streams when the
+     * work before the release has ended. NULL is the default stream, for which all streams wait
+     * that are not nonblocking. */
+    gm_status (*allocate)(int64_t bytes, gm_stream stream, void **address);
+    void (*release)(void *address, gm_stream stream);
     /* Registers memory of another library for use in place, until disown. *device is where the
      * library's own code says that it is, or -1, and becomes where it is; fails if no device can
      * reach it. */
@@ -179,12 +178,12 @@ const gm_backend *gm_backend_with_traces(void);
  * may have it again, so it is released as soon as they are launched. */
 static inline gm_status gm_scratch(const gm_call *call, int64_t bytes, void **address)
 {
-    return call->backend->allocate_on(bytes, call->stream, address);
+    return call->backend->allocate(bytes, call->stream, address);
 }
 
 static inline void gm_scratch_release(const gm_call *call, void *address)
 {
-    call->backend->release_on(address, call->stream);
+    call->backend->release(address, call->stream);
 }
 
 /* Launches a kernel whose variable gets `bytes` of device memory first. */

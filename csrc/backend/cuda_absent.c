@@ -45,19 +45,13 @@ static gm_status supports(const gm_variant *variant, const gm_device_properties 
     return refuse();
 }
 
-static gm_status allocate(int64_t bytes, void **address)
-{
-    (void)bytes, (void)address;
-    return refuse();
-}
-
-static gm_status allocate_on(int64_t bytes, gm_stream stream, void **address)
+static gm_status allocate(int64_t bytes, gm_stream stream, void **address)
 {
     (void)bytes, (void)stream, (void)address;
     return refuse();
 }
 
-static void release_on(void *address, gm_stream stream)
+static void release(void *address, gm_stream stream)
 {
     (void)address, (void)stream;
 }
@@ -280,9 +274,7 @@ const gm_backend gm_cuda = {
     .memory = memory,
     .supports = supports,
     .allocate = allocate,
-    .release = ignore,
-    .allocate_on = allocate_on,
-    .release_on = release_on,
+    .release = release,
     .adopt = adopt,
     .disown = disown,
     .pool = pool,

@@ -88,10 +88,8 @@ gm_status gm_cuda_event_elapsed(gm_event from, gm_event to, float *milliseconds)
 
 /* cuda_memory.c */
 gm_status gm_cuda_memory(int64_t *free_bytes, int64_t *total_bytes);
-gm_status gm_cuda_allocate(int64_t bytes, void **address);
-void gm_cuda_release(void *address);
-gm_status gm_cuda_allocate_on(int64_t bytes, gm_stream stream, void **address);
-void gm_cuda_release_on(void *address, gm_stream stream);
+gm_status gm_cuda_allocate(int64_t bytes, gm_stream stream, void **address);
+void gm_cuda_release(void *address, gm_stream stream);
 gm_status gm_cuda_adopt(void *address, int64_t bytes, int *device);
 void gm_cuda_disown(void *address, int64_t bytes);
 gm_status gm_cuda_pool(gm_pool_sizes *sizes);

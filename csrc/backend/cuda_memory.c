@@ -86,12 +86,7 @@ static cudaError_t take(const gm_cuda_device *device, size_t bytes, gm_stream st
     return cudaMallocAsync(address, bytes, stream ? stream : cudaStreamLegacy);
 }
 
-gm_status gm_cuda_allocate(int64_t bytes, void **address)
-{
-    return gm_cuda_allocate_on(bytes, cudaStreamLegacy, address);
-}
-
-gm_status gm_cuda_allocate_on(int64_t bytes, gm_stream stream, void **address)
+gm_status gm_cuda_allocate(int64_t bytes, gm_stream stream, void **address)
 {
     gm_cuda_device *device;
     const gm_device_properties *properties;
@@ -139,12 +134,7 @@ static void find_home(const void *address, int *home, int *current)
 }
 
 /* Ignores errors: it runs in clean-up paths, at exit and after the context was lost. */
-void gm_cuda_release(void *address)
-{
-    gm_cuda_release_on(address, cudaStreamLegacy);
-}
-
-void gm_cuda_release_on(void *address, gm_stream stream)
+void gm_cuda_release(void *address, gm_stream stream)
 {
     int current, home;
 

@@ -27,9 +27,8 @@ gm_status gm_sim_check_launch(const char *kernel, gm_dim grid, gm_dim block, siz
 /* ---- sim_memory.c: memory and copies ----------------------------------------------------------
  */
 
-void gm_sim_release(void *address);
-gm_status gm_sim_allocate_on(int64_t bytes, gm_stream stream, void **address);
-void gm_sim_release_on(void *address, gm_stream stream);
+gm_status gm_sim_allocate(int64_t bytes, gm_stream stream, void **address);
+void gm_sim_release(void *address, gm_stream stream);
 gm_status gm_sim_adopt(void *address, int64_t bytes, int *device);
 gm_status gm_sim_pool(gm_pool_sizes *pool);
 gm_status gm_sim_pool_trim(void);

@@ -8,19 +8,14 @@
 /* Bytes of host memory, which is in the same list as device memory. */
 static atomic_llong host_bytes;
 
-void gm_sim_release(void *address)
-{
-    gm_memory_release(address);
-}
-
-/* Calls end before they return: there is one order. */
-gm_status gm_sim_allocate_on(int64_t bytes, gm_stream stream, void **address)
+/* Calls end before they return: all streams have one order. */
+gm_status gm_sim_allocate(int64_t bytes, gm_stream stream, void **address)
 {
     (void)stream;
     return gm_memory_allocate(bytes, address);
 }
 
-void gm_sim_release_on(void *address, gm_stream stream)
+void gm_sim_release(void *address, gm_stream stream)
 {
     (void)stream;
     gm_memory_release(address);

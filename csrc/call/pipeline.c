@@ -66,7 +66,7 @@ static gm_status allocate_whole(pipeline *p, int i, int64_t bytes)
     gm_status status = GM_OK;
     void *address = p->slots[0].device[0];
     if (!is_first_input(p, i)) {
-        status = p->run->call.backend->allocate(bytes, &address);
+        status = p->run->call.backend->allocate(bytes, NULL, &address);
     }
     for (int at = 0; status == GM_OK && at < p->slot_count; at++) {
         p->slots[at].device[i] = address;
@@ -84,7 +84,7 @@ static gm_status allocate_pieces(pipeline *p, int i)
                         (strips->rows == 1 || p->chunks->length * strips->unit <= MOST_PITCH);
     for (int at = 0; status == GM_OK && at < p->slot_count; at++) {
         slot *s = &p->slots[at];
-        status = backend->allocate(bytes, &s->device[i]);
+        status = backend->allocate(bytes, NULL, &s->device[i]);
         if (status == GM_OK && !p->host[i].direct) {
             status = gm_host_allocate(backend, GM_PINNED, bytes, (void **)&s->staging[i]);
         }
@@ -119,7 +119,7 @@ static void release(pipeline *p)
         int owners = is_first_input(p, i) ? 0 : is_divided(p, i) ? p->slot_count : 1;
         for (int at = 0; at < owners; at++) {
             if (p->slots[at].device[i]) {
-                p->run->call.backend->release(p->slots[at].device[i]);
+                p->run->call.backend->release(p->slots[at].device[i], NULL);
             }
             if (p->slots[at].staging[i]) {
                 gm_host_release(p->slots[at].staging[i]);

@@ -28,7 +28,7 @@ gm_status gm_device_memory_new(const gm_backend *backend, int64_t bytes, gm_devi
         status = backend->current_device(&(*memory)->device);
     }
     if (status == GM_OK) {
-        status = backend->allocate(bytes, &(*memory)->address);
+        status = backend->allocate(bytes, NULL, &(*memory)->address);
     }
     if (status != GM_OK) {
         free(*memory);
@@ -163,7 +163,7 @@ void gm_device_memory_drop(gm_device_memory *memory)
         finish_later(memory, held);
     }
     if (memory->allocated) {
-        memory->backend->release(memory->address);
+        memory->backend->release(memory->address, NULL);
     }
     if (memory->borrowed > 0) {
         memory->backend->disown(memory->address, memory->borrowed);

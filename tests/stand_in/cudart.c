@@ -124,8 +124,8 @@ STAND_IN(cudaLaunchKernel,
 static void allocate(void)
 {
     void *address;
-    if (gm_cuda.allocate(1 << 20, &address) == GM_OK) {
-        gm_cuda.release(address);
+    if (gm_cuda.allocate(1 << 20, NULL, &address) == GM_OK) {
+        gm_cuda.release(address, NULL);
     }
 }
 
