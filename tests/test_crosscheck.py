@@ -525,6 +525,19 @@ def test_the_counter_reads_pieces_of_shared_memory():
     assert checked == 27
 
 
+def test_what_the_compiler_drops_of_narrow_explains_no_more():
+    ours = {"shared_load_requests": 60, "shared_load_passes_per_request": 3.0}
+    for requests, passes, explained in [(70, 1.2, True), (72, 1.2, False), (61, 1.1, False)]:
+        theirs = {"shared_load_requests": requests, "shared_load_passes_per_request": passes}
+        why = reason("shared_load_requests", ours, theirs, "matmul-narrow:8, plain")
+        assert ("compiler drops" in why) == explained
+    ours = {"store_requests": 16, "store_sectors": 256}
+    for requests, sectors, explained in [(48, 256, True), (49, 256, False), (48, 255, False)]:
+        theirs = {"store_requests": requests, "store_sectors": sectors}
+        why = reason("store_requests", ours, theirs, "matmul-narrow:24, plain")
+        assert bool(why) == explained
+
+
 def test_masked_instructions_explain_no_other_passes():
     ours = {"shared_store_requests": 10, "shared_store_passes_per_request": 4.0}
     for requests, passes, explained in [(16, 2.5, True), (16, 2.7, False), (8, 5.0, False)]:
