@@ -83,8 +83,15 @@ def test_the_file_of_a_row_is_where_the_row_says(variant):
     text = path.read_text()
     assert re.match(rf"/\*\s*\*?\s*{variant.family} / {variant.name}: ", text)
     if path.suffix == ".cu":
-        kernels = re.findall(r"GM_KERNEL(?:_CLUSTERED)?(?:_BOUNDED)?\(\s*(\w+)", text)
+        # WAYS(name, ...) defines the kernel of an instance and its parts, WAY(name, ...) a part.
+        kernels = re.findall(r"GM_KERNEL(?:_CLUSTERED)?(?:_BOUNDED)?\(\s*(\w+)(?!\w|##)", text)
+        ways = re.findall(r"^WAYS\((\w+)", text, flags=re.MULTILINE)
+        more = ways + re.findall(r"^WAY\((\w+)", text, flags=re.MULTILINE)
+        kernels += [f"{variant.family}_{variant.name}_{name}" for name in more]
         names = [v.name.replace(":", "_") for v in variant.instances or (variant,)]
+        ladder = (KERNELS / variant.family / "ladder.def").read_text()
+        parts = re.findall(rf"^PART\({variant.name}, (\w+)", ladder, flags=re.MULTILINE)
+        names += [] if ways else [f"{variant.name}_{name}" for name in parts]
         assert kernels == [f"{variant.family}_{name}" for name in names]
 
 

@@ -9,9 +9,11 @@
  * element size or geometry; an INSTANCE(name, which, ...) for each follows it, whose kernel is
  * family_name_which and whose name is "name:which". The row's hook `pick` finds the instance for a
  * call.
- * HELPER(...) is a kernel in name.cu that serves the family and is no variant of it: afterwards
- * there is a row `helper_name`. SYMBOL(name, bytes) is a variable of the device that a kernel file
- * defines as family_name: afterwards there is a gm_symbol `symbol_name`.
+ * PART(name, which, ...) is a further kernel of name.cu, family_name_which, which a row's launch
+ * hook takes for some calls: afterwards there is a row `part_name_which`. HELPER(...) is a kernel
+ * in name.cu that serves the family and is no variant of it: afterwards there is a row
+ * `helper_name`. SYMBOL(name, bytes) is a variable of the device that a kernel file defines as
+ * family_name: afterwards there is a gm_symbol `symbol_name`.
  */
 #include "backend/kernel_list.h"
 #include "backend/symbol.h"
@@ -49,12 +51,14 @@
 #define HOST_VARIANT(name, ...)
 #define MULTI_VARIANT(name, ...)
 #define INSTANCE(row_name, name, ...) VARIANT(GM_PASTE(row_name, name), )
+#define PART INSTANCE
 #define HELPER VARIANT
 #include GM_LADDER
 #undef VARIANT
 #undef HOST_VARIANT
 #undef MULTI_VARIANT
 #undef INSTANCE
+#undef PART
 #undef HELPER
 #undef SYMBOL
 
@@ -71,6 +75,7 @@
     }
 
 #define VARIANT(name_, ...) GM_ROW(name_, __VA_ARGS__),
+#define PART(...)
 #define HELPER(...)
 #define SYMBOL(...)
 #define HOST_VARIANT(name_, ...) {GM_NAMES(#name_, name_, name_, ".c"), __VA_ARGS__},
@@ -89,6 +94,7 @@ enum { variant_count = GM_ROW_COUNT };
 #undef HOST_VARIANT
 #undef MULTI_VARIANT
 #undef INSTANCE
+#undef PART
 #undef HELPER
 #undef SYMBOL
 
@@ -96,6 +102,10 @@ enum { variant_count = GM_ROW_COUNT };
 #define HOST_VARIANT(...)
 #define MULTI_VARIANT(...)
 #define INSTANCE(...)
+#define PART(row_, name_, ...)                                                                     \
+    static const gm_variant GM_PASTE(part, GM_PASTE(row_, name_)) = {                              \
+        GM_NAMES(#row_ ":" #name_, GM_PASTE(row_, name_), row_, ".cu"),                            \
+        GM_KERNELS(GM_PASTE(row_, name_)), __VA_ARGS__};
 #define HELPER(name_, ...) static const gm_variant helper_##name_ = GM_ROW(name_, __VA_ARGS__);
 #define SYMBOL(name_, bytes_)                                                                      \
     GM_SERIALIZER(serializer_##name_);                                                             \
@@ -111,6 +121,7 @@ enum { variant_count = GM_ROW_COUNT };
 #undef HOST_VARIANT
 #undef MULTI_VARIANT
 #undef INSTANCE
+#undef PART
 #undef HELPER
 #undef SYMBOL
 
@@ -119,6 +130,7 @@ enum { variant_count = GM_ROW_COUNT };
 #define HOST_VARIANT(...)
 #define MULTI_VARIANT(...)
 #define INSTANCE(row_, name_, ...) VARIANT(GM_PASTE(row_, name_), )
+#define PART INSTANCE
 #define HELPER VARIANT
 #define SYMBOL(...)
 static const void *const cuda_kernels[] = {
@@ -128,6 +140,7 @@ static const void *const cuda_kernels[] = {
 #undef HOST_VARIANT
 #undef MULTI_VARIANT
 #undef INSTANCE
+#undef PART
 #undef HELPER
 #undef SYMBOL
 

@@ -19,6 +19,7 @@
 #define HOST_VARIANT VARIANT
 #define MULTI_VARIANT VARIANT
 #define INSTANCE(row_name, name, ...) GM_ROW_NAME(GM_PASTE(row_name, name)),
+#define PART(...)
 #define HELPER(...)
 #define SYMBOL(...)
 enum {
@@ -29,6 +30,7 @@ enum {
 #undef HOST_VARIANT
 #undef MULTI_VARIANT
 #undef INSTANCE
+#undef PART
 #undef HELPER
 #undef SYMBOL
 

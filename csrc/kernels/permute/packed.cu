@@ -75,23 +75,34 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
     }
 }
 
-/* The loop over tiles is inside of each case: what one keeps in registers is not in another's way.
- * Units of a word and more have a kernel with fewer registers. */
+/* A kernel for each unit: what one keeps in registers is not in another's way, and one with all of
+ * them is so long that calls wait for its instructions. */
 GM_KERNEL_BOUNDED(permute_packed_small, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    switch (a.unit) {
-    case 1: packed_move<uint8_t>(a, memory); break;
-    case 2: packed_move<uint16_t>(a, memory); break;
-    }
+    packed_move<uint8_t>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    switch (a.unit) {
-    case 4: packed_move<uint32_t>(a, memory); break;
-    case 8: packed_move<uint2>(a, memory); break;
-    case 16: packed_move<uint4>(a, memory); break;
-    }
+    packed_move<uint32_t>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_b16, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint16_t>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint2>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint4>(a, memory);
 }

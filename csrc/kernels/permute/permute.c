@@ -19,6 +19,7 @@ static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *c
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
 static int permute_pick_packed(const gm_call *call);
+static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
@@ -294,6 +295,17 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     int64_t resident = room < 1 ? 1 : room < variant->blocks ? room : variant->blocks;
     int64_t blocks = resident * call->device->multiprocessors;
     plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
+}
+
+/* The kernel for the unit. */
+static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const int unit = ((const permute_packed_args *)plan->args)->unit;
+    const gm_variant *kernel = unit == 2    ? &part_packed_b16
+                               : unit == 8  ? &part_packed_b64
+                               : unit == 16 ? &part_packed_b128
+                                            : variant;
+    return call->backend->launch(kernel, plan, call->stream);
 }
 
 static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

@@ -206,15 +206,34 @@ template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char 
     }
 }
 
+/* A kernel for each size of elements: one with all of them is so long that calls wait for its
+ * instructions. */
+#define NARROW(unit)                                                                               \
+    enum { BYTES = LINEAR_BYTES / 2 };                                                             \
+    __shared__ __align__(16) char tile[BYTES + BYTES / LINEAR_LINE * sizeof(uint4)];               \
+    narrow_of<unit>(a, tile)
+
 GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, LINEAR_THREADS, 6)
 {
-    enum { BYTES = LINEAR_BYTES / 2 };
-    __shared__ __align__(16) char tile[BYTES + BYTES / LINEAR_LINE * sizeof(uint4)];
-    switch (a.itemsize) {
-    case 1: narrow_of<uint8_t>(a, tile); break;
-    case 2: narrow_of<uint16_t>(a, tile); break;
-    case 4: narrow_of<uint32_t>(a, tile); break;
-    case 8: narrow_of<uint64_t>(a, tile); break;
-    case 16: narrow_of<uint4>(a, tile); break;
-    }
+    NARROW(uint8_t);
+}
+
+GM_KERNEL_BOUNDED(transpose_narrow_b16, transpose_args, LINEAR_THREADS, 6)
+{
+    NARROW(uint16_t);
+}
+
+GM_KERNEL_BOUNDED(transpose_narrow_b32, transpose_args, LINEAR_THREADS, 6)
+{
+    NARROW(uint32_t);
+}
+
+GM_KERNEL_BOUNDED(transpose_narrow_b64, transpose_args, LINEAR_THREADS, 6)
+{
+    NARROW(uint64_t);
+}
+
+GM_KERNEL_BOUNDED(transpose_narrow_b128, transpose_args, LINEAR_THREADS, 6)
+{
+    NARROW(uint4);
 }

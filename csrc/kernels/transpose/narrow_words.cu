@@ -73,32 +73,31 @@ GM_DEVICE void narrow_words(const transpose_args &a, char *tile)
     linear_store<access>(tile, layout, a.out + first * pitch, bytes);
 }
 
-template <typename unit, typename access>
-GM_DEVICE void narrow_words_of(const transpose_args &a, char *tile)
-{
-    const int pitch = (int)(a.cols <= a.rows ? a.pitch : a.rows * (int64_t)sizeof(unit));
-    switch (pitch % 4) {
-    case 0: narrow_words<unit, access, 0>(a, tile); break;
-    case 2: narrow_words<unit, access, 2>(a, tile); break;
-    default:
-        if constexpr (sizeof(unit) == 1) {
-            if (pitch % 4 == 1) {
-                narrow_words<unit, access, 1>(a, tile);
-            } else {
-                narrow_words<unit, access, 3>(a, tile);
-            }
-        }
+/* A kernel for each element, for vectors or elements on the side where all is in a row, and for
+ * each number of bytes by which rows of the tile begin beyond words: one with all of them is so
+ * long that calls wait for its instructions. */
+#define NARROW(unit, access, REST)                                                                 \
+    __shared__ __align__(16) char tile[LINEAR_BYTES + LINEAR_LINE];                                \
+    narrow_words<unit, access, REST>(a, tile)
+#define WAY(name, unit, access, REST)                                                              \
+    GM_KERNEL_BOUNDED(transpose_narrow_words_##name, transpose_args, LINEAR_THREADS, 5)            \
+    {                                                                                              \
+        NARROW(unit, access, REST);                                                                \
     }
-}
 
 GM_KERNEL_BOUNDED(transpose_narrow_words, transpose_args, LINEAR_THREADS, 5)
 {
-    __shared__ __align__(16) char tile[LINEAR_BYTES + LINEAR_LINE];
-    const bool whole = ((uintptr_t)(a.cols <= a.rows ? a.in : a.out) & 15) == 0;
-    switch (a.itemsize * 2 + whole) {
-    case 2: narrow_words_of<uint8_t, uint8_t>(a, tile); break;
-    case 3: narrow_words_of<uint8_t, uint4>(a, tile); break;
-    case 4: narrow_words_of<uint16_t, uint16_t>(a, tile); break;
-    case 5: narrow_words_of<uint16_t, uint4>(a, tile); break;
-    }
+    NARROW(uint8_t, uint4, 0);
 }
+
+WAY(b8_1, uint8_t, uint4, 1)
+WAY(b8_2, uint8_t, uint4, 2)
+WAY(b8_3, uint8_t, uint4, 3)
+WAY(b8_loose_0, uint8_t, uint8_t, 0)
+WAY(b8_loose_1, uint8_t, uint8_t, 1)
+WAY(b8_loose_2, uint8_t, uint8_t, 2)
+WAY(b8_loose_3, uint8_t, uint8_t, 3)
+WAY(b16_0, uint16_t, uint4, 0)
+WAY(b16_2, uint16_t, uint4, 2)
+WAY(b16_loose_0, uint16_t, uint16_t, 0)
+WAY(b16_loose_2, uint16_t, uint16_t, 2)

@@ -8,6 +8,9 @@
 #include "transpose/launches.h"
 #include "transpose/plan_vectors.h"
 
+static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_narrow_words(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+
 #include "family.h"
 
 enum { BLOCK_X, BLOCK_Y };
@@ -314,6 +317,42 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
         status = plan_tensor(variant, call, plan, &args);
     }
     return status;
+}
+
+/* The kernel for the size of the elements. */
+static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const int size = ((const transpose_args *)plan->args)->itemsize;
+    const gm_variant *kernel = size == 1   ? variant
+                               : size == 2 ? &part_narrow_b16
+                               : size == 4 ? &part_narrow_b32
+                               : size == 8 ? &part_narrow_b64
+                                           : &part_narrow_b128;
+    return call->backend->launch(kernel, plan, call->stream);
+}
+
+/* The kernel for the size of the elements, for vectors on the side where all is in a row, and for
+ * where rows of the tile begin. */
+static gm_status launch_narrow_words(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    static const gm_variant *const of_bytes[2][4] = {
+        {&part_narrow_words_b8_loose_0, &part_narrow_words_b8_loose_1,
+         &part_narrow_words_b8_loose_2, &part_narrow_words_b8_loose_3},
+        {&variants[transpose_row_narrow_words], &part_narrow_words_b8_1, &part_narrow_words_b8_2,
+         &part_narrow_words_b8_3},
+    };
+    static const gm_variant *const of_halves[2][2] = {
+        {&part_narrow_words_b16_loose_0, &part_narrow_words_b16_loose_2},
+        {&part_narrow_words_b16_0, &part_narrow_words_b16_2},
+    };
+    const transpose_args *args = (const transpose_args *)plan->args;
+    const bool columns = args->cols <= args->rows;
+    const int64_t row = columns ? args->pitch : args->rows * args->itemsize; /* of the tile */
+    const bool whole = (uintptr_t)(columns ? args->in : args->out) % 16 == 0;
+    (void)variant;
+    return call->backend->launch(args->itemsize == 1 ? of_bytes[whole][row & 3]
+                                                     : of_halves[whole][(row & 3) / 2],
+                                 plan, call->stream);
 }
 
 /* Columns, which are rows of the result; of a stack, its matrices. */
