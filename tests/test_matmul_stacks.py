@@ -168,7 +168,6 @@ def test_auto_takes_it_for_large_matrices(tma, backend):
     turned = large.transpose((0, 2, 1))
     for a, b in [(large, large), (turned, large), (large, large[0])]:
         assert chosen(a, b, backend) == "tma"
-    assert chosen(large, turned, backend) != "tma"  # it would copy b first
     odd = zeros(backend, 64, 511, 512).transpose((0, 2, 1))  # rows that do not begin at 16 bytes
     assert chosen(large, odd, backend) != "tma"
     assert "tiles:" in chosen(small, small, backend)

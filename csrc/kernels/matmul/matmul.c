@@ -10,6 +10,7 @@
 #include "matmul/plan_size.h"
 #include "matmul/plan_stack.h"
 #include "matmul/plan_thin.h"
+#include "matmul/plan_tiles.h"
 #include "matmul/plan_whole.h"
 #include "matmul/tma.h"
 #include "sgemm/launches.h"
@@ -28,41 +29,16 @@ static int pick_thin(const gm_call *call);
 static int pick_narrow(const gm_call *call);
 static int pick_whole(const gm_call *call);
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_warp_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_thin(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY matmul
 #define GM_LADDER "matmul/ladder.def"
 #include "family.h"
 
 enum { A, B };
-enum { UNIT = 128 }; /* steps: a multiple of all stages */
-
-/* Fitted to the times of 2,552 products of all classes by every kernel but naive, thin and whole on
- * an H100, and so that the one it picks is as fast as the fastest: fitted to two thirds of them, it
- * is within 1.5 percent on average for the others. On an H200, whole: to 110 small stacks, narrow:
- * to 177 products with up to 32 rows or columns. */
-static const matmul_pace paces[variant_count] = {
-    [matmul_row_tiles_w32x32] = {32, 32, 8, 2, 8, 89.8, 80.2, 5630, 3480, 0.063, 0, 256, 1},
-    [matmul_row_tiles_32x32] = {32, 32, 1, 2, 8, 118, 37.8, 4530, 3660, 0.0889, 6350, 256, 512},
-    [matmul_row_tiles_16x64] = {16, 64, 1, 2, 8, 73.7, 36.2, 5550, 3280, 0.0839, 5650, 256, 512},
-    [matmul_row_tiles_64x64] = {64, 64, 1, 2, 8, 86.8, 85.1, 7960, 3290, 0.063, 5740, 256, 512},
-    [matmul_row_tiles_p64x32] = {64, 32, 1, 8, 2, 83.8, 17.8, 3570, 571, 0.0867, 6820, 256, 512},
-    [matmul_row_warp_tiles_32x64] = {32, 64, 1, 11, 1, 79.6, 30.4, 10700, 1120, 0.07, 11100, 256,
-                                     512},
-    [matmul_row_warp_tiles_64x64] = {64, 64, 1, 3, 4, 108, 55.9, 9350, 2730, 0.0446, 5850, 256,
-                                     512},
-    [matmul_row_warp_tiles_p64x64] = {64, 64, 1, 6, 2, 107, 55.6, 9900, 1400, 0.0445, 12900, 256,
-                                      512},
-    [matmul_row_warp_tiles_128x128] = {128, 128, 1, 2, 4, 117, 81.4, 13700, 7360, 0.0471, 5220, 256,
-                                       512},
-    [matmul_row_tma] = {128, 128, 1, 2, 4, 119, 115, 16700, 6780, 0.00779, 0, 256, 1},
-    [matmul_row_narrow_8] = {128, 8, 1, 3, 4, 44, 29, 11000, 3000, 0.079, 6000, 256, 512},
-    [matmul_row_narrow_16] = {128, 16, 1, 3, 4, 71, 56, 14000, 5000, 0.12, 5800, 256, 512},
-    [matmul_row_narrow_24] = {128, 24, 1, 3, 4, 75, 62, 20000, 3000, 0.09, 7500, 256, 512},
-    [matmul_row_narrow_32] = {128, 32, 1, 2, 4, 75, 72, 22000, 9000, 0.13, 4000, 256, 512},
-    [matmul_row_whole_16] = {16, 16, 1, 24, 2, 127, 2.6, 2490, 323, 0, 0, 256, 1},
-    [matmul_row_whole_32] = {32, 32, 1, 16, 2, 48.5, 14.4, 3700, 590, 0, 0, 256, 1},
-    [matmul_row_whole_48] = {48, 48, 1, 12, 2, 37.3, 31.7, 5770, 87, 0, 0, 256, 1},
-};
 
 static const int tiles_rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64,
                                  matmul_row_tiles_32x32, matmul_row_tiles_64x64,
@@ -72,72 +48,6 @@ static const int narrow_rows[] = {matmul_row_narrow_8, matmul_row_narrow_16, mat
 static const int whole_rows[] = {matmul_row_whole_16, matmul_row_whole_32, matmul_row_whole_48};
 static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x64, matmul_row_warp_tiles_64x64,
                                       matmul_row_warp_tiles_p64x64, matmul_row_warp_tiles_128x128};
-
-static bool is_of(int row, int several)
-{
-    return variants[row].row == &variants[several];
-}
-
-/* Which numbers warp_tiles copies one by one: see there. */
-static void measure_copies(const matmul_args *args, matmul_size *size)
-{
-    const bool deep_a = args->a.along_depth, deep_b = args->b.along_depth;
-    const bool of_a = args->a.vectors && (!deep_a || args->depth % 4 == 0);
-    const bool both = of_a && args->b.vectors && !deep_b;
-    size->single_rows = deep_a && deep_b ? !of_a : !both;
-    size->single_columns = !both;
-}
-
-static matmul_pace pace_of(int row, const gm_call *call, const matmul_args *args)
-{
-    matmul_pace pace = paces[row];
-    if (is_of(row, matmul_row_whole)) {
-        matmul_pace_whole(call, args, &pace);
-    }
-    return pace;
-}
-
-/* warp_tiles has thousands of instructions for each way in which numbers are copied. They come from
- * memory too, once: for some ways many more of them. */
-static double time_to_fetch(const matmul_args *args, const matmul_size *size)
-{
-    static const double cycles[2][2] = {{2000, 8000}, {1000, 2000}};
-    return cycles[!size->single_rows][!args->a.along_depth];
-}
-
-/* Are the factors exchanged? narrow has the matrix first, and `tiles` more full tiles. */
-static bool turns(int row, const matmul_args *args)
-{
-    const int64_t y = paces[row].height, x = paces[row].width, m = args->a.lines, n = args->b.lines;
-    return is_of(row, matmul_row_narrow) ? matmul_thin_is_turned(args)
-                                         : is_of(row, matmul_row_tiles) && y != x &&
-                                               matmul_divide_up(n, y) * matmul_divide_up(m, x) <
-                                                   matmul_divide_up(m, y) * matmul_divide_up(n, x);
-}
-
-/* Describes the call for tiles of a size; returns the model's time. */
-static double plan_tiles(int row, const gm_call *call, matmul_args *args)
-{
-    const matmul_pace pace = pace_of(row, call, args);
-    double time, fetched = 0;
-    if (turns(row, args)) {
-        matmul_turn(args);
-    }
-    matmul_size size = matmul_measure(call, args);
-    if (is_of(row, matmul_row_narrow)) {
-        size.single_rows = !args->a.vectors;
-        size.single_columns = false; /* few */
-        args->once = matmul_a_is_read_once(args) && gm_evict_first_of_l2(call->device, size.loads);
-    }
-    if (is_of(row, matmul_row_warp_tiles)) {
-        measure_copies(args, &size);
-        fetched = time_to_fetch(args, &size);
-    }
-    args->tiles_x = matmul_divide_up(args->b.lines, pace.width);
-    args->tiles_y = matmul_divide_up(args->a.lines, pace.height);
-    args->share = matmul_best_share(&pace, &size, UNIT, &time);
-    return time + fetched;
-}
 
 /* ---- which variant --------------------------------------------------------------------------- */
 
@@ -269,7 +179,7 @@ static int better_of(const int *rows, size_t count, const gm_call *call, const m
 {
     for (size_t i = 0; i < count; i++) {
         matmul_args one = *args;
-        const double time = plan_tiles(rows[i], call, &one);
+        const double time = matmul_plan_tiles(rows[i], call, &one);
         if (time < *least) {
             best = rows[i];
             *least = time;
@@ -335,7 +245,7 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
     matmul_args one = *args;
     const double first = matmul_tma_bytes_first(args);
     const matmul_size size = matmul_measure(call, args);
-    double time = plan_tiles(matmul_row_tma, call, &one);
+    double time = matmul_plan_tiles(matmul_row_tma, call, &one);
     time += first > 0 ? MATMUL_LAUNCH + first / (size.memory * size.multiprocessors) : 0;
     if (args->products == 1 || time >= *least ||
         !gm_variant_can(gm_row(call, matmul_row_tma), call)) {
@@ -440,8 +350,8 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
         const matmul_size size = matmul_measure(call, args);
         (void)matmul_plan_thin(call, &size, args);
     } else {
-        teams = paces[row].teams;
-        (void)plan_tiles(row, call, args);
+        teams = matmul_teams(row);
+        (void)matmul_plan_tiles(row, call, args);
     }
     const int64_t tiles = args->tiles_x * args->tiles_y * args->products;
     plan->grid.x = (unsigned)matmul_divide_up(tiles, teams);
@@ -457,6 +367,58 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
 static gm_status launch_shares(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     return matmul_launch_shares(variant, &helper_add_shares, call, plan);
+}
+
+/* By the layouts of a and b, see the ladder: of the instance itself, and of its parts. */
+#define WAYS(size)                                                                                 \
+    {                                                                                              \
+        {&variants[matmul_row_warp_tiles_##size], &part_warp_tiles_##size##_nn1},                  \
+            {&part_warp_tiles_##size##_nt, &part_warp_tiles_##size##_nt1},                         \
+            {&part_warp_tiles_##size##_tn, &part_warp_tiles_##size##_tn1},                         \
+    }
+
+static gm_status launch_warp_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    enum { NN, NT, TN };
+    static const gm_variant *const ways[][3][2] = {WAYS(32x64), WAYS(64x64), WAYS(p64x64),
+                                                   WAYS(128x128)};
+    const matmul_args *args = (const matmul_args *)plan->args;
+    const int layout = !args->a.along_depth ? TN : args->b.along_depth ? NT : NN;
+    const int size = (int)(variant - &variants[matmul_row_warp_tiles_32x64]);
+    return launch_shares(ways[size][layout][!matmul_has_vectors(args)], call, plan);
+}
+
+#define THIN(which)                                                                                \
+    {                                                                                              \
+        {&variants[matmul_row_thin_##which], &part_thin_##which##_once},                           \
+            {&part_thin_##which##_lines, &part_thin_##which##_lines_once},                         \
+    }
+
+static gm_status launch_thin(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    static const gm_variant *const ways[][2][2] = {THIN(one), THIN(two), THIN(four)};
+    const matmul_args *args = (const matmul_args *)plan->args;
+    const int which = (int)(variant - &variants[matmul_row_thin_one]);
+    return launch_shares(ways[which][!args->a.along_depth][args->once], call, plan);
+}
+
+#define NARROW(count)                                                                              \
+    {                                                                                              \
+        &variants[matmul_row_narrow_##count], &part_narrow_##count##_lines                         \
+    }
+
+static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    static const gm_variant *const ways[][2] = {NARROW(8), NARROW(16), NARROW(24), NARROW(32)};
+    const matmul_args *args = (const matmul_args *)plan->args;
+    const int which = (int)(variant - &variants[matmul_row_narrow_8]);
+    return launch_shares(ways[which][!args->a.along_depth], call, plan);
+}
+
+static gm_status launch_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const matmul_args *args = (const matmul_args *)plan->args;
+    return matmul_tma_launch(args->a.along_depth ? variant : &part_tma_lines, call, plan);
 }
 
 /* Rows or columns are contiguous, in a stack with any distances. */

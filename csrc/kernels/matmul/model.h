@@ -18,6 +18,7 @@
 #define GPUMEM_MATMUL_MODEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct matmul_size {
@@ -30,6 +31,7 @@ typedef struct matmul_size {
 
 typedef struct matmul_pace {
     int height, width; /* of a tile */
+    int rows, columns; /* the least of them that warps compute at the edge of a matrix */
     int teams;         /* tiles of a block */
     int blocks;        /* resident on a multiprocessor */
     int warps;         /* of a block */
@@ -66,6 +68,29 @@ static inline double matmul_single(bool single, int64_t lines, int of_tile)
     return single ? of_tile * (2 - whole) : 0;
 }
 
+/* Lines that warps compute: at the edge of a matrix not all of a tile. */
+static inline double matmul_computed(int64_t lines, int of_tile, int least)
+{
+    const int64_t rest = matmul_divide_up(lines % of_tile, least) * least;
+    return (double)(lines / of_tile * of_tile + rest);
+}
+
+/* The share of a tile that is computed, on average. */
+static inline double matmul_filled(const matmul_pace *pace, const matmul_size *size)
+{
+    const double rows = matmul_computed(size->rows, pace->height, pace->rows);
+    const double columns = matmul_computed(size->columns, pace->width, pace->columns);
+    const int64_t tiles =
+        matmul_divide_up(size->rows, pace->height) * matmul_divide_up(size->columns, pace->width);
+    return tiles == 0 ? 1 : rows * columns / ((double)tiles * pace->height * pace->width);
+}
+
+/* Of a block that has the multiprocessor alone: its longest warp has half of its lines, or all. */
+static inline double matmul_longest_warp(int64_t lines, int of_tile, int least)
+{
+    return lines <= least && least < of_tile ? 0.5 : 1;
+}
+
 /* Four schedulers share the warps of a multiprocessor: three pairs of warps take as long as four,
  * and blocks of a single warp as long as the next multiple of four of them. */
 static inline int64_t matmul_by_schedulers(const matmul_pace *pace, int64_t blocks)
@@ -86,8 +111,11 @@ static inline double matmul_arithmetic(const matmul_pace *pace, const matmul_siz
                          matmul_single(size->single_columns, size->columns, pace->width);
     const double products = steps * pace->teams * pace->height * pace->width;
     const double single = steps * pace->teams * lines * pace->single;
-    const double alone = pace->latency + products / pace->alone + single;
-    const double shared = pace->setup + products / pace->rate + single;
+    const double longest = products * matmul_longest_warp(size->rows, pace->height, pace->rows) *
+                           matmul_longest_warp(size->columns, pace->width, pace->columns);
+    const double alone = pace->latency + longest / pace->alone + single;
+    const double filled = products * matmul_filled(pace, size);
+    const double shared = pace->setup + filled / pace->rate + single;
     const double round = matmul_longest(pace->blocks * shared, alone);
     const int64_t most = matmul_by_schedulers(pace, matmul_divide_up(last, size->multiprocessors));
     const double rest = last == 0 ? 0 : matmul_longest((double)most * shared, alone);

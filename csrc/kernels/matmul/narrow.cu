@@ -329,7 +329,8 @@ GM_DEVICE void narrow_lines(const matmul_args &args, const matmul_factor &a, con
     }
 }
 
-template <typename shape> GM_DEVICE void narrow(const matmul_args &args, float *shared)
+/* along: the depth of the matrix is contiguous. */
+template <typename shape, bool along> GM_DEVICE void narrow(const matmul_args &args, float *shared)
 {
     const unsigned tiles = (unsigned)args.tiles_y; /* fit: see the ladder's hook */
     const unsigned product = blockIdx.x / tiles;
@@ -339,11 +340,7 @@ template <typename shape> GM_DEVICE void narrow(const matmul_args &args, float *
     gm_wait_for_previous();
     gm_let_next_start();
     matmul_go_to(args, product, &a, &b);
-    if (a.along_depth) {
-        narrow_lines<shape, true>(args, a, b, line, shared);
-    } else {
-        narrow_lines<shape, false>(args, a, b, line, shared);
-    }
+    narrow_lines<shape, along>(args, a, b, line, shared);
     __syncthreads();
     float *out = args.out + blockIdx.y * args.partial + product * a.lines * b.lines;
     if (args.turned) {
@@ -361,26 +358,17 @@ FITS(16);
 FITS(24);
 FITS(32);
 
-GM_KERNEL_BOUNDED(matmul_narrow_8, matmul_args, THREADS, 3)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    narrow<narrow_shape<8>>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_narrow_16, matmul_args, THREADS, 3)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    narrow<narrow_shape<16>>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_narrow_24, matmul_args, THREADS, 3)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    narrow<narrow_shape<24>>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_narrow_32, matmul_args, THREADS, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    narrow<narrow_shape<32>>(a, shared);
-}
+/* A kernel for each layout: one with both is so long that calls wait for its instructions. */
+#define WAY(name, count, blocks, along)                                                            \
+    GM_KERNEL_BOUNDED(matmul_narrow_##name, matmul_args, THREADS, blocks)                          \
+    {                                                                                              \
+        GM_DYNAMIC_SHARED(float, shared);                                                          \
+        narrow<narrow_shape<count>, along>(a, shared);                                             \
+    }
+#define WAYS(count, blocks)                                                                        \
+    WAY(count, count, blocks, true)                                                                \
+    WAY(count##_lines, count, blocks, false)
+WAYS(8, 3)
+WAYS(16, 3)
+WAYS(24, 3)
+WAYS(32, 2)

@@ -26,7 +26,8 @@
 #include "thin_depth.h"
 #include "thin_lines.h"
 
-template <int count> GM_DEVICE void thin_product(const matmul_args &a, thin_sums<count> &shared)
+template <int count, bool along_depth, bool once>
+GM_DEVICE void thin_product(const matmul_args &a, thin_sums<count> &shared)
 {
     const unsigned blocks = (unsigned)a.tiles_y;
     const unsigned product = blockIdx.x / blocks, block = blockIdx.x % blocks;
@@ -44,31 +45,26 @@ template <int count> GM_DEVICE void thin_product(const matmul_args &a, thin_sums
     gm_let_next_start();
     matmul_go_to(a, product, &left, &right);
     float *out = a.out + blockIdx.y * a.partial + product * left.lines * right.lines;
-    if (left.along_depth && a.once) {
-        by_depth<count, true>(a, left, right, lines, first, depth, out, shared);
-    } else if (left.along_depth) {
-        by_depth<count, false>(a, left, right, lines, first, depth, out, shared);
-    } else if (a.once) {
-        by_lines<count, true>(a, left, right, lines, first, depth, out, shared);
+    if (along_depth) {
+        by_depth<count, once>(a, left, right, lines, first, depth, out, shared);
     } else {
-        by_lines<count, false>(a, left, right, lines, first, depth, out, shared);
+        by_lines<count, once>(a, left, right, lines, first, depth, out, shared);
     }
 }
 
-GM_KERNEL_BOUNDED(matmul_thin_one, matmul_args, MATMUL_THREADS, 2)
-{
-    __shared__ __align__(16) thin_sums<1> shared;
-    thin_product<1>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_thin_two, matmul_args, MATMUL_THREADS, 2)
-{
-    __shared__ __align__(16) thin_sums<2> shared;
-    thin_product<2>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_thin_four, matmul_args, MATMUL_THREADS, 2)
-{
-    __shared__ __align__(16) thin_sums<4> shared;
-    thin_product<4>(a, shared);
-}
+/* A kernel for each layout of the matrix, and for each hint: one with all of them is so long that
+ * calls wait for its instructions. */
+#define WAY(name, count, along_depth, once)                                                        \
+    GM_KERNEL_BOUNDED(matmul_thin_##name, matmul_args, MATMUL_THREADS, 2)                          \
+    {                                                                                              \
+        __shared__ __align__(16) thin_sums<count> shared;                                          \
+        thin_product<count, along_depth, once>(a, shared);                                         \
+    }
+#define WAYS(name, count)                                                                          \
+    WAY(name, count, true, false)                                                                  \
+    WAY(name##_once, count, true, true)                                                            \
+    WAY(name##_lines, count, false, false)                                                         \
+    WAY(name##_lines_once, count, false, true)
+WAYS(one, 1)
+WAYS(two, 2)
+WAYS(four, 4)

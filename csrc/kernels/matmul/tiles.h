@@ -187,25 +187,25 @@ template <typename shape> GM_DEVICE tiles_place tiles_find_place(int thread)
     return place;
 }
 
-/* The group's part of a stage. */
-template <typename shape>
+/* The group's part of a stage, for the first `rows` of each thread. */
+template <typename shape, int rows>
 GM_DEVICE void tiles_multiply(float (&sum)[shape::rows][shape::columns], const float *stage,
                               const tiles_place &place)
 {
     const float *at_a = stage + place.group * shape::per * shape::pitch_a + place.row;
     const float *at_b = stage + shape::steps * shape::pitch_a +
                         place.group * shape::per * shape::pitch_b + place.column;
-    float of_a[2][shape::rows], of_b[2][shape::columns];
-    tiles_read<shape::rows, 16>(of_a[0], at_a);
+    float of_a[2][rows], of_b[2][shape::columns];
+    tiles_read<rows, 16>(of_a[0], at_a);
     tiles_read<shape::columns, 32>(of_b[0], at_b);
 #pragma unroll
     for (int k = 0; k < shape::per; k++) {
         if (k + 1 < shape::per) {
-            tiles_read<shape::rows, 16>(of_a[(k + 1) % 2], at_a + (k + 1) * shape::pitch_a);
+            tiles_read<rows, 16>(of_a[(k + 1) % 2], at_a + (k + 1) * shape::pitch_a);
             tiles_read<shape::columns, 32>(of_b[(k + 1) % 2], at_b + (k + 1) * shape::pitch_b);
         }
 #pragma unroll
-        for (int i = 0; i < shape::rows; i++) {
+        for (int i = 0; i < rows; i++) {
 #pragma unroll
             for (int n = 0; n < shape::columns; n++) {
                 const int j = i % 2 ? shape::columns - 1 - n : n;
@@ -224,6 +224,11 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
     const tiles_place place = tiles_find_place<shape>(thread);
     tiles_source from_a = tiles_begin<shape, shape::height>(a, row, first, thread);
     tiles_source from_b = tiles_begin<shape, shape::width>(b, column, first, thread);
+    /* At the edge of the matrix a warp may have no rows or columns, or only the first of each
+     * thread's two vectors of rows. */
+    const int rows = from_a.lines - place.row / (shape::rows * 4) * (shape::rows * 4);
+    const int columns = from_b.lines - place.column / (shape::columns * 8) * (shape::columns * 8);
+    const bool is_half = shape::rows == 8 && rows <= 16;
     float *const end = shared + shape::stages * shape::floats;
     float *now = shared, *next = shared;
     int64_t left = depth; /* that are not being copied yet */
@@ -243,8 +248,12 @@ GM_DEVICE void tiles_sum(float (&sum)[shape::rows][shape::columns], float *share
         }
         __pipeline_commit();
         if (i >= 0) {
-            if (place.group * shape::per < depth) {
-                tiles_multiply<shape>(sum, now, place);
+            if (rows <= 0 || columns <= 0 || place.group * shape::per >= depth) {
+                /* nothing of it is the warp's */
+            } else if (is_half) {
+                tiles_multiply<shape, 4>(sum, now, place);
+            } else {
+                tiles_multiply<shape, shape::rows>(sum, now, place);
             }
             depth -= shape::steps;
             now = now + shape::floats == end ? shared : now + shape::floats;

@@ -12,13 +12,10 @@
  */
 #include "tma.h"
 
-GM_KERNEL_BOUNDED(matmul_tma, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
+/* kept: the depth of a is contiguous, see warp.h. */
+template <bool kept> GM_DEVICE void tma(const matmul_tma_args &a, float *shared, gm_mbarrier *full)
 {
     enum { HEIGHT = WARP_TILE_TMA_HEIGHT, WIDTH = WARP_TILE_TMA_WIDTH };
-    typedef tma_tile<HEIGHT, WIDTH, WARP_TILE_TMA_STAGES, true, true> kept;
-    typedef tma_tile<HEIGHT, WIDTH, WARP_TILE_TMA_STAGES, false, true> not_kept;
-    GM_DYNAMIC_SHARED(float, shared);
-    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
     const sgemm_args &each = a.each.product;
     /* Both fit: see the ladder's hook. */
     const unsigned tiles = (unsigned)(each.tiles_x * each.tiles_y);
@@ -28,9 +25,20 @@ GM_KERNEL_BOUNDED(matmul_tma, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
     place.plane_a = a.repeated_a ? 0 : product;
     place.plane_b = a.repeated_b ? 0 : product;
     place.out = product * each.a.lines * each.b.lines;
-    if (each.a.along_depth) {
-        tma_product<kept>(a.each, place, shared, full);
-    } else {
-        tma_product<not_kept>(a.each, place, shared, full);
-    }
+    tma_product<tma_tile<HEIGHT, WIDTH, WARP_TILE_TMA_STAGES, kept, true>>(a.each, place, shared,
+                                                                           full);
+}
+
+GM_KERNEL_BOUNDED(matmul_tma, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
+    tma<true>(a, shared, full);
+}
+
+GM_KERNEL_BOUNDED(matmul_tma_lines, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
+    tma<false>(a, shared, full);
 }

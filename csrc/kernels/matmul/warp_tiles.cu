@@ -11,6 +11,12 @@
  *          sums of the second are added to those of the first.
  * Result   where rows begin at an odd place a warp's sums go through shared memory, so that its
  *          lanes store neighbours, in a quarter of the requests: see warp_store.h.
+ *          Where the depth of B is contiguous and that of A is not, A and B change places, so that
+ *          both are copied by vectors, and the sums are transposed on their way.
+ * Edges    a warp with no row or column of the matrix only copies for the others, and one with at
+ *          most 16 rows, or half of its columns, makes half of the products.
+ * Code     a kernel for each layout. One with all of them has 130 to 290 KB of code, and calls with
+ *          what is beyond the first 64 KB took 5 to 9 us more: see docs/families/matmul.md.
  * Banks    of registers, as in sgemm's warp_tile.
  * Build    nvcc -Xptxas=-O1
  * Machine  LDGSTS, LDS.128, FFMA
@@ -19,47 +25,20 @@
 
 #include "sgemm/warp_tile.h"
 
-/*                height, width, stages, rows and columns of a thread, groups */
-typedef warp_tile<32, 64, 4, 8, 8> shape_e32x64;
-typedef warp_tile<64, 64, 4, 8, 8, 2> shape_e64x64;
-typedef warp_tile<64, 64, 4, 8, 8> shape_ep64x64;
-typedef warp_tile<128, 128, 4, 8, 16> shape_e128x128;
+enum { WARP_TILES_PITCH = 33 }; /* floats, of rows that are transposed */
+
+/*                height, width, stages, rows and columns of a thread, groups, trims */
+typedef warp_tile<32, 64, 4, 8, 8, 1, true> shape_32x64;
+typedef warp_tile<64, 64, 4, 8, 8, 2, true> shape_64x64;
+typedef warp_tile<64, 64, 4, 8, 8, 1, true> shape_p64x64;
+typedef warp_tile<128, 128, 4, 8, 16, 1, true> shape_128x128;
 
 #define FITS(name)                                                                                 \
-    static_assert(shape_##name::shared_bytes == MATMUL_BYTES_##name, "the ladder says how much")
-FITS(e32x64);
-FITS(e64x64);
-FITS(ep64x64);
-FITS(e128x128);
-
-/* Copies go by vectors where they can for both factors: fewer loops to compile. */
-template <typename tile>
-GM_DEVICE void warp_tiles_sum(float (&sum)[tile::rows][tile::columns], float *shared,
-                              const sgemm_args &a, int64_t row, int64_t column,
-                              const warp_tile_place &place)
-{
-    const bool of_a = warp_tile_vectors(a.a, a.depth, row, tile::height);
-    const bool of_b = warp_tile_vectors(a.b, a.depth, column, tile::width);
-    if (a.a.along_depth && a.b.along_depth) {
-        if (of_a) {
-            warp_tile_sum<tile, BY_STEPS, BY_DEPTH>(sum, shared, a, row, column, place);
-        } else {
-            warp_tile_sum<tile, BY_DEPTH, BY_DEPTH>(sum, shared, a, row, column, place);
-        }
-    } else if (a.a.along_depth) {
-        if (of_a && of_b) {
-            warp_tile_sum<tile, BY_STEPS, BY_VECTORS>(sum, shared, a, row, column, place);
-        } else {
-            warp_tile_sum<tile, BY_DEPTH, BY_LINES>(sum, shared, a, row, column, place);
-        }
-    } else if (a.b.along_depth) {
-        warp_tile_sum<tile, BY_LINES, BY_DEPTH>(sum, shared, a, row, column, place);
-    } else if (of_a && of_b) {
-        warp_tile_sum<tile, BY_VECTORS, BY_VECTORS>(sum, shared, a, row, column, place);
-    } else {
-        warp_tile_sum<tile, BY_LINES, BY_LINES>(sum, shared, a, row, column, place);
-    }
-}
+    static_assert(shape_##name::shared_bytes == MATMUL_BYTES_e##name, "the ladder says how much")
+FITS(32x64);
+FITS(64x64);
+FITS(p64x64);
+FITS(128x128);
 
 /* ---- the result ------------------------------------------------------------------------------ */
 
@@ -100,19 +79,65 @@ GM_DEVICE bool warp_tiles_add_groups(float (&sum)[tile::rows][tile::columns], fl
     return true;
 }
 
+/*
+ * Where the factors have changed places: 32 x 32 of the warp's sums at a time, which are transposed
+ * in shared memory, so that its lanes store neighbours. Rows of 33 floats: the 4 rows and 8 columns
+ * of a request fill the banks. The depth of A is contiguous there: see warp.h for who has which
+ * row.
+ */
+template <int rows, int columns>
+GM_DEVICE void warp_tiles_write_turned(const sgemm_args &a, int64_t row, int64_t column,
+                                       const float (&sum)[rows][columns], float *of_warp)
+{
+    static_assert(rows * WARP_LANES_Y == 32, "a lane for each row");
+    const int lane = threadIdx.x % 32;
+    float *const own = of_warp + warp_lane_x() * 4 * WARP_TILES_PITCH + warp_lane_y();
+#pragma unroll
+    for (int j = 0; j < columns; j += 4) {
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < rows; i++) {
+#pragma unroll
+            for (int n = 0; n < 4; n++) { /* neighbours have changed places, see banks.h */
+                own[n * WARP_TILES_PITCH + i * WARP_LANES_Y] = sum[i][j + (n ^ 1)];
+            }
+        }
+        __syncwarp();
+        const int left = (int)min(a.b.lines - column, (int64_t)32);
+        float *const to = a.out + column * a.out_stride + row + lane;
+#pragma unroll 4
+        for (int n = 0; n < left; n++) {
+            const float number = of_warp[n * WARP_TILES_PITCH + lane];
+            if (row + lane < a.a.lines) {
+                to[n * a.out_stride] = number;
+            }
+        }
+        column += 32;
+    }
+}
+
+/* row, column: the warp's first. */
 template <typename tile, bool kept>
-GM_DEVICE void warp_tiles_write(const sgemm_args &a, int64_t row, int64_t column,
+GM_DEVICE void warp_tiles_write(const sgemm_args &a, int64_t row, int64_t column, bool turned,
                                 const float (&sum)[tile::rows][tile::columns], float *shared)
 {
-    constexpr int of_warp = warp_store_room<tile::columns>::floats, left = warp_tiles_left<tile>();
-    static_assert(left + tile::threads / 32 * of_warp <= tile::groups * tile::stages * tile::floats,
-                  "the stages have room for the rows of all warps");
-    warp_store<kept>(a, row, column, sum, shared + left + warp_tile_thread<tile>() / 32 * of_warp);
+    constexpr int by_rows = warp_store_room<tile::columns>::floats;
+    constexpr int by_columns = 32 * WARP_TILES_PITCH, left = warp_tiles_left<tile>();
+    constexpr int each = by_rows > by_columns ? by_rows : by_columns;
+    static_assert(left + tile::threads / 32 * each <= tile::groups * tile::stages * tile::floats,
+                  "the stages have room for the sums of all warps");
+    float *const of_warp = shared + left + warp_tile_thread<tile>() / 32 * each;
+    if (kept && turned) {
+        warp_tiles_write_turned(a, row, column, sum, of_warp);
+    } else {
+        warp_store<kept>(a, row, column, sum, of_warp);
+    }
 }
 
 /* ---- the product ----------------------------------------------------------------------------- */
 
-template <typename tile> GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
 {
     const unsigned tiles = (unsigned)(a.tiles_x * a.tiles_y); /* fit: see the ladder's hook */
     const unsigned product = blockIdx.x / tiles;
@@ -139,43 +164,39 @@ template <typename tile> GM_DEVICE void warp_tiles_product(const matmul_args &a,
     sgemm_find_tile(each, blockIdx.x % tiles, tile::height, tile::width, &row, &column);
     *own = make_float4(0, 0, 0, 0);
     warp_begin(sum, own);
-    warp_tiles_sum<tile>(sum, shared + warp_tile_group<tile>() * (tile::stages * tile::floats),
-                         each, row, column, place);
+    warp_tile_sum<tile, way_a, way_b>(
+        sum, shared + warp_tile_group<tile>() * (tile::stages * tile::floats), each, row, column,
+        place);
     if (!warp_tiles_add_groups<tile>(sum, shared)) {
         return;
     }
     each.out = a.out + blockIdx.y * a.partial + product * a.a.lines * a.b.lines;
-    each.out_stride = a.b.lines;
+    each.out_stride = a.turned ? a.a.lines : a.b.lines;
     each.out_vectors = a.out_vectors;
     row += place.warp_row;
     column += place.x - warp_lane_x() * 4;
-    if (each.a.along_depth) {
-        warp_tiles_write<tile, true>(each, row, column, sum, shared);
-    } else {
-        warp_tiles_write<tile, false>(each, row, column, sum, shared);
+    if (row >= each.a.lines || column >= each.b.lines) {
+        return; /* the warp is beyond the edge */
     }
+    warp_tiles_write<tile, way_a == BY_STEPS || way_a == BY_DEPTH>(each, row, column, a.turned, sum,
+                                                                   shared);
 }
 
-GM_KERNEL_BOUNDED(matmul_warp_tiles_32x64, matmul_args, 32, 8)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    warp_tiles_product<shape_e32x64>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_warp_tiles_64x64, matmul_args, 128, 3)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    warp_tiles_product<shape_e64x64>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_warp_tiles_p64x64, matmul_args, 64, 6)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    warp_tiles_product<shape_ep64x64>(a, shared);
-}
-
-GM_KERNEL_BOUNDED(matmul_warp_tiles_128x128, matmul_args, 128, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    warp_tiles_product<shape_e128x128>(a, shared);
-}
+/* By vectors, and one by one (1), of A and B as they are in memory (nn), and transposed (t). */
+#define WAY(name, shape, threads, blocks, way_a, way_b)                                            \
+    GM_KERNEL_BOUNDED(matmul_warp_tiles_##name, matmul_args, threads, blocks)                      \
+    {                                                                                              \
+        GM_DYNAMIC_SHARED(float, shared);                                                          \
+        warp_tiles_product<shape, way_a, way_b>(a, shared);                                        \
+    }
+#define WAYS(name, threads, blocks)                                                                \
+    WAY(name, shape_##name, threads, blocks, BY_STEPS, BY_VECTORS)                                 \
+    WAY(name##_nn1, shape_##name, threads, blocks, BY_DEPTH, BY_LINES)                             \
+    WAY(name##_nt, shape_##name, threads, blocks, BY_STEPS, BY_DEPTH)                              \
+    WAY(name##_nt1, shape_##name, threads, blocks, BY_DEPTH, BY_DEPTH)                             \
+    WAY(name##_tn, shape_##name, threads, blocks, BY_VECTORS, BY_VECTORS)                          \
+    WAY(name##_tn1, shape_##name, threads, blocks, BY_LINES, BY_LINES)
+WAYS(32x64, 32, 8)
+WAYS(64x64, 128, 3)
+WAYS(p64x64, 64, 6)
+WAYS(128x128, 128, 2)

@@ -76,26 +76,34 @@ template <bool kept, int rows> GM_DEVICE void warp_read_first(float *held, const
 }
 
 /*
- * The products of step k of eight. of_a holds four steps of each row where A is kept, else the rows
- * of an even and of an odd step. Where A is kept, the fourth step reads the next four of each row
- * into the registers that it has just used.
+ * The products of step k of eight, for the first `part_rows` of a thread's rows and `part_columns`
+ * of its columns. of_a holds four steps of each row where A is kept, else the rows of an even and
+ * of an odd step. Where A is kept, the fourth step reads the next four of each row into the
+ * registers that it has just used.
  */
-template <bool kept, int rows, int columns>
-GM_DEVICE void warp_multiply(float (&sum)[rows][columns], float *of_a, const float (&of_b)[columns],
-                             int k, const float *next_a)
+template <bool kept, int part_rows, int part_columns, int rows, int columns>
+GM_DEVICE void warp_multiply_part(float (&sum)[rows][columns], float *of_a,
+                                  const float (&of_b)[columns], int k, const float *next_a)
 {
 #pragma unroll
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < part_rows; i++) {
         const float of_row = of_a[kept ? 4 * i + k % 4 : k % 2 * rows + i];
 #pragma unroll
-        for (int n = 0; n < columns; n++) {
-            const int to = banks_nth<columns>(i, n, kept ? k % 2 : 0, kept ? k % 2 : 1);
+        for (int n = 0; n < part_columns; n++) {
+            const int to = banks_nth<part_columns>(i, n, kept ? k % 2 : 0, kept ? k % 2 : 1);
             sum[i][to] += of_row * of_b[to ^ 1];
         }
         if (kept && k % 4 == 3) {
             warp_read_steps(of_a, next_a, i);
         }
     }
+}
+
+template <bool kept, int rows, int columns>
+GM_DEVICE void warp_multiply(float (&sum)[rows][columns], float *of_a, const float (&of_b)[columns],
+                             int k, const float *next_a)
+{
+    warp_multiply_part<kept, rows, columns>(sum, of_a, of_b, k, next_a);
 }
 
 /* Sums start at zero, loaded from shared memory: see banks_take_quad. */

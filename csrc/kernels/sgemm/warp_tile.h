@@ -21,11 +21,15 @@
 
 /* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. A
  * block may have several groups of so many threads, each with a ring of its own, which take the
- * tiles of the depth in turn: each has sums of the whole result, of its part of the depth. */
-template <int height_, int width_, int stages_, int rows_, int columns_, int groups_ = 1>
+ * tiles of the depth in turn: each has sums of the whole result, of its part of the depth. trims: a
+ * warp at the edge of the matrix makes no products, or half of them, where the matrix has no more.
+ * That takes twice the code. */
+template <int height_, int width_, int stages_, int rows_, int columns_, int groups_ = 1,
+          bool trims_ = false>
 struct warp_tile {
     static constexpr int height = height_, width = width_, stages = stages_;
     static constexpr int rows = rows_, columns = columns_, groups = groups_;
+    static constexpr bool trims = trims_;
     static constexpr int warp_rows = rows * WARP_LANES_Y, warp_columns = columns * WARP_LANES_X;
     static constexpr int warps_x = width / warp_columns;
     static constexpr int threads = warps_x * (height / warp_rows) * 32;
@@ -81,6 +85,18 @@ template <typename tile> GM_DEVICE int warp_tile_group(void)
     return tile::groups > 1 ? threadIdx.x / tile::threads : 0;
 }
 
+/* What the loop needs of a source is kept in registers, rather than worked out anew in each turn.
+ */
+GM_DEVICE void warp_tile_settle(warp_tile_source &source)
+{
+#ifdef __CUDACC__
+    asm("" : "+l"(source.apart), "+l"(source.advance));
+    asm("" : "+r"(source.line), "+r"(source.step), "+r"(source.lines));
+#else
+    (void)source;
+#endif
+}
+
 template <typename tile, int way, int lines>
 GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_line)
 {
@@ -100,6 +116,7 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
         source.at += warp_tile_group<tile>() * (source.advance / tile::groups);
     }
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
+    warp_tile_settle(source);
     return source;
 }
 
@@ -156,17 +173,15 @@ template <typename tile, int way_a, int way_b>
 GM_DEVICE void warp_tile_fill(float *shared, warp_tile_source &from_a, warp_tile_source &from_b,
                               int64_t depth, int64_t tiles)
 {
-    if (tiles > 0) {
-        const int64_t last = (tiles - 1) * tile::groups + warp_tile_group<tile>();
-        warp_tile_load<tile, way_a, way_b>(shared, from_a, from_b, tiles - 1,
-                                           (int)(depth - last * WARP_STEPS));
-    }
-    __pipeline_commit();
-#pragma unroll
-    for (int i = 1; i < tile::stages - 1; i++) {
+    const int64_t last = (tiles - 1) * tile::groups + warp_tile_group<tile>();
+#pragma unroll 1
+    for (int i = 0; i < tile::stages - 1; i++) {
         if (i < tiles) {
-            warp_tile_load<tile, way_a, way_b>(shared + i * tile::floats, from_a, from_b, 0,
-                                               WARP_STEPS);
+            warp_tile_load<tile, way_a, way_b>(
+                shared + i * tile::floats, from_a, from_b, i == 0 ? tiles - 1 : 0,
+                i == 0 ? (int)(depth - last * WARP_STEPS) : WARP_STEPS);
+        }
+        if (i > 0) {
             from_a.at += from_a.advance;
             from_b.at += from_b.advance;
         }
@@ -193,36 +208,40 @@ template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
     return place;
 }
 
-template <typename tile, int way_a, int way_b>
-GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *shared,
-                             const sgemm_args &a, int64_t row, int64_t column,
-                             const warp_tile_place &place)
+/*
+ * The first tile of the depth is in shared memory, and the next ones are on their way: computes all
+ * of them. A thread has only the first `rows` and `columns` of its sums; with none its warp copies
+ * for the others.
+ */
+template <typename tile, int way_a, int way_b, int rows, int columns>
+GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *shared,
+                               warp_tile_source &from_a, warp_tile_source &from_b, int64_t tiles,
+                               const warp_tile_place &place)
 {
     constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
-    warp_tile_source from_a = warp_tile_begin<tile, way_a, tile::height>(a.a, row);
-    warp_tile_source from_b = warp_tile_begin<tile, way_b, tile::width>(a.b, column);
-    constexpr int steps = tile::groups * WARP_STEPS;
-    const int64_t tiles = (a.depth + steps - 1) / steps; /* of each group */
+    constexpr bool busy = rows > 0;
     float of_a[kept ? 4 * tile::rows : 2 * tile::rows], of_b[2][tile::columns];
-
-    warp_tile_fill<tile, way_a, way_b>(shared, from_a, from_b, a.depth, tiles);
     int now = 0, next = (tile::stages - 1) * tile::bytes; /* is computed, is copied to */
     const float *at_a =
         shared + (kept ? (place.warp_row + place.y) * WARP_STEPS : place.warp_row + place.y * 4);
     const float *at_b = shared + tile::floats_a + place.x;
     const float *step_a = at_a, *step_b = at_b;
-    if (tiles > 0) {
-        warp_read_first<kept, tile::rows>(of_a, step_a);
-        warp_read<tile::columns, WARP_LANES_X>(of_b[0], step_b);
+    if (busy && tiles > 0) {
+        warp_read_first<kept, rows>(of_a, step_a);
+        warp_read<columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
+        if (left > tile::stages - 1) {
+            warp_tile_load<tile, way_a, way_b>((float *)((char *)shared + next), from_a, from_b, 0,
+                                               WARP_STEPS);
+        }
+        __pipeline_commit();
+        from_a.at += from_a.advance;
+        from_b.at += from_b.advance;
+        next = now; /* all will have read it when the next tile begins */
 #pragma unroll
         for (int k = 0; k < WARP_STEPS; k++) {
             const int then = (k + 1) % WARP_STEPS;
-            if (k == 1) {
-                from_a.at += from_a.advance;
-                from_b.at += from_b.advance;
-            }
             if (then == 0) {
                 gm_pipeline_wait_prior<tile::stages - 2>();
                 __syncthreads();
@@ -233,23 +252,48 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
                 step_a = (const float *)((const char *)at_a + now);
                 step_b = (const float *)((const char *)at_b + now);
             }
-            warp_read<tile::columns, WARP_LANES_X>(of_b[(k + 1) % 2],
-                                                   step_b + then * tile::pitch_b);
-            if (!kept) {
-                warp_read<tile::rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
-                                                    step_a + then * tile::pitch_a);
+            if (busy) {
+                warp_read<columns, WARP_LANES_X>(of_b[(k + 1) % 2], step_b + then * tile::pitch_b);
             }
-            if (k == 0) {
-                if (left > tile::stages - 1) {
-                    warp_tile_load<tile, way_a, way_b>((float *)((char *)shared + next), from_a,
-                                                       from_b, 0, WARP_STEPS);
-                }
-                __pipeline_commit();
-                next = now; /* all will have read it when the next tile begins */
+            if (busy && !kept) {
+                warp_read<rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
+                                              step_a + then * tile::pitch_a);
             }
-            warp_multiply<kept>(sum, of_a, of_b[k % 2], k, step_a + then);
+            warp_multiply_part<kept, rows, columns>(sum, of_a, of_b[k % 2], k, step_a + then);
         }
     }
+}
+
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *shared,
+                             const sgemm_args &a, int64_t row, int64_t column,
+                             const warp_tile_place &place)
+{
+    warp_tile_source from_a = warp_tile_begin<tile, way_a, tile::height>(a.a, row);
+    warp_tile_source from_b = warp_tile_begin<tile, way_b, tile::width>(a.b, column);
+    constexpr int steps = tile::groups * WARP_STEPS, rows = tile::rows, columns = tile::columns;
+    const int64_t tiles = (a.depth + steps - 1) / steps; /* of each group */
+
+    warp_tile_fill<tile, way_a, way_b>(shared, from_a, from_b, a.depth, tiles);
+    if constexpr (tile::trims) {
+        const int down = from_a.lines - place.warp_row; /* that the warp has */
+        const int along = from_b.lines - place.x + warp_lane_x() * 4;
+        if (down <= 0 || along <= 0) {
+            warp_tile_steps<tile, way_a, way_b, 0, 0>(sum, shared, from_a, from_b, tiles, place);
+            return;
+        }
+        if (down <= tile::warp_rows / 2) {
+            warp_tile_steps<tile, way_a, way_b, rows / 2, columns>(sum, shared, from_a, from_b,
+                                                                   tiles, place);
+            return;
+        }
+        if (along <= tile::warp_columns / 2) {
+            warp_tile_steps<tile, way_a, way_b, rows, columns / 2>(sum, shared, from_a, from_b,
+                                                                   tiles, place);
+            return;
+        }
+    }
+    warp_tile_steps<tile, way_a, way_b, rows, columns>(sum, shared, from_a, from_b, tiles, place);
 }
 
 /* ---- the product, by the layouts of its factors -------------------------------------------- */
