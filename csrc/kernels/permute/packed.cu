@@ -89,19 +89,19 @@ GM_KERNEL_BOUNDED(permute_packed_words, permute_packed_args, PACKED_THREADS, PAC
     packed_move<uint32_t>(a, memory);
 }
 
-GM_KERNEL_BOUNDED(permute_packed_b16, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+GM_KERNEL_BOUNDED(permute_packed_small_b16, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
     packed_move<uint16_t>(a, memory);
 }
 
-GM_KERNEL_BOUNDED(permute_packed_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+GM_KERNEL_BOUNDED(permute_packed_words_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
     packed_move<uint2>(a, memory);
 }
 
-GM_KERNEL_BOUNDED(permute_packed_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+GM_KERNEL_BOUNDED(permute_packed_words_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
     packed_move<uint4>(a, memory);

@@ -301,9 +301,9 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const int unit = ((const permute_packed_args *)plan->args)->unit;
-    const gm_variant *kernel = unit == 2    ? &part_packed_b16
-                               : unit == 8  ? &part_packed_b64
-                               : unit == 16 ? &part_packed_b128
+    const gm_variant *kernel = unit == 2    ? &part_packed_small_b16
+                               : unit == 8  ? &part_packed_words_b64
+                               : unit == 16 ? &part_packed_words_b128
                                             : variant;
     return call->backend->launch(kernel, plan, call->stream);
 }
