@@ -272,3 +272,8 @@ def kernels(families: Sequence[str]) -> list[str]:
     """Return the names of all functions that the calls of some families launch."""
     own = [kernel(v.family, v.name) for v in checked(families)]
     return own + [kernel(name, helper) for name in families for helper in HELPERS.get(name, ())]
+
+
+def owner(name: str, names: Sequence[str]) -> str:
+    """Return the kernel that one is, or is a part of: the longest name that it begins with."""
+    return max((n for n in names if f"{name}_".startswith(f"{n}_")), key=len, default=name)

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from crosscheck_calls import FAMILIES, MOVING, Call, calls, checked, kernel, kernels
+from crosscheck_calls import FAMILIES, MOVING, Call, calls, checked, kernel, kernels, owner
 from crosscheck_report import by_size, summary, unexplained
 from crosscheck_rules import GROUPS, Figures, judge
 from ncu import ATOMIC, METRICS, Profiler, read_csv
@@ -88,8 +88,8 @@ class Launches(Profiler):
         self.families, self.sizes = families, sizes
 
     def kernels(self) -> list[str]:
-        """Return the names of the functions to profile."""
-        return kernels(self.families)
+        """Return patterns of the names of the functions to profile: kernels, and parts of them."""
+        return [rf"{name}(_\w+)?" for name in kernels(self.families)]
 
     def program(self) -> list[str]:
         """Return the command that launches the kernels."""
@@ -209,9 +209,10 @@ def label(record: dict[str, Any]) -> str:
 
 def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
     """Match launches with what ncu saw, kernel by kernel in order, and compare."""
+    known = kernels([*{launch["family"] for launch in header["launches"]}])
     seen: dict[str, collections.deque[Any]] = collections.defaultdict(collections.deque)
     for row in read_csv(text):
-        seen[row["kernel"]].append(row)
+        seen[owner(row["kernel"], known)].append(row)
     found = []
     for launch in header["launches"]:
         variant = find(launch["family"], launch["variant"])
@@ -228,7 +229,7 @@ def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
             report = simulate(variant, call)
             record["simulator"], record["engines"] = simulator_figures(report)
             record["grid"] = list(report.grid)
-            names = [one["name"] for one in report.kernels]
+            names = [owner(one["name"], known) for one in report.kernels]
         except (ValueError, gm.UnavailableError) as error:
             record["why"]["simulator"] = str(error)
         if len(names) > 1:
@@ -247,7 +248,6 @@ def records(header: dict[str, Any], text: str) -> list[dict[str, Any]]:
         if record["simulator"] and record["hardware"]:
             sides = record["simulator"], record["hardware"]
             record |= judge(label(record), *sides, record["engines"])
-    known = kernels([*{record["family"] for record in found}])
     for name in known:
         if seen[name]:
             print(f"{len(seen[name])} unexpected launches of {name}", file=sys.stderr)

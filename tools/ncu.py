@@ -80,7 +80,7 @@ class Profiler(ABC):
 
     @abstractmethod
     def kernels(self) -> list[str]:
-        """Return the names of the functions to profile."""
+        """Return the names of the functions to profile, or patterns of them."""
 
     @abstractmethod
     def program(self) -> list[str]:
