@@ -71,8 +71,8 @@ static inline double matmul_single(bool single, int64_t lines, int of_tile)
 /* Lines that warps compute: at the edge of a matrix not all of a tile. */
 static inline double matmul_computed(int64_t lines, int of_tile, int least)
 {
-    const int64_t rest = matmul_divide_up(lines % of_tile, least) * least;
-    return (double)(lines / of_tile * of_tile + rest);
+    const int64_t rest = lines % of_tile;
+    return (double)(lines - rest + matmul_divide_up(rest, least) * least);
 }
 
 /* The share of a tile that is computed, on average. */

@@ -21,9 +21,9 @@
 
 /* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. A
  * block may have several groups of so many threads, each with a ring of its own, which take the
- * tiles of the depth in turn: each has sums of the whole result, of its part of the depth. trims: a
- * warp at the edge of the matrix makes no products, or half of them, where the matrix has no more.
- * That takes twice the code. */
+ * tiles of the depth in turn: each has sums of the whole result, of its part of the depth. trims:
+ * at the edge of the matrix warps make half of their products, where it has no more rows than half
+ * of a warp's, or no more columns. That takes twice the code. */
 template <int height_, int width_, int stages_, int rows_, int columns_, int groups_ = 1,
           bool trims_ = false>
 struct warp_tile {
@@ -116,7 +116,9 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
         source.at += warp_tile_group<tile>() * (source.advance / tile::groups);
     }
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
-    warp_tile_settle(source);
+    if (tile::trims) {
+        warp_tile_settle(source);
+    }
     return source;
 }
 
@@ -174,7 +176,7 @@ GM_DEVICE void warp_tile_fill(float *shared, warp_tile_source &from_a, warp_tile
                               int64_t depth, int64_t tiles)
 {
     const int64_t last = (tiles - 1) * tile::groups + warp_tile_group<tile>();
-#pragma unroll 1
+#pragma unroll(tile::trims ? 1 : tile::stages)
     for (int i = 0; i < tile::stages - 1; i++) {
         if (i < tiles) {
             warp_tile_load<tile, way_a, way_b>(
@@ -208,10 +210,37 @@ template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
     return place;
 }
 
+/* The warps of a block meet, which may be in different loops where the tile trims. __syncthreads()
+ * is for warps at the same place. */
+template <typename tile> GM_DEVICE void warp_tile_meet(void)
+{
+#ifdef __CUDACC__
+    if constexpr (tile::trims) {
+        asm volatile("bar.sync 1, %0;" ::"n"(tile::groups * tile::threads) : "memory");
+        return;
+    }
+#endif
+    __syncthreads();
+}
+
+/* Starts the copies of the next stage, at `next` bytes, if there is one. */
+template <typename tile, int way_a, int way_b>
+GM_DEVICE void warp_tile_next(float *shared, int next, warp_tile_source &from_a,
+                              warp_tile_source &from_b, int64_t left)
+{
+    if (left > tile::stages - 1) {
+        warp_tile_load<tile, way_a, way_b>((float *)((char *)shared + next), from_a, from_b, 0,
+                                           WARP_STEPS);
+    }
+    __pipeline_commit();
+    from_a.at += from_a.advance;
+    from_b.at += from_b.advance;
+}
+
 /*
  * The first tile of the depth is in shared memory, and the next ones are on their way: computes all
- * of them. A thread has only the first `rows` and `columns` of its sums; with none its warp copies
- * for the others.
+ * of them. A thread makes only the first `rows` and `columns` of its sums; with none its warp
+ * copies for the others.
  */
 template <typename tile, int way_a, int way_b, int rows, int columns>
 GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *shared,
@@ -231,20 +260,16 @@ GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *s
         warp_read<columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
-        if (left > tile::stages - 1) {
-            warp_tile_load<tile, way_a, way_b>((float *)((char *)shared + next), from_a, from_b, 0,
-                                               WARP_STEPS);
+        if (tile::trims) {
+            warp_tile_next<tile, way_a, way_b>(shared, next, from_a, from_b, left);
+            next = now; /* all will have read it when the next tile begins */
         }
-        __pipeline_commit();
-        from_a.at += from_a.advance;
-        from_b.at += from_b.advance;
-        next = now; /* all will have read it when the next tile begins */
 #pragma unroll
         for (int k = 0; k < WARP_STEPS; k++) {
             const int then = (k + 1) % WARP_STEPS;
             if (then == 0) {
                 gm_pipeline_wait_prior<tile::stages - 2>();
-                __syncthreads();
+                warp_tile_meet<tile>();
                 if (left > 1) { /* else the same is read once more, for nothing */
                     now += tile::bytes;
                     now = now == tile::stages * tile::bytes ? 0 : now;
@@ -258,6 +283,10 @@ GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *s
             if (busy && !kept) {
                 warp_read<rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
                                               step_a + then * tile::pitch_a);
+            }
+            if (!tile::trims && k == 0) {
+                warp_tile_next<tile, way_a, way_b>(shared, next, from_a, from_b, left);
+                next = now;
             }
             warp_multiply_part<kept, rows, columns>(sum, of_a, of_b[k % 2], k, step_a + then);
         }
