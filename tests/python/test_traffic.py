@@ -11,7 +11,8 @@ from gpumem.count.summary import summary
 from gpumem.count.traffic import Traffic
 from gpumem.families import oracle
 
-CLAIMING = [v for v in gm.variants() if v.claims["width"] and v.reason_on("sim") is None]
+KERNELS = gm.variants(instances=True)  # instances instead of their rows
+CLAIMING = [v for v in KERNELS if v.claims["width"] and v.reason_on("sim") is None]
 
 
 def site(**changes):

@@ -22,8 +22,8 @@
 /* The geometry of a kernel: a block's tile, its stages, and the rows and columns of a thread. A
  * block may have several groups of so many threads, each with a ring of its own, which take the
  * tiles of the depth in turn: each has sums of the whole result, of its part of the depth. trims:
- * at the edge of the matrix warps make half of their products, where it has no more rows than half
- * of a warp's, or no more columns. That takes twice the code. */
+ * a warp at the edge of the matrix makes half of its products, or none, where the matrix has no
+ * more rows or columns. That takes twice the code. */
 template <int height_, int width_, int stages_, int rows_, int columns_, int groups_ = 1,
           bool trims_ = false>
 struct warp_tile {
@@ -260,7 +260,8 @@ GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *s
         warp_read<columns, WARP_LANES_X>(of_b[0], step_b);
     }
     for (int64_t left = tiles; left > 0; left--) {
-        if (tile::trims) {
+        if (tile::trims) { /* small tiles: before the first step, large ones: in it; both measured
+                            */
             warp_tile_next<tile, way_a, way_b>(shared, next, from_a, from_b, left);
             next = now; /* all will have read it when the next tile begins */
         }
