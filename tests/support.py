@@ -23,6 +23,16 @@ def integers(rng, *shape):
     return rng.integers(-8, 9, shape).astype("f4")
 
 
+def exact(x, turned=False, backend="sim"):
+    """Return a device array equal to x that ends where its allocation ends; turned: columns of x
+    are contiguous. A host's view would be copied first."""
+    if not turned:
+        return gm.to_device(x, backend=backend)
+    laid = np.ascontiguousarray(x.swapaxes(-1, -2))
+    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+    return gm.to_device(laid, backend=backend).transpose(axes)
+
+
 def there(x, backend, turned=False, past=0):
     """Return a device array equal to x, which begins `past` numbers behind an aligned address."""
     laid = np.ascontiguousarray(x.swapaxes(-1, -2) if turned else x)

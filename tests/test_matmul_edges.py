@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from support import exhaustive, here, integers
+from support import exact, exhaustive, here, integers
 
 import gpumem as gm
+from gpumem import _core
 
 TILES = [
     v for v in gm.variants("matmul", instances=True) if v.name.startswith(("tiles:", "warp_tiles:"))
@@ -12,29 +13,30 @@ TILES = [
 ENDS = [1, 4, 15, 16, 17, 31, 32, 33, 48, 49, 63, 64, 65, 80, 81, 96, 97, 112, 113, 129]
 
 
-def factors(rng, m, n, k, turned, count=2):
-    a = integers(rng, count, k, m).swapaxes(1, 2) if turned[0] else integers(rng, count, m, k)
-    b = integers(rng, count, n, k).swapaxes(1, 2) if turned[1] else integers(rng, count, k, n)
-    return a, b
+def factors(rng, m, n, k, turned, backend="sim", count=2):
+    """Return two stacks of matrices, and the same on a device: as they are, or transposed views."""
+    a, b = integers(rng, count, m, k), integers(rng, count, k, n)
+    return (a, b), (exact(a, turned[0], backend), exact(b, turned[1], backend))
 
 
 @pytest.mark.parametrize("variant", TILES, ids=str)
 @pytest.mark.parametrize("turned", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("n", [7, 32, 96, *exhaustive(33, 64, 65, 97, 128)])
-def test_every_number_of_lines(variant, turned, n, backend, rng):
+@pytest.mark.parametrize("depth", [20, 21])
+def test_every_number_of_lines(variant, turned, n, depth, backend, rng):
     here(variant, backend)
     for m in ENDS:
         for rows, columns in ((m, n), (n, m)):
-            a, b = factors(rng, rows, columns, 21, turned)
-            assert np.array_equal(variant(a, b, backend=backend), a @ b), (rows, columns)
+            (a, b), pair = factors(rng, rows, columns, depth, turned, backend)
+            assert np.array_equal(variant(*pair).to_host(), a @ b), (rows, columns)
 
 
 def reads(variant, m, n, turned):
     """Return the requests to shared memory for numbers of a and b."""
-    a, b = factors(np.random.default_rng(1), m, n, 256, turned, count=1)
+    _, pair = factors(np.random.default_rng(1), m, n, 256, turned, count=1)
     return sum(
         s["requests"]
-        for s in gm.traffic("matmul", a, b, variant=variant.name).sites
+        for s in gm.traffic("matmul", *pair, variant=variant.name).sites
         if (s["space"], s["kind"]) == ("shared", "load") and "banks" not in s["file"]
     )
 
@@ -58,3 +60,34 @@ def test_half_of_the_columns(variant):
     columns = (4, side // 2, side // 2 + 4, side)  # rows of whole vectors
     more = [reads(variant, side, side + count, (False, False)) - whole for count in columns]
     assert more[0] == more[1] < more[2] == more[3]
+
+
+# ---- a kernel for each layout --------------------------------------------------------------------
+
+
+def launched(variant, a, b):
+    counted = _core.traffic("matmul", variant, (a, b), (0,))  # which finds races, too
+    return [one["name"] for one in counted["kernels"]]
+
+
+@pytest.mark.parametrize(
+    ("turned", "of_vectors", "one_by_one"),
+    [
+        ((False, False), "", "_nn1"),
+        ((False, True), "_nt", "_nt1"),
+        ((True, False), "_tn", "_tn1"),
+        ((True, True), "", "_nn1"),  # a and b change places
+    ],
+)
+@pytest.mark.parametrize("size", ["32x64", "64x64", "p64x64", "128x128"])
+def test_warp_tiles_has_a_kernel_for_each_layout(size, turned, of_vectors, one_by_one, rng):
+    for side, part in ((72, of_vectors), (71, one_by_one)):
+        _, pair = factors(rng, side, side, side, turned)
+        assert launched(f"warp_tiles:{size}", *pair) == [f"matmul_warp_tiles_{size}{part}"]
+
+
+@pytest.mark.parametrize(("turned", "part"), [(False, ""), (True, "_lines")])
+def test_other_kernels_for_the_layout_of_the_matrix(turned, part, rng):
+    for variant, sides in (("narrow_8", 8), ("thin_one", 1), ("tma", 8)):
+        _, pair = factors(rng, 300, sides, 64, (turned, False))
+        assert launched(variant.replace("_", ":"), *pair) == [f"matmul_{variant}{part}"]
