@@ -16,7 +16,7 @@
  * Edges    a warp with no row or column of the matrix only copies for the others, and one with at
  *          most 16 rows, or half of its columns, makes half of the products.
  * Code     a kernel for each layout. One with all of them has 130 to 290 KB of code, and calls with
- *          what is beyond the first 64 KB took 5 to 9 us more: see docs/families/matmul.md.
+ *          what is beyond the first 64 KB took up to twice as long: see docs/families/matmul.md.
  * Banks    of registers, as in sgemm's warp_tile.
  * Build    nvcc -Xptxas=-O1
  * Machine  LDGSTS, LDS.128, FFMA
