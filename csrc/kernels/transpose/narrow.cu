@@ -136,41 +136,39 @@ GM_DEVICE void narrow_move_strips(const narrow_strips &side, char *tile, type la
 
 /* `a.strip` rows, or columns, with all of their few elements; `whole`: the linear side is aligned
  * to vectors. */
-template <typename unit, typename type>
+template <typename unit, bool COLUMNS, typename type>
 GM_DEVICE void narrow(const transpose_args &a, char *tile, type layout, bool whole)
 {
     const unsigned size = sizeof(unit);
-    const bool few_columns = a.cols <= a.rows;
     const int64_t first = blockIdx.x * a.strip;
     narrow_strips side;
 
-    side.count = (unsigned)(few_columns ? a.cols : a.rows);
-    side.length = (unsigned)min((few_columns ? a.rows : a.cols) - first, a.strip);
-    side.memory = (few_columns ? a.out : (char *)a.in) + first * size;
-    side.pitch = few_columns ? a.rows * (int64_t)size : a.pitch;
+    side.count = (unsigned)(COLUMNS ? a.cols : a.rows);
+    side.length = (unsigned)min((COLUMNS ? a.rows : a.cols) - first, a.strip);
+    side.memory = (COLUMNS ? a.out : (char *)a.in) + first * size;
+    side.pitch = COLUMNS ? a.rows * (int64_t)size : a.pitch;
     side.warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); /* the same in all lanes */
     side.lane = threadIdx.x % 32;
-    const char *in = a.in + first * side.count * size;
-    char *out = a.out + first * side.count * size;
+    char *const linear = (COLUMNS ? (char *)a.in : a.out) + first * side.count * size;
     const unsigned bytes = side.length * side.count * size;
 
-    if (!few_columns) {
+    if constexpr (COLUMNS) {
+        if (whole) {
+            linear_load<uint4>(tile, layout, linear, bytes);
+        } else {
+            linear_load<unit>(tile, layout, linear, bytes);
+        }
+        __syncthreads();
+        narrow_move_strips<unit, false>(side, tile, layout);
+    } else {
         narrow_move_strips<unit, true>(side, tile, layout);
         __syncthreads();
         if (whole) {
-            linear_store<uint4>(tile, layout, out, bytes);
+            linear_store<uint4>(tile, layout, linear, bytes);
         } else {
-            linear_store<unit>(tile, layout, out, bytes);
+            linear_store<unit>(tile, layout, linear, bytes);
         }
-        return;
     }
-    if (whole) {
-        linear_load<uint4>(tile, layout, in, bytes);
-    } else {
-        linear_load<unit>(tile, layout, in, bytes);
-    }
-    __syncthreads();
-    narrow_move_strips<unit, false>(side, tile, layout);
 }
 
 /* Padded rows: transposed element by element. */
@@ -189,51 +187,43 @@ template <typename unit> GM_DEVICE void narrow_gather(const transpose_args &a)
     }
 }
 
-template <typename unit> GM_DEVICE void narrow_of(const transpose_args &a, char *tile)
+template <typename unit, bool COLUMNS> GM_DEVICE void narrow_of(const transpose_args &a)
 {
+    enum { BYTES = LINEAR_BYTES / 2 };
+    __shared__ __align__(16) char tile[BYTES + BYTES / LINEAR_LINE * sizeof(uint4)];
     const int SPARE = sizeof(unit) < 4 ? 4 : sizeof(unit);
-    const bool few_columns = a.cols <= a.rows;
-    const int64_t few = few_columns ? a.cols : a.rows;
-    const bool whole = (uintptr_t)(few_columns ? a.in : a.out) % 16 == 0;
+    const int64_t few = COLUMNS ? a.cols : a.rows;
+    const bool whole = (uintptr_t)(COLUMNS ? a.in : a.out) % 16 == 0;
 
     gm_wait_for_previous();
-    if (few_columns && a.pitch != few * (int64_t)sizeof(unit)) {
+    if (COLUMNS && a.pitch != few * (int64_t)sizeof(unit)) {
         narrow_gather<unit>(a);
     } else if (sizeof(unit) >= 4 && few % 2 == 1) {
-        narrow<unit>(a, tile, linear_padded<0>{}, whole);
+        narrow<unit, COLUMNS>(a, tile, linear_padded<0>{}, whole);
     } else {
-        narrow<unit>(a, tile, linear_padded<SPARE>{}, whole);
+        narrow<unit, COLUMNS>(a, tile, linear_padded<SPARE>{}, whole);
     }
 }
 
-/* A kernel for each size of elements: one with all of them is so long that calls wait for its
- * instructions. */
-#define NARROW(unit)                                                                               \
-    enum { BYTES = LINEAR_BYTES / 2 };                                                             \
-    __shared__ __align__(16) char tile[BYTES + BYTES / LINEAR_LINE * sizeof(uint4)];               \
-    narrow_of<unit>(a, tile)
+/* A kernel for each size of elements and each side: one with all of them is so long that calls wait
+ * for its instructions. */
+#define WAY(name, unit, COLUMNS)                                                                   \
+    GM_KERNEL_BOUNDED(transpose_narrow_##name, transpose_args, LINEAR_THREADS, 6)                  \
+    {                                                                                              \
+        narrow_of<unit, COLUMNS>(a);                                                               \
+    }
 
 GM_KERNEL_BOUNDED(transpose_narrow, transpose_args, LINEAR_THREADS, 6)
 {
-    NARROW(uint8_t);
+    narrow_of<uint8_t, true>(a);
 }
 
-GM_KERNEL_BOUNDED(transpose_narrow_b16, transpose_args, LINEAR_THREADS, 6)
-{
-    NARROW(uint16_t);
-}
-
-GM_KERNEL_BOUNDED(transpose_narrow_b32, transpose_args, LINEAR_THREADS, 6)
-{
-    NARROW(uint32_t);
-}
-
-GM_KERNEL_BOUNDED(transpose_narrow_b64, transpose_args, LINEAR_THREADS, 6)
-{
-    NARROW(uint64_t);
-}
-
-GM_KERNEL_BOUNDED(transpose_narrow_b128, transpose_args, LINEAR_THREADS, 6)
-{
-    NARROW(uint4);
-}
+WAY(b16, uint16_t, true)
+WAY(b32, uint32_t, true)
+WAY(b64, uint64_t, true)
+WAY(b128, uint4, true)
+WAY(b8_rows, uint8_t, false)
+WAY(b16_rows, uint16_t, false)
+WAY(b32_rows, uint32_t, false)
+WAY(b64_rows, uint64_t, false)
+WAY(b128_rows, uint4, false)

@@ -319,16 +319,23 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
     return status;
 }
 
-/* The kernel for the size of the elements. */
+/* The kernel for the size of the elements, and for few columns or few rows. */
 static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    const int size = ((const transpose_args *)plan->args)->itemsize;
-    const gm_variant *kernel = size == 1   ? variant
-                               : size == 2 ? &part_narrow_b16
-                               : size == 4 ? &part_narrow_b32
-                               : size == 8 ? &part_narrow_b64
-                                           : &part_narrow_b128;
-    return call->backend->launch(kernel, plan, call->stream);
+    static const gm_variant *const kernels[][2] = {
+        {&part_narrow_b8_rows, &variants[transpose_row_narrow]},
+        {&part_narrow_b16_rows, &part_narrow_b16},
+        {&part_narrow_b32_rows, &part_narrow_b32},
+        {&part_narrow_b64_rows, &part_narrow_b64},
+        {&part_narrow_b128_rows, &part_narrow_b128},
+    };
+    const transpose_args *args = (const transpose_args *)plan->args;
+    int power = 0;
+    while (1 << power < args->itemsize) {
+        power++;
+    }
+    (void)variant;
+    return call->backend->launch(kernels[power][args->cols <= args->rows], plan, call->stream);
 }
 
 /* The kernel for the size of the elements, for vectors on the side where all is in a row, and for
