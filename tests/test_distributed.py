@@ -317,14 +317,16 @@ def test_a_process_that_has_ended_is_named():
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize(
     "scenario", ["direct", "packed", "around", "refusals", "products", "ways", "dtensors"]
 )
-def test_nccl(scenario):
-    """Two GPUs, which write to each other's memory or exchange what is packed."""
-    if len(gm.info()["backends"]["cuda"]["devices"]) < 2:
-        pytest.skip("there is only one GPU")
-    check("nccl", 2, scenario, 7)
+def test_nccl(scenario, ranks):
+    """GPUs of one host, which write to each other's memory or exchange what is packed."""
+    devices = len(gm.info()["backends"]["cuda"]["devices"])
+    if devices < ranks:
+        pytest.skip(f"there are {devices} GPUs, not {ranks}")
+    check("nccl", ranks, scenario, 7)
 
 
 @pytest.mark.exhaustive

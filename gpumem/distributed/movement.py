@@ -55,7 +55,7 @@ class Movement:
         self._source = memory.view(source)
         self._target = memory.view(target)
         self._stream = engine.stream() if memory.on_gpu else None
-        self._exchanges = plan.pieces if plan.travels() else 0
+        self._exchanges = plan.pieces if plan.travels else 0
         self._all = False  # does the engine also move what stays on this rank?
         self._first: _Exchange | None = None
         self._buffers = self._allocate(memory) if self._exchanges else []

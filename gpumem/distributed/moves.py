@@ -16,7 +16,7 @@ from .engines import find_engine
 from .memory import DeviceMemory, HostMemory, Memory, TensorMemory, memory_of
 from .movement import Movement
 from .peer_movement import PeerMovement
-from .plan import Plan
+from .plan import Plan, plan_of
 from .shared import Shared, check_shared
 from .sharing import Box, OnRank, Shape, Sharing, Split, Whole, checked_rank, lengths
 
@@ -38,11 +38,11 @@ def _move(x: Shared, call: str, axes: Any, to: Any) -> Shared:
         shape = tuple(x.shape[axis] for axis in order)
         sharing = checked_target(to)
         boxes = sharing.boxes(shape, engine.ranks)
-        plan = Plan(x.boxes, order, boxes, memory.itemsize, engine.piece_bytes, x.replicated)
+        plan = plan_of(x.boxes, order, boxes, memory.itemsize, engine.piece_bytes, x.replicated)
         local = engine.new(memory, lengths(boxes[engine.rank]))
         moved = Shared.of(local, shape, boxes, engine, memory, isinstance(sharing, Whole))
         text = f"{call} of {x.shape} {memory.dtype} in order {order} to {sharing}"
-        direct = engine.peers is not None and memory.on_gpu and plan.travels()
+        direct = engine.peers is not None and memory.on_gpu and plan.travels
         kind = PeerMovement if direct else Movement
         return text, (moved, plan, kind(engine, plan, memory, x.local, local))
 

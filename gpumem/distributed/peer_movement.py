@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from .engine import Engine
 from .memory import Memory
 from .movement import rearrange
 from .peers import shaped
-from .plan import Plan
+from .plan import Part, Plan
 from .sharing import lengths
 
 
@@ -33,7 +31,11 @@ class PeerMovement:
         return peers.export(self._target) if peers else b""
 
     def pack_first(self) -> None:
-        """Do nothing: nothing is packed."""
+        """Move what stays on this rank, which needs no agreement, while the ranks agree."""
+        me = self._engine.rank
+        part = self._plan.part(me, me)
+        if part:
+            self._write(part, self._target)
 
     def can_run(self, exported: Sequence[bytes]) -> bool:
         """Take what all ranks exported; return False if one could not."""
@@ -41,26 +43,26 @@ class PeerMovement:
         return all(one[:1] == b"\1" for one in exported)
 
     def run(self) -> None:
-        """Move everything, once all ranks agree and have exported their results.
+        """Move the rest, once all ranks agree and have exported their results.
 
         The agreement was a fence: the results' memory is free on all ranks. Each rank begins with
         the one after it, so that no GPU is written to by all at once.
         """
-        me, ranks, stream = self._engine.rank, self._engine.ranks, self._engine.stream()
-        for step in range(1, ranks + 1):
+        me, ranks = self._engine.rank, self._engine.ranks
+        for step in range(1, ranks):
             rank = (me + step) % ranks
-            result = self._target if rank == me else self._opened(rank)
-            for part in filter(
-                None, (self._plan.part(me, rank, p) for p in range(self._plan.pieces))
-            ):
-                source, into = self._source[part.source], result[part.target]
-                rearrange(source, self._plan.axes, into, stream)
+            part = self._plan.part(me, rank)
+            if part:
+                self._write(part, self._opened(rank))
         self._engine.fence()
         self._engine.settle()
+
+    def _write(self, part: Part, result: Any) -> None:
+        source, into = self._source[part.source], result[part.target]
+        rearrange(source, self._plan.axes, into, self._engine.stream())
 
     def _opened(self, rank: int) -> Any:
         assert self._engine.peers is not None
         flat = self._engine.peers.open(rank, self._exported[rank], self._target.device)
-        if flat is None:  # its result is empty, and no part goes there
-            flat = self._target.reshape(-1)[:0].view(np.uint8)
+        assert flat is not None  # it is not empty: a part goes there
         return shaped(flat, lengths(self._plan.targets[rank]), self._target.dtype)

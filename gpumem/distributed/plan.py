@@ -8,6 +8,7 @@ is their intersection.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from .sharing import Box, Shape, cut, lengths, size
@@ -46,6 +47,9 @@ class Plan:
     pieces: int = field(init=False)
     cut_axis: int = field(init=False)
     """The axis of the result along which the pieces are cut."""
+    _parts: dict[tuple[int, int, int | None], Part | None] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         longest = tuple(map(max, zip(*map(lengths, self.targets), strict=True)))
@@ -57,7 +61,7 @@ class Plan:
         )
         pieces = min(wanted, longest[axis]) if longest else 1
         object.__setattr__(self, "cut_axis", axis)
-        object.__setattr__(self, "pieces", max(1, pieces) if self.travels() else 1)
+        object.__setattr__(self, "pieces", max(1, pieces) if self.travels else 1)
 
     def _is_shared_out(self, axis: int) -> bool:
         """Return whether ranks hold different ranges of an axis of the result before the movement.
@@ -83,19 +87,26 @@ class Plan:
         """Return a rank's part of the source, in the result's axes."""
         return tuple(self.sources[rank][axis] for axis in self.axes)
 
+    @cached_property
     def travels(self) -> bool:
-        """Return whether anything goes from one rank to another."""
+        """Whether anything goes from one rank to another."""
         if self.replicated:
             return False
         return any(size(box) and self.seen(rank) != box for rank, box in enumerate(self.targets))
 
-    def part(self, sender: int, receiver: int, piece: int) -> Part | None:
-        """Return what goes from one rank to another in a piece; None if that is nothing."""
+    def part(self, sender: int, receiver: int, piece: int | None = None) -> Part | None:
+        """Return what goes from one rank to another in a piece, or in all; None if nothing does."""
+        key = sender, receiver, piece
+        if key not in self._parts:
+            self._parts[key] = self._find_part(sender, receiver, piece)
+        return self._parts[key]
+
+    def _find_part(self, sender: int, receiver: int, piece: int | None) -> Part | None:
         if self.replicated and sender != receiver:
             return None
         seen, target = self.seen(sender), self.targets[receiver]
         box = list(target)
-        if self.pieces > 1:
+        if piece is not None and self.pieces > 1:
             box[self.cut_axis] = cut(*box[self.cut_axis], self.pieces, piece)
         source = [slice(0)] * len(seen)
         into, shape, elements = [], [], 1
@@ -108,3 +119,7 @@ class Plan:
             shape.append(last - first)
             elements *= last - first
         return Part(tuple(source), tuple(into), tuple(shape), elements)
+
+
+# Programs repeat their movements.
+plan_of = lru_cache(maxsize=64)(Plan)

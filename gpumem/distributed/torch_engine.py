@@ -19,13 +19,14 @@ import torch
 import torch.distributed as dist
 
 from .._core import DeviceArray, empty, from_dlpack
-from .engine import MESSAGE, Engine
+from .engine import MESSAGE, Engine, PendingMessages
 from .memory import Buffer, DeviceMemory, Memory, host_bytes
 from .peers import Peers, host_name
 from .processes import Processes
 
 HOST_PIECE_BYTES = 32 << 20
 GPU_PIECE_BYTES = 256 << 20
+_AGREEMENT = "the agreement"
 
 _engines: WeakKeyDictionary[Any, Engine] = WeakKeyDictionary()
 
@@ -63,6 +64,33 @@ class _Messages(_Works):
         return [row.tobytes() for row in self._keep[1].cpu().numpy()]
 
 
+class _MessagesOfGpus:
+    """Messages that NCCL brings on a stream of their own.
+
+    They follow the work that is queued when they begin. Waiting for them does not wait for what is
+    queued meanwhile.
+    """
+
+    def __init__(self, engine: TorchEngine, group: Any, stream: Any, message: bytes) -> None:
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream), engine.named(_AGREEMENT):
+            written = torch.frombuffer(bytearray(message), dtype=torch.uint8)
+            sent = written.to("cuda", non_blocking=True)
+            self._received = torch.empty(engine.ranks * MESSAGE, dtype=torch.uint8, device="cuda")
+            self._work: Any = dist.all_gather_into_tensor(
+                self._received, sent, group=group, async_op=True
+            )
+        self._engine, self._stream, self._sent = engine, stream, (written, sent)
+
+    def wait(self) -> list[bytes]:
+        # What is left of an operation when the interpreter exits makes torch abort.
+        work, self._work = self._work, None
+        with torch.cuda.stream(self._stream), self._engine.named(_AGREEMENT):
+            work.wait()
+            told = self._received.cpu().numpy().tobytes()
+        return [told[begin : begin + MESSAGE] for begin in range(0, len(told), MESSAGE)]
+
+
 class TorchEngine:
     """The processes of a process group of torch.distributed."""
 
@@ -76,6 +104,8 @@ class TorchEngine:
         self.piece_bytes = GPU_PIECE_BYTES if self._on_gpu else HOST_PIECE_BYTES
         self.peers: Peers | None = None
         self.processes = Processes()
+        self._of_messages: Any = torch.cuda.Stream() if self._on_gpu else None
+        self._token: Any = None
 
     @contextlib.contextmanager
     def named(self, what: str) -> Iterator[None]:
@@ -163,19 +193,22 @@ class TorchEngine:
     def fence(self) -> None:
         """Let further work on the stream begin after the work of all ranks up to here."""
         with self.named("the fence"):
-            token = torch.zeros(1, dtype=torch.int32, device="cuda" if self._on_gpu else "cpu")
-            dist.all_reduce(token, group=self._group)
+            if self._token is None:  # zeros, whose sum stays 0
+                where = "cuda" if self._on_gpu else "cpu"
+                self._token = torch.zeros(1, dtype=torch.int32, device=where)
+            dist.all_reduce(self._token, group=self._group)
 
     # ---- moving ---------------------------------------------------------------------------------
 
-    def tell(self, message: bytes) -> _Messages:
+    def tell(self, message: bytes) -> PendingMessages:
         """Send a message to all ranks."""
-        device = "cuda" if self._on_gpu else "cpu"
-        sent = torch.frombuffer(bytearray(message), dtype=torch.uint8).to(device)
-        received = torch.empty((self.ranks, MESSAGE), dtype=torch.uint8, device=device)
-        with self.named("the agreement"):
+        if self._on_gpu:
+            return _MessagesOfGpus(self, self._group, self._of_messages, message)
+        sent = torch.frombuffer(bytearray(message), dtype=torch.uint8)
+        received = torch.empty((self.ranks, MESSAGE), dtype=torch.uint8)
+        with self.named(_AGREEMENT):
             work = dist.all_gather(list(received), sent, group=self._group, async_op=True)
-        return _Messages(self, "the agreement", [work], (sent, received))
+        return _Messages(self, _AGREEMENT, [work], (sent, received))
 
     def exchange(
         self,

@@ -69,7 +69,7 @@ def direct(engine, comm, seed, kinds):
     """The same with kernels that write to the other GPUs' results."""
     assert engine.peers is not None
     moves(engine, comm, seed, kinds)
-    for dtype in ("u1", "f2", "f4", "f8"):  # many tiles
+    for dtype in ("u1", "f2", "f4", "f8", "c16"):  # many tiles
         a = whole_array(np.random.default_rng(seed), (1501, 2112), dtype)
         x = gmd.scatter(tensor(a) if engine.rank == 0 else None, comm)
         assert same(on_host(gmd.gather(gmd.transpose(x), None)), a.T), dtype
