@@ -211,12 +211,12 @@ template <typename tile> GM_DEVICE warp_tile_place warp_tile_find_place(void)
 }
 
 /* The warps of a block meet, which may be in different loops where the tile trims. __syncthreads()
- * is for warps at the same place. */
+ * is for warps at the same place, and so is bar.sync, by synccheck. */
 template <typename tile> GM_DEVICE void warp_tile_meet(void)
 {
 #ifdef __CUDACC__
     if constexpr (tile::trims) {
-        asm volatile("bar.sync 1, %0;" ::"n"(tile::groups * tile::threads) : "memory");
+        asm volatile("barrier.sync 1, %0;" ::"n"(tile::groups * tile::threads) : "memory");
         return;
     }
 #endif
