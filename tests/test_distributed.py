@@ -26,6 +26,7 @@ from gpumem.cli.program import main
 from gpumem.distributed import engines, sharing, timing
 from gpumem.distributed.plan import Plan
 from gpumem.distributed.processes import Processes
+from gpumem.distributed.products import filled
 from gpumem.machine.device import open_device
 
 PROGRAM = Path(__file__).parent / "distributed" / "program.py"
@@ -163,6 +164,21 @@ def test_how_much_faster_all_ranks_multiply():
 
 
 # ---- importing --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [0, 1, 127, 4096, 8192, 10923, 16384, 100_000])
+def test_tiles_of_a_piece_fill_the_multiprocessors(rows):
+    def used(columns):
+        tiles = -(-rows // 128) * (columns // 128)
+        return tiles / (-(-tiles // 132) * 132) if tiles else 1
+
+    for columns in (512, 2048, 8192):
+        found = filled(columns, rows, 132)
+        assert found % 128 == 0 and columns <= found <= 2.5 * columns
+        assert used(found) >= used(columns)
+        if rows * columns >= 8192 * 2048:
+            assert used(found) > 0.98
+    assert filled(512, rows, 0) == 512  # on the host
 
 
 def test_gpumem_does_not_import_it():

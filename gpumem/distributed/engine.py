@@ -48,6 +48,12 @@ class Engine(Protocol):
     def stream(self) -> int | None:
         """Return the stream that packing and unpacking has to join; None: the default stream."""
 
+    def fork(self, lane: int) -> int:
+        """Return one of some streams beside it, which follows its work so far; with `peers`."""
+
+    def join(self) -> None:
+        """Let further work on the stream follow that of all streams beside it."""
+
     def buffer(self, memory: Memory, nbytes: int) -> Buffer:
         """Return new bytes, which gpumem packs and the engine moves."""
 

@@ -85,6 +85,13 @@ class MpiEngine:
         """Return None: work joins the default stream, and the host waits for it."""
         return None
 
+    def fork(self, lane: int) -> int:
+        """Refuse: there are no peers."""
+        raise NotImplementedError(lane)
+
+    def join(self) -> None:
+        """Do nothing: there are no streams beside the default one."""
+
     def buffer(self, memory: Memory, nbytes: int) -> Buffer:
         """Return new bytes."""
         array = memory.bytes(nbytes)

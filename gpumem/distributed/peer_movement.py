@@ -9,8 +9,10 @@ from .engine import Engine
 from .memory import Memory
 from .movement import rearrange
 from .peers import shaped
-from .plan import Part, Plan
+from .plan import Plan
 from .sharing import lengths
+
+_LANES = 4  # streams, so that one kernel begins while the last blocks of another one run
 
 
 class PeerMovement:
@@ -32,15 +34,16 @@ class PeerMovement:
 
     def pack_first(self) -> None:
         """Move what stays on this rank, which needs no agreement, while the ranks agree."""
-        me = self._engine.rank
-        part = self._plan.part(me, me)
-        if part:
-            self._write(part, self._target)
+        self._write(0, self._target)
 
     def can_run(self, exported: Sequence[bytes]) -> bool:
         """Take what all ranks exported; return False if one could not."""
         self._exported = exported
         return all(one[:1] == b"\1" for one in exported)
+
+    def give_up(self) -> None:
+        """Let the memory be free for further work on the stream."""
+        self._engine.join()
 
     def run(self) -> None:
         """Move the rest, once all ranks agree and have exported their results.
@@ -48,18 +51,23 @@ class PeerMovement:
         The agreement was a fence: the results' memory is free on all ranks. Each rank begins with
         the one after it, so that no GPU is written to by all at once.
         """
-        me, ranks = self._engine.rank, self._engine.ranks
-        for step in range(1, ranks):
-            rank = (me + step) % ranks
-            part = self._plan.part(me, rank)
-            if part:
-                self._write(part, self._opened(rank))
+        try:
+            for step in range(1, self._engine.ranks):
+                rank = (self._engine.rank + step) % self._engine.ranks
+                if self._plan.part(self._engine.rank, rank):
+                    self._write(step, self._opened(rank))
+        finally:
+            self._engine.join()
         self._engine.fence()
         self._engine.settle()
 
-    def _write(self, part: Part, result: Any) -> None:
-        source, into = self._source[part.source], result[part.target]
-        rearrange(source, self._plan.axes, into, self._engine.stream())
+    def _write(self, step: int, result: Any) -> None:
+        """Write to the result of the rank that is so many after this one."""
+        engine = self._engine
+        part = self._plan.part(engine.rank, (engine.rank + step) % engine.ranks)
+        if part:
+            source, into = self._source[part.source], result[part.target]
+            rearrange(source, self._plan.axes, into, engine.fork(step % _LANES))
 
     def _opened(self, rank: int) -> Any:
         assert self._engine.peers is not None

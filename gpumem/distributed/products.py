@@ -8,8 +8,11 @@ matrix as they arrive, and each sum is one product's, as on one device.
 
 from __future__ import annotations
 
+import struct
+from functools import lru_cache
 from typing import Any
 
+from .. import _core
 from ..base.messages import quoted
 from ..families import keywords
 from ..families.copy import copy as copy_array
@@ -26,7 +29,9 @@ from .shared import Shared, check_shared
 from .sharing import Given, Shape, Sharing, Whole, lengths, whole
 
 _LEAST_COLUMNS = 512  # fewer leave a product's tiles half empty
-_COLUMNS = 128  # whole tiles
+_SIDE = 128  # of a tile
+_MOST = 2.5  # times the usual piece
+_FORMAT = "<i"  # of a rank's multiprocessors, which it tells the others
 
 
 def _check_factors(x: Shared, shape: Shape, memory: Memory) -> None:
@@ -39,19 +44,58 @@ def _check_factors(x: Shared, shape: Shape, memory: Memory) -> None:
 
 def _columns(engine: Engine, rows: int) -> int:
     """Return how many columns of so many rows are a piece."""
-    wanted = -(-engine.piece_bytes // (4 * max(1, rows) * _COLUMNS)) * _COLUMNS
+    wanted = -(-engine.piece_bytes // (4 * max(1, rows) * _SIDE)) * _SIDE
     return max(_LEAST_COLUMNS, wanted)
+
+
+def filled(columns: int, rows: int, multiprocessors: int) -> int:
+    """Return a few more columns, so that tiles of a product fill all multiprocessors.
+
+    The last tiles that are computed at once may be fewer than there are multiprocessors.
+
+    Parameters
+    ----------
+    columns : int
+        Of the product, at least.
+    rows : int
+        Of the product.
+    multiprocessors : int
+        Of the device.
+    """
+    down, least = -(-rows // _SIDE), columns // _SIDE
+
+    def used(across: int) -> float:
+        tiles = down * across
+        return tiles / (-(-tiles // multiprocessors) * multiprocessors)
+
+    if multiprocessors == 0 or down * least < multiprocessors:
+        return columns
+    return _SIDE * max(range(least, int(_MOST * least) + 1), key=used)
+
+
+@lru_cache
+def _multiprocessors_of(backend: str, device: int) -> int:
+    found: int = _core.backend_info(backend)["devices"][device]["multiprocessors"]
+    return found
+
+
+def _multiprocessors(x: Shared) -> int:
+    """Return those of the device that this rank's part is on; 0 on the host."""
+    array = x.memory.view(x.local)
+    is_host = not isinstance(array, _core.DeviceArray)
+    return 0 if is_host else _multiprocessors_of(array.backend, array.device)
 
 
 class _Gathered:
     """The columns of a matrix whose rows are shared out, gathered group by group."""
 
-    def __init__(self, engine: Engine, w: Shared, counts: list[int], stream: int | None) -> None:
-        self._engine, self._counts, self._stream = engine, counts, stream
+    def __init__(
+        self, engine: Engine, w: Shared, counts: list[int], step: int, stream: int | None
+    ) -> None:
+        self._engine, self._counts, self._step, self._stream = engine, counts, step, stream
         self._shape = w.shape
         self._local = w.memory.numbers(w.local)
         rows = max(1, w.shape[0])
-        self._step = _columns(engine, rows)
         width = min(self._step, w.shape[1])
         self._buffers = [
             (
@@ -150,10 +194,14 @@ def matmul(x: Shared, w: Any, *, to: Sharing | None = None, precision: str = "hi
         text = f"matmul of {x.shape} and {shape} {how} in precision {precision} to {to}"
         return text, (other, wanted)
 
-    agreement, (other, wanted) = agreed(engine, prepare)
+    own = struct.pack(_FORMAT, _multiprocessors(x))
+    agreement, (other, wanted) = agreed(engine, prepare, extra=lambda _: own)
     agreement.check()
+    fewest = min(struct.unpack_from(_FORMAT, one)[0] for one in agreement.extras)
     way = choose(_factor(x), _factor(other), wanted)
-    product = _product(engine, _shared_as(x, way.x), _shared_as(other, way.w), way, precision)
+    product = _product(
+        engine, _shared_as(x, way.x), _shared_as(other, way.w), way, precision, fewest
+    )
     if product.boxes != wanted and to is not None:
         return copy(product, to=to)
     product = _shared_as(product, wanted)
@@ -173,7 +221,9 @@ def _shared_as(x: Shared, boxes: Boxes) -> Shared:
     return x if x.boxes == boxes else copy(x, to=Given(boxes))
 
 
-def _product(engine: Engine, x: Shared, w: Shared, way: Way, precision: str) -> Shared:
+def _product(
+    engine: Engine, x: Shared, w: Shared, way: Way, precision: str, multiprocessors: int
+) -> Shared:
     """Multiply factors that are shared out as one way needs them."""
     shape = (x.shape[0], w.shape[1])
     out = x.memory.new(lengths(way.out[engine.rank]))
@@ -184,11 +234,15 @@ def _product(engine: Engine, x: Shared, w: Shared, way: Way, precision: str) -> 
     elif way.name == "grid":
         GridProduct(engine, x, w, out, Panels(way, engine.piece_bytes), precision).run()
     else:
-        _multiply_rows(engine, x, w, out, precision)
+        longest = max(lengths(box)[0] for box in way.out)
+        step = filled(_columns(engine, w.shape[0]), longest, multiprocessors)
+        _multiply_rows(engine, x, w, out, step, precision)
     return Shared.of(out, shape, way.out, engine, x.memory)
 
 
-def _multiply_rows(engine: Engine, x: Shared, w: Shared, out: Any, precision: str) -> None:
+def _multiply_rows(
+    engine: Engine, x: Shared, w: Shared, out: Any, step: int, precision: str
+) -> None:
     memory = x.memory
     stream = engine.stream() if memory.on_gpu else None
     factor, result = memory.numbers(x.local), memory.numbers(out)
@@ -198,7 +252,7 @@ def _multiply_rows(engine: Engine, x: Shared, w: Shared, out: Any, precision: st
     else:
         counts = shares_of(w.boxes, w.shape, 0)
         assert counts is not None
-        gathered = _Gathered(engine, w, counts, stream)
+        gathered = _Gathered(engine, w, counts, step, stream)
 
         def finish(group: int, started: tuple[Pending, Buffer]) -> None:
             matrix = gathered.finish(group, started)

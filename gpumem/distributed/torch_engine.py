@@ -106,6 +106,7 @@ class TorchEngine:
         self.processes = Processes()
         self._of_messages: Any = torch.cuda.Stream() if self._on_gpu else None
         self._token: Any = None
+        self._lanes: list[Any] = []
 
     @contextlib.contextmanager
     def named(self, what: str) -> Iterator[None]:
@@ -125,6 +126,20 @@ class TorchEngine:
     def stream(self) -> int | None:
         """Return PyTorch's current stream; None without GPUs."""
         return torch.cuda.current_stream().cuda_stream if self._on_gpu else None
+
+    def fork(self, lane: int) -> int:
+        """Return a stream beside the current one, which follows the current one's work so far."""
+        while len(self._lanes) <= lane:
+            self._lanes.append(torch.cuda.Stream())
+        self._lanes[lane].wait_stream(torch.cuda.current_stream())
+        found: int = self._lanes[lane].cuda_stream
+        return found
+
+    def join(self) -> None:
+        """Let further work on the current stream follow that of all streams beside it."""
+        current = torch.cuda.current_stream()
+        for lane in self._lanes:
+            current.wait_stream(lane)
 
     # ---- memory ---------------------------------------------------------------------------------
 
