@@ -48,8 +48,8 @@ class Engine(Protocol):
     def stream(self) -> int | None:
         """Return the stream that packing and unpacking has to join; None: the default stream."""
 
-    def fork(self, lane: int) -> int:
-        """Return one of some streams beside it, which follows its work so far; with `peers`."""
+    def fork(self, count: int) -> Sequence[int]:
+        """Return so many streams or more beside it, which follow its work so far; for `peers`."""
 
     def join(self) -> None:
         """Let further work on the stream follow that of all streams beside it."""

@@ -85,9 +85,9 @@ class MpiEngine:
         """Return None: work joins the default stream, and the host waits for it."""
         return None
 
-    def fork(self, lane: int) -> int:
+    def fork(self, count: int) -> Sequence[int]:
         """Refuse: there are no peers."""
-        raise NotImplementedError(lane)
+        raise NotImplementedError(count)
 
     def join(self) -> None:
         """Do nothing: there are no streams beside the default one."""

@@ -26,6 +26,7 @@ class PeerMovement:
         self._source = memory.view(source)
         self._target = memory.view(target)
         self._exported: Sequence[bytes] = ()
+        self._lanes: Sequence[int] = ()
 
     def exported(self) -> bytes:
         """Return what the other ranks need to write to this one's result."""
@@ -34,6 +35,7 @@ class PeerMovement:
 
     def pack_first(self) -> None:
         """Move what stays on this rank, which needs no agreement, while the ranks agree."""
+        self._lanes = self._engine.fork(min(_LANES, self._engine.ranks))
         self._write(0, self._target)
 
     def can_run(self, exported: Sequence[bytes]) -> bool:
@@ -67,7 +69,8 @@ class PeerMovement:
         part = self._plan.part(engine.rank, (engine.rank + step) % engine.ranks)
         if part:
             source, into = self._source[part.source], result[part.target]
-            rearrange(source, self._plan.axes, into, engine.fork(step % _LANES))
+            lane = self._lanes[step % len(self._lanes)]
+            rearrange(source, self._plan.axes, into, lane)
 
     def _opened(self, rank: int) -> Any:
         assert self._engine.peers is not None

@@ -61,33 +61,7 @@ class _Works:
 class _Messages(_Works):
     def wait(self) -> list[bytes]:  # type: ignore[override]
         super().wait()
-        return [row.tobytes() for row in self._keep[1].cpu().numpy()]
-
-
-class _MessagesOfGpus:
-    """Messages that NCCL brings on a stream of their own.
-
-    They follow the work that is queued when they begin. Waiting for them does not wait for what is
-    queued meanwhile.
-    """
-
-    def __init__(self, engine: TorchEngine, group: Any, stream: Any, message: bytes) -> None:
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream), engine.named(_AGREEMENT):
-            written = torch.frombuffer(bytearray(message), dtype=torch.uint8)
-            sent = written.to("cuda", non_blocking=True)
-            self._received = torch.empty(engine.ranks * MESSAGE, dtype=torch.uint8, device="cuda")
-            self._work: Any = dist.all_gather_into_tensor(
-                self._received, sent, group=group, async_op=True
-            )
-        self._engine, self._stream, self._sent = engine, stream, (written, sent)
-
-    def wait(self) -> list[bytes]:
-        # What is left of an operation when the interpreter exits makes torch abort.
-        work, self._work = self._work, None
-        with torch.cuda.stream(self._stream), self._engine.named(_AGREEMENT):
-            work.wait()
-            told = self._received.cpu().numpy().tobytes()
+        told = self._keep[1].cpu().numpy().tobytes()
         return [told[begin : begin + MESSAGE] for begin in range(0, len(told), MESSAGE)]
 
 
@@ -104,9 +78,10 @@ class TorchEngine:
         self.piece_bytes = GPU_PIECE_BYTES if self._on_gpu else HOST_PIECE_BYTES
         self.peers: Peers | None = None
         self.processes = Processes()
-        self._of_messages: Any = torch.cuda.Stream() if self._on_gpu else None
+        self._device = torch.cuda.current_device() if self._on_gpu else -1
         self._token: Any = None
         self._lanes: list[Any] = []
+        self._events: list[Any] = []  # when the lanes begin, and when each has ended
 
     @contextlib.contextmanager
     def named(self, what: str) -> Iterator[None]:
@@ -123,23 +98,31 @@ class TorchEngine:
             raise ValueError("the process group was destroyed")
         return group
 
+    def _current(self) -> Any:
+        # Without a number PyTorch looks for devices first, which takes longer than a launch.
+        return torch.cuda.current_stream(self._device)
+
     def stream(self) -> int | None:
         """Return PyTorch's current stream; None without GPUs."""
-        return torch.cuda.current_stream().cuda_stream if self._on_gpu else None
+        return self._current().cuda_stream if self._on_gpu else None
 
-    def fork(self, lane: int) -> int:
-        """Return a stream beside the current one, which follows the current one's work so far."""
-        while len(self._lanes) <= lane:
-            self._lanes.append(torch.cuda.Stream())
-        self._lanes[lane].wait_stream(torch.cuda.current_stream())
-        found: int = self._lanes[lane].cuda_stream
-        return found
+    def fork(self, count: int) -> list[int]:
+        """Return streams beside the current one, which follow the current one's work so far."""
+        while len(self._lanes) < count:
+            self._lanes.append(torch.cuda.Stream(self._device))
+        while len(self._events) <= len(self._lanes):
+            self._events.append(torch.cuda.Event())
+        self._events[0].record(self._current())
+        for lane in self._lanes:
+            lane.wait_event(self._events[0])
+        return [lane.cuda_stream for lane in self._lanes]
 
     def join(self) -> None:
         """Let further work on the current stream follow that of all streams beside it."""
-        current = torch.cuda.current_stream()
-        for lane in self._lanes:
-            current.wait_stream(lane)
+        current = self._current()
+        for lane, event in zip(self._lanes, self._events[1:], strict=True):
+            event.record(lane)
+            current.wait_event(event)
 
     # ---- memory ---------------------------------------------------------------------------------
 
@@ -217,12 +200,16 @@ class TorchEngine:
 
     def tell(self, message: bytes) -> PendingMessages:
         """Send a message to all ranks."""
-        if self._on_gpu:
-            return _MessagesOfGpus(self, self._group, self._of_messages, message)
         sent = torch.frombuffer(bytearray(message), dtype=torch.uint8)
-        received = torch.empty((self.ranks, MESSAGE), dtype=torch.uint8)
+        if self._on_gpu:
+            sent = sent.to(torch.device("cuda", self._device), non_blocking=True)
+        received = torch.empty(self.ranks * MESSAGE, dtype=torch.uint8, device=sent.device)
         with self.named(_AGREEMENT):
-            work = dist.all_gather(list(received), sent, group=self._group, async_op=True)
+            if self._on_gpu:
+                work = dist.all_gather_into_tensor(received, sent, group=self._group, async_op=True)
+            else:
+                parts = list(received.view(self.ranks, MESSAGE))
+                work = dist.all_gather(parts, sent, group=self._group, async_op=True)
         return _Messages(self, _AGREEMENT, [work], (sent, received))
 
     def exchange(
@@ -267,8 +254,8 @@ class TorchEngine:
 
     def settle(self) -> None:
         """Order the work on PyTorch's current stream before gpumem's next."""
-        if self._on_gpu and torch.cuda.current_stream().cuda_stream:
-            torch.cuda.current_stream().synchronize()
+        if self._on_gpu and self._current().cuda_stream:
+            self._current().synchronize()
 
     def barrier(self) -> None:
         """Wait until all ranks are here and their work on the device is done."""
