@@ -206,19 +206,32 @@ def test_auto_selects_by_the_number_of_warps():
 
 
 @pytest.mark.parametrize("sync", [False, True], ids=["free", "sync"])
-@pytest.mark.parametrize(("work", "near"), [(0, 8), (1, 2), (2, 1), (3, 1), (4, 0), (99, 0)])
-def test_auto_takes_bulk_at_short_distances(work, near, sync):
-    """With few warps: the less work, the longer the distance."""
+@pytest.mark.parametrize(
+    ("work", "padding", "near"),
+    [(0, "auto", 11), (1, "auto", 2), (2, "auto", 1), (3, "auto", 1), (99, "auto", 1)]
+    + [(0, 0, 11), (1, 0, 3), (2, 0, 3), (3, 0, 16), (99, 0, 16)],
+)
+def test_auto_takes_bulk_at_short_distances(work, padding, near, sync):
+    """With few warps: the less work, the longer the distance, where the ring has padding."""
     few, many = (gm.to_device(np.zeros(shape), backend="sim") for shape in (FEW, MANY))
+    rolling = "smem_rolling_async" + ("" if padding == "auto" else "_interleaved")
     for distance in DISTANCES:
-        keywords = {"work": work, "distance": distance, "sync": sync}
-        for padding, rolling in [
-            ("auto", "smem_rolling_async"),
-            (0, "smem_rolling_async_interleaved"),
-        ]:
-            name = "bulk" if distance <= near else rolling
-            assert chosen(few, padding=padding, **keywords) == name
-        assert chosen(many, **keywords) == "scalar_batch"
+        keywords = {"work": work, "distance": distance, "padding": padding, "sync": sync}
+        assert chosen(few, **keywords) == ("bulk" if distance <= near else rolling)
+        waits = work >= 2 and distance <= 4
+        assert chosen(many, **keywords) == (rolling if waits else "scalar_batch")
+
+
+@pytest.mark.parametrize(
+    ("work", "padding", "warps"),
+    [(0, "auto", 16), (0, 0, 16), (1, "auto", 32), (1, 0, 32), (2, 0, 16), (5, "auto", 8)],
+)
+def test_auto_takes_bulk_up_to_so_many_requests_in_flight(work, padding, warps):
+    distance = {0: 6, 1: 2, 2: 2, 5: 1}[work]
+    for more in (0, 4):
+        a = gm.DeviceArray(((warps + more) // 4 * 16, 64), "f8", backend="sim")
+        name = chosen(a, work=work, distance=distance, padding=padding)
+        assert (name == "bulk") == (more == 0), name
 
 
 def test_auto_selects_bulk_for_layouts_that_it_takes():

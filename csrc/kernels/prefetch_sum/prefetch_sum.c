@@ -1,6 +1,8 @@
 /* prefetch_sum: the family. A block per row; the ring of a block is dynamic shared memory. */
 #include "prefetch_sum/prefetch_sum.h"
 
+#include <limits.h>
+
 #include "backend/backend.h"
 
 /* Layout of the ring that holds the elements ahead: `grid` in the ladder. */
@@ -106,32 +108,49 @@ static gm_status takes_ring(const gm_variant *variant, const gm_call *call)
                    (long long)call->device->shared_per_block);
 }
 
-/* Measured on an H200: up to this distance bulk is the fastest where warps are few. A step of bulk
- * is four elements, so that it reaches as far ahead at a fourth of the distance; the more work an
- * element takes, the less that is worth. */
-static int64_t bulk_is_best_up_to(int64_t work)
+/* ---- the choice, measured on an H200 with 4 to 32 warps per multiprocessor ------------------- */
+
+/* Where bulk is faster than a rolling ring: up to a distance, up to as many warps, and up to as
+ * many requests in flight, which are a distance for each warp. A step of bulk is four elements, so
+ * that it reaches as far ahead at a fourth of the distance; the more work an element takes, the
+ * less that is worth. */
+typedef struct bulk_range {
+    int distance, warps, in_flight;
+} bulk_range;
+
+enum { ANY = INT_MAX };
+enum { WORKS = 4 }; /* the last row is for as much work or more */
+static const bulk_range than_padded[WORKS] = {
+    {11, ANY, 96}, {2, ANY, 64}, {1, ANY, 32}, {1, 8, ANY}};
+static const bulk_range than_interleaved[WORKS] = {
+    {11, ANY, 96}, {3, ANY, 64}, {3, ANY, 32}, {ANY, 8, ANY}};
+
+static bool is_in(const bulk_range *range, int64_t distance, int64_t warps)
 {
-    static const int8_t distance[] = {8, 2, 1, 1};
-    return work < (int64_t)(sizeof distance / sizeof *distance) ? distance[work] : 0;
+    return distance <= range->distance && warps <= range->warps &&
+           distance * warps <= range->in_flight;
 }
 
-/* Few warps need many loads in flight each. Measured on an H200: from this many per multiprocessor
- * on, asynchronous copies cost more instructions than they save waits. */
-enum { MANY_WARPS = 24 };
+/* Few warps need many loads in flight each. With this many, asynchronous copies cost more
+ * instructions than they save waits, but for short distances and much work. */
+enum { MANY_WARPS = 24, SHORT = 4, MUCH_WORK = 2 };
 
 static const gm_variant *prefetch_sum_choose(const gm_call *call)
 {
     const gm_value *parameters = call->parameters;
+    const int64_t work = parameters[WORK].integer, distance = parameters[DISTANCE].integer;
     const int64_t blocks = call->in[0].shape[0] / call->device->multiprocessors;
-    if (blocks >= MANY_WARPS * GM_WARP / parameters[THREADS].integer) {
-        return gm_first_that_fits(call,
-                                  GM_ROWS(prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
+    const int64_t warps = blocks * (parameters[THREADS].integer / GM_WARP);
+    const bool is_padded = parameters[PADDING].integer == AUTO;
+    const bulk_range *ranges = is_padded ? than_padded : than_interleaved;
+    const int rolling = is_padded ? prefetch_sum_row_smem_rolling_async
+                                  : prefetch_sum_row_smem_rolling_async_interleaved;
+    int first = rolling;
+    if (is_in(&ranges[work < WORKS ? work : WORKS - 1], distance, warps)) {
+        first = prefetch_sum_row_bulk;
+    } else if (warps >= MANY_WARPS && (distance > SHORT || work < MUCH_WORK)) {
+        first = prefetch_sum_row_scalar_batch;
     }
-    const int rolling = parameters[PADDING].integer == AUTO
-                            ? prefetch_sum_row_smem_rolling_async
-                            : prefetch_sum_row_smem_rolling_async_interleaved;
-    const bool near = parameters[DISTANCE].integer <= bulk_is_best_up_to(parameters[WORK].integer);
-    const int first = near ? prefetch_sum_row_bulk : rolling;
     return gm_first_that_fits(
         call, GM_ROWS(first, rolling, prefetch_sum_row_scalar_batch, prefetch_sum_row_any));
 }
