@@ -85,12 +85,12 @@ class MpiEngine:
         """Return None: work joins the default stream, and the host waits for it."""
         return None
 
-    def fork(self, count: int) -> Sequence[int]:
+    def fork(self) -> int:
         """Refuse: there are no peers."""
-        raise NotImplementedError(count)
+        raise NotImplementedError
 
     def join(self) -> None:
-        """Do nothing: there are no streams beside the default one."""
+        """Do nothing: there is no stream beside the default one."""
 
     def buffer(self, memory: Memory, nbytes: int) -> Buffer:
         """Return new bytes."""

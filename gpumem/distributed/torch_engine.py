@@ -80,8 +80,7 @@ class TorchEngine:
         self.processes = Processes()
         self._device = torch.cuda.current_device() if self._on_gpu else -1
         self._token: Any = None
-        self._lanes: list[Any] = []
-        self._events: list[Any] = []  # when the lanes begin, and when each has ended
+        self._beside: Any = None  # a stream
 
     @contextlib.contextmanager
     def named(self, what: str) -> Iterator[None]:
@@ -106,23 +105,18 @@ class TorchEngine:
         """Return PyTorch's current stream; None without GPUs."""
         return self._current().cuda_stream if self._on_gpu else None
 
-    def fork(self, count: int) -> list[int]:
-        """Return streams beside the current one, which follow the current one's work so far."""
-        while len(self._lanes) < count:
-            self._lanes.append(torch.cuda.Stream(self._device))
-        while len(self._events) <= len(self._lanes):
-            self._events.append(torch.cuda.Event())
-        self._events[0].record(self._current())
-        for lane in self._lanes:
-            lane.wait_event(self._events[0])
-        return [lane.cuda_stream for lane in self._lanes]
+    def fork(self) -> int:
+        """Return a stream beside the current one, which follows the current one's work so far."""
+        if self._beside is None:
+            self._beside = torch.cuda.Stream(self._device)
+        self._beside.wait_stream(self._current())
+        found: int = self._beside.cuda_stream
+        return found
 
     def join(self) -> None:
-        """Let further work on the current stream follow that of all streams beside it."""
-        current = self._current()
-        for lane, event in zip(self._lanes, self._events[1:], strict=True):
-            event.record(lane)
-            current.wait_event(event)
+        """Let further work on the current stream follow that of the one beside it."""
+        if self._beside is not None:
+            self._current().wait_stream(self._beside)
 
     # ---- memory ---------------------------------------------------------------------------------
 
