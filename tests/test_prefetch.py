@@ -208,8 +208,10 @@ def test_auto_selects_by_the_number_of_warps():
 @pytest.mark.parametrize("sync", [False, True], ids=["free", "sync"])
 @pytest.mark.parametrize(
     ("work", "padding", "near"),
-    [(0, "auto", 11), (1, "auto", 2), (2, "auto", 1), (3, "auto", 1), (99, "auto", 1)]
-    + [(0, 0, 11), (1, 0, 3), (2, 0, 3), (3, 0, 16), (99, 0, 16)],
+    [
+        *((0, "auto", 11), (1, "auto", 2), (2, "auto", 1), (3, "auto", 1), (99, "auto", 1)),
+        *((0, 0, 11), (1, 0, 3), (2, 0, 3), (3, 0, 16), (99, 0, 16)),
+    ],
 )
 def test_auto_takes_bulk_at_short_distances(work, padding, near, sync):
     """With few warps: the less work, the longer the distance, where the ring has padding."""

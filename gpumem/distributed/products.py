@@ -194,8 +194,9 @@ def matmul(x: Shared, w: Any, *, to: Sharing | None = None, precision: str = "hi
         text = f"matmul of {x.shape} and {shape} {how} in precision {precision} to {to}"
         return text, (other, wanted)
 
-    own = struct.pack(_FORMAT, _multiprocessors(x))
-    agreement, (other, wanted) = agreed(engine, prepare, extra=lambda _: own)
+    agreement, (other, wanted) = agreed(
+        engine, prepare, extra=lambda _: struct.pack(_FORMAT, _multiprocessors(x))
+    )
     agreement.check()
     fewest = min(struct.unpack_from(_FORMAT, one)[0] for one in agreement.extras)
     way = choose(_factor(x), _factor(other), wanted)
