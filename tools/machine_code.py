@@ -4,8 +4,9 @@
 
 Every kernel of the table is compiled by nvcc for the targets of a release, without PTX; what ptxas
 says (registers, spills, shared memory) and the memory instructions that cuobjdump shows are written
-to one JSON file per family. Only kernels that changed are compiled again, or all of them for
-another nvcc. With --check nothing is compiled: it names the kernels whose sources have changed.
+to one JSON file per family; of the further kernels of a variant, its parts, what ptxas says and how
+long they are. Only kernels that changed are compiled again, or all of them for another nvcc. With
+--check nothing is compiled: it names the kernels whose sources have changed.
 Needs nvcc; cuobjdump and nvdisasm come with the toolkit, or with ``pip install
 nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm``. No GPU is needed.
 """
@@ -19,7 +20,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -157,18 +158,51 @@ def residence(one: gm.Variant, arch: str, told: dict[str, Any]) -> dict[str, Any
     }
 
 
+def has_parts(family: str) -> bool:
+    """Return whether variants of a family have further kernels (PART in its ladder)."""
+    ladder = ROOT / "csrc" / "kernels" / family / "ladder.def"
+    return "PART(" in ladder.read_text(encoding="utf-8")
+
+
+def symbol_of(one: gm.Variant) -> str:
+    return f"{one.family}_{one.name}".replace(":", "_")
+
+
+def parts_of(one: gm.Variant, compiled_ones: Iterable[str]) -> list[str]:
+    """Return the further kernels that a variant's calls may launch instead."""
+    symbols = [symbol_of(other) for other in kernels(one.family)]
+
+    def owner(kernel: str) -> str:
+        fitting = [name for name in symbols if kernel.startswith(f"{name}_")]
+        return max(fitting, key=len, default="")
+
+    own = symbol_of(one)
+    return [name for name in compiled_ones if name not in symbols and owner(name) == own]
+
+
+def resources(match: re.Match[str]) -> dict[str, Any]:
+    names = ("registers", "local_bytes", "spill_store_bytes", "spill_load_bytes")
+    return {name: int(match[name]) for name in names}
+
+
 def facts(one: gm.Variant, arch: str, cubin: Path, said: str) -> dict[str, Any]:
     """Return what is shipped about a kernel for one target."""
-    symbol = f"{one.family}_{one.name}".replace(":", "_")
-    (match,) = [found for found in RESOURCES.finditer(said) if found["kernel"] == symbol]
-    names = ("registers", "local_bytes", "spill_store_bytes", "spill_load_bytes")
-    told: dict[str, Any] = {name: int(match[name]) for name in names}
+    symbol = symbol_of(one)
+    matches = {found["kernel"]: found for found in RESOURCES.finditer(said)}
+    match = matches[symbol]
+    told = resources(match)
     found = re.search(r"(\d+) bytes smem", match["rest"])
     told["shared_bytes"] = int(found[1]) if found else 0
     told |= residence(one, arch, told)
     code = parse(disassemble(symbol, cubin), symbol)
     told["instructions"] = len(code[arch])
     told["memory"] = Sass(one.family, one.name, code).counts(arch)
+    if has_parts(one.family):
+        told["parts"] = {
+            part.removeprefix(f"{symbol}_"): resources(matches[part])
+            | {"instructions": len(parse(disassemble(part, cubin), part)[arch])}
+            for part in sorted(parts_of(one, matches))
+        }
     return told
 
 
@@ -185,6 +219,8 @@ def of_family(family: str, toolkit: Toolkit) -> dict[str, Any]:
     for one in kernels(family):
         kept = known.get(one.name, {"digest": None, "archs": {}})
         archs = kept["archs"] if kept["digest"] == digest(one.source) else {}
+        if has_parts(family):
+            archs = {arch: told for arch, told in archs.items() if "parts" in told}
         found[one.name] = {
             "digest": digest(one.source),
             "archs": {
