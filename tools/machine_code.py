@@ -24,6 +24,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from crosscheck_calls import owner
+
 import gpumem as gm
 from gpumem.count.disassembly import disassemble, parse
 from gpumem.count.sass import Sass
@@ -170,14 +172,8 @@ def symbol_of(one: gm.Variant) -> str:
 
 def parts_of(one: gm.Variant, compiled_ones: Iterable[str]) -> list[str]:
     """Return the further kernels that a variant's calls may launch instead."""
-    symbols = [symbol_of(other) for other in kernels(one.family)]
-
-    def owner(kernel: str) -> str:
-        fitting = [name for name in symbols if kernel.startswith(f"{name}_")]
-        return max(fitting, key=len, default="")
-
-    own = symbol_of(one)
-    return [name for name in compiled_ones if name not in symbols and owner(name) == own]
+    own, symbols = symbol_of(one), [symbol_of(other) for other in kernels(one.family)]
+    return [name for name in compiled_ones if name != own and owner(name, symbols) == own]
 
 
 def resources(match: re.Match[str]) -> dict[str, Any]:
