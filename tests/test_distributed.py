@@ -335,7 +335,8 @@ def test_a_process_that_has_ended_is_named():
 @pytest.mark.gpu
 @pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize(
-    "scenario", ["direct", "packed", "around", "refusals", "products", "ways", "dtensors"]
+    "scenario",
+    ["direct", "unmarked", "packed", "around", "refusals", "products", "ways", "dtensors"],
 )
 def test_nccl(scenario, ranks):
     """GPUs of one host, which write to each other's memory or exchange what is packed."""

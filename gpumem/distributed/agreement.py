@@ -50,17 +50,17 @@ class Agreement:
         said = _encoded(kind, text if error is None else described(error), own)
         self._engine = engine
         self._pending: PendingMessages = engine.tell(said)
-        self.extras: list[bytes] = []  # of each rank, after check
+        self._messages: list[bytes] = []
 
-    def check(self, same: bool = True) -> list[str]:
-        """Return what each rank said.
+    def check(self, same: bool = True) -> None:
+        """Wait for what each rank says.
 
         Raises
         ------
         RankError
             If another rank failed, or if, with `same`, they did not all say the same.
         """
-        messages = self._pending.wait()
+        self._messages = messages = self._pending.wait()
         self._engine.processes.learn([message[-_OWN:-_EXTRA] for message in messages])
         if self._error is not None:
             error, self._error = self._error, None  # no circle through its traceback
@@ -70,12 +70,22 @@ class Agreement:
                 raise RankError(f"rank {rank}: {_text(message)}", rank)
         if same:
             _check_same(messages)
-        self.extras = [message[-_EXTRA:] for message in messages]
-        return [_text(message) for message in messages]
+
+    @property
+    def texts(self) -> list[str]:
+        """What each rank said; after :meth:`check`."""
+        return [_text(message) for message in self._messages]
+
+    @property
+    def extras(self) -> list[bytes]:
+        """What each rank told beside; after :meth:`check`."""
+        return [message[-_EXTRA:] for message in self._messages]
 
 
 def _check_same(messages: list[bytes]) -> None:
     said = [message[:-_OWN] for message in messages]
+    if said.count(said[0]) == len(said):
+        return
     usual, _ = Counter(said).most_common(1)[0]
     for rank, message in enumerate(messages):
         if said[rank] != usual:

@@ -66,6 +66,12 @@ class Engine(Protocol):
     def tell(self, message: bytes) -> PendingMessages:
         """Send a message of MESSAGE bytes to all ranks."""
 
+    def follow(self) -> None:
+        """Let further work on the stream begin after that of all ranks up to their last `tell`.
+
+        After their messages are here; for `peers`.
+        """
+
     def exchange(
         self,
         send: Buffer,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,8 +17,12 @@ from .._core import DeviceArray, from_dlpack
 from ..base.messages import quoted
 from ..families.raw_bytes import opaque
 
-# Tensors are seen as integers of the same size: not all their dtypes have a name in DLPack.
+# Tensors are seen as integers of the same size: not all their dtypes have a name in DLPack, and
+# NumPy may change a NaN. On a GPU, bits move as they are; a view less is time until data moves.
 _INTEGERS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+_KNOWN = frozenset(
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()
+)
 
 
 class Memory(Protocol):
@@ -133,7 +138,7 @@ class TensorMemory:
     of: Any
     device: Any
 
-    @property
+    @cached_property
     def dtype(self) -> str:
         """The name of the dtype."""
         return str(self.of).removeprefix("torch.")
@@ -143,13 +148,15 @@ class TensorMemory:
         """The bytes of an element."""
         return int(self.of.itemsize)
 
-    @property
+    @cached_property
     def on_gpu(self) -> bool:
         """Whether it is on a GPU."""
         return str(self.device.type) == "cuda"
 
     def view(self, local: Any) -> Any:
         """Return an array over the tensor."""
+        if self.on_gpu and self.dtype in _KNOWN and not local.requires_grad:
+            return from_dlpack(local)
         integers = _INTEGERS.get(self.itemsize)
         tensor = local.detach()
         if integers is not None:

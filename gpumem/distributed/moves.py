@@ -222,7 +222,8 @@ def scatter(a: Any, comm: Any = None, *, root: int = 0, to: Sharing | None = Non
         return (_description(a, memory_of(a, "a")) if engine.rank == root else ""), None
 
     agreement, _ = agreed(engine, describe, same=False)
-    shape, memory = _described(agreement.check(same=False)[root])
+    agreement.check(same=False)
+    shape, memory = _described(agreement.texts[root])
     boxes: tuple[Box, ...] = OnRank(root).boxes(shape, engine.ranks)
     local = a if engine.rank == root else memory.new(lengths(boxes[engine.rank]))
     if engine.rank == root:

@@ -177,6 +177,9 @@ class MpiEngine:
                 requests = [self._comm.Iallgatherv((send.wire, mine, MPI.BYTE), of)]
         return _Requests(self, what, requests, (send, receive))
 
+    def follow(self) -> None:
+        """Do nothing: MPI's host code waits for each kernel."""
+
     def fence(self) -> None:
         """Wait until all ranks are here: MPI's host code waits for each kernel."""
         self.barrier()

@@ -31,10 +31,7 @@ class PeerMovement:
         return peers.export(self._target) if peers else b""
 
     def pack_first(self) -> None:
-        """Move what stays on this rank, which needs no agreement, while the ranks agree."""
-        me = self._engine.rank
-        if self._plan.part(me, me):
-            self._write(me, self._target, self._engine.fork())
+        """Do nothing: nothing is packed."""
 
     def can_run(self, exported: Sequence[bytes]) -> bool:
         """Take what all ranks exported; return False if one could not."""
@@ -42,25 +39,30 @@ class PeerMovement:
         return all(one[:1] == b"\1" for one in exported)
 
     def give_up(self) -> None:
-        """Let the memory be free for further work on the stream."""
-        self._engine.join()
+        """Do nothing: no kernel has started."""
 
     def run(self) -> None:
-        """Move the rest, once all ranks agree and have exported their results.
+        """Move everything, once all ranks agree and have exported their results.
 
-        The agreement was a fence: the results' memory is free on all ranks. Each rank begins with
-        the one after it, and takes one after the other, so that no GPU is written to by several:
-        that was faster than to all at once, by 2 to 9 percent on four H200s.
+        Each rank begins with the one after it, and takes one after the other, so that no GPU is
+        written to by several: that was faster than to all at once, by 2 to 9 percent on four H200s.
+        What stays here moves beside that, on a stream of its own.
         """
-        me, ranks = self._engine.rank, self._engine.ranks
+        me, ranks, engine = self._engine.rank, self._engine.ranks, self._engine
+        others = [(me + step) % ranks for step in range(1, ranks)]
+        stream = engine.stream()
+        engine.follow()  # the results' memory is free on all ranks
+        beside = engine.fork()
         try:
-            for rank in ((me + step) % ranks for step in range(1, ranks)):
+            for place, rank in enumerate(others):
                 if self._plan.part(me, rank):
-                    self._write(rank, self._opened(rank), self._engine.stream())
+                    self._write(rank, self._opened(rank), stream)
+                if place == 0:  # the wires are busy by now
+                    self._write(me, self._target, beside)
         finally:
-            self._engine.join()
-        self._engine.fence()
-        self._engine.settle()
+            engine.join()
+        engine.fence()
+        engine.settle()
 
     def _write(self, rank: int, result: Any, stream: int | None) -> None:
         """Write to a rank's result what it gets from here."""

@@ -119,7 +119,8 @@ class Rows(Shared):
             return text, (part, memory)
 
         agreement, (part, memory) = agreed(engine, prepare, same=False)
-        counts = _counts(agreement.check(same=False))
+        agreement.check(same=False)
+        counts = _counts(agreement.texts)
         length = sum(counts)
         shape = (*part.shape[: self._axis], length, *part.shape[self._axis + 1 :])
         self.local, self.shape, self.engine, self.memory = part, shape, engine, memory

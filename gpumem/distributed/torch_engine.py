@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -19,10 +20,12 @@ import torch
 import torch.distributed as dist
 
 from .._core import DeviceArray, empty, from_dlpack
+from .board import Board, Messages, connect
 from .engine import MESSAGE, Engine, PendingMessages
+from .marks import Marks
 from .memory import Buffer, DeviceMemory, Memory, host_bytes
 from .peers import Peers, host_name
-from .processes import Processes
+from .processes import WHO, Processes
 
 HOST_PIECE_BYTES = 32 << 20
 GPU_PIECE_BYTES = 256 << 20
@@ -36,7 +39,7 @@ def engine_of(group: Any) -> Engine:
     engine = _engines.get(group)
     if engine is None:
         made = TorchEngine(group)
-        made.peers = made.find_peers()
+        made.find_neighbours()
         engine = _engines[group] = made
     return engine
 
@@ -65,6 +68,18 @@ class _Messages(_Works):
         return [told[begin : begin + MESSAGE] for begin in range(0, len(told), MESSAGE)]
 
 
+class _Posted:
+    """Messages on the board."""
+
+    def __init__(self, engine: TorchEngine, messages: Messages) -> None:
+        self._engine = engine
+        self._messages = messages
+
+    def wait(self) -> list[bytes]:
+        with self._engine.named(_AGREEMENT):
+            return self._messages.wait()
+
+
 class TorchEngine:
     """The processes of a process group of torch.distributed."""
 
@@ -79,8 +94,12 @@ class TorchEngine:
         self.peers: Peers | None = None
         self.processes = Processes()
         self._device = torch.cuda.current_device() if self._on_gpu else -1
+        self._board: Board | None = None
+        self._marks: Marks | None = None
         self._token: Any = None
-        self._beside: Any = None  # a stream
+        self._beside: Any = None  # a stream,
+        self._forked: Any = None  # and events between it and the current one
+        self._joined: Any = None
 
     @contextlib.contextmanager
     def named(self, what: str) -> Iterator[None]:
@@ -109,14 +128,17 @@ class TorchEngine:
         """Return a stream beside the current one, which follows the current one's work so far."""
         if self._beside is None:
             self._beside = torch.cuda.Stream(self._device)
-        self._beside.wait_stream(self._current())
+            self._forked, self._joined = torch.cuda.Event(), torch.cuda.Event()
+        self._forked.record(self._current())
+        self._beside.wait_event(self._forked)
         found: int = self._beside.cuda_stream
         return found
 
     def join(self) -> None:
         """Let further work on the current stream follow that of the one beside it."""
         if self._beside is not None:
-            self._current().wait_stream(self._beside)
+            self._joined.record(self._beside)
+            self._current().wait_event(self._joined)
 
     # ---- memory ---------------------------------------------------------------------------------
 
@@ -153,37 +175,82 @@ class TorchEngine:
         nbytes = math.prod(shape) * memory.itemsize
         return from_dlpack(_gpu_bytes(nbytes)).view(memory.of).reshape(shape)
 
-    # ---- other GPUs of the host ----------------------------------------------------------------
+    # ---- other ranks of the host ---------------------------------------------------------------
 
-    def find_peers(self) -> Peers | None:
-        """Return the other ranks' memory if each rank can open that of each other one.
+    def find_neighbours(self) -> None:
+        """Find what ranks of one host can share: messages, events and their GPUs' memory.
 
-        All ranks have to call it: they try.
+        All ranks have to call it: they try, and use what works for each of them.
         """
-        if not self._on_gpu or self.ranks == 1:
-            return None
+        if self.ranks == 1 or len(set(self._told(host_name().encode()[:MESSAGE]))) > 1:
+            return
+        self.processes.learn([one[:WHO] for one in self._told(self.processes.who)])
+        board = connect(self.rank, self.ranks, self._told, self.processes, self._timeout())
+        if self._on_gpu:
+            self._marks = self._find_marks() if board else None
+            self.peers = self._find_peers()
+        self._board = board
+
+    def _find_marks(self) -> Marks | None:
+        """Return events of all ranks if each can wait for those of each other one."""
+        marks = Marks(self.rank, self._device)
+        try:
+            mine = b"y" + marks.exported()
+        except RuntimeError:
+            mine = b"n"
+        exported = self._told(mine)
+        able = all(one[:1] == b"y" for one in exported)
+        try:
+            marks.open([one[1:] for one in exported] if able else [])
+        except RuntimeError:
+            able = False
+        return marks if self._all_can(able) else None
+
+    def _find_peers(self) -> Peers | None:
+        """Return the other ranks' memory if each rank can open that of each other one."""
         array = from_dlpack(_gpu_bytes(1))
         try:
             peers = Peers(self.rank)
             mine = peers.export(array)
         except ImportError:
             peers, mine = None, b""
-        beside = [one.rstrip(b"\0") for one in self._told(host_name().encode()[:MESSAGE])]
         exported = self._told(mine)
         able = (
             peers is not None
-            and len(set(beside)) == 1
             and all(one[:1] != b"\0" for one in exported)
             and peers.opens(exported, torch.cuda.current_device())
         )
-        everyone = all(one[:1] == b"y" for one in self._told(b"y" if able else b"n"))
-        return peers if everyone else None
+        return peers if self._all_can(able) else None
+
+    def _all_can(self, able: bool) -> bool:
+        return all(one[:1] == b"y" for one in self._told(b"y" if able else b"n"))
 
     def _told(self, message: bytes) -> list[bytes]:
         return self.tell(message.ljust(MESSAGE, b"\0")).wait()
 
+    def _timeout(self) -> float:
+        """Return the seconds after which the group's operations fail."""
+        device = torch.device("cuda" if self._on_gpu else "cpu")
+        options = getattr(self._group._get_backend(device), "options", None)
+        timeout: timedelta = getattr(options, "_timeout", dist.default_pg_timeout)
+        return timeout.total_seconds()
+
+    def follow(self) -> None:
+        """Let further work on the stream follow that of all ranks until they told their last."""
+        if self._marks is not None and self._board is not None:
+            self._marks.follow(self._board.count, self._current())
+        elif self._board is not None:
+            self._reduce()
+
     def fence(self) -> None:
         """Let further work on the stream begin after the work of all ranks up to here."""
+        if self._marks is None:
+            self._reduce()
+        else:
+            self._told(b"")
+            self.follow()
+
+    def _reduce(self) -> None:
         with self.named("the fence"):
             if self._token is None:  # zeros, whose sum stays 0
                 where = "cuda" if self._on_gpu else "cpu"
@@ -194,6 +261,10 @@ class TorchEngine:
 
     def tell(self, message: bytes) -> PendingMessages:
         """Send a message to all ranks."""
+        if self._board is not None:
+            if self._marks is not None:
+                self._marks.mark(self._board.count + 1, self._current())
+            return _Posted(self, self._board.tell(message))
         sent = torch.frombuffer(bytearray(message), dtype=torch.uint8)
         if self._on_gpu:
             sent = sent.to(torch.device("cuda", self._device), non_blocking=True)

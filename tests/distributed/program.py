@@ -60,16 +60,28 @@ def part(a, box):
 
 
 def packed(engine, comm, seed, kinds):
-    """The same without access to the memory of other GPUs."""
-    engine.peers = None
+    """The same as between hosts, which share no memory."""
+    engine.peers = engine._board = engine._marks = None
     moves(engine, comm, seed, kinds)
 
 
 def direct(engine, comm, seed, kinds):
     """The same with kernels that write to the other GPUs' results."""
-    assert engine.peers is not None
+    assert None not in (engine.peers, engine._board, engine._marks)
     moves(engine, comm, seed, kinds)
-    for dtype in ("u1", "f2", "f4", "f8", "c16"):  # many tiles
+    many_tiles(engine, comm, seed)
+
+
+def unmarked(engine, comm, seed, kinds):
+    """The same, where ranks cannot wait for each other's events."""
+    engine._marks = None
+    moves(engine, comm, seed, kinds)
+    many_tiles(engine, comm, seed)
+
+
+def many_tiles(engine, comm, seed):
+    """Matrices of many tiles, turned right after one another."""
+    for dtype in ("u1", "f2", "f4", "f8", "c16"):
         a = whole_array(np.random.default_rng(seed), (1501, 2112), dtype)
         x = gmd.scatter(tensor(a) if engine.rank == 0 else None, comm)
         assert same(on_host(gmd.gather(gmd.transpose(x), None)), a.T), dtype
