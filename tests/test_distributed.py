@@ -155,6 +155,35 @@ def test_bench_distributed_of_some_variants(capsys):
     assert "matmul" in done.stdout and "all-to-all" not in done.stdout
 
 
+def test_bench_distributed_of_calls_in_a_row(tmp_path):
+    command = ["-m", "gpumem", "bench", "distributed", "--sizes", "4K", "--order", "both"]
+    file = tmp_path / "d.json"
+    done = launch("mpi", 2, *command, "--variants", "packed,all_to_all", "-o", file)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = [(one["variant"], one["order"]) for one in gm.BenchResult.from_json(file).records]
+    assert found == list(itertools.product(("packed", "all_to_all"), ("single", "stream")))
+    assert done.stdout.count("32 x 32 float32, in a row") == 2
+
+
+@pytest.mark.parametrize("order", ["single", "stream"])
+def test_times_are_of_one_call(order, monkeypatch):
+    """A call takes a second of a clock that stands still otherwise."""
+    clock, calls = [0.0], []
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(timing, "_slowest", lambda _, seconds: seconds)
+    monkeypatch.setattr(timing, "synchronize", lambda _: calls.append("|"))
+
+    def call():
+        clock[0] += 0.03
+        calls.append("x")
+
+    engine = SimpleNamespace(barrier=lambda: None)
+    found = timing._samples(engine, "cuda", call, 2, order)
+    assert found == pytest.approx([30.0, 30.0])
+    row = "xxx|" if order == "stream" else "x|"
+    assert "".join(calls) == "x|" + row * (timing.WARM_UP + 1)
+
+
 def test_how_much_faster_all_ranks_multiply():
     times = {"matmul": 2.0, "matmul_of_one": 7.5, "packed": 1.0}
     found = [timing.Timed(one, one, 64, 64, "float32", 0, ms, ms) for one, ms in times.items()]

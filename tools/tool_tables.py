@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpumem.base.provenance import origin
+from gpumem.base.record import STREAM
 from gpumem.base.sizes import format_bytes
 from gpumem.report.stalls import measured, prefetching, waits
 from gpumem.results import of_tools
@@ -259,6 +260,7 @@ def ranks(file: str) -> str:
     cells: dict[str, dict[str, float]] = {}
     for one in found["records"]:
         size = f"{' x '.join(map(str, one['shape']))} {one['dtype']}"
+        size += ", in a row" * (one.get("order") == STREAM)
         cells.setdefault(size, {})[one["variant"]] = one["median_ms"]
     ways = [way for way in _WAYS if any(way in times for times in cells.values())]
     rows = [

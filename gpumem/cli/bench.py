@@ -61,7 +61,7 @@ def _settings(options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings that all families share, as arguments of :func:`gpumem.bench`."""
     found: dict[str, Any] = {
         "cache": options.cache,
-        "order": options.order,
+        "order": options.order or STREAM,
         "with_peers": _peers(options),
     }
     if options.min_samples is not None:
@@ -221,8 +221,7 @@ def add_to(commands: Commands) -> None:
     one.add_argument(
         "--order",
         choices=(*ORDERS, "both"),
-        default=STREAM,
-        help="calls that follow each other (default), or each alone",
+        help="calls that follow each other (default; distributed: not), or each alone",
     )
     one.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a parameter: stride=4, distance=1:16"

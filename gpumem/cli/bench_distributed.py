@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..base.files import check_target
 from ..base.messages import quoted
-from ..base.record import NO_TIMES
+from ..base.record import NO_TIMES, ORDERS, SINGLE, STREAM
 from ..base.sizes import parse_sizes
 from ..base.tables import format_table
 from ..distributed.contenders import VARIANTS
@@ -62,7 +62,7 @@ def _ranks(backend: str) -> Iterator[Engine]:
 def _table(results: list[Timed], has_clock: bool) -> str:
     rows = []
     for one in results:
-        size = f"{one.rows} x {one.columns} {one.dtype}"
+        size = f"{one.rows} x {one.columns} {one.dtype}{', in a row' * (one.order == STREAM)}"
         row = [one.name, size, f"{one.out_bytes / 1e6:.1f}"]
         if has_clock:
             row += [f"{one.milliseconds:.3f}", f"{one.least:.3f}", f"{one.gbps:.1f}"]
@@ -84,7 +84,8 @@ def _variants(text: str | None) -> list[str] | None:
 
 def _speed_ups(results: list[Timed]) -> list[str]:
     """Return by how much all ranks multiply faster than one."""
-    times = {(one.rows, one.variant): one.milliseconds for one in results}
+    alike = [one for one in results if one.order == results[0].order]
+    times = {(one.rows, one.variant): one.milliseconds for one in alike}
     return [
         f"{side} x {side}: matmul is {ms / times[side, 'matmul']:.2f} times as fast as on one rank."
         for (side, variant), ms in times.items()
@@ -103,6 +104,7 @@ def run(options: argparse.Namespace) -> int:
         check_target(file)  # on all ranks, and before anything is measured
     backend = _core.backend(options.backend)
     has_clock = backend == "cuda"
+    orders = tuple(reversed(ORDERS)) if options.order == "both" else (options.order or SINGLE,)
     dtype = np.dtype(options.dtype or "float32")
     sizes = parse_sizes(options.sizes or (_SIZES if has_clock else _SIZES_OF_SIMULATOR))
     count = options.min_samples or (15 if has_clock else 1)
@@ -110,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     with _ranks(backend) as engine:
         for nbytes in sizes:
             side = max(1, math.isqrt(nbytes // dtype.itemsize))
-            found += measure(engine, backend, side, dtype.name, count, variants)
+            found += measure(engine, backend, side, dtype.name, count, variants, orders)
         if engine.rank != 0:
             return 0
         result = result_of(found, engine, backend, count)

@@ -1,6 +1,6 @@
 """Times of shared transposes and products beside what they are compared with (`contenders`).
 
-Every call starts when all ranks are ready, and takes as long as the slowest rank.
+A call, or a row of calls, starts when all ranks are ready, and takes as long as the slowest rank.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._core import DeviceArray, synchronize
-from ..base.record import NO_TIMES, Record
+from ..base.record import NO_TIMES, SINGLE, STREAM, Record
 from ..base.result import BenchResult
 from ..base.result_json import rounded
 from ..machine.device import open_device
@@ -24,6 +24,8 @@ from .engine import MESSAGE, Engine
 from .memory import DeviceMemory, Memory, TensorMemory
 
 WARM_UP = 3
+_ROW = 8  # calls that follow each other; fewer if they take long
+_LONG = 0.1  # seconds of a row
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Timed:
     """What leaves each rank."""
     milliseconds: float
     least: float
+    order: str = SINGLE
+    """Whether calls were alone ("single") or followed each other ("stream")."""
 
     @property
     def gbps(self) -> float:
@@ -66,6 +70,7 @@ def result_of(found: list[Timed], engine: Engine, backend: str, count: int) -> B
             dtype=one.dtype,
             parameters={"ranks": engine.ranks, "engine": engine.name},
             bytes=one.out_bytes,
+            order=one.order,
             **(times if has_clock else {"reason": NO_TIMES}),
         )
         records.append(record.to_dict())
@@ -91,18 +96,27 @@ def _slowest(engine: Engine, seconds: float) -> float:
     return max(float(struct.unpack("<d", one[:8])[0]) for one in told)
 
 
-def _samples(engine: Engine, backend: str, call: Callable[[], Any], count: int) -> list[float]:
-    """Return the milliseconds of `count` calls, after some that warm up."""
-    found = []
+def _samples(
+    engine: Engine, backend: str, call: Callable[[], Any], count: int, order: str
+) -> list[float]:
+    """Return `count` times of a call in milliseconds, after some that warm up.
+
+    In a row, the host may be ahead of the device: what it does before each call is hidden then.
+    """
+    found: list[float] = []
+    calls = 1
     for sample in range(-WARM_UP, count):
         engine.barrier()
         begin = time.perf_counter()
-        kept = call()
+        for _ in range(calls):
+            kept = call()
         synchronize(backend)
-        seconds = _slowest(engine, time.perf_counter() - begin)
+        seconds = _slowest(engine, time.perf_counter() - begin) / calls
         del kept
         if sample >= 0:
             found.append(1e3 * seconds)
+        elif order == STREAM:  # the same number on all ranks
+            calls = min(_ROW, max(2, int(_LONG / seconds))) if seconds else _ROW
     return found
 
 
@@ -113,6 +127,7 @@ def measure(
     dtype: str,
     count: int,
     variants: Sequence[str] | None = None,
+    orders: Sequence[str] = (SINGLE,),
 ) -> list[Timed]:
     """Time the transposes and the products of square matrices, which all ranks make.
 
@@ -130,12 +145,16 @@ def measure(
         Samples per contender.
     variants : sequence of str, optional
         Only these contenders, by the names in :data:`~gpumem.distributed.contenders.VARIANTS`.
+    orders : sequence of {"single", "stream"}, optional
+        Calls alone, or calls that follow each other.
     """
     memory = memory_for(engine, dtype, backend)
     side = -(-side // engine.ranks) * engine.ranks
     found = []
     for one in contenders(engine, memory, side, variants or VARIANTS):
-        times = _samples(engine, backend, one.call, count)
-        middle, least = statistics.median(times), min(times)
-        found.append(Timed(one.name, one.variant, side, side, dtype, one.out_bytes, middle, least))
+        for order in orders:
+            times = _samples(engine, backend, one.call, count, order)
+            middle, least = statistics.median(times), min(times)
+            what = one.name, one.variant, side, side, dtype, one.out_bytes
+            found.append(Timed(*what, middle, least, order))
     return found
