@@ -15,6 +15,7 @@ from gpumem.distributed.errors import RankError
 from gpumem.distributed.memory import DeviceMemory
 from gpumem.distributed.moves import _move
 from gpumem.distributed.peer_movement import PeerMovement
+from gpumem.distributed.peers import Peers as RealPeers
 from gpumem.distributed.plan import Plan
 from gpumem.distributed.processes import Processes
 from gpumem.distributed.shared import Shared
@@ -29,10 +30,12 @@ class OnGpu(DeviceMemory):
     on_gpu = True
 
 
-class Peers:
+class Peers(RealPeers):
     """What is opened of a rank is the memory that it has in this process."""
 
-    def __init__(self, results):
+    def __init__(self, rank, results):
+        self._rank = rank
+        self._targets = {}
         self.results = results
         self.opened = []
 
@@ -62,7 +65,7 @@ class Engine:
 
     def __init__(self, rank, ranks, results):
         self.rank, self.ranks = rank, ranks
-        self.peers = Peers(results)
+        self.peers = Peers(rank, results)
         self.processes = Processes()
         self.calls = []
         self.error = None
@@ -127,6 +130,27 @@ def test_each_rank_writes_to_all_in_turn(shape, axes, ranks, dtype):
     for result, box in zip(results, targets, strict=True):
         wanted = whole[tuple(slice(*one) for one in box)]
         assert result.to_host().tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+def test_targets_are_opened_once_each():
+    boxes = gmd.Split(0).boxes((4, 6), 2)
+    results = [gm.DeviceArray((2, 6), "f4", backend="sim") for _ in range(2)]
+    peers = Peers(0, results)
+    plan = Plan(gmd.Split(0).boxes((6, 4), 2), (1, 0), boxes, 4, 64)
+    first = peers.target(plan, 1, EXPORTED, results[0])
+    assert peers.target(plan, 1, EXPORTED, results[0]) is first and peers.opened == [1]
+    assert (first.shape, first.dtype) == ((2, 3), "f4")
+    other = Plan(gmd.Split(0).boxes((6, 4), 2), (1, 0), boxes, 4, 64)
+    elsewhere = EXPORTED[:70] + b"x" + EXPORTED[71:]
+    integers = results[0].view("i4")
+    for given in (
+        (other, 1, EXPORTED, results[0]),
+        (plan, 1, elsewhere, results[0]),
+        (plan, 1, EXPORTED, integers),
+    ):
+        found = peers.target(*given)
+        assert found is not first and found.dtype == given[3].dtype
+    assert len(peers.opened) == 4
 
 
 def test_a_rank_without_a_handle_is_noticed():

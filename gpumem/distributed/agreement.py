@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TypeVar
 
 from ..base.messages import shortened
@@ -25,13 +26,17 @@ ROOM = MESSAGE - 1 - _DIGEST - _OWN  # bytes for the text
 _Found = TypeVar("_Found")
 
 
-def _encoded(kind: bytes, text: str, own: bytes) -> bytes:
-    """Return a message; a text that is too long is shortened, and told apart by its digest."""
+@lru_cache(maxsize=64)  # programs repeat their calls
+def _encoded(kind: bytes, text: str) -> bytes:
+    """Return the first part of a message, which is the same on all ranks if their calls are.
+
+    A text that is too long is shortened, and told apart by its digest.
+    """
     digest = hashlib.sha256(text.encode()).digest()[:_DIGEST]
     short = text.encode()
     if len(short) > ROOM:
         short = short[: ROOM - 3].decode(errors="ignore").encode() + b"..."
-    return (kind + digest + short).ljust(MESSAGE - _OWN, b"\0") + own.ljust(_OWN, b"\0")
+    return (kind + digest + short).ljust(MESSAGE - _OWN, b"\0")
 
 
 def _text(message: bytes) -> str:
@@ -47,9 +52,9 @@ class Agreement:
         self._error = error
         kind = _WILL if error is None else _CANNOT
         own = engine.processes.who + extra
-        said = _encoded(kind, text if error is None else described(error), own)
+        said = _encoded(kind, text if error is None else described(error))
         self._engine = engine
-        self._pending: PendingMessages = engine.tell(said)
+        self._pending: PendingMessages = engine.tell(said + own.ljust(_OWN, b"\0"))
         self._messages: list[bytes] = []
 
     def check(self, same: bool = True) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,12 @@ def checked_target(to: Any) -> Sharing:
     return found
 
 
+@lru_cache(maxsize=64)  # programs repeat their movements
+def _text(call: str, shape: Shape, dtype: str, order: Shape, sharing: Sharing) -> str:
+    """Return what all ranks have to agree on."""
+    return f"{call} of {shape} {dtype} in order {order} to {sharing}"
+
+
 def _move(x: Shared, call: str, axes: Any, to: Any) -> Shared:
     """Return a shared array with its axes permuted, shared out in another way."""
     engine, memory = x.engine, x.memory
@@ -41,7 +48,7 @@ def _move(x: Shared, call: str, axes: Any, to: Any) -> Shared:
         plan = plan_of(x.boxes, order, boxes, memory.itemsize, engine.piece_bytes, x.replicated)
         local = engine.new(memory, lengths(boxes[engine.rank]))
         moved = Shared.of(local, shape, boxes, engine, memory, isinstance(sharing, Whole))
-        text = f"{call} of {x.shape} {memory.dtype} in order {order} to {sharing}"
+        text = _text(call, x.shape, memory.dtype, order, sharing)
         direct = engine.peers is not None and memory.on_gpu and plan.travels
         kind = PeerMovement if direct else Movement
         return text, (moved, plan, kind(engine, plan, memory, x.local, local))

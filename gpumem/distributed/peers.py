@@ -20,6 +20,8 @@ import numpy as np
 
 from .. import _core
 from .._core import DeviceArray, from_dlpack
+from .plan import Plan
+from .sharing import lengths
 
 _HANDLE = 64  # bytes of a CUipcMemHandle
 _FORMAT = f"<B{_HANDLE}sqq"  # 1, the handle, the offset in the allocation, its bytes
@@ -58,6 +60,7 @@ class Peers:
         self._driver = driver
         self._rank = rank
         self._opened: OrderedDict[tuple[int, bytes], int] = OrderedDict()
+        self._targets: dict[tuple[int, bytes, str, int], tuple[Plan, DeviceArray]] = {}
 
     def _do(self, function: str, *args: Any) -> Any:
         error, *results = getattr(self._driver, function)(*args)
@@ -91,9 +94,35 @@ class Peers:
             base = self._opened[rank, raw] = self._open(raw)
         self._opened.move_to_end((rank, raw))
         while len(self._opened) > MOST_OPEN:
+            self._targets.clear()  # some of them are there
             _, oldest = self._opened.popitem(last=False)
             self._do("cuIpcCloseMemHandle", self._driver.CUdeviceptr(oldest))
         return _core.reach(from_dlpack(_Foreign(base + offset, nbytes)), device)
+
+    def target(self, plan: Plan, rank: int, exported: bytes, like: DeviceArray) -> DeviceArray:
+        """Return the part of another rank's result that this rank writes.
+
+        Programs repeat their movements, and allocators return the same memory: it is kept.
+
+        Parameters
+        ----------
+        plan : Plan
+            Something goes from this rank to that one.
+        rank, exported
+            The other rank, and what it has exported.
+        like : DeviceArray
+            This rank's own result.
+        """
+        key = rank, exported, like.dtype.str, id(plan)
+        if key not in self._targets:
+            flat = self.open(rank, exported, like.device)
+            part = plan.part(self._rank, rank)
+            assert flat is not None and part is not None
+            whole = shaped(flat, lengths(plan.targets[rank]), like.dtype)
+            if len(self._targets) >= MOST_OPEN:
+                self._targets.clear()
+            self._targets[key] = plan, whole[part.target]  # the plan, that its id stays its own
+        return self._targets[key][1]
 
     def _open(self, raw: bytes) -> int:
         handle = self._driver.CUipcMemHandle()

@@ -22,6 +22,9 @@ class Sharing(Protocol):
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank; ValueError if the array cannot be shared out so."""
 
+    def __hash__(self) -> int:
+        """Return the same for equal ways."""
+
 
 def whole(shape: Shape) -> Box:
     """Return the box that is the whole array."""
