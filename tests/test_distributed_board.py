@@ -8,7 +8,7 @@ import pytest
 from processes import HANGS
 
 from gpumem.distributed import board as boards
-from gpumem.distributed.board import NoMessage, connect
+from gpumem.distributed.board import NoMessage, ProcessEnded, connect
 from gpumem.distributed.engine import MESSAGE
 from gpumem.distributed.processes import Processes
 
@@ -120,8 +120,11 @@ def test_a_message_that_is_written_in_part_is_not_read():
 def test_a_rank_that_is_silent_is_named():
     boards_of = connected(3, timeout=0.3)
     boards_of[1].tell(message(1, 0))
-    with pytest.raises(NoMessage, match=r"no message of rank 2 within 0\.3 s"):
+    with pytest.raises(NoMessage, match=r"no message of rank 2 within 0\.3 s") as caught:
         boards_of[0].tell(message(0, 0)).wait()
+    assert caught.value.ranks == [2]
+    with pytest.raises(NoMessage, match=r"no message of ranks 1, 2 within"):
+        boards_of[0].tell(message(0, 1)).wait()
 
 
 def test_a_process_that_has_ended_is_not_waited_for():
@@ -138,5 +141,5 @@ def test_a_process_that_has_ended_is_not_waited_for():
         pending = first.tell(message(0, 0))
         other.stdin.close()
         other.wait()
-        with pytest.raises(NoMessage, match="ended"):
+        with pytest.raises(ProcessEnded, match="ended"):
             pending.wait()

@@ -31,8 +31,17 @@ _REST = 1e-3
 _LOOK = 0.1  # seconds between looks at whether processes have ended
 
 
+class ProcessEnded(RuntimeError):
+    """A process that has not told its message has ended."""
+
+
 class NoMessage(RuntimeError):
-    """A rank has not told its message in time, or has ended."""
+    """Ranks have not told their message in time."""
+
+    def __init__(self, ranks: list[int], seconds: float) -> None:
+        who = f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}"
+        super().__init__(f"no message of {who} within {seconds:g} s")
+        self.ranks = ranks
 
 
 def _sum(number: int, message: bytes) -> int:
@@ -111,10 +120,9 @@ class Board:
 
     def _check(self, missing: list[int], waited: float) -> None:
         if any(rank in missing for rank in self._processes.ended()):
-            raise NoMessage("a rank's process has ended")
+            raise ProcessEnded("a rank's process has ended")
         if waited > self._timeout:
-            ranks = ", ".join(map(str, missing))
-            raise NoMessage(f"no message of rank {ranks} within {self._timeout:g} s")
+            raise NoMessage(missing, self._timeout)
 
 
 class Messages:

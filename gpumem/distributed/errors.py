@@ -7,7 +7,7 @@ class RankError(RuntimeError):
     """A rank failed, or was called with other arguments than the others.
 
     `rank` is its number; None if the engine failed, which does not say whose fault it is, and no
-    rank of this host has ended.
+    rank of this host has ended, or if there are several.
     """
 
     def __init__(self, message: str, rank: int | None = None) -> None:

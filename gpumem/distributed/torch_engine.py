@@ -20,8 +20,9 @@ import torch
 import torch.distributed as dist
 
 from .._core import DeviceArray, empty, from_dlpack
-from .board import Board, Messages, connect
+from .board import Board, Messages, NoMessage, ProcessEnded, connect
 from .engine import MESSAGE, Engine, PendingMessages
+from .errors import RankError
 from .marks import Marks
 from .memory import Buffer, DeviceMemory, Memory, host_bytes
 from .peers import Peers, host_name
@@ -76,8 +77,14 @@ class _Posted:
         self._messages = messages
 
     def wait(self) -> list[bytes]:
-        with self._engine.named(_AGREEMENT):
+        me = self._engine.rank
+        try:
             return self._messages.wait()
+        except NoMessage as error:
+            silent = error.ranks[0] if len(error.ranks) == 1 else None
+            raise RankError(f"on rank {me}, {error}", silent) from error
+        except ProcessEnded as error:
+            raise self._engine.processes.error(me, _AGREEMENT, error) from error
 
 
 class TorchEngine:
