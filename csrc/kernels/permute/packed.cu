@@ -30,29 +30,37 @@
  */
 #include "packed_load.h"
 #include "packed_store.h"
+#include "packed_store_shifted.h"
 
-/* Where a tile begins on chip: as far from a word as in memory, if rows are. */
+/* Where a tile begins on chip: as far from a vector as in memory, if rows are. */
 template <typename unit>
-GM_DEVICE char *packed_tile(const permute_packed_args &a, char *buffer, const packed_place &place)
+GM_DEVICE uint32_t packed_begin(const permute_packed_args &a, const packed_place &place)
 {
     const bool shifted = sizeof(unit) < 4 && a.load.shifted;
-    return buffer + (shifted ? (uint32_t)(uintptr_t)place.in & 3 : 0);
+    return shifted ? (uint32_t)(uintptr_t)place.in & (a.load.word - 1) : 0;
 }
 
-template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
+/* SHIFTED: the result's rows begin anywhere in words. */
+template <typename unit, bool SHIFTED>
+GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
 {
     const packed_shared shared = packed_share(a, memory);
-    const packed_thread load = packed_thread_of(a.load), store = packed_thread_of(a.store);
+    const packed_thread load = packed_thread_of(a.load);
+    const packed_thread store =
+        SHIFTED ? packed_shifted_thread(a.store) : packed_thread_of(a.store);
     uint32_t loaded = 0, even = 0; /* which of the places, and of the tiles */
 
     packed_prepare(a, shared);
+    if (SHIFTED) {
+        packed_clear(a, shared);
+    }
     __syncthreads();
     gm_wait_for_previous();
     for (uint32_t index = blockIdx.x;; index += gridDim.x) { /* the tile to load */
         if (index < a.tiles) {
             const packed_place place = shared.places[loaded];
-            char *tile = packed_tile<unit>(a, shared.tiles + even * a.buffer, place);
-            packed_load_words<unit>(a, place, load, shared.load, tile);
+            char *buffer = shared.tiles + even * a.buffer;
+            packed_load_words<unit>(a, place, load, shared.load, buffer);
         }
         __pipeline_commit();
         even ^= 1;
@@ -64,8 +72,13 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
             gm_pipeline_wait_prior<1>();
             __syncthreads();
             const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
-            const char *tile = packed_tile<unit>(a, shared.tiles + even * a.buffer, before);
-            packed_store_words<unit>(a, before, store, shared, tile);
+            const char *buffer = shared.tiles + even * a.buffer;
+            const uint32_t begin = packed_begin<unit>(a, before);
+            if constexpr (SHIFTED) {
+                packed_store_anywhere<unit>(a, before, store, shared, buffer, begin);
+            } else {
+                packed_store_words<unit>(a, before, store, shared, buffer + begin);
+            }
             __syncthreads();
         }
         if (index >= a.tiles) {
@@ -80,29 +93,42 @@ template <typename unit> GM_DEVICE void packed_move(const permute_packed_args &a
 GM_KERNEL_BOUNDED(permute_packed_small, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint8_t>(a, memory);
+    packed_move<uint8_t, false>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint32_t>(a, memory);
+    packed_move<uint32_t, false>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_small_b16, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint16_t>(a, memory);
+    packed_move<uint16_t, false>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint2>(a, memory);
+    packed_move<uint2, false>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint4>(a, memory);
+    packed_move<uint4, false>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_small_shifted, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint8_t, true>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_small_b16_shifted, permute_packed_args, PACKED_THREADS,
+                  PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint16_t, true>(a, memory);
 }

@@ -50,46 +50,62 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
     }
 }
 
-/* What of a word that ends outside of the input's memory is inside of a row. */
-GM_DEVICE void packed_load_bytes(const char *word, const char *from, uint32_t bytes, char *to)
+/* What of a vector that ends outside of the input's memory is inside of a row. */
+GM_DEVICE void packed_load_bytes(const char *vector, int size, const char *row, uint32_t bytes,
+                                 char *to)
 {
-    for (int j = 0; j < 4; j++) {
-        if (word + j >= from && word + j < from + bytes) {
-            to[j] = word[j];
+#pragma unroll 1
+    for (int j = 0; j < size; j++) {
+        if (vector + j >= row && vector + j < row + bytes) {
+            to[j] = vector[j];
         }
     }
 }
 
-/* Rows of bytes or halves that begin anywhere in words: whole words, those at both ends included.
- * Places on chip are as far from whole words as those in memory. */
-template <typename unit>
-GM_DEVICE void packed_load_shifted(const permute_packed_args &a, const packed_place &place,
-                                   packed_thread thread, const packed_row *rows, char *tile)
+/* Rows of bytes or halves that begin anywhere in vectors of 4 or 16 bytes: whole ones, those at
+ * both ends included. Places on chip are as far from whole vectors as those in memory. INSIDE: so
+ * far from the ends of memory that all vectors are of it. */
+template <typename unit, typename vector, bool INSIDE>
+GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_place &place,
+                                   packed_thread thread, const packed_row *rows, char *buffer)
 {
+    const uint32_t SIZE = sizeof(vector), UNROLL = INSIDE ? 4 : 1;
     const permute_packed_side &side = a.load;
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const uint32_t units = place.last & side.last_bit ? side.last : side.units;
-    const uint32_t limit = units * sizeof(unit);
+    const uint32_t limit = units * sizeof(unit), begin = (uint32_t)(uintptr_t)place.in % SIZE;
 
     for (uint32_t u = thread.u; u < side.run; u += PACKED_THREADS) {
-        for (uint32_t r = thread.row; r < side.room; r += PACKED_BATCH * side.together) {
-            packed_row row[PACKED_BATCH];
-            packed_rows(rows + r, side.together, row);
-#pragma unroll
-            for (int k = 0; k < PACKED_BATCH; k++) {
-                const char *from = place.in + row[k].at;
-                const uint32_t phase = (uint32_t)(uintptr_t)from & 3;
-                if (packed_there(last, row[k]) && u * 4 < limit + phase) {
-                    const char *word = from - phase + u * 4;
-                    char *to = tile + packed_place_in(row[k]) - phase + u * 4;
-                    if (word >= a.begin && word + 4 <= a.end) {
-                        __pipeline_memcpy_async(to, word, 4);
-                    } else {
-                        packed_load_bytes(word, from, limit, to);
-                    }
+        const char *in = place.in - begin + u * SIZE;
+        char *tile = buffer + u * SIZE;
+        gm_settle(in);
+#pragma unroll UNROLL
+        for (uint32_t r = thread.row; r < side.rows; r += side.together) {
+            packed_row row[1];
+            packed_rows(rows + r, 0, row);
+            const uint32_t at = begin + (uint32_t)row[0].at, phase = at % SIZE;
+            if (packed_there(last, row[0]) && u * SIZE < limit + phase) {
+                const char *from = in + (int32_t)(at - phase);
+                char *to = tile + (begin + packed_place_in(row[0]) - phase);
+                if (INSIDE || (from >= a.begin && from + SIZE <= a.end)) {
+                    __pipeline_memcpy_async(to, from, SIZE);
+                } else {
+                    packed_load_bytes(from, SIZE, place.in + row[0].at, limit, to);
                 }
             }
         }
+    }
+}
+
+template <typename unit, typename vector>
+GM_DEVICE void packed_load_shifted(const permute_packed_args &a, const packed_place &place,
+                                   packed_thread thread, const packed_row *rows, char *buffer)
+{
+    const int64_t SIZE = sizeof(vector);
+    if (place.in + a.reach_before >= a.begin + SIZE && place.in + a.reach_behind + SIZE <= a.end) {
+        packed_load_vectors<unit, vector, true>(a, place, thread, rows, buffer);
+    } else {
+        packed_load_vectors<unit, vector, false>(a, place, thread, rows, buffer);
     }
 }
 
@@ -109,7 +125,11 @@ GM_DEVICE void packed_load_words(const permute_packed_args &a, const packed_plac
                                  packed_thread thread, const packed_row *rows, char *tile)
 {
     if (sizeof(unit) < 4 && a.load.shifted) {
-        packed_load_shifted<unit>(a, place, thread, rows, tile);
+        if (a.load.word == 16) {
+            packed_load_shifted<unit, uint4>(a, place, thread, rows, tile);
+        } else {
+            packed_load_shifted<unit, uint32_t>(a, place, thread, rows, tile);
+        }
     } else if (sizeof(unit) < 4 && a.load.word == 4) {
         packed_load_side<uint32_t>(a, place, thread, rows, tile);
     } else {

@@ -77,79 +77,6 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
     }
 }
 
-/* Some of the units of a word. */
-template <typename unit>
-GM_DEVICE void packed_store_part(char *to, uint32_t word, int32_t first, uint32_t limit)
-{
-#pragma unroll
-    for (int j = 0; j < 4 / (int)sizeof(unit); j++) {
-        if ((uint32_t)(first + j) < limit) {
-            ((unit *)to)[j] = (unit)(word >> 8 * sizeof(unit) * j);
-        }
-    }
-}
-
-/* Rows of bytes or halves that begin anywhere in words: whole words, and units at both ends. A
- * thread knows where the units are that its word may have. */
-template <typename unit>
-GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_place &place,
-                                    packed_thread thread, const packed_shared &shared,
-                                    const char *tile)
-{
-    enum { N = 4 / sizeof(unit), NEAR = 2 * N - 1 };
-    const permute_packed_side &side = a.store;
-    const uint32_t last = place.last << 16 | PACKED_THERE;
-    const uint32_t limit = place.last & side.last_bit ? side.last : side.units;
-
-    for (uint32_t u = thread.u; u < side.run; u += PACKED_THREADS) {
-        const int32_t nearest = (int32_t)(u * N) - (N - 1);
-        uint32_t near[NEAR];
-#pragma unroll
-        for (int i = 0; i < NEAR; i++) {
-            const uint32_t at = (uint32_t)(nearest + i);
-            near[i] = at < limit ? shared.units[at] : 0;
-        }
-        for (uint32_t r = thread.row; r < side.room; r += PACKED_BATCH * side.together) {
-            packed_row row[PACKED_BATCH];
-            uint32_t held[PACKED_BATCH];
-            packed_rows(shared.store + r, side.together, row);
-#pragma unroll
-            for (int k = 0; k < PACKED_BATCH; k++) {
-                const uint32_t phase =
-                    ((uint32_t)(uintptr_t)(place.out + row[k].at) & 3) / (uint32_t)sizeof(unit);
-                if (packed_there(last, row[k])) {
-                    const char *from = tile + packed_place_in(row[k]);
-                    held[k] = 0;
-#pragma unroll
-                    for (int j = 0; j < N; j++) {
-                        uint32_t at = near[j + N - 1];
-#pragma unroll
-                        for (uint32_t p = 1; p < N; p++) {
-                            at = phase == p ? near[j + N - 1 - p] : at;
-                        }
-                        held[k] |= (uint32_t) * (const unit *)(from + at)
-                                   << 8 * (int)sizeof(unit) * j;
-                    }
-                }
-            }
-#pragma unroll
-            for (int k = 0; k < PACKED_BATCH; k++) {
-                if (packed_there(last, row[k])) {
-                    char *to = place.out + row[k].at;
-                    const uint32_t phase = (uint32_t)(uintptr_t)to & 3;
-                    const int32_t first = (int32_t)(u * N - phase / (uint32_t)sizeof(unit));
-                    to += (int32_t)(u * 4 - phase);
-                    if (first >= 0 && first + N <= (int32_t)limit) {
-                        *(uint32_t *)to = held[k];
-                    } else {
-                        packed_store_part<unit>(to, held[k], first, limit);
-                    }
-                }
-            }
-        }
-    }
-}
-
 template <typename unit, typename word, bool SQUARES>
 GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_place &place,
                                  packed_thread thread, const packed_shared &shared,
@@ -168,10 +95,6 @@ GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_pla
                                   const char *tile)
 {
     if constexpr (sizeof(unit) < 4) {
-        if (a.store.shifted) {
-            packed_store_shifted<unit>(a, place, thread, shared, tile);
-            return;
-        }
         if (a.store.word == 4) {
             if (a.squared < PACKED_DIMS) {
                 packed_store_side<unit, uint32_t, true>(a, place, thread, shared, tile);

@@ -9,10 +9,17 @@ struct __align__(8) packed_row
 {
     int32_t at;    /* words from the tile's begin, in memory; bytes if rows are shifted */
     uint32_t bits; /* bytes, in shared memory; bit 16 + i: it is there in the last tile along
-                    * a.rag[i].axis, too */
+                    * a.rag[i].axis, too; and these: */
 };
 
 const uint32_t PACKED_THERE = 0x80000000u; /* a bit of all rows but those */
+
+/* Of the first of the rows of a square that begin anywhere. */
+enum {
+    PACKED_ROWS_LEFT = 22,     /* so many there are from it on, at most 7: from this bit on, */
+    PACKED_LAST_ROWS = 25,     /* and in the last tile along the axis */
+    PACKED_FIRST_ROW = 1 << 28 /* there is none before it */
+};
 
 /* Where a tile begins. */
 struct packed_place {
@@ -39,7 +46,8 @@ struct packed_shared {
     packed_place *places; /* three: of the tile that is stored, and the next two */
     packed_step *steps;   /* PACKED_DIMS */
     packed_row *load, *store;
-    uint16_t *units; /* where the units of the result's first row are, from its begin */
+    uint16_t *units; /* where the units of the result's first row are, from its begin; and some of
+                      * the next row's, if rows begin anywhere */
 };
 
 GM_DEVICE packed_shared packed_share(const permute_packed_args &a, char *memory)
@@ -101,11 +109,27 @@ GM_DEVICE uint32_t packed_along(const permute_packed_axis &axis, uint32_t c)
     return (c >> axis.bits) * axis.high + (c & ((1u << axis.bits) - 1)) * axis.low;
 }
 
+GM_DEVICE uint32_t packed_rows_left(uint32_t all, uint32_t c)
+{
+    return c < all ? min(all - c, 7u) : 0;
+}
+
+/* What is told of rows `c` and on along the squared axis. */
+GM_DEVICE uint32_t packed_square_bits(const permute_packed_args &a, uint32_t c)
+{
+    uint32_t last = a.axis[a.squared].tile.by;
+    for (int k = 0; k < a.ragged; k++) {
+        last = a.rag[k].axis == a.squared ? a.rag[k].last : last;
+    }
+    return packed_rows_left(a.axis[a.squared].tile.by, c) << PACKED_ROWS_LEFT |
+           packed_rows_left(last, c) << PACKED_LAST_ROWS | (c == 0 ? PACKED_FIRST_ROW : 0);
+}
+
 template <bool LOAD>
 GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_packed_side &side,
                                    uint32_t index)
 {
-    packed_row row = {0, index < side.rows ? 0xffff0000u : 0};
+    packed_row row = {0, index < side.rows ? PACKED_THERE | 0x3f0000u : 0};
     int64_t at = 0;
     if (row.bits == 0) {
         return row;
@@ -115,7 +139,8 @@ GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_p
         const permute_packed_axis &axis = a.axis[d];
         uint32_t c;
         if (!LOAD && d == a.squared) {
-            c = permute_take(&index, a.squares) * (axis.tile.by / a.squares.by);
+            c = permute_take(&index, a.squares) * (4 / a.unit);
+            row.bits |= side.shifted ? packed_square_bits(a, c) : 0;
         } else {
             c = permute_take(&index, axis.tile);
         }
@@ -154,8 +179,10 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
     for (uint32_t i = threadIdx.x; i < a.store.room; i += PACKED_THREADS) {
         packed_set_row(shared.store + i, packed_row_of<false>(a, a.store, i));
     }
-    for (uint32_t i = threadIdx.x; i < a.store.units; i += PACKED_THREADS) {
-        uint32_t rest = i, place = 0;
+    const uint32_t units = a.store.units;
+    for (uint32_t i = threadIdx.x; i < a.entries; i += PACKED_THREADS) {
+        /* A row is followed by the next one, which is a unit beside it on chip. */
+        uint32_t rest = i < units ? i : i - units, place = i < units ? 0 : a.unit;
         for (int k = 0; k < a.store.first; k++) {
             const permute_packed_axis &axis = a.axis[a.store.order[k]];
             place += packed_along(axis, permute_take(&rest, axis.tile));

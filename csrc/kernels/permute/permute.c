@@ -297,14 +297,18 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
 }
 
-/* The kernel for the unit. */
+/* The kernel for the unit, and for where rows of the result begin. */
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    const int unit = ((const permute_packed_args *)plan->args)->unit;
-    const gm_variant *kernel = unit == 2    ? &part_packed_small_b16
-                               : unit == 8  ? &part_packed_words_b64
-                               : unit == 16 ? &part_packed_words_b128
-                                            : variant;
+    const permute_packed_args *args = (const permute_packed_args *)plan->args;
+    const bool shifted = args->store.shifted;
+    const gm_variant *kernel = variant;
+    switch (args->unit) {
+    case 1: kernel = shifted ? &part_packed_small_shifted : variant; break;
+    case 2: kernel = shifted ? &part_packed_small_b16_shifted : &part_packed_small_b16; break;
+    case 8: kernel = &part_packed_words_b64; break;
+    case 16: kernel = &part_packed_words_b128; break;
+    }
     return call->backend->launch(kernel, plan, call->stream);
 }
 

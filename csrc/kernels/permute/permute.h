@@ -108,14 +108,15 @@ enum {
     PACKED_DIMS = 10,
     PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
     PACKED_THREADS = 256,
-    PACKED_BYTES = 24576,    /* of a tile, at most */
-    PACKED_BATCH = 4,        /* rows of a thread in flight together */
-    PACKED_ROWS = 1024,      /* of a tile on a side, */
-    PACKED_RUN = 4096,       /* and units of a row of the result, at most */
-    PACKED_ROW_BYTES = 8,    /* in the tables, */
-    PACKED_PLACE_BYTES = 24, /* of where a tile begins, */
-    PACKED_STEP_BYTES = 48,  /* and of what that is worked out from */
-    PACKED_BLOCKS = 3,       /* per multiprocessor: more were slower on an H200 */
+    PACKED_FRESH = PACKED_THREADS / 32 * 31, /* words of rows that begin anywhere in the result */
+    PACKED_BYTES = 24576,                    /* of a tile, at most */
+    PACKED_BATCH = 4,                        /* rows of a thread in flight together */
+    PACKED_ROWS = 1024,                      /* of a tile on a side, */
+    PACKED_RUN = 4096,                       /* and units of a row of the result, at most */
+    PACKED_ROW_BYTES = 8,                    /* in the tables, */
+    PACKED_PLACE_BYTES = 24,                 /* of where a tile begins, */
+    PACKED_STEP_BYTES = 48,                  /* and of what that is worked out from */
+    PACKED_BLOCKS = 3,                       /* per multiprocessor: more were slower on an H200 */
 };
 
 typedef struct permute_packed_axis {
@@ -156,13 +157,16 @@ typedef struct permute_packed_ragged {
 typedef struct permute_packed_args {
     const char *in;
     char *out;
-    const char *begin, *end; /* the input's memory */
-    uint32_t tiles;          /* all of them */
-    uint32_t buffer;         /* bytes of a tile in shared memory */
-    uint8_t unit;            /* bytes */
+    const char *begin, *end;            /* the input's memory */
+    int64_t reach_before, reach_behind; /* bytes, of a tile from where it begins in that */
+    uint32_t tiles;                     /* all of them */
+    uint32_t buffer;                    /* bytes of a tile in shared memory */
+    uint8_t unit;                       /* bytes */
     uint8_t ndim, ragged;
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
-    int32_t square_step;     /* so many words from one to the next, */
+    bool chained, unaligned; /* see packed_store_shifted.h */
+    uint32_t entries;        /* of the table of units */
+    int32_t square_step;     /* so many words, or bytes, from one to the next, */
     permute_divisor squares; /* and so many such groups are in a tile */
     permute_packed_side load, store;
     permute_packed_ragged rag[PACKED_RAGGED];

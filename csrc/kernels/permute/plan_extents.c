@@ -179,10 +179,13 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     }
     permute_choose_words(&words, layout);
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
-    double store = words.store_shifted     ? (t->unit == 1 ? 0.6 : 0.3)
+    if (words.squared < PACKED_DIMS) {
+        return load + (words.store_shifted ? 0.1 : 0);
+    }
+    double store = words.store_shifted     ? (t->unit == 1 ? 0.3 : 0.15)
                    : words.store_word == 1 ? (t->unit == 1 ? 0.7 : 0.35)
                                            : 0;
-    return load + store + (words.squared == PACKED_DIMS ? 0.1 : 0);
+    return load + store + 0.1;
 }
 
 /* Both sides, what a block does for each tile, and what the last tiles along axes lack. */
@@ -210,9 +213,9 @@ static bool complete(tiling *t, int64_t most)
     return fits_tables(t);
 }
 
-run permute_longest_run(const tiling *t, bool load)
+run permute_longest_run(const tiling *t, bool load, int axes)
 {
-    return find_run(t, load, t->ndim, INT64_MAX);
+    return find_run(t, load, axes, INT64_MAX);
 }
 
 bool permute_shorten_run(tiling *t)

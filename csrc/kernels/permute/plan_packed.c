@@ -13,6 +13,8 @@
 #include "per_thread.h"
 #include "permute/plan_tiling.h"
 
+enum { FEW = 6 /* passes of two warps */ };
+
 /* ---- arguments ------------------------------------------------------------------------------ */
 
 static void fill_side(const tiling *t, bool load, permute_packed_side *side)
@@ -32,11 +34,12 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     side->shifted = load ? t->load_shifted : t->store_shifted;
     if (side->shifted) {
         side->last = (uint32_t)along->last;
-        side->run = (uint32_t)(along->units * t->unit + 2 * (WORD - 1)) / WORD;
-        side->word = WORD;
+        side->word = (uint8_t)(load ? t->vector : WORD);
+        side->run = (uint32_t)(along->units * t->unit + 2 * (side->word - 1)) / side->word;
         side->word_bits = 0; /* rows begin at bytes */
     }
-    side->together = side->run < PACKED_THREADS ? PACKED_THREADS / side->run : 1;
+    const uint32_t threads = side->shifted && !load ? PACKED_FRESH : PACKED_THREADS;
+    side->together = side->run < threads ? threads / side->run : 1;
     side->step = along->contiguous ? 1 : (int32_t)(stride[order[0]] / t->unit);
     side->first = (uint8_t)along->axes;
     for (int i = 0; i < t->ndim; i++) {
@@ -64,14 +67,49 @@ static void fill_ragged(const tiling *t, permute_packed_args *args)
     }
 }
 
-static void fill_squares(const tiling *t, permute_packed_args *args)
+/* Does each row of the tile begin where the one of the unit before ends, along the squared axis? */
+static bool chained(const tiling *t)
+{
+    for (int d = 0; d < t->store_run.axes; d++) {
+        if (t->tile[d] != t->extent[d]) {
+            return false;
+        }
+    }
+    return t->store_run.axes == t->squared;
+}
+
+/* Is anything that begins a row of units along the squared axis not at a word, on chip? */
+static bool unaligned(const tiling *t, const permute_places *places)
+{
+    int64_t bits = t->load_shifted;
+    for (int d = 0; d < t->ndim; d++) {
+        bits |= d != t->squared && t->tile[d] > 1 ? places->low[d] | places->high[d] : 0;
+    }
+    return bits % WORD != 0 || chained(t);
+}
+
+static void fill_squares(const tiling *t, const permute_places *places, permute_packed_args *args)
 {
     int d = t->squared;
     args->squared = (uint8_t)d;
+    args->entries = args->store.shifted ? args->store.run * (WORD / t->unit) : args->store.units;
     if (d < PACKED_DIMS) {
-        args->squares = permute_divisor_of(t->tile[d] / t->store_word);
-        args->square_step = (int32_t)(t->to[d] / t->unit / t->store_word);
-        args->store.rows /= (uint32_t)t->store_word;
+        const int64_t groups = permute_divide_up(t->tile[d], t->store_word);
+        args->squares = permute_divisor_of(groups);
+        args->square_step = (int32_t)(t->to[d] >> args->store.word_bits);
+        args->store.rows = args->store.rows / (uint32_t)t->tile[d] * (uint32_t)groups;
+        args->chained = args->store.shifted && chained(t);
+        args->unaligned = unaligned(t, places);
+    }
+}
+
+/* Where a tile is in the input's memory. */
+static void fill_reach(const tiling *t, permute_packed_args *args)
+{
+    args->reach_behind = t->unit;
+    for (int d = 0; d < t->ndim; d++) {
+        const int64_t reach = (t->tile[d] - 1) * t->from[d];
+        *(reach < 0 ? &args->reach_before : &args->reach_behind) += reach;
     }
 }
 
@@ -80,7 +118,7 @@ static void make_room(permute_packed_side *side)
 {
     /* What loads fewer than 4 bytes has twice as many of them in flight. */
     uint32_t batch = side->together * PACKED_BATCH * (side->word < WORD ? 2 : 1);
-    side->along = side->run > PACKED_THREADS && side->rows < PACKED_BATCH;
+    side->along = side->run > PACKED_THREADS && side->rows < PACKED_BATCH && !side->shifted;
     side->room = (side->rows + batch - 1) / batch * batch;
 }
 
@@ -89,9 +127,10 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     int64_t tiles = 1;
     args->unit = (uint8_t)t->unit;
     args->ndim = (uint8_t)t->ndim;
-    /* Shifted tiles begin and end inside of words. */
-    args->buffer =
-        (uint32_t)permute_divide_up(places.bytes + (t->load_shifted ? 2 * WORD : 0), 16) * 16;
+    /* Shifted tiles begin and end inside of vectors; words are read that begin with the last unit.
+     */
+    const int64_t beside = (t->load_shifted ? 2 * t->vector : 0) + 4 * WORD;
+    args->buffer = (uint32_t)permute_divide_up(places.bytes + beside, 16) * 16;
     for (int d = 0; d < t->ndim; d++) {
         int64_t along = permute_divide_up(t->extent[d], t->tile[d]);
         if (along > INT32_MAX || tiles > INT32_MAX / along) {
@@ -113,34 +152,43 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     fill_side(t, true, &args->load);
     fill_side(t, false, &args->store);
     fill_ragged(t, args);
-    fill_squares(t, args);
+    fill_squares(t, &places, args);
+    fill_reach(t, args);
     make_room(&args->load);
     make_room(&args->store);
     return true;
 }
 
-/* Where a warp would have bank conflicts, units that are not in words are stored one by one if that
- * has fewer; rows of the input that were loaded in one run get spare bytes between them. */
-static permute_places choose_places(tiling *t, const permute_layout *layout)
+/* Rows that begin anywhere, in vectors of 16 bytes, if these have room, and few conflicts. */
+static permute_places place_vectors(tiling *t, int *passes)
 {
-    enum { FEW = 6 /* passes of two warps */ };
-    int least, passes;
-    permute_choose_words(t, layout);
-    permute_places best = permute_choose_places(t, &least);
-    if (t->store_shifted && least > FEW / 2) {
-        tiling single = *t;
-        single.store_shifted = false;
-        single.store_word = 1;
-        permute_places places = permute_choose_places(&single, &passes);
-        if (2 * passes <= least) {
-            *t = single;
+    enum { WIDE = 16, MOST = PACKED_BYTES * 5 / 4 };
+    permute_places narrow = permute_choose_places(t, passes);
+    if (t->load_shifted && t->load_run.units * t->unit >= WIDE) {
+        tiling wide = *t;
+        int others;
+        wide.vector = WIDE;
+        permute_places places = permute_choose_places(&wide, &others);
+        if (places.bytes <= MOST && others <= (*passes < FEW ? FEW : *passes)) {
+            t->vector = WIDE;
+            *passes = others;
             return places;
         }
     }
+    return narrow;
+}
+
+/* Where a warp would have bank conflicts, rows of the input that were loaded in one run get spare
+ * bytes between them. */
+static permute_places choose_places(tiling *t, const permute_layout *layout)
+{
+    int least, passes;
+    permute_choose_words(t, layout);
+    permute_places best = place_vectors(t, &least);
     tiling shorter = *t;
     while (least > FEW && permute_shorten_run(&shorter)) {
         permute_choose_words(&shorter, layout);
-        permute_places places = permute_choose_places(&shorter, &passes);
+        permute_places places = place_vectors(&shorter, &passes);
         if (passes < least && shorter.load_word >= t->load_word) {
             least = passes;
             best = places;
@@ -238,5 +286,5 @@ size_t permute_packed_shared(const permute_packed_args *args)
 {
     return 2 * (size_t)args->buffer + 3 * PACKED_PLACE_BYTES + PACKED_DIMS * PACKED_STEP_BYTES +
            (size_t)(args->load.room + args->store.room) * PACKED_ROW_BYTES +
-           args->store.units * sizeof(uint16_t);
+           args->entries * sizeof(uint16_t);
 }

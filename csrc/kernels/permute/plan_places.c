@@ -9,13 +9,13 @@
 
 enum { BANKS = 32, BANK = 4 /* bytes */ };
 
-/* Where the next axis of the load order may begin. Rows that begin anywhere in words do so on chip
- * as well, at the same places of these; no two of them share a word. */
+/* Where the next axis of the load order may begin. Rows that begin anywhere in vectors do so on
+ * chip as well, at the same places of these; no two of them share a vector. */
 static int64_t begin_axis(const tiling *t, int i, int64_t bytes)
 {
     if (t->load_shifted && i >= t->load_run.axes) {
-        bytes += i == t->load_run.axes ? 2 * (WORD - 1) : 0;
-        while ((bytes - t->from[t->load[i]]) % WORD != 0) {
+        bytes += i == t->load_run.axes ? 2 * (t->vector - 1) : 0;
+        while ((bytes - t->from[t->load[i]]) % t->vector != 0) {
             bytes++;
         }
     }
@@ -114,7 +114,7 @@ static int distance(int index)
 
 permute_places permute_choose_places(const tiling *t, int *passes)
 {
-    int step = t->unit < WORD ? WORD : t->unit;
+    int step = t->unit >= WORD ? t->unit : t->load_shifted ? t->vector : WORD;
     permute_places best = place_axes(t, -1, 0, 1);
     sample sample;
     find_units(t, 0, &sample.first);
@@ -122,10 +122,10 @@ permute_places permute_choose_places(const tiling *t, int *passes)
     int least = cost_of(t, &best, &sample, 2 * BANKS);
     const int64_t most = best.bytes + PACKED_BYTES / 8;
     /* Rows that are loaded in one run stay together. */
-    for (int after = t->load_run.axes - 1; after < t->ndim - 1; after++) {
+    for (int after = t->load_run.axes - 1; after < t->ndim; after++) {
         for (int grouped = 0; grouped < 2; grouped++) {
             int group = grouped ? t->store_word : 1;
-            if (grouped && (group == 1 || after < t->load_run.axes)) {
+            if (grouped ? group == 1 || after < t->load_run.axes : after == t->ndim - 1) {
                 continue;
             }
             for (int i = 0; i < BANKS - 1 && least > 2; i++) {

@@ -26,6 +26,7 @@ typedef struct tiling {
     int unit, load_word, store_word;  /* bytes; units */
     int squared;                      /* see permute_packed_args */
     bool load_shifted, store_shifted; /* rows begin anywhere in words */
+    int vector;                       /* bytes: what shifted rows are loaded in */
     double cost;                      /* see plan_extents.c */
 } tiling;
 
@@ -47,8 +48,9 @@ void permute_choose_words(tiling *t, const permute_layout *layout);
 /* The axes in order, a tile's extents and runs; false if none fits. */
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors);
 
-/* The run of a side that goes on as far as its units are contiguous. */
-run permute_longest_run(const tiling *t, bool load);
+/* The run of a side's first axes, of at most so many, that goes on as far as its units are
+ * contiguous. */
+run permute_longest_run(const tiling *t, bool load, int axes);
 
 /* Rows of the input that end one axis earlier; false if they were too short, or too many. */
 bool permute_shorten_run(tiling *t);

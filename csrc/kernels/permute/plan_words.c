@@ -22,7 +22,8 @@ bool permute_is_near(const tiling *t, const int64_t *stride, int bytes)
     for (int d = 0; d < t->ndim; d++) {
         reach += (double)(t->tile[d] - 1) * (double)permute_magnitude(stride[d]);
     }
-    return reach < (double)INT32_MAX * bytes;
+    /* And what vectors have beside it. */
+    return reach + GM_SECTOR < (double)INT32_MAX * bytes;
 }
 
 /* Are rows that begin anywhere worth being moved in words? */
@@ -37,7 +38,7 @@ static bool shifts(const tiling *t, bool load)
 static bool lengthen(tiling *t, bool load, const char *data)
 {
     run *along = load ? &t->load_run : &t->store_run, before = *along;
-    *along = permute_longest_run(t, load);
+    *along = permute_longest_run(t, load, t->ndim);
     if (in_words(t, load, data)) {
         return true;
     }
@@ -45,22 +46,51 @@ static bool lengthen(tiling *t, bool load, const char *data)
     return false;
 }
 
-void permute_choose_words(tiling *t, const permute_layout *layout)
+/* Squares: a word of the input is of units that the result has in as many rows. */
+static bool squares(const tiling *t, int word)
 {
-    int word = t->unit < WORD ? WORD / t->unit : 1;
-    bool store = in_words(t, false, layout->out) || lengthen(t, false, layout->out);
-    bool load = in_words(t, true, layout->in);
-    t->load_shifted = !load && shifts(t, true);
-    t->store_shifted = !store && shifts(t, false);
-    t->load_word = load ? word : 1;
-    t->store_word = store || t->store_shifted ? word : 1;
-    /* Squares: a word of the input is of units that the result has in as many rows. */
-    int closest = t->load[0];
+    const int closest = t->load[0];
     bool in_rows = true;
     for (int i = 0; i < t->store_run.axes; i++) {
         in_rows = in_rows && t->store[i] != closest;
     }
-    bool squares = word > 1 && load && store && in_rows && t->tile[closest] % word == 0 &&
-                   t->extent[closest] % word == 0;
-    t->squared = squares ? closest : PACKED_DIMS;
+    return in_rows && t->tile[closest] % word == 0 && t->extent[closest] % word == 0;
+}
+
+/* Squares of rows that begin anywhere, and are as long as they go on without the closest axis. */
+static bool square_shifted(tiling *t, int word)
+{
+    enum { SHORTEST = 16 /* bytes of a row */ };
+    const int closest = t->load[0];
+    tiling squared = *t;
+    if (closest == 0 || 2 * t->tile[closest] <= word) {
+        return false;
+    }
+    squared.store_run = permute_longest_run(t, false, closest);
+    if (squared.store_run.units * t->unit < SHORTEST || !shifts(&squared, false) ||
+        permute_units_of_tile(t) > squared.store_run.units * PACKED_ROWS) {
+        return false;
+    }
+    *t = squared;
+    t->store_shifted = true;
+    t->squared = closest;
+    return true;
+}
+
+void permute_choose_words(tiling *t, const permute_layout *layout)
+{
+    const int word = t->unit < WORD ? WORD / t->unit : 1;
+    const bool store = in_words(t, false, layout->out) || lengthen(t, false, layout->out);
+    const bool load = in_words(t, true, layout->in);
+    t->load_word = load ? word : 1;
+    t->load_shifted = !load && shifts(t, true);
+    t->vector = WORD;
+    t->store_shifted = false;
+    t->squared = PACKED_DIMS;
+    if (word > 1 && load && store && squares(t, word)) {
+        t->squared = t->load[0];
+    } else if (word > 1 && !square_shifted(t, word) && !store) {
+        t->store_shifted = shifts(t, false);
+    }
+    t->store_word = store || t->store_shifted ? word : 1;
 }

@@ -1,0 +1,190 @@
+/*
+ * packed: from a tile in shared memory to rows of the result that begin anywhere in words.
+ *
+ * A thread gathers units at a fixed place of the row, and makes the aligned word of memory from
+ * these and its left neighbour's. Example, bytes of a row that begins 1 byte beyond a word:
+ *
+ *     gathered, thread by thread   |a b c d|e f g h|i j . .|
+ *     stored                       |. a b c|d e f g|h i j .|
+ *
+ * Warps     overlap: the first lane of one gathers what the last lane of the one before does, for
+ *           its neighbour, and stores nothing.
+ * Squares   a thread gathers for N rows at once. On chip the units of these rows are neighbours: a
+ *           word from there has one unit for each row. It is joined from two, if it is not aligned.
+ * Chains    where these rows follow each other in memory, a row's last word is completed with what
+ *           the next row begins with; each row's table goes on into the next one.
+ * Ends      of other rows are stored unit by unit.
+ */
+#ifndef GPUMEM_PERMUTE_PACKED_STORE_SHIFTED_H
+#define GPUMEM_PERMUTE_PACKED_STORE_SHIFTED_H
+
+#include "packed_tables.h"
+#include "squares.h"
+
+/* Words are read at the ends of rows that have bytes which no tile sets. */
+GM_DEVICE void packed_clear(const permute_packed_args &a, const packed_shared &shared)
+{
+    for (uint32_t at = threadIdx.x * 16; at < 2 * a.buffer; at += PACKED_THREADS * 16) {
+        *(uint4 *)(shared.tiles + at) = make_uint4(0, 0, 0, 0);
+    }
+}
+
+GM_DEVICE packed_thread packed_shifted_thread(const permute_packed_side &side)
+{
+    const uint32_t index = threadIdx.x - threadIdx.x / 32;
+    packed_thread thread = {index, 0};
+    if (side.run < PACKED_FRESH) {
+        thread.row = index / side.run;
+        thread.u = index % side.run;
+        if (thread.row >= side.together) {
+            thread = {side.run, 0};
+        }
+    }
+    return thread;
+}
+
+/* N units of a row, or of N rows: `at` is where the first row begins on chip. */
+template <typename unit, int N, bool SQUARES>
+GM_DEVICE void packed_gather_shifted(const char *buffer, uint32_t at, const uint16_t (&units)[N],
+                                     bool unaligned, uint32_t (&held)[SQUARES ? N : 1])
+{
+    if constexpr (SQUARES) {
+        uint32_t words[N];
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const uint32_t first = at + units[j];
+            const uint32_t *word = (const uint32_t *)(buffer + (first & ~3u));
+            words[j] = __funnelshift_r(word[0], unaligned ? word[1] : 0, first * 8);
+        }
+        transpose_words(words, held);
+    } else {
+        held[0] = 0;
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            held[0] |= (uint32_t) * (const unit *)(buffer + at + units[j])
+                       << 8 * (int)sizeof(unit) * j;
+        }
+    }
+}
+
+/* Those units of a word that are in a row: `first` bytes of it are before the word. */
+template <typename unit>
+GM_DEVICE void packed_store_part(char *to, uint32_t word, uint32_t first, uint32_t limit)
+{
+#pragma unroll
+    for (uint32_t j = 0; j < 4; j += sizeof(unit)) {
+        if (first + j < limit) {
+            *(unit *)(to + j) = (unit)(word >> 8 * j);
+        }
+    }
+}
+
+/* Which of the words of rows there are. */
+struct packed_ends {
+    uint32_t limit, whole; /* bytes of a row; words that begin before the latter are whole */
+    uint32_t rows_bit;     /* see packed_row */
+    bool chained;
+};
+
+/* The words of rows, whose bytes `at` are where the first begins; with their ends. */
+template <typename unit, int EACH>
+GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t u, uint32_t bits,
+                                 const packed_ends &ends, const uint32_t (&words)[EACH])
+{
+    const uint32_t left = EACH > 1 ? bits >> ends.rows_bit & 7 : 1;
+#pragma unroll
+    for (uint32_t j = 0; j < EACH; j++) {
+        const uint32_t here = at + j * step, first = u * 4 - (here & 3);
+        const bool begins = !ends.chained || (j == 0 && bits & PACKED_FIRST_ROW);
+        const bool breaks = !ends.chained || j + 1 == left;
+        char *to = out + (here & ~3u);
+        if (j >= left) {
+            break;
+        }
+        if (first < (breaks ? ends.whole : ends.limit)) {
+            *(uint32_t *)to = words[j];
+        } else if ((int32_t)first < 0 ? begins : first < ends.limit) {
+            packed_store_part<unit>(to, words[j], first, ends.limit);
+        }
+    }
+}
+
+template <typename unit, bool SQUARES>
+GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_place &place,
+                                    packed_thread thread, const packed_shared &shared,
+                                    const char *buffer, uint32_t begin)
+{
+    enum { N = 4 / sizeof(unit), EACH = SQUARES ? N : 1, BATCH = SQUARES ? 2 : PACKED_BATCH };
+    const permute_packed_side &side = a.store;
+    const uint32_t last = place.last << 16 | PACKED_THERE;
+    const uint32_t phase = (uint32_t)(uintptr_t)place.out & 3;
+    packed_ends ends;
+    ends.limit = (place.last & side.last_bit ? side.last : side.units) * (uint32_t)sizeof(unit);
+    ends.whole = ends.limit < 4 ? 0 : ends.limit - 3;
+    ends.chained = SQUARES && a.chained;
+    ends.rows_bit =
+        SQUARES && place.last & a.axis[a.squared].ragged ? PACKED_LAST_ROWS : PACKED_ROWS_LEFT;
+    const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left that make squares whole */
+
+    /* All lanes take part in shuffles, those beyond the row, too. */
+    for (uint32_t on = 0; on < side.run; on += PACKED_FRESH) {
+        const uint32_t u = thread.u + on;
+        const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
+        const bool inner = u > 0 && u * 4 < ends.whole; /* of a row */
+        char *out = place.out - phase + u * 4;
+        uint16_t units[N];
+        gm_settle(out);
+        memcpy(units, __builtin_assume_aligned(shared.units + (u < side.run ? u : 0) * N, 2 * N),
+               sizeof units);
+        for (uint32_t r = thread.row; r < side.room; r += BATCH * side.together) {
+            packed_row row[BATCH];
+            uint32_t held[BATCH][EACH];
+            packed_rows(shared.store + r, side.together, row);
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                packed_gather_shifted<unit, N, SQUARES>(buffer, begin + packed_place_in(row[k]),
+                                                        units, a.unaligned, held[k]);
+            }
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const uint32_t at = phase + (uint32_t)row[k].at;
+#pragma unroll
+                for (int j = 0; j < EACH; j++) {
+                    const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
+                    held[k][j] = __funnelshift_l(before, held[k][j], (at + j * a.square_step) * 8);
+                }
+                const uint32_t bits = row[k].bits, left = SQUARES ? bits >> ends.rows_bit & 7 : 1;
+                const bool simple =
+                    left >= all && (inner || (ends.chained && !(bits & PACKED_FIRST_ROW)));
+                if (!stores || !packed_there(last, row[k])) {
+                    continue;
+                }
+                if (simple) {
+#pragma unroll
+                    for (int j = 0; j < EACH; j++) {
+                        const uint32_t here = at + j * a.square_step;
+                        if (u * 4 - (here & 3) < ends.limit) {
+                            *(uint32_t *)(out + (here & ~3u)) = held[k][j];
+                        }
+                    }
+                } else {
+                    packed_store_ends<unit, EACH>(out, at, a.square_step, u, bits, ends, held[k]);
+                }
+            }
+        }
+    }
+}
+
+template <typename unit>
+GM_DEVICE void packed_store_anywhere(const permute_packed_args &a, const packed_place &place,
+                                     packed_thread thread, const packed_shared &shared,
+                                     const char *buffer, uint32_t begin)
+{
+    if (a.squared < PACKED_DIMS) {
+        packed_store_shifted<unit, true>(a, place, thread, shared, buffer, begin);
+    } else {
+        packed_store_shifted<unit, false>(a, place, thread, shared, buffer, begin);
+    }
+}
+
+#endif
