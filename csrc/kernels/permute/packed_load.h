@@ -50,13 +50,13 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
     }
 }
 
-/* What of a vector that ends outside of the input's memory is inside of a row. */
-GM_DEVICE void packed_load_bytes(const char *vector, int size, const char *row, uint32_t bytes,
+/* What of a vector is inside of the input's memory. */
+GM_DEVICE void packed_load_bytes(const permute_packed_args &a, const char *vector, int size,
                                  char *to)
 {
 #pragma unroll 1
     for (int j = 0; j < size; j++) {
-        if (vector + j >= row && vector + j < row + bytes) {
+        if (vector + j >= a.begin && vector + j < a.end) {
             to[j] = vector[j];
         }
     }
@@ -69,7 +69,7 @@ template <typename unit, typename vector, bool INSIDE>
 GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_place &place,
                                    packed_thread thread, const packed_row *rows, char *buffer)
 {
-    const uint32_t SIZE = sizeof(vector), UNROLL = INSIDE ? 4 : 1;
+    const uint32_t SIZE = sizeof(vector);
     const permute_packed_side &side = a.load;
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const uint32_t units = place.last & side.last_bit ? side.last : side.units;
@@ -79,7 +79,7 @@ GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_pl
         const char *in = place.in - begin + u * SIZE;
         char *tile = buffer + u * SIZE;
         gm_settle(in);
-#pragma unroll UNROLL
+#pragma unroll 4
         for (uint32_t r = thread.row; r < side.rows; r += side.together) {
             packed_row row[1];
             packed_rows(rows + r, 0, row);
@@ -90,7 +90,7 @@ GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_pl
                 if (INSIDE || (from >= a.begin && from + SIZE <= a.end)) {
                     __pipeline_memcpy_async(to, from, SIZE);
                 } else {
-                    packed_load_bytes(from, SIZE, place.in + row[0].at, limit, to);
+                    packed_load_bytes(a, from, SIZE, to);
                 }
             }
         }

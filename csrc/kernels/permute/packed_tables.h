@@ -138,7 +138,9 @@ GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_p
         const int d = side.order[i];
         const permute_packed_axis &axis = a.axis[d];
         uint32_t c;
-        if (!LOAD && d == a.squared) {
+        if (LOAD && d == a.split) {
+            c = permute_take(&index, a.splits) << axis.bits;
+        } else if (!LOAD && d == a.squared) {
             c = permute_take(&index, a.squares) * (4 / a.unit);
             row.bits |= side.shifted ? packed_square_bits(a, c) : 0;
         } else {

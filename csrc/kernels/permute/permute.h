@@ -164,10 +164,12 @@ typedef struct permute_packed_args {
     uint8_t unit;                       /* bytes */
     uint8_t ndim, ragged;
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
+    uint8_t split;           /* PACKED_DIMS, or the axis of which a row of the input has a part: */
     bool chained, unaligned; /* see packed_store_shifted.h */
     uint32_t entries;        /* of the table of units */
     int32_t square_step;     /* so many words, or bytes, from one to the next, */
     permute_divisor squares; /* and so many such groups are in a tile */
+    permute_divisor splits;  /* a group; so many of them are in a tile */
     permute_packed_side load, store;
     permute_packed_ragged rag[PACKED_RAGGED];
     permute_packed_axis axis[PACKED_DIMS]; /* from the innermost of the result on */

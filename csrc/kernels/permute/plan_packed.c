@@ -49,6 +49,25 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     }
 }
 
+/* A row of the input is a group of units of its outermost axis. The last group of a tile may go on
+ * beyond it, with what is there in memory. */
+static void fill_split(const tiling *t, permute_packed_args *args)
+{
+    permute_packed_side *side = &args->load;
+    const int d = t->split;
+    args->split = (uint8_t)d;
+    if (d < PACKED_DIMS) {
+        const int64_t groups = permute_divide_up(t->tile[d], (int64_t)1 << t->split_bits);
+        args->splits = permute_divisor_of(groups);
+        side->rows = side->rows * (uint32_t)groups;
+        side->units = side->units / (uint32_t)t->tile[d] << t->split_bits;
+        side->last = side->units;
+        side->run = (side->units * (uint32_t)t->unit + 2 * (side->word - 1)) / side->word;
+        side->together = side->run < PACKED_THREADS ? PACKED_THREADS / side->run : 1;
+        side->first--;
+    }
+}
+
 /* Which axes have a shorter last tile. */
 static void fill_ragged(const tiling *t, permute_packed_args *args)
 {
@@ -81,7 +100,7 @@ static bool chained(const tiling *t)
 /* Is anything that begins a row of units along the squared axis not at a word, on chip? */
 static bool unaligned(const tiling *t, const permute_places *places)
 {
-    int64_t bits = t->load_shifted;
+    int64_t bits = t->load_word == 1;
     for (int d = 0; d < t->ndim; d++) {
         bits |= d != t->squared && t->tile[d] > 1 ? places->low[d] | places->high[d] : 0;
     }
@@ -108,7 +127,8 @@ static void fill_reach(const tiling *t, permute_packed_args *args)
 {
     args->reach_behind = t->unit;
     for (int d = 0; d < t->ndim; d++) {
-        const int64_t reach = (t->tile[d] - 1) * t->from[d];
+        const int64_t group = d == t->split ? (int64_t)1 << t->split_bits : 1;
+        const int64_t reach = (permute_divide_up(t->tile[d], group) * group - 1) * t->from[d];
         *(reach < 0 ? &args->reach_before : &args->reach_behind) += reach;
     }
 }
@@ -150,6 +170,7 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     }
     args->tiles = (uint32_t)tiles;
     fill_side(t, true, &args->load);
+    fill_split(t, args);
     fill_side(t, false, &args->store);
     fill_ragged(t, args);
     fill_squares(t, &places, args);
@@ -159,23 +180,53 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     return true;
 }
 
-/* Rows that begin anywhere, in vectors of 16 bytes, if these have room, and few conflicts. */
+/* Rows in vectors of 16 bytes, if these have room, and at most so many conflicts, or no more. */
 static permute_places place_vectors(tiling *t, int *passes)
 {
     enum { WIDE = 16, MOST = PACKED_BYTES * 5 / 4 };
-    permute_places narrow = permute_choose_places(t, passes);
-    if (t->load_shifted && t->load_run.units * t->unit >= WIDE) {
+    const permute_places narrow = permute_choose_places(t, passes);
+    const bool words = t->load_shifted || (t->load_word > 1 && t->unit < WORD);
+    if (words && t->load_run.units * t->unit >= 2 * WIDE) {
         tiling wide = *t;
         int others;
+        wide.load_shifted = true;
         wide.vector = WIDE;
-        permute_places places = permute_choose_places(&wide, &others);
+        const permute_places places = permute_choose_places(&wide, &others);
         if (places.bytes <= MOST && others <= (*passes < FEW ? FEW : *passes)) {
-            t->vector = WIDE;
+            *t = wide;
             *passes = others;
             return places;
         }
     }
     return narrow;
+}
+
+/* A run of several axes in groups of units of the outermost one, with spare bytes between them. */
+static permute_places split_run(tiling *t, permute_places places, int *least)
+{
+    enum { SHORT = 64, LONG = 1024 /* bytes of a group */ };
+    const int d = t->load[t->load_run.axes - 1];
+    const int64_t inner = t->load_run.units / t->tile[d] * t->unit;
+    const tiling whole = *t;
+    if (!t->load_shifted || t->load_run.axes < 2 || d == t->squared) {
+        return places;
+    }
+    for (int bits = 1; inner << bits <= LONG && 1 << bits < t->tile[d]; bits++) {
+        tiling split = whole;
+        int passes;
+        split.split = d;
+        split.split_bits = bits;
+        if (inner << bits < SHORT || 1 << bits < t->store_word) {
+            continue;
+        }
+        const permute_places others = permute_choose_places(&split, &passes);
+        if (passes <= *least && others.bytes <= PACKED_BYTES * 5 / 4) {
+            *least = passes;
+            *t = split;
+            places = others;
+        }
+    }
+    return places;
 }
 
 /* Where a warp would have bank conflicts, rows of the input that were loaded in one run get spare
@@ -185,6 +236,9 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
     int least, passes;
     permute_choose_words(t, layout);
     permute_places best = place_vectors(t, &least);
+    if (least > FEW) {
+        best = split_run(t, best, &least);
+    }
     tiling shorter = *t;
     while (least > FEW && permute_shorten_run(&shorter)) {
         permute_choose_words(&shorter, layout);

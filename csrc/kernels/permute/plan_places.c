@@ -9,13 +9,37 @@
 
 enum { BANKS = 32, BANK = 4 /* bytes */ };
 
-/* Where the next axis of the load order may begin. Rows that begin anywhere in vectors do so on
- * chip as well, at the same places of these; no two of them share a vector. */
-static int64_t begin_axis(const tiling *t, int i, int64_t bytes)
+/* Do all rows begin at the same place of a vector? */
+static bool is_uniform(const tiling *t)
 {
-    if (t->load_shifted && i >= t->load_run.axes) {
-        bytes += i == t->load_run.axes ? 2 * (t->vector - 1) : 0;
-        while ((bytes - t->from[t->load[i]]) % t->vector != 0) {
+    for (int i = t->load_run.axes; i < t->ndim; i++) {
+        if (t->tile[t->load[i]] > 1 && t->from[t->load[i]] % t->vector != 0) {
+            return false;
+        }
+    }
+    return t->split == PACKED_DIMS || (t->from[t->split] << t->split_bits) % t->vector == 0;
+}
+
+/* Do all tiles begin with a vector? */
+static bool begins_whole(const tiling *t)
+{
+    int64_t bits = t->begin;
+    for (int d = 0; d < t->ndim; d++) {
+        bits |= t->tile[d] < t->extent[d] ? t->tile[d] * t->from[d] : 0;
+    }
+    return bits % t->vector == 0;
+}
+
+/* Where the next row of the input may begin, which is `step` bytes further there. Rows that begin
+ * anywhere in vectors do so on chip as well, at the same places of these; no two of them share a
+ * vector. */
+static int64_t begin_row(const tiling *t, int64_t bytes, int64_t step, bool first)
+{
+    if (t->load_shifted) {
+        const bool uniform = is_uniform(t);
+        const int beside = uniform && begins_whole(t) ? 0 : t->vector - 1;
+        bytes += !first ? 0 : uniform ? beside : 2 * beside;
+        while ((bytes - step) % t->vector != 0) {
             bytes++;
         }
     }
@@ -26,17 +50,25 @@ static int64_t begin_axis(const tiling *t, int i, int64_t bytes)
  * than 1, after each group of so many units of it. */
 static permute_places place_axes(const tiling *t, int after, int spare, int group)
 {
+    const bool is_split = t->split < PACKED_DIMS;
     permute_places places = {.bytes = t->unit};
     for (int i = 0; i < t->ndim; i++) {
-        int d = t->load[i];
-        bool grouped = i == after && group > 1;
-        places.bytes = begin_axis(t, i, places.bytes);
+        const int d = t->load[i];
+        const bool grouped = i == after && group > 1;
+        if (i >= t->load_run.axes) {
+            places.bytes =
+                begin_row(t, places.bytes, t->from[d], i == t->load_run.axes && !is_split);
+        }
         places.low[d] = places.bytes;
         while (grouped && 1 << places.bits[d] < group) {
             places.bits[d]++;
         }
-        int64_t size = (int64_t)1 << places.bits[d];
-        places.high[d] = places.bytes * size + (grouped ? spare : 0);
+        const int64_t size = (int64_t)1 << places.bits[d];
+        places.high[d] = places.bytes * size;
+        if (d == t->split) {
+            places.high[d] = begin_row(t, places.high[d], t->from[d] * size, true);
+        }
+        places.high[d] += grouped ? spare : 0;
         places.bytes = places.high[d] * permute_divide_up(t->tile[d], size);
         places.bytes += i == after && !grouped ? spare : 0;
     }
@@ -112,20 +144,30 @@ static int distance(int index)
     return index < BANKS / 2 ? 2 * index + 1 : 2 * (index - BANKS / 2 + 1);
 }
 
+/* Groups of units of axis number `index` of the load order, behind which there may be spare bytes;
+ * 1: none. */
+static int group_of(const tiling *t, int index)
+{
+    return t->load[index] == t->split  ? 1 << t->split_bits
+           : index >= t->load_run.axes ? t->store_word
+                                       : 1;
+}
+
 permute_places permute_choose_places(const tiling *t, int *passes)
 {
-    int step = t->unit >= WORD ? t->unit : t->load_shifted ? t->vector : WORD;
-    permute_places best = place_axes(t, -1, 0, 1);
+    const int step = t->unit >= WORD ? t->unit : t->load_shifted ? t->vector : WORD;
+    const int outermost = t->load_run.axes - 1, split = t->split < PACKED_DIMS;
+    permute_places best = place_axes(t, outermost, 0, split ? group_of(t, outermost) : 1);
     sample sample;
     find_units(t, 0, &sample.first);
     find_units(t, permute_units_of_tile(t) / 2 / t->store_word * t->store_word, &sample.middle);
     int least = cost_of(t, &best, &sample, 2 * BANKS);
     const int64_t most = best.bytes + PACKED_BYTES / 8;
-    /* Rows that are loaded in one run stay together. */
-    for (int after = t->load_run.axes - 1; after < t->ndim; after++) {
-        for (int grouped = 0; grouped < 2; grouped++) {
-            int group = grouped ? t->store_word : 1;
-            if (grouped ? group == 1 || after < t->load_run.axes : after == t->ndim - 1) {
+    /* Rows that are loaded in one run stay together; groups of a run that is split, too. */
+    for (int after = outermost; after < (split ? outermost + 1 : t->ndim); after++) {
+        for (int grouped = split; grouped < 2; grouped++) {
+            const int group = grouped ? group_of(t, after) : 1;
+            if (grouped ? group == 1 : after == t->ndim - 1) {
                 continue;
             }
             for (int i = 0; i < BANKS - 1 && least > 2; i++) {

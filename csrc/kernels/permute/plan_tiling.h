@@ -27,6 +27,8 @@ typedef struct tiling {
     int squared;                      /* see permute_packed_args */
     bool load_shifted, store_shifted; /* rows begin anywhere in words */
     int vector;                       /* bytes: what shifted rows are loaded in */
+    int split, split_bits;            /* see permute_packed_args */
+    unsigned begin;                   /* of the input, in a sector */
     double cost;                      /* see plan_extents.c */
 } tiling;
 

@@ -85,6 +85,8 @@ void permute_choose_words(tiling *t, const permute_layout *layout)
     t->load_word = load ? word : 1;
     t->load_shifted = !load && shifts(t, true);
     t->vector = WORD;
+    t->split = PACKED_DIMS;
+    t->begin = (uintptr_t)layout->in % GM_SECTOR;
     t->store_shifted = false;
     t->squared = PACKED_DIMS;
     if (word > 1 && load && store && squares(t, word)) {
