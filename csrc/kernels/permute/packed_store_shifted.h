@@ -126,8 +126,10 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
         SQUARES && place.last & a.axis[a.squared].ragged ? PACKED_LAST_ROWS : PACKED_ROWS_LEFT;
     const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left that make squares whole */
 
-    /* All lanes take part in shuffles, those beyond the row, too. */
-    for (uint32_t on = 0; on < side.run; on += PACKED_FRESH) {
+    /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. */
+    const uint32_t warp = threadIdx.x / 32 * 31;
+    const uint32_t busy = side.run < PACKED_FRESH ? side.run * side.together : side.run;
+    for (uint32_t on = 0; on + warp + (on + warp > 0) < busy; on += PACKED_FRESH) {
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
         const bool inner = u > 0 && u * 4 < ends.whole; /* of a row */

@@ -85,15 +85,30 @@ typedef struct sample {
     warp first, middle;
 } sample;
 
+/* The unit's place along each of the store's axes from `first` to `end`; of the squared one only
+ * every so manyth is there. */
+static void place_unit(const tiling *t, int first, int end, int64_t unit, int32_t *places)
+{
+    for (int d = first; d < end; d++) {
+        const int each = d == t->squared ? t->store_word : 1;
+        const int64_t groups = permute_divide_up(t->tile[d], each);
+        places[d] = (int32_t)(unit % groups * each);
+        unit /= groups;
+    }
+}
+
+/* Lanes go from word to word of a row, and then to the next row: `first` is the first lane's, of
+ * all words of rows. */
 static void find_units(const tiling *t, int64_t first, warp *lanes)
 {
+    const run *along = &t->store_run;
+    const int ends = t->store_shifted ? 2 * (t->store_word - 1) : 0;
+    const int64_t words = (along->units + ends) / t->store_word;
     for (int lane = 0; lane < BANKS; lane++) {
-        int64_t unit = first + (int64_t)lane * t->store_word;
-        for (int i = 0; i < t->ndim; i++) {
-            int d = t->store[i];
-            lanes->unit[lane][d] = (int32_t)(unit % t->tile[d]);
-            unit /= t->tile[d];
-        }
+        const int64_t word = first + lane, unit = word % words * t->store_word;
+        const int64_t there = unit < along->units ? unit : along->units - 1;
+        place_unit(t, 0, along->axes, there, lanes->unit[lane]);
+        place_unit(t, along->axes, t->ndim, word / words, lanes->unit[lane]);
     }
 }
 
@@ -160,7 +175,7 @@ permute_places permute_choose_places(const tiling *t, int *passes)
     permute_places best = place_axes(t, outermost, 0, split ? group_of(t, outermost) : 1);
     sample sample;
     find_units(t, 0, &sample.first);
-    find_units(t, permute_units_of_tile(t) / 2 / t->store_word * t->store_word, &sample.middle);
+    find_units(t, permute_units_of_tile(t) / 2 / t->store_word, &sample.middle);
     int least = cost_of(t, &best, &sample, 2 * BANKS);
     const int64_t most = best.bytes + PACKED_BYTES / 8;
     /* Rows that are loaded in one run stay together; groups of a run that is split, too. */
