@@ -72,12 +72,11 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
             gm_pipeline_wait_prior<1>();
             __syncthreads();
             const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
-            const char *buffer = shared.tiles + even * a.buffer;
-            const uint32_t begin = packed_begin<unit>(a, before);
+            const uint32_t begin = even * a.buffer + packed_begin<unit>(a, before);
             if constexpr (SHIFTED) {
-                packed_store_anywhere<unit>(a, before, store, shared, buffer, begin);
+                packed_store_anywhere<unit>(a, before, store, shared, begin);
             } else {
-                packed_store_words<unit>(a, before, store, shared, buffer + begin);
+                packed_store_words<unit>(a, before, store, shared, shared.tiles + begin);
             }
             __syncthreads();
         }

@@ -45,25 +45,44 @@ GM_DEVICE packed_thread packed_shifted_thread(const permute_packed_side &side)
 
 /* N units of a row, or of N rows: `at` is where the first row begins on chip. */
 template <typename unit, int N, bool SQUARES>
-GM_DEVICE void packed_gather_shifted(const char *buffer, uint32_t at, const uint16_t (&units)[N],
+GM_DEVICE void packed_gather_shifted(const char *tiles, uint32_t at, const uint32_t (&units)[N],
                                      bool unaligned, uint32_t (&held)[SQUARES ? N : 1])
 {
     if constexpr (SQUARES) {
         uint32_t words[N];
+        if (unaligned) {
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            const uint32_t first = at + units[j];
-            const uint32_t *word = (const uint32_t *)(buffer + (first & ~3u));
-            words[j] = __funnelshift_r(word[0], unaligned ? word[1] : 0, first * 8);
+            for (int j = 0; j < N; j++) {
+                const uint32_t first = at + units[j];
+                const uint32_t *word = (const uint32_t *)(tiles + (first & ~3u));
+                words[j] = __funnelshift_r(word[0], word[1], first * 8);
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                words[j] = *(const uint32_t *)(tiles + (at + units[j]));
+            }
         }
         transpose_words(words, held);
     } else {
         held[0] = 0;
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            held[0] |= (uint32_t) * (const unit *)(buffer + at + units[j])
+            held[0] |= (uint32_t) * (const unit *)(tiles + (at + units[j]))
                        << 8 * (int)sizeof(unit) * j;
         }
+    }
+}
+
+/* Where N units of a row are on chip. */
+template <int N>
+GM_DEVICE void packed_find_units(const packed_shared &shared, uint32_t u, uint32_t (&units)[N])
+{
+    uint16_t found[N];
+    memcpy(found, __builtin_assume_aligned(shared.units + u * N, 2 * N), sizeof found);
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        units[j] = found[j];
     }
 }
 
@@ -112,7 +131,7 @@ GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t 
 template <typename unit, bool SQUARES>
 GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_place &place,
                                     packed_thread thread, const packed_shared &shared,
-                                    const char *buffer, uint32_t begin)
+                                    uint32_t begin)
 {
     enum { N = 4 / sizeof(unit), EACH = SQUARES ? N : 1, BATCH = SQUARES ? 2 : PACKED_BATCH };
     const permute_packed_side &side = a.store;
@@ -134,18 +153,17 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
         const bool inner = u > 0 && u * 4 < ends.whole; /* of a row */
         char *out = place.out - phase + u * 4;
-        uint16_t units[N];
+        uint32_t units[N];
         gm_settle(out);
-        memcpy(units, __builtin_assume_aligned(shared.units + (u < side.run ? u : 0) * N, 2 * N),
-               sizeof units);
+        packed_find_units(shared, u < side.run ? u : 0, units);
         for (uint32_t r = thread.row; r < side.room; r += BATCH * side.together) {
             packed_row row[BATCH];
             uint32_t held[BATCH][EACH];
             packed_rows(shared.store + r, side.together, row);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                packed_gather_shifted<unit, N, SQUARES>(buffer, begin + packed_place_in(row[k]),
-                                                        units, a.unaligned, held[k]);
+                packed_gather_shifted<unit, N, SQUARES>(
+                    shared.tiles, begin + packed_place_in(row[k]), units, a.unaligned, held[k]);
             }
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
@@ -165,7 +183,7 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
 #pragma unroll
                     for (int j = 0; j < EACH; j++) {
                         const uint32_t here = at + j * a.square_step;
-                        if (u * 4 - (here & 3) < ends.limit) {
+                        if (!ends.chained || u * 4 - (here & 3) < ends.limit) {
                             *(uint32_t *)(out + (here & ~3u)) = held[k][j];
                         }
                     }
@@ -180,12 +198,12 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
 template <typename unit>
 GM_DEVICE void packed_store_anywhere(const permute_packed_args &a, const packed_place &place,
                                      packed_thread thread, const packed_shared &shared,
-                                     const char *buffer, uint32_t begin)
+                                     uint32_t begin)
 {
     if (a.squared < PACKED_DIMS) {
-        packed_store_shifted<unit, true>(a, place, thread, shared, buffer, begin);
+        packed_store_shifted<unit, true>(a, place, thread, shared, begin);
     } else {
-        packed_store_shifted<unit, false>(a, place, thread, shared, buffer, begin);
+        packed_store_shifted<unit, false>(a, place, thread, shared, begin);
     }
 }
 

@@ -183,8 +183,8 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
     }
     const uint32_t units = a.store.units;
     for (uint32_t i = threadIdx.x; i < a.entries; i += PACKED_THREADS) {
-        /* A row is followed by the next one, which is a unit beside it on chip. */
-        uint32_t rest = i < units ? i : i - units, place = i < units ? 0 : a.unit;
+        /* Behind a row in a chain is the next one, which is a unit beside it on chip. */
+        uint32_t rest = i < units ? i : i - units, place = i < units || !a.chained ? 0 : a.unit;
         for (int k = 0; k < a.store.first; k++) {
             const permute_packed_axis &axis = a.axis[a.store.order[k]];
             place += packed_along(axis, permute_take(&rest, axis.tile));

@@ -170,6 +170,15 @@ static double cost_of_runs(const tiling *t, bool load, uintptr_t data)
     return (load ? 8 + 0.35 * shared : 4 + 2 * shared) / (double)run;
 }
 
+/* Threads that have no word of rows which begin anywhere in the result, for each that has one. */
+static double idle(const tiling *words)
+{
+    const int64_t run = (words->store_run.units * words->unit + 2 * (WORD - 1)) / WORD;
+    const int64_t most = PACKED_FRESH;
+    const int64_t times = permute_divide_up(run - 1, most), together = run < most ? most / run : 1;
+    return (double)(times * most) / (double)(run * together) - 1;
+}
+
 /* Units of 1 or 2 bytes that are not moved as words, or not as they lie. */
 static double cost_of_words(const tiling *t, const permute_layout *layout)
 {
@@ -179,6 +188,7 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     }
     permute_choose_words(&words, layout);
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
+    load += words.store_shifted ? 0.05 * idle(&words) : 0;
     if (words.squared < PACKED_DIMS) {
         return load + (words.store_shifted ? 0.1 : 0);
     }
@@ -245,7 +255,7 @@ static bool keep(const tiling *t, int64_t *kept)
 static void try_tiles(tiling *t, const permute_layout *layout, int64_t most, int whole,
                       tiling *best)
 {
-    static const int bytes[] = {1, 32, 64, 96, 128, 192, 256, 384, 512, 1024, 2048, 4096};
+    static const int bytes[] = {1, 32, 64, 96, 128, 192, 256, 384, 512, 960, 1024, 2048, 4096};
     enum { COUNT = sizeof bytes / sizeof *bytes };
     int64_t loaded[PACKED_DIMS] = {0};
     for (int i = 0; i < COUNT; i++) {

@@ -180,19 +180,24 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     return true;
 }
 
-/* Rows in vectors of 16 bytes, if these have room, and at most so many conflicts, or no more. */
+/* Rows in vectors of 16 or 8 bytes, if these have room, and at most so many conflicts, or no more.
+ */
 static permute_places place_vectors(tiling *t, int *passes)
 {
-    enum { WIDE = 16, MOST = PACKED_BYTES * 5 / 4 };
+    enum { WIDEST = 16, MOST = PACKED_BYTES * 5 / 4 };
     const permute_places narrow = permute_choose_places(t, passes);
     const bool words = t->load_shifted || (t->load_word > 1 && t->unit < WORD);
-    if (words && t->load_run.units * t->unit >= 2 * WIDE) {
+    for (int vector = WIDEST; words && vector > WORD; vector /= 2) {
         tiling wide = *t;
         int others;
         wide.load_shifted = true;
-        wide.vector = WIDE;
+        wide.vector = vector;
+        if (t->load_run.units * t->unit < 2 * vector) {
+            continue;
+        }
+        const int few = vector == WIDEST ? 4 : 3; /* narrower ones gain less */
         const permute_places places = permute_choose_places(&wide, &others);
-        if (places.bytes <= MOST && others <= (*passes < FEW ? FEW : *passes)) {
+        if (places.bytes <= MOST && others <= (*passes < few ? few : *passes)) {
             *t = wide;
             *passes = others;
             return places;

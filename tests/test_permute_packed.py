@@ -1,0 +1,79 @@
+"""permute's row packed: units of 1 and 2 bytes in rows that begin anywhere on either side."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import gpumem as gm
+
+MARGIN = 64
+
+
+def check(memory, there, pick, axes, margin, rng):
+    """Permute what `pick` makes of the memory; compare every byte, and those around the result."""
+    a, view = pick(memory), pick(there)
+    wanted = np.frombuffer(a.transpose(axes).tobytes(), np.uint8)
+    after = rng.integers(0, 256, wanted.size + 2 * MARGIN, dtype=np.uint8)
+    around = gm.to_device(after, backend=there.backend)
+    out = around[margin : margin + wanted.size].view(a.dtype).reshape(a.transpose(axes).shape)
+    gm.permute(view, axes, variant="packed", out=out)
+    after[margin : margin + wanted.size] = wanted
+    assert around.to_host().tobytes() == after.tobytes()
+
+
+EXTENTS = [1, 2, 3, 4, 5, 6, 7, 9, 13, 14, 16, 17, 31, 32, 35, 64, 76, 99, 135, 193, 257]
+CUTS = [slice(None), slice(None, None, -1), slice(1, None), slice(None, -1), slice(None, None, 2)]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_rows_at_any_place(backend, rng, data):
+    """The memory ends with the array: nothing beyond is loaded."""
+    dtype = np.dtype(data.draw(st.sampled_from(["u1", "u1", "i2", "f4"])))
+    shape = data.draw(st.lists(st.sampled_from(EXTENTS), min_size=2, max_size=6))
+    while np.prod(shape) > 60000:
+        shape[int(np.argmax(shape))] = 3
+    before = data.draw(st.integers(0, 33)) * dtype.itemsize
+    cuts = tuple(CUTS[data.draw(st.sampled_from([0, 0, 0, 0, 1, 2, 3, 4]))] for _ in shape)
+    axes = data.draw(st.permutations(range(len(shape))))
+    margin = data.draw(st.integers(0, 33)) * dtype.itemsize
+    memory = rng.integers(0, 256, before + int(np.prod(shape)) * dtype.itemsize, dtype=np.uint8)
+    there = gm.to_device(memory, backend=backend)
+    check(memory, there, lambda m: m[before:].view(dtype).reshape(shape)[cuts], axes, margin, rng)
+
+
+# Layouts, and for 1 KiB of them: requests to load, sectors stored of 32, and passes on chip.
+LAYOUTS = [
+    ("u1", (135, 10, 13, 64), (3, 2, 1, 0), 4.5, 48, 80),  # words on chip, far apart in the result
+    ("u1", (27, 31, 13, 64), (3, 2, 1, 0), 4.7, 50, 85),
+    ("u1", (3, 1053, 16), (0, 2, 1), 2.8, 60, 150),  # long runs of the input, in groups
+    ("u1", (110, 3, 5, 7, 193), (3, 2, 1, 4, 0), 2.6, 51, 105),  # rows that follow each other
+    ("u1", (3, 13, 2, 29, 15, 23), (5, 2, 1, 3, 0, 4), 5, 60, 100),
+    ("u1", (285, 74, 80), (2, 1, 0), 6, 60, 110),
+    ("u1", (4, 14, 13, 8, 236), (4, 3, 0, 2, 1), 10, 46, 120),
+    ("u1", (45, 51, 3), (2, 1, 0), 3, 60, 120),  # squares of 3 rows of 4
+    ("u1", (19, 7, 30, 3), (0, 2, 1, 3), 4, 60, 140),  # no squares: rows have the closest axis
+    ("u1", (33, 37, 300), (2, 0, 1), 6, 60, 120),  # ragged in the squared axis
+    ("i2", (349, 54, 14), (2, 1, 0), 9.5, 50, 110),
+    ("i2", (79, 6, 23, 48), (1, 2, 3, 0), 9.5, 48, 110),
+    ("i2", (2, 562, 10, 11, 7), (0, 2, 3, 1, 4), 2.6, 42, 85),
+    ("i2", (35, 5, 33, 21), (1, 0, 2, 3), 6, 60, 140),
+]
+
+
+@pytest.mark.parametrize(("dtype", "shape", "axes", "loads", "stores", "passes"), LAYOUTS, ids=str)
+def test_rows_in_words_and_vectors(dtype, shape, axes, loads, stores, passes, rng):
+    """At each place of a word, with nothing read on chip that is not written."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = rng.integers(0, 256, size + 3, dtype=np.uint8)
+    there = gm.to_device(memory, backend="sim")
+    for start in range(0, 4, np.dtype(dtype).itemsize):
+
+        def pick(m, start=start):
+            return m[start : start + size].view(dtype).reshape(shape)
+
+        check(memory, there, pick, axes, 3 * start + np.dtype(dtype).itemsize, rng)
+        counted = gm.traffic("permute", pick(there), variant="packed", axes=axes)
+        found = (counted.loads.requests, counted.stores.sectors, counted.shared.passes)
+        assert all(n * 1024 <= most * size for n, most in zip(found, (loads, stores, passes)))
