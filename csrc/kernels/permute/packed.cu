@@ -20,8 +20,9 @@
  *          every 256th word. It loads by asynchronous copies, and meanwhile gathers the words of
  *          the tile before from shared memory, and stores them.
  * word     units of 1 or 2 bytes are joined to 4 bytes, where they lie together on that side. Rows
- *          that begin anywhere are moved in words, too: their ends are loaded with what is beside
- *          them, and stored unit by unit. On chip they are as far from words as in the input.
+ *          of the input are loaded in vectors of up to 16 bytes, their ends with what is beside
+ *          them: on chip they are as far from vectors as in memory. Rows of the result that begin
+ *          anywhere have a kernel of their own: see packed_store_shifted.h.
  * Squares  where units are joined on both sides, a thread takes as many words as a word has units,
  *          transposes them in registers, and has a word for each of as many rows of the result.
  * Banks    spare bytes between the rows of a tile; the plan counts the conflicts of a few numbers
@@ -107,18 +108,6 @@ GM_KERNEL_BOUNDED(permute_packed_small_b16, permute_packed_args, PACKED_THREADS,
     packed_move<uint16_t, false>(a, memory);
 }
 
-GM_KERNEL_BOUNDED(permute_packed_words_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
-{
-    GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint2, false>(a, memory);
-}
-
-GM_KERNEL_BOUNDED(permute_packed_words_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
-{
-    GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint4, false>(a, memory);
-}
-
 GM_KERNEL_BOUNDED(permute_packed_small_shifted, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
@@ -130,4 +119,16 @@ GM_KERNEL_BOUNDED(permute_packed_small_b16_shifted, permute_packed_args, PACKED_
 {
     GM_DYNAMIC_SHARED(char, memory);
     packed_move<uint16_t, true>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_words_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint2, false>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_words_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint4, false>(a, memory);
 }

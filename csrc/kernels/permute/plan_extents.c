@@ -188,9 +188,9 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     }
     permute_choose_words(&words, layout);
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
-    load += words.store_shifted ? 0.05 * idle(&words) : 0;
+    load += words.store_shifted ? 0.03 * idle(&words) : 0;
     if (words.squared < PACKED_DIMS) {
-        return load + (words.store_shifted ? 0.1 : 0);
+        return load + (words.store_shifted ? 0.15 : 0);
     }
     double store = words.store_shifted     ? (t->unit == 1 ? 0.3 : 0.15)
                    : words.store_word == 1 ? (t->unit == 1 ? 0.7 : 0.35)

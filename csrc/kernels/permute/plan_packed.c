@@ -186,7 +186,7 @@ static permute_places place_vectors(tiling *t, int *passes)
 {
     enum { WIDEST = 16, MOST = PACKED_BYTES * 5 / 4 };
     const permute_places narrow = permute_choose_places(t, passes);
-    const bool words = t->load_shifted || (t->load_word > 1 && t->unit < WORD);
+    const bool words = t->load_shifted || (t->load_word > 1 && permute_is_near(t, t->from, 1));
     for (int vector = WIDEST; words && vector > WORD; vector /= 2) {
         tiling wide = *t;
         int others;
