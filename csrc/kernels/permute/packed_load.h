@@ -79,7 +79,7 @@ GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_pl
         const char *in = place.in - begin + u * SIZE;
         char *tile = buffer + u * SIZE;
         gm_settle(in);
-#pragma unroll 4
+#pragma unroll(INSIDE ? 4 : 1)
         for (uint32_t r = thread.row; r < side.rows; r += side.together) {
             packed_row row[1];
             packed_rows(rows + r, 0, row);
