@@ -16,7 +16,8 @@ def check(memory, there, pick, axes, margin, rng):
     if a.size == 0:
         return
     wanted = np.frombuffer(a.transpose(axes).tobytes(), np.uint8)
-    after = rng.integers(0, 256, wanted.size + 2 * MARGIN, dtype=np.uint8)
+    margin += MARGIN
+    after = rng.integers(0, 256, margin + wanted.size + MARGIN, dtype=np.uint8)
     around = gm.to_device(after, backend=there.backend)
     out = around[margin : margin + wanted.size].view(a.dtype).reshape(a.transpose(axes).shape)
     gm.permute(view, axes, variant="packed", out=out)

@@ -148,7 +148,8 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. */
     const uint32_t warp = threadIdx.x / 32 * 31;
     const uint32_t busy = side.run < PACKED_FRESH ? side.run * side.together : side.run;
-    for (uint32_t on = 0; on + warp + (on + warp > 0) < busy; on += PACKED_FRESH) {
+    for (uint32_t on = 0; on + warp + 1 < busy;
+         on += PACKED_FRESH) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
         const bool inner = u > 0 && u * 4 < ends.whole; /* of a row */
