@@ -242,11 +242,12 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
             tiles = better_of(&special[i], 1, call, args, tiles, least);
         }
     }
+    static const double TRANSPOSE = 6900; /* a launch */
     matmul_args one = *args;
     const double first = matmul_tma_bytes_first(args);
     const matmul_size size = matmul_measure(call, args);
     double time = matmul_plan_tiles(matmul_row_tma, call, &one);
-    time += first > 0 ? MATMUL_LAUNCH + first / (size.memory * size.multiprocessors) : 0;
+    time += first > 0 ? TRANSPOSE + first / (size.memory * size.multiprocessors) : 0;
     if (args->products == 1 || time >= *least ||
         !gm_variant_can(gm_row(call, matmul_row_tma), call)) {
         return tiles;

@@ -15,6 +15,12 @@ static double numbers(const matmul_args *args, const matmul_factor *factor, cons
     return count;
 }
 
+/* Of kernels that copy vectors of neighbouring lines only. */
+static matmul_copy copy_of(const matmul_factor *x)
+{
+    return x->along_depth ? MATMUL_BY_STEPS : x->vectors ? MATMUL_BY_VECTORS : MATMUL_BY_LINES;
+}
+
 matmul_size matmul_measure(const gm_call *call, const matmul_args *args)
 {
     const double size = sizeof(float);
@@ -27,8 +33,10 @@ matmul_size matmul_measure(const gm_call *call, const matmul_args *args)
         .loads =
             size * (numbers(args, &args->a, args->step_a) + numbers(args, &args->b, args->step_b)),
         .stores = size * (double)args->products * (double)args->a.lines * (double)args->b.lines,
-        .single_rows = args->a.along_depth || !args->a.vectors,
-        .single_columns = args->b.along_depth || !args->b.vectors,
+        .copy_rows = copy_of(&args->a),
+        .copy_columns = copy_of(&args->b),
+        .stores_vectors = args->out_vectors,
+        .turned = args->turned,
         .multiprocessors = multiprocessors > 0 ? multiprocessors : 1,
         .memory = gm_memory_rate(call->device),
     };

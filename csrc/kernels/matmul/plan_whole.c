@@ -32,17 +32,19 @@ static int passes(const matmul_factor *x, int64_t depth, int lines)
     return lines > others ? lines / others : 1;
 }
 
-void matmul_pace_whole(const gm_call *call, const matmul_args *args, matmul_pace *pace)
+void matmul_pace_whole(const gm_call *call, const matmul_args *args, matmul_kernel *kernel)
 {
     enum { ROWS = 32 / MATMUL_WHOLE_SIDE, COLUMNS = MATMUL_WHOLE_SIDE };
     enum { RESERVED = 1024 }; /* bytes of each block */
-    const int64_t bytes = matmul_whole_bytes(args, pace->width) + RESERVED;
+    const int64_t bytes = matmul_whole_bytes(args, kernel->shape.width) + RESERVED;
     const int64_t fit = call->device->shared_per_multiprocessor / bytes;
     const double ways =
         0.5 * (passes(&args->a, args->depth, ROWS) + passes(&args->b, args->depth, COLUMNS));
-    pace->blocks = fit < 1 ? 1 : fit < pace->blocks ? (int)fit : pace->blocks;
-    pace->rate /= ways;
-    pace->alone /= ways;
+    kernel->shape.blocks = fit < 1                      ? 1
+                           : fit < kernel->shape.blocks ? (int)fit
+                                                        : kernel->shape.blocks;
+    kernel->pace.rate /= ways;
+    kernel->pace.alone /= ways;
 }
 
 gm_status matmul_suits_whole(const char *name, const gm_variant *instance, const matmul_args *args)

@@ -8,7 +8,7 @@
 int64_t matmul_whole_bytes(const matmul_args *args, int side);
 /* Of these factors: fewer blocks are resident that need much shared memory, and conflicts of banks
  * make them slower. */
-void matmul_pace_whole(const gm_call *call, const matmul_args *args, matmul_pace *pace);
+void matmul_pace_whole(const gm_call *call, const matmul_args *args, matmul_kernel *kernel);
 /* Does an instance take the factors? If not, the error says why of the variant of that name. */
 gm_status matmul_suits_whole(const char *name, const gm_variant *instance, const matmul_args *args);
 void matmul_plan_whole(const gm_call *call, matmul_args *args);
