@@ -112,21 +112,18 @@ static double time_of_runs(const permute_layout *layout)
 }
 
 /* A warp that has the end of a run in its vectors joins them in a longer way: each warp, where runs
- * are shorter than what it moves at a time. */
+ * are shorter than what it moves at a time. Units of 8 bytes and more fill requests without that,
+ * and gain nothing by it. */
 static double time_of_shifted(const permute_layout *layout, const gm_call *call)
 {
     static const double AT_A_TIME = 256, LONGER_SMALL = 0.2, LONGER = 0.36;
     const double run = (double)permute_run(layout);
-    if (layout->from[0] != layout->unit || run < SHIFTED_LEAST) {
+    if (layout->from[0] != layout->unit || layout->unit >= 8 || run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    double time = 1.06;
-    if (layout->unit == PERMUTE_WIDEST) { /* vectors begin and end with runs */
-        time += scattered(layout, run);
-    } else {
-        const double longer = bytes_of(layout) < CACHED ? LONGER_SMALL : LONGER;
-        time += longer * permute_pace(call) * (run < AT_A_TIME ? 1 : AT_A_TIME / run);
-    }
+    const double longer = bytes_of(layout) < CACHED ? LONGER_SMALL : LONGER;
+    const double time =
+        1.06 + longer * permute_pace(call) * (run < AT_A_TIME ? 1 : AT_A_TIME / run);
     return time * ends(layout, run);
 }
 
