@@ -190,12 +190,12 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
     load += words.store_shifted ? 0.03 * idle(&words) : 0;
     if (words.squared < PACKED_DIMS) {
-        return load + (words.store_shifted ? 0.15 : 0);
+        return load + (words.store_shifted ? (t->unit == 1 ? 0.15 : 0.35) : 0);
     }
-    double store = words.store_shifted     ? (t->unit == 1 ? 0.3 : 0.15)
-                   : words.store_word == 1 ? (t->unit == 1 ? 0.7 : 0.35)
-                                           : 0;
-    return load + store + 0.1;
+    if (words.store_shifted) { /* the ends of rows are stored unit by unit */
+        return load + (t->unit == 1 ? 0.4 : 0.3) + 24 / (double)(words.store_run.units * t->unit);
+    }
+    return load + 0.1 + (words.store_word == 1 ? (t->unit == 1 ? 0.7 : 0.35) : 0);
 }
 
 /* Both sides, what a block does for each tile, and what the last tiles along axes lack. */

@@ -91,7 +91,7 @@ void permute_choose_words(tiling *t, const permute_layout *layout)
     t->squared = PACKED_DIMS;
     if (word > 1 && load && store && squares(t, word)) {
         t->squared = t->load[0];
-    } else if (word > 1 && !((!store || t->unit == 1) && square_shifted(t, word)) && !store) {
+    } else if (word > 1 && !store && !square_shifted(t, word)) {
         t->store_shifted = shifts(t, false);
     }
     t->store_word = store || t->store_shifted ? word : 1;
