@@ -48,12 +48,6 @@ class Engine(Protocol):
     def stream(self) -> int | None:
         """Return the stream that packing and unpacking has to join; None: the default stream."""
 
-    def fork(self) -> int:
-        """Return a stream beside it, which follows its work so far; for `peers`."""
-
-    def join(self) -> None:
-        """Let further work on the stream follow that of the one beside it."""
-
     def buffer(self, memory: Memory, nbytes: int) -> Buffer:
         """Return new bytes, which gpumem packs and the engine moves."""
 

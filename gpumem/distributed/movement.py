@@ -174,9 +174,6 @@ class Movement:
         if self._exchanges:
             self._first = self._pack(0)
 
-    def give_up(self) -> None:
-        """Do nothing: what was packed is in memory of its own."""
-
     def run(self) -> None:
         """Move everything, once all ranks agree."""
         if not self._exchanges:

@@ -54,15 +54,10 @@ def _move(x: Shared, call: str, axes: Any, to: Any) -> Shared:
         return text, (moved, plan, kind(engine, plan, memory, x.local, local))
 
     agreement, (moved, plan, movement) = agreed(engine, prepare, extra=lambda f: f[2].exported())
-    try:
-        movement.pack_first()
-        agreement.check()
-        if isinstance(movement, PeerMovement) and not movement.can_run(agreement.extras):
-            movement.give_up()
-            movement = Movement(engine, plan, memory, x.local, moved.local)
-    except BaseException:
-        movement.give_up()
-        raise
+    movement.pack_first()
+    agreement.check()
+    if isinstance(movement, PeerMovement) and not movement.can_run(agreement.extras):
+        movement = Movement(engine, plan, memory, x.local, moved.local)
     movement.run()
     return moved
 

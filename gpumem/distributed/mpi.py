@@ -85,13 +85,6 @@ class MpiEngine:
         """Return None: work joins the default stream, and the host waits for it."""
         return None
 
-    def fork(self) -> int:
-        """Refuse: there are no peers."""
-        raise NotImplementedError
-
-    def join(self) -> None:
-        """Do nothing: there is no stream beside the default one."""
-
     def buffer(self, memory: Memory, nbytes: int) -> Buffer:
         """Return new bytes."""
         array = memory.bytes(nbytes)

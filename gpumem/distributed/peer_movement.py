@@ -8,7 +8,7 @@ from typing import Any
 from .engine import Engine
 from .memory import Memory
 from .movement import rearrange
-from .plan import Plan
+from .plan import Part, Plan
 
 
 class PeerMovement:
@@ -21,6 +21,7 @@ class PeerMovement:
         self._plan = plan
         self._source = memory.view(source)
         self._target = memory.view(target)
+        self._stream = engine.stream()
         self._exported: Sequence[bytes] = ()
 
     def exported(self) -> bytes:
@@ -29,46 +30,33 @@ class PeerMovement:
         return peers.export(self._target) if peers else b""
 
     def pack_first(self) -> None:
-        """Do nothing: nothing is packed."""
+        """Move what stays on this rank, which needs no agreement, while the host does the rest."""
+        part = self._plan.part(self._engine.rank, self._engine.rank)
+        if part:
+            self._write(part, self._target[part.target])
 
     def can_run(self, exported: Sequence[bytes]) -> bool:
         """Take what all ranks exported; return False if one could not."""
         self._exported = exported
         return all(one[:1] == b"\1" for one in exported)
 
-    def give_up(self) -> None:
-        """Do nothing: no kernel has started."""
-
     def run(self) -> None:
-        """Move everything, once all ranks agree and have exported their results.
+        """Move the rest, once all ranks agree and have exported their results.
 
         Each rank begins with the one after it, and takes one after the other, so that no GPU is
         written to by several: that was faster than to all at once, by 2 to 9 percent on four H200s.
-        What stays here moves beside that, on a stream of its own.
         """
         me, ranks, engine, plan = self._engine.rank, self._engine.ranks, self._engine, self._plan
         peers = engine.peers
         assert peers is not None
-        others = [(me + step) % ranks for step in range(1, ranks)]
-        stream = engine.stream()
         engine.follow()  # the results' memory is free on all ranks
-        beside = engine.fork()
-        try:
-            for place, rank in enumerate(others):
-                part = plan.part(me, rank)
-                if part:
-                    into = peers.target(plan, rank, self._exported[rank], self._target)
-                    rearrange(self._source[part.source], plan.axes, into, stream)
-                if place == 0:  # the wires are busy by now
-                    self._keep(beside)
-        finally:
-            engine.join()
+        for rank in ((me + step) % ranks for step in range(1, ranks)):
+            part = plan.part(me, rank)
+            if part:
+                self._write(part, peers.target(plan, rank, self._exported[rank], self._target))
         engine.fence()
         engine.settle()
 
-    def _keep(self, stream: int | None) -> None:
-        """Move what stays on this rank."""
-        part = self._plan.part(self._engine.rank, self._engine.rank)
-        if part:
-            source, into = self._source[part.source], self._target[part.target]
-            rearrange(source, self._plan.axes, into, stream)
+    def _write(self, part: Part, into: Any) -> None:
+        # One after the other: a kernel fills all multiprocessors, so that another stream waits.
+        rearrange(self._source[part.source], self._plan.axes, into, self._stream)

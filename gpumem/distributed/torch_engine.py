@@ -104,9 +104,6 @@ class TorchEngine:
         self._board: Board | None = None
         self._marks: Marks | None = None
         self._token: Any = None
-        self._beside: Any = None  # a stream,
-        self._forked: Any = None  # and events between it and the current one
-        self._joined: Any = None
 
     @contextlib.contextmanager
     def named(self, what: str) -> Iterator[None]:
@@ -130,22 +127,6 @@ class TorchEngine:
     def stream(self) -> int | None:
         """Return PyTorch's current stream; None without GPUs."""
         return self._current().cuda_stream if self._on_gpu else None
-
-    def fork(self) -> int:
-        """Return a stream beside the current one, which follows the current one's work so far."""
-        if self._beside is None:
-            self._beside = torch.cuda.Stream(self._device)
-            self._forked, self._joined = torch.cuda.Event(), torch.cuda.Event()
-        self._forked.record(self._current())
-        self._beside.wait_event(self._forked)
-        found: int = self._beside.cuda_stream
-        return found
-
-    def join(self) -> None:
-        """Let further work on the current stream follow that of the one beside it."""
-        if self._beside is not None:
-            self._joined.record(self._beside)
-            self._current().wait_event(self._joined)
 
     # ---- memory ---------------------------------------------------------------------------------
 
