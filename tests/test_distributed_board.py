@@ -1,5 +1,8 @@
 """Messages between ranks of one host: here ranks are threads, or processes that end."""
 
+import errno
+import io
+import os
 import subprocess
 import sys
 import threading
@@ -85,6 +88,21 @@ def test_no_file_is_left(tmp_path, monkeypatch):
 def test_without_memory_to_share_there_is_none(tmp_path, monkeypatch):
     monkeypatch.setattr(boards, "_FOLDER", tmp_path / "missing")
     assert connected(3) == [None] * 3
+
+
+def test_a_folder_that_is_full(tmp_path, monkeypatch):
+    class Full(io.BytesIO):
+        def write(self, _):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fdopen(number, _):
+        os.close(number)
+        return Full()
+
+    monkeypatch.setattr(boards, "_FOLDER", tmp_path)
+    monkeypatch.setattr(boards.os, "fdopen", fdopen)
+    assert connected(2) == [None] * 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_ranks_that_see_another_file_under_the_name_do_without(monkeypatch):

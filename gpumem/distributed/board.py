@@ -176,9 +176,13 @@ def _make(content: bytes) -> str:
     """Write a file in memory and return its path; an empty one if that cannot be."""
     try:
         number, path = tempfile.mkstemp(prefix="gpumem-", dir=_FOLDER)
+    except OSError:
+        return ""
+    try:
         with os.fdopen(number, "wb") as file:
             file.write(content)
-    except OSError:
+    except OSError:  # it is full
+        Path(path).unlink()
         return ""
     return path
 

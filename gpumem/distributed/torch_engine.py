@@ -36,7 +36,10 @@ _engines: WeakKeyDictionary[Any, Engine] = WeakKeyDictionary()
 
 
 def engine_of(group: Any) -> Engine:
-    """Return the engine over a process group; the same one each time."""
+    """Return the engine over a process group; the same one each time.
+
+    All ranks have to call it the first time: they look for each other.
+    """
     engine = _engines.get(group)
     if engine is None:
         made = TorchEngine(group)
