@@ -7,13 +7,16 @@
  *         arithmetic   rounds of blocks on all multiprocessors; the last round may leave some idle
  *         memory       each number of the factors and the results once
  *         caches       what all blocks load, from the L2
- *     + shares > 1:  the launch that adds the sums, and their bytes
+ *     + shares > 1:  the launch that adds the sums, their bytes, and loads that wait for others
  *
  * A round takes as long as the resident blocks' work, of which each multiprocessor does so much per
  * cycle, or as one block that has it alone, whose warps wait for each other and for shared memory.
  * Where both are alike, work fills some of the waits: the sum of squares. Work is the products, the
- * numbers that are copied one by one, and the results that are not stored as vectors. Small tiles
- * have a low rate and many blocks, large ones the opposite; shares make more blocks.
+ * numbers that are copied one by one, and the results that are stored. Small tiles have a low rate
+ * and many blocks, large ones the opposite; shares make more blocks.
+ *
+ * At the edge of the matrix some warps of a block have nothing to do, and their schedulers idle, or
+ * as many as no other block uses.
  *
  * Rounds are not alike:
  *     at the edge   blocks have less work. Multiprocessors get blocks in turn, and tiles are
@@ -28,6 +31,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sgemm/add_shares.h"
 
 /* How a kernel copies the numbers of a factor: as vectors, or one by one, neighbours of which are
  * in different lines, or steps of the depth. */
@@ -60,9 +65,9 @@ typedef struct matmul_pace {
     double setup;         /* of a block, while the others are slowed */
     double lines, steps;  /* cycles for a number that is copied by itself; */
     double scalar, turns; /* for a result that is not part of a vector; that is transposed */
-    double uneven;   /* 1: some multiprocessors have full tiles only, 0: all have the average */
-    double together; /* 1: blocks of the last round start where others ended, 0: everywhere */
-    double adding;   /* the launch that adds shares */
+    double idle;          /* 1: a block takes as long as its longest warp, 0: as all on average */
+    double together;      /* 1: blocks of the last round start where others ended, 0: everywhere */
+    double adding;        /* the launch that adds shares */
 } matmul_pace;
 
 typedef struct matmul_kernel {
@@ -72,10 +77,7 @@ typedef struct matmul_kernel {
 
 /* Bytes per cycle and multiprocessor: what the L2 of an H200 moves. */
 static const double MATMUL_CACHE = 32;
-enum {
-    MATMUL_LEAST_SHARE = 256, /* steps */
-    MATMUL_FIRST = 1000,      /* cycles of a block that is alone, until its first product */
-};
+enum { MATMUL_LEAST_SHARE = 256 /* steps */ };
 
 static inline int64_t matmul_divide_up(int64_t a, int64_t b)
 {
@@ -92,7 +94,8 @@ static inline double matmul_both(double a, double b)
 
 /* The lines of one dimension in tiles: shares of one. */
 typedef struct matmul_fill {
-    double mean, most; /* that warps compute, in work: of all tiles, and the longest warp of any */
+    double mean, full; /* that warps compute, in work: of all tiles, and of the fullest */
+    double most;       /* of the longest warp of any */
     double exists;     /* in the matrix */
 } matmul_fill;
 
@@ -107,10 +110,12 @@ static inline matmul_fill matmul_fill_of(int64_t lines, int of_tile, int least)
     const double part = left == 0 ? 0 : left <= least && least < of_warp ? HALF : 1;
     const double each = (double)of_tile / of_warp;
     if (tiles == 0) {
-        return (matmul_fill){1, 1, 1};
+        return (matmul_fill){1, 1, 1, 1};
     }
+    const double mean = ((double)full * each + (double)warps + part) / (each * (double)tiles);
     return (matmul_fill){
-        .mean = ((double)full * each + (double)warps + part) / (each * (double)tiles),
+        .mean = mean,
+        .full = full > 0 ? 1 : mean,
         .most = full > 0 || warps > 0 ? 1 : part,
         .exists = (double)lines / (double)(tiles * of_tile),
     };
@@ -128,8 +133,8 @@ static inline double matmul_copies(const matmul_pace *pace, matmul_copy copy, in
     return each * of_tile * (exists + ZERO * (1 - exists));
 }
 
-/* Cycles of a block: alone, and its part of a full multiprocessor's, of an average block and of one
- * with full tiles. */
+/* Cycles of a block: alone, and its part of a full multiprocessor's, of an average block and of the
+ * fullest. */
 typedef struct matmul_block {
     double alone, shared, fullest;
 } matmul_block;
@@ -137,6 +142,7 @@ typedef struct matmul_block {
 static inline matmul_block matmul_block_of(const matmul_kernel *kernel, const matmul_size *size,
                                            double steps)
 {
+    static const double VECTOR = 0.08; /* cycles for a result that is part of a vector */
     const matmul_shape *shape = &kernel->shape;
     const matmul_pace *pace = &kernel->pace;
     const matmul_fill rows = matmul_fill_of(size->rows, shape->height, shape->rows);
@@ -146,13 +152,15 @@ static inline matmul_block matmul_block_of(const matmul_kernel *kernel, const ma
     const double copies = matmul_copies(pace, size->copy_rows, shape->height, rows.exists) +
                           matmul_copies(pace, size->copy_columns, shape->width, columns.exists);
     const double result =
-        (size->stores_vectors ? 0 : pace->scalar) + (size->turned ? pace->turns : 0);
+        (size->stores_vectors ? VECTOR : pace->scalar) + (size->turned ? pace->turns : 0);
     const double numbers =
         steps * shape->teams * copies + result * area * rows.exists * columns.exists;
+    const double full = products * rows.full * columns.full;
+    const double others = pace->setup + (most - full) * pace->idle / pace->rate + numbers;
     return (matmul_block){
-        .alone = MATMUL_FIRST + most / pace->alone + numbers,
-        .shared = pace->setup + products * rows.mean * columns.mean / pace->rate + numbers,
-        .fullest = pace->setup + most / pace->rate + numbers,
+        .alone = most / pace->alone + numbers,
+        .shared = others + products * rows.mean * columns.mean / pace->rate,
+        .fullest = others + full / pace->rate,
     };
 }
 
@@ -177,7 +185,7 @@ static inline double matmul_arithmetic(const matmul_kernel *kernel, const matmul
     const int64_t slots = (int64_t)size->multiprocessors * resident;
     const int64_t rounds = blocks / slots, last = blocks % slots;
     const matmul_block block = matmul_block_of(kernel, size, steps);
-    const double uneven = kernel->pace.uneven / (1 + EVENER * (double)rounds);
+    const double uneven = 1 / (1 + EVENER * (double)rounds);
     const double each = block.shared + (block.fullest - block.shared) * uneven;
     const double time = (double)rounds * matmul_both(resident * each, block.alone);
     if (last == 0) {
@@ -193,6 +201,17 @@ static inline int64_t matmul_tiles(const matmul_kernel *kernel, const matmul_siz
 {
     return size->products * matmul_divide_up(size->rows, kernel->shape.height) *
            matmul_divide_up(size->columns, kernel->shape.width);
+}
+
+/* The launch that adds shares: the threads wait for loads, some of them at a time. */
+static inline double matmul_adding(const matmul_kernel *kernel, const matmul_size *size,
+                                   int64_t shares)
+{
+    static const double WAIT = 1000; /* cycles */
+    const double of_thread = (double)shares / (double)(1 << add_shares_log_sharers(shares));
+    const double bytes = size->stores * (double)(2 * shares);
+    return kernel->pace.adding + WAIT * (of_thread - 1) / ADD_SHARES_LOADS +
+           bytes / (MATMUL_CACHE * (double)size->multiprocessors);
 }
 
 /* With shares of `share` steps. A tile loads the lines that exist. */
@@ -213,9 +232,7 @@ static inline double matmul_time(const matmul_kernel *kernel, const matmul_size 
     const double memory = (size->loads + size->stores) / (size->memory * per_cycle);
     const double caches = cached / (MATMUL_CACHE * per_cycle);
     const double time = kernel->pace.latency + matmul_both(arithmetic, matmul_both(memory, caches));
-    return shares <= 1 ? time
-                       : time + kernel->pace.adding +
-                             size->stores * (double)(2 * shares) / (MATMUL_CACHE * per_cycle);
+    return shares <= 1 ? time : time + matmul_adding(kernel, size, shares);
 }
 
 /* The steps of a share that take least time, a multiple of `unit`; all steps if sharing gains
@@ -243,7 +260,7 @@ static inline int64_t matmul_best_share(const matmul_kernel *kernel, const matmu
             break;
         }
         const double now = matmul_time(kernel, size, share);
-        if (now < 0.97 * *time) { /* a smaller gain is within the error of the model */
+        if (now < 0.99 * *time) { /* else fewer shares: they take less memory */
             *time = now;
             best = share;
         }

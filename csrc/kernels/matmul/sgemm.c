@@ -81,10 +81,10 @@ gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm
 }
 
 /* sgemm copies a factor first that its engine cannot take, which has vectors in one direction: at
- * less than two thirds of the memory's speed. */
+ * about half of the memory's speed. */
 static double time_to_pack(const matmul_size *size, const matmul_factor *factor, bool along_depth)
 {
-    static const double START = 1200, SPEED = 0.64;
+    static const double START = 1440, SPEED = 0.535;
     const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
     const bool ready = factor->along_depth == along_depth && factor->vectors;
     return ready ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
@@ -93,7 +93,7 @@ static double time_to_pack(const matmul_size *size, const matmul_factor *factor,
 /* AROUND and SLOWER: fitted to single calls on an H200, like the model of tiles. */
 double matmul_time_of_sgemm(const matmul_size *size, const matmul_args *args)
 {
-    static const double AROUND = 7500, SLOWER = 1.15;
+    static const double AROUND = 4270, SLOWER = 1.126;
     if (!sgemm_is_for_the_engine(size->rows, size->columns, size->depth)) {
         return HUGE_VAL; /* by the plainest kernels */
     }
