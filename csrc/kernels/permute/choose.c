@@ -159,6 +159,16 @@ static double time_of_tiles(const permute_layout *layout, const gm_call *call, i
            (1 + spread(layout, layout->from[closest])) / 2;
 }
 
+static double time_of_matrices(const permute_layout *layout, const gm_call *call)
+{
+    const double time = permute_matrices_time(layout, call);
+    return time > 0 ? time : INFINITY;
+}
+
+/* The least that packed takes: without a plan of its tiles, which takes the host longest. */
+static const by_unit PACKED = {1.14, 1.17, 1.05, 1.06, 1.06};
+static const double BEGIN_OF_PACKED = 6e5; /* bytes that are copied meanwhile */
+
 /* By how much a kernel takes longer, as a multiple of a copy's time, where memory is faster than
  * that of the H100s: the more of its time threads are busy, the longer. The L2 is as fast there. */
 static double paced(const permute_layout *layout, const gm_call *call, const by_unit busy)
@@ -166,17 +176,6 @@ static double paced(const permute_layout *layout, const gm_call *call, const by_
     const double faster = bytes_of(layout) < CACHED ? 0 : permute_pace(call) - 1;
     return 1 + of(busy, layout) * faster;
 }
-
-static double time_of_matrices(const permute_layout *layout, const gm_call *call)
-{
-    static const by_unit BUSY = {0.5, 0.2, 0, 0, 0};
-    const double time = permute_matrices_time(layout, call);
-    return time > 0 ? time * paced(layout, call, BUSY) : INFINITY;
-}
-
-/* The least that packed takes: without a plan of its tiles, which takes the host longest. */
-static const by_unit PACKED = {1.14, 1.17, 1.05, 1.06, 1.06};
-static const double BEGIN_OF_PACKED = 6e5; /* bytes that are copied meanwhile */
 
 static double time_of_packed(const permute_layout *layout, const gm_call *call)
 {

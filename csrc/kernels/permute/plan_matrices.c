@@ -153,8 +153,10 @@ static tiling tiles_of(const gm_call *call, const instance *one, const permute_l
     const double room = (double)(tiles.across * tile.x) * (double)(tiles.down * step) /
                         ((double)layout->extent[0] * (double)layout->extent[closest]);
     const double sector = GM_SECTOR / (double)(layout->extent[0] * layout->unit);
-    const double time =
-        taken->base + taken->slope * room * permute_pace(call) + taken->ends * sector;
+    /* Threads that join bytes or halves are as busy where memory is faster. */
+    const double pace =
+        permute_pace(call) * (one->halo && layout->unit < 4 ? permute_pace(call) : 1);
+    const double time = taken->base + taken->slope * room * pace + taken->ends * sector;
     tiles.time = time > taken->least ? time : taken->least;
     return tiles;
 }
