@@ -98,7 +98,8 @@ static bool gathers_rows(const gm_call *call)
     int64_t rows = in->shape[0], size = in->itemsize, down = transpose_divide_up(rows, 128) * 128;
     uintptr_t bits = (uintptr_t)in->data | (uintptr_t)in->strides[0];
     bool fours = size == 1 && rows % 4 == 0;
-    if (in->bytes < MUCH && (rows < 12 || (fours && rows <= 40))) {
+    const int64_t fewest = size == 2 && bits % 4 != 0 ? 7 : 12;
+    if (in->bytes < MUCH && (rows < fewest || (fours && rows <= 40))) {
         return false;
     }
     if (size == 1 && rows % 32 == 0 && (uintptr_t)call->out.data % 32 == 0 && 5 * rows > 4 * down) {
@@ -107,8 +108,17 @@ static bool gathers_rows(const gm_call *call)
     return !(fours && rows <= 64 && bits % 4 == 0);
 }
 
+/* Does narrow_words find the words of few columns as they are in memory? Otherwise it takes up to
+ * twice as long. */
+static bool begins_in_words(const gm_array *in)
+{
+    const uintptr_t pitch = transpose_rows_follow(in) ? 0 : (uintptr_t)in->strides[0];
+    return ((uintptr_t)in->data | pitch) % 4 == 0;
+}
+
 /* The same for few columns: narrow_words is fast where all columns begin with a sector, tiles where
- * they are full. narrow_vectors needs few bank conflicts. */
+ * they are full. narrow_vectors needs few bank conflicts; of narrow matrices it is faster for rows
+ * of an odd number of bytes, and of many halves. */
 static bool gathers_columns(const gm_call *call)
 {
     const gm_array *in = &call->in[0];
@@ -122,8 +132,11 @@ static bool gathers_columns(const gm_call *call)
     if (bits % GM_SECTOR == 0) {
         return cols > 64;
     }
+    if (cols <= 23) {
+        return size == 2 ? cols >= 12 : in->bytes >= MUCH && cols >= 9 && cols % 2 != 0;
+    }
     int most = size == 2 ? 6 : cols > 48 && cols < 192 ? 4 : 3;
-    return cols > 23 && transpose_vectors_passes(call) <= most;
+    return transpose_vectors_passes(call) <= most;
 }
 
 /* A few columns, or rows, that permute moves in registers. */
@@ -147,12 +160,14 @@ static int choose_small(const gm_call *call)
     if (transpose_is_whole(call) && !is_narrow(in, columns, rows)) {
         return transpose_row_tile_vector;
     }
+    const bool few_columns = in->shape[1] <= in->shape[0];
+    const bool words =
+        is_narrow(in, bytes ? 96 : 64, transpose_rows_follow(in) ? 128 : NARROW_WORDS_MOST);
+    const bool slow = words && few_columns && !begins_in_words(in);
     if (gm_variant_can(gm_row(call, transpose_row_narrow_vectors), call) &&
-        (in->shape[1] > in->shape[0] ? gathers_rows(call) : gathers_columns(call))) {
+        (slow || (few_columns ? gathers_columns(call) : gathers_rows(call)))) {
         return transpose_row_narrow_vectors;
     }
-    bool words =
-        is_narrow(in, bytes ? 96 : 64, transpose_rows_follow(in) ? 128 : NARROW_WORDS_MOST);
     return words ? transpose_row_narrow_words : transpose_row_shifted;
 }
 
