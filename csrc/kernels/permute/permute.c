@@ -308,6 +308,7 @@ static gm_status launch_packed(const gm_variant *variant, const gm_call *call, g
     case 2: kernel = shifted ? &part_packed_small_b16_shifted : &part_packed_small_b16; break;
     case 8: kernel = &part_packed_words_b64; break;
     case 16: kernel = &part_packed_words_b128; break;
+    default: break;
     }
     return call->backend->launch(kernel, plan, call->stream);
 }

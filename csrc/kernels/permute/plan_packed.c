@@ -35,7 +35,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     if (side->shifted) {
         side->last = (uint32_t)along->last;
         side->word = (uint8_t)(load ? t->vector : WORD);
-        side->run = (uint32_t)(along->units * t->unit + 2 * (side->word - 1)) / side->word;
+        side->run = (uint32_t)(along->units * t->unit + 2 * (int64_t)(side->word - 1)) / side->word;
         side->word_bits = 0; /* rows begin at bytes */
     }
     const uint32_t threads = side->shifted && !load ? PACKED_FRESH : PACKED_THREADS;
@@ -192,7 +192,7 @@ static permute_places place_vectors(tiling *t, int *passes)
         int others;
         wide.load_shifted = true;
         wide.vector = vector;
-        if (t->load_run.units * t->unit < 2 * vector) {
+        if (t->load_run.units * t->unit < 2 * (int64_t)vector) {
             continue;
         }
         const int few = vector == WIDEST ? 4 : 3; /* narrower ones gain less */
