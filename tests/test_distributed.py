@@ -175,13 +175,13 @@ def test_times_are_of_one_call(order, monkeypatch):
 
     def call():
         clock[0] += 0.03
-        calls.append("x")
+        calls.append("c")
 
     engine = SimpleNamespace(barrier=lambda: None)
     found = timing._samples(engine, "cuda", call, 2, order)
     assert found == pytest.approx([30.0, 30.0])
-    row = "xxx|" if order == "stream" else "x|"
-    assert "".join(calls) == "x|" + row * (timing.WARM_UP + 1)
+    row = "ccc|" if order == "stream" else "c|"
+    assert "".join(calls) == "c|" + row * (timing.WARM_UP + 1)
 
 
 def test_how_much_faster_all_ranks_multiply():
