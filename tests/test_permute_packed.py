@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from processes import python
 
 import gpumem as gm
 
@@ -81,3 +82,61 @@ def test_rows_in_words_and_vectors(dtype, shape, axes, loads, stores, passes, rn
         found = (counted.loads.requests, counted.stores.sectors, counted.shared.passes)
         most = (loads, stores, passes)
         assert all(n * 1024 <= limit * size for n, limit in zip(found, most, strict=True))
+
+
+# Arrays that are large for a device have larger tiles, which write whole sectors: a tile loads what
+# completes its last ones, and leaves the first to the tile before it. Axes move that are no
+# multiple of a sector.
+LARGE = [
+    ("u1", (37, 122, 13, 16), (3, 1, 2, 0)),
+    ("u1", (9, 122, 8, 131), (3, 2, 1, 0)),
+    ("u1", (7, 3, 257, 211), (0, 3, 2, 1)),
+    ("i2", (4, 122, 14, 90), (0, 3, 2, 1)),
+    ("i2", (43, 12, 3, 11, 32), (1, 4, 3, 2, 0)),  # two axes of the result in a row
+    ("i2", (270, 11, 2, 48), (1, 3, 2, 0)),  # a row is one index of the axis along which tiles go
+    ("i2", (39, 74, 128), (2, 1, 0)),
+    ("f4", (91, 33, 64), (2, 1, 0)),
+    ("f4", (3, 55, 14, 97), (0, 3, 2, 1)),
+    ("f8", (79, 13, 90), (1, 2, 0)),
+    ("f8", (6, 79, 9, 31), (1, 3, 2, 0)),
+    ("c16", (67, 31, 23), (2, 1, 0)),
+]
+
+
+def check_large(backend, times=1):
+    """Permute LARGE, longer along the first axis, at odd places of memory."""
+    rng = np.random.default_rng()
+    for dtype, (first, *others), axes in LARGE:
+        dtype, shape = np.dtype(dtype), (first * times, *others)
+        before = int(rng.integers(0, 33)) * dtype.itemsize
+        memory = rng.integers(0, 256, before + int(np.prod(shape)) * dtype.itemsize, dtype=np.uint8)
+        there = gm.to_device(memory, backend=backend)
+        margin = int(rng.integers(0, 33)) * dtype.itemsize
+
+        def pick(m, before=before, dtype=dtype, shape=shape):
+            return m[before:].view(dtype).reshape(shape)
+
+        check(memory, there, pick, axes, margin, rng)
+
+
+def test_large_arrays():
+    """The fewer multiprocessors, the smaller is what is large."""
+    python("import test_permute_packed as t; t.check_large('sim')", GPUMEM_SIM_MULTIPROCESSORS="1")
+
+
+@pytest.mark.gpu
+def test_large_arrays_of_a_gpu(backend="cuda"):
+    check_large(backend, times=96)
+
+
+def test_tiles_that_write_whole_sectors():
+    """Each sector of doubles is stored in one request, wherever tiles end."""
+    found = python(
+        """
+        import numpy as np, gpumem as gm
+        a = gm.to_device(np.zeros((79, 13, 90)), backend="sim")
+        print(gm.traffic("permute", a, variant="packed", axes=(1, 2, 0)).stores.sectors)
+        """,
+        GPUMEM_SIM_MULTIPROCESSORS="1",
+    )
+    assert int(found) == -(-79 * 13 * 90 * 8 // 32)

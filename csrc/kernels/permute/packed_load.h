@@ -14,7 +14,7 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
     const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
 
-    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * PACKED_THREADS) {
+    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * blockDim.x) {
         const type *from = (const type *)place.in + (int32_t)u * side.step;
         char *to = tile + u * sizeof(type);
         gm_settle(from);
@@ -25,7 +25,7 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 const packed_row &one = row[ALONG ? 0 : k];
-                const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                const int32_t on = ALONG ? k * blockDim.x : 0;
                 if (packed_there(last, one) && u + on < limit) {
                     const type *word = from + (one.at + on * side.step);
                     if constexpr (sizeof(type) >= 4) {
@@ -40,7 +40,7 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
 #pragma unroll
                 for (int k = 0; k < BATCH; k++) {
                     const packed_row &one = row[ALONG ? 0 : k];
-                    const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                    const int32_t on = ALONG ? k * blockDim.x : 0;
                     if (packed_there(last, one) && u + on < limit) {
                         *(type *)(to + (packed_place_in(one) + on * sizeof(type))) = held[k];
                     }
@@ -75,7 +75,7 @@ GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_pl
     const uint32_t units = place.last & side.last_bit ? side.last : side.units;
     const uint32_t limit = units * sizeof(unit), begin = (uint32_t)(uintptr_t)place.in % SIZE;
 
-    for (uint32_t u = thread.u; u < side.run; u += PACKED_THREADS) {
+    for (uint32_t u = thread.u; u < side.run; u += blockDim.x) {
         const char *in = place.in - begin + u * SIZE;
         char *tile = buffer + u * SIZE;
         gm_settle(in);

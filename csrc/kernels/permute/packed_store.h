@@ -28,7 +28,7 @@ GM_DEVICE void packed_gather(const char *row, const uint16_t (&units)[N],
     }
 }
 
-template <typename unit, typename word, bool SQUARES, bool ALONG>
+template <typename unit, typename word, bool SQUARES, bool ALONG, bool HALO>
 GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &place,
                             packed_thread thread, const packed_shared &shared, const char *tile)
 {
@@ -37,14 +37,15 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
     const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
+    const packed_ends ends = packed_ends_of(a, place);
 
-    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * PACKED_THREADS) {
+    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * blockDim.x) {
         word *to = (word *)place.out + u;
         uint16_t units[ALONG ? BATCH : 1][N];
         gm_settle(to);
 #pragma unroll
         for (int k = 0; k < (ALONG ? BATCH : 1); k++) {
-            const uint32_t at = u + k * PACKED_THREADS;
+            const uint32_t at = u + k * blockDim.x;
             if (at < limit) {
                 const uint16_t *first = shared.units + at * N;
                 memcpy(units[k], __builtin_assume_aligned(first, 2 * N), sizeof units[k]);
@@ -57,7 +58,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 const packed_row &one = row[ALONG ? 0 : k];
-                if (packed_there(last, one) && (!ALONG || u + k * PACKED_THREADS < limit)) {
+                if (packed_there(last, one) && (!ALONG || u + k * blockDim.x < limit)) {
                     packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(one),
                                                           units[ALONG ? k : 0], held[k]);
                 }
@@ -65,11 +66,16 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 const packed_row &one = row[ALONG ? 0 : k];
-                const int32_t on = ALONG ? k * PACKED_THREADS : 0;
+                const int32_t on = ALONG ? k * blockDim.x : 0;
                 if (packed_there(last, one) && u + on < limit) {
 #pragma unroll
                     for (int j = 0; j < EACH; j++) {
-                        to[one.at + on + j * a.square_step] = held[k][j];
+                        const int32_t row_at = one.at + j * a.square_step;
+                        const uint32_t begin =
+                            (uint32_t)(uintptr_t)place.out + row_at * (uint32_t)sizeof(word);
+                        if (!HALO || packed_writes(ends, begin, (u + on) * sizeof(word))) {
+                            to[row_at + on] = held[k][j];
+                        }
                     }
                 }
             }
@@ -83,9 +89,15 @@ GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_plac
                                  const char *tile)
 {
     if (a.store.along) {
-        packed_store<unit, word, SQUARES, true>(a, place, thread, shared, tile);
+        if (a.halo) {
+            packed_store<unit, word, SQUARES, true, true>(a, place, thread, shared, tile);
+        } else {
+            packed_store<unit, word, SQUARES, true, false>(a, place, thread, shared, tile);
+        }
+    } else if (a.halo) {
+        packed_store<unit, word, SQUARES, false, true>(a, place, thread, shared, tile);
     } else {
-        packed_store<unit, word, SQUARES, false>(a, place, thread, shared, tile);
+        packed_store<unit, word, SQUARES, false, false>(a, place, thread, shared, tile);
     }
 }
 

@@ -24,16 +24,22 @@
 /* Words are read at the ends of rows that have bytes which no tile sets. */
 GM_DEVICE void packed_clear(const permute_packed_args &a, const packed_shared &shared)
 {
-    for (uint32_t at = threadIdx.x * 16; at < 2 * a.buffer; at += PACKED_THREADS * 16) {
+    for (uint32_t at = threadIdx.x * 16; at < 2 * a.buffer; at += blockDim.x * 16) {
         *(uint4 *)(shared.tiles + at) = make_uint4(0, 0, 0, 0);
     }
+}
+
+/* Threads whose words are stored: others gather for their neighbours. */
+GM_DEVICE uint32_t packed_fresh()
+{
+    return PACKED_FRESH(blockDim.x);
 }
 
 GM_DEVICE packed_thread packed_shifted_thread(const permute_packed_side &side)
 {
     const uint32_t index = threadIdx.x - threadIdx.x / 32;
     packed_thread thread = {index, 0};
-    if (side.run < PACKED_FRESH) {
+    if (side.run < packed_fresh()) {
         thread.row = index / side.run;
         thread.u = index % side.run;
         if (thread.row >= side.together) {
@@ -99,16 +105,25 @@ GM_DEVICE void packed_store_part(char *to, uint32_t word, uint32_t first, uint32
 }
 
 /* Which of the words of rows there are. */
-struct packed_ends {
+struct packed_words {
     uint32_t limit, whole; /* bytes of a row; words that begin before the latter are whole */
     uint32_t rows_bit;     /* see packed_row */
-    bool chained;
+    uint32_t base;         /* the address from which places in the result are counted */
+    bool chained, halo;
+    packed_ends tile;
 };
+
+/* Does the tile write the sector of a word? `at`: where the row begins, `first`: bytes from there
+ * to the word. */
+GM_DEVICE bool packed_writes_word(const packed_words &words, uint32_t at, uint32_t first)
+{
+    return !words.halo || packed_writes(words.tile, words.base + at, first);
+}
 
 /* The words of rows, whose bytes `at` are where the first begins; with their ends. */
 template <typename unit, int EACH>
 GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t u, uint32_t bits,
-                                 const packed_ends &ends, const uint32_t (&words)[EACH])
+                                 const packed_words &ends, const uint32_t (&words)[EACH])
 {
     const uint32_t left = EACH > 1 ? bits >> ends.rows_bit & 7 : 1;
 #pragma unroll
@@ -119,6 +134,9 @@ GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t 
         char *to = out + (here & ~3u);
         if (j >= left) {
             break;
+        }
+        if (!packed_writes_word(ends, here, first)) {
+            continue;
         }
         if (first < (breaks ? ends.whole : ends.limit)) {
             *(uint32_t *)to = words[j];
@@ -137,8 +155,12 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const uint32_t phase = (uint32_t)(uintptr_t)place.out & 3;
-    packed_ends ends;
-    ends.limit = (place.last & side.last_bit ? side.last : side.units) * (uint32_t)sizeof(unit);
+    const bool is_last = place.last & side.last_bit;
+    packed_words ends;
+    ends.tile = packed_ends_of(a, place);
+    ends.base = (uint32_t)(uintptr_t)place.out - phase;
+    ends.halo = a.halo > 0;
+    ends.limit = (is_last ? side.last : side.units + a.halo) * (uint32_t)sizeof(unit);
     ends.whole = ends.limit < 4 ? 0 : ends.limit - 3;
     ends.chained = SQUARES && a.chained;
     ends.rows_bit =
@@ -147,9 +169,9 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
 
     /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. */
     const uint32_t warp = threadIdx.x / 32 * 31;
-    const uint32_t busy = side.run < PACKED_FRESH ? side.run * side.together : side.run;
+    const uint32_t busy = side.run < packed_fresh() ? side.run * side.together : side.run;
     for (uint32_t on = 0; on + warp + 1 < busy;
-         on += PACKED_FRESH) { /* rows have 8 bytes or more */
+         on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
         const bool inner = u > 0 && u * 4 < ends.whole; /* of a row */
@@ -184,7 +206,9 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
 #pragma unroll
                     for (int j = 0; j < EACH; j++) {
                         const uint32_t here = at + j * a.square_step;
-                        if (!ends.chained || u * 4 - (here & 3) < ends.limit) {
+                        const uint32_t first = u * 4 - (here & 3);
+                        if ((!ends.chained || first < ends.limit) &&
+                            packed_writes_word(ends, here, first)) {
                             *(uint32_t *)(out + (here & ~3u)) = held[k][j];
                         }
                     }

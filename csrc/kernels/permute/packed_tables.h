@@ -14,6 +14,9 @@ struct __align__(8) packed_row
 
 const uint32_t PACKED_THERE = 0x80000000u; /* a bit of all rows but those */
 
+/* Of a place, beside the bits of axes: it is the first along the halo's. */
+const uint32_t PACKED_FIRST = 0x10000;
+
 /* Of the first of the rows of a square that begin anywhere. */
 enum {
     PACKED_ROWS_LEFT = 22,     /* so many there are from it on, at most 7: from this bit on, */
@@ -25,14 +28,14 @@ enum {
 struct packed_place {
     const char *in;
     char *out;
-    uint32_t last; /* bit i: it is the last along a.rag[i].axis */
+    uint32_t last; /* bit i: it is the last along a.rag[i].axis; and PACKED_FIRST */
 };
 
 /* Along an axis, from a tile to the next. */
 struct packed_step {
     int64_t in, out; /* bytes */
     permute_divisor tiles, inner;
-    uint32_t ragged;
+    uint32_t ragged; /* what `last` is there for the last tile, and for the first */
 };
 
 static_assert(sizeof(packed_row) == PACKED_ROW_BYTES &&
@@ -88,7 +91,8 @@ GM_DEVICE void packed_find(const permute_packed_args &a, const packed_shared &sh
         const uint32_t at = permute_take(&rest, step.tiles);
         in = (int64_t)at * step.in;
         out = (int64_t)at * step.out;
-        last = at + 1 == step.tiles.by ? step.ragged : 0;
+        last = at + 1 == step.tiles.by ? step.ragged & ~PACKED_FIRST : 0;
+        last |= at == 0 ? step.ragged & PACKED_FIRST : 0;
     }
 #pragma unroll
     for (int far = 8; far > 0; far /= 2) {
@@ -143,6 +147,8 @@ GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_p
         } else if (!LOAD && d == a.squared) {
             c = permute_take(&index, a.squares) * (4 / a.unit);
             row.bits |= side.shifted ? packed_square_bits(a, c) : 0;
+        } else if (LOAD && d == a.halo_axis) {
+            c = index; /* the last axis: the halo goes on beyond the tile */
         } else {
             c = permute_take(&index, axis.tile);
         }
@@ -168,6 +174,7 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
     if (threadIdx.x < 32) {
         if (threadIdx.x < a.ndim) {
             shared.steps[threadIdx.x] = packed_step_of(a.axis[threadIdx.x]);
+            shared.steps[threadIdx.x].ragged |= threadIdx.x == a.halo_axis ? PACKED_FIRST : 0;
         }
         __syncwarp();
         packed_find(a, shared, blockIdx.x, shared.places);
@@ -175,19 +182,21 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
             packed_find(a, shared, blockIdx.x + gridDim.x, shared.places + 1);
         }
     }
-    for (uint32_t i = threadIdx.x; i < a.load.room; i += PACKED_THREADS) {
+    for (uint32_t i = threadIdx.x; i < a.load.room; i += blockDim.x) {
         packed_set_row(shared.load + i, packed_row_of<true>(a, a.load, i));
     }
-    for (uint32_t i = threadIdx.x; i < a.store.room; i += PACKED_THREADS) {
+    for (uint32_t i = threadIdx.x; i < a.store.room; i += blockDim.x) {
         packed_set_row(shared.store + i, packed_row_of<false>(a, a.store, i));
     }
     const uint32_t units = a.store.units;
-    for (uint32_t i = threadIdx.x; i < a.entries; i += PACKED_THREADS) {
+    for (uint32_t i = threadIdx.x; i < a.entries; i += blockDim.x) {
         /* Behind a row in a chain is the next one, which is a unit beside it on chip. */
-        uint32_t rest = i < units ? i : i - units, place = i < units || !a.chained ? 0 : a.unit;
+        const bool own = i < units + a.halo;
+        uint32_t rest = own ? i : i - units, place = own || !a.chained ? 0 : a.unit;
         for (int k = 0; k < a.store.first; k++) {
-            const permute_packed_axis &axis = a.axis[a.store.order[k]];
-            place += packed_along(axis, permute_take(&rest, axis.tile));
+            const int d = a.store.order[k];
+            const uint32_t c = own && d == a.halo_axis ? rest : permute_take(&rest, a.axis[d].tile);
+            place += packed_along(a.axis[d], c);
         }
         shared.units[i] = (uint16_t)place;
     }
@@ -204,7 +213,7 @@ struct packed_thread {
 GM_DEVICE packed_thread packed_thread_of(const permute_packed_side &side)
 {
     packed_thread thread = {threadIdx.x, 0};
-    if (side.run < PACKED_THREADS) {
+    if (side.run < blockDim.x) {
         thread.row = threadIdx.x / side.run;
         thread.u = thread.row < side.together ? threadIdx.x % side.run : side.run;
     }
@@ -215,6 +224,31 @@ GM_DEVICE packed_thread packed_thread_of(const permute_packed_side &side)
 GM_DEVICE uint32_t packed_limit(const permute_packed_side &side, uint32_t last)
 {
     return last & side.last_bit ? side.last : side.run;
+}
+
+/* Bytes of a row of the result in this tile; the least place, from the row's begin, of a sector
+ * that the tile writes. */
+struct packed_ends {
+    uint32_t bytes;
+    int32_t least;
+};
+
+GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, const packed_place &place)
+{
+    const permute_packed_side &side = a.store;
+    const bool last = place.last & side.last_bit;
+    packed_ends ends;
+    ends.bytes = last ? side.last * (side.shifted ? a.unit : side.word) : side.units * a.unit;
+    ends.least = place.last & PACKED_FIRST ? 0 : INT32_MIN;
+    return ends;
+}
+
+/* Does the tile write the sector of a word? `begin`: the address of the row, `at`: bytes from there
+ * to the word. */
+GM_DEVICE bool packed_writes(const packed_ends &ends, uint32_t begin, uint32_t at)
+{
+    const int32_t sector = (int32_t)(((begin + at) & ~31u) - begin);
+    return (uint32_t)(sector < ends.least ? ends.least : sector) < ends.bytes;
 }
 
 /* What `last` is about is true of the row. */

@@ -292,7 +292,8 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     plan->shared_bytes = permute_packed_shared(args);
     int64_t room =
         call->device->shared_per_multiprocessor / (int64_t)(plan->shared_bytes + RESERVED);
-    int64_t resident = room < 1 ? 1 : room < variant->blocks ? room : variant->blocks;
+    int64_t resident = room < 1 ? 1 : room < args->blocks ? room : args->blocks;
+    plan->block.x = args->threads;
     int64_t blocks = resident * call->device->multiprocessors;
     plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
 }

@@ -103,21 +103,27 @@ typedef struct permute_pixels_args {
     permute_outer outer;
 } permute_pixels_args;
 
-/* packed: see packed.cu, whose diagram shows these. */
+/* packed: see packed.cu, whose diagram shows these. Large arrays have large tiles, whose rows are
+ * longer; small ones have as many threads in smaller blocks. */
 enum {
+    PACKED_THREADS = 384, /* of a block, */
+    PACKED_BLOCKS = 2,    /* and blocks of a multiprocessor: more were slower on an H200 */
+    PACKED_BYTES = 45056, /* of a tile, at most */
+    PACKED_FEW_THREADS = 256,
+    PACKED_FEW_BLOCKS = 3,
+    PACKED_FEW_BYTES = 24576,
     PACKED_DIMS = 10,
-    PACKED_RAGGED = 6, /* axes of which the last tile has fewer */
-    PACKED_THREADS = 256,
-    PACKED_FRESH = PACKED_THREADS / 32 * 31, /* words of rows that begin anywhere in the result */
-    PACKED_BYTES = 24576,                    /* of a tile, at most */
-    PACKED_BATCH = 4,                        /* rows of a thread in flight together */
-    PACKED_ROWS = 1024,                      /* of a tile on a side, */
-    PACKED_RUN = 4096,                       /* and units of a row of the result, at most */
-    PACKED_ROW_BYTES = 8,                    /* in the tables, */
-    PACKED_PLACE_BYTES = 24,                 /* of where a tile begins, */
-    PACKED_STEP_BYTES = 48,                  /* and of what that is worked out from */
-    PACKED_BLOCKS = 3,                       /* per multiprocessor: more were slower on an H200 */
+    PACKED_RAGGED = 6,       /* axes of which the last tile has fewer */
+    PACKED_BATCH = 4,        /* rows of a thread in flight together */
+    PACKED_ROWS = 1024,      /* of a tile on a side, */
+    PACKED_RUN = 4096,       /* and units of a row of the result, at most */
+    PACKED_ROW_BYTES = 8,    /* in the tables, */
+    PACKED_PLACE_BYTES = 24, /* of where a tile begins, */
+    PACKED_STEP_BYTES = 48,  /* and of what that is worked out from */
 };
+
+/* So many of a block's threads store words of rows that begin anywhere. */
+#define PACKED_FRESH(threads) ((threads) / 32 * 31)
 
 typedef struct permute_packed_axis {
     int64_t from, to;      /* bytes from a unit to the next, in the input and in the result */
@@ -161,13 +167,17 @@ typedef struct permute_packed_args {
     int64_t reach_before, reach_behind; /* bytes, of a tile from where it begins in that */
     uint32_t tiles;                     /* all of them */
     uint32_t buffer;                    /* bytes of a tile in shared memory */
+    uint16_t threads;                   /* of a block */
+    uint8_t blocks;                     /* of a multiprocessor */
     uint8_t unit;                       /* bytes */
     uint8_t ndim, ragged;
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
     uint8_t split;           /* PACKED_DIMS, or the axis of which a row of the input has a part: */
     bool chained, unaligned; /* see packed_store_shifted.h */
-    uint32_t entries;        /* of the table of units */
-    int32_t square_step;     /* so many words, or bytes, from one to the next, */
+    uint8_t halo,
+        halo_axis;       /* units behind a row of the result, and along which; see plan_halo.c */
+    uint32_t entries;    /* of the table of units */
+    int32_t square_step; /* so many words, or bytes, from one to the next, */
     permute_divisor squares; /* and so many such groups are in a tile */
     permute_divisor splits;  /* a group; so many of them are in a tile */
     permute_packed_side load, store;

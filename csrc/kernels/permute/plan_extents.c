@@ -65,7 +65,7 @@ int64_t permute_units_of_tile(const tiling *t)
     int64_t units = 1;
     for (int d = 0; d < t->ndim; d++) {
         units *= t->tile[d]; /* none is longer than 1.5 goals; see choose_tile's limit */
-        if (units > PACKED_BYTES) {
+        if (units > t->most) {
             return INT64_MAX;
         }
     }
@@ -137,7 +137,8 @@ static run find_run(const tiling *t, bool load, int most, int64_t enough)
 static bool fits_tables(const tiling *t)
 {
     int64_t units = permute_units_of_tile(t);
-    return ragged_axes(t) <= PACKED_RAGGED && units / t->load_run.units <= PACKED_ROWS &&
+    const bool whole = t->halo > 0 && t->extent[t->halo_axis] % t->tile[t->halo_axis] == 0;
+    return ragged_axes(t) + whole <= PACKED_RAGGED && units / t->load_run.units <= PACKED_ROWS &&
            units / t->store_run.units <= PACKED_ROWS && t->store_run.units <= PACKED_RUN;
 }
 
@@ -150,7 +151,8 @@ static bool fits_tables(const tiling *t)
  */
 
 /* The ends of runs. Where runs do not begin and end at sectors, two tiles have a part of one: both
- * read it, or the memory writes it twice, which takes it much longer than other sectors. */
+ * read it, or the memory writes it twice, which takes it much longer than other sectors. A halo
+ * takes room on chip and is read twice. */
 static double cost_of_runs(const tiling *t, bool load, uintptr_t data)
 {
     const int *order = load ? t->load : t->store;
@@ -167,14 +169,17 @@ static double cost_of_runs(const tiling *t, bool load, uintptr_t data)
     }
     /* Bytes of a sector; the next tile's run begins where this one ends. */
     const unsigned shared = permute_past_sector(begins | (uintptr_t)run);
+    if (!load && t->halo > 0) {
+        return 0.06 + (4 + 0.8 * t->halo * t->unit) / (double)run;
+    }
     return (load ? 8 + 0.35 * shared : 4 + 2 * shared) / (double)run;
 }
 
 /* Threads that have no word of rows which begin anywhere in the result, for each that has one. */
 static double idle(const tiling *words)
 {
-    const int64_t run = (words->store_run.units * words->unit + 2 * (WORD - 1)) / WORD;
-    const int64_t most = PACKED_FRESH;
+    const int64_t run = permute_words_of_row(words, words->store_run.units, WORD);
+    const int64_t most = PACKED_FRESH(words->threads);
     const int64_t times = permute_divide_up(run - 1, most), together = run < most ? most / run : 1;
     return (double)(times * most) / (double)(run * together) - 1;
 }
@@ -212,7 +217,7 @@ static double cost_of(const tiling *t, const permute_layout *layout)
 }
 
 /* What room is left for other axes, and the runs on both sides; false if there is too little. */
-static bool complete(tiling *t, int64_t most)
+static bool complete(tiling *t, const permute_layout *layout, int64_t most)
 {
     if (permute_units_of_tile(t) > most) {
         return false;
@@ -220,6 +225,15 @@ static bool complete(tiling *t, int64_t most)
     grow(t, most);
     t->load_run = find_run(t, true, t->ndim, ENOUGH);
     t->store_run = find_run(t, false, t->ndim, ENOUGH);
+    t->halo = 0;
+    t->halo_axis = PACKED_DIMS;
+    t->cost = cost_of(t, layout);
+    tiling whole = *t;
+    permute_choose_halo(&whole, layout);
+    if (whole.halo > 0 && fits_tables(&whole)) {
+        whole.cost = cost_of(&whole, layout);
+        *t = whole.cost < t->cost ? whole : *t;
+    }
     return fits_tables(t);
 }
 
@@ -231,6 +245,9 @@ run permute_longest_run(const tiling *t, bool load, int axes)
 bool permute_shorten_run(tiling *t)
 {
     tiling shorter = *t;
+    if (t->halo > 0) {
+        return false; /* it needs rows of all these axes */
+    }
     shorter.load_run = find_run(t, true, t->load_run.axes - 1, ENOUGH);
     if (shorter.load_run.units * t->unit < GM_SECTOR || !fits_tables(&shorter)) {
         return false;
@@ -270,8 +287,7 @@ static void try_tiles(tiling *t, const permute_layout *layout, int64_t most, int
         for (int k = 0; k < COUNT; k++) {
             memcpy(t->tile, loaded, sizeof loaded);
             cover(t, false, permute_divide_up(bytes[k], t->unit), PACKED_RUN, whole);
-            if (keep(t, both) && complete(t, most)) {
-                t->cost = cost_of(t, layout);
+            if (keep(t, both) && complete(t, layout, most)) {
                 *best = t->cost < best->cost ? *t : *best;
             }
         }
@@ -280,7 +296,7 @@ static void try_tiles(tiling *t, const permute_layout *layout, int64_t most, int
 
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors)
 {
-    static const int sizes[] = {PACKED_BYTES, PACKED_BYTES / 3 * 2};
+    const int sizes[] = {t->most, t->most / 3 * 2};
     sort_axes(t);
     tiling best = *t;
     best.cost = INFINITY;
@@ -290,6 +306,10 @@ bool permute_choose_extents(tiling *t, const permute_layout *layout, int multipr
         if (t->unit < WORD) {
             try_tiles(t, layout, most, WORD, &best);
         }
+    }
+    /* Tiles of short rows have more of these than there is room for in the tables. */
+    for (int64_t most = LEAST_BYTES / 2; most >= t->unit && best.cost == INFINITY; most /= 2) {
+        try_tiles(t, layout, most / t->unit, t->unit, &best);
     }
     *t = best;
     return best.cost < INFINITY;

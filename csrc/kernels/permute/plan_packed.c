@@ -28,22 +28,25 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     while (1 << side->word_bits < side->word) {
         side->word_bits++;
     }
-    side->run = (uint32_t)(along->units / word);
     side->last = (uint32_t)(along->last / word);
-    side->rows = (uint32_t)(permute_units_of_tile(t) / along->units);
+    const int64_t beyond = load ? 0 : t->halo; /* units of the longest row */
+    side->run = (uint32_t)((along->units + beyond) / word);
+    side->rows = (uint32_t)(permute_units_of_tile(t) / along->units + (load ? t->halo : 0));
     side->shifted = load ? t->load_shifted : t->store_shifted;
     if (side->shifted) {
         side->last = (uint32_t)along->last;
         side->word = (uint8_t)(load ? t->vector : WORD);
-        side->run = (uint32_t)(along->units * t->unit + 2 * (int64_t)(side->word - 1)) / side->word;
+        side->run = permute_words_of_row(t, along->units + beyond, side->word);
         side->word_bits = 0; /* rows begin at bytes */
     }
-    const uint32_t threads = side->shifted && !load ? PACKED_FRESH : PACKED_THREADS;
+    const bool overlapped = side->shifted && !load;
+    const uint32_t threads = (uint32_t)(overlapped ? PACKED_FRESH(t->threads) : t->threads);
     side->together = side->run < threads ? threads / side->run : 1;
     side->step = along->contiguous ? 1 : (int32_t)(stride[order[0]] / t->unit);
     side->first = (uint8_t)along->axes;
     for (int i = 0; i < t->ndim; i++) {
-        if (i < along->axes || t->tile[order[i]] > 1) {
+        const bool ends = t->halo > 0 && order[i] == t->halo_axis;
+        if (i < along->axes || t->tile[order[i]] > 1 || (load && ends)) {
             side->order[side->count++] = (uint8_t)order[i];
         }
     }
@@ -62,8 +65,8 @@ static void fill_split(const tiling *t, permute_packed_args *args)
         side->rows = side->rows * (uint32_t)groups;
         side->units = side->units / (uint32_t)t->tile[d] << t->split_bits;
         side->last = side->units;
-        side->run = (side->units * (uint32_t)t->unit + 2 * (side->word - 1)) / side->word;
-        side->together = side->run < PACKED_THREADS ? PACKED_THREADS / side->run : 1;
+        side->run = permute_words_of_row(t, side->units, side->word);
+        side->together = side->run < args->threads ? args->threads / side->run : 1;
         side->first--;
     }
 }
@@ -72,7 +75,8 @@ static void fill_split(const tiling *t, permute_packed_args *args)
 static void fill_ragged(const tiling *t, permute_packed_args *args)
 {
     for (int d = 0; d < t->ndim; d++) {
-        if (t->extent[d] % t->tile[d] == 0) {
+        const bool ends = t->halo > 0 && d == t->halo_axis; /* without one */
+        if (t->extent[d] % t->tile[d] == 0 && !ends) {
             continue;
         }
         uint32_t bit = 1u << args->ragged;
@@ -81,7 +85,7 @@ static void fill_ragged(const tiling *t, permute_packed_args *args)
         args->axis[d].ragged = bit;
         args->rag[args->ragged++] = (permute_packed_ragged){
             .axis = (uint32_t)d,
-            .last = (uint32_t)(t->extent[d] % t->tile[d]),
+            .last = (uint32_t)((t->extent[d] - 1) % t->tile[d] + 1),
         };
     }
 }
@@ -111,7 +115,8 @@ static void fill_squares(const tiling *t, const permute_places *places, permute_
 {
     int d = t->squared;
     args->squared = (uint8_t)d;
-    args->entries = args->store.shifted ? args->store.run * (WORD / t->unit) : args->store.units;
+    args->entries =
+        args->store.shifted ? args->store.run * (WORD / t->unit) : args->store.units + args->halo;
     if (d < PACKED_DIMS) {
         const int64_t groups = permute_divide_up(t->tile[d], t->store_word);
         args->squares = permute_divisor_of(groups);
@@ -128,23 +133,27 @@ static void fill_reach(const tiling *t, permute_packed_args *args)
     args->reach_behind = t->unit;
     for (int d = 0; d < t->ndim; d++) {
         const int64_t group = d == t->split ? (int64_t)1 << t->split_bits : 1;
-        const int64_t reach = (permute_divide_up(t->tile[d], group) * group - 1) * t->from[d];
+        const int64_t beyond = t->halo > 0 && d == t->halo_axis ? t->halo : 0;
+        const int64_t units = permute_divide_up(t->tile[d], group) * group + beyond;
+        const int64_t reach = (units - 1) * t->from[d];
         *(reach < 0 ? &args->reach_before : &args->reach_behind) += reach;
     }
 }
 
 /* A side has few rows, but long ones: a thread has several words of a row in flight. */
-static void make_room(permute_packed_side *side)
+static void make_room(permute_packed_side *side, uint32_t threads)
 {
     /* What loads fewer than 4 bytes has twice as many of them in flight. */
     uint32_t batch = side->together * PACKED_BATCH * (side->word < WORD ? 2 : 1);
-    side->along = side->run > PACKED_THREADS && side->rows < PACKED_BATCH && !side->shifted;
+    side->along = side->run > threads && side->rows < PACKED_BATCH && !side->shifted;
     side->room = (side->rows + batch - 1) / batch * batch;
 }
 
 static bool fill(const tiling *t, permute_places places, permute_packed_args *args)
 {
     int64_t tiles = 1;
+    args->threads = (uint16_t)t->threads;
+    args->blocks = t->threads == PACKED_THREADS ? PACKED_BLOCKS : PACKED_FEW_BLOCKS;
     args->unit = (uint8_t)t->unit;
     args->ndim = (uint8_t)t->ndim;
     /* Shifted tiles begin and end inside of vectors; words are read that begin with the last unit.
@@ -169,14 +178,16 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
         tiles *= along;
     }
     args->tiles = (uint32_t)tiles;
+    args->halo = (uint8_t)t->halo;
+    args->halo_axis = (uint8_t)t->halo_axis;
     fill_side(t, true, &args->load);
     fill_split(t, args);
     fill_side(t, false, &args->store);
     fill_ragged(t, args);
     fill_squares(t, &places, args);
     fill_reach(t, args);
-    make_room(&args->load);
-    make_room(&args->store);
+    make_room(&args->load, args->threads);
+    make_room(&args->store, args->threads);
     return true;
 }
 
@@ -184,7 +195,8 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
  */
 static permute_places place_vectors(tiling *t, int *passes)
 {
-    enum { WIDEST = 16, MOST = PACKED_BYTES * 5 / 4 };
+    enum { WIDEST = 16 };
+    const int64_t most = t->most * 5 / 4;
     const permute_places narrow = permute_choose_places(t, passes);
     const bool words = t->load_shifted || (t->load_word > 1 && permute_is_near(t, t->from, 1));
     for (int vector = WIDEST; words && vector > WORD; vector /= 2) {
@@ -197,7 +209,7 @@ static permute_places place_vectors(tiling *t, int *passes)
         }
         const int few = vector == WIDEST ? 4 : 3; /* narrower ones gain less */
         const permute_places places = permute_choose_places(&wide, &others);
-        if (places.bytes <= MOST && others <= (*passes < few ? few : *passes)) {
+        if (places.bytes <= most && others <= (*passes < few ? few : *passes)) {
             *t = wide;
             *passes = others;
             return places;
@@ -225,7 +237,7 @@ static permute_places split_run(tiling *t, permute_places places, int *least)
             continue;
         }
         const permute_places others = permute_choose_places(&split, &passes);
-        if (passes <= *least && others.bytes <= PACKED_BYTES * 5 / 4) {
+        if (passes <= *least && others.bytes <= t->most * 5 / 4) {
             *least = passes;
             *t = split;
             places = others;
@@ -260,7 +272,14 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
 static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
                  double *cost)
 {
-    tiling t = {.ndim = layout->ndim, .unit = layout->unit};
+    enum { LARGE = 512 << 10 /* bytes for each multiprocessor: of all, more than the L2 has */ };
+    const bool large = layout->units / multiprocessors > LARGE / layout->unit;
+    tiling t = {
+        .ndim = layout->ndim,
+        .unit = layout->unit,
+        .threads = large ? PACKED_THREADS : PACKED_FEW_THREADS,
+        .most = large ? PACKED_BYTES : PACKED_FEW_BYTES,
+    };
     for (int d = 0; d < t.ndim; d++) {
         t.extent[d] = layout->extent[d];
         t.from[d] = layout->from[d];
@@ -270,9 +289,10 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
         return false;
     }
     *cost = t.cost;
+    permute_order_halo(&t);
     const permute_places places = choose_places(&t, layout);
     /* Rows are counted in words, or in bytes: see `shifts`. */
-    return permute_is_near(&t, t.from, t.load_word * t.unit) &&
+    return places.bytes <= UINT16_MAX && permute_is_near(&t, t.from, t.load_word * t.unit) &&
            permute_is_near(&t, t.to, t.store_word * t.unit) && fill(&t, places, args);
 }
 

@@ -46,6 +46,30 @@ static int64_t begin_row(const tiling *t, int64_t bytes, int64_t step, bool firs
     return bytes;
 }
 
+/* Bytes to unit c along an axis. */
+static int64_t along_axis(const permute_places *places, int d, int64_t c)
+{
+    const int64_t group = c >> places->bits[d];
+    return group * places->high[d] + (c - (group << places->bits[d])) * places->low[d];
+}
+
+/* The end of the halo's lines, which follow those of the tile. */
+static int64_t end_of_halo(const tiling *t, const permute_places *places)
+{
+    const int line = t->load[t->load_run.axes]; /* the axis from a line to the next */
+    int64_t end = 0;
+    for (int k = 0; k < t->halo; k++) {
+        int64_t at = places->low[line], rest = k;
+        for (int d = 0; d < t->halo_axis; d++) {
+            at += along_axis(places, d, rest % t->tile[d]);
+            rest /= t->tile[d];
+        }
+        at += along_axis(places, t->halo_axis, t->tile[t->halo_axis] + rest);
+        end = at > end ? at : end;
+    }
+    return end;
+}
+
 /* `spare` bytes after each round of axis number `after` of the load order, or, if `group` is more
  * than 1, after each group of so many units of it. */
 static permute_places place_axes(const tiling *t, int after, int spare, int group)
@@ -72,6 +96,8 @@ static permute_places place_axes(const tiling *t, int after, int spare, int grou
         places.bytes = places.high[d] * permute_divide_up(t->tile[d], size);
         places.bytes += i == after && !grouped ? spare : 0;
     }
+    const int64_t end = end_of_halo(t, &places);
+    places.bytes = end > places.bytes ? end : places.bytes;
     return places;
 }
 
@@ -102,8 +128,8 @@ static void place_unit(const tiling *t, int first, int end, int64_t unit, int32_
 static void find_units(const tiling *t, int64_t first, warp *lanes)
 {
     const run *along = &t->store_run;
-    const int ends = t->store_shifted ? 2 * (t->store_word - 1) : 0;
-    const int64_t words = (along->units + ends) / t->store_word;
+    const int64_t words = t->store_shifted ? permute_words_of_row(t, along->units, WORD)
+                                           : along->units / t->store_word;
     for (int lane = 0; lane < BANKS; lane++) {
         const int64_t word = first + lane, unit = word % words * t->store_word;
         const int64_t there = unit < along->units ? unit : along->units - 1;
@@ -117,8 +143,7 @@ static int64_t place_of(const tiling *t, const permute_places *places, const int
 {
     int64_t at = 0;
     for (int d = 0; d < t->ndim; d++) {
-        int64_t group = unit[d] >> places->bits[d];
-        at += group * places->high[d] + (unit[d] - (group << places->bits[d])) * places->low[d];
+        at += along_axis(places, d, unit[d]);
     }
     return at;
 }
@@ -177,7 +202,7 @@ permute_places permute_choose_places(const tiling *t, int *passes)
     find_units(t, 0, &sample.first);
     find_units(t, permute_units_of_tile(t) / 2 / t->store_word, &sample.middle);
     int least = cost_of(t, &best, &sample, 2 * BANKS);
-    const int64_t most = best.bytes + PACKED_BYTES / 8;
+    const int64_t most = best.bytes + t->most / 8;
     /* Rows that are loaded in one run stay together; groups of a run that is split, too. */
     for (int after = outermost; after < (split ? outermost + 1 : t->ndim); after++) {
         for (int grouped = split; grouped < 2; grouped++) {

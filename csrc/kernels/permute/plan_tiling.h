@@ -23,12 +23,14 @@ typedef struct tiling {
     int64_t tile[PACKED_DIMS];
     int load[PACKED_DIMS], store[PACKED_DIMS]; /* all axes, the closest first */
     run load_run, store_run;
+    int threads, most;                /* of a block; bytes of a tile, at most */
     int unit, load_word, store_word;  /* bytes; units */
     int squared;                      /* see permute_packed_args */
     bool load_shifted, store_shifted; /* rows begin anywhere in words */
     int vector;                       /* bytes: what shifted rows are loaded in */
     int split, split_bits;            /* see permute_packed_args */
     unsigned begin;                   /* of the input, in a sector */
+    int halo, halo_axis;              /* units behind rows of the result; see plan_halo.c */
     double cost;                      /* see plan_extents.c */
 } tiling;
 
@@ -40,6 +42,9 @@ typedef struct permute_places {
 } permute_places;
 
 int64_t permute_units_of_tile(const tiling *t);
+
+/* Words of so many bytes that a row of units which begins anywhere has a part of, at most. */
+uint32_t permute_words_of_row(const tiling *t, int64_t units, int word);
 
 /* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
 bool permute_is_near(const tiling *t, const int64_t *stride, int bytes);
@@ -53,6 +58,12 @@ bool permute_choose_extents(tiling *t, const permute_layout *layout, int multipr
 /* The run of a side's first axes, of at most so many, that goes on as far as its units are
  * contiguous. */
 run permute_longest_run(const tiling *t, bool load, int axes);
+
+/* Whether rows of the result end with whole sectors, and the units that these need. */
+void permute_choose_halo(tiling *t, const permute_layout *layout);
+
+/* The load order of a tile with a halo, which comes last in it. */
+void permute_order_halo(tiling *t);
 
 /* Rows of the input that end one axis earlier; false if they were too short, or too many. */
 bool permute_shorten_run(tiling *t);

@@ -20,10 +20,16 @@ bool permute_is_near(const tiling *t, const int64_t *stride, int bytes)
 {
     double reach = 0;
     for (int d = 0; d < t->ndim; d++) {
-        reach += (double)(t->tile[d] - 1) * (double)permute_magnitude(stride[d]);
+        const int64_t beyond = t->halo > 0 && d == t->halo_axis ? t->halo : 0;
+        reach += (double)(t->tile[d] - 1 + beyond) * (double)permute_magnitude(stride[d]);
     }
     /* And what vectors have beside it. */
     return reach + GM_SECTOR < (double)INT32_MAX * bytes;
+}
+
+uint32_t permute_words_of_row(const tiling *t, int64_t units, int word)
+{
+    return (uint32_t)((units * t->unit + 2 * (word - 1)) / word);
 }
 
 /* Are rows that begin anywhere worth being moved in words? */
@@ -60,14 +66,14 @@ static bool squares(const tiling *t, int word)
 /* Squares of rows that begin anywhere, and are as long as they go on without the closest axis. */
 static bool square_shifted(tiling *t, int word)
 {
-    enum { SHORTEST = 16 /* bytes of a row */ };
+    const int shortest = t->unit == 1 ? 16 : 64; /* bytes of a row */
     const int closest = t->load[0];
     tiling squared = *t;
     if (closest == 0 || 2 * t->tile[closest] <= word) {
         return false;
     }
     squared.store_run = permute_longest_run(t, false, closest);
-    if (squared.store_run.units * t->unit < SHORTEST || !shifts(&squared, false) ||
+    if (squared.store_run.units * t->unit < shortest || !shifts(&squared, false) ||
         permute_units_of_tile(t) > squared.store_run.units * PACKED_ROWS) {
         return false;
     }
