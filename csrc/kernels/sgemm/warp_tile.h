@@ -85,6 +85,16 @@ template <typename tile> GM_DEVICE int warp_tile_group(void)
     return tile::groups > 1 ? threadIdx.x / tile::threads : 0;
 }
 
+/* The number is read here, so that what follows from it is not worked out before the loop, and then
+ * takes registers in it. */
+GM_DEVICE int warp_tile_now(int number)
+{
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(number));
+#endif
+    return number;
+}
+
 /* What the loop needs of a source is kept in registers, rather than worked out anew in each turn.
  */
 GM_DEVICE void warp_tile_settle(warp_tile_source &source)
@@ -126,8 +136,12 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
  * Starts the thread's copies of a tile, `offset` elements after the next one, of which the first
  * `left` steps exist: zeros for the rest. In the loop all do, and left is a constant. `kept` leaves
  * the steps of a line side by side; otherwise lines are, with `pitch` floats from step to step.
+ * whole: all lines and steps exist.
+ *
+ * Where there are many copies, their addresses are settled, so that each is the one before and a
+ * distance: the compiler works them out anew from the first one, in up to twice the instructions.
  */
-template <int way, bool kept, int lines, int threads, int pitch>
+template <int way, bool kept, int lines, int threads, int pitch, bool whole>
 GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int64_t offset,
                               int left)
 {
@@ -142,31 +156,37 @@ GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int6
     static_assert(!share::along_depth || share::each == 1, "enough threads for the steps");
     float *to = stage + source.line * line + source.step * step;
     const float *from = source.at + offset;
+    const int from_here = source.lines - source.line;
+    const int left_lines = share::wide == 1 && !whole ? warp_tile_now(from_here) : from_here;
 #pragma unroll
     for (int i = 0; i < count; i++) {
         const int across = i * at_once;
 #pragma unroll
         for (int along = 0; along < share::each * beside; along += beside) {
             const bool exists =
-                share::along_depth
-                    ? source.line + across < source.lines && source.step < left
-                    : source.line + along < source.lines && source.step + across < left;
+                whole || (share::along_depth ? across < left_lines && source.step < left
+                                             : along < left_lines && source.step + across < left);
             gm_copy_async<share::wide * 4>(to + across * (share::along_depth ? line : step) + along,
                                            from + along, exists ? share::wide * 4 : 0);
         }
-        from += source.apart;
+        if (i + 1 < count) {
+            from += source.apart;
+            if (share::wide == 1) {
+                gm_settle(from);
+            }
+        }
     }
 }
 
 /* Both factors' copies: a stage. */
-template <typename tile, int way_a, int way_b>
+template <typename tile, int way_a, int way_b, bool whole>
 GM_DEVICE void warp_tile_load(float *stage, const warp_tile_source &from_a,
                               const warp_tile_source &from_b, int64_t tiles_ahead, int left)
 {
     constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
-    warp_tile_copy<way_a, kept, tile::height, tile::threads, tile::pitch_a>(
+    warp_tile_copy<way_a, kept, tile::height, tile::threads, tile::pitch_a, whole>(
         stage, from_a, tiles_ahead * from_a.advance, left);
-    warp_tile_copy<way_b, false, tile::width, tile::threads, tile::pitch_b>(
+    warp_tile_copy<way_b, false, tile::width, tile::threads, tile::pitch_b, whole>(
         stage + tile::floats_a, from_b, tiles_ahead * from_b.advance, left);
 }
 
@@ -179,7 +199,7 @@ GM_DEVICE void warp_tile_fill(float *shared, warp_tile_source &from_a, warp_tile
 #pragma unroll(tile::trims ? 1 : tile::stages)
     for (int i = 0; i < tile::stages - 1; i++) {
         if (i < tiles) {
-            warp_tile_load<tile, way_a, way_b>(
+            warp_tile_load<tile, way_a, way_b, false>(
                 shared + i * tile::floats, from_a, from_b, i == 0 ? tiles - 1 : 0,
                 i == 0 ? (int)(depth - last * WARP_STEPS) : WARP_STEPS);
         }
@@ -229,8 +249,14 @@ GM_DEVICE void warp_tile_next(float *shared, int next, warp_tile_source &from_a,
                               warp_tile_source &from_b, int64_t left)
 {
     if (left > tile::stages - 1) {
-        warp_tile_load<tile, way_a, way_b>((float *)((char *)shared + next), from_a, from_b, 0,
-                                           WARP_STEPS);
+        constexpr bool vectors = (way_a == BY_VECTORS || way_a == BY_STEPS) && way_b == BY_VECTORS;
+        float *const stage = (float *)((char *)shared + next);
+        /* Of few copies the conditions cost less than the branch. */
+        if (!vectors && from_a.lines == tile::height && from_b.lines == tile::width) {
+            warp_tile_load<tile, way_a, way_b, true>(stage, from_a, from_b, 0, WARP_STEPS);
+        } else {
+            warp_tile_load<tile, way_a, way_b, false>(stage, from_a, from_b, 0, WARP_STEPS);
+        }
     }
     __pipeline_commit();
     from_a.at += from_a.advance;
