@@ -10,7 +10,7 @@
 #define GM_LADDER "matmul/ladder.def"
 #include "rows.h"
 
-enum { UNIT = 128 }; /* steps: a multiple of all stages */
+enum { UNIT = 16 }; /* the fewest steps by which shares differ: a multiple of a vector */
 
 /* Fitted to the times of single calls on an H200: of 365 products of all classes by every kernel,
  * and of 450 by two choices each. The former are 3700 cycles longer, and 1500 more where shares are
@@ -104,17 +104,11 @@ static matmul_size measure(int row, const gm_call *call, const matmul_args *args
     return size;
 }
 
-static matmul_kernel kernel_of(int row, const gm_call *call, const matmul_args *args,
-                               const matmul_size *size)
+static matmul_kernel kernel_of(int row, const gm_call *call, const matmul_args *args)
 {
     matmul_kernel kernel = kernels[row];
     if (is_of(call, row, matmul_row_whole)) {
         matmul_pace_whole(call, args, &kernel);
-    }
-    if (row == matmul_row_warp_tiles_32x64 && size->copy_rows == MATMUL_BY_STEPS &&
-        size->copy_columns == MATMUL_BY_LINES) {
-        /* That kernel has 179 registers per thread: two warps per scheduler. */
-        kernel.shape.blocks = 8;
     }
     return kernel;
 }
@@ -143,12 +137,13 @@ double matmul_plan_tiles(int row, const gm_call *call, matmul_args *args)
         matmul_turn(args);
     }
     const matmul_size size = measure(row, call, args);
-    const matmul_kernel kernel = kernel_of(row, call, args, &size);
+    const matmul_kernel kernel = kernel_of(row, call, args);
     if (is_of(call, row, matmul_row_narrow)) {
         args->once = matmul_a_is_read_once(args) && gm_evict_first_of_l2(call->device, size.loads);
     }
     args->tiles_x = matmul_divide_up(args->b.lines, kernel.shape.width);
     args->tiles_y = matmul_divide_up(args->a.lines, kernel.shape.height);
-    args->share = matmul_best_share(&kernel, &size, UNIT, &time);
+    const int unit = kernel.shape.stage > UNIT ? kernel.shape.stage : UNIT;
+    args->share = matmul_best_share(&kernel, &size, unit, &time);
     return time;
 }
