@@ -42,6 +42,16 @@ GM_DEVICE uint32_t gm_cluster_load(uint32_t address)
     return found;
 }
 
+GM_DEVICE float4 gm_cluster_load4(uint32_t address)
+{
+    float4 found;
+    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(found.x), "=f"(found.y), "=f"(found.z), "=f"(found.w)
+                 : "r"(address)
+                 : "memory");
+    return found;
+}
+
 /* All threads of the cluster arrive here before any leaves. */
 GM_DEVICE void gm_cluster_barrier(void)
 {

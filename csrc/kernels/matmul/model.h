@@ -55,7 +55,8 @@ typedef struct matmul_shape {
     int blocks;        /* resident on a multiprocessor */
     int warps;         /* of a block */
     int stage;         /* steps that a block computes at a time, */
-    int shares;        /* and the most blocks that share the depth */
+    int shares;        /* the most blocks that share the depth, */
+    int cluster;       /* and the most that do so as a cluster */
 } matmul_shape;
 
 typedef struct matmul_pace {
@@ -203,11 +204,15 @@ static inline int64_t matmul_tiles(const matmul_kernel *kernel, const matmul_siz
            matmul_divide_up(size->columns, kernel->shape.width);
 }
 
-/* The launch that adds shares: the threads wait for loads, some of them at a time. */
+/* The launch that adds shares: the threads wait for loads, some of them at a time. In a cluster one
+ * block reads the sums of the others, one after the other. */
 static inline double matmul_adding(const matmul_kernel *kernel, const matmul_size *size,
                                    int64_t shares)
 {
-    static const double WAIT = 1000; /* cycles */
+    static const double WAIT = 1000, MEET = 900, READ = 800; /* cycles */
+    if (shares <= kernel->shape.cluster) {
+        return MEET + READ * (double)(shares - 1);
+    }
     const double of_thread = (double)shares / (double)(1 << add_shares_log_sharers(shares));
     const double bytes = size->stores * (double)(2 * shares);
     return kernel->pace.adding + WAIT * (of_thread - 1) / ADD_SHARES_LOADS +

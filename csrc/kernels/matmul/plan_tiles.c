@@ -110,6 +110,10 @@ static matmul_kernel kernel_of(int row, const gm_call *call, const matmul_args *
     if (is_of(call, row, matmul_row_whole)) {
         matmul_pace_whole(call, args, &kernel);
     }
+    if (is_of(call, row, matmul_row_warp_tiles) && kernel.shape.width <= MATMUL_CLUSTER_WIDTH) {
+        const int most = call->device->cluster_blocks;
+        kernel.shape.cluster = most < MATMUL_TILE_CLUSTER ? most : MATMUL_TILE_CLUSTER;
+    }
     return kernel;
 }
 
@@ -145,5 +149,7 @@ double matmul_plan_tiles(int row, const gm_call *call, matmul_args *args)
     args->tiles_y = matmul_divide_up(args->a.lines, kernel.shape.height);
     const int unit = kernel.shape.stage > UNIT ? kernel.shape.stage : UNIT;
     args->share = matmul_best_share(&kernel, &size, unit, &time);
+    const int64_t shares = args->depth > 0 ? matmul_divide_up(args->depth, args->share) : 1;
+    args->cluster = shares > 1 && shares <= kernel.shape.cluster ? (int)shares : 0;
     return time;
 }

@@ -9,6 +9,8 @@
  * Groups   a pair of warps that is a block keeps two of the four schedulers of its multiprocessor
  *          busy. Where tiles are few, two pairs share the depth of one, stage by stage, and the
  *          sums of the second are added to those of the first.
+ * Shares   blocks that share the depth of a tile are a cluster, where there are clusters: the first
+ *          one reads the sums of the others in their shared memory.
  * Result   where rows begin at an odd place a warp's sums go through shared memory, so that its
  *          lanes store neighbours, in a quarter of the requests: see warp_store.h.
  *          Where the depth of B is contiguous and that of A is not, A and B change places, so that
@@ -23,6 +25,7 @@
  */
 #include "matmul.h"
 
+#include "cluster.h"
 #include "sgemm/warp_tile.h"
 
 enum { WARP_TILES_PITCH = 33 }; /* floats, of rows that are transposed */
@@ -49,35 +52,90 @@ template <typename tile> GM_DEVICE constexpr int warp_tiles_left(void)
     return tile::groups > 1 ? tile::rows * tile::columns * tile::threads : 0;
 }
 
+/* Leaves a thread's sums in shared memory, in quads beside those of the others. */
+template <typename tile>
+GM_DEVICE void warp_tiles_leave(const float (&sum)[tile::rows][tile::columns], float *shared)
+{
+    float4 *const own = (float4 *)shared + warp_tile_thread<tile>();
+#pragma unroll
+    for (int i = 0; i < tile::rows * tile::columns / 4; i++) {
+        banks_leave_quad(&sum[i * 4 / tile::columns][i * 4 % tile::columns],
+                         own + i * tile::threads);
+    }
+}
+
+/* Quad i of a thread. */
+template <typename tile>
+GM_DEVICE void warp_tiles_add_quad(float (&sum)[tile::rows][tile::columns], int i,
+                                   const float4 &more)
+{
+    float *const to = &sum[i * 4 / tile::columns][i * 4 % tile::columns];
+    to[0] += more.x, to[1] += more.y, to[2] += more.z, to[3] += more.w;
+}
+
 /* Adds the sums of a second group to those of the first, which alone goes on: true. */
 template <typename tile>
 GM_DEVICE bool warp_tiles_add_groups(float (&sum)[tile::rows][tile::columns], float *shared)
 {
     __syncthreads(); /* all have read the last stage */
     if constexpr (tile::groups > 1) {
-        constexpr int quads = tile::rows * tile::columns / 4;
-        float4 *const own = (float4 *)shared + warp_tile_thread<tile>();
+        const float4 *const own = (const float4 *)shared + warp_tile_thread<tile>();
         const bool first = warp_tile_group<tile>() == 0;
         if (!first) {
-#pragma unroll
-            for (int i = 0; i < quads; i++) {
-                banks_leave_quad(&sum[i * 4 / tile::columns][i * 4 % tile::columns],
-                                 own + i * tile::threads);
-            }
+            warp_tiles_leave<tile>(sum, shared);
         }
         __syncthreads();
         if (!first) {
             return false;
         }
 #pragma unroll
-        for (int i = 0; i < quads; i++) {
-            const float4 more = own[i * tile::threads];
-            float *const to = &sum[i * 4 / tile::columns][i * 4 % tile::columns];
-            to[0] += more.x, to[1] += more.y, to[2] += more.z, to[3] += more.w;
+        for (int i = 0; i < tile::rows * tile::columns / 4; i++) {
+            warp_tiles_add_quad<tile>(sum, i, own[i * tile::threads]);
         }
     }
     return true;
 }
+
+#if GM_HAS_CLUSTERS
+/* Adds the sums of all blocks of the cluster, in their order, to those of the first one, which
+ * alone goes on: true. The others wait until they have been read. A thread leaves sums only where
+ * it has read those of the other group. */
+template <typename tile>
+GM_DEVICE bool warp_tiles_add_blocks(float (&sum)[tile::rows][tile::columns], float *shared,
+                                     int blocks)
+{
+    enum { AT_ONCE = 8 };
+    constexpr int quads = tile::rows * tile::columns / 4;
+    static_assert(quads * 16 * tile::threads <= tile::shared_bytes, "room for the sums");
+    const bool first = blockIdx.y == 0;
+    if (!first) {
+        warp_tiles_leave<tile>(sum, shared);
+    }
+    gm_cluster_barrier();
+#pragma unroll 1
+    for (int other = 1; other < blocks && first; other++) {
+        const uint32_t from =
+            gm_cluster_address((const float4 *)shared + warp_tile_thread<tile>(), (uint32_t)other);
+#pragma unroll
+        for (int i = 0; i < quads; i += AT_ONCE) {
+            float4 more[AT_ONCE];
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) {
+                more[k] = gm_cluster_load4(from + (i + k) * tile::threads * sizeof(float4));
+            }
+#pragma unroll
+            for (int k = 0; k < AT_ONCE; k++) {
+                warp_tiles_add_quad<tile>(sum, i + k, more[k]);
+            }
+        }
+    }
+    gm_cluster_arrive();
+    if (!first) {
+        gm_cluster_wait();
+    }
+    return first;
+}
+#endif
 
 /*
  * Where the factors have changed places: 32 x 32 of the warp's sums at a time, which are transposed
@@ -170,6 +228,13 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
     if (!warp_tiles_add_groups<tile>(sum, shared)) {
         return;
     }
+#if GM_HAS_CLUSTERS
+    if constexpr (tile::width <= MATMUL_CLUSTER_WIDTH) {
+        if (a.cluster > 0 && !warp_tiles_add_blocks<tile>(sum, shared, a.cluster)) {
+            return;
+        }
+    }
+#endif
     each.out = a.out + blockIdx.y * a.partial + product * a.a.lines * a.b.lines;
     each.out_stride = a.turned ? a.a.lines : a.b.lines;
     each.out_vectors = a.out_vectors;
