@@ -179,7 +179,14 @@ def test_equals_numpy(variant, backend, data):
     assert np.array_equal(got, a @ b)
 
 
-DEEP = [(20, 30, 12_000), (3, 3, 20_001), (1, 2, 9000), (100, 4, 3000), (5, 200, 5003)]
+DEEP = [
+    (20, 30, 12_000),
+    (3, 3, 20_001),
+    (1, 2, 9000),
+    (100, 4, 3000),
+    (5, 200, 5003),
+    (330, 201, 700),  # a few blocks, that are a cluster where there are clusters
+]
 
 
 @pytest.mark.parametrize("shape", DEEP, ids=str)
