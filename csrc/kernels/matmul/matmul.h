@@ -69,8 +69,8 @@ enum {
     MATMUL_THIN_NARROW = 16,   /* and the fewest; */
     MATMUL_THIN_BATCH = 8,     /* loads of a thread on their way, where lines are contiguous; */
     MATMUL_THIN_CLUSTER = 8,   /* blocks that share the depth as a cluster */
-    MATMUL_TILE_CLUSTER = 8,   /* and those of warp_tiles, */
-    MATMUL_CLUSTER_WIDTH = 64, /* of tiles up to this: shared memory has room for the sums */
+    MATMUL_TILE_CLUSTER = 2,   /* and those of warp_tiles, of square tiles */
+    MATMUL_CLUSTER_SIDE = 64,  /* of this side */
     MATMUL_WHOLE_SIDE = 8,     /* threads of whole along rows and columns of a result; */
     MATMUL_WHOLE_THREADS = 64, /* all of them; */
     MATMUL_WHOLE_ZEROS = 64,   /* numbers that it keeps behind the factors, */

@@ -205,13 +205,13 @@ static inline int64_t matmul_tiles(const matmul_kernel *kernel, const matmul_siz
 }
 
 /* The launch that adds shares: the threads wait for loads, some of them at a time. In a cluster one
- * block reads the sums of the others, one after the other. */
+ * block reads the sums of another. */
 static inline double matmul_adding(const matmul_kernel *kernel, const matmul_size *size,
                                    int64_t shares)
 {
-    static const double WAIT = 1000, MEET = 900, READ = 800; /* cycles */
+    static const double WAIT = 1000, MEET = 1700; /* cycles */
     if (shares <= kernel->shape.cluster) {
-        return MEET + READ * (double)(shares - 1);
+        return MEET;
     }
     const double of_thread = (double)shares / (double)(1 << add_shares_log_sharers(shares));
     const double bytes = size->stores * (double)(2 * shares);
@@ -265,7 +265,8 @@ static inline int64_t matmul_best_share(const matmul_kernel *kernel, const matmu
             break;
         }
         const double now = matmul_time(kernel, size, share);
-        if (now < 0.99 * *time) { /* else fewer shares: they take less memory */
+        const double enough = best < size->depth ? 0.98 : 0.99;
+        if (now < enough * *time) { /* else fewer shares: they take less memory */
             *time = now;
             best = share;
         }

@@ -9,8 +9,8 @@
  * Groups   a pair of warps that is a block keeps two of the four schedulers of its multiprocessor
  *          busy. Where tiles are few, two pairs share the depth of one, stage by stage, and the
  *          sums of the second are added to those of the first.
- * Shares   blocks that share the depth of a tile are a cluster, where there are clusters: the first
- *          one reads the sums of the others in their shared memory.
+ * Shares   two blocks that share the depth of a tile are a cluster, where there are clusters: the
+ *          first one reads the sums of the second in its shared memory.
  * Result   where rows begin at an odd place a warp's sums go through shared memory, so that its
  *          lanes store neighbours, in a quarter of the requests: see warp_store.h.
  *          Where the depth of B is contiguous and that of A is not, A and B change places, so that
@@ -97,25 +97,24 @@ GM_DEVICE bool warp_tiles_add_groups(float (&sum)[tile::rows][tile::columns], fl
 }
 
 #if GM_HAS_CLUSTERS
-/* Adds the sums of all blocks of the cluster, in their order, to those of the first one, which
- * alone goes on: true. The others wait until they have been read. A thread leaves sums only where
- * it has read those of the other group. */
+/* Adds the sums of the second block of the cluster to those of the first one, which alone goes on:
+ * true. The second waits until they have been read: they have been added when the first arrives. A
+ * thread leaves sums only where it has read those of the other group. */
 template <typename tile>
-GM_DEVICE bool warp_tiles_add_blocks(float (&sum)[tile::rows][tile::columns], float *shared,
-                                     int blocks)
+GM_DEVICE bool warp_tiles_add_blocks(float (&sum)[tile::rows][tile::columns], float *shared)
 {
     enum { AT_ONCE = 8 };
     constexpr int quads = tile::rows * tile::columns / 4;
     static_assert(quads * 16 * tile::threads <= tile::shared_bytes, "room for the sums");
+    static_assert((int)MATMUL_TILE_CLUSTER == 2, "one block leaves its sums to the other");
     const bool first = blockIdx.y == 0;
     if (!first) {
         warp_tiles_leave<tile>(sum, shared);
     }
     gm_cluster_barrier();
-#pragma unroll 1
-    for (int other = 1; other < blocks && first; other++) {
+    if (first) {
         const uint32_t from =
-            gm_cluster_address((const float4 *)shared + warp_tile_thread<tile>(), (uint32_t)other);
+            gm_cluster_address((const float4 *)shared + warp_tile_thread<tile>(), 1);
 #pragma unroll
         for (int i = 0; i < quads; i += AT_ONCE) {
             float4 more[AT_ONCE];
@@ -229,8 +228,8 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
         return;
     }
 #if GM_HAS_CLUSTERS
-    if constexpr (tile::width <= MATMUL_CLUSTER_WIDTH) {
-        if (a.cluster > 0 && !warp_tiles_add_blocks<tile>(sum, shared, a.cluster)) {
+    if constexpr (tile::height == MATMUL_CLUSTER_SIDE && tile::width == MATMUL_CLUSTER_SIDE) {
+        if (a.cluster > 0 && !warp_tiles_add_blocks<tile>(sum, shared)) {
             return;
         }
     }
