@@ -63,14 +63,15 @@ template <int way, int lines, int block> struct warp_tile_share {
     static constexpr bool along_depth = way == BY_STEPS || way == BY_DEPTH;
     static constexpr int wide = way == BY_VECTORS || way == BY_STEPS ? 4 : 1;
     static constexpr int copies = (along_depth ? WARP_STEPS : lines) / wide;
-    static constexpr int threads = copies < block ? copies : block, each = copies / threads;
+    static constexpr int most = way == BY_LINES && block > 32 ? 32 : block;
+    static constexpr int threads = copies < most ? copies : most, each = copies / threads;
 };
 
 /* What a thread copies of a factor. */
 typedef struct warp_tile_source {
     const float *at; /* its first element of the next tile */
-    int64_t apart;   /* elements from one of its copies to the next */
-    int64_t advance; /* and from tile to tile */
+    int64_t apart;   /* bytes from one of its copies to the next */
+    int64_t advance; /* and elements from tile to tile */
     int line, step;  /* of its first element in the tile */
     int lines;       /* that the tile has: fewer at the edge of the matrix */
 } warp_tile_source;
@@ -118,7 +119,7 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
     source.line = share::along_depth ? across : along;
     source.step = share::along_depth ? along : across;
     const int64_t stride = share::along_depth ? x.line_stride : x.depth_stride;
-    source.apart = tile::threads / share::threads * stride;
+    source.apart = tile::threads / share::threads * stride * (int64_t)sizeof(float);
     source.advance = tile::groups * WARP_STEPS * (share::along_depth ? 1 : stride);
     source.at = x.data + (share::along_depth ? (first_line + source.line) * stride + source.step
                                              : first_line + source.line + source.step * stride);
@@ -170,7 +171,7 @@ GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int6
                                            from + along, exists ? share::wide * 4 : 0);
         }
         if (i + 1 < count) {
-            from += source.apart;
+            from = (const float *)((const char *)from + source.apart);
             if (share::wide == 1) {
                 gm_settle(from);
             }
