@@ -64,10 +64,9 @@ GM_DEVICE void warp_tiles_leave(const float (&sum)[tile::rows][tile::columns], f
     }
 }
 
-/* Quad i of a thread. */
+/* Quad i of a thread. `more` is a copy, so that it is loaded as one vector. */
 template <typename tile>
-GM_DEVICE void warp_tiles_add_quad(float (&sum)[tile::rows][tile::columns], int i,
-                                   const float4 &more)
+GM_DEVICE void warp_tiles_add_quad(float (&sum)[tile::rows][tile::columns], int i, float4 more)
 {
     float *const to = &sum[i * 4 / tile::columns][i * 4 % tile::columns];
     to[0] += more.x, to[1] += more.y, to[2] += more.z, to[3] += more.w;
