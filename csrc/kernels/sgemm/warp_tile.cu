@@ -13,7 +13,7 @@
  *          others are in different banks: see banks.h. The order of the source makes it so, which
  *          higher optimisation levels of ptxas would change.
  * Build    nvcc -Xptxas=-O1
- * Cost     246 registers per thread: two blocks of four warps per multiprocessor.
+ * Cost     250 registers per thread: two blocks of four warps per multiprocessor.
  * Machine  LDGSTS, LDS.128, FFMA
  */
 #include "warp_tile.h"
