@@ -174,10 +174,9 @@ typedef struct permute_packed_args {
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
     uint8_t split;           /* PACKED_DIMS, or the axis of which a row of the input has a part: */
     bool chained, unaligned; /* see packed_store_shifted.h */
-    uint8_t halo,
-        halo_axis;       /* units behind a row of the result, and along which; see plan_halo.c */
-    uint32_t entries;    /* of the table of units */
-    int32_t square_step; /* so many words, or bytes, from one to the next, */
+    uint8_t halo, halo_axis; /* units behind a row of the result, along this axis; plan_halo.c */
+    uint32_t entries;        /* of the table of units */
+    int32_t square_step;     /* so many words, or bytes, from one to the next, */
     permute_divisor squares; /* and so many such groups are in a tile */
     permute_divisor splits;  /* a group; so many of them are in a tile */
     permute_packed_side load, store;

@@ -29,7 +29,7 @@ bool permute_is_near(const tiling *t, const int64_t *stride, int bytes)
 
 uint32_t permute_words_of_row(const tiling *t, int64_t units, int word)
 {
-    return (uint32_t)((units * t->unit + 2 * (word - 1)) / word);
+    return (uint32_t)((units * t->unit + 2 * (int64_t)(word - 1)) / word);
 }
 
 /* Are rows that begin anywhere worth being moved in words? */
