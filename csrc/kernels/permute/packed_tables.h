@@ -35,7 +35,7 @@ struct packed_place {
 struct packed_step {
     int64_t in, out; /* bytes */
     permute_divisor tiles, inner;
-    uint32_t ragged; /* what `last` is there for the last tile, and for the first */
+    uint32_t ragged;
 };
 
 static_assert(sizeof(packed_row) == PACKED_ROW_BYTES &&
@@ -91,8 +91,8 @@ GM_DEVICE void packed_find(const permute_packed_args &a, const packed_shared &sh
         const uint32_t at = permute_take(&rest, step.tiles);
         in = (int64_t)at * step.in;
         out = (int64_t)at * step.out;
-        last = at + 1 == step.tiles.by ? step.ragged & ~PACKED_FIRST : 0;
-        last |= at == 0 ? step.ragged & PACKED_FIRST : 0;
+        last = at + 1 == step.tiles.by ? step.ragged : 0;
+        last |= at == 0 && lane == a.halo_axis ? PACKED_FIRST : 0;
     }
 #pragma unroll
     for (int far = 8; far > 0; far /= 2) {
@@ -174,7 +174,6 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
     if (threadIdx.x < 32) {
         if (threadIdx.x < a.ndim) {
             shared.steps[threadIdx.x] = packed_step_of(a.axis[threadIdx.x]);
-            shared.steps[threadIdx.x].ragged |= threadIdx.x == a.halo_axis ? PACKED_FIRST : 0;
         }
         __syncwarp();
         packed_find(a, shared, blockIdx.x, shared.places);
