@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ..base.messages import quoted
 from ..base.several import several
@@ -68,6 +68,17 @@ def checked_rank(name: str, rank: int, ranks: int) -> int:
     return number
 
 
+def plain(value: Any) -> Any:
+    """Return what counts as an integer as an int, so that equal ways are equal and have a hash.
+
+    What does not is returned as it is: it is refused by name where it is used.
+    """
+    try:
+        return integer("value", value)
+    except (TypeError, ValueError):
+        return value
+
+
 @dataclass(frozen=True)
 class Split:
     """One axis is split: each rank holds a range of it, and all of the other axes.
@@ -85,9 +96,10 @@ class Split:
     counts: tuple[int, ...] | None = None
 
     def __init__(self, axis: int = 0, counts: Sequence[int] | None = None) -> None:
-        object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "axis", plain(axis))
         if counts is not None:
-            counts = tuple(several("counts", counts, (), "a sequence of integers or None"))
+            given = several("counts", counts, (), "a sequence of integers or None")
+            counts = tuple(plain(one) for one in given)
         object.__setattr__(self, "counts", counts)
 
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
@@ -121,6 +133,10 @@ class Blocks:
     rows: int
     columns: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", plain(self.rows))
+        object.__setattr__(self, "columns", plain(self.columns))
+
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank."""
         rows, columns = integer("rows", self.rows), integer("columns", self.columns)
@@ -145,6 +161,9 @@ class OnRank:
     """One rank holds the whole array, the others no rows of it."""
 
     rank: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rank", plain(self.rank))
 
     def boxes(self, shape: Shape, ranks: int) -> tuple[Box, ...]:
         """Return the part of each rank."""
