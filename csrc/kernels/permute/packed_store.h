@@ -37,7 +37,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
     const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
-    const packed_ends ends = packed_ends_of(a, place);
+    const packed_sectors sectors = packed_sectors_of(a, place);
 
     for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * blockDim.x) {
         word *to = (word *)place.out + u;
@@ -73,7 +73,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
                         const int32_t row_at = one.at + j * a.square_step;
                         const uint32_t begin =
                             (uint32_t)(uintptr_t)place.out + row_at * (uint32_t)sizeof(word);
-                        if (!HALO || packed_writes(ends, begin, (u + on) * sizeof(word))) {
+                        if (!HALO || packed_writes(sectors, begin, (u + on) * sizeof(word))) {
                             to[row_at + on] = held[k][j];
                         }
                     }

@@ -105,25 +105,16 @@ GM_DEVICE void packed_store_part(char *to, uint32_t word, uint32_t first, uint32
 }
 
 /* Which of the words of rows there are. */
-struct packed_words {
+struct packed_ends {
     uint32_t limit, whole; /* bytes of a row; words that begin before the latter are whole */
     uint32_t rows_bit;     /* see packed_row */
-    uint32_t base;         /* the address from which places in the result are counted */
-    bool chained, halo;
-    packed_ends tile;
+    bool chained;
 };
-
-/* Does the tile write the sector of a word? `at`: where the row begins, `first`: bytes from there
- * to the word. */
-GM_DEVICE bool packed_writes_word(const packed_words &words, uint32_t at, uint32_t first)
-{
-    return !words.halo || packed_writes(words.tile, words.base + at, first);
-}
 
 /* The words of rows, whose bytes `at` are where the first begins; with their ends. */
 template <typename unit, int EACH>
 GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t u, uint32_t bits,
-                                 const packed_words &ends, const uint32_t (&words)[EACH])
+                                 const packed_ends &ends, const uint32_t (&words)[EACH])
 {
     const uint32_t left = EACH > 1 ? bits >> ends.rows_bit & 7 : 1;
 #pragma unroll
@@ -134,9 +125,6 @@ GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t 
         char *to = out + (here & ~3u);
         if (j >= left) {
             break;
-        }
-        if (!packed_writes_word(ends, here, first)) {
-            continue;
         }
         if (first < (breaks ? ends.whole : ends.limit)) {
             *(uint32_t *)to = words[j];
@@ -155,12 +143,8 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const uint32_t phase = (uint32_t)(uintptr_t)place.out & 3;
-    const bool is_last = place.last & side.last_bit;
-    packed_words ends;
-    ends.tile = packed_ends_of(a, place);
-    ends.base = (uint32_t)(uintptr_t)place.out - phase;
-    ends.halo = a.halo > 0;
-    ends.limit = (is_last ? side.last : side.units + a.halo) * (uint32_t)sizeof(unit);
+    packed_ends ends;
+    ends.limit = (place.last & side.last_bit ? side.last : side.units) * (uint32_t)sizeof(unit);
     ends.whole = ends.limit < 4 ? 0 : ends.limit - 3;
     ends.chained = SQUARES && a.chained;
     ends.rows_bit =
@@ -206,9 +190,7 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
 #pragma unroll
                     for (int j = 0; j < EACH; j++) {
                         const uint32_t here = at + j * a.square_step;
-                        const uint32_t first = u * 4 - (here & 3);
-                        if ((!ends.chained || first < ends.limit) &&
-                            packed_writes_word(ends, here, first)) {
+                        if (!ends.chained || u * 4 - (here & 3) < ends.limit) {
                             *(uint32_t *)(out + (here & ~3u)) = held[k][j];
                         }
                     }

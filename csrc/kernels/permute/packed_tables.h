@@ -227,27 +227,27 @@ GM_DEVICE uint32_t packed_limit(const permute_packed_side &side, uint32_t last)
 
 /* Bytes of a row of the result in this tile; the least place, from the row's begin, of a sector
  * that the tile writes. */
-struct packed_ends {
+struct packed_sectors {
     uint32_t bytes;
     int32_t least;
 };
 
-GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, const packed_place &place)
+GM_DEVICE packed_sectors packed_sectors_of(const permute_packed_args &a, const packed_place &place)
 {
     const permute_packed_side &side = a.store;
     const bool last = place.last & side.last_bit;
-    packed_ends ends;
-    ends.bytes = last ? side.last * (side.shifted ? a.unit : side.word) : side.units * a.unit;
-    ends.least = place.last & PACKED_FIRST ? 0 : INT32_MIN;
-    return ends;
+    packed_sectors sectors;
+    sectors.bytes = last ? side.last * side.word : side.units * a.unit;
+    sectors.least = place.last & PACKED_FIRST ? 0 : INT32_MIN;
+    return sectors;
 }
 
 /* Does the tile write the sector of a word? `begin`: the address of the row, `at`: bytes from there
  * to the word. */
-GM_DEVICE bool packed_writes(const packed_ends &ends, uint32_t begin, uint32_t at)
+GM_DEVICE bool packed_writes(const packed_sectors &sectors, uint32_t begin, uint32_t at)
 {
     const int32_t sector = (int32_t)(((begin + at) & ~31u) - begin);
-    return (uint32_t)(sector < ends.least ? ends.least : sector) < ends.bytes;
+    return (uint32_t)(sector < sectors.least ? sectors.least : sector) < sectors.bytes;
 }
 
 /* What `last` is about is true of the row. */

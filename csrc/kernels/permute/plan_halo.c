@@ -62,6 +62,12 @@ void permute_choose_halo(tiling *t, const permute_layout *layout)
         rows * columns * t->unit > t->most + t->most / 8) {
         return;
     }
+    tiling words = *t;
+    words.store_run = row;
+    permute_choose_words(&words, layout);
+    if (words.store_shifted) {
+        return; /* its threads are busier than memory */
+    }
     t->halo = halo;
     t->halo_axis = axis;
     t->store_run = row;
