@@ -20,7 +20,7 @@ GM_KERNEL(pattern_shared_structure, probe_args)
     held[threadIdx.x] = value;
     own.pair[threadIdx.x].element = i;
     own.pair[threadIdx.x].value = value;
-    __syncthreads();  // or a compiler would keep what the thread wrote, and copy that in parts
+    __syncthreads(); // or a compiler would keep what the thread wrote, and copy that in parts
     own.copy[threadIdx.x] = own.pair[threadIdx.x];
     __syncthreads();
     if (i < a.n) {
