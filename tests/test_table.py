@@ -143,6 +143,16 @@ def test_the_sources_repeat_the_table_as_it_is(monkeypatch):
         assert path.read_text(encoding="utf-8") == text, "run tools/docstrings.py"
 
 
+def test_tools_write_into_the_package_beside_them(monkeypatch, tmp_path):
+    """An editable install of another checkout is not written to."""
+    monkeypatch.syspath_prepend(KERNELS.parent.parent / "tools")
+    from own_package import check_own_package
+
+    check_own_package(str(tmp_path / "gpumem" / "__init__.py"), tmp_path)
+    with pytest.raises(SystemExit, match=f"PYTHONPATH={tmp_path}"):
+        check_own_package(str(tmp_path / "other" / "gpumem" / "__init__.py"), tmp_path)
+
+
 def test_a_stale_list_of_variants_is_seen(monkeypatch):
     monkeypatch.syspath_prepend(KERNELS.parent.parent / "tools")
     import docstrings

@@ -16,6 +16,8 @@ import re
 import sys
 from pathlib import Path
 
+from own_package import check_own_package
+
 import gpumem as gm
 from gpumem.base import files
 
@@ -92,6 +94,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="only say whether files are stale")
     options = parser.parse_args()
+    if not options.check:
+        check_own_package()
     stale = {p: t for p, t in rewritten().items() if p.read_text(encoding="utf-8") != t}
     for path, text in stale.items():
         if options.check:

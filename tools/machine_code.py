@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from crosscheck_calls import owner
+from own_package import check_own_package
 
 import gpumem as gm
 from gpumem.count.disassembly import disassemble, parse
@@ -254,6 +255,7 @@ def main() -> int:
         sentences = [text for family in chosen for text in stale(family)]
         print("\n".join(sentences) or "nothing is stale")
         return bool(sentences)
+    check_own_package()
     toolkit = find_toolkit()
     if isinstance(toolkit, str):
         raise SystemExit(f"no nvcc found. {toolkit}")

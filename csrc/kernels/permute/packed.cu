@@ -25,6 +25,8 @@
  *          anywhere have a kernel of their own: see packed_store_shifted.h.
  * Squares  where units are joined on both sides, a thread takes as many words as a word has units,
  *          transposes them in registers, and has a word for each of as many rows of the result.
+ * Sectors  of large arrays a tile may complete those in which its rows of the result end, and leave
+ *          those in which they begin to the tile before it: see plan_halo.c.
  * Banks    spare bytes between the rows of a tile; the plan counts the conflicts of a few numbers
  *          of them, and takes the best.
  * Machine  LDGSTS, LDS, PRMT, STG
