@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import gc
 import os
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 from building import build_probes
 
-from gpumem import _core, cli
+from gpumem import _core, cli, pool_trim
 
 # Tables have the same width in every terminal.
 os.environ["COLUMNS"] = "100"
@@ -30,6 +31,8 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"]
     sys.dont_write_bytecode = False
 MOST_WORKERS = 8  # each worker collects all tests before it runs its share
+# Bytes of a GPU's memory: what a worker may take, and a test that says that it takes gigabytes.
+FOR_WORKER, FOR_GIGABYTES = 2**34, 5 * 2**33
 LEFT_OUT = pytest.StashKey[dict[str, int]]()
 
 
@@ -47,6 +50,12 @@ def why_no_gpu() -> str | None:
     """Return why there is no usable GPU, or None if there is one."""
     info = _core.backend_info("cuda")
     return None if info["available"] else info["reason"]
+
+
+def shares_of_gpu(nbytes: int) -> int:
+    """Return how many tests find so many bytes of the smallest GPU's memory at once, at least 1."""
+    devices = _core.backend_info("cuda")["devices"]
+    return max(min(device["memory_bytes"] for device in devices) // nbytes, 1)
 
 
 def pytest_addoption(parser):
@@ -129,11 +138,12 @@ TOGETHER = (
 def pytest_xdist_auto_num_workers(config):
     """The meaning of -n auto: one worker per available processor, up to MOST_WORKERS.
 
-    With a GPU there is one worker, since several would compete for its memory.
+    With a GPU there are no more than find room in its memory.
     """
     if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
         return None
-    return min(len(os.sched_getaffinity(0)), MOST_WORKERS) if why_no_gpu() else 1
+    workers = min(len(os.sched_getaffinity(0)), MOST_WORKERS)
+    return workers if why_no_gpu() else min(workers, shares_of_gpu(FOR_WORKER))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -195,6 +205,25 @@ def close_figures():
 def backend(request):
     """Each available backend."""
     return request.param
+
+
+@pytest.fixture
+def gigabytes(request):
+    """Wait until other workers leave enough of the GPU's memory, and return all of it afterwards.
+
+    A GPU without free memory also fails kernels of other processes that touch managed memory.
+    """
+    if request.node.get_closest_marker("gpu") is None:
+        yield
+        return
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:])
+    turn = ROOT / "build" / f"gigabytes-{worker % shares_of_gpu(FOR_GIGABYTES)}"
+    turn.parent.mkdir(exist_ok=True)
+    with turn.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+        gc.collect()
+        pool_trim(backend="cuda")
 
 
 @pytest.fixture(scope="module")

@@ -129,6 +129,7 @@ def test_an_unaligned_address_is_refused_by_name(variant, dtype, backend, rng):
 # ---- beyond 32 bits ------------------------------------------------
 
 
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", ALL, ids=str)
 def test_places_beyond_32_bits(variant, backend):
     """In a large array, most of whose pages are never touched."""
@@ -178,6 +179,7 @@ def repeated(row, n):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", ALL, ids=str)
 def test_more_elements_than_an_int_counts(variant, rng):
     here(variant, "cuda")

@@ -109,6 +109,7 @@ def test_lists_and_numpy_integers(backend):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", BY_PATH, ids=str)
 def test_indices_beyond_2_31(variant):
     n = 2**31 + 7

@@ -99,6 +99,7 @@ def test_a_result_of_any_layout(backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", ANY_ALIGNMENT, ids=str)
 def test_more_than_2_32_bytes(variant):
     a = gm.DeviceArray((2**32 + 6,), "u1", backend="cuda")

@@ -334,6 +334,7 @@ def test_auto_accepts_any_address(dtype, layout, backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize(
     ("variant", "layout"),
     [(v, layout) for v in POINTS for layout in layouts(v) if layout != "fields"],

@@ -335,6 +335,7 @@ def check_far_elements(backend, variant, shape, axes, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("variant", "shape", "axes"),

@@ -175,6 +175,7 @@ def test_threads_do_not_share_coefficients(name, backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("name", ["register_vec4", "shared_vec4"])
 def test_more_points_than_an_int_can_count(name, rng):
     n, c = 2**31 + 1234, rng.standard_normal(7).astype("f4")

@@ -137,6 +137,7 @@ def test_any_number_of_rows(variant, rows, backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_offsets_past_31_bits(variant):
     here(variant, "cuda")

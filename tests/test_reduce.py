@@ -153,6 +153,7 @@ def test_lists_and_scalars(backend):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", ANY_ALIGNMENT, ids=str)
 def test_more_than_2_31_elements(variant):
     here(variant, "cuda")

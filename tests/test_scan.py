@@ -182,6 +182,7 @@ def test_lists_and_scalars(backend):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_more_than_2_31_elements(variant):
     n = 2**31 + 5

@@ -169,6 +169,7 @@ def test_auto_where_out_does_not_fit_in_shared_memory(backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", [v for v in LADDER if v.name != "shared"], ids=str)
 def test_more_than_2_31_bytes(variant):
     """Of out, and of the index; a single address receives 2**31 additions and some."""

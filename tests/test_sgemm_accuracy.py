@@ -133,6 +133,7 @@ def test_more_block_tiles_than_the_grid_y_limit(name, backend):
     assert np.array_equal(got, 2 * a)
 
 
+@pytest.mark.usefixtures("gigabytes")
 def test_sides_that_the_copy_engine_cannot_count(backend):
     """Refused before anything of 8 GiB is touched; empty products have no sides to count."""
     here(SGEMM[NAMES.index("warp_tile_tma")], backend)
@@ -144,6 +145,7 @@ def test_sides_that_the_copy_engine_cannot_count(backend):
     assert gm.sgemm(row, column[:, :0], variant="warp_tile_tma").shape == (1, 0)
 
 
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize(("trans_a", "trans_b"), TRANSPOSITIONS)
 @pytest.mark.parametrize("variant", SGEMM, ids=str)
 def test_row_offsets_beyond_32_bits(variant, trans_a, trans_b, backend, rng):
@@ -163,6 +165,7 @@ def test_row_offsets_beyond_32_bits(variant, trans_a, trans_b, backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", SGEMM, ids=str)
 @pytest.mark.parametrize("shape", [(46400, 46400, 3), (2**31 + 40, 1, 2), (3, 2**30, 1)], ids=str)
 def test_result_offsets_beyond_32_bits(variant, shape, rng):

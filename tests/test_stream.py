@@ -125,6 +125,7 @@ def test_a_result_of_any_layout(backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize("variant", LADDER, ids=str)
 def test_more_than_2_31_elements(variant):
     n = 2**31 + 12

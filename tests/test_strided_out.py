@@ -386,6 +386,7 @@ def test_nothing_is_left_behind(backend):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 def test_more_than_2_31_units(rng, backend="cuda"):
     """Units of a byte on two axes, whose number does not fit into 32 bits."""
     rows = 2**31 // 3 + 777

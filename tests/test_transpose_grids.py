@@ -209,6 +209,7 @@ def test_power_of_two_pitch(variant, pitch, backend, rng):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
 @pytest.mark.parametrize(
     ("shape", "dtype"),
     [((46400, 46400), "u1"), ((2**31 + 7, 1), "u1"), ((3, 2**30), "u1"), ((65537, 33000), "f4")],
