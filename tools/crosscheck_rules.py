@@ -299,11 +299,11 @@ RULES = (
         "are not aligned; each store touches all the sectors",
     ),
     Rule(
-        "sgemm-warp_tile, plain|matmul-((warp_)?tiles|narrow):.*, plain",
+        "sgemm-warp_tile, plain|matmul-((warp_)?tiles|narrow):.*, plain|permute-packed:small, .*",
         "load_sectors(_per_request)?",
         _pieces,
         "of vectors that are copied asynchronously (LDGSTS.128) the counter reads, for each eight "
-        "lanes, the pieces of 32 bytes of shared memory that they fill: where a padded row begins "
+        "lanes, the pieces of 32 bytes of shared memory that they fill: where a row of them begins "
         "in the middle of one, one more than sectors",
     ),
     Rule(
