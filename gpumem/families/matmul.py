@@ -161,13 +161,19 @@ def matmul(
     ``narrow:32``
         up to 32 vectors
     ``whole``
-        small matrices as a whole, one product per block, by the bulk copy engine
+        small matrices, a product or a part of it per block, by the bulk copy engine
     ``whole:16``
         sides up to 16
     ``whole:32``
         sides up to 32
     ``whole:48``
         sides up to 48
+    ``whole:32x96``
+        up to 32 rows and 96 columns
+    ``whole:96x32``
+        up to 96 rows and 32 columns
+    ``whole:80x80``
+        sides up to 80
 
     Kernels that only serve ``auto``:
 

@@ -45,9 +45,13 @@ static const int tiles_rows[] = {matmul_row_tiles_w32x32, matmul_row_tiles_16x64
                                  matmul_row_tiles_p64x32};
 static const int narrow_rows[] = {matmul_row_narrow_8, matmul_row_narrow_16, matmul_row_narrow_24,
                                   matmul_row_narrow_32};
-static const int whole_rows[] = {matmul_row_whole_16, matmul_row_whole_32, matmul_row_whole_48};
+static const int whole_rows[] = {matmul_row_whole_16,    matmul_row_whole_32,
+                                 matmul_row_whole_48,    matmul_row_whole_32x96,
+                                 matmul_row_whole_96x32, matmul_row_whole_80x80};
 static const int warp_tiles_rows[] = {matmul_row_warp_tiles_32x64, matmul_row_warp_tiles_64x64,
                                       matmul_row_warp_tiles_p64x64, matmul_row_warp_tiles_128x128};
+
+#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
 /* ---- which variant --------------------------------------------------------------------------- */
 
@@ -151,16 +155,22 @@ static gm_status takes_narrow(const gm_variant *variant, const gm_call *call)
     return status == GM_OK ? takes_vectors(variant, &args, instance->tile.x) : status;
 }
 
-/* Of the row: what its largest instance takes. */
+/* Of the row: what any of its instances takes; if none does, why the largest does not. */
 static gm_status takes_whole(const gm_variant *variant, const gm_call *call)
 {
-    const bool any = variant == &variants[matmul_row_whole];
     matmul_args args;
     gm_status status = describe(call, &args);
     if (status != GM_OK || call->out.size == 0) {
         return status;
     }
-    return matmul_suits_whole(variant->name, any ? &variants[matmul_row_whole_48] : variant, &args);
+    if (variant != &variants[matmul_row_whole]) {
+        return matmul_suits_whole(variant->name, variant, &args);
+    }
+    status = GM_ERROR_VALUE;
+    for (size_t i = 0; i < COUNT(whole_rows) && status != GM_OK; i++) {
+        status = matmul_suits_whole(variant->name, &variants[whole_rows[i]], &args);
+    }
+    return status;
 }
 
 static gm_status takes_sgemm(const gm_variant *variant, const gm_call *call)
@@ -188,8 +198,6 @@ static int better_of(const int *rows, size_t count, const gm_call *call, const m
     return best;
 }
 
-#define COUNT(rows) (sizeof(rows) / sizeof *(rows))
-
 /* The size of tiles that takes least time. */
 static int best_tiles(const gm_call *call, const matmul_args *args, double *least)
 {
@@ -202,18 +210,16 @@ static int best_warp_tiles(const gm_call *call, const matmul_args *args, int bes
     return better_of(warp_tiles_rows, COUNT(warp_tiles_rows), call, args, best, least);
 }
 
-/* The smallest instance of whole that takes the factors; the largest if none does. */
-static int fitting_whole(const matmul_args *args)
+/* The instance of whole that takes least time of those that take the factors, if that is less than
+ * *least, which it becomes; else `best`. */
+static int best_whole(const gm_call *call, const matmul_args *args, int best, double *least)
 {
-    const int64_t most = args->a.lines > args->b.lines ? args->a.lines : args->b.lines;
-    size_t i = 0;
-    while (i + 1 < COUNT(whole_rows) &&
-           (most > variants[whole_rows[i]].tile.x ||
-            matmul_whole_bytes(args, (int)variants[whole_rows[i]].tile.x) >
-                (int64_t)variants[whole_rows[i]].shared_bytes)) {
-        i++;
+    for (size_t i = 0; i < COUNT(whole_rows); i++) {
+        if (gm_variant_can(gm_row(call, whole_rows[i]), call)) {
+            best = better_of(&whole_rows[i], 1, call, args, best, least);
+        }
     }
-    return whole_rows[i];
+    return best;
 }
 
 /* The smallest instance of narrow for so many vectors; the largest if they are too many. */
@@ -235,12 +241,11 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
     if (runs(&args->a, args->depth) && runs(&args->b, args->depth)) {
         tiles = best_warp_tiles(call, args, tiles, least);
     }
-    const int special[] = {fitting_whole(args), fitting_narrow(args)};
-    const int count = matmul_thin_sides(args) > MATMUL_THIN_MOST ? 2 : 1; /* else thin is better */
-    for (int i = 0; i < count; i++) {
-        if (gm_variant_can(gm_row(call, special[i]), call)) {
-            tiles = better_of(&special[i], 1, call, args, tiles, least);
-        }
+    tiles = best_whole(call, args, tiles, least);
+    const int narrow = fitting_narrow(args);
+    if (matmul_thin_sides(args) > MATMUL_THIN_MOST && /* else thin is better */
+        gm_variant_can(gm_row(call, narrow), call)) {
+        tiles = better_of(&narrow, 1, call, args, tiles, least);
     }
     static const double TRANSPOSE = 6900; /* a launch */
     matmul_args one = *args;
@@ -290,7 +295,9 @@ static int pick_narrow(const gm_call *call)
 static int pick_whole(const gm_call *call)
 {
     matmul_args args;
-    return describe(call, &args) == GM_OK ? fitting_whole(&args) : matmul_row_whole_48;
+    double least = HUGE_VAL;
+    const int any = matmul_row_whole_80x80;
+    return describe(call, &args) == GM_OK ? best_whole(call, &args, any, &least) : any;
 }
 
 static const gm_variant *matmul_choose(const gm_call *call)
@@ -341,9 +348,10 @@ static gm_status matmul_plan(const gm_variant *variant, const gm_call *call, gm_
         return GM_OK;
     }
     if (variant->row == &variants[matmul_row_whole]) {
-        matmul_plan_whole(call, args);
-        plan->shared_bytes = (size_t)matmul_whole_bytes(args, (int)variant->tile.x);
+        matmul_plan_whole(variant, call, args);
+        plan->shared_bytes = (size_t)matmul_whole_bytes(args, variant);
         plan->grid.x = (unsigned)args->products;
+        plan->grid.y = (unsigned)(args->tiles_x * args->tiles_y);
         return GM_OK;
     }
     int64_t teams = 1;

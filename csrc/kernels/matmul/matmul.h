@@ -39,7 +39,8 @@ typedef struct matmul_args {
     /* Several blocks may share the depth of a tile: y of the grid. */
     int64_t share;            /* steps of each share but the last */
     int64_t partial;          /* elements from one share's sums to the next */
-    int64_t tiles_x, tiles_y; /* over a result; of thin and narrow: blocks along the lines are y */
+    int64_t tiles_x, tiles_y; /* over a result; of thin and narrow: blocks along the lines are y,
+                               * and of whole both are */
     bool turned;              /* a and b have changed places: the results are written transposed */
     int helpers;              /* of thin: warps of a line, a power of two, */
     int tile_lines;           /* lines of a block, a power of two, */
@@ -71,10 +72,9 @@ enum {
     MATMUL_THIN_CLUSTER = 8,   /* blocks that share the depth as a cluster */
     MATMUL_TILE_CLUSTER = 2,   /* and those of warp_tiles, of square tiles */
     MATMUL_CLUSTER_SIDE = 64,  /* of this side */
-    MATMUL_WHOLE_SIDE = 8,     /* threads of whole along rows and columns of a result; */
-    MATMUL_WHOLE_THREADS = 64, /* all of them; */
-    MATMUL_WHOLE_ZEROS = 64,   /* numbers that it keeps behind the factors, */
-    MATMUL_WHOLE_GAP = 8,      /* and between rows of sums: neighbours have other banks */
+    MATMUL_WHOLE_DOWN = 8,     /* threads of whole along a column of a result, */
+    MATMUL_WHOLE_NEAR = 8,     /* and along a row: of small ones, */
+    MATMUL_WHOLE_ACROSS = 16,  /* and of others */
     MATMUL_NARROW_LINES = 128, /* lines of a block of narrow, */
     MATMUL_NARROW_THREADS = 128,
     MATMUL_NARROW_MOST = 32, /* and the most vectors */
@@ -98,12 +98,16 @@ enum {
     MATMUL_BYTES_whole_16 = 40960,
     MATMUL_BYTES_whole_32 = 57344,
     MATMUL_BYTES_whole_48 = 76800,
+    MATMUL_BYTES_whole_more = 112640, /* of those with more threads: two blocks */
 };
 
 /* Numbers in shared memory for `count` of them, of which the first is somewhere in 16 bytes. */
 #define MATMUL_WHOLE_ROOM(count) (((count) + 6) / 4 * 4)
-/* And for side x side sums. */
-#define MATMUL_WHOLE_SUMS(side) ((side) * ((side) + MATMUL_WHOLE_GAP))
+/* From a row of sums to the next, which has other banks: of so many numbers, for so many threads.
+ */
+#define MATMUL_WHOLE_PITCH(width, across) ((width) + ((width) % (2 * (across)) == 0 ? (across) : 0))
+/* Lines of each panel but the last. */
+#define MATMUL_WHOLE_PANEL(lines, panels) (((lines) + (panels)-1) / (panels))
 
 #ifdef __cplusplus
 #include "device.h"

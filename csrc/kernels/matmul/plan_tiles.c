@@ -14,7 +14,8 @@ enum { UNIT = 16 }; /* the fewest steps by which shares differ: a multiple of a 
 
 /* Fitted to the times of single calls on an H200: of 365 products of all classes by every kernel,
  * and of 450 by two choices each. The former are 3700 cycles longer, and 1500 more where shares are
- * added: between calls of so many kernels, instructions are no longer in the caches. */
+ * added: between calls of so many kernels, instructions are no longer in the caches. whole: to 300
+ * stacks of small matrices by every kernel. */
 static const matmul_kernel kernels[GM_ROW_COUNT] = {
     [matmul_row_tiles_w32x32] = {{32, 32, 16, 32, 8, 2, 8, 8, 1},
                                  {100, 82.1, 8460, 2510, 0.0362, 0.0382, 0.143, 0, 0, 0.284, 0}},
@@ -52,12 +53,18 @@ static const matmul_kernel kernels[GM_ROW_COUNT] = {
     [matmul_row_narrow_32] = {{128, 32, 128, 32, 1, 2, 4, 32, 512},
                               {86.3, 80.1, 10200, 2890, 0.0769, 0.0889, 0.614, 0.2, 0, 0.399,
                                4580}},
-    [matmul_row_whole_16] = {{16, 16, 16, 16, 1, 24, 2, 1, 1},
-                             {90.4, 40, 8510, 347, 0, 0, 0.12, 0, 0, 0.4, 0}},
-    [matmul_row_whole_32] = {{32, 32, 32, 32, 1, 16, 2, 1, 1},
-                             {89.2, 39.8, 9250, 325, 0, 0, 0.508, 0, 0, 0.2, 0}},
-    [matmul_row_whole_48] = {{48, 48, 48, 48, 1, 12, 2, 1, 1},
-                             {171, 39, 9110, 347, 0, 0, 0.913, 0, 0, 0.2, 0}},
+    [matmul_row_whole_16] = {{16, 16, 16, 16, 1, 20, 2, 1, 1, true},
+                             {30.9, 31.4, 9280, 188, 0, 0, 0.00248, 0, 0, 0.025, 0}},
+    [matmul_row_whole_32] = {{32, 32, 32, 32, 1, 16, 2, 1, 1, true},
+                             {53.1, 156, 9640, 164, 0, 0, 0.277, 0, 0, 0.215, 0}},
+    [matmul_row_whole_48] = {{48, 48, 48, 48, 1, 10, 2, 1, 1, true},
+                             {58.7, 200, 9570, 200, 0, 0, 0.288, 0, 0, 0.00247, 0}},
+    [matmul_row_whole_32x96] = {{32, 96, 32, 96, 1, 6, 4, 1, 1, true},
+                                {62, 82.9, 9260, 448, 0, 0, 0.241, 0, 0, 0.123, 0}},
+    [matmul_row_whole_96x32] = {{96, 32, 96, 32, 1, 6, 4, 1, 1, true},
+                                {50.5, 69.3, 9650, 311, 0, 0, 0.226, 0, 0, 0.00247, 0}},
+    [matmul_row_whole_80x80] = {{80, 80, 80, 80, 1, 4, 4, 1, 1, true},
+                                {68.5, 123, 9480, 631, 0, 0, 0.238, 0, 0, 0.125, 0}},
 };
 
 int matmul_teams(int row)
@@ -116,7 +123,7 @@ static matmul_kernel kernel_of(int row, const gm_call *call, const matmul_args *
 {
     matmul_kernel kernel = kernels[row];
     if (is_of(call, row, matmul_row_whole)) {
-        matmul_pace_whole(call, args, &kernel);
+        matmul_pace_whole(call, args, gm_row(call, row), &kernel);
     }
     if (is_of(call, row, matmul_row_warp_tiles) && has_clusters(&kernel.shape) &&
         call->device->cluster_blocks >= MATMUL_TILE_CLUSTER) {
