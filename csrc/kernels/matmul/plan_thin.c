@@ -157,8 +157,9 @@ static void try_shares(const matmul_size *size, matmul_args *args, int64_t share
 
 /* The blocks over the lines, and the shares that take least time; returns the model's. A cluster
  * has up to `most` blocks, which start together. One of eight leaves a part of a processing cluster
- * of 18 multiprocessors idle, so that there must be room for more. Where clusters are too few for
- * all multiprocessors, more blocks may share the depth. */
+ * of 18 multiprocessors idle, so that there must be room for more. More blocks may share the depth
+ * where clusters are too few for all multiprocessors, or where a launch that adds shares is little
+ * beside what clusters lose. */
 static double plan_thin_lines(const matmul_size *size, int most, matmul_args *args, int tile_lines)
 {
     const int64_t processors = size->multiprocessors;
@@ -178,13 +179,17 @@ static double plan_thin_lines(const matmul_size *size, int most, matmul_args *ar
             try_shares(size, args, shares, true, &time);
         }
     }
-    for (int each = 1; each <= 4 && blocks > 0 && blocks * most < processors; each *= 2) {
+    static const double ENOUGH = 0.97; /* of the model's time: it is not more exact */
+    const bool all_busy = blocks * most >= processors; /* with clusters */
+    const double limit = all_busy ? ENOUGH * time : time;
+    double others = limit;
+    for (int each = 1; each <= 4 && blocks > 0; each *= 2) {
         const int64_t shares = each * processors / blocks;
         if (shares > 1) {
-            try_shares(size, args, shares, false, &time);
+            try_shares(size, args, shares, false, &others);
         }
     }
-    return time;
+    return others < limit ? others : time;
 }
 
 /* Plans for one of several shapes of blocks, and keeps the plan if it is the fastest. */
