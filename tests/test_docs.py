@@ -78,7 +78,6 @@ SPILLING = {
     "polynomial-register_bounded",
     "sgemm-hide_global_latency",
     "transpose-narrow_words",
-    "permute-packed:small",
 }
 
 

@@ -24,7 +24,8 @@
  *          them: on chip they are as far from vectors as in memory. Rows of the result that begin
  *          anywhere have a kernel of their own: see packed_store_shifted.h.
  * Squares  where units are joined on both sides, a thread takes as many words as a word has units,
- *          transposes them in registers, and has a word for each of as many rows of the result.
+ *          transposes them in registers, and has a word for each of as many rows of the result; of
+ *          rows of whole vectors of 16 bytes, a vector: see packed_store_squares.h.
  * Sectors  of large arrays a tile may complete those in which its rows of the result end, and leave
  *          those in which they begin to the tile before it: see plan_halo.c.
  * Banks    spare bytes between the rows of a tile; the plan counts the conflicts of a few numbers
@@ -34,6 +35,7 @@
 #include "packed_load.h"
 #include "packed_store.h"
 #include "packed_store_shifted.h"
+#include "packed_store_squares.h"
 
 /* Where a tile begins on chip: as far from a vector as in memory, if rows are. */
 template <typename unit>
@@ -43,18 +45,35 @@ GM_DEVICE uint32_t packed_begin(const permute_packed_args &a, const packed_place
     return shifted ? (uint32_t)(uintptr_t)place.in & (a.load.word - 1) : 0;
 }
 
-/* SHIFTED: the result's rows begin anywhere in words. */
-template <typename unit, bool SHIFTED>
+/* How a kernel stores: rows in words, rows that begin anywhere in words, squares of vectors. */
+enum packed_way { PACKED_WORDS, PACKED_SHIFTED, PACKED_SQUARES };
+
+template <typename unit, packed_way WAY>
+GM_DEVICE void packed_store_tile(const permute_packed_args &a, const packed_place &place,
+                                 packed_thread thread, const packed_shared &shared, uint32_t begin)
+{
+    if constexpr (WAY == PACKED_SHIFTED) {
+        packed_store_anywhere<unit>(a, place, thread, shared, begin);
+    } else if constexpr (WAY == PACKED_WORDS) {
+        packed_store_words<unit>(a, place, thread, shared, shared.tiles + begin);
+    } else if (a.halo) {
+        packed_store_squares<unit, true>(a, place, thread, shared, begin);
+    } else {
+        packed_store_squares<unit, false>(a, place, thread, shared, begin);
+    }
+}
+
+template <typename unit, packed_way WAY>
 GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
 {
     const packed_shared shared = packed_share(a, memory);
     const packed_thread load = packed_thread_of(a.load);
     const packed_thread store =
-        SHIFTED ? packed_shifted_thread(a.store) : packed_thread_of(a.store);
+        WAY == PACKED_SHIFTED ? packed_shifted_thread(a.store) : packed_thread_of(a.store);
     uint32_t loaded = 0, even = 0; /* which of the places, and of the tiles */
 
     packed_prepare(a, shared);
-    if (SHIFTED) {
+    if (WAY == PACKED_SHIFTED || (WAY == PACKED_SQUARES && a.clears)) {
         packed_clear(a, shared);
     }
     __syncthreads();
@@ -76,11 +95,7 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
             __syncthreads();
             const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
             const uint32_t begin = even * a.buffer + packed_begin<unit>(a, before);
-            if constexpr (SHIFTED) {
-                packed_store_anywhere<unit>(a, before, store, shared, begin);
-            } else {
-                packed_store_words<unit>(a, before, store, shared, shared.tiles + begin);
-            }
+            packed_store_tile<unit, WAY>(a, before, store, shared, begin);
             __syncthreads();
         }
         if (index >= a.tiles) {
@@ -90,47 +105,60 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
     }
 }
 
-/* A kernel for each unit: what one keeps in registers is not in another's way, and one with all of
- * them is so long that calls wait for its instructions. */
+/* A kernel for each unit, and way to store small ones: what one keeps in registers is not in
+ * another's way, and one with all of them is so long that calls wait for its instructions. */
 GM_KERNEL_BOUNDED(permute_packed_small, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint8_t, false>(a, memory);
+    packed_move<uint8_t, PACKED_WORDS>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint32_t, false>(a, memory);
+    packed_move<uint32_t, PACKED_WORDS>(a, memory);
 }
 
-GM_KERNEL_BOUNDED(permute_packed_small_b16, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+GM_KERNEL_BOUNDED(permute_packed_small_squares, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint16_t, false>(a, memory);
+    packed_move<uint8_t, PACKED_SQUARES>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_small_shifted, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint8_t, true>(a, memory);
+    packed_move<uint8_t, PACKED_SHIFTED>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_small_b16, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint16_t, PACKED_WORDS>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_small_b16_squares, permute_packed_args, PACKED_THREADS,
+                  PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint16_t, PACKED_SQUARES>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_small_b16_shifted, permute_packed_args, PACKED_THREADS,
                   PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint16_t, true>(a, memory);
+    packed_move<uint16_t, PACKED_SHIFTED>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words_b64, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint2, false>(a, memory);
+    packed_move<uint2, PACKED_WORDS>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_words_b128, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
-    packed_move<uint4, false>(a, memory);
+    packed_move<uint4, PACKED_WORDS>(a, memory);
 }

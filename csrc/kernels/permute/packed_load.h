@@ -9,21 +9,21 @@ template <typename type, bool ALONG>
 GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &place,
                            packed_thread thread, const packed_row *rows, char *tile)
 {
-    enum { BATCH = sizeof(type) < 4 ? 2 * PACKED_BATCH : PACKED_BATCH };
     const permute_packed_side &side = a.load;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
-    const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
+    const uint32_t end = ALONG ? side.rows : side.room,
+                   step = ALONG ? 1 : PACKED_BATCH * side.together;
 
-    for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * blockDim.x) {
+    for (uint32_t u = thread.u; u < limit; u += (ALONG ? PACKED_BATCH : 1) * blockDim.x) {
         const type *from = (const type *)place.in + (int32_t)u * side.step;
         char *to = tile + u * sizeof(type);
         gm_settle(from);
         for (uint32_t r = thread.row; r < end; r += step) {
-            packed_row row[ALONG ? 1 : BATCH];
+            packed_row row[ALONG ? 1 : PACKED_BATCH];
             packed_rows(rows + r, side.together, row);
-            type held[BATCH];
+            type held[PACKED_BATCH];
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
+            for (int k = 0; k < PACKED_BATCH; k++) {
                 const packed_row &one = row[ALONG ? 0 : k];
                 const int32_t on = ALONG ? k * blockDim.x : 0;
                 if (packed_there(last, one) && u + on < limit) {
@@ -38,7 +38,7 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
             }
             if constexpr (sizeof(type) < 4) {
 #pragma unroll
-                for (int k = 0; k < BATCH; k++) {
+                for (int k = 0; k < PACKED_BATCH; k++) {
                     const packed_row &one = row[ALONG ? 0 : k];
                     const int32_t on = ALONG ? k * blockDim.x : 0;
                     if (packed_there(last, one) && u + on < limit) {

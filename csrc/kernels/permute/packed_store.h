@@ -88,11 +88,11 @@ GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_plac
                                  packed_thread thread, const packed_shared &shared,
                                  const char *tile)
 {
-    if (a.store.along) {
+    if (!SQUARES && a.store.along) {
         if (a.halo) {
-            packed_store<unit, word, SQUARES, true, true>(a, place, thread, shared, tile);
+            packed_store<unit, word, false, true, true>(a, place, thread, shared, tile);
         } else {
-            packed_store<unit, word, SQUARES, true, false>(a, place, thread, shared, tile);
+            packed_store<unit, word, false, true, false>(a, place, thread, shared, tile);
         }
     } else if (a.halo) {
         packed_store<unit, word, SQUARES, false, true>(a, place, thread, shared, tile);

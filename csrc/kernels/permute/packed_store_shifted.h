@@ -21,14 +21,6 @@
 #include "packed_tables.h"
 #include "squares.h"
 
-/* Words are read at the ends of rows that have bytes which no tile sets. */
-GM_DEVICE void packed_clear(const permute_packed_args &a, const packed_shared &shared)
-{
-    for (uint32_t at = threadIdx.x * 16; at < 2 * a.buffer; at += blockDim.x * 16) {
-        *(uint4 *)(shared.tiles + at) = make_uint4(0, 0, 0, 0);
-    }
-}
-
 /* Threads whose words are stored: others gather for their neighbours. */
 GM_DEVICE uint32_t packed_fresh()
 {

@@ -46,7 +46,7 @@ static_assert(sizeof(packed_row) == PACKED_ROW_BYTES &&
 /* Shared memory: two tiles; the tables. */
 struct packed_shared {
     char *tiles;
-    packed_place *places; /* three: of the tile that is stored, and the next two */
+    packed_place *places; /* of the tile that is stored, and the next two */
     packed_step *steps;   /* PACKED_DIMS */
     packed_row *load, *store;
     uint16_t *units; /* where the units of the result's first row are, from its begin; and some of
@@ -58,7 +58,7 @@ GM_DEVICE packed_shared packed_share(const permute_packed_args &a, char *memory)
     packed_shared shared;
     shared.tiles = memory;
     shared.places = (packed_place *)(memory + 2 * a.buffer);
-    shared.steps = (packed_step *)(shared.places + 3);
+    shared.steps = (packed_step *)(shared.places + PACKED_PLACES);
     shared.load = (packed_row *)(shared.steps + PACKED_DIMS);
     shared.store = shared.load + a.load.room;
     shared.units = (uint16_t *)(shared.store + a.store.room);
@@ -134,7 +134,13 @@ GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_p
                                    uint32_t index)
 {
     packed_row row = {0, index < side.rows ? PACKED_THERE | 0x3f0000u : 0};
+    const bool grouped = !LOAD && a.grouped > 0;
+    uint32_t in_group = 0;
     int64_t at = 0;
+    if (grouped) {
+        in_group = permute_take(&index, a.groups);
+        row.bits = in_group < a.group_units ? row.bits : 0;
+    }
     if (row.bits == 0) {
         return row;
     }
@@ -142,7 +148,9 @@ GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_p
         const int d = side.order[i];
         const permute_packed_axis &axis = a.axis[d];
         uint32_t c;
-        if (LOAD && d == a.split) {
+        if (grouped && i < side.first + a.grouped) {
+            c = permute_take(&in_group, axis.tile);
+        } else if (LOAD && d == a.split) {
             c = permute_take(&index, a.splits) << axis.bits;
         } else if (!LOAD && d == a.squared) {
             c = permute_take(&index, a.squares) * (4 / a.unit);
@@ -198,6 +206,15 @@ GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared 
             place += packed_along(a.axis[d], c);
         }
         shared.units[i] = (uint16_t)place;
+    }
+}
+
+/* Words are read that have bytes which no tile sets: at the ends of rows, between them, and of rows
+ * that a last tile has not. */
+GM_DEVICE void packed_clear(const permute_packed_args &a, const packed_shared &shared)
+{
+    for (uint32_t at = threadIdx.x * 16; at < 2 * a.buffer; at += blockDim.x * 16) {
+        *(uint4 *)(shared.tiles + at) = make_uint4(0, 0, 0, 0);
     }
 }
 

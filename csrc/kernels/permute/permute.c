@@ -298,15 +298,23 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
 }
 
-/* The kernel for the unit, and for where rows of the result begin. */
+/* The kernel for the unit, and for how rows of the result are stored. */
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const permute_packed_args *args = (const permute_packed_args *)plan->args;
-    const bool shifted = args->store.shifted;
+    enum { WORDS, SQUARES, SHIFTED };
+    const gm_variant *const small[2][3] = {
+        {variant, &part_packed_small_squares, &part_packed_small_shifted},
+        {&part_packed_small_b16, &part_packed_small_b16_squares, &part_packed_small_b16_shifted},
+    };
     const gm_variant *kernel = variant;
     switch (args->unit) {
-    case 1: kernel = shifted ? &part_packed_small_shifted : variant; break;
-    case 2: kernel = shifted ? &part_packed_small_b16_shifted : &part_packed_small_b16; break;
+    case 1:
+    case 2:
+        kernel = small[args->unit - 1][args->store.shifted ? SHIFTED
+                                       : args->grouped > 0 ? SQUARES
+                                                           : WORDS];
+        break;
     case 8: kernel = &part_packed_words_b64; break;
     case 16: kernel = &part_packed_words_b128; break;
     default: break;

@@ -119,6 +119,7 @@ enum {
     PACKED_RUN = 4096,       /* and units of a row of the result, at most */
     PACKED_ROW_BYTES = 8,    /* in the tables, */
     PACKED_PLACE_BYTES = 24, /* of where a tile begins, */
+    PACKED_PLACES = 4,       /* of which one is spare: tables begin at multiples of 16 bytes; */
     PACKED_STEP_BYTES = 48,  /* and of what that is worked out from */
 };
 
@@ -174,8 +175,12 @@ typedef struct permute_packed_args {
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
     uint8_t split;           /* PACKED_DIMS, or the axis of which a row of the input has a part: */
     bool chained, unaligned; /* see packed_store_shifted.h */
+    bool clears;             /* words are read that have bytes which no tile sets */
     uint8_t halo, halo_axis; /* units behind a row of the result, along this axis; plan_halo.c */
     uint32_t entries;        /* of the table of units */
+    uint8_t grouped;         /* of packed_store_squares.h: axes, first in the store's order, */
+    uint32_t group_units;    /* units of a tile along these, */
+    permute_divisor groups;  /* and rows of the table for them */
     int32_t square_step;     /* so many words, or bytes, from one to the next, */
     permute_divisor squares; /* and so many such groups are in a tile */
     permute_divisor splits;  /* a group; so many of them are in a tile */

@@ -191,11 +191,14 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
     if (t->unit >= WORD) {
         return 0;
     }
-    permute_choose_words(&words, layout);
+    permute_choose_words(&words, layout, true);
     double load = words.load_shifted ? 0.1 : words.load_word == 1 ? 0.5 : 0;
     load += words.store_shifted ? 0.03 * idle(&words) : 0;
     if (words.squared < PACKED_DIMS) {
         return load + (words.store_shifted ? (t->unit == 1 ? 0.15 : 0.35) : 0);
+    }
+    if (words.grouped > 0) {
+        return load + (words.load_word == 1 ? 0.05 : 0);
     }
     if (words.store_shifted) { /* the ends of rows are stored unit by unit */
         return load + (t->unit == 1 ? 0.4 : 0.3) + 24 / (double)(words.store_run.units * t->unit);

@@ -64,7 +64,7 @@ void permute_choose_halo(tiling *t, const permute_layout *layout)
     }
     tiling words = *t;
     words.store_run = row;
-    permute_choose_words(&words, layout);
+    permute_choose_words(&words, layout, true);
     if (words.store_shifted) {
         return; /* its threads are busier than memory */
     }

@@ -13,7 +13,7 @@
 #include "per_thread.h"
 #include "permute/plan_tiling.h"
 
-enum { FEW = 6 /* passes of two warps */ };
+enum { FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -30,6 +30,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     }
     side->last = (uint32_t)(along->last / word);
     const int64_t beyond = load ? 0 : t->halo; /* units of the longest row */
+    const int grouped = load ? 0 : t->grouped;
     side->run = (uint32_t)((along->units + beyond) / word);
     side->rows = (uint32_t)(permute_units_of_tile(t) / along->units + (load ? t->halo : 0));
     side->shifted = load ? t->load_shifted : t->store_shifted;
@@ -44,9 +45,15 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     side->together = side->run < threads ? threads / side->run : 1;
     side->step = along->contiguous ? 1 : (int32_t)(stride[order[0]] / t->unit);
     side->first = (uint8_t)along->axes;
-    for (int i = 0; i < t->ndim; i++) {
-        const bool ends = t->halo > 0 && order[i] == t->halo_axis;
-        if (i < along->axes || t->tile[order[i]] > 1 || (load && ends)) {
+    for (int i = 0; i < along->axes; i++) {
+        side->order[side->count++] = (uint8_t)order[i];
+    }
+    for (int i = 0; i < grouped; i++) {
+        side->order[side->count++] = (uint8_t)t->load[i];
+    }
+    for (int i = along->axes; i < t->ndim; i++) {
+        const bool ends = load && t->halo > 0 && order[i] == t->halo_axis;
+        if ((t->tile[order[i]] > 1 || ends) && (load || !permute_is_grouped(t, order[i]))) {
             side->order[side->count++] = (uint8_t)order[i];
         }
     }
@@ -101,14 +108,30 @@ static bool chained(const tiling *t)
     return t->store_run.axes == t->squared;
 }
 
-/* Is anything that begins a row of units along the squared axis not at a word, on chip? */
+/* Is anything that begins a row of units along the squared axis, or those in groups, not at a word,
+ * on chip? */
 static bool unaligned(const tiling *t, const permute_places *places)
 {
     int64_t bits = t->load_word == 1;
     for (int d = 0; d < t->ndim; d++) {
-        bits |= d != t->squared && t->tile[d] > 1 ? places->low[d] | places->high[d] : 0;
+        const bool within = d == t->squared || permute_is_grouped(t, d);
+        bits |= !within && t->tile[d] > 1 ? places->low[d] | places->high[d] : 0;
+        bits |= d == t->split ? places->high[d] : 0;
     }
-    return bits % WORD != 0 || chained(t);
+    return bits % WORD != 0 || (t->squared < PACKED_DIMS && chained(t));
+}
+
+static void fill_groups(const tiling *t, const permute_places *places, permute_packed_args *args)
+{
+    const int64_t units = permute_units_in_groups(t), all = permute_groups(t) * (WORD / t->unit);
+    args->grouped = (uint8_t)t->grouped;
+    if (t->grouped > 0) {
+        args->group_units = (uint32_t)units;
+        args->groups = permute_divisor_of(all);
+        args->store.rows = args->store.rows / (uint32_t)units * (uint32_t)all;
+        args->unaligned = unaligned(t, places);
+        args->clears = args->unaligned || args->ragged > 0;
+    }
 }
 
 static void fill_squares(const tiling *t, const permute_places *places, permute_packed_args *args)
@@ -140,12 +163,12 @@ static void fill_reach(const tiling *t, permute_packed_args *args)
     }
 }
 
-/* A side has few rows, but long ones: a thread has several words of a row in flight. */
-static void make_room(permute_packed_side *side, uint32_t threads)
+/* A side has few rows, but long ones: a thread has several words of a row in flight. Rows that a
+ * thread has at once: `each`. */
+static void make_room(permute_packed_side *side, uint32_t threads, uint32_t each)
 {
-    /* What loads fewer than 4 bytes has twice as many of them in flight. */
-    uint32_t batch = side->together * PACKED_BATCH * (side->word < WORD ? 2 : 1);
-    side->along = side->run > threads && side->rows < PACKED_BATCH && !side->shifted;
+    const uint32_t batch = side->together * PACKED_BATCH * each;
+    side->along = side->run > threads && side->rows < PACKED_BATCH && !side->shifted && each == 1;
     side->room = (side->rows + batch - 1) / batch * batch;
 }
 
@@ -185,9 +208,11 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
     fill_side(t, false, &args->store);
     fill_ragged(t, args);
     fill_squares(t, &places, args);
+    fill_groups(t, &places, args);
     fill_reach(t, args);
-    make_room(&args->load, args->threads);
-    make_room(&args->store, args->threads);
+    make_room(&args->load, args->threads, 1);
+    make_room(&args->store, args->threads, t->grouped > 0 ? WORD / (uint32_t)t->unit : 1);
+    args->store.along = args->store.along && t->squared == PACKED_DIMS;
     return true;
 }
 
@@ -233,7 +258,8 @@ static permute_places split_run(tiling *t, permute_places places, int *least)
         int passes;
         split.split = d;
         split.split_bits = bits;
-        if (inner << bits < SHORT || 1 << bits < t->store_word) {
+        const bool cuts = permute_is_grouped(t, d) && (inner << bits) % WORD != 0;
+        if (inner << bits < SHORT || (t->grouped == 0 && 1 << bits < t->store_word) || cuts) {
             continue;
         }
         const permute_places others = permute_choose_places(&split, &passes);
@@ -248,25 +274,61 @@ static permute_places split_run(tiling *t, permute_places places, int *least)
 
 /* Where a warp would have bank conflicts, rows of the input that were loaded in one run get spare
  * bytes between them. */
-static permute_places choose_places(tiling *t, const permute_layout *layout)
+static permute_places place_words(tiling *t, const permute_layout *layout, bool in_groups,
+                                  int *least)
 {
-    int least, passes;
-    permute_choose_words(t, layout);
-    permute_places best = place_vectors(t, &least);
-    if (least > FEW) {
-        best = split_run(t, best, &least);
+    int passes;
+    permute_choose_words(t, layout, in_groups);
+    permute_places best = place_vectors(t, least);
+    const int few = t->grouped > 0 ? FEW_OF_SQUARES : FEW;
+    if (*least > few) {
+        best = split_run(t, best, least);
     }
     tiling shorter = *t;
-    while (least > FEW && permute_shorten_run(&shorter)) {
-        permute_choose_words(&shorter, layout);
+    while (*least > few && permute_shorten_run(&shorter)) {
+        permute_choose_words(&shorter, layout, in_groups);
         permute_places places = place_vectors(&shorter, &passes);
-        if (passes < least && shorter.load_word >= t->load_word) {
-            least = passes;
+        if (passes < *least && shorter.load_word >= t->load_word) {
+            *least = passes;
             best = places;
             *t = shorter;
         }
     }
     return best;
+}
+
+/* Passes through the banks of shared memory for a KiB of small units: of vectors that are loaded,
+ * of words that are read, and of the entries of tables for both. `passes` are those of two warps'
+ * loads of a word. */
+static double passes_of_small(const tiling *t, const permute_places *places, int passes)
+{
+    const double each = 0.5 * passes;
+    const int vector = t->load_shifted ? t->vector : WORD;
+    const double load = 8 + 64.0 / vector;
+    if (t->grouped > 0) {
+        return load + 8 * each * (unaligned(t, places) ? 2 : 1) + 4;
+    }
+    if (t->squared < PACKED_DIMS) {
+        return load + 8 * each + 4 * t->unit;
+    }
+    return load + 32 / t->unit * each + 16;
+}
+
+static permute_places choose_places(tiling *t, const permute_layout *layout)
+{
+    int of_words, of_groups;
+    tiling words = *t, groups = *t;
+    const permute_places by_words = place_words(&words, layout, false, &of_words);
+    if (t->unit < WORD && !words.store_shifted) {
+        const permute_places by_groups = place_words(&groups, layout, true, &of_groups);
+        if (groups.grouped > 0 && passes_of_small(&groups, &by_groups, of_groups) <
+                                      passes_of_small(&words, &by_words, of_words)) {
+            *t = groups;
+            return by_groups;
+        }
+    }
+    *t = words;
+    return by_words;
 }
 
 static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
@@ -363,7 +425,8 @@ bool permute_plan_packed(const permute_layout *layout, const gm_device_propertie
 
 size_t permute_packed_shared(const permute_packed_args *args)
 {
-    return 2 * (size_t)args->buffer + 3 * PACKED_PLACE_BYTES + PACKED_DIMS * PACKED_STEP_BYTES +
+    return 2 * (size_t)args->buffer + PACKED_PLACES * PACKED_PLACE_BYTES +
+           PACKED_DIMS * PACKED_STEP_BYTES +
            (size_t)(args->load.room + args->store.room) * PACKED_ROW_BYTES +
            args->entries * sizeof(uint16_t);
 }

@@ -111,6 +111,23 @@ typedef struct sample {
     warp first, middle;
 } sample;
 
+/* The first unit of a group, along all axes that are not of a row. */
+static void place_group(const tiling *t, int64_t group, int32_t *places)
+{
+    const int64_t groups = permute_groups(t);
+    int64_t unit = group % groups * (WORD / t->unit), others = group / groups;
+    for (int i = 0; i < t->grouped; i++) {
+        places[t->load[i]] = (int32_t)(unit % t->tile[t->load[i]]);
+        unit /= t->tile[t->load[i]];
+    }
+    for (int d = t->store_run.axes; d < t->ndim; d++) {
+        if (!permute_is_grouped(t, d)) {
+            places[d] = (int32_t)(others % t->tile[d]);
+            others /= t->tile[d];
+        }
+    }
+}
+
 /* The unit's place along each of the store's axes from `first` to `end`; of the squared one only
  * every so manyth is there. */
 static void place_unit(const tiling *t, int first, int end, int64_t unit, int32_t *places)
@@ -134,7 +151,11 @@ static void find_units(const tiling *t, int64_t first, warp *lanes)
         const int64_t word = first + lane, unit = word % words * t->store_word;
         const int64_t there = unit < along->units ? unit : along->units - 1;
         place_unit(t, 0, along->axes, there, lanes->unit[lane]);
-        place_unit(t, along->axes, t->ndim, word / words, lanes->unit[lane]);
+        if (t->grouped > 0) {
+            place_group(t, word / words, lanes->unit[lane]);
+        } else {
+            place_unit(t, along->axes, t->ndim, word / words, lanes->unit[lane]);
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 enum {
     WORD = 4,          /* bytes that small units are joined to */
+    VECTOR = 16,       /* and of a thread's words of a row, in groups */
     ENOUGH = 128,      /* bytes of a run */
     LEAST_BYTES = 4096 /* of a tile */
 };
@@ -23,9 +24,10 @@ typedef struct tiling {
     int64_t tile[PACKED_DIMS];
     int load[PACKED_DIMS], store[PACKED_DIMS]; /* all axes, the closest first */
     run load_run, store_run;
-    int threads, most;                /* of a block; bytes of a tile, at most */
-    int unit, load_word, store_word;  /* bytes; units */
-    int squared;                      /* see permute_packed_args */
+    int threads, most;               /* of a block; bytes of a tile, at most */
+    int unit, load_word, store_word; /* bytes; units */
+    int squared;                     /* see permute_packed_args */
+    int grouped;                     /* so many of the first axes of the load order; 0: no groups */
     bool load_shifted, store_shifted; /* rows begin anywhere in words */
     int vector;                       /* bytes: what shifted rows are loaded in */
     int split, split_bits;            /* see permute_packed_args */
@@ -49,8 +51,14 @@ uint32_t permute_words_of_row(const tiling *t, int64_t units, int word);
 /* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
 bool permute_is_near(const tiling *t, const int64_t *stride, int bytes);
 
-/* The words of both sides, and whether they are squares. */
-void permute_choose_words(tiling *t, const permute_layout *layout);
+/* Units of a tile along the axes in groups, of which there are so many: of a word each, but for the
+ * last, which may be shorter. */
+int64_t permute_units_in_groups(const tiling *t);
+int64_t permute_groups(const tiling *t);
+bool permute_is_grouped(const tiling *t, int axis);
+
+/* The words of both sides, and whether they are squares; in groups only if these may be. */
+void permute_choose_words(tiling *t, const permute_layout *layout, bool in_groups);
 
 /* The axes in order, a tile's extents and runs; false if none fits. */
 bool permute_choose_extents(tiling *t, const permute_layout *layout, int multiprocessors);

@@ -1,8 +1,8 @@
 /* permute: how a tile of packed joins units of 1 or 2 bytes to words, on either side. */
 #include "permute/plan_tiling.h"
 
-/* Does everything on a side begin, and end, at whole words? */
-static bool in_words(const tiling *t, bool load, const char *data)
+/* Does everything on a side begin, and end, at multiples of so many bytes? */
+static bool is_whole(const tiling *t, bool load, const char *data, int bytes)
 {
     const int *order = load ? t->load : t->store;
     const int64_t *stride = load ? t->from : t->to;
@@ -13,7 +13,12 @@ static bool in_words(const tiling *t, bool load, const char *data)
         /* Where the next row, or the next tile, begins. */
         bits |= i >= along->axes ? stride[d] : i == along->axes - 1 ? t->tile[d] * stride[d] : 0;
     }
-    return along->contiguous && bits % WORD == 0;
+    return along->contiguous && bits % bytes == 0;
+}
+
+static bool in_words(const tiling *t, bool load, const char *data)
+{
+    return is_whole(t, load, data, WORD);
 }
 
 bool permute_is_near(const tiling *t, const int64_t *stride, int bytes)
@@ -52,6 +57,77 @@ static bool lengthen(tiling *t, bool load, const char *data)
     return false;
 }
 
+int64_t permute_units_in_groups(const tiling *t)
+{
+    int64_t units = 1;
+    for (int i = 0; i < t->grouped; i++) {
+        units *= t->tile[t->load[i]];
+    }
+    return units;
+}
+
+int64_t permute_groups(const tiling *t)
+{
+    return permute_divide_up(permute_units_in_groups(t) * t->unit, WORD);
+}
+
+bool permute_is_grouped(const tiling *t, int axis)
+{
+    for (int i = 0; i < t->grouped; i++) {
+        if (t->load[i] == axis) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Threads that have a group's vector, of all in as many turns as it takes. */
+static double busy(const tiling *t, int64_t groups)
+{
+    const int64_t run = t->store_run.units * t->unit / VECTOR, threads = t->threads;
+    const int64_t together = run < threads ? threads / run : 1;
+    const int64_t turns = permute_divide_up(groups, together) * permute_divide_up(run, threads);
+    return (double)(groups * run) / (double)(turns * threads);
+}
+
+/* Are the words of the closest axes, which are not in a row, units that the result has in as many
+ * rows of vectors? Words may end beyond the last unit. */
+static bool group(tiling *t, const char *data)
+{
+    enum { MOST_EMPTY = 4 /* one in so many units */ };
+    static const double LEAST_BUSY = 0.66;
+    tiling grouped = *t;
+    grouped.grouped = 0;
+    while (grouped.grouped < t->load_run.axes && t->load[grouped.grouped] >= t->store_run.axes) {
+        grouped.grouped++;
+    }
+    const int64_t units = permute_units_in_groups(&grouped);
+    const int64_t all = permute_groups(&grouped) * (WORD / t->unit);
+    const int64_t others = permute_units_of_tile(t) / t->store_run.units / units;
+    if (grouped.grouped == 0 || all - units > all / MOST_EMPTY || others * all > PACKED_ROWS ||
+        !is_whole(t, false, data, VECTOR) ||
+        busy(t, others * permute_groups(&grouped)) < LEAST_BUSY) {
+        return false;
+    }
+    t->grouped = grouped.grouped;
+    return true;
+}
+
+/* The same, of rows that end before the closest axis. */
+static bool group_shorter(tiling *t, const char *data)
+{
+    tiling shorter = *t;
+    if (t->halo > 0 || t->load[0] == 0) {
+        return false; /* a halo needs rows of all these axes */
+    }
+    shorter.store_run = permute_longest_run(t, false, t->load[0]);
+    if (shorter.store_run.units * t->unit < GM_SECTOR || !group(&shorter, data)) {
+        return false;
+    }
+    *t = shorter;
+    return true;
+}
+
 /* Squares: a word of the input is of units that the result has in as many rows. */
 static bool squares(const tiling *t, int word)
 {
@@ -83,7 +159,7 @@ static bool square_shifted(tiling *t, int word)
     return true;
 }
 
-void permute_choose_words(tiling *t, const permute_layout *layout)
+void permute_choose_words(tiling *t, const permute_layout *layout, bool in_groups)
 {
     const int word = t->unit < WORD ? WORD / t->unit : 1;
     const bool store = in_words(t, false, layout->out) || lengthen(t, false, layout->out);
@@ -95,10 +171,14 @@ void permute_choose_words(tiling *t, const permute_layout *layout)
     t->begin = (uintptr_t)layout->in % GM_SECTOR;
     t->store_shifted = false;
     t->squared = PACKED_DIMS;
-    if (word > 1 && load && store && squares(t, word)) {
+    t->grouped = 0;
+    /* Halves that are not at words take as many loads either way. */
+    const bool may = in_groups && word > 1 && store && (load || t->unit == 1);
+    const bool grouped = may && (group(t, layout->out) || group_shorter(t, layout->out));
+    if (!grouped && word > 1 && load && store && squares(t, word)) {
         t->squared = t->load[0];
     } else if (word > 1 && !store && !square_shifted(t, word)) {
         t->store_shifted = shifts(t, false);
     }
-    t->store_word = store || t->store_shifted ? word : 1;
+    t->store_word = t->grouped > 0 ? VECTOR / t->unit : store || t->store_shifted ? word : 1;
 }
