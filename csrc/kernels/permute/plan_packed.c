@@ -52,7 +52,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
         side->order[side->count++] = (uint8_t)t->load[i];
     }
     for (int i = along->axes; i < t->ndim; i++) {
-        const bool ends = load && t->halo > 0 && order[i] == t->halo_axis;
+        const bool ends = load && order[i] == t->halo_axis;
         if ((t->tile[order[i]] > 1 || ends) && (load || !permute_is_grouped(t, order[i]))) {
             side->order[side->count++] = (uint8_t)order[i];
         }
@@ -82,7 +82,7 @@ static void fill_split(const tiling *t, permute_packed_args *args)
 static void fill_ragged(const tiling *t, permute_packed_args *args)
 {
     for (int d = 0; d < t->ndim; d++) {
-        const bool ends = t->halo > 0 && d == t->halo_axis; /* without one */
+        const bool ends = d == t->halo_axis; /* without one */
         if (t->extent[d] % t->tile[d] == 0 && !ends) {
             continue;
         }
@@ -156,7 +156,7 @@ static void fill_reach(const tiling *t, permute_packed_args *args)
     args->reach_behind = t->unit;
     for (int d = 0; d < t->ndim; d++) {
         const int64_t group = d == t->split ? (int64_t)1 << t->split_bits : 1;
-        const int64_t beyond = t->halo > 0 && d == t->halo_axis ? t->halo : 0;
+        const int64_t beyond = d == t->halo_axis ? t->halo : 0;
         const int64_t units = permute_divide_up(t->tile[d], group) * group + beyond;
         const int64_t reach = (units - 1) * t->from[d];
         *(reach < 0 ? &args->reach_before : &args->reach_behind) += reach;
@@ -341,6 +341,7 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
         .unit = layout->unit,
         .threads = large ? PACKED_THREADS : PACKED_FEW_THREADS,
         .most = large ? PACKED_BYTES : PACKED_FEW_BYTES,
+        .halo_axis = PACKED_DIMS,
     };
     for (int d = 0; d < t.ndim; d++) {
         t.extent[d] = layout->extent[d];

@@ -25,7 +25,7 @@ bool permute_is_near(const tiling *t, const int64_t *stride, int bytes)
 {
     double reach = 0;
     for (int d = 0; d < t->ndim; d++) {
-        const int64_t beyond = t->halo > 0 && d == t->halo_axis ? t->halo : 0;
+        const int64_t beyond = d == t->halo_axis ? t->halo : 0;
         reach += (double)(t->tile[d] - 1 + beyond) * (double)permute_magnitude(stride[d]);
     }
     /* And what vectors have beside it. */
@@ -116,12 +116,13 @@ static bool group(tiling *t, const char *data)
 /* The same, of rows that end before the closest axis. */
 static bool group_shorter(tiling *t, const char *data)
 {
+    enum { SHORTEST = 64 /* bytes of a row: shorter ones were slower on an H200 */ };
     tiling shorter = *t;
     if (t->halo > 0 || t->load[0] == 0) {
         return false; /* a halo needs rows of all these axes */
     }
     shorter.store_run = permute_longest_run(t, false, t->load[0]);
-    if (shorter.store_run.units * t->unit < GM_SECTOR || !group(&shorter, data)) {
+    if (shorter.store_run.units * t->unit < SHORTEST || !group(&shorter, data)) {
         return false;
     }
     *t = shorter;
