@@ -23,9 +23,9 @@ static int64_t lines_of_block(const matmul_factor *x, int64_t most)
     return MATMUL_WHOLE_PANEL(x->lines, panels(x, most));
 }
 
-static int threads_across(const gm_variant *instance)
+static int64_t threads_across(const gm_variant *instance)
 {
-    return (int)(instance->block.x / MATMUL_WHOLE_DOWN);
+    return instance->block.x / MATMUL_WHOLE_DOWN;
 }
 
 int64_t matmul_whole_bytes(const matmul_args *args, const gm_variant *instance)
@@ -70,7 +70,7 @@ void matmul_pace_whole(const gm_call *call, const matmul_args *args, const gm_va
     enum { RESERVED = 1024 }; /* bytes of each block */
     const int64_t bytes = matmul_whole_bytes(args, instance) + RESERVED;
     const int64_t fit = call->device->shared_per_multiprocessor / bytes;
-    const int across = threads_across(instance), height = kernel->shape.height;
+    const int across = (int)threads_across(instance), height = kernel->shape.height;
     const int rows = height / MATMUL_WHOLE_DOWN, columns = kernel->shape.width / across;
     const int64_t lines_a = lines_of_block(&args->a, height);
     const int64_t lines_b = lines_of_block(&args->b, kernel->shape.width);

@@ -48,19 +48,7 @@ GM_DEVICE void packed_gather_shifted(const char *tiles, uint32_t at, const uint3
 {
     if constexpr (SQUARES) {
         uint32_t words[N];
-        if (unaligned) {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                const uint32_t first = at + units[j];
-                const uint32_t *word = (const uint32_t *)(tiles + (first & ~3u));
-                words[j] = __funnelshift_r(word[0], word[1], first * 8);
-            }
-        } else {
-#pragma unroll
-            for (int j = 0; j < N; j++) {
-                words[j] = *(const uint32_t *)(tiles + (at + units[j]));
-            }
-        }
+        packed_read_words<N>(tiles, at, units, unaligned, words);
         transpose_words(words, held);
     } else {
         held[0] = 0;

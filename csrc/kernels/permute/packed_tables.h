@@ -290,4 +290,24 @@ GM_DEVICE void packed_rows(const packed_row *rows, uint32_t step, packed_row (&f
     }
 }
 
+/* Words on chip, at `at` and so many bytes: each is joined from two, if they are unaligned. */
+template <int N, typename bytes>
+GM_DEVICE void packed_read_words(const char *tiles, uint32_t at, const bytes *on, bool unaligned,
+                                 uint32_t (&words)[N])
+{
+    if (unaligned) {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            const uint32_t first = at + on[j];
+            const uint32_t *word = (const uint32_t *)(tiles + (first & ~3u));
+            words[j] = __funnelshift_r(word[0], word[1], first * 8);
+        }
+    } else {
+#pragma unroll
+        for (int j = 0; j < N; j++) {
+            words[j] = *(const uint32_t *)(tiles + (at + on[j]));
+        }
+    }
+}
+
 #endif

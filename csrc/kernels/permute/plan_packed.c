@@ -311,7 +311,7 @@ static double passes_of_small(const tiling *t, const permute_places *places, int
     if (t->squared < PACKED_DIMS) {
         return load + 8 * each + 4 * t->unit;
     }
-    return load + 32 / t->unit * each + 16;
+    return load + 32.0 / t->unit * each + 16;
 }
 
 static permute_places choose_places(tiling *t, const permute_layout *layout)
