@@ -211,7 +211,7 @@ def backend(request):
 def gigabytes(request):
     """Wait until other workers leave enough of the GPU's memory, and return all of it afterwards.
 
-    A GPU without free memory also fails kernels of other processes that touch managed memory.
+    Where many workers had filled an H200, tests of managed memory failed, too: an illegal access.
     """
     if request.node.get_closest_marker("gpu") is None:
         yield

@@ -90,6 +90,11 @@ gm_status matmul_suits_whole(const char *name, const gm_variant *instance, const
     const int64_t height = instance->tile.y, width = instance->tile.x;
     const int64_t rows = args->a.lines, columns = args->b.lines;
     const bool flat = args->depth <= 1;
+    if (!has_no_gaps(&args->a, args->depth) || !has_no_gaps(&args->b, args->depth)) {
+        return gm_fail(GM_ERROR_VALUE,
+                       "variant %s needs matrices without gaps (variant=\"auto\" takes any layout)",
+                       name);
+    }
     if ((rows > height && !args->a.along_depth && !flat) ||
         (columns > width && !args->b.along_depth && !flat)) {
         return gm_fail(GM_ERROR_VALUE,
@@ -104,11 +109,6 @@ gm_status matmul_suits_whole(const char *name, const gm_variant *instance, const
                        "%lld",
                        name, (long long)instance->shared_bytes,
                        (long long)matmul_whole_bytes(args, instance));
-    }
-    if (!has_no_gaps(&args->a, args->depth) || !has_no_gaps(&args->b, args->depth)) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s needs matrices without gaps (variant=\"auto\" takes any layout)",
-                       name);
     }
     if (args->products > INT32_MAX ||
         panels(&args->a, height) > UINT16_MAX / panels(&args->b, width)) {
