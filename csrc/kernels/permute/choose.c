@@ -73,14 +73,16 @@ static bool reads_next_within(const permute_layout *layout, double run, int64_t 
 
 /* How many times as many sectors as needed are read by runs that begin and end inside of them: no
  * more if all are aligned, or if the next run in memory is read while the L2 still has the sector
- * that both share. */
+ * that both share. Gaps between runs are read by all kernels. */
 static double ends(const permute_layout *layout, double run)
 {
     uintptr_t bits = (uintptr_t)layout->in | (uintptr_t)run;
+    bool gaps = true;
     for (int d = 1; d < layout->ndim; d++) {
         bits |= (uintptr_t)layout->from[d];
+        gaps = gaps && (double)permute_magnitude(layout->from[d]) != run;
     }
-    const bool shared = reads_next_within(layout, run, CACHED / 2);
+    const bool shared = gaps || reads_next_within(layout, run, CACHED / 2);
     return shared || bits % GM_SECTOR == 0 ? 1 : 1 + GM_SECTOR / run;
 }
 
@@ -101,7 +103,8 @@ static double time_of_runs(const permute_layout *layout)
     const bool contiguous = permute_magnitude(layout->from[0]) == layout->unit;
     if (contiguous) {
         const double run = (double)(layout->extent[0] * layout->unit);
-        return (base + scattered(layout, run)) * ends(layout, run);
+        const bool block = layout->ndim == 2 && layout->unit == 4; /* no division but one */
+        return ((block ? 1.12 : base) + scattered(layout, run)) * ends(layout, run);
     }
     if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
         layout->unit >= 8) {
@@ -111,20 +114,18 @@ static double time_of_runs(const permute_layout *layout)
     return (at_once ? 1 : base) * (1 + spread(layout, layout->from[0])) / 2;
 }
 
-/* A warp that has the end of a run in its vectors joins them in a longer way: each warp, where runs
- * are shorter than what it moves at a time. Units of 8 bytes and more fill requests without that,
- * and gain nothing by it. */
-static double time_of_shifted(const permute_layout *layout, const gm_call *call)
+/* The ends of runs are joined one by one, and stored in parts of a sector. Units of 8 bytes and
+ * more fill requests without that, and gain nothing by it; nor do those of 4 bytes where the L2 has
+ * room for both arrays. */
+static double time_of_shifted(const permute_layout *layout)
 {
-    static const double AT_A_TIME = 256, LONGER_SMALL = 0.2, LONGER = 0.36;
+    static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile */
     const double run = (double)permute_run(layout);
     if (layout->from[0] != layout->unit || layout->unit >= 8 || run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    const double longer = bytes_of(layout) < CACHED ? LONGER_SMALL : LONGER;
-    const double time =
-        1.06 + longer * permute_pace(call) * (run < AT_A_TIME ? 1 : AT_A_TIME / run);
-    return time * ends(layout, run);
+    const double time = 1.02 + of(END, layout) / run + 2 * scattered(layout, run);
+    return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) * ends(layout, run);
 }
 
 /* The share of a row of a tile that is read, or written, beyond it, where rows begin inside of
@@ -335,7 +336,7 @@ const gm_variant *permute_choose(const gm_call *call)
     }
     choice best = {permute_row_elementwise, INFINITY};
     consider(&best, call, permute_row_runs, time_of_runs(&layout));
-    consider(&best, call, permute_row_shifted, time_of_shifted(&layout, call));
+    consider(&best, call, permute_row_shifted, time_of_shifted(&layout));
     consider(&best, call, permute_row_tiles,
              time_of_tiles(&layout, call, permute_closest_axis(&layout)));
     consider(&best, call, whole ? permute_row_matrices : permute_row_units,

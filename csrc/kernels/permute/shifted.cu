@@ -13,9 +13,13 @@
  *              and of the next row  |. A B C D E F G|H ...
  *
  * Shift    is another one in every row; words are selected by it, bytes permuted.
- * Ends     a vector that goes beyond the result is stored byte by byte, as one that goes beyond the
+ * block    a piece of the result. It first finds where the rows of its piece are in the input, and
+ *          keeps that in shared memory: a thread then has one division for a vector.
+ * Ends     vectors in which a row ends and the next one begins come last, a thread for each of
+ *          them: a warp of which one lane had two rows would take twice the time.
+ * Memory   a vector that goes beyond the result is stored byte by byte, as one that goes beyond the
  *          memory of the input is loaded.
- * Machine  LDG.E.128, SEL, PRMT, STG.E.128
+ * Machine  LD.E.128, SEL, PRMT, ST.E.128
  */
 #include "join.h"
 
@@ -23,13 +27,21 @@ enum {
     VECTOR = 16, /* bytes */
     UNROLL = 2,  /* vectors of a thread */
     THREADS = 256,
+    PIECE = THREADS * UNROLL * VECTOR,
+    ROWS = PIECE / SHIFTED_LEAST + 2 /* that a piece has a part of, at most */
 };
 
-/* What a vector of the result has of a row: bytes `begin` to `end` of it are at from + begin. */
+/* A block's part of the result. Places are bytes from where its first row begins; the first block
+ * begins before that if the result is not aligned. */
+struct shifted_piece {
+    int32_t begin, end;
+    uint32_t rows;
+};
+
+/* What a vector of the result has of a row: from byte `shift` of two vectors on. */
 struct shifted_part {
-    const char *from;
-    int begin, end;
     uint4 low, high;
+    int shift;
 };
 
 /* Byte by byte: the last byte becomes `in`, all others move down by one. */
@@ -41,14 +53,15 @@ GM_DEVICE void shifted_push(uint4 &v, uint32_t in)
     v.w = v.w >> 8 | in << 24;
 }
 
-/* An aligned vector, if it has any of the bytes that are wanted. */
+/* An aligned vector, if it has any of the bytes that are wanted. INSIDE: it is of the memory. */
+template <bool INSIDE>
 GM_DEVICE uint4 shifted_load(const permute_shifted_args &a, const char *at, bool wanted)
 {
     uint4 v = make_uint4(0, 0, 0, 0);
     if (!wanted) {
         return v;
     }
-    if (at >= a.begin && at + VECTOR <= a.end) {
+    if (INSIDE || (at >= a.begin && at + VECTOR <= a.end)) {
         return *(const uint4 *)at;
     }
 #pragma unroll 1
@@ -58,18 +71,23 @@ GM_DEVICE uint4 shifted_load(const permute_shifted_args &a, const char *at, bool
     return v;
 }
 
-GM_DEVICE void shifted_load_part(const permute_shifted_args &a, shifted_part &part)
+/* Bytes `begin` to `end` of a vector, of a row that has them at from + begin. */
+template <bool INSIDE>
+GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const char *from, int begin,
+                                         int end)
 {
-    const int shift = (int)((uintptr_t)part.from % VECTOR);
-    const char *aligned = part.from - shift;
-    part.low = shifted_load(a, aligned, part.begin < part.end && part.begin < VECTOR - shift);
-    part.high =
-        shifted_load(a, aligned + VECTOR, part.begin < part.end && part.end > VECTOR - shift);
+    const int shift = (int)((uintptr_t)from % VECTOR);
+    const char *aligned = from - shift;
+    shifted_part part;
+    part.shift = shift;
+    part.low = shifted_load<INSIDE>(a, aligned, begin < end && begin < VECTOR - shift);
+    part.high = shifted_load<INSIDE>(a, aligned + VECTOR, begin < end && end > VECTOR - shift);
+    return part;
 }
 
 GM_DEVICE uint4 shifted_join_part(const shifted_part &part)
 {
-    return permute_join(part.low, part.high, (uint32_t)((uintptr_t)part.from % VECTOR));
+    return permute_join(part.low, part.high, (uint32_t)part.shift);
 }
 
 /* Bytes of `a` before byte `at`, and of `b` from there on. */
@@ -111,54 +129,82 @@ GM_DEVICE void shifted_store(char *to, uint4 v, int begin, int end)
     }
 }
 
+/* Vectors that lie in one row. */
+template <bool INSIDE>
+GM_DEVICE void shifted_move_rows(const permute_shifted_args &a, const shifted_piece &piece,
+                                 const char *const *rows, char *out)
+{
+    shifted_part part[UNROLL];
+    bool whole[UNROLL];
+#pragma unroll
+    for (int k = 0; k < UNROLL; k++) {
+        const int on = (int)(k * THREADS + threadIdx.x) * VECTOR;
+        const uint32_t at = (uint32_t)(piece.begin + on);
+        const bool there = piece.begin + on >= 0 && piece.begin + on < piece.end;
+        const uint32_t row = there ? gm_divide(at, a.run) : 0;
+        whole[k] = there && at + VECTOR <= (row + 1) * a.run.by;
+        part[k] = shifted_load_part<INSIDE>(a, rows[row] + at, 0, whole[k] ? VECTOR : 0);
+    }
+#pragma unroll
+    for (int k = 0; k < UNROLL; k++) {
+        if (whole[k]) {
+            *(uint4 *)(out + (int)(k * THREADS + threadIdx.x) * VECTOR) =
+                shifted_join_part(part[k]);
+        }
+    }
+}
+
+/* The vectors in which a row ends, and the next one begins: a thread for each end. */
+template <bool INSIDE>
+GM_DEVICE void shifted_move_ends(const permute_shifted_args &a, const shifted_piece &piece,
+                                 const char *const *rows, char *out)
+{
+    for (uint32_t row = threadIdx.x; row <= piece.rows; row += THREADS) {
+        const int64_t end = (int64_t)row * a.run.by, on = end - piece.begin;
+        const int cut = (int)on % VECTOR; /* bytes of the row before */
+        if (on < 0 || on >= PIECE || cut == 0) {
+            continue;
+        }
+        const bool before = row > 0, behind = end < piece.end;
+        const int last = behind ? VECTOR : cut;
+        const char *from = before ? rows[row - 1] : a.in, *next = behind ? rows[row] : a.in;
+        const shifted_part head =
+            shifted_load_part<INSIDE>(a, from + (end - cut), 0, before ? cut : 0);
+        const shifted_part tail = shifted_load_part<INSIDE>(a, next + (end - cut), cut, last);
+        const uint4 v = shifted_blend(shifted_join_part(head), shifted_join_part(tail), cut);
+        shifted_store(out + (on - cut), v, before ? 0 : cut, last);
+    }
+}
+
 GM_KERNEL(permute_shifted, permute_shifted_args)
 {
+    __shared__ const char *rows[ROWS]; /* where their bytes are in the input, less their places */
     __shared__ uint32_t first_row, first_at;
-    /* The block's first vector begins before the result where that is not aligned. */
-    const int64_t first = (int64_t)blockIdx.x * (THREADS * UNROLL * VECTOR) - a.lead;
+    const int64_t first = (int64_t)blockIdx.x * PIECE - a.lead; /* byte of the result */
     if (threadIdx.x == 0) {
         const uint64_t at = first < 0 ? 0 : (uint64_t)first, row = at / a.run.by;
         first_row = (uint32_t)row;
         first_at = (uint32_t)(at - row * a.run.by);
     }
-    gm_wait_for_previous();
     __syncthreads();
-    shifted_part head[UNROLL], tail[UNROLL]; /* in the row where it begins, and in the next */
-    int end[UNROLL];
-#pragma unroll
-    for (int k = 0; k < UNROLL; k++) {
-        const int on = (int)(k * THREADS + threadIdx.x) * VECTOR;
-        const int64_t place = first + on, left = a.bytes - place;
-        const int begin = place < 0 ? (int)-place : 0;
-        end[k] = left < VECTOR ? (int)max(left, (int64_t)0) : VECTOR;
-        /* In rows: of the vector's byte `begin`. */
-        uint32_t at = first_at + (uint32_t)(on + begin) - (first < 0 ? (uint32_t)-first : 0);
-        const uint32_t rows = gm_divide(at, a.run);
-        at -= rows * a.run.by;
-        const uint32_t row = first_row + rows;
-        head[k].begin = begin;
-        head[k].end = (int)min((uint32_t)end[k], begin + (a.run.by - at));
-        tail[k].begin = head[k].end;
-        tail[k].end = end[k];
-        head[k].from = tail[k].from = a.in;
-        if (begin < end[k]) {
-            head[k].from = shifted_row(a, row) + at - begin;
-        }
-        if (tail[k].begin < tail[k].end) {
-            tail[k].from = shifted_row(a, row + 1) - tail[k].begin;
-        }
-        shifted_load_part(a, head[k]);
-        shifted_load_part(a, tail[k]);
+    shifted_piece piece;
+    piece.begin = first < 0 ? (int32_t)first : (int32_t)first_at;
+    piece.end = piece.begin + (int32_t)min((int64_t)PIECE, a.bytes - first);
+    piece.rows = gm_divide((uint32_t)piece.end - 1, a.run) + 1;
+    bool near = false; /* to an end of the input's memory */
+    for (uint32_t i = threadIdx.x; i < piece.rows; i += THREADS) {
+        const char *row = shifted_row(a, first_row + i);
+        rows[i] = row - (int64_t)i * a.run.by;
+        near = near || row - a.begin < VECTOR || a.end - row - a.run.by < VECTOR;
     }
-#pragma unroll
-    for (int k = 0; k < UNROLL; k++) {
-        const int64_t place = first + (int)(k * THREADS + threadIdx.x) * VECTOR;
-        uint4 v = shifted_join_part(head[k]);
-        if (tail[k].begin < tail[k].end) {
-            v = shifted_blend(v, shifted_join_part(tail[k]), tail[k].begin);
-        }
-        if (head[k].begin < end[k]) {
-            shifted_store(a.out + place, v, head[k].begin, end[k]);
-        }
+    gm_wait_for_previous();
+    near = __syncthreads_or(near);
+    char *out = a.out + first;
+    if (near) {
+        shifted_move_rows<false>(a, piece, rows, out);
+        shifted_move_ends<false>(a, piece, rows, out);
+    } else {
+        shifted_move_rows<true>(a, piece, rows, out);
+        shifted_move_ends<true>(a, piece, rows, out);
     }
 }
