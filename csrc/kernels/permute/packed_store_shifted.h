@@ -13,7 +13,8 @@
  *           word from there has one unit for each row. It is joined from two, if it is not aligned.
  * Chains    where these rows follow each other in memory, a row's last word is completed with what
  *           the next row begins with; each row's table goes on into the next one.
- * Ends      of other rows are stored unit by unit.
+ * Ends      of other rows are stored unit by unit, after all words, by a thread for each row: a
+ * warp has the end of a row in most of its words, and would go the longer way for each of them.
  */
 #ifndef GPUMEM_PERMUTE_PACKED_STORE_SHIFTED_H
 #define GPUMEM_PERMUTE_PACKED_STORE_SHIFTED_H
@@ -72,45 +73,80 @@ GM_DEVICE void packed_find_units(const packed_shared &shared, uint32_t u, uint32
     }
 }
 
-/* Those units of a word that are in a row: `first` bytes of it are before the word. */
-template <typename unit>
-GM_DEVICE void packed_store_part(char *to, uint32_t word, uint32_t first, uint32_t limit)
+/* Which of the words of rows are stored whole, and what rows have beside these. */
+struct packed_ends {
+    uint32_t limit; /* bytes of a row */
+    /* Words of a row that begin before so many bytes are stored: of those in a chain that another
+     * row follows, and of others. */
+    uint32_t inner, outer;
+    uint32_t rows_bit; /* see packed_row */
+    bool chained;
+};
+
+template <typename unit, bool SQUARES>
+GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, uint32_t last)
 {
+    const permute_packed_side &side = a.store;
+    packed_ends ends;
+    ends.limit = (last & side.last_bit ? side.last : side.units) * (uint32_t)sizeof(unit);
+    ends.outer = ends.limit < 4 ? 0 : ends.limit - 3;
+    ends.chained = SQUARES && a.chained;
+    ends.inner = ends.chained ? ends.limit : ends.outer;
+    ends.rows_bit =
+        SQUARES && last & a.axis[a.squared].ragged ? PACKED_LAST_ROWS : PACKED_ROWS_LEFT;
+    return ends;
+}
+
+/* What rows have before their first whole word, and behind the last one: a thread for each row. */
+template <typename unit, bool SQUARES>
+GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_place &place,
+                                 const packed_shared &shared, uint32_t begin)
+{
+    enum { SIZE = sizeof(unit), EACH = SQUARES ? 4 / SIZE : 1, PARTS = 4 / SIZE - 1 };
+    const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
+    const uint32_t last = place.last << 16 | PACKED_THERE;
+    uint32_t first_units[PARTS], last_units[PARTS];
 #pragma unroll
-    for (uint32_t j = 0; j < 4; j += sizeof(unit)) {
-        if (first + j < limit) {
-            *(unit *)(to + j) = (unit)(word >> 8 * j);
+    for (uint32_t k = 0; k < PARTS; k++) {
+        const uint32_t units = ends.limit / SIZE;
+        first_units[k] = shared.units[k];
+        last_units[k] = shared.units[k < units ? units - 1 - k : 0];
+    }
+    for (uint32_t i = threadIdx.x; i < a.store.rows * EACH; i += blockDim.x) {
+        const uint32_t j = i % EACH;
+        packed_row row[1];
+        packed_rows(shared.store + i / EACH, 0, row);
+        const uint32_t left = SQUARES ? row[0].bits >> ends.rows_bit & 7 : 1;
+        const bool begins = !ends.chained || (j == 0 && row[0].bits & PACKED_FIRST_ROW);
+        const bool breaks = !ends.chained || j + 1 == left;
+        if (j >= left || !packed_there(last, row[0]) || !(begins || breaks)) {
+            continue;
+        }
+        char *to = place.out + (row[0].at + (int32_t)j * a.square_step);
+        const char *from = shared.tiles + (begin + packed_place_in(row[0]) + j * SIZE);
+        const uint32_t here = (uint32_t)(uintptr_t)to;
+        uint32_t before = min((0 - here) & 3, ends.limit);
+        uint32_t behind = min((here + ends.limit) & 3, ends.limit - before);
+        before = begins ? before : 0;
+        behind = breaks ? behind : 0;
+#pragma unroll
+        for (uint32_t k = 0; k < PARTS; k++) {
+            if (k * SIZE < before) {
+                *(unit *)(to + k * SIZE) = *(const unit *)(from + first_units[k]);
+            }
+            if (k * SIZE < behind) {
+                *(unit *)(to + (ends.limit - (k + 1) * SIZE)) =
+                    *(const unit *)(from + last_units[k]);
+            }
         }
     }
 }
 
-/* Which of the words of rows there are. */
-struct packed_ends {
-    uint32_t limit, whole; /* bytes of a row; words that begin before the latter are whole */
-    uint32_t rows_bit;     /* see packed_row */
-    bool chained;
-};
-
-/* The words of rows, whose bytes `at` are where the first begins; with their ends. */
-template <typename unit, int EACH>
-GM_DEVICE void packed_store_ends(char *out, uint32_t at, int32_t step, uint32_t u, uint32_t bits,
-                                 const packed_ends &ends, const uint32_t (&words)[EACH])
+/* Word u of a row whose bytes begin at `at`, if it begins before `limit` of them. */
+GM_DEVICE void packed_store_whole(char *out, uint32_t at, uint32_t u, uint32_t limit, uint32_t word)
 {
-    const uint32_t left = EACH > 1 ? bits >> ends.rows_bit & 7 : 1;
-#pragma unroll
-    for (uint32_t j = 0; j < EACH; j++) {
-        const uint32_t here = at + j * step, first = u * 4 - (here & 3);
-        const bool begins = !ends.chained || (j == 0 && bits & PACKED_FIRST_ROW);
-        const bool breaks = !ends.chained || j + 1 == left;
-        char *to = out + (here & ~3u);
-        if (j >= left) {
-            break;
-        }
-        if (first < (breaks ? ends.whole : ends.limit)) {
-            *(uint32_t *)to = words[j];
-        } else if ((int32_t)first < 0 ? begins : first < ends.limit) {
-            packed_store_part<unit>(to, words[j], first, ends.limit);
-        }
+    if (u * 4 - (at & 3) < limit) {
+        *(uint32_t *)(out + (at & ~3u)) = word;
     }
 }
 
@@ -123,12 +159,7 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const uint32_t phase = (uint32_t)(uintptr_t)place.out & 3;
-    packed_ends ends;
-    ends.limit = (place.last & side.last_bit ? side.last : side.units) * (uint32_t)sizeof(unit);
-    ends.whole = ends.limit < 4 ? 0 : ends.limit - 3;
-    ends.chained = SQUARES && a.chained;
-    ends.rows_bit =
-        SQUARES && place.last & a.axis[a.squared].ragged ? PACKED_LAST_ROWS : PACKED_ROWS_LEFT;
+    const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
     const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left that make squares whole */
 
     /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. */
@@ -138,7 +169,6 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
          on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
-        const bool inner = u > 0 && u * 4 < ends.whole; /* of a row */
         char *out = place.out - phase + u * 4;
         uint32_t units[N];
         gm_settle(out);
@@ -160,26 +190,28 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
                     const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
                     held[k][j] = __funnelshift_l(before, held[k][j], (at + j * a.square_step) * 8);
                 }
-                const uint32_t bits = row[k].bits, left = SQUARES ? bits >> ends.rows_bit & 7 : 1;
-                const bool simple =
-                    left >= all && (inner || (ends.chained && !(bits & PACKED_FIRST_ROW)));
+                const uint32_t left = SQUARES ? row[k].bits >> ends.rows_bit & 7 : 1;
                 if (!stores || !packed_there(last, row[k])) {
                     continue;
                 }
-                if (simple) {
+                if (left >= all) { /* the usual case, in fewer instructions */
 #pragma unroll
-                    for (int j = 0; j < EACH; j++) {
-                        const uint32_t here = at + j * a.square_step;
-                        if (!ends.chained || u * 4 - (here & 3) < ends.limit) {
-                            *(uint32_t *)(out + (here & ~3u)) = held[k][j];
-                        }
+                    for (uint32_t j = 0; j < EACH; j++) {
+                        packed_store_whole(out, at + j * a.square_step, u, ends.inner, held[k][j]);
                     }
                 } else {
-                    packed_store_ends<unit, EACH>(out, at, a.square_step, u, bits, ends, held[k]);
+#pragma unroll
+                    for (uint32_t j = 0; j < EACH; j++) {
+                        if (j < left) {
+                            const uint32_t limit = j + 1 < left ? ends.inner : ends.outer;
+                            packed_store_whole(out, at + j * a.square_step, u, limit, held[k][j]);
+                        }
+                    }
                 }
             }
         }
     }
+    packed_store_ends<unit, SQUARES>(a, place, shared, begin);
 }
 
 template <typename unit>
