@@ -18,6 +18,8 @@
  * block   the tile. Its row c in shared memory is column c of the input, HIGH vectors with those of
  *         the halo; vector p of it is at place p ^ swizzle(c). A vector of the output is shifted
  *         from two of these.
+ * edge    strips beyond the matrix are neither loaded nor stored. What rows of the output have of a
+ *         vector where they begin or end is stored last, element by element.
  */
 #ifndef GPUMEM_TRANSPOSE_ALIGNED_TILE_H
 #define GPUMEM_TRANSPOSE_ALIGNED_TILE_H
@@ -124,6 +126,9 @@ GM_DEVICE void aligned_tile_load_small(const transpose_window &window, const tra
         const unsigned strip =
             threadIdx.x / geometry::WIDE + k * (geometry::THREADS / geometry::WIDE);
         const unsigned first = strip * geometry::N;
+        if (WHERE != TILE_INSIDE && (first >= window.rows || col >= window.cols)) {
+            break;
+        }
         const char *from = window.in + first * window.in_pitch + col * sizeof(unit);
         unsigned place = (unsigned)(uintptr_t)from; /* its low bits say how far to shift */
         uint2 low[geometry::N], high[geometry::N];
@@ -173,6 +178,9 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
 {
     const unsigned col = threadIdx.x % geometry::WIDE;
 
+    if (WHERE != TILE_INSIDE && col >= window.cols) {
+        return;
+    }
 #pragma unroll 1
     for (unsigned group = 0; group < geometry::STRIPS; group += geometry::GROUP) {
         uint32_t held[geometry::GROUP][4];
@@ -183,11 +191,13 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
                 threadIdx.x / geometry::WIDE + (group + k) * (geometry::THREADS / geometry::WIDE);
             const unsigned first = strip * 4;
             const char *from = window.in + first * window.in_pitch + col * 4;
+            if (WHERE != TILE_INSIDE && first >= window.rows) {
+                break;
+            }
 #pragma unroll
             for (unsigned i = 0; i < 4; i++) {
                 const bool here =
-                    WHERE == TILE_INSIDE ||
-                    (first + i >= edge.first && first + i < window.rows && col < window.cols);
+                    WHERE == TILE_INSIDE || (first + i >= edge.first && first + i < window.rows);
                 held[k][i] = 0;
                 if (here) {
                     held[k][i] = gm_load_kept((const uint32_t *)from);
@@ -199,6 +209,9 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
         for (unsigned k = 0; k < geometry::GROUP; k++) {
             const unsigned strip =
                 threadIdx.x / geometry::WIDE + (group + k) * (geometry::THREADS / geometry::WIDE);
+            if (WHERE != TILE_INSIDE && strip * 4 >= window.rows) {
+                break;
+            }
             tile[col * geometry::HIGH + (strip ^ transpose_swizzle<1>(col))] =
                 make_uint4(held[k][0], held[k][1], held[k][2], held[k][3]);
         }
@@ -206,20 +219,6 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
 }
 
 /* ---- store --------------------------------------------------------------------------------- */
-
-/* Of words for rows from r on: what is in the matrix, and is not the tile's before. */
-template <typename unit, unsigned WORDS>
-GM_DEVICE void transpose_store_rows(char *to, const uint32_t (&words)[WORDS], unsigned r,
-                                    const transpose_window &window, const transpose_edge &edge)
-{
-    const unsigned size = sizeof(unit), N = 4 / size;
-#pragma unroll
-    for (unsigned j = 0; j < WORDS * N; j++) {
-        if (r + j >= edge.first && r + j < window.rows) {
-            ((unit *)to)[j] = (unit)(words[j / N] >> 8 * (j % N * size));
-        }
-    }
-}
 
 /* The 16 bytes that begin `from` bytes into two vectors; whole words are not shifted further. */
 template <bool WHOLE_WORDS>
@@ -236,11 +235,36 @@ GM_DEVICE uint4 aligned_tile_between(const uint4 a, const uint4 b, unsigned from
                       __funnelshift_r(y2, y3, bits), __funnelshift_r(y3, y4, bits));
 }
 
-template <typename geometry, int WHERE>
+/* The vector that begins `from` bytes into row c of the tile. */
+template <typename geometry>
+GM_DEVICE uint4 aligned_tile_vector(const uint4 *tile, unsigned c, unsigned from)
+{
+    const unsigned swizzle = transpose_swizzle<geometry::E>(c);
+    const uint4 low = tile[c * geometry::HIGH + (from / 16 ^ swizzle)];
+    const uint4 high = tile[c * geometry::HIGH + ((from + 15) / 16 ^ swizzle)];
+    return aligned_tile_between<sizeof(typename geometry::unit) == 4>(low, high, from);
+}
+
+/* Bytes of a row of the tile up to the first sector that is its own. */
+GM_DEVICE unsigned aligned_tile_skip(const char *row)
+{
+    return TRANSPOSE_SECTOR - ((unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1));
+}
+
+/* Is the vector that begins `from` bytes into a row whole? */
+template <typename geometry>
+GM_DEVICE bool aligned_tile_has(const transpose_window &window, const transpose_edge &edge,
+                                unsigned from)
+{
+    const unsigned r = from / (unsigned)sizeof(typename geometry::unit);
+    return r >= edge.first && r + geometry::N <= window.rows;
+}
+
+/* Whole vectors of the rows of the output. */
+template <typename geometry, bool INSIDE>
 GM_DEVICE void aligned_tile_store(const transpose_window &window, const transpose_edge &edge,
                                   const uint4 *tile)
 {
-    typedef typename geometry::unit unit;
     const unsigned p = threadIdx.x % geometry::HIGH;
     const unsigned first = threadIdx.x / geometry::HIGH; /* column of the input */
     const unsigned step = geometry::THREADS / geometry::HIGH;
@@ -250,32 +274,73 @@ GM_DEVICE void aligned_tile_store(const transpose_window &window, const transpos
         return;
     }
 #pragma unroll 4
-    for (unsigned i = 0; i < geometry::COLS / step; i++) {
-        const unsigned c = first + i * step;
-        const unsigned swizzle = transpose_swizzle<geometry::E>(c);
-        /* Bytes of the tile's row up to the first sector that is its own, and to this vector. */
-        const unsigned skip = TRANSPOSE_SECTOR - ((unsigned)(uintptr_t)row & 31);
-        const unsigned from = skip + p * 16;
-        if (WHERE == TILE_INSIDE || c < window.cols) {
-            const uint4 low = tile[c * geometry::HIGH + (from / 16 ^ swizzle)];
-            const uint4 high = tile[c * geometry::HIGH + ((from + 15) / 16 ^ swizzle)];
-            const uint4 vector = aligned_tile_between<sizeof(unit) == 4>(low, high, from);
-            const unsigned r = from / (unsigned)sizeof(unit);
-            if (WHERE == TILE_INSIDE || (r >= edge.first && r + geometry::N <= window.rows)) {
-                *(uint4 *)(row + from) = vector;
-            } else {
-                const uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
-                transpose_store_rows<unit>(row + from, words, r, window, edge);
-            }
+    for (unsigned c = first; c < geometry::COLS; c += step) {
+        const unsigned from = aligned_tile_skip(row) + p * 16;
+        if (INSIDE || (c < window.cols && aligned_tile_has<geometry>(window, edge, from))) {
+            *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
         }
         row += step * window.out_pitch;
+    }
+}
+
+/* The same of a tile that has at most half of its rows: few lanes to a row, so that few rest. */
+template <typename geometry>
+GM_DEVICE void aligned_tile_store_low(const transpose_window &window, const transpose_edge &edge,
+                                      const uint4 *tile)
+{
+    unsigned lanes = geometry::HIGH / 2;
+    while (lanes > 1 && lanes * 8 >= window.rows * (unsigned)sizeof(typename geometry::unit)) {
+        lanes /= 2;
+    }
+    const unsigned first = threadIdx.x / lanes, step = geometry::THREADS / lanes;
+    char *row = window.out + first * window.out_pitch;
+#pragma unroll 1
+    for (unsigned c = first; c < window.cols; c += step) {
+        const unsigned from = aligned_tile_skip(row) + threadIdx.x % lanes * 16;
+        if (aligned_tile_has<geometry>(window, edge, from)) {
+            *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
+        }
+        row += step * window.out_pitch;
+    }
+}
+
+/* An element of the tile: row r of column c of the input. */
+template <typename geometry>
+GM_DEVICE typename geometry::unit aligned_tile_element(const uint4 *tile, unsigned r, unsigned c)
+{
+    const unsigned place = r / geometry::N ^ transpose_swizzle<geometry::E>(c);
+    return ((const typename geometry::unit *)(tile + c * geometry::HIGH + place))[r % geometry::N];
+}
+
+/* What rows of the output have before their first whole vector, where they begin, and behind the
+ * last one, where they end: a thread for each element of a vector. */
+template <typename geometry>
+GM_DEVICE void aligned_tile_store_ends(const transpose_window &window, const transpose_edge &edge,
+                                       const uint4 *tile)
+{
+    typedef typename geometry::unit unit;
+    const unsigned N = geometry::N, j = threadIdx.x % N;
+    for (unsigned c = threadIdx.x / N; c < window.cols; c += geometry::THREADS / N) {
+        unit *row = (unit *)(window.out + c * window.out_pitch);
+        const unsigned over = (unsigned)((uintptr_t)row / sizeof(unit)); /* elements, modulo N */
+        const unsigned begin = edge.first + j, end = window.rows - 1 - j;
+        /* The tile's first vector, and the first one that is whole. */
+        const unsigned own = 2 * N - over % (2 * N),
+                       next = edge.first + (0u - edge.first - over) % N;
+        if (edge.first > 0 && begin < min(next, window.rows)) {
+            row[begin] = aligned_tile_element<geometry>(tile, begin, c);
+        }
+        if ((window.rows + over) % N > j && end < window.rows && end >= max(own, next) &&
+            end < own + geometry::STORED * N) {
+            row[end] = aligned_tile_element<geometry>(tile, end, c);
+        }
     }
 }
 
 /* ---- the tile of a block ------------------------------------------------------------------- */
 
 template <typename geometry, int WHERE>
-GM_DEVICE void aligned_tile_pass(const transpose_window &window, const transpose_edge &edge,
+GM_DEVICE void aligned_tile_load(const transpose_window &window, const transpose_edge &edge,
                                  uint4 *tile)
 {
     if constexpr (sizeof(typename geometry::unit) < 4) {
@@ -283,8 +348,20 @@ GM_DEVICE void aligned_tile_pass(const transpose_window &window, const transpose
     } else {
         aligned_tile_load_words<geometry, WHERE>(window, edge, tile);
     }
-    __syncthreads();
-    aligned_tile_store<geometry, WHERE>(window, edge, tile);
+}
+
+template <typename geometry>
+GM_DEVICE void aligned_tile_store_edge(const transpose_window &window, const transpose_edge &edge,
+                                       const uint4 *tile)
+{
+    if (window.rows > geometry::ROWS / 2) {
+        aligned_tile_store<geometry, false>(window, edge, tile);
+    } else {
+        aligned_tile_store_low<geometry>(window, edge, tile);
+    }
+    if (edge.first > 0 || window.rows < geometry::ROWS) {
+        aligned_tile_store_ends<geometry>(window, edge, tile);
+    }
 }
 
 template <typename geometry> GM_DEVICE int64_t aligned_tile_row(transpose_place at)
@@ -305,12 +382,18 @@ GM_DEVICE void aligned_tile_move_at(const transpose_args &a, transpose_place at,
 
     gm_wait_for_previous();
     if (where == TILE_INSIDE) {
-        aligned_tile_pass<geometry, TILE_INSIDE>(window, edge, tile);
-    } else if (where == TILE_OVER_EDGE) {
-        aligned_tile_pass<geometry, TILE_OVER_EDGE>(window, edge, tile);
-    } else {
-        aligned_tile_pass<geometry, TILE_OVER_CORNER>(window, edge, tile);
+        aligned_tile_load<geometry, TILE_INSIDE>(window, edge, tile);
+        __syncthreads();
+        aligned_tile_store<geometry, true>(window, edge, tile);
+        return;
     }
+    if (where == TILE_OVER_EDGE) {
+        aligned_tile_load<geometry, TILE_OVER_EDGE>(window, edge, tile);
+    } else {
+        aligned_tile_load<geometry, TILE_OVER_CORNER>(window, edge, tile);
+    }
+    __syncthreads();
+    aligned_tile_store_edge<geometry>(window, edge, tile);
 }
 
 template <typename geometry> GM_DEVICE void aligned_tile_move(const transpose_args &a, uint4 *tile)

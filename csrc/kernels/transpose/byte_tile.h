@@ -17,7 +17,8 @@
  * Runs of the output are shifted back to sectors as in aligned_tile.h, once more from two words of
  * a row. Columns that are 32 apart are shifted alike. Where rows of the output begin at multiples
  * of 2, 4, ... bytes, shifts are multiples of these, too, and the tile shares so many fewer of the
- * 32 rows of a sector with the tile before it.
+ * 32 rows of a sector with the tile before it. At the edges of the matrix, what rows of the output
+ * have of a word is stored last, as in aligned_tile.h.
  */
 #ifndef GPUMEM_TRANSPOSE_BYTE_TILE_H
 #define GPUMEM_TRANSPOSE_BYTE_TILE_H
@@ -84,6 +85,9 @@ GM_DEVICE void byte_tile_load(const transpose_window &window, const transpose_ed
 #pragma unroll 1
     for (unsigned k = 0; k < geometry::SHARE; k += geometry::BATCH) {
         uint32_t word[geometry::BATCH][geometry::WIDE];
+        if (WHERE != TILE_INSIDE && first + k >= window.rows) {
+            break;
+        }
 
 #pragma unroll
         for (unsigned i = 0; i < geometry::BATCH; i++) {
@@ -138,37 +142,41 @@ GM_DEVICE void byte_tile_load(const transpose_window &window, const transpose_ed
 /* ---- store --------------------------------------------------------------------------------- */
 
 /* One word of the output, of rows from r on, shifted from two. STREAM: past the L2. */
-template <int WHERE, bool STREAM>
+template <bool INSIDE, bool STREAM>
 GM_DEVICE void byte_tile_store_word(const transpose_window &window, const transpose_edge &edge,
                                     unsigned r, const uint32_t *low, const uint32_t *high,
                                     unsigned bits, char *to)
 {
-    const uint32_t word = __funnelshift_r(*low, *high, bits);
-    if (WHERE == TILE_INSIDE || (r >= edge.first && r + 4 <= window.rows)) {
+    if (INSIDE || (r >= edge.first && r + 4 <= window.rows)) {
+        const uint32_t word = __funnelshift_r(*low, *high, bits);
         if (STREAM) {
             __stcs((uint32_t *)to, word);
         } else {
             *(uint32_t *)to = word;
         }
-    } else {
-        const uint32_t words[1] = {word};
-        transpose_store_rows<uint8_t>(to, words, r, window, edge);
     }
 }
 
-template <typename geometry, int WHERE, bool STREAM>
+/* Bytes from the begin of a sector to that of a row of the output. */
+GM_DEVICE unsigned byte_tile_over(const char *row)
+{
+    return (unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1);
+}
+
+/* Whole words of the rows of the output. */
+template <typename geometry, bool INSIDE, bool STREAM>
 GM_DEVICE void byte_tile_store(const transpose_window &window, const transpose_edge &edge,
                                unsigned warp, const uint32_t *tile)
 {
     const unsigned lane = threadIdx.x % 32;
-    const unsigned cols = WHERE == TILE_INSIDE ? (unsigned)geometry::COLS : window.cols;
+    const unsigned cols = INSIDE ? (unsigned)geometry::COLS : window.cols;
     const int64_t step = window.out_pitch * geometry::ALIKE;
 
 #pragma unroll 1
-    for (unsigned first = warp; first < geometry::ALIKE; first += geometry::WARPS) {
+    for (unsigned first = warp; first < min(cols, (unsigned)geometry::ALIKE);
+         first += geometry::WARPS) {
         char *row = window.out + first * window.out_pitch;
-        /* Bytes from the sector's begin to that of the row. */
-        const unsigned over = (unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1);
+        const unsigned over = byte_tile_over(row);
         /* The tile before stores the first sector, unless this tile has all of it. */
         const unsigned own = over == 0 ? 0 : TRANSPOSE_SECTOR / 4;
         const uint32_t *high = tile + byte_tile_column<geometry::WORDS>(first) + lane - over / 4;
@@ -179,36 +187,50 @@ GM_DEVICE void byte_tile_store(const transpose_window &window, const transpose_e
 #pragma unroll
         for (unsigned i = 0; i < geometry::COLS; i += geometry::ALIKE) {
             const unsigned at = i * geometry::WORDS + i;
-            const bool all = WHERE == TILE_INSIDE && i + geometry::ALIKE <= geometry::COLS;
-            if (all || first + i < cols) {
-                if (lane >= own) {
-                    byte_tile_store_word<WHERE, STREAM>(window, edge, r, low + at, high + at, bits,
-                                                        to);
-                }
+            const bool all = INSIDE && i + geometry::ALIKE <= geometry::COLS;
+            if (!all && first + i >= cols) {
+                break;
+            }
+            if (lane >= own) {
+                byte_tile_store_word<INSIDE, STREAM>(window, edge, r, low + at, high + at, bits,
+                                                     to);
+            }
 #pragma unroll
-                for (unsigned k = 1; k < geometry::TALL; k++) {
-                    byte_tile_store_word<WHERE, STREAM>(window, edge, r + k * 128,
-                                                        low + at + k * 32, high + at + k * 32, bits,
-                                                        to + k * 128);
-                }
+            for (unsigned k = 1; k < geometry::TALL; k++) {
+                byte_tile_store_word<INSIDE, STREAM>(window, edge, r + k * 128, low + at + k * 32,
+                                                     high + at + k * 32, bits, to + k * 128);
             }
             to += step;
         }
     }
 }
 
-/* ---- the tile of a block ------------------------------------------------------------------- */
-
-template <typename geometry, int WHERE, bool LINES, bool STREAM>
-GM_DEVICE void byte_tile_pass(const transpose_window &window, const transpose_edge &edge,
-                              uint4 *tile)
+/* What rows of the output have before their first whole word, where they begin, and behind the last
+ * one, where they end: a thread for each byte of a word. */
+template <typename geometry>
+GM_DEVICE void byte_tile_store_ends(const transpose_window &window, const transpose_edge &edge,
+                                    const uint32_t *tile)
 {
-    /* The same in all lanes, and the compiler is told so. */
-    const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
-    byte_tile_load<geometry, WHERE, LINES>(window, edge, warp, tile);
-    __syncthreads();
-    byte_tile_store<geometry, WHERE, STREAM>(window, edge, warp, (const uint32_t *)tile);
+    const unsigned j = threadIdx.x % 4;
+    for (unsigned c = threadIdx.x / 4; c < window.cols; c += geometry::THREADS / 4) {
+        char *row = window.out + c * window.out_pitch;
+        const char *column = (const char *)(tile + byte_tile_column<geometry::WORDS>(c));
+        const unsigned over = byte_tile_over(row);
+        const unsigned begin = edge.first + j, end = window.rows - 1 - j;
+        /* The tile's first byte, and its first one of a whole word. */
+        const unsigned own = over == 0 ? 0 : TRANSPOSE_SECTOR - over;
+        const unsigned next = edge.first + ((0u - edge.first - over) & 3);
+        if (edge.first > 0 && begin < min(next, window.rows)) {
+            row[begin] = column[begin];
+        }
+        if (((window.rows + over) & 3) > j && end < window.rows && end >= max(own, next) &&
+            end + over < geometry::ROWS) {
+            row[end] = column[end];
+        }
+    }
 }
+
+/* ---- the tile of a block ------------------------------------------------------------------- */
 
 template <typename geometry>
 GM_DEVICE int64_t byte_tile_row(const transpose_args &a, transpose_place at)
@@ -229,12 +251,24 @@ GM_DEVICE void byte_tile_move_at(const transpose_args &a, transpose_place at, tr
     edge.first = row < 0 ? a.halo : 0;
 
     gm_wait_for_previous();
+    /* The same in all lanes, and the compiler is told so. */
+    const unsigned warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0);
+    const uint32_t *words = (const uint32_t *)tile;
     if (where == TILE_INSIDE) {
-        byte_tile_pass<geometry, TILE_INSIDE, LINES, STREAM>(window, edge, tile);
-    } else if (where == TILE_OVER_EDGE) {
-        byte_tile_pass<geometry, TILE_OVER_EDGE, LINES, STREAM>(window, edge, tile);
+        byte_tile_load<geometry, TILE_INSIDE, LINES>(window, edge, warp, tile);
+        __syncthreads();
+        byte_tile_store<geometry, true, STREAM>(window, edge, warp, words);
+        return;
+    }
+    if (where == TILE_OVER_EDGE) {
+        byte_tile_load<geometry, TILE_OVER_EDGE, LINES>(window, edge, warp, tile);
     } else {
-        byte_tile_pass<geometry, TILE_OVER_CORNER, LINES, STREAM>(window, edge, tile);
+        byte_tile_load<geometry, TILE_OVER_CORNER, LINES>(window, edge, warp, tile);
+    }
+    __syncthreads();
+    byte_tile_store<geometry, false, STREAM>(window, edge, warp, words);
+    if (edge.first > 0 || window.rows < geometry::ROWS) {
+        byte_tile_store_ends<geometry>(window, edge, words);
     }
 }
 
