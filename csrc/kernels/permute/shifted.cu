@@ -61,7 +61,10 @@ GM_DEVICE uint4 shifted_load(const permute_shifted_args &a, const char *at, bool
     if (!wanted) {
         return v;
     }
-    if (INSIDE || (at >= a.begin && at + VECTOR <= a.end)) {
+    if constexpr (INSIDE) {
+        return *(const uint4 *)at;
+    }
+    if (at >= a.begin && at + VECTOR <= a.end) {
         return *(const uint4 *)at;
     }
 #pragma unroll 1

@@ -265,17 +265,16 @@ template <typename geometry, bool INSIDE>
 GM_DEVICE void aligned_tile_store(const transpose_window &window, const transpose_edge &edge,
                                   const uint4 *tile)
 {
-    const unsigned p = threadIdx.x % geometry::HIGH;
+    const unsigned p = threadIdx.x % geometry::HIGH, step = geometry::THREADS / geometry::HIGH;
     const unsigned first = threadIdx.x / geometry::HIGH; /* column of the input */
-    const unsigned step = geometry::THREADS / geometry::HIGH;
     char *row = window.out + first * window.out_pitch;
 
     if (p >= geometry::STORED) {
         return;
     }
 #pragma unroll 4
-    for (unsigned c = first; c < geometry::COLS; c += step) {
-        const unsigned from = aligned_tile_skip(row) + p * 16;
+    for (unsigned i = 0; i < geometry::COLS / step; i++) {
+        const unsigned c = first + i * step, from = aligned_tile_skip(row) + p * 16;
         if (INSIDE || (c < window.cols && aligned_tile_has<geometry>(window, edge, from))) {
             *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
         }
