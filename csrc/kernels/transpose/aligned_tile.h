@@ -19,7 +19,8 @@
  *         the halo; vector p of it is at place p ^ swizzle(c). A vector of the output is shifted
  *         from two of these.
  * edge    strips beyond the matrix are neither loaded nor stored. What rows of the output have of a
- *         vector where they begin or end is stored last, element by element.
+ *         vector where they begin or end is stored element by element: of small ones last, since a
+ *         warp would go that longer way in each of its rows.
  */
 #ifndef GPUMEM_TRANSPOSE_ALIGNED_TILE_H
 #define GPUMEM_TRANSPOSE_ALIGNED_TILE_H
@@ -43,7 +44,8 @@ template <typename type, int high, int wide, int threads> struct aligned_tile {
         STRIPS = HIGH * WIDE / THREADS,        /* of a thread */
         GROUP = sizeof(unit) < 4 ? 1 : 4,      /* strips in flight together */
         STORED = HIGH - TRANSPOSE_SECTOR / 16, /* vectors of a run */
-        SIZE = HIGH * COLS,                    /* of the tile in shared memory, in vectors */
+        ENDS = sizeof(unit) < 4, /* runs have many elements before and behind whole vectors */
+        SIZE = HIGH * COLS,      /* of the tile in shared memory, in vectors */
     };
     static_assert(HIGH % 8 == 0 && WIDE % 8 == 0, "the swizzle is over eight places");
     static_assert(THREADS % WIDE == 0 && THREADS % HIGH == 0, "a thread keeps to its column");
@@ -251,16 +253,35 @@ GM_DEVICE unsigned aligned_tile_skip(const char *row)
     return TRANSPOSE_SECTOR - ((unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1));
 }
 
-/* Is the vector that begins `from` bytes into a row whole? */
+/* An element of the tile: row r of column c of the input. */
 template <typename geometry>
-GM_DEVICE bool aligned_tile_has(const transpose_window &window, const transpose_edge &edge,
-                                unsigned from)
+GM_DEVICE typename geometry::unit aligned_tile_element(const uint4 *tile, unsigned r, unsigned c)
 {
-    const unsigned r = from / (unsigned)sizeof(typename geometry::unit);
-    return r >= edge.first && r + geometry::N <= window.rows;
+    const unsigned place = r / geometry::N ^ transpose_swizzle<geometry::E>(c);
+    return ((const typename geometry::unit *)(tile + c * geometry::HIGH + place))[r % geometry::N];
 }
 
-/* Whole vectors of the rows of the output. */
+/* The vector that begins `from` bytes into a row of the output, if it is whole; of words those that
+ * are there, which are few. */
+template <typename geometry>
+GM_DEVICE void aligned_tile_store_vector(const transpose_window &window, const transpose_edge &edge,
+                                         const uint4 *tile, unsigned c, unsigned from, char *row)
+{
+    typedef typename geometry::unit unit;
+    const unsigned r = from / (unsigned)sizeof(unit);
+    if (r >= edge.first && r + geometry::N <= window.rows) {
+        *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
+    } else if constexpr (!geometry::ENDS) {
+#pragma unroll
+        for (unsigned i = r; i < r + geometry::N; i++) {
+            if (i >= edge.first && i < window.rows) {
+                ((unit *)row)[i] = aligned_tile_element<geometry>(tile, i, c);
+            }
+        }
+    }
+}
+
+/* Vectors of the rows of the output. */
 template <typename geometry, bool INSIDE>
 GM_DEVICE void aligned_tile_store(const transpose_window &window, const transpose_edge &edge,
                                   const uint4 *tile)
@@ -275,8 +296,10 @@ GM_DEVICE void aligned_tile_store(const transpose_window &window, const transpos
 #pragma unroll 4
     for (unsigned i = 0; i < geometry::COLS / step; i++) {
         const unsigned c = first + i * step, from = aligned_tile_skip(row) + p * 16;
-        if (INSIDE || (c < window.cols && aligned_tile_has<geometry>(window, edge, from))) {
+        if constexpr (INSIDE) {
             *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
+        } else if (c < window.cols) {
+            aligned_tile_store_vector<geometry>(window, edge, tile, c, from, row);
         }
         row += step * window.out_pitch;
     }
@@ -296,19 +319,9 @@ GM_DEVICE void aligned_tile_store_low(const transpose_window &window, const tran
 #pragma unroll 1
     for (unsigned c = first; c < window.cols; c += step) {
         const unsigned from = aligned_tile_skip(row) + threadIdx.x % lanes * 16;
-        if (aligned_tile_has<geometry>(window, edge, from)) {
-            *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
-        }
+        aligned_tile_store_vector<geometry>(window, edge, tile, c, from, row);
         row += step * window.out_pitch;
     }
-}
-
-/* An element of the tile: row r of column c of the input. */
-template <typename geometry>
-GM_DEVICE typename geometry::unit aligned_tile_element(const uint4 *tile, unsigned r, unsigned c)
-{
-    const unsigned place = r / geometry::N ^ transpose_swizzle<geometry::E>(c);
-    return ((const typename geometry::unit *)(tile + c * geometry::HIGH + place))[r % geometry::N];
 }
 
 /* What rows of the output have before their first whole vector, where they begin, and behind the
@@ -358,8 +371,10 @@ GM_DEVICE void aligned_tile_store_edge(const transpose_window &window, const tra
     } else {
         aligned_tile_store_low<geometry>(window, edge, tile);
     }
-    if (edge.first > 0 || window.rows < geometry::ROWS) {
-        aligned_tile_store_ends<geometry>(window, edge, tile);
+    if constexpr (geometry::ENDS) {
+        if (edge.first > 0 || window.rows < geometry::ROWS) {
+            aligned_tile_store_ends<geometry>(window, edge, tile);
+        }
     }
 }
 

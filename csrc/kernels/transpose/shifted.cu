@@ -26,7 +26,7 @@ typedef aligned_tile<uint16_t, 16, 32, 256> b16;      /* 112 by 128 */
 typedef byte_tile<1, 2, 16, 16> b8;     /* 224 by 124 */
 typedef byte_tile<2, 1, 8, 16> b8_wide; /* 96 by 252 */
 
-GM_KERNEL_BOUNDED(transpose_shifted_b32, transpose_args, b32::THREADS, 5)
+GM_KERNEL_BOUNDED(transpose_shifted_b32, transpose_args, b32::THREADS, 6)
 {
     __shared__ uint4 tile[b32::SIZE];
     aligned_tile_move<b32>(a, tile);
@@ -53,9 +53,11 @@ GM_KERNEL_BOUNDED(transpose_shifted_b8, transpose_args, b8::THREADS, 3)
 GM_KERNEL_BOUNDED(transpose_shifted_b8_wide, transpose_args, b8_wide::THREADS, 4)
 {
     __shared__ uint4 tile[b8_wide::SIZE];
-    if (a.lines) {
-        byte_tile_move<b8_wide, true, false>(a, tile);
-    } else {
-        byte_tile_move<b8_wide, false, true>(a, tile);
-    }
+    byte_tile_move<b8_wide, true, false>(a, tile);
+}
+
+GM_KERNEL_BOUNDED(transpose_shifted_b8_wide_stream, transpose_args, b8_wide::THREADS, 4)
+{
+    __shared__ uint4 tile[b8_wide::SIZE];
+    byte_tile_move<b8_wide, false, true>(a, tile);
 }

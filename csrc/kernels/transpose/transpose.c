@@ -8,6 +8,7 @@
 #include "transpose/launches.h"
 #include "transpose/plan_vectors.h"
 
+static gm_status launch_shifted_wide(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_narrow_words(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -317,6 +318,14 @@ static gm_status transpose_plan(const gm_variant *variant, const gm_call *call, 
         status = plan_tensor(variant, call, plan, &args);
     }
     return status;
+}
+
+/* The kernel for a column of tiles of which the L2 has room for whole lines, and for others. */
+static gm_status launch_shifted_wide(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const transpose_args *args = (const transpose_args *)plan->args;
+    const gm_variant *kernel = args->lines ? variant : &part_shifted_b8_wide_stream;
+    return call->backend->launch(kernel, plan, call->stream);
 }
 
 /* The kernel for the size of the elements, and for few columns or few rows. */
