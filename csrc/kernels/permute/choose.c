@@ -124,7 +124,9 @@ static double time_of_shifted(const permute_layout *layout)
     if (layout->from[0] != layout->unit || layout->unit >= 8 || run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    const double time = 1.02 + of(END, layout) / run + 2 * scattered(layout, run);
+    static const double AXIS = 2.5; /* of the rows, beside the first one: bytes as well */
+    const double time =
+        1.02 + (of(END, layout) + AXIS * (layout->ndim - 2)) / run + 2 * scattered(layout, run);
     return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) * ends(layout, run);
 }
 

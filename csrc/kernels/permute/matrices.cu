@@ -168,7 +168,7 @@ GM_KERNEL_BOUNDED(permute_matrices_shifted_b16_narrow, permute_matrices_args,
     permute_shifted<shifted_b16_narrow>(a, tile);
 }
 
-GM_KERNEL_BOUNDED(permute_matrices_shifted_b32, permute_matrices_args, shifted_b32::THREADS, 6)
+GM_KERNEL_BOUNDED(permute_matrices_shifted_b32, permute_matrices_args, shifted_b32::THREADS, 5)
 {
     __shared__ uint4 tile[shifted_b32::SIZE];
     permute_shifted<shifted_b32>(a, tile);

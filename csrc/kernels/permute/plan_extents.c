@@ -201,7 +201,7 @@ static double cost_of_words(const tiling *t, const permute_layout *layout)
         return load + (words.load_word == 1 ? 0.05 : 0);
     }
     if (words.store_shifted) { /* the ends of rows are stored unit by unit */
-        return load + (t->unit == 1 ? 0.4 : 0.3) + 24 / (double)(words.store_run.units * t->unit);
+        return load + 0.2 + 12 / (double)(words.store_run.units * t->unit);
     }
     return load + 0.1 + (words.store_word == 1 ? (t->unit == 1 ? 0.7 : 0.35) : 0);
 }

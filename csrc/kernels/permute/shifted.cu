@@ -179,7 +179,7 @@ GM_DEVICE void shifted_move_ends(const permute_shifted_args &a, const shifted_pi
     }
 }
 
-GM_KERNEL(permute_shifted, permute_shifted_args)
+GM_KERNEL_BOUNDED(permute_shifted, permute_shifted_args, THREADS, 6)
 {
     __shared__ const char *rows[ROWS]; /* where their bytes are in the input, less their places */
     __shared__ uint32_t first_row, first_at;

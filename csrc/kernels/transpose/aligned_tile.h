@@ -18,9 +18,9 @@
  * block   the tile. Its row c in shared memory is column c of the input, HIGH vectors with those of
  *         the halo; vector p of it is at place p ^ swizzle(c). A vector of the output is shifted
  *         from two of these.
- * edge    strips beyond the matrix are neither loaded nor stored. What rows of the output have of a
- *         vector where they begin or end is stored element by element: of small ones last, since a
- *         warp would go that longer way in each of its rows.
+ * edge    of elements of 1 or 2 bytes: strips beyond the matrix are neither loaded nor stored. What
+ *         rows of the output have of a vector where they begin or end is stored last, element by
+ *         element: a warp would go that longer way in each of its rows. Of words there are few.
  */
 #ifndef GPUMEM_TRANSPOSE_ALIGNED_TILE_H
 #define GPUMEM_TRANSPOSE_ALIGNED_TILE_H
@@ -35,17 +35,17 @@ template <typename type, int high, int wide, int threads> struct aligned_tile {
         WIDE = wide,
         THREADS = threads,
         N = 16 / sizeof(unit),
-        LOAD = sizeof(unit) < 4 ? 8 : 4,        /* bytes */
+        SMALL = sizeof(unit) < 4,               /* elements: a vector has many */
+        LOAD = SMALL ? 8 : 4,                   /* bytes */
         E = LOAD / sizeof(unit),                /* elements of that */
         HALO = TRANSPOSE_SECTOR / sizeof(unit), /* rows of the tile before */
         ROWS = HIGH * N,
         STEP = ROWS - HALO, /* rows from a tile to the next */
         COLS = WIDE * E,
         STRIPS = HIGH * WIDE / THREADS,        /* of a thread */
-        GROUP = sizeof(unit) < 4 ? 1 : 4,      /* strips in flight together */
+        GROUP = SMALL ? 1 : 4,                 /* strips in flight together */
         STORED = HIGH - TRANSPOSE_SECTOR / 16, /* vectors of a run */
-        ENDS = sizeof(unit) < 4, /* runs have many elements before and behind whole vectors */
-        SIZE = HIGH * COLS,      /* of the tile in shared memory, in vectors */
+        SIZE = HIGH * COLS,                    /* of the tile in shared memory, in vectors */
     };
     static_assert(HIGH % 8 == 0 && WIDE % 8 == 0, "the swizzle is over eight places");
     static_assert(THREADS % WIDE == 0 && THREADS % HIGH == 0, "a thread keeps to its column");
@@ -180,9 +180,6 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
 {
     const unsigned col = threadIdx.x % geometry::WIDE;
 
-    if (WHERE != TILE_INSIDE && col >= window.cols) {
-        return;
-    }
 #pragma unroll 1
     for (unsigned group = 0; group < geometry::STRIPS; group += geometry::GROUP) {
         uint32_t held[geometry::GROUP][4];
@@ -193,13 +190,11 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
                 threadIdx.x / geometry::WIDE + (group + k) * (geometry::THREADS / geometry::WIDE);
             const unsigned first = strip * 4;
             const char *from = window.in + first * window.in_pitch + col * 4;
-            if (WHERE != TILE_INSIDE && first >= window.rows) {
-                break;
-            }
 #pragma unroll
             for (unsigned i = 0; i < 4; i++) {
                 const bool here =
-                    WHERE == TILE_INSIDE || (first + i >= edge.first && first + i < window.rows);
+                    WHERE == TILE_INSIDE ||
+                    (first + i >= edge.first && first + i < window.rows && col < window.cols);
                 held[k][i] = 0;
                 if (here) {
                     held[k][i] = gm_load_kept((const uint32_t *)from);
@@ -211,9 +206,6 @@ GM_DEVICE void aligned_tile_load_words(const transpose_window &window, const tra
         for (unsigned k = 0; k < geometry::GROUP; k++) {
             const unsigned strip =
                 threadIdx.x / geometry::WIDE + (group + k) * (geometry::THREADS / geometry::WIDE);
-            if (WHERE != TILE_INSIDE && strip * 4 >= window.rows) {
-                break;
-            }
             tile[col * geometry::HIGH + (strip ^ transpose_swizzle<1>(col))] =
                 make_uint4(held[k][0], held[k][1], held[k][2], held[k][3]);
         }
@@ -253,30 +245,27 @@ GM_DEVICE unsigned aligned_tile_skip(const char *row)
     return TRANSPOSE_SECTOR - ((unsigned)(uintptr_t)row & (TRANSPOSE_SECTOR - 1));
 }
 
-/* An element of the tile: row r of column c of the input. */
-template <typename geometry>
-GM_DEVICE typename geometry::unit aligned_tile_element(const uint4 *tile, unsigned r, unsigned c)
-{
-    const unsigned place = r / geometry::N ^ transpose_swizzle<geometry::E>(c);
-    return ((const typename geometry::unit *)(tile + c * geometry::HIGH + place))[r % geometry::N];
-}
-
-/* The vector that begins `from` bytes into a row of the output, if it is whole; of words those that
- * are there, which are few. */
+/* The vector that begins `from` bytes into a row of the output, if it is whole; of words, those
+ * that are there. */
 template <typename geometry>
 GM_DEVICE void aligned_tile_store_vector(const transpose_window &window, const transpose_edge &edge,
                                          const uint4 *tile, unsigned c, unsigned from, char *row)
 {
-    typedef typename geometry::unit unit;
-    const unsigned r = from / (unsigned)sizeof(unit);
-    if (r >= edge.first && r + geometry::N <= window.rows) {
-        *(uint4 *)(row + from) = aligned_tile_vector<geometry>(tile, c, from);
-    } else if constexpr (!geometry::ENDS) {
+    const unsigned r = from / (unsigned)sizeof(typename geometry::unit);
+    const bool whole = r >= edge.first && r + geometry::N <= window.rows;
+    if (geometry::SMALL && !whole) {
+        return;
+    }
+    const uint4 vector = aligned_tile_vector<geometry>(tile, c, from);
+    if (whole) {
+        *(uint4 *)(row + from) = vector;
+        return;
+    }
+    const uint32_t words[4] = {vector.x, vector.y, vector.z, vector.w};
 #pragma unroll
-        for (unsigned i = r; i < r + geometry::N; i++) {
-            if (i >= edge.first && i < window.rows) {
-                ((unit *)row)[i] = aligned_tile_element<geometry>(tile, i, c);
-            }
+    for (unsigned i = 0; i < 4; i++) {
+        if (r + i >= edge.first && r + i < window.rows) {
+            ((uint32_t *)(row + from))[i] = words[i];
         }
     }
 }
@@ -324,6 +313,14 @@ GM_DEVICE void aligned_tile_store_low(const transpose_window &window, const tran
     }
 }
 
+/* An element of the tile: row r of column c of the input. */
+template <typename geometry>
+GM_DEVICE typename geometry::unit aligned_tile_element(const uint4 *tile, unsigned r, unsigned c)
+{
+    const unsigned place = r / geometry::N ^ transpose_swizzle<geometry::E>(c);
+    return ((const typename geometry::unit *)(tile + c * geometry::HIGH + place))[r % geometry::N];
+}
+
 /* What rows of the output have before their first whole vector, where they begin, and behind the
  * last one, where they end: a thread for each element of a vector. */
 template <typename geometry>
@@ -366,15 +363,13 @@ template <typename geometry>
 GM_DEVICE void aligned_tile_store_edge(const transpose_window &window, const transpose_edge &edge,
                                        const uint4 *tile)
 {
-    if (window.rows > geometry::ROWS / 2) {
+    if (!geometry::SMALL || window.rows > geometry::ROWS / 2) {
         aligned_tile_store<geometry, false>(window, edge, tile);
     } else {
         aligned_tile_store_low<geometry>(window, edge, tile);
     }
-    if constexpr (geometry::ENDS) {
-        if (edge.first > 0 || window.rows < geometry::ROWS) {
-            aligned_tile_store_ends<geometry>(window, edge, tile);
-        }
+    if (geometry::SMALL && (edge.first > 0 || window.rows < geometry::ROWS)) {
+        aligned_tile_store_ends<geometry>(window, edge, tile);
     }
 }
 
