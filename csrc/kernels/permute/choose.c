@@ -104,7 +104,8 @@ static double time_of_runs(const permute_layout *layout)
     if (contiguous) {
         const double run = (double)(layout->extent[0] * layout->unit);
         const bool block = layout->ndim == 2 && layout->unit == 4; /* no division but one */
-        return ((block ? 1.12 : base) + scattered(layout, run)) * ends(layout, run);
+        const double time = !block ? base : bytes_of(layout) < CACHED ? 1.06 : 1.12;
+        return (time + scattered(layout, run)) * ends(layout, run);
     }
     if (layout->ndim > 1 && layout->extent[0] <= FEW && layout->from[1] == layout->unit &&
         layout->unit >= 8) {
