@@ -116,8 +116,8 @@ static double time_of_runs(const permute_layout *layout)
 }
 
 /* The ends of runs are joined one by one, and stored in parts of a sector. Units of 8 bytes and
- * more fill requests without that, and gain nothing by it; nor do those of 4 bytes where the L2 has
- * room for both arrays. */
+ * more fill requests without that, and gain nothing by it; those of 4 bytes gain less where the L2
+ * has room for both arrays. */
 static double time_of_shifted(const permute_layout *layout)
 {
     static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile */
