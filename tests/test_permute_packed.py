@@ -90,6 +90,19 @@ def test_rows_in_words_and_vectors(dtype, shape, axes, loads, stores, passes, rn
         assert all(n * 1024 <= limit * size for n, limit in zip(found, most, strict=True))
 
 
+@pytest.mark.parametrize(("shape", "axes"), [((9, 43, 153), (2, 0, 1)), ((55, 7, 313), (2, 0, 1))])
+def test_last_rows_shorter_than_a_word(shape, axes, rng):
+    """Of 3 bytes and of 1, which begin and end in one word: nothing beside them is written."""
+    size = int(np.prod(shape))
+    memory = rng.integers(0, 256, size + 3, dtype=np.uint8)
+    there = gm.to_device(memory, backend="sim")
+    for start in range(4):
+        for margin in range(4):
+            check(
+                memory, there, lambda m, at=start: m[at:][:size].reshape(shape), axes, margin, rng
+            )
+
+
 # Arrays that are large for a device have larger tiles, which write whole sectors: a tile loads what
 # completes its last ones, and leaves the first to the tile before it. Axes move that are no
 # multiple of a sector.

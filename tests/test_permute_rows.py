@@ -70,6 +70,13 @@ def test_vectors_end_with_the_memory(cut):
     assert counted.loads.bytes_asked >= a[cut].nbytes
 
 
+def test_the_last_block_ends_with_the_memory():
+    """It is far from the memory's begin, and the first blocks are far from its end."""
+    a = gm.to_device(np.ones((60, 1003), "u1"), backend="sim")[:, 1:]
+    counted = gm.traffic("permute", a, axes=(0, 1), variant="shifted")
+    assert counted.loads.bytes_asked >= a.nbytes
+
+
 def test_refused_rows(backend):
     a = gm.to_device(np.ones((4, 6, 3), "u1"), backend=backend)
     with pytest.raises(ValueError, match=r"shifted moves rows of 16 bytes to 1 GiB.*have 3"):
