@@ -77,6 +77,15 @@ def test_the_last_block_ends_with_the_memory():
     assert counted.loads.bytes_asked >= a.nbytes
 
 
+def test_the_first_block_begins_with_the_memory():
+    """That of an array of NumPy's, which begins inside of a vector."""
+    memory = np.ones(60 * 1003 + 32, "u1")
+    first = -memory.ctypes.data % 16 + 5
+    a = gm.from_dlpack(memory[first:][: 60 * 1003].reshape(60, 1003))
+    counted = gm.traffic("permute", a[:, :1002], axes=(0, 1), variant="shifted")
+    assert counted.loads.bytes_asked >= 60 * 1002
+
+
 def test_refused_rows(backend):
     a = gm.to_device(np.ones((4, 6, 3), "u1"), backend=backend)
     with pytest.raises(ValueError, match=r"shifted moves rows of 16 bytes to 1 GiB.*have 3"):
