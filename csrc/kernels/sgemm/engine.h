@@ -1,7 +1,7 @@
 /*
  * The arguments of the kernels whose tiles the tensor copy engine loads, and of their helpers. The
- * engine needs factors whose depth is contiguous in A and whose lines are in B; `pack` makes others
- * so.
+ * engine needs rows that begin at multiples of 16 bytes, and tf32x3 an A whose depth is contiguous
+ * and a B whose lines are; `pack` makes others so.
  *
  * Where there are too few tiles, several blocks share one (y of the grid), with a part of the depth
  * each. Their sums go to memory of their own, and `add_shares` adds them:
@@ -40,7 +40,7 @@ typedef struct sgemm_packed {
     unsigned tiles_x, tiles; /* of SGEMM_PACK_SIDE squared; none if the engine takes it as it is */
 } sgemm_packed;
 
-enum { SGEMM_PACK_SIDE = 32 };
+enum { SGEMM_PACK_SIDE = 64 };
 
 /* For pack. */
 typedef struct sgemm_pack_args {
