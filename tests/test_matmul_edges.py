@@ -88,6 +88,15 @@ def test_warp_tiles_has_a_kernel_for_each_layout(size, turned, of_vectors, one_b
 
 @pytest.mark.parametrize(("turned", "part"), [(False, ""), (True, "_lines")])
 def test_other_kernels_for_the_layout_of_the_matrix(turned, part, rng):
-    for variant, sides in (("narrow_8", 8), ("thin_one", 1), ("tma", 8)):
+    for variant, sides in (("narrow_8", 8), ("thin_one", 1)):
         _, pair = factors(rng, 300, sides, 64, (turned, False))
         assert launched(variant.replace("_", ":"), *pair) == [f"matmul_{variant}{part}"]
+
+
+@pytest.mark.parametrize(
+    ("turned", "part"),
+    [((False, False), ""), ((False, True), "_nt"), ((True, False), "_tn"), ((True, True), "_tt")],
+)
+def test_tma_has_a_kernel_for_each_layout(turned, part, rng):
+    _, pair = factors(rng, 300, 8, 64, turned)
+    assert launched("tma", *pair) == [f"matmul_tma{part}"]

@@ -59,7 +59,7 @@ def test_views(sides, of_a, of_b, tma, backend, rng):
 @pytest.mark.parametrize("repeated", [False, True])
 @pytest.mark.parametrize("sides", [(5, 3, 4, 4), (3, 130, 132, 33), (2, 129, 8, 40)])
 def test_contiguous_columns_of_b(sides, repeated, of_a, tma, backend, rng):
-    """They are transposed first; what is around a matrix is NaN."""
+    """They are transposed on chip; what is around a matrix is NaN."""
     count, m, n, k = sides
     a, b = integers(rng, count, m, k), integers(rng, 1 if repeated else count, k, n)
     there = view(a, of_a, backend), view(b, "columns", backend)
@@ -133,7 +133,11 @@ def test_no_race(rng):
 @pytest.mark.parametrize(
     ("of_a", "of_b", "words"),
     [
-        (lambda x: x, lambda x: x[:, :6].transpose((0, 2, 1)), "a multiple of 4, not 6"),
+        (
+            lambda x: x[:, :7].transpose((0, 2, 1)),
+            lambda x: x[..., 1:].transpose((0, 2, 1)),
+            "multiples of 16 bytes",
+        ),
         (lambda x: x[:2].reshape((2, 1, 8, 8)), lambda x: x, "has 2 that cannot be merged"),
         (lambda x: x, lambda x: x[..., 1:], "multiples of 16 bytes"),
         (lambda x: x[:, ::-1], lambda x: x, "multiples of 16 bytes"),
@@ -167,8 +171,9 @@ def chosen(a, b, backend):
 def test_auto_takes_it_for_large_matrices(tma, backend):
     large, small = zeros(backend, 64, 512, 512), zeros(backend, 64, 48, 48)
     turned = large.transpose((0, 2, 1))
-    for a, b in [(large, large), (turned, large), (large, large[0])]:
+    for a, b in [(large, large), (turned, large), (large, turned), (turned, turned)]:
         assert chosen(a, b, backend) == "tma"
-    odd = zeros(backend, 64, 511, 512).transpose((0, 2, 1))  # rows that do not begin at 16 bytes
+    assert chosen(large, large[0], backend) == "tma"
+    odd = zeros(backend, 64, 512, 511)  # rows that do not begin at multiples of 16 bytes
     assert chosen(large, odd, backend) != "tma"
     assert "tiles:" in chosen(small, small, backend)

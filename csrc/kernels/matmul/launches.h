@@ -19,8 +19,6 @@ gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm
 
 /* Does the tensor copy engine take these factors? If not, the error says why. */
 gm_status matmul_suits_tma(const gm_variant *variant, const gm_call *call, const matmul_args *args);
-/* Bytes that are read and written to transpose b first. */
-double matmul_tma_bytes_first(const matmul_args *args);
 gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 /* Where blocks share tiles and are no cluster, their sums go to memory of their own, and a launch

@@ -247,12 +247,8 @@ static int best_row(const gm_call *call, const matmul_args *args, double *least)
         gm_variant_can(gm_row(call, narrow), call)) {
         tiles = better_of(&narrow, 1, call, args, tiles, least);
     }
-    static const double TRANSPOSE = 6900; /* a launch */
     matmul_args one = *args;
-    const double first = matmul_tma_bytes_first(args);
-    const matmul_size size = matmul_measure(call, args);
-    double time = matmul_plan_tiles(matmul_row_tma, call, &one);
-    time += first > 0 ? TRANSPOSE + first / (size.memory * size.multiprocessors) : 0;
+    const double time = matmul_plan_tiles(matmul_row_tma, call, &one);
     if (args->products == 1 || time >= *least ||
         !gm_variant_can(gm_row(call, matmul_row_tma), call)) {
         return tiles;
@@ -427,7 +423,9 @@ static gm_status launch_narrow(const gm_variant *variant, const gm_call *call, g
 static gm_status launch_tma(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const matmul_args *args = (const matmul_args *)plan->args;
-    return matmul_tma_launch(args->a.along_depth ? variant : &part_tma_lines, call, plan);
+    static const gm_variant *const parts[] = {&part_tma_nt, &part_tma_tn, &part_tma_tt};
+    const sgemm_args layouts = {.a = args->a, .b = args->b, .depth = args->depth};
+    return matmul_tma_launch(sgemm_way(variant, parts, &layouts), call, plan);
 }
 
 /* Rows or columns are contiguous, in a stack with any distances. */

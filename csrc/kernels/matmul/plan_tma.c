@@ -2,8 +2,7 @@
  * matmul: which stacks the tensor copy engine takes, and their launch.
  *
  * The engine needs a factor in rows that begin at multiples of 16 bytes, of a single stack or
- * repeated. Rows of A are lines or steps of the depth, rows of B are steps of the depth. A stack
- * whose B has contiguous columns is transposed first, by a copy.
+ * repeated. Rows are lines or steps of the depth.
  */
 #include <string.h>
 
@@ -38,93 +37,32 @@ gm_status matmul_suits_tma(const gm_variant *variant, const gm_call *call, const
                        "merged (variant=\"auto\" takes any layout)",
                        variant->name, args->axes);
     }
-    if (args->b.along_depth && columns % 4 != 0) {
-        return gm_fail(
-            GM_ERROR_VALUE,
-            "variant %s transposes a b whose columns are contiguous if their number is a "
-            "multiple of 4, not %lld (variant=\"auto\" takes any layout)",
-            variant->name, (long long)columns);
-    }
     if (suits_engine(&args->a, args->depth, args->step_a[0]) &&
-        (args->b.along_depth || suits_engine(&args->b, args->depth, args->step_b[0]))) {
+        suits_engine(&args->b, args->depth, args->step_b[0])) {
         return GM_OK;
     }
-    return gm_fail(GM_ERROR_VALUE,
-                   "variant %s needs contiguous rows, or columns of a, that begin at multiples of "
-                   "16 bytes (variant=\"auto\" takes any layout)",
-                   variant->name);
-}
-
-/* ---- a B whose columns are contiguous -------------------------------------------------------- */
-
-static int64_t matrices_of_b(const matmul_args *args)
-{
-    return args->step_b[0] == 0 ? 1 : args->products;
-}
-
-double matmul_tma_bytes_first(const matmul_args *args)
-{
-    const double numbers = (double)args->depth * (double)args->b.lines;
-    return args->b.along_depth ? 8 * numbers * (double)matrices_of_b(args) : 0;
-}
-
-/* Copies B, so that its rows are contiguous, to memory that the caller releases. */
-static gm_status transpose_b(matmul_args *args, const gm_call *call, gm_plan plan, void **memory)
-{
-    const int64_t unit = sizeof(float), lines = args->b.lines, rows = args->depth;
-    gm_array from = {
-        .data = (char *)(uintptr_t)args->b.data,
-        .itemsize = unit,
-        .ndim = 3,
-        .kind = 'f',
-        .memory = GM_DEVICE,
-        .shape = {matrices_of_b(args), rows, lines},
-        .strides = {args->step_b[0] * unit, args->b.depth_stride * unit,
-                    args->b.line_stride * unit},
-    };
-    if (!gm_multiply(from.shape[0], rows, &from.size) ||
-        !gm_multiply(from.size, lines, &from.size) || !gm_multiply(from.size, unit, &from.bytes)) {
-        return gm_fail(GM_ERROR_VALUE, "a stack of %lld matrices of %lld x %lld is too large",
-                       (long long)from.shape[0], (long long)rows, (long long)lines);
-    }
-    gm_status status = gm_scratch(call, from.bytes, memory);
-    if (status != GM_OK) {
-        return status;
-    }
-    gm_array to = from;
-    to.data = *memory;
-    to.contiguous = true;
-    to.strides[0] = rows * lines * unit;
-    to.strides[1] = lines * unit;
-    to.strides[2] = unit;
-    args->b.data = *memory;
-    args->b.line_stride = 1;
-    args->b.depth_stride = lines;
-    args->b.along_depth = false;
-    args->b.vectors = true;
-    args->step_b[0] = args->step_b[0] == 0 ? 0 : rows * lines;
-    return gm_launch_copy(call, &from, &to, &plan);
+    return gm_fail(
+        GM_ERROR_VALUE,
+        "variant %s needs contiguous rows or columns that begin at multiples of 16 bytes "
+        "(variant=\"auto\" takes any layout)",
+        variant->name);
 }
 
 /* ---- the launch ------------------------------------------------------------------------------ */
 
 /* All matrices of a factor, which are `step` floats apart. */
-static gm_status encode(const sgemm_factor *x, const matmul_args *args, int64_t step,
-                        const gm_call *call, gm_tensor_map *map)
+static gm_tensor describe(const sgemm_factor *x, const matmul_args *args, int64_t step)
 {
     gm_tensor tensor = sgemm_tensor(x, args->depth);
     tensor.planes = step == 0 ? 1 : args->products;
     tensor.plane_pitch = step * (int64_t)sizeof(float);
-    /* As wide as a tile of a stage, or as deep as the boxes that keep the depth contiguous. */
-    tensor.box_width = x->along_depth ? WARP_TILE_TMA_BOX : WARP_TILE_TMA_WIDTH;
-    tensor.box_height = x->along_depth ? WARP_TILE_TMA_HEIGHT : WARP_TILE_TMA_DEPTH;
-    return call->backend->tensor_map(&tensor, map);
+    return tensor;
 }
 
-/* Of the factors as they are. */
-static gm_status launch(const gm_variant *variant, const gm_call *call, const matmul_args *args,
-                        gm_plan plan)
+/* The call's plan is kept for the next launch: the arguments are a copy. */
+gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
+    const matmul_args *args = (const matmul_args *)plan->args;
     matmul_tma_args own = {
         .each.product =
             {
@@ -143,36 +81,19 @@ static gm_status launch(const gm_variant *variant, const gm_call *call, const ma
         .repeated_a = args->step_a[0] == 0,
         .repeated_b = args->step_b[0] == 0,
     };
-    sgemm_args *product = &own.each.product;
     gm_status status = GM_OK;
     if (args->depth > 0) {
-        status = encode(&product->a, args, args->step_a[0], call, &own.each.a);
-    }
-    if (args->depth > 0 && status == GM_OK) {
-        status = encode(&product->b, args, args->step_b[0], call, &own.each.b);
+        gm_tensor tensors[2] = {describe(&args->a, args, args->step_a[0]),
+                                describe(&args->b, args, args->step_b[0])};
+        status = sgemm_encode(&sgemm_warp_tile_tma_boxes, args->a.along_depth, args->b.along_depth,
+                              tensors, call, &own.each);
     }
     if (status != GM_OK) {
         return status;
     }
-    memcpy(plan.args, &own, sizeof own);
-    plan.args_size = sizeof own;
-    return call->backend->launch(variant, &plan, call->stream);
-}
-
-/* The call's plan is kept for the next launch: others work on copies of it. */
-gm_status matmul_tma_launch(const gm_variant *variant, const gm_call *call, gm_plan *plan)
-{
-    matmul_args args = *(const matmul_args *)plan->args;
-    void *memory = NULL;
-    gm_status status = GM_OK;
-    if (args.b.along_depth && args.depth > 0) {
-        status = transpose_b(&args, call, *plan, &memory);
-    }
-    if (status == GM_OK) {
-        status = launch(variant, call, &args, *plan);
-    }
-    if (memory != NULL) {
-        gm_scratch_release(call, memory);
-    }
-    return status;
+    gm_plan launched = *plan;
+    memcpy(launched.args, &own, sizeof own);
+    launched.args_size = sizeof own;
+    launched.shared_bytes = (size_t)variant->shared_bytes;
+    return call->backend->launch(variant, &launched, call->stream);
 }

@@ -80,26 +80,32 @@ gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm
     return status;
 }
 
-/* sgemm copies a factor first that its engine cannot take, which has vectors in one direction: at
- * about half of the memory's speed. */
-static double time_to_pack(const matmul_size *size, const matmul_factor *factor, bool along_depth)
+/* sgemm copies a factor first whose rows are not aligned, at about 0.8 of the memory's speed. */
+static double time_to_pack(const matmul_size *size, const matmul_factor *factor)
 {
-    static const double START = 1440, SPEED = 0.535;
+    static const double START = 1440, SPEED = 0.8;
     const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
-    const bool ready = factor->along_depth == along_depth && factor->vectors;
-    return ready ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
+    return factor->vectors ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
+}
+
+/* Factors that are transposed on chip: B where its depth is contiguous, and A beside such a B. */
+static int transposed(const matmul_args *args)
+{
+    return args->b.along_depth && args->b.vectors ? 1 + (args->a.along_depth && args->a.vectors)
+                                                  : 0;
 }
 
 /* AROUND and SLOWER: fitted to single calls on an H200, like the model of tiles. */
 double matmul_time_of_sgemm(const matmul_size *size, const matmul_args *args)
 {
-    static const double AROUND = 4270, SLOWER = 1.126;
+    static const double AROUND = 4270, SLOWER = 1.126, TRANSPOSED = 0.017;
     if (!sgemm_is_for_the_engine(size->rows, size->columns, size->depth)) {
         return HUGE_VAL; /* by the plainest kernels */
     }
     const sgemm_choice choice =
         sgemm_choose_by_engine(size->rows, size->columns, size->depth, size->multiprocessors);
-    const double time = AROUND + SLOWER * SGEMM_UNIT * choice.time;
-    return (time + time_to_pack(size, &args->a, true) + time_to_pack(size, &args->b, false)) *
+    const double slower = SLOWER * (1 + TRANSPOSED * transposed(args));
+    const double time = AROUND + slower * SGEMM_UNIT * choice.time;
+    return (time + time_to_pack(size, &args->a) + time_to_pack(size, &args->b)) *
            (double)size->products;
 }

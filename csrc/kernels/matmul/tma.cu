@@ -4,6 +4,7 @@
  * Follows  tiles, whose threads spend instructions on addresses, copies and conditions.
  * Idea     the body of sgemm's warp_tile_tma, where almost all instructions are products. A tensor
  *          map of three dimensions describes a whole factor; a block asks for boxes of one matrix.
+ * Layouts  a kernel for each, as in sgemm's warp_tile_tma.
  * Order    the tiles of a product are neighbours in the grid: the L2 holds its factors.
  * Banks    as in sgemm's warp_tile.
  * Build    nvcc -Xptxas=-O1
@@ -12,10 +13,10 @@
  */
 #include "tma.h"
 
-/* kept: the depth of a is contiguous, see warp.h. */
-template <bool kept> GM_DEVICE void tma(const matmul_tma_args &a, float *shared, gm_mbarrier *full)
+/* along_a, along_b: the depth of the factor is contiguous. */
+template <bool along_a, bool along_b>
+GM_DEVICE void tma(const matmul_tma_args &a, float *shared, gm_mbarrier *full)
 {
-    enum { HEIGHT = WARP_TILE_TMA_HEIGHT, WIDTH = WARP_TILE_TMA_WIDTH };
     const sgemm_args &each = a.each.product;
     /* Both fit: see the ladder's hook. */
     const unsigned tiles = (unsigned)(each.tiles_x * each.tiles_y);
@@ -25,20 +26,17 @@ template <bool kept> GM_DEVICE void tma(const matmul_tma_args &a, float *shared,
     place.plane_a = a.repeated_a ? 0 : product;
     place.plane_b = a.repeated_b ? 0 : product;
     place.out = product * each.a.lines * each.b.lines;
-    tma_product<tma_tile<HEIGHT, WIDTH, WARP_TILE_TMA_STAGES, kept, true>>(a.each, place, shared,
-                                                                           full);
+    tma_product<tma_tile<along_a, along_b, true>>(a.each, place, shared, full);
 }
 
-GM_KERNEL_BOUNDED(matmul_tma, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
-    tma<true>(a, shared, full);
-}
-
-GM_KERNEL_BOUNDED(matmul_tma_lines, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
-    tma<false>(a, shared, full);
-}
+#define WAY(name, along_a, along_b)                                                                \
+    GM_KERNEL_BOUNDED(name, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)                             \
+    {                                                                                              \
+        GM_DYNAMIC_SHARED(float, shared);                                                          \
+        __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];                                         \
+        tma<along_a, along_b>(a, shared, full);                                                    \
+    }
+WAY(matmul_tma, true, false)
+WAY(matmul_tma_nt, true, true)
+WAY(matmul_tma_tn, false, false)
+WAY(matmul_tma_tt, false, true)

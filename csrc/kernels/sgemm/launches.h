@@ -17,22 +17,35 @@ gm_status sgemm_launch_fp16x3_multicast(const gm_variant *variant, const gm_call
 gm_status sgemm_launch_in_turn(const gm_variant *variant, const gm_call *call,
                                const sgemm_turn *turn, gm_plan *plan);
 
-/* The boxes in which the copy engine brings stages: of A, of_a steps of `height` lines; of B, of_b
- * lines of `depth` steps. */
-typedef struct sgemm_boxes {
-    unsigned height, depth, of_a, of_b;
+/* A box in which the copy engine brings a part of a factor, of a stage or less. */
+typedef struct sgemm_box {
+    unsigned width, height; /* along the rows in memory, and across; 0: no such factors */
     bool swizzled;
+} sgemm_box;
+
+/* For factors whose lines are contiguous, [0], and whose depth is, [1]. */
+typedef struct sgemm_boxes {
+    sgemm_box a[2], b[2];
+    sgemm_box a_of_both; /* for an A whose depth is contiguous as that of B is; else a[1] */
 } sgemm_boxes;
 
-#define WARP_TILE_TMA_BOXES                                                                        \
-    {                                                                                              \
-        WARP_TILE_TMA_HEIGHT, WARP_TILE_TMA_DEPTH, WARP_TILE_TMA_BOX, WARP_TILE_TMA_WIDTH, false   \
-    }
+extern const sgemm_boxes sgemm_warp_tile_tma_boxes;
+
+/* Describes two factors to the engine, given as tensors without boxes. */
+gm_status sgemm_encode(const sgemm_boxes *boxes, bool a_along_depth, bool b_along_depth,
+                       gm_tensor tensors[2], const gm_call *call, sgemm_engine_args *args);
 
 /* Describes both factors to the engine. Where it cannot take one as it is, that is written out
- * first, into memory that the caller releases. */
+ * first, with the depth of A contiguous and the lines of B, into memory that the caller releases.
+ */
 gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
                       void *memory[2]);
+
+/* The kernel for the layouts of the factors: the row's own, or one of its parts in the order of
+ * sgemm.c. */
+const gm_variant *sgemm_way(const gm_variant *row, const gm_variant *const *parts,
+                            const sgemm_args *product);
+extern const gm_variant *const sgemm_parts_warp_tile_tma[], *const sgemm_parts_stream_k[];
 
 /* The faster one of warp_tile_tma and stream_k, and how long it takes, in units of the time in
  * which a busy multiprocessor computes a stage of a tile. */

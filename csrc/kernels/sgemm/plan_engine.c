@@ -12,20 +12,15 @@
 
 /* ---- factors as the engine takes them -------------------------------------------------------- */
 
-/* Is the factor so as it is, with the depth running on in memory, or the lines? */
-static bool is_packed(const sgemm_factor *x, bool along_depth)
-{
-    return x->along_depth == along_depth && x->vectors;
-}
-
-/* Where it is not, describes how it is written out, into memory that the caller releases. */
-static gm_status plan_pack(sgemm_factor *x, int64_t depth, bool along_depth, const gm_call *call,
-                           sgemm_packed *packed, void **memory)
+/* Where the engine does not take a factor as it is, describes how it is written out, into memory
+ * that the caller releases. */
+static gm_status plan_pack(sgemm_factor *x, const sgemm_box *boxes, int64_t depth, bool along_depth,
+                           const gm_call *call, sgemm_packed *packed, void **memory)
 {
     const int64_t rows = along_depth ? x->lines : depth, columns = along_depth ? depth : x->lines;
     const int64_t pitch = (columns + 3) / 4 * 4;
     int64_t elements, bytes;
-    if (is_packed(x, along_depth)) {
+    if (x->vectors && boxes[x->along_depth].width > 0) {
         return GM_OK;
     }
     if (!gm_multiply(rows, pitch, &elements) ||
@@ -47,21 +42,24 @@ static gm_status plan_pack(sgemm_factor *x, int64_t depth, bool along_depth, con
     };
     x->data = *memory;
     x->along_depth = along_depth;
+    x->vectors = true;
     x->line_stride = along_depth ? pitch : 1;
     x->depth_stride = along_depth ? 1 : pitch;
     return GM_OK;
 }
 
 /* Writes out the factors that the engine cannot take as they are, in one launch. */
-static gm_status pack(const gm_call *call, sgemm_engine_args *args, void *memory[2])
+static gm_status pack(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
+                      void *memory[2])
 {
     const gm_variant *helper = sgemm_helper_pack;
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper->block, .trace = call->trace};
     sgemm_pack_args own = {.depth = args->product.depth, .turn = args->turn};
     gm_status status =
-        plan_pack(&args->product.a, own.depth, true, call, &own.factors[0], &memory[0]);
+        plan_pack(&args->product.a, boxes->a, own.depth, true, call, &own.factors[0], &memory[0]);
     if (status == GM_OK) {
-        status = plan_pack(&args->product.b, own.depth, false, call, &own.factors[1], &memory[1]);
+        status = plan_pack(&args->product.b, boxes->b, own.depth, false, call, &own.factors[1],
+                           &memory[1]);
     }
     plan.grid.x = own.factors[0].tiles + own.factors[1].tiles;
     if (status != GM_OK || plan.grid.x == 0) {
@@ -87,14 +85,22 @@ gm_tensor sgemm_tensor(const sgemm_factor *x, int64_t depth)
     return tensor;
 }
 
-static gm_status encode(const sgemm_factor *x, int64_t depth, unsigned box_width,
-                        unsigned box_height, bool swizzled, const gm_call *call, gm_tensor_map *map)
+static gm_status encode(gm_tensor *tensor, const sgemm_box *box, const gm_call *call,
+                        gm_tensor_map *map)
 {
-    gm_tensor tensor = sgemm_tensor(x, depth);
-    tensor.box_width = box_width;
-    tensor.box_height = box_height;
-    tensor.swizzled = swizzled;
-    return call->backend->tensor_map(&tensor, map);
+    tensor->box_width = box->width;
+    tensor->box_height = box->height;
+    tensor->swizzled = box->swizzled;
+    return call->backend->tensor_map(tensor, map);
+}
+
+gm_status sgemm_encode(const sgemm_boxes *boxes, bool a_along_depth, bool b_along_depth,
+                       gm_tensor tensors[2], const gm_call *call, sgemm_engine_args *args)
+{
+    const bool both = a_along_depth && b_along_depth;
+    const sgemm_box *of_a = both ? &boxes->a_of_both : &boxes->a[a_along_depth];
+    const gm_status status = encode(&tensors[0], of_a, call, &args->a);
+    return status == GM_OK ? encode(&tensors[1], &boxes->b[b_along_depth], call, &args->b) : status;
 }
 
 gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engine_args *args,
@@ -105,16 +111,20 @@ gm_status sgemm_bring(const sgemm_boxes *boxes, const gm_call *call, sgemm_engin
     if (depth == 0) {
         return GM_OK;
     }
-    gm_status status = pack(call, args, memory);
+    gm_status status = pack(boxes, call, args, memory);
     if (status == GM_OK) {
-        status =
-            encode(&product->a, depth, boxes->of_a, boxes->height, boxes->swizzled, call, &args->a);
-    }
-    if (status == GM_OK) {
-        status =
-            encode(&product->b, depth, boxes->of_b, boxes->depth, boxes->swizzled, call, &args->b);
+        gm_tensor tensors[2] = {sgemm_tensor(&product->a, depth), sgemm_tensor(&product->b, depth)};
+        status = sgemm_encode(boxes, product->a.along_depth, product->b.along_depth, tensors, call,
+                              args);
     }
     return status;
+}
+
+const gm_variant *sgemm_way(const gm_variant *row, const gm_variant *const *parts,
+                            const sgemm_args *product)
+{
+    const int way = 2 * !product->a.along_depth + product->b.along_depth;
+    return way == 0 || product->depth == 0 ? row : parts[way - 1];
 }
 
 void sgemm_release(const gm_call *call, void *const *memory, int count)
@@ -128,19 +138,37 @@ void sgemm_release(const gm_call *call, void *const *memory, int count)
 
 /* ---- kernels whose tiles the engine brings --------------------------------------------------- */
 
+const sgemm_boxes sgemm_warp_tile_tma_boxes = {
+    .a = {{WARP_TILE_TMA_HEIGHT, WARP_TILE_TMA_DEPTH, false},
+          {WARP_TILE_TMA_BOX, WARP_TILE_TMA_HEIGHT, false}},
+    .b = {{WARP_TILE_TMA_WIDTH, WARP_TILE_TMA_DEPTH, false},
+          {WARP_TILE_TMA_DEPTH, WARP_TILE_TMA_WIDTH, true}},
+    .a_of_both = {WARP_TILE_TMA_DEPTH, WARP_TILE_TMA_HEIGHT, true},
+};
+
+static const sgemm_boxes tf32x3_boxes = {
+    .a[1] = {TF32X3_DEPTH, TF32X3_TILE, true},
+    .b[0] = {TF32X3_BOX, TF32X3_DEPTH, true},
+};
+
 typedef struct engine {
-    sgemm_boxes boxes;
+    const sgemm_boxes *boxes;
+    const gm_variant *const *parts; /* see sgemm_way; NULL: one kernel for all */
+    int depth;                      /* of a stage */
     sgemm_pace pace;
 } engine;
 
 /* Paces as measured on an H100 and an H200. A unit is 2.6 microseconds here, where sums come from
  * the L2; of tf32x3 it is 1.15. */
 static const engine of_warp_tile_tma = {
-    .boxes = WARP_TILE_TMA_BOXES,
+    .boxes = &sgemm_warp_tile_tma_boxes,
+    .parts = sgemm_parts_warp_tile_tma,
+    .depth = WARP_TILE_TMA_DEPTH,
     .pace = {.blocks = 2, .alone = 1.07, .around = 2.4, .adding = 0.7, .bytes = 17e6},
 };
 static const engine of_tf32x3 = {
-    .boxes = {TF32X3_TILE, TF32X3_DEPTH, TF32X3_DEPTH, TF32X3_BOX, true},
+    .boxes = &tf32x3_boxes,
+    .depth = TF32X3_DEPTH,
     .pace = {.blocks = 1, .alone = 1, .around = 8, .adding = 4, .bytes = 3.5e6},
 };
 
@@ -148,7 +176,7 @@ static sgemm_shares best_shares(const engine *engine, const sgemm_args *product,
                                 int64_t multiprocessors)
 {
     return sgemm_best_shares(&engine->pace, multiprocessors, product->tiles_x * product->tiles_y,
-                             divide_up(product->depth, engine->boxes.depth),
+                             divide_up(product->depth, engine->depth),
                              4.0 * (double)product->a.lines * (double)product->b.lines);
 }
 
@@ -207,10 +235,10 @@ static gm_status launch_by_engine(const engine *engine, const gm_variant *varian
     int64_t shares = 1;
     gm_status status = GM_OK;
     if (product->depth > 0) {
-        const int64_t stages = divide_up(product->depth, engine->boxes.depth);
+        const int64_t stages = divide_up(product->depth, engine->depth);
         args.stages = best_shares(engine, product, call->device->multiprocessors).stages;
         shares = divide_up(stages, args.stages);
-        status = sgemm_bring(&engine->boxes, call, &args, memory);
+        status = sgemm_bring(engine->boxes, call, &args, memory);
     }
     if (status == GM_OK && shares > 1) {
         status = sgemm_share_out(asked, shares, call, &args, &memory[2]);
@@ -220,7 +248,10 @@ static gm_status launch_by_engine(const engine *engine, const gm_variant *varian
         memcpy(own.args, &args, sizeof args);
         own.args_size = sizeof args;
         own.grid.y = (unsigned)shares;
-        status = call->backend->launch(variant, &own, call->stream);
+        const gm_variant *way =
+            engine->parts ? sgemm_way(variant, engine->parts, product) : variant;
+        own.shared_bytes = (size_t)way->shared_bytes;
+        status = call->backend->launch(way, &own, call->stream);
     }
     if (status == GM_OK && shares > 1) {
         status = sgemm_sum_shares(asked, &args, shares, call);

@@ -77,13 +77,12 @@ static gm_status make_room(sgemm_stream_k_args *args, int64_t blocks, const gm_c
 
 gm_status sgemm_launch_stream_k(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    static const sgemm_boxes boxes = WARP_TILE_TMA_BOXES;
     const sgemm_args *asked = (const sgemm_args *)plan->args;
     sgemm_stream_k_args args = {.engine.product = *asked};
     void *memory[3] = {NULL, NULL, NULL};
     args.engine.stages = divide_up(asked->depth, WARP_TILE_TMA_DEPTH);
     const int64_t blocks = divide(asked, call->device->multiprocessors, &args);
-    gm_status status = sgemm_bring(&boxes, call, &args.engine, memory);
+    gm_status status = sgemm_bring(&sgemm_warp_tile_tma_boxes, call, &args.engine, memory);
     if (status == GM_OK && args.each > 0) {
         status = make_room(&args, blocks, call, &memory[2]);
     }
@@ -92,7 +91,8 @@ gm_status sgemm_launch_stream_k(const gm_variant *variant, const gm_call *call, 
         memcpy(own.args, &args, sizeof args);
         own.args_size = sizeof args;
         own.grid.x = (unsigned)blocks;
-        status = call->backend->launch(variant, &own, call->stream);
+        status = call->backend->launch(
+            sgemm_way(variant, sgemm_parts_stream_k, &args.engine.product), &own, call->stream);
     }
     sgemm_release(call, memory, 3);
     return status;

@@ -27,6 +27,15 @@ enum { MAX_GRID_Y = 65535 };
 const gm_variant *const sgemm_helper_pack = &helper_pack;
 const gm_variant *const sgemm_helper_add_shares = &helper_add_shares;
 const gm_variant *const sgemm_helper_zeros = &helper_zeros;
+
+/* By the layouts of the factors, see sgemm_way. */
+#define PARTS(row)                                                                                 \
+    {                                                                                              \
+        &part_##row##_nt, &part_##row##_tn, &part_##row##_tt                                       \
+    }
+const gm_variant *const sgemm_parts_warp_tile_tma[] = PARTS(warp_tile_tma);
+const gm_variant *const sgemm_parts_stream_k[] = PARTS(stream_k);
+
 const gm_variant *const sgemm_helper_halves_along = &helper_halves_along;
 const gm_variant *const sgemm_helper_halves_largest = &helper_halves_largest;
 const gm_variant *const sgemm_helper_halves_across = &helper_halves_across;

@@ -19,17 +19,16 @@
 
 #include "atomics.h"
 
-typedef tma_tile<WARP_TILE_TMA_HEIGHT, WARP_TILE_TMA_WIDTH, WARP_TILE_TMA_STAGES> stream_k_tile;
+typedef tma_tile<true, false> stream_k_tile; /* whose sizes do not depend on layouts */
 
-static constexpr int stream_k_ring = stream_k_tile::stages * stream_k_tile::floats;
-static_assert(stream_k_ring * 4 + stream_k_tile::threads / 32 *
-                                      warp_store_room<stream_k_tile::columns>::floats * 4 ==
-                  STREAM_K_BYTES,
-              "room for what each warp writes");
+/* Behind the ring there is room for what each warp writes. What is transposed has the same. */
+static_assert(stream_k_tile::ring * 4 + stream_k_tile::threads / 32 *
+                                            warp_store_room<stream_k_tile::columns>::floats * 4 ==
+                      STREAM_K_BYTES &&
+                  (int)WARP_TILE_TMA_BYTES_TT <= (int)STREAM_K_BYTES,
+              "room for either");
 
 enum { STREAM_K_QUADS = STREAM_K_FLOATS / 4 / WARP_TILE_TMA_THREADS /* of a thread */ };
-
-static_assert(stream_k_tile::threads == WARP_TILE_TMA_THREADS, "a block of the tile's size");
 
 /* ---- what a block has to do ------------------------------------------------------------------ */
 
@@ -123,16 +122,16 @@ typedef struct stream_k_next {
     tma_work work;
 } stream_k_next;
 
-typedef struct stream_k_feed {
+template <typename tile> struct stream_k_feed {
     const sgemm_stream_k_args &a;
     const stream_k_work &work;
     float *shared;
     gm_mbarrier *full;
     stream_k_next *next;
-} stream_k_feed;
+};
 
 /* Thread 0: the next stage of all, if there is one, to a slot that is free. */
-GM_DEVICE void stream_k_request(const stream_k_feed &feed, int slot)
+template <typename tile> GM_DEVICE void stream_k_request(const stream_k_feed<tile> &feed, int slot)
 {
     stream_k_next *const next = feed.next;
     while (next->left == 0) {
@@ -143,17 +142,16 @@ GM_DEVICE void stream_k_request(const stream_k_feed &feed, int slot)
         next->number++;
         next->stage = part.first;
         next->left = part.count;
-        sgemm_find_tile(feed.a.engine.product, part.tile, stream_k_tile::height,
-                        stream_k_tile::width, &next->work.row, &next->work.column);
+        sgemm_find_tile(feed.a.engine.product, part.tile, tile::height, tile::width,
+                        &next->work.row, &next->work.column);
     }
     const tma_place place = {};
-    tma_load<stream_k_tile>(feed.a.engine, feed.shared, feed.full, place, next->work, next->stage,
-                            slot);
+    tma_load<tile>(feed.a.engine, feed.shared, feed.full, place, next->work, next->stage, slot);
     next->stage++;
     next->left--;
 }
 
-GM_DEVICE void tma_refill(const stream_k_feed &feed, int t, int slot)
+template <typename tile> GM_DEVICE void tma_refill(const stream_k_feed<tile> &feed, int t, int slot)
 {
     (void)t;
     if (threadIdx.x == 0) {
@@ -222,20 +220,19 @@ GM_DEVICE void stream_k_add(const sgemm_stream_k_args &a, const stream_k_work &w
 
 /* ---- the product ----------------------------------------------------------------------------- */
 
-GM_KERNEL_BOUNDED(sgemm_stream_k, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, STREAM_K_BLOCKS)
+template <typename tile> GM_DEVICE void stream_k(const sgemm_stream_k_args &a, float *shared)
 {
-    GM_DYNAMIC_SHARED(float, shared);
     __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
     __shared__ float4 zeros;
     __shared__ stream_k_work work;
     __shared__ stream_k_next next;
     const sgemm_args &product = a.engine.product;
-    const stream_k_feed feed = {a, work, shared, full, &next};
+    const stream_k_feed<tile> feed = {a, work, shared, full, &next};
     tma_ring ring = {0, 0};
     stream_k_sums sum;
 
     if (threadIdx.x == 0) {
-        for (int slot = 0; slot < stream_k_tile::stages; slot++) {
+        for (int slot = 0; slot < tile::stages; slot++) {
             gm_mbarrier_init(&full[slot]);
         }
         next.number = 0;
@@ -255,7 +252,7 @@ GM_KERNEL_BOUNDED(sgemm_stream_k, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, ST
     __syncwarp();
     if (threadIdx.x == 0) {
         stream_k_count_tiles(a, &work);
-        for (int slot = 0; slot < stream_k_tile::stages; slot++) {
+        for (int slot = 0; slot < tile::stages; slot++) {
             stream_k_request(feed, slot);
         }
     }
@@ -266,12 +263,11 @@ GM_KERNEL_BOUNDED(sgemm_stream_k, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, ST
         if (part.use == NO_MORE) {
             return;
         }
-        tma_work tile = {};
-        sgemm_find_tile(product, part.tile, stream_k_tile::height, stream_k_tile::width, &tile.row,
-                        &tile.column);
+        tma_work there = {};
+        sgemm_find_tile(product, part.tile, tile::height, tile::width, &there.row, &there.column);
         warp_begin(sum, &zeros);
         if (part.count > 0) {
-            tma_sum<stream_k_tile>(sum, feed, shared, full, ring, part.count);
+            tma_sum<tile>(sum, feed, shared, full, ring, part.count);
         }
         if (part.use == LEAVE_SUMS) {
             stream_k_leave(a, sum);
@@ -280,6 +276,17 @@ GM_KERNEL_BOUNDED(sgemm_stream_k, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, ST
         if (part.use == ADD_OTHERS) {
             stream_k_add(a, work, sum);
         }
-        tma_store<stream_k_tile>(product, tile, sum, shared + stream_k_ring);
+        tma_store<tile>(product, there, sum, shared + tile::ring);
     }
 }
+
+#define WAY(name, along_a, along_b)                                                                \
+    GM_KERNEL_BOUNDED(name, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, STREAM_K_BLOCKS)           \
+    {                                                                                              \
+        GM_DYNAMIC_SHARED(float, shared);                                                          \
+        stream_k<tma_tile<along_a, along_b>>(a, shared);                                           \
+    }
+WAY(sgemm_stream_k, true, false)
+WAY(sgemm_stream_k_nt, true, true)
+WAY(sgemm_stream_k_tn, false, false)
+WAY(sgemm_stream_k_tt, false, true)

@@ -6,18 +6,23 @@
  *          zeros for what is outside the matrices.
  * Sums     where the tiles would leave multiprocessors idle, several blocks share one, each with a
  *          part of the depth, and a second kernel adds their sums.
+ * Layouts  a kernel for each: a B whose columns are contiguous is transposed in shared memory, and
+ *          beside it an A whose rows are.
  * Banks    as in warp_tile.
  * Build    nvcc -Xptxas=-O1
- * Cost     a factor whose rows the engine cannot take is packed first.
+ * Cost     a factor whose rows do not begin at multiples of 16 bytes is packed first.
  * Machine  UTMALDG.2D, LDS.128, FFMA
  */
 #include "warp_tile_tma.h"
 
-GM_KERNEL_BOUNDED(sgemm_warp_tile_tma, sgemm_engine_args, WARP_TILE_TMA_THREADS, 2)
-{
-    GM_DYNAMIC_SHARED(float, shared);
-    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
-    typedef tma_tile<WARP_TILE_TMA_HEIGHT, WARP_TILE_TMA_WIDTH, WARP_TILE_TMA_STAGES> tile;
-    static_assert(tile::threads == WARP_TILE_TMA_THREADS, "a block of the tile's size");
-    tma_product<tile>(a, tma_place{blockIdx.x, 0, 0, 0}, shared, full);
-}
+#define WAY(name, along_a, along_b)                                                                \
+    GM_KERNEL_BOUNDED(name, sgemm_engine_args, WARP_TILE_TMA_THREADS, 2)                           \
+    {                                                                                              \
+        GM_DYNAMIC_SHARED(float, shared);                                                          \
+        __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];                                         \
+        tma_product<tma_tile<along_a, along_b>>(a, tma_place{blockIdx.x, 0, 0, 0}, shared, full);  \
+    }
+WAY(sgemm_warp_tile_tma, true, false)
+WAY(sgemm_warp_tile_tma_nt, true, true)
+WAY(sgemm_warp_tile_tma_tn, false, false)
+WAY(sgemm_warp_tile_tma_tt, false, true)

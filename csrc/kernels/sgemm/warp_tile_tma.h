@@ -6,8 +6,8 @@
  *     stage     32 steps of A in four boxes of 128 rows x 8 steps, and of B in one box of 32 steps
  *               x 128 columns; A's depth is contiguous in a box, B's columns are
  *
- * A kernel may take an A whose rows are contiguous, in boxes like B's, and the factors of a stack
- * of products, of which a block computes a tile of one.
+ * A kernel may take an A whose columns are contiguous, in boxes like B's, a B whose columns are,
+ * see tma_along.h, and the factors of a stack of products, of which a block computes a tile of one.
  *
  * There is a ring of three stages, each with a barrier that says when its bytes have arrived.
  * Thread 0 requests stages; the engine writes zeros for what is outside the matrices.
@@ -33,6 +33,9 @@ enum {
     WARP_TILE_TMA_THREADS = 128,
     WARP_TILE_TMA_BYTES = WARP_TILE_TMA_STAGES * WARP_TILE_TMA_DEPTH *
                           (WARP_TILE_TMA_HEIGHT + WARP_TILE_TMA_WIDTH) * 4,
+    /* With room for a stage of B that is transposed. Where that of A is too, the ring is shorter.
+     */
+    WARP_TILE_TMA_BYTES_TT = WARP_TILE_TMA_BYTES + WARP_TILE_TMA_DEPTH * WARP_TILE_TMA_WIDTH * 4,
 };
 
 #ifdef __cplusplus
@@ -41,12 +44,14 @@ enum {
 
 static_assert((int)WARP_TILE_TMA_BOX == (int)WARP_STEPS, "a box has as many steps as a loop turn");
 
-/* The geometry of a kernel: a block's tile, its stages, and what each thread has of it. kept: the
- * depth of A is contiguous, see warp.h. stack: so the maps of the factors are. */
-template <int height_, int width_, int stages_, bool kept_ = true, bool stack_ = false>
-struct tma_tile {
-    static constexpr int height = height_, width = width_, stages = stages_;
-    static constexpr bool kept = kept_, stack = stack_;
+/* The geometry of a kernel: a block's tile, its stages, and what each thread has of it. along_a,
+ * along_b: the depth of the factor is contiguous, not its lines. An A is kept so, see warp.h, where
+ * B is not; else both are transposed. stack: so the maps of the factors are. */
+template <bool along_a_, bool along_b_, bool stack_ = false> struct tma_tile {
+    static constexpr bool along_a = along_a_, along_b = along_b_, stack = stack_;
+    static constexpr bool kept = along_a && !along_b, both = along_a && along_b;
+    static constexpr int height = WARP_TILE_TMA_HEIGHT, width = WARP_TILE_TMA_WIDTH;
+    static constexpr int stages = both ? WARP_TILE_TMA_STAGES - 1 : WARP_TILE_TMA_STAGES;
     static constexpr int rows = 8, columns = 16; /* of a thread */
     static constexpr int warp_rows = rows * WARP_LANES_Y, warp_columns = columns * WARP_LANES_X;
     static constexpr int warps_x = width / warp_columns;
@@ -54,7 +59,9 @@ struct tma_tile {
     static constexpr int depth = WARP_TILE_TMA_DEPTH, boxes = depth / WARP_STEPS;
     static constexpr int box = height * WARP_STEPS; /* floats: of A, and of as many steps of B */
     static constexpr int floats_a = height * depth, floats = floats_a + width * depth;
+    static constexpr int ring = stages * floats;
     static_assert(height == width, "boxes of one size");
+    static_assert(threads == WARP_TILE_TMA_THREADS, "a block of the tile's size");
 };
 
 /* Which tile a block computes, and of a stack, of which product. */
@@ -81,6 +88,14 @@ GM_DEVICE void tma_load_box(float *to, const gm_tensor_map *map, int x, int y, i
     }
 }
 
+/* A factor's part of a stage, in one box. */
+template <typename tile, bool along>
+GM_DEVICE void tma_load_stage(float *to, const gm_tensor_map *map, int line, int step, int plane,
+                              gm_mbarrier *full)
+{
+    tma_load_box<tile>(to, map, along ? step : line, along ? line : step, plane, full);
+}
+
 /* One thread: requests stage `number` of the depth. */
 template <typename tile>
 GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *full,
@@ -96,10 +111,11 @@ GM_DEVICE void tma_load(const sgemm_engine_args &a, float *shared, gm_mbarrier *
                                place.plane_a, &full[slot]);
         }
     } else {
-        tma_load_box<tile>(to, &a.a, (int)work.row, depth, place.plane_a, &full[slot]);
+        tma_load_stage<tile, tile::along_a>(to, &a.a, (int)work.row, depth, place.plane_a,
+                                            &full[slot]);
     }
-    tma_load_box<tile>(to + tile::floats_a, &a.b, (int)work.column, depth, place.plane_b,
-                       &full[slot]);
+    tma_load_stage<tile, tile::along_b>(to + tile::floats_a, &a.b, (int)work.column, depth,
+                                        place.plane_b, &full[slot]);
 }
 
 /* A block's place in the ring. It begins with {0, 0}, which stays so if it has a single tile. */
@@ -133,13 +149,20 @@ template <typename tile> GM_DEVICE int tma_warp_row(void)
     return threadIdx.x / 32 * tile::warp_rows;
 }
 
-/* The sums of a thread over `count` stages, of which there is at least one. */
-template <typename tile, typename feed_type>
-GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
-                       const float *shared, gm_mbarrier *full, tma_ring &ring, int count)
+/* Where a thread has its first number of A in a stage. */
+template <typename tile> GM_DEVICE int tma_first_of_a(void)
 {
     const int y = tma_warp_row<tile>() + warp_lane_y() * (tile::kept ? 1 : 4);
-    const int at_a = tile::kept ? y * WARP_STEPS : y; /* of a stage */
+    return tile::kept ? y * WARP_STEPS : y;
+}
+
+/* The sums of a thread over `count` stages, of which there is at least one, of a B whose columns
+ * are contiguous. */
+template <typename tile, typename feed_type>
+GM_DEVICE void tma_sum_across(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
+                              const float *shared, gm_mbarrier *full, tma_ring &ring, int count)
+{
+    const int at_a = tma_first_of_a<tile>();
     const int at_b = tile::floats_a + warp_lane_x() * 4;
     float of_a[(tile::kept ? 4 : 2) * tile::rows], of_b[2][tile::columns];
     int slot = ring.slot;
@@ -186,6 +209,20 @@ GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const feed_type 
     }
     ring.slot = slot;
     ring.parity = parity;
+}
+
+#include "tma_along.h"
+
+/* The sums of a thread over `count` stages, of which there is at least one. */
+template <typename tile, typename feed_type>
+GM_DEVICE void tma_sum(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
+                       float *shared, gm_mbarrier *full, tma_ring &ring, int count)
+{
+    if constexpr (tile::along_b) {
+        tma_sum_along<tile>(sum, feed, shared, full, ring, count);
+    } else {
+        tma_sum_across<tile>(sum, feed, shared, full, ring, count);
+    }
 }
 
 /* Writes the tile. room: warp_store_room of each warp. */
