@@ -65,15 +65,23 @@ template <int way, int lines, int block> struct warp_tile_share {
     static constexpr int copies = (along_depth ? WARP_STEPS : lines) / wide;
     static constexpr int most = way == BY_LINES && block > 32 ? 32 : block;
     static constexpr int threads = copies < most ? copies : most, each = copies / threads;
+    static constexpr int at_once = block / threads, beside = threads * wide;
+    static constexpr int across = (along_depth ? lines : WARP_STEPS) / at_once;
+    static constexpr int total = across * each; /* copies of a thread */
+    static_assert(block % threads == 0 && copies % threads == 0 &&
+                      (along_depth ? lines : WARP_STEPS) % at_once == 0,
+                  "whole copies");
+    static_assert(!along_depth || each == 1, "enough threads for the steps");
 };
 
 /* What a thread copies of a factor. */
 typedef struct warp_tile_source {
-    const float *at; /* its first element of the next tile */
-    int64_t apart;   /* bytes from one of its copies to the next */
-    int64_t advance; /* and elements from tile to tile */
+    const float *at; /* where its next copy begins */
+    int64_t apart;   /* bytes from one of its lines, or steps, to the next, */
+    int64_t back;    /* and from the last of a tile to the first of the next tile */
+    int64_t advance; /* elements from tile to tile */
     int line, step;  /* of its first element in the tile */
-    int lines;       /* that the tile has: fewer at the edge of the matrix */
+    int lines, left; /* that the tile has, fewer at the edge of the matrix; from the first one on */
 } warp_tile_source;
 
 template <typename tile> GM_DEVICE unsigned warp_tile_thread(void)
@@ -101,8 +109,8 @@ GM_DEVICE int warp_tile_now(int number)
 GM_DEVICE void warp_tile_settle(warp_tile_source &source)
 {
 #ifdef __CUDACC__
-    asm("" : "+l"(source.apart), "+l"(source.advance));
-    asm("" : "+r"(source.line), "+r"(source.step), "+r"(source.lines));
+    asm("" : "+l"(source.apart), "+l"(source.back));
+    asm("" : "+r"(source.line), "+r"(source.step), "+r"(source.left));
 #else
     (void)source;
 #endif
@@ -119,76 +127,117 @@ GM_DEVICE warp_tile_source warp_tile_begin(const sgemm_factor &x, int64_t first_
     source.line = share::along_depth ? across : along;
     source.step = share::along_depth ? along : across;
     const int64_t stride = share::along_depth ? x.line_stride : x.depth_stride;
-    source.apart = tile::threads / share::threads * stride * (int64_t)sizeof(float);
+    source.apart = share::at_once * stride * (int64_t)sizeof(float);
     source.advance = tile::groups * WARP_STEPS * (share::along_depth ? 1 : stride);
+    source.back = source.advance * (int64_t)sizeof(float) - (share::across - 1) * source.apart;
     source.at = x.data + (share::along_depth ? (first_line + source.line) * stride + source.step
                                              : first_line + source.line + source.step * stride);
     if (tile::groups > 1) {
         source.at += warp_tile_group<tile>() * (source.advance / tile::groups);
     }
     source.lines = (int)min(x.lines - first_line, (int64_t)lines);
+    source.left = source.lines - source.line;
     if (tile::trims) {
         warp_tile_settle(source);
     }
     return source;
 }
 
-/*
- * Starts the thread's copies of a tile, `offset` elements after the next one, of which the first
- * `left` steps exist: zeros for the rest. In the loop all do, and left is a constant. `kept` leaves
- * the steps of a line side by side; otherwise lines are, with `pitch` floats from step to step.
- * whole: all lines and steps exist.
- *
- * Where there are many copies, their addresses are settled, so that each is the one before and a
- * distance: the compiler works them out anew from the first one, in up to twice the instructions.
- */
-template <int way, bool kept, int lines, int threads, int pitch, bool whole>
+/* Where one of a thread's copies goes, and whether what it copies exists. `kept` leaves the steps
+ * of a line side by side; otherwise lines are, with `pitch` floats from step to step. */
+template <int way, bool kept, int lines, int threads, int pitch> struct warp_tile_piece {
+    typedef warp_tile_share<way, lines, threads> share;
+    static constexpr int line = kept ? WARP_STEPS : 1, step = kept ? 1 : pitch;
+    static constexpr int apart = share::at_once * (share::along_depth ? line : step);
+    static_assert(way != BY_STEPS || kept, "vectors cannot be transposed");
+};
+
+/* Where the thread's first copy goes, in floats from the factor's part of a stage. */
+template <typename piece> GM_DEVICE int warp_tile_first(const warp_tile_source &source)
+{
+    return source.line * piece::line + source.step * piece::step;
+}
+
+/* Does the line of a copy exist, where so many do from the first one's on? */
+template <typename piece> GM_DEVICE bool warp_tile_has(int lines_left, int across, int along)
+{
+    typedef typename piece::share share;
+    return (share::along_depth ? across * share::at_once : along) < lines_left;
+}
+
+template <typename piece>
+GM_DEVICE void warp_tile_copy_piece(float *to, const float *from, int across, int along,
+                                    bool exists)
+{
+    constexpr int bytes = piece::share::wide * 4;
+    gm_copy_async<bytes>(to + across * piece::apart + along, from + along, exists ? bytes : 0);
+}
+
+/* Starts the thread's copies of a tile, `offset` elements after the next one, of which the first
+ * `left` steps exist: zeros for the rest. */
+template <typename piece>
 GM_DEVICE void warp_tile_copy(float *stage, const warp_tile_source &source, int64_t offset,
                               int left)
 {
-    typedef warp_tile_share<way, lines, threads> share;
-    constexpr int line = kept ? WARP_STEPS : 1, step = kept ? 1 : pitch;
-    constexpr int at_once = threads / share::threads, beside = share::threads * share::wide;
-    constexpr int count = (share::along_depth ? lines : WARP_STEPS) / at_once;
-    static_assert(way != BY_STEPS || kept, "vectors cannot be transposed");
-    static_assert(threads % share::threads == 0 && share::copies % share::threads == 0 &&
-                      (share::along_depth ? lines : WARP_STEPS) % at_once == 0,
-                  "whole copies");
-    static_assert(!share::along_depth || share::each == 1, "enough threads for the steps");
-    float *to = stage + source.line * line + source.step * step;
+    typedef typename piece::share share;
+    float *const to = stage + warp_tile_first<piece>(source);
     const float *from = source.at + offset;
-    const int from_here = source.lines - source.line;
-    const int left_lines = share::wide == 1 && !whole ? warp_tile_now(from_here) : from_here;
 #pragma unroll
-    for (int i = 0; i < count; i++) {
-        const int across = i * at_once;
+    for (int i = 0; i < share::across; i++) {
+        const int step = source.step + (share::along_depth ? 0 : i * share::at_once);
 #pragma unroll
-        for (int along = 0; along < share::each * beside; along += beside) {
-            const bool exists =
-                whole || (share::along_depth ? across < left_lines && source.step < left
-                                             : along < left_lines && source.step + across < left);
-            gm_copy_async<share::wide * 4>(to + across * (share::along_depth ? line : step) + along,
-                                           from + along, exists ? share::wide * 4 : 0);
+        for (int along = 0; along < share::each * share::beside; along += share::beside) {
+            warp_tile_copy_piece<piece>(to, from, i, along,
+                                        step < left && warp_tile_has<piece>(source.left, i, along));
         }
-        if (i + 1 < count) {
-            from = (const float *)((const char *)from + source.apart);
-            if (share::wide == 1) {
-                gm_settle(from);
+        from = (const float *)((const char *)from + source.apart);
+    }
+}
+
+/*
+ * The thread's copies of a tile that belong to step k of eight. They are spread over two steps,
+ * among products, so that they seldom wait for the address of the one before, which each is with a
+ * distance added: worked out anew from the first one, they are up to twice the instructions. More
+ * steps would have more of the three empty reads that ptxas puts between reads of shared memory and
+ * copies to it. Unless there is such a tile, zeros are written.
+ */
+template <typename piece>
+GM_DEVICE void warp_tile_copy_step(float *to, warp_tile_source &source, int k, bool exists)
+{
+    typedef typename piece::share share;
+    enum { PARTS = 2, FIRST = 1, APART = 3 /* steps */ };
+#pragma unroll
+    for (int i = 0; i < share::total; i++) {
+        if (i * PARTS / share::total * APART + FIRST == k) {
+            const int across = i / share::each, along = i % share::each * share::beside;
+            warp_tile_copy_piece<piece>(
+                to, source.at, across, along,
+                exists && warp_tile_has<piece>(warp_tile_now(source.left), across, along));
+            if (i % share::each == share::each - 1) {
+                const bool is_last = across + 1 == share::across;
+                source.at = (const float *)((const char *)source.at +
+                                            (is_last ? source.back : source.apart));
+                gm_settle(source.at);
             }
         }
     }
 }
 
+/* How a kernel copies both factors. */
+template <typename tile, int way_a, int way_b> struct warp_tile_ways {
+    static constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
+    typedef warp_tile_piece<way_a, kept, tile::height, tile::threads, tile::pitch_a> piece_a;
+    typedef warp_tile_piece<way_b, false, tile::width, tile::threads, tile::pitch_b> piece_b;
+};
+
 /* Both factors' copies: a stage. */
-template <typename tile, int way_a, int way_b, bool whole>
+template <typename tile, typename ways>
 GM_DEVICE void warp_tile_load(float *stage, const warp_tile_source &from_a,
                               const warp_tile_source &from_b, int64_t tiles_ahead, int left)
 {
-    constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
-    warp_tile_copy<way_a, kept, tile::height, tile::threads, tile::pitch_a, whole>(
-        stage, from_a, tiles_ahead * from_a.advance, left);
-    warp_tile_copy<way_b, false, tile::width, tile::threads, tile::pitch_b, whole>(
-        stage + tile::floats_a, from_b, tiles_ahead * from_b.advance, left);
+    warp_tile_copy<typename ways::piece_a>(stage, from_a, tiles_ahead * from_a.advance, left);
+    warp_tile_copy<typename ways::piece_b>(stage + tile::floats_a, from_b,
+                                           tiles_ahead * from_b.advance, left);
 }
 
 /* Starts the copies of the first stages, the last tile's first, and waits for that one. */
@@ -200,7 +249,7 @@ GM_DEVICE void warp_tile_fill(float *shared, warp_tile_source &from_a, warp_tile
 #pragma unroll(tile::trims ? 1 : tile::stages)
     for (int i = 0; i < tile::stages - 1; i++) {
         if (i < tiles) {
-            warp_tile_load<tile, way_a, way_b, false>(
+            warp_tile_load<tile, warp_tile_ways<tile, way_a, way_b>>(
                 shared + i * tile::floats, from_a, from_b, i == 0 ? tiles - 1 : 0,
                 i == 0 ? (int)(depth - last * WARP_STEPS) : WARP_STEPS);
         }
@@ -244,26 +293,6 @@ template <typename tile> GM_DEVICE void warp_tile_meet(void)
     __syncthreads();
 }
 
-/* Starts the copies of the next stage, at `next` bytes, if there is one. */
-template <typename tile, int way_a, int way_b>
-GM_DEVICE void warp_tile_next(float *shared, int next, warp_tile_source &from_a,
-                              warp_tile_source &from_b, int64_t left)
-{
-    if (left > tile::stages - 1) {
-        constexpr bool vectors = (way_a == BY_VECTORS || way_a == BY_STEPS) && way_b == BY_VECTORS;
-        float *const stage = (float *)((char *)shared + next);
-        /* Of few copies the conditions cost less than the branch. */
-        if (!vectors && from_a.lines == tile::height && from_b.lines == tile::width) {
-            warp_tile_load<tile, way_a, way_b, true>(stage, from_a, from_b, 0, WARP_STEPS);
-        } else {
-            warp_tile_load<tile, way_a, way_b, false>(stage, from_a, from_b, 0, WARP_STEPS);
-        }
-    }
-    __pipeline_commit();
-    from_a.at += from_a.advance;
-    from_b.at += from_b.advance;
-}
-
 /*
  * The first tile of the depth is in shared memory, and the next ones are on their way: computes all
  * of them. A thread makes only the first `rows` and `columns` of its sums; with none its warp
@@ -274,8 +303,8 @@ GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *s
                                warp_tile_source &from_a, warp_tile_source &from_b, int64_t tiles,
                                const warp_tile_place &place)
 {
-    constexpr bool kept = warp_tile_share<way_a, tile::height, tile::threads>::along_depth;
-    constexpr bool busy = rows > 0;
+    typedef warp_tile_ways<tile, way_a, way_b> ways;
+    constexpr bool kept = ways::kept, busy = rows > 0;
     float of_a[kept ? 4 * tile::rows : 2 * tile::rows], of_b[2][tile::columns];
     int now = 0, next = (tile::stages - 1) * tile::bytes; /* is computed, is copied to */
     const float *at_a =
@@ -286,12 +315,13 @@ GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *s
         warp_read_first<kept, rows>(of_a, step_a);
         warp_read<columns, WARP_LANES_X>(of_b[0], step_b);
     }
+    float *const to_a = shared + warp_tile_first<typename ways::piece_a>(from_a);
+    float *const to_b = shared + tile::floats_a + warp_tile_first<typename ways::piece_b>(from_b);
     for (int64_t left = tiles; left > 0; left--) {
-        if (tile::trims) { /* small tiles: before the first step, large ones: in it; both measured
-                            */
-            warp_tile_next<tile, way_a, way_b>(shared, next, from_a, from_b, left);
-            next = now; /* all will have read it when the next tile begins */
-        }
+        const bool more = left > tile::stages - 1; /* tiles to copy */
+        float *const next_a = (float *)((char *)to_a + next);
+        float *const next_b = (float *)((char *)to_b + next);
+        next = now; /* all will have read it when the next tile begins */
 #pragma unroll
         for (int k = 0; k < WARP_STEPS; k++) {
             const int then = (k + 1) % WARP_STEPS;
@@ -312,13 +342,15 @@ GM_DEVICE void warp_tile_steps(float (&sum)[tile::rows][tile::columns], float *s
                 warp_read<rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
                                               step_a + then * tile::pitch_a);
             }
-            if (!tile::trims && k == 0) {
-                warp_tile_next<tile, way_a, way_b>(shared, next, from_a, from_b, left);
-                next = now;
+            warp_tile_copy_step<typename ways::piece_a>(next_a, from_a, k, more);
+            warp_tile_copy_step<typename ways::piece_b>(next_b, from_b, k, more);
+            if (k + 2 == WARP_STEPS) {
+                __pipeline_commit();
             }
             warp_multiply_part<kept, rows, columns>(sum, of_a, of_b[k % 2], k, step_a + then);
         }
     }
+    gm_pipeline_wait_prior<0>(); /* the zeros that took the place of tiles */
 }
 
 template <typename tile, int way_a, int way_b>
@@ -344,10 +376,12 @@ GM_DEVICE void warp_tile_sum(float (&sum)[tile::rows][tile::columns], float *sha
                                                                    tiles, place);
             return;
         }
-        if (along <= tile::warp_columns / 2) {
-            warp_tile_steps<tile, way_a, way_b, rows, columns / 2>(sum, shared, from_a, from_b,
-                                                                   tiles, place);
-            return;
+        if constexpr (columns > 4) { /* vectors are not halved */
+            if (along <= tile::warp_columns / 2) {
+                warp_tile_steps<tile, way_a, way_b, rows, columns / 2>(sum, shared, from_a, from_b,
+                                                                       tiles, place);
+                return;
+            }
         }
     }
     warp_tile_steps<tile, way_a, way_b, rows, columns>(sum, shared, from_a, from_b, tiles, place);
