@@ -79,7 +79,7 @@ def launched(variant, a, b):
         ((True, True), "", "_nn1"),  # a and b change places
     ],
 )
-@pytest.mark.parametrize("size", ["32x64", "64x64", "p64x64", "128x128"])
+@pytest.mark.parametrize("size", ["32x32", "32x64", "64x64", "p64x64", "128x128"])
 def test_warp_tiles_has_a_kernel_for_each_layout(size, turned, of_vectors, one_by_one, rng):
     for side, part in ((72, of_vectors), (71, one_by_one)):
         _, pair = factors(rng, side, side, side, turned)

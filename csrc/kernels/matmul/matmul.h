@@ -85,6 +85,7 @@ enum {
     MATMUL_BYTES_64x64 = 69632,
     MATMUL_BYTES_p64x32 = 13312,
     /* And of warp_tiles. */
+    MATMUL_BYTES_e32x32 = 19456,
     MATMUL_BYTES_e32x64 = 13824,
     MATMUL_BYTES_e64x64 = 36864,
     MATMUL_BYTES_ep64x64 = 18432,

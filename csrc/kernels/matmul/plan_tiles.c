@@ -12,10 +12,11 @@
 
 enum { UNIT = 16 }; /* the fewest steps by which shares differ: a multiple of a vector */
 
-/* Fitted to the times of single calls on an H200: of 365 products of all classes by every kernel,
- * and of 450 by two choices each. The former are 3700 cycles longer, and 1500 more where shares are
- * added: between calls of so many kernels, instructions are no longer in the caches. whole: to 300
- * stacks of small matrices by every kernel. */
+/* Fitted to the times of single calls on an H200. tiles, narrow: of 365 products of all classes by
+ * every kernel, and of 450 by two choices each. The former are 3700 cycles longer, and 1500 more
+ * where shares are added: between calls of so many kernels, instructions are no longer in the
+ * caches. whole: of 300 stacks of small matrices by every kernel. warp_tiles, tma, and narrow from
+ * 24 vectors on: of 921 products by every kernel. */
 static const matmul_kernel kernels[GM_ROW_COUNT] = {
     [matmul_row_tiles_w32x32] = {{32, 32, 16, 32, 8, 2, 8, 8, 1},
                                  {100, 82.1, 8460, 2510, 0.0362, 0.0382, 0.143, 0, 0, 0.284, 0}},
@@ -30,29 +31,32 @@ static const matmul_kernel kernels[GM_ROW_COUNT] = {
     [matmul_row_tiles_p64x32] = {{64, 32, 16, 32, 1, 8, 2, 8, 512},
                                  {86.7, 24.1, 9300, 450, 0.0423, 0.0608, 0.141, 0.0939, 0.685,
                                   0.292, 4450}},
+    [matmul_row_warp_tiles_32x32] = {{32, 32, 16, 32, 1, 8, 2, 16, 512},
+                                     {107, 46.4, 10300, 480, 0.0462, 0.0697, 0.825, 0.366, 0.0383,
+                                      0.213, 6530}},
     [matmul_row_warp_tiles_32x64] = {{32, 64, 16, 32, 1, 12, 1, 8, 512},
-                                     {120, 25.5, 9960, 356, 0.042, 0.066, 0.262, 0.303, 0, 0.627,
-                                      4590}},
+                                     {121, 39.3, 10500, 369, 0.0365, 0.0691, 0.244, 0.149, 0, 0.362,
+                                      6690}},
     [matmul_row_warp_tiles_64x64] = {{64, 64, 16, 32, 1, 3, 4, 16, 512},
-                                     {106, 106, 10600, 1290, 0.0308, 0.0667, 0.184, 0.393, 0.0738,
-                                      0.377, 4150}},
+                                     {107, 135, 10800, 1410, 0.032, 0.0509, 0.367, 0.504, 0.121,
+                                      0.337, 5540}},
     [matmul_row_warp_tiles_p64x64] = {{64, 64, 16, 32, 1, 6, 2, 8, 512},
-                                      {109, 61.8, 10500, 635, 0.0481, 0.0578, 0.106, 0.187, 0.709,
-                                       0.209, 4490}},
+                                      {109, 83.2, 10400, 675, 0.0313, 0.0581, 0.189, 0.17, 0.782,
+                                       0.275, 5750}},
     [matmul_row_warp_tiles_128x128] = {{128, 128, 16, 64, 1, 2, 4, 8, 512},
-                                       {111, 137, 11000, 2410, 0.0409, 0.0518, 0.177, 0.197, 0.327,
-                                        0.552, 4260}},
+                                       {113, 140, 12300, 2900, 0.00582, 0.0423, 0.21, 0.173, 0.29,
+                                        0.94, 1090}},
     [matmul_row_tma] = {{128, 128, 128, 128, 1, 2, 4, 32, 1},
-                        {111, 176, 9650, 2240, 0, 0, 0.12, 0, 0, 1, 0}},
+                        {110, 197, 10300, 2230, 0, 0.0137, 0.223, 0, 0, 1, 0}},
     [matmul_row_narrow_8] = {{128, 8, 128, 8, 1, 3, 4, 32, 512},
                              {70.6, 39.6, 10700, 1540, 0.0603, 0.07, 0.123, 0.195, 0, 0.457, 4500}},
     [matmul_row_narrow_16] = {{128, 16, 128, 16, 1, 3, 4, 32, 512},
                               {97.8, 47, 9950, 1180, 0.111, 0.108, 0.127, 0.204, 0, 0.4, 4550}},
     [matmul_row_narrow_24] = {{128, 24, 128, 24, 1, 3, 4, 32, 512},
-                              {95.6, 66, 10600, 1370, 0.0701, 0.171, 0.87, 0.285, 0, 0.266, 4600}},
+                              {102, 75.7, 11300, 1650, 0.121, 0.142, 0.906, 0.25, 0, 0.212, 4620}},
     [matmul_row_narrow_32] = {{128, 32, 128, 32, 1, 2, 4, 32, 512},
-                              {86.3, 80.1, 10200, 2890, 0.0769, 0.0889, 0.614, 0.2, 0, 0.399,
-                               4580}},
+                              {105, 62.8, 11200, 2770, 0.158, 0.0815, 0.608, 0.0954, 0, 0.877,
+                               2920}},
     [matmul_row_whole_16] = {{16, 16, 16, 16, 1, 20, 2, 1, 1, true},
                              {30.9, 31.4, 9280, 188, 0, 0, 0.00248, 0, 0, 0.025, 0}},
     [matmul_row_whole_32] = {{32, 32, 32, 32, 1, 16, 2, 1, 1, true},
@@ -101,6 +105,11 @@ static matmul_size measure(int row, const gm_call *call, const matmul_args *args
     if (is_of(call, row, matmul_row_narrow)) {
         size.copy_rows = copy_of(&args->a, args->a.vectors);
         size.copy_columns = MATMUL_BY_VECTORS; /* few */
+    } else if (row == matmul_row_tma) {
+        /* What it transposes on chip costs as if it were copied step by step. */
+        const bool along = args->b.along_depth;
+        size.copy_rows = along && args->a.along_depth ? MATMUL_BY_STEPS : MATMUL_BY_VECTORS;
+        size.copy_columns = along ? MATMUL_BY_STEPS : MATMUL_BY_VECTORS;
     } else if (is_of(call, row, matmul_row_warp_tiles)) {
         const bool vectors = matmul_has_vectors(args);
         size.copy_rows = copy_of(&args->a, vectors);

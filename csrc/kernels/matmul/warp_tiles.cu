@@ -31,6 +31,7 @@
 enum { WARP_TILES_PITCH = 33 }; /* floats, of rows that are transposed */
 
 /*                height, width, stages, rows and columns of a thread, groups, trims */
+typedef warp_tile<32, 32, 4, 8, 4, 2, true> shape_32x32;
 typedef warp_tile<32, 64, 4, 8, 8, 1, true> shape_32x64;
 typedef warp_tile<64, 64, 4, 8, 8, 2, true> shape_64x64;
 typedef warp_tile<64, 64, 4, 8, 8, 1, true> shape_p64x64;
@@ -38,6 +39,7 @@ typedef warp_tile<128, 128, 4, 8, 16, 1, true> shape_128x128;
 
 #define FITS(name)                                                                                 \
     static_assert(shape_##name::shared_bytes == MATMUL_BYTES_e##name, "the ladder says how much")
+FITS(32x32);
 FITS(32x64);
 FITS(64x64);
 FITS(p64x64);
@@ -259,6 +261,7 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
     WAY(name##_nt1, shape_##name, threads, blocks, BY_DEPTH, BY_DEPTH)                             \
     WAY(name##_tn, shape_##name, threads, blocks, BY_VECTORS, BY_VECTORS)                          \
     WAY(name##_tn1, shape_##name, threads, blocks, BY_LINES, BY_LINES)
+WAYS(32x32, 64, 8)
 WAYS(32x64, 32, 8)
 WAYS(64x64, 128, 3)
 WAYS(p64x64, 64, 6)
