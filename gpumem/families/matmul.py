@@ -132,6 +132,8 @@ def matmul(
         32 x 32 per warp: small matrices, eight products per block
     ``warp_tiles``
         tiles of warps: up to 8 x 16 sums per thread, and no number is waited for
+    ``warp_tiles:32x32``
+        32 x 32: two warps share the depth
     ``warp_tiles:32x64``
         32 x 64 per warp, which is a block
     ``warp_tiles:64x64``

@@ -80,19 +80,21 @@ gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm
     return status;
 }
 
-/* sgemm copies a factor first whose rows are not aligned, at about 0.8 of the memory's speed. */
+/* sgemm copies some factors first, at about 0.8 of the memory's speed. */
 static double time_to_pack(const matmul_size *size, const matmul_factor *factor)
 {
     static const double START = 1440, SPEED = 0.8;
     const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
-    return factor->vectors ? 0 : START + bytes / (SPEED * size->memory * size->multiprocessors);
+    return START + bytes / (SPEED * size->memory * size->multiprocessors);
 }
 
-/* Factors that are transposed on chip: B where its depth is contiguous, and A beside such a B. */
+/* Factors that are transposed on chip. */
 static int transposed(const matmul_args *args)
 {
-    return args->b.along_depth && args->b.vectors ? 1 + (args->a.along_depth && args->a.vectors)
-                                                  : 0;
+    if (sgemm_packs_b(&args->a, &args->b) || !args->b.along_depth) {
+        return 0;
+    }
+    return args->a.along_depth && args->a.vectors ? 2 : 1;
 }
 
 /* AROUND and SLOWER: fitted to single calls on an H200, like the model of tiles. */
@@ -106,6 +108,7 @@ double matmul_time_of_sgemm(const matmul_size *size, const matmul_args *args)
         sgemm_choose_by_engine(size->rows, size->columns, size->depth, size->multiprocessors);
     const double slower = SLOWER * (1 + TRANSPOSED * transposed(args));
     const double time = AROUND + slower * SGEMM_UNIT * choice.time;
-    return (time + time_to_pack(size, &args->a) + time_to_pack(size, &args->b)) *
-           (double)size->products;
+    const double pack_a = args->a.vectors ? 0 : time_to_pack(size, &args->a);
+    const double pack_b = sgemm_packs_b(&args->a, &args->b) ? time_to_pack(size, &args->b) : 0;
+    return (time + pack_a + pack_b) * (double)size->products;
 }

@@ -29,14 +29,20 @@ GM_DEVICE void tma(const matmul_tma_args &a, float *shared, gm_mbarrier *full)
     tma_product<tma_tile<along_a, along_b, true>>(a.each, place, shared, full);
 }
 
+GM_KERNEL_BOUNDED(matmul_tma, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
+    tma<true, false>(a, shared, full);
+}
+
 #define WAY(name, along_a, along_b)                                                                \
-    GM_KERNEL_BOUNDED(name, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)                             \
+    GM_KERNEL_BOUNDED(matmul_tma_##name, matmul_tma_args, WARP_TILE_TMA_THREADS, 2)                \
     {                                                                                              \
         GM_DYNAMIC_SHARED(float, shared);                                                          \
         __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];                                         \
         tma<along_a, along_b>(a, shared, full);                                                    \
     }
-WAY(matmul_tma, true, false)
-WAY(matmul_tma_nt, true, true)
-WAY(matmul_tma_tn, false, false)
-WAY(matmul_tma_tt, false, true)
+WAY(nt, true, true)
+WAY(tn, false, false)
+WAY(tt, false, true)

@@ -31,6 +31,9 @@ typedef struct sgemm_boxes {
 
 extern const sgemm_boxes sgemm_warp_tile_tma_boxes;
 
+/* Is B written out first? Else the engine takes it as it is. */
+bool sgemm_packs_b(const sgemm_factor *a, const sgemm_factor *b);
+
 /* Describes two factors to the engine, given as tensors without boxes. */
 gm_status sgemm_encode(const sgemm_boxes *boxes, bool a_along_depth, bool b_along_depth,
                        gm_tensor tensors[2], const gm_call *call, sgemm_engine_args *args);

@@ -280,13 +280,19 @@ template <typename tile> GM_DEVICE void stream_k(const sgemm_stream_k_args &a, f
     }
 }
 
+GM_KERNEL_BOUNDED(sgemm_stream_k, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, STREAM_K_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    stream_k<tma_tile<true, false>>(a, shared);
+}
+
 #define WAY(name, along_a, along_b)                                                                \
-    GM_KERNEL_BOUNDED(name, sgemm_stream_k_args, WARP_TILE_TMA_THREADS, STREAM_K_BLOCKS)           \
+    GM_KERNEL_BOUNDED(sgemm_stream_k_##name, sgemm_stream_k_args, WARP_TILE_TMA_THREADS,           \
+                      STREAM_K_BLOCKS)                                                             \
     {                                                                                              \
         GM_DYNAMIC_SHARED(float, shared);                                                          \
         stream_k<tma_tile<along_a, along_b>>(a, shared);                                           \
     }
-WAY(sgemm_stream_k, true, false)
-WAY(sgemm_stream_k_nt, true, true)
-WAY(sgemm_stream_k_tn, false, false)
-WAY(sgemm_stream_k_tt, false, true)
+WAY(nt, true, true)
+WAY(tn, false, false)
+WAY(tt, false, true)

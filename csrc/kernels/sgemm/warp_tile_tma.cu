@@ -15,14 +15,20 @@
  */
 #include "warp_tile_tma.h"
 
+GM_KERNEL_BOUNDED(sgemm_warp_tile_tma, sgemm_engine_args, WARP_TILE_TMA_THREADS, 2)
+{
+    GM_DYNAMIC_SHARED(float, shared);
+    __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];
+    tma_product<tma_tile<true, false>>(a, tma_place{blockIdx.x, 0, 0, 0}, shared, full);
+}
+
 #define WAY(name, along_a, along_b)                                                                \
-    GM_KERNEL_BOUNDED(name, sgemm_engine_args, WARP_TILE_TMA_THREADS, 2)                           \
+    GM_KERNEL_BOUNDED(sgemm_warp_tile_tma_##name, sgemm_engine_args, WARP_TILE_TMA_THREADS, 2)     \
     {                                                                                              \
         GM_DYNAMIC_SHARED(float, shared);                                                          \
         __shared__ gm_mbarrier full[WARP_TILE_TMA_STAGES];                                         \
         tma_product<tma_tile<along_a, along_b>>(a, tma_place{blockIdx.x, 0, 0, 0}, shared, full);  \
     }
-WAY(sgemm_warp_tile_tma, true, false)
-WAY(sgemm_warp_tile_tma_nt, true, true)
-WAY(sgemm_warp_tile_tma_tn, false, false)
-WAY(sgemm_warp_tile_tma_tt, false, true)
+WAY(nt, true, true)
+WAY(tn, false, false)
+WAY(tt, false, true)
