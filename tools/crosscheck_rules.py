@@ -138,10 +138,10 @@ def _dropped(sides: Sides) -> bool:
 
 
 def _dropped_and_masked(sides: Sides) -> bool:
-    """Whether there are fewer passes, in up to a tenth more requests."""
+    """Whether there are fewer passes, in up to a quarter more requests."""
     ours, theirs = sides.both("requests")
     passes, counted = sides.passes()
-    return theirs <= 1.1 * ours and 0.6 * passes <= counted <= passes
+    return theirs <= 1.25 * ours and 0.6 * passes <= counted <= passes
 
 
 def _joined_and_masked(sides: Sides) -> bool:
