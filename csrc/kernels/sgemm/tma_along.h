@@ -35,9 +35,8 @@ GM_DEVICE void tma_put_piece(float *to, float4 four)
 
 /* The thread's part in transposing: its line of B, and of A. */
 template <typename tile> struct tma_lines {
-    int line;  /* floats to the line of A in a stage, swizzled; to that of B there are floats_a more
-                */
-    float *to; /* its numbers of step 0 of A, and after a stage of A those of B */
+    int line;  /* floats to that of A in a stage, swizzled; that of B is floats_a behind it */
+    float *to; /* its number of step 0; of both, that of B is a stage of A behind that of A */
     float4 of_a, of_b;
 };
 
@@ -60,6 +59,31 @@ template <typename tile> GM_DEVICE void tma_put_pieces(const tma_lines<tile> &li
     tma_put_piece(to + (tile::both ? tile::floats_a : 0), lines.of_b);
 }
 
+/* The first half of the first stage. */
+template <typename tile>
+GM_DEVICE void tma_transpose_first(tma_lines<tile> &lines, const float *stage)
+{
+    __syncthreads(); /* what has been transposed before was read */
+#pragma unroll
+    for (int step = 0; step < tile::depth / 2; step += TMA_PIECE) {
+        tma_take_pieces<tile>(lines, stage, step);
+        tma_put_pieces<tile>(lines, step);
+    }
+    __syncthreads();
+}
+
+/* What is transposed during step k of eight: pieces are read at one step and written two later. */
+template <typename tile>
+GM_DEVICE void tma_transpose_step(tma_lines<tile> &lines, const float *stage, int ahead, int k)
+{
+    if (k % TMA_PIECE == 0) {
+        tma_take_pieces<tile>(lines, stage, ahead + k);
+    }
+    if (k % TMA_PIECE == 2) {
+        tma_put_pieces<tile>(lines, ahead + k - 2);
+    }
+}
+
 /* As tma_sum_across. What has been transposed lies behind the ring. */
 template <typename tile, typename feed_type>
 GM_DEVICE void tma_sum_along(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
@@ -78,13 +102,7 @@ GM_DEVICE void tma_sum_along(float (&sum)[tile::rows][tile::columns], const feed
     uint32_t parity = ring.parity;
 
     gm_mbarrier_wait(&full[slot], parity);
-    __syncthreads(); /* what has been transposed before was read */
-#pragma unroll
-    for (int step = 0; step < HALF; step += TMA_PIECE) {
-        tma_take_pieces<tile>(lines, shared + slot * tile::floats, step);
-        tma_put_pieces<tile>(lines, step);
-    }
-    __syncthreads();
+    tma_transpose_first<tile>(lines, shared + slot * tile::floats);
     const float *step_a = tile::both ? transposed + at_a : shared + slot * tile::floats + at_a;
     const float *step_b = at_b;
     warp_read<tile::rows, WARP_LANES_Y>(of_a, step_a);
@@ -120,12 +138,7 @@ GM_DEVICE void tma_sum_along(float (&sum)[tile::rows][tile::columns], const feed
                                                        step_b + then * tile::width);
                 warp_read<tile::rows, WARP_LANES_Y>(&of_a[(k + 1) % 2 * tile::rows],
                                                     step_a + then * tile::height);
-                if (k % TMA_PIECE == 0) {
-                    tma_take_pieces<tile>(lines, stage, ahead + k);
-                }
-                if (k % TMA_PIECE == 2) {
-                    tma_put_pieces<tile>(lines, ahead + k - 2);
-                }
+                tma_transpose_step<tile>(lines, stage, ahead, k);
                 warp_multiply<false>(sum, of_a, of_b[k % 2], k, NULL);
             }
             if (tile::both && box == 1 && left > 1) {

@@ -6,8 +6,8 @@
  *     stage     32 steps of A in four boxes of 128 rows x 8 steps, and of B in one box of 32 steps
  *               x 128 columns; A's depth is contiguous in a box, B's columns are
  *
- * A kernel may take an A whose columns are contiguous, in boxes like B's, a B whose columns are,
- * see tma_along.h, and the factors of a stack of products, of which a block computes a tile of one.
+ * A kernel may take an A whose lines are contiguous, in boxes like B's, a B whose depth is, see
+ * tma_along.h, and the factors of a stack of products, of which a block computes a tile of one.
  *
  * There is a ring of three stages, each with a barrier that says when its bytes have arrived.
  * Thread 0 requests stages; the engine writes zeros for what is outside the matrices.
@@ -33,8 +33,7 @@ enum {
     WARP_TILE_TMA_THREADS = 128,
     WARP_TILE_TMA_BYTES = WARP_TILE_TMA_STAGES * WARP_TILE_TMA_DEPTH *
                           (WARP_TILE_TMA_HEIGHT + WARP_TILE_TMA_WIDTH) * 4,
-    /* With room for a stage of B that is transposed. Where that of A is too, the ring is shorter.
-     */
+    /* With a stage of B that is transposed. Where that of A is too, the ring is shorter. */
     WARP_TILE_TMA_BYTES_TT = WARP_TILE_TMA_BYTES + WARP_TILE_TMA_DEPTH * WARP_TILE_TMA_WIDTH * 4,
 };
 
@@ -156,8 +155,8 @@ template <typename tile> GM_DEVICE int tma_first_of_a(void)
     return tile::kept ? y * WARP_STEPS : y;
 }
 
-/* The sums of a thread over `count` stages, of which there is at least one, of a B whose columns
- * are contiguous. */
+/* The sums of a thread over `count` stages, of which there is at least one, of a B whose lines are
+ * contiguous. */
 template <typename tile, typename feed_type>
 GM_DEVICE void tma_sum_across(float (&sum)[tile::rows][tile::columns], const feed_type &feed,
                               const float *shared, gm_mbarrier *full, tma_ring &ring, int count)
