@@ -3,7 +3,8 @@
  *
  * Follows  tiles, whose threads read 12 numbers of a step for 32 products: shared memory takes half
  *          as long again to deliver the numbers as the products take.
- * Idea     8 x 8 or 8 x 16 sums per thread: 16 numbers for 64 products, or 24 for 128. The first
+ * Idea     8 x 8 or 8 x 16 sums per thread: 16 numbers for 64 products, or 24 for 128; 8 x 4 where
+ *          results are so small that there would be too few warps. The first
  *          numbers of a stage are read while the last products of the one before are made. There is
  *          no copy engine, so that rows may begin anywhere.
  * Groups   a pair of warps that is a block keeps two of the four schedulers of its multiprocessor
