@@ -98,7 +98,7 @@ static double scattered(const permute_layout *layout, double run)
 
 static double time_of_runs(const permute_layout *layout)
 {
-    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.08, 1.04}, SMALL = {3.3, 1.7, 1.15, 1, 1};
+    static const by_unit LARGE = {4.4, 2.3, 1.35, 1.06, 1.04}, SMALL = {3.3, 1.7, 1.15, 1, 1};
     const double base = of(bytes_of(layout) < CACHED ? SMALL : LARGE, layout);
     const bool contiguous = permute_magnitude(layout->from[0]) == layout->unit;
     if (contiguous) {
@@ -147,7 +147,7 @@ static double beyond(const permute_layout *layout, int across, bool load)
 static double time_of_tiles(const permute_layout *layout, const gm_call *call, int closest)
 {
     static const by_unit BASE = {1.5, 0.25, 0.57, 0.52, 0.73}, SLOPE = {1.8, 0.4, 0.46, 0.25, 0.09},
-                         SHORTEST = {3.3, 1.73, 1.07, 1.04, 1.03};
+                         SHORTEST = {3.3, 1.73, 1.07, 1.04, 1.05};
     if (closest <= 0) {
         return INFINITY;
     }
@@ -175,7 +175,7 @@ static double time_of_matrices(const permute_layout *layout, const gm_call *call
 }
 
 /* The least that packed takes: without a plan of its tiles, which takes the host longest. */
-static const by_unit PACKED = {1.14, 1.17, 1.05, 1.06, 1.06};
+static const by_unit PACKED = {1.1, 1.11, 0.98, 1.02, 1.08};
 static const double BEGIN_OF_PACKED = 6e5; /* bytes that are copied meanwhile */
 
 /* By how much a kernel takes longer, as a multiple of a copy's time, where memory is faster than
@@ -284,12 +284,20 @@ static bool has_few_tiles(const permute_layout *layout, const gm_call *call)
            tiles <= MOST * (int64_t)call->device->multiprocessors;
 }
 
+/* Has the input a few halves in each row, from anywhere in a vector on? Transpose reads them one by
+ * one. */
+static bool has_few_halves(const permute_layout *layout)
+{
+    return layout->unit == 2 && layout->extent[1] < FEW &&
+           (uintptr_t)layout->in % PACKED_VECTOR != 0;
+}
+
 /* Transpose's kernels for units of 8 and 16 bytes take some time longer than tiles do where the L2
  * does not hold the array and the result; 0: they do not. */
 static double time_of_matrix(const permute_layout *layout)
 {
     const bool longer = layout->unit >= 8 && bytes_of(layout) >= 0.5 * CACHED;
-    return longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
+    return has_few_halves(layout) ? 1.2 : longer ? 1.02 + beginning(layout, 5e5 * layout->unit) : 0;
 }
 
 static const gm_variant *choose_for_matrix(const permute_layout *layout, const gm_call *call)
@@ -301,6 +309,9 @@ static const gm_variant *choose_for_matrix(const permute_layout *layout, const g
     const bool few = has_few_tiles(layout, call) && !suits_transpose(layout);
     choice best = {permute_row_matrix, few ? INFINITY : time_of_matrix(layout)};
     consider(&best, call, permute_row_tiles, time_of_tiles(layout, call, 1));
+    if (has_few_halves(layout)) {
+        consider(&best, call, permute_row_packed, time_of_packed(layout, call));
+    }
     return gm_row(call, best.row);
 }
 

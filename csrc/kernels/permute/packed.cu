@@ -15,7 +15,10 @@
  * Rows     each side of a tile is rows of words: a row runs on in memory. Where rows begin, in
  *          memory and on chip, is the same in all tiles: a block writes it to tables once, and
  *          goes from tile to tile. One warp finds where the next tile but one begins, a lane for
- *          each axis. The tables may be written while the previous kernel still runs.
+ *          each axis. The tables of loads may be written while the previous kernel still runs,
+ *          those of stores while the first tile is loaded.
+ * Blocks   of large arrays leave after a few tiles: the longer they go on, the further they drift
+ *          apart, and the more slowly memory serves them.
  * thread   keeps to one word of a row, and goes from row to row; of rows longer than a block to
  *          every 256th word. It loads by asynchronous copies, and meanwhile gathers the words of
  *          the tile before from shared memory, and stores them.
@@ -41,12 +44,13 @@
 template <typename unit>
 GM_DEVICE uint32_t packed_begin(const permute_packed_args &a, const packed_place &place)
 {
-    const bool shifted = sizeof(unit) < 4 && a.load.shifted;
+    const bool shifted = sizeof(unit) <= 4 && a.load.shifted;
     return shifted ? (uint32_t)(uintptr_t)place.in & (a.load.word - 1) : 0;
 }
 
-/* How a kernel stores: rows in words, rows that begin anywhere in words, squares of vectors. */
-enum packed_way { PACKED_WORDS, PACKED_SHIFTED, PACKED_SQUARES };
+/* How a kernel stores: rows in words, in squares of words, in words that begin anywhere, and in
+ * squares of vectors. */
+enum packed_way { PACKED_WORDS, PACKED_SQUARED, PACKED_SHIFTED, PACKED_SQUARES };
 
 template <typename unit, packed_way WAY>
 GM_DEVICE void packed_store_tile(const permute_packed_args &a, const packed_place &place,
@@ -56,6 +60,8 @@ GM_DEVICE void packed_store_tile(const permute_packed_args &a, const packed_plac
         packed_store_anywhere<unit>(a, place, thread, shared, begin);
     } else if constexpr (WAY == PACKED_WORDS) {
         packed_store_words<unit>(a, place, thread, shared, shared.tiles + begin);
+    } else if constexpr (WAY == PACKED_SQUARED) {
+        packed_store_side<unit, uint32_t, true>(a, place, thread, shared, shared.tiles + begin);
     } else if (a.halo) {
         packed_store_squares<unit, true>(a, place, thread, shared, begin);
     } else {
@@ -72,14 +78,15 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
         WAY == PACKED_SHIFTED ? packed_shifted_thread(a.store) : packed_thread_of(a.store);
     uint32_t loaded = 0, even = 0; /* which of the places, and of the tiles */
 
-    packed_prepare(a, shared);
+    packed_prepare_load(a, shared);
     if (WAY == PACKED_SHIFTED || (WAY == PACKED_SQUARES && a.clears)) {
         packed_clear(a, shared);
     }
     __syncthreads();
     gm_wait_for_previous();
-    for (uint32_t index = blockIdx.x;; index += gridDim.x) { /* the tile to load */
-        if (index < a.tiles) {
+    const uint32_t first = packed_first(a), end = packed_end(a, first);
+    for (uint32_t index = first;; index += a.wave) { /* the tile to load */
+        if (index < end) {
             const packed_place place = shared.places[loaded];
             char *buffer = shared.tiles + even * a.buffer;
             packed_load_words<unit>(a, place, load, shared.load, buffer);
@@ -87,9 +94,11 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
         __pipeline_commit();
         even ^= 1;
         const uint32_t next = loaded < 2 ? loaded + 1 : 0;
-        if (index != blockIdx.x) { /* the tile before it is stored */
-            if (threadIdx.x < 32 && index + gridDim.x < a.tiles) {
-                packed_find(a, shared, index + gridDim.x, shared.places + next);
+        if (index == first) {
+            packed_prepare_store(a, shared);
+        } else { /* the tile before it is stored */
+            if (threadIdx.x < 32 && index + a.wave < end) {
+                packed_find(a, shared, index + a.wave, shared.places + next);
             }
             gm_pipeline_wait_prior<1>();
             __syncthreads();
@@ -98,7 +107,7 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
             packed_store_tile<unit, WAY>(a, before, store, shared, begin);
             __syncthreads();
         }
-        if (index >= a.tiles) {
+        if (index >= end) {
             break;
         }
         loaded = next;
@@ -119,6 +128,12 @@ GM_KERNEL_BOUNDED(permute_packed_words, permute_packed_args, PACKED_THREADS, PAC
     packed_move<uint32_t, PACKED_WORDS>(a, memory);
 }
 
+GM_KERNEL_BOUNDED(permute_packed_small_squared, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint8_t, PACKED_SQUARED>(a, memory);
+}
+
 GM_KERNEL_BOUNDED(permute_packed_small_squares, permute_packed_args, PACKED_THREADS, PACKED_BLOCKS)
 {
     GM_DYNAMIC_SHARED(char, memory);
@@ -135,6 +150,13 @@ GM_KERNEL_BOUNDED(permute_packed_small_b16, permute_packed_args, PACKED_THREADS,
 {
     GM_DYNAMIC_SHARED(char, memory);
     packed_move<uint16_t, PACKED_WORDS>(a, memory);
+}
+
+GM_KERNEL_BOUNDED(permute_packed_small_b16_squared, permute_packed_args, PACKED_THREADS,
+                  PACKED_BLOCKS)
+{
+    GM_DYNAMIC_SHARED(char, memory);
+    packed_move<uint16_t, PACKED_SQUARED>(a, memory);
 }
 
 GM_KERNEL_BOUNDED(permute_packed_small_b16_squares, permute_packed_args, PACKED_THREADS,

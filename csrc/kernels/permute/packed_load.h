@@ -62,8 +62,8 @@ GM_DEVICE void packed_load_bytes(const permute_packed_args &a, const char *vecto
     }
 }
 
-/* Rows of bytes or halves that begin anywhere in vectors of 4, 8 or 16 bytes: whole ones, those at
- * both ends included. Places on chip are as far from whole vectors as those in memory. INSIDE: so
+/* Rows of small units that begin anywhere in vectors of 4, 8 or 16 bytes: whole ones, those at both
+ * ends included. Places on chip are as far from whole vectors as those in memory. INSIDE: so
  * far from the ends of memory that all vectors are of it. */
 template <typename unit, typename vector, bool INSIDE>
 GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_place &place,
@@ -124,12 +124,12 @@ template <typename unit>
 GM_DEVICE void packed_load_words(const permute_packed_args &a, const packed_place &place,
                                  packed_thread thread, const packed_row *rows, char *tile)
 {
-    if (sizeof(unit) < 4 && a.load.shifted) {
+    if (sizeof(unit) <= 4 && a.load.shifted) {
         if (a.load.word == 16) {
             packed_load_shifted<unit, uint4>(a, place, thread, rows, tile);
         } else if (a.load.word == 8) {
             packed_load_shifted<unit, uint2>(a, place, thread, rows, tile);
-        } else {
+        } else if (sizeof(unit) < 4) {
             packed_load_shifted<unit, uint32_t>(a, place, thread, rows, tile);
         }
     } else if (sizeof(unit) < 4 && a.load.word == 4) {

@@ -108,11 +108,7 @@ GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_pla
 {
     if constexpr (sizeof(unit) < 4) {
         if (a.store.word == 4) {
-            if (a.squared < PACKED_DIMS) {
-                packed_store_side<unit, uint32_t, true>(a, place, thread, shared, tile);
-            } else {
-                packed_store_side<unit, uint32_t, false>(a, place, thread, shared, tile);
-            }
+            packed_store_side<unit, uint32_t, false>(a, place, thread, shared, tile);
             return;
         }
     }

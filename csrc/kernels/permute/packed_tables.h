@@ -8,8 +8,8 @@
 struct __align__(8) packed_row
 {
     int32_t at;    /* words from the tile's begin, in memory; bytes if rows are shifted */
-    uint32_t bits; /* bytes, in shared memory; bit 16 + i: it is there in the last tile along
-                    * a.rag[i].axis, too; and these: */
+    uint32_t bits; /* bytes, in shared memory; bit 16 + i: it is there in the last tile along the
+                    * axis with this bit, too; and these: */
 };
 
 const uint32_t PACKED_THERE = 0x80000000u; /* a bit of all rows but those */
@@ -28,7 +28,7 @@ enum {
 struct packed_place {
     const char *in;
     char *out;
-    uint32_t last; /* bit i: it is the last along a.rag[i].axis; and PACKED_FIRST */
+    uint32_t last; /* the bits of axes along which it is the last one; and PACKED_FIRST */
 };
 
 /* Along an axis, from a tile to the next. */
@@ -119,94 +119,143 @@ GM_DEVICE uint32_t packed_rows_left(uint32_t all, uint32_t c)
 }
 
 /* What is told of rows `c` and on along the squared axis. */
-GM_DEVICE uint32_t packed_square_bits(const permute_packed_args &a, uint32_t c)
+GM_DEVICE uint32_t packed_square_bits(const permute_packed_axis &axis, uint32_t c)
 {
-    uint32_t last = a.axis[a.squared].tile.by;
-    for (int k = 0; k < a.ragged; k++) {
-        last = a.rag[k].axis == a.squared ? a.rag[k].last : last;
-    }
-    return packed_rows_left(a.axis[a.squared].tile.by, c) << PACKED_ROWS_LEFT |
-           packed_rows_left(last, c) << PACKED_LAST_ROWS | (c == 0 ? PACKED_FIRST_ROW : 0);
+    return packed_rows_left(axis.tile.by, c) << PACKED_ROWS_LEFT |
+           packed_rows_left(axis.last, c) << PACKED_LAST_ROWS | (c == 0 ? PACKED_FIRST_ROW : 0);
 }
 
+/* BATCH rows of a side's table, from number `first` on, a block's threads apart: the axes are read
+ * once for all of them. */
 template <bool LOAD>
-GM_DEVICE packed_row packed_row_of(const permute_packed_args &a, const permute_packed_side &side,
-                                   uint32_t index)
+GM_DEVICE void packed_write_rows(const permute_packed_args &a, const permute_packed_side &side,
+                                 uint32_t first, packed_row *table)
 {
-    packed_row row = {0, index < side.rows ? PACKED_THERE | 0x3f0000u : 0};
     const bool grouped = !LOAD && a.grouped > 0;
-    uint32_t in_group = 0;
-    int64_t at = 0;
-    if (grouped) {
-        in_group = permute_take(&index, a.groups);
-        row.bits = in_group < a.group_units ? row.bits : 0;
-    }
-    if (row.bits == 0) {
-        return row;
+    uint32_t index[PACKED_BATCH], in_group[PACKED_BATCH], bits[PACKED_BATCH];
+    int32_t at[PACKED_BATCH];
+#pragma unroll
+    for (int k = 0; k < PACKED_BATCH; k++) {
+        index[k] = first + k * blockDim.x;
+        bits[k] = index[k] < side.rows ? PACKED_THERE | 0x3f0000u : 0;
+        in_group[k] = 0;
+        at[k] = 0;
+        if (grouped) {
+            in_group[k] = permute_take(&index[k], a.groups);
+            bits[k] = in_group[k] < a.group_units ? bits[k] : 0;
+        }
     }
     for (int i = side.first; i < side.count; i++) {
         const int d = side.order[i];
-        const permute_packed_axis &axis = a.axis[d];
-        uint32_t c;
-        if (grouped && i < side.first + a.grouped) {
-            c = permute_take(&in_group, axis.tile);
-        } else if (LOAD && d == a.split) {
-            c = permute_take(&index, a.splits) << axis.bits;
-        } else if (!LOAD && d == a.squared) {
-            c = permute_take(&index, a.squares) * (4 / a.unit);
-            row.bits |= side.shifted ? packed_square_bits(a, c) : 0;
-        } else if (LOAD && d == a.halo_axis) {
-            c = index; /* the last axis: the halo goes on beyond the tile */
-        } else {
-            c = permute_take(&index, axis.tile);
+        const permute_packed_axis axis = a.axis[d];
+        const int32_t stride = (int32_t)((LOAD ? axis.from : axis.to) >> side.word_bits);
+        const bool in_groups = grouped && i < side.first + a.grouped;
+        const bool splits = LOAD && d == a.split, squared = !LOAD && !in_groups && d == a.squared;
+        const bool goes_on = LOAD && d == a.halo_axis; /* the last axis: the halo is beyond it */
+        const permute_divisor divisor = splits ? a.splits : squared ? a.squares : axis.tile;
+        const uint32_t each = splits ? 1u << axis.bits : squared ? 4u / a.unit : 1;
+#pragma unroll
+        for (int k = 0; k < PACKED_BATCH; k++) {
+            uint32_t c = index[k];
+            if (in_groups) {
+                c = permute_take(&in_group[k], divisor);
+            } else if (!goes_on) {
+                c = permute_take(&index[k], divisor) * each;
+            }
+            at[k] += (int32_t)c * stride;
+            if (squared && side.shifted) {
+                bits[k] |= bits[k] != 0 ? packed_square_bits(axis, c) : 0;
+            }
+            bits[k] += bits[k] != 0 ? packed_along(axis, c) : 0;
+            bits[k] &= c >= axis.last ? ~(axis.ragged << 16) : ~0u;
         }
-        at += c * (LOAD ? axis.from : axis.to);
-        row.bits += packed_along(axis, c);
-        for (int k = 0; k < a.ragged; k++) {
-            if (a.rag[k].axis == (uint32_t)d && c >= a.rag[k].last) {
-                row.bits &= ~(0x10000u << k);
+    }
+#pragma unroll
+    for (int k = 0; k < PACKED_BATCH; k++) {
+        if (first + k * blockDim.x < side.room) {
+            *(uint2 *)(table + first + k * blockDim.x) =
+                make_uint2(bits[k] != 0 ? (uint32_t)at[k] : 0, bits[k]);
+        }
+    }
+}
+
+template <bool LOAD>
+GM_DEVICE void packed_write_table(const permute_packed_args &a, const permute_packed_side &side,
+                                  packed_row *table)
+{
+    for (uint32_t i = threadIdx.x; i < side.room; i += PACKED_BATCH * blockDim.x) {
+        packed_write_rows<LOAD>(a, side, i, table);
+    }
+}
+
+/* Where units of the result's first row are on chip. */
+GM_DEVICE void packed_write_units(const permute_packed_args &a, const packed_shared &shared)
+{
+    const uint32_t units = a.store.units;
+    for (uint32_t i = threadIdx.x; i < a.entries; i += PACKED_BATCH * blockDim.x) {
+        uint32_t rest[PACKED_BATCH], place[PACKED_BATCH];
+        bool own[PACKED_BATCH];
+#pragma unroll
+        for (int k = 0; k < PACKED_BATCH; k++) {
+            /* Behind a row in a chain is the next one, which is a unit beside it on chip. */
+            const uint32_t at = i + k * blockDim.x;
+            own[k] = at < units + a.halo;
+            rest[k] = own[k] ? at : at - units;
+            place[k] = own[k] || !a.chained ? 0 : a.unit;
+        }
+        for (int j = 0; j < a.store.first; j++) {
+            const int d = a.store.order[j];
+            const permute_packed_axis axis = a.axis[d];
+#pragma unroll
+            for (int k = 0; k < PACKED_BATCH; k++) {
+                const bool goes_on = own[k] && d == a.halo_axis;
+                const uint32_t c = goes_on ? rest[k] : permute_take(&rest[k], axis.tile);
+                place[k] += packed_along(axis, c);
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < PACKED_BATCH; k++) {
+            if (i + k * blockDim.x < a.entries) {
+                shared.units[i + k * blockDim.x] = (uint16_t)place[k];
             }
         }
     }
-    row.at = (int32_t)(at >> side.word_bits);
-    return row;
 }
 
-GM_DEVICE void packed_set_row(packed_row *place, packed_row row)
+/* A block's first tile; the others are a wave of blocks further each. */
+GM_DEVICE uint32_t packed_first(const permute_packed_args &a)
 {
-    *(uint2 *)place = make_uint2((uint32_t)row.at, row.bits);
+    const uint32_t wave = blockIdx.x / a.wave;
+    return wave * (a.each - 1) * a.wave + blockIdx.x;
 }
 
-GM_DEVICE void packed_prepare(const permute_packed_args &a, const packed_shared &shared)
+/* No tile from there on is the block's. */
+GM_DEVICE uint32_t packed_end(const permute_packed_args &a, uint32_t first)
+{
+    return min(a.tiles, first + a.each * a.wave);
+}
+
+/* What the first loads need. */
+GM_DEVICE void packed_prepare_load(const permute_packed_args &a, const packed_shared &shared)
 {
     if (threadIdx.x < 32) {
         if (threadIdx.x < a.ndim) {
             shared.steps[threadIdx.x] = packed_step_of(a.axis[threadIdx.x]);
         }
         __syncwarp();
-        packed_find(a, shared, blockIdx.x, shared.places);
-        if (blockIdx.x + gridDim.x < a.tiles) {
-            packed_find(a, shared, blockIdx.x + gridDim.x, shared.places + 1);
+        const uint32_t first = packed_first(a);
+        packed_find(a, shared, first, shared.places);
+        if (first + a.wave < packed_end(a, first)) {
+            packed_find(a, shared, first + a.wave, shared.places + 1);
         }
     }
-    for (uint32_t i = threadIdx.x; i < a.load.room; i += blockDim.x) {
-        packed_set_row(shared.load + i, packed_row_of<true>(a, a.load, i));
-    }
-    for (uint32_t i = threadIdx.x; i < a.store.room; i += blockDim.x) {
-        packed_set_row(shared.store + i, packed_row_of<false>(a, a.store, i));
-    }
-    const uint32_t units = a.store.units;
-    for (uint32_t i = threadIdx.x; i < a.entries; i += blockDim.x) {
-        /* Behind a row in a chain is the next one, which is a unit beside it on chip. */
-        const bool own = i < units + a.halo;
-        uint32_t rest = own ? i : i - units, place = own || !a.chained ? 0 : a.unit;
-        for (int k = 0; k < a.store.first; k++) {
-            const int d = a.store.order[k];
-            const uint32_t c = own && d == a.halo_axis ? rest : permute_take(&rest, a.axis[d].tile);
-            place += packed_along(a.axis[d], c);
-        }
-        shared.units[i] = (uint16_t)place;
-    }
+    packed_write_table<true>(a, a.load, shared.load);
+}
+
+GM_DEVICE void packed_prepare_store(const permute_packed_args &a, const packed_shared &shared)
+{
+    packed_write_table<false>(a, a.store, shared.store);
+    packed_write_units(a, shared);
 }
 
 /* Words are read that have bytes which no tile sets: at the ends of rows, between them, and of rows

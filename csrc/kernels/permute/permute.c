@@ -280,6 +280,18 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
     plan->grid.x = (unsigned)tiles;
 }
 
+/* Tiles of a block. Blocks that go on for long drift apart, and memory is slower for what is far
+ * apart: those of large arrays leave after a few tiles. New ones write their tables again, which
+ * takes longer for bytes, and where tiles are cleared. */
+static uint32_t packed_tiles_of_block(const permute_packed_args *args)
+{
+    enum { FEW = 128 << 10, MORE = 352 << 10 /* bytes */ };
+    const uint32_t all = (args->tiles - 1) / args->wave + 1;
+    const bool longer = args->unit == 1 || args->clears || args->store.shifted;
+    const uint32_t some = (longer ? MORE : FEW) / args->buffer + 1;
+    return args->threads == PACKED_THREADS && some < all ? some : all;
+}
+
 static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     enum { RESERVED = 1024 }; /* bytes of shared memory per block, for the system */
@@ -295,25 +307,32 @@ static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan 
     int64_t resident = room < 1 ? 1 : room < args->blocks ? room : args->blocks;
     plan->block.x = args->threads;
     int64_t blocks = resident * call->device->multiprocessors;
-    plan->grid.x = (unsigned)(blocks < args->tiles ? blocks : args->tiles);
+    args->wave = (uint32_t)(blocks < args->tiles ? blocks : args->tiles);
+    args->each = packed_tiles_of_block(args);
+    /* Full waves of blocks, and of the last one those that have a tile. */
+    const uint32_t span = args->each * args->wave, rest = args->tiles % span;
+    plan->grid.x = args->tiles / span * args->wave + (rest < args->wave ? rest : args->wave);
 }
 
 /* The kernel for the unit, and for how rows of the result are stored. */
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const permute_packed_args *args = (const permute_packed_args *)plan->args;
-    enum { WORDS, SQUARES, SHIFTED };
-    const gm_variant *const small[2][3] = {
-        {variant, &part_packed_small_squares, &part_packed_small_shifted},
-        {&part_packed_small_b16, &part_packed_small_b16_squares, &part_packed_small_b16_shifted},
+    enum { WORDS, SQUARED, SQUARES, SHIFTED };
+    const gm_variant *const small[2][4] = {
+        {variant, &part_packed_small_squared, &part_packed_small_squares,
+         &part_packed_small_shifted},
+        {&part_packed_small_b16, &part_packed_small_b16_squared, &part_packed_small_b16_squares,
+         &part_packed_small_b16_shifted},
     };
     const gm_variant *kernel = variant;
     switch (args->unit) {
     case 1:
     case 2:
-        kernel = small[args->unit - 1][args->store.shifted ? SHIFTED
-                                       : args->grouped > 0 ? SQUARES
-                                                           : WORDS];
+        kernel = small[args->unit - 1][args->store.shifted           ? SHIFTED
+                                       : args->grouped > 0           ? SQUARES
+                                       : args->squared < PACKED_DIMS ? SQUARED
+                                                                     : WORDS];
         break;
     case 8: kernel = &part_packed_words_b64; break;
     case 16: kernel = &part_packed_words_b128; break;

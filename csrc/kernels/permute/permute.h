@@ -115,6 +115,7 @@ enum {
     PACKED_DIMS = 10,
     PACKED_RAGGED = 6,       /* axes of which the last tile has fewer */
     PACKED_BATCH = 4,        /* rows of a thread in flight together */
+    PACKED_VECTOR = 16,      /* bytes: the most that it loads at a time */
     PACKED_ROWS = 1024,      /* of a tile on a side, */
     PACKED_RUN = 4096,       /* and units of a row of the result, at most */
     PACKED_ROW_BYTES = 8,    /* in the tables, */
@@ -134,7 +135,8 @@ typedef struct permute_packed_axis {
     /* In shared memory: bytes from a unit to the next in a group of 2^bits, and to the next group.
      */
     uint32_t low, high, bits;
-    uint32_t ragged; /* its bit of packed_place.last, or 0 */
+    uint32_t last;   /* units of the last tile, */
+    uint32_t ragged; /* and its bit of packed_place.last, or 0 */
 } permute_packed_axis;
 
 /* The input's or the result's side of a tile: rows of words that are evenly spaced. */
@@ -155,23 +157,19 @@ typedef struct permute_packed_side {
     uint8_t order[PACKED_DIMS];
 } permute_packed_side;
 
-/* An axis that its tiles do not divide. */
-typedef struct permute_packed_ragged {
-    uint32_t axis;
-    uint32_t last; /* units of the last tile */
-} permute_packed_ragged;
-
 typedef struct permute_packed_args {
     const char *in;
     char *out;
     const char *begin, *end;            /* the input's memory */
     int64_t reach_before, reach_behind; /* bytes, of a tile from where it begins in that */
     uint32_t tiles;                     /* all of them */
+    uint32_t wave, each;                /* blocks resident at once; tiles of a block */
     uint32_t buffer;                    /* bytes of a tile in shared memory */
     uint16_t threads;                   /* of a block */
     uint8_t blocks;                     /* of a multiprocessor */
     uint8_t unit;                       /* bytes */
-    uint8_t ndim, ragged;
+    uint8_t ndim;
+    uint8_t ragged;          /* axes that their tiles do not divide */
     uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
     uint8_t split;           /* PACKED_DIMS, or the axis of which a row of the input has a part: */
     bool chained, unaligned; /* see packed_store_shifted.h */
@@ -185,7 +183,6 @@ typedef struct permute_packed_args {
     permute_divisor squares; /* and so many such groups are in a tile */
     permute_divisor splits;  /* a group; so many of them are in a tile */
     permute_packed_side load, store;
-    permute_packed_ragged rag[PACKED_RAGGED];
     permute_packed_axis axis[PACKED_DIMS]; /* from the innermost of the result on */
 } permute_packed_args;
 

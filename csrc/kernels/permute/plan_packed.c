@@ -7,6 +7,7 @@
  */
 #include "permute/plan_packed.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "backend/backend.h"
@@ -16,6 +17,14 @@
 enum { FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
+
+/* Words that lanes have of a row which begins anywhere: whole sectors of the input, so that no two
+ * warps ask for one. */
+static uint32_t shifted_run(const tiling *t, bool load, int64_t units, int word)
+{
+    const uint32_t run = permute_words_of_row(t, units, word);
+    return load && 2 * word == GM_SECTOR ? run + run % 2 : run;
+}
 
 static void fill_side(const tiling *t, bool load, permute_packed_side *side)
 {
@@ -37,7 +46,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     if (side->shifted) {
         side->last = (uint32_t)along->last;
         side->word = (uint8_t)(load ? t->vector : WORD);
-        side->run = permute_words_of_row(t, along->units + beyond, side->word);
+        side->run = shifted_run(t, load, along->units + beyond, side->word);
         side->word_bits = 0; /* rows begin at bytes */
     }
     const bool overlapped = side->shifted && !load;
@@ -72,7 +81,7 @@ static void fill_split(const tiling *t, permute_packed_args *args)
         side->rows = side->rows * (uint32_t)groups;
         side->units = side->units / (uint32_t)t->tile[d] << t->split_bits;
         side->last = side->units;
-        side->run = permute_words_of_row(t, side->units, side->word);
+        side->run = shifted_run(t, true, side->units, side->word);
         side->together = side->run < args->threads ? args->threads / side->run : 1;
         side->first--;
     }
@@ -90,10 +99,8 @@ static void fill_ragged(const tiling *t, permute_packed_args *args)
         args->load.last_bit |= t->load[t->load_run.axes - 1] == d ? bit : 0;
         args->store.last_bit |= t->store[t->store_run.axes - 1] == d ? bit : 0;
         args->axis[d].ragged = bit;
-        args->rag[args->ragged++] = (permute_packed_ragged){
-            .axis = (uint32_t)d,
-            .last = (uint32_t)((t->extent[d] - 1) % t->tile[d] + 1),
-        };
+        args->axis[d].last = (uint32_t)((t->extent[d] - 1) % t->tile[d] + 1);
+        args->ragged++;
     }
 }
 
@@ -194,6 +201,7 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
             .to = t->to[d],
             .tile = permute_divisor_of(t->tile[d]),
             .tiles = permute_divisor_of(along),
+            .last = (uint32_t)t->tile[d],
             .low = (uint32_t)places.low[d],
             .high = (uint32_t)places.high[d],
             .bits = (uint32_t)places.bits[d],
@@ -220,11 +228,12 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
  */
 static permute_places place_vectors(tiling *t, int *passes)
 {
-    enum { WIDEST = 16 };
     const int64_t most = t->most * 5 / 4;
     const permute_places narrow = permute_choose_places(t, passes);
-    const bool words = t->load_shifted || (t->load_word > 1 && permute_is_near(t, t->from, 1));
-    for (int vector = WIDEST; words && vector > WORD; vector /= 2) {
+    const bool words =
+        t->load_shifted || ((t->load_word > 1 || t->unit == WORD) && t->load_run.contiguous &&
+                            permute_is_near(t, t->from, 1));
+    for (int vector = PACKED_VECTOR; words && vector > WORD; vector /= 2) {
         tiling wide = *t;
         int others;
         wide.load_shifted = true;
@@ -232,7 +241,7 @@ static permute_places place_vectors(tiling *t, int *passes)
         if (t->load_run.units * t->unit < 2 * (int64_t)vector) {
             continue;
         }
-        const int few = vector == WIDEST ? 4 : 3; /* narrower ones gain less */
+        const int few = t->unit == WORD ? 8 : 4;
         const permute_places places = permute_choose_places(&wide, &others);
         if (places.bytes <= most && others <= (*passes < few ? few : *passes)) {
             *t = wide;
@@ -331,8 +340,49 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
     return by_words;
 }
 
-static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
-                 double *cost)
+/* A row of the result has at most PACKED_RUN units, which is less than a tile has room for: where
+ * many short rows follow each other, as in a stack of small matrices, a tile needs more than one
+ * such row. The axis from row to row is divided in two: groups, and units of a group. False if
+ * there is no such axis, or no number of units in range that divides it. */
+static bool divide_rows(const permute_layout *layout, permute_layout *divided)
+{
+    enum { LEAST = 8 /* units of a group */ };
+    int64_t units = 1, best = 0;
+    int d = 0;
+    while (d < layout->ndim && units * layout->extent[d] <= PACKED_RUN) {
+        units *= layout->extent[d++];
+    }
+    if (d == 0 || d == layout->ndim || layout->ndim == PACKED_DIMS) {
+        return false;
+    }
+    for (int64_t group = PACKED_RUN / units; group >= LEAST; group--) {
+        const bool whole = units * group * layout->unit % VECTOR == 0;
+        if (layout->extent[d] % group == 0 && (best == 0 || whole)) {
+            best = group;
+            if (whole) {
+                break;
+            }
+        }
+    }
+    *divided = *layout;
+    if (best == 0 || best == layout->extent[d]) {
+        return false;
+    }
+    for (int i = layout->ndim; i > d; i--) {
+        divided->extent[i] = layout->extent[i - 1];
+        divided->from[i] = layout->from[i - 1];
+        divided->to[i] = layout->to[i - 1];
+    }
+    divided->ndim++;
+    divided->extent[d] = best;
+    divided->extent[d + 1] /= best;
+    divided->from[d + 1] *= best;
+    divided->to[d + 1] *= best;
+    return true;
+}
+
+/* The best tile of a layout; one that costs infinitely much if there is none. */
+static tiling choose_tile(const permute_layout *layout, int multiprocessors)
 {
     enum { LARGE = 512 << 10 /* bytes for each multiprocessor: of all, more than the L2 has */ };
     const bool large = layout->units / multiprocessors > LARGE / layout->unit;
@@ -349,6 +399,21 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
         t.to[d] = layout->to[d];
     }
     if (!permute_choose_extents(&t, layout, multiprocessors)) {
+        t.cost = INFINITY;
+    }
+    return t;
+}
+
+static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
+                 double *cost)
+{
+    tiling t = choose_tile(layout, multiprocessors);
+    permute_layout divided;
+    if (divide_rows(layout, &divided)) {
+        const tiling other = choose_tile(&divided, multiprocessors);
+        t = other.cost < t.cost ? other : t;
+    }
+    if (t.cost == INFINITY) {
         return false;
     }
     *cost = t.cost;

@@ -216,7 +216,7 @@ static int group_of(const tiling *t, int index)
 
 permute_places permute_choose_places(const tiling *t, int *passes)
 {
-    const int step = t->unit >= WORD ? t->unit : t->load_shifted ? t->vector : WORD;
+    const int step = t->load_shifted ? t->vector : t->unit >= WORD ? t->unit : WORD;
     const int outermost = t->load_run.axes - 1, split = t->split < PACKED_DIMS;
     permute_places best = place_axes(t, outermost, 0, split ? group_of(t, outermost) : 1);
     sample sample;
