@@ -14,16 +14,18 @@
 #include "per_thread.h"
 #include "permute/plan_tiling.h"
 
-enum { FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
+enum { FEW_OF_FLOATS = 8, FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
-/* Words that lanes have of a row which begins anywhere: whole sectors of the input, so that no two
- * warps ask for one. */
-static uint32_t shifted_run(const tiling *t, bool load, int64_t units, int word)
+/* Vectors that lanes have of a row: whole sectors of the input, so that no two warps ask for one.
+ */
+static uint32_t vectors_of_row(const tiling *t, int64_t units)
 {
-    const uint32_t run = permute_words_of_row(t, units, word);
-    return load && 2 * word == GM_SECTOR ? run + run % 2 : run;
+    const uint32_t run = permute_loads_whole(t)
+                             ? (uint32_t)permute_divide_up(units * t->unit, t->vector)
+                             : permute_words_of_row(t, units, t->vector);
+    return 2 * t->vector == GM_SECTOR ? run + run % 2 : run;
 }
 
 static void fill_side(const tiling *t, bool load, permute_packed_side *side)
@@ -46,7 +48,8 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
     if (side->shifted) {
         side->last = (uint32_t)along->last;
         side->word = (uint8_t)(load ? t->vector : WORD);
-        side->run = shifted_run(t, load, along->units + beyond, side->word);
+        side->run = load ? vectors_of_row(t, along->units + beyond)
+                         : permute_words_of_row(t, along->units + beyond, side->word);
         side->word_bits = 0; /* rows begin at bytes */
     }
     const bool overlapped = side->shifted && !load;
@@ -81,7 +84,7 @@ static void fill_split(const tiling *t, permute_packed_args *args)
         side->rows = side->rows * (uint32_t)groups;
         side->units = side->units / (uint32_t)t->tile[d] << t->split_bits;
         side->last = side->units;
-        side->run = shifted_run(t, true, side->units, side->word);
+        side->run = vectors_of_row(t, side->units);
         side->together = side->run < args->threads ? args->threads / side->run : 1;
         side->first--;
     }
@@ -241,7 +244,7 @@ static permute_places place_vectors(tiling *t, int *passes)
         if (t->load_run.units * t->unit < 2 * (int64_t)vector) {
             continue;
         }
-        const int few = t->unit == WORD ? 8 : 4;
+        const int few = t->unit == WORD ? FEW_OF_FLOATS : FEW_OF_SQUARES;
         const permute_places places = permute_choose_places(&wide, &others);
         if (places.bytes <= most && others <= (*passes < few ? few : *passes)) {
             *t = wide;
@@ -289,7 +292,7 @@ static permute_places place_words(tiling *t, const permute_layout *layout, bool 
     int passes;
     permute_choose_words(t, layout, in_groups);
     permute_places best = place_vectors(t, least);
-    const int few = t->grouped > 0 ? FEW_OF_SQUARES : FEW;
+    const int few = t->grouped > 0 ? FEW_OF_SQUARES : t->unit == WORD ? FEW_OF_FLOATS : FEW;
     if (*least > few) {
         best = split_run(t, best, least);
     }
@@ -407,11 +410,13 @@ static tiling choose_tile(const permute_layout *layout, int multiprocessors)
 static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
                  double *cost)
 {
+    static const double GAIN = 0.03; /* of a copy's time: estimates are no closer */
     tiling t = choose_tile(layout, multiprocessors);
     permute_layout divided;
-    if (divide_rows(layout, &divided)) {
+    const bool small = t.cost < INFINITY && permute_units_of_tile(&t) * t.unit < t.most / 2;
+    if (small && divide_rows(layout, &divided)) {
         const tiling other = choose_tile(&divided, multiprocessors);
-        t = other.cost < t.cost ? other : t;
+        t = other.cost + GAIN < t.cost ? other : t;
     }
     if (t.cost == INFINITY) {
         return false;

@@ -13,7 +13,8 @@ enum { BANKS = 32, BANK = 4 /* bytes */ };
 static bool is_uniform(const tiling *t)
 {
     for (int i = t->load_run.axes; i < t->ndim; i++) {
-        if (t->tile[t->load[i]] > 1 && t->from[t->load[i]] % t->vector != 0) {
+        const int d = t->load[i];
+        if ((t->tile[d] > 1 || d == t->halo_axis) && t->from[d] % t->vector != 0) {
             return false;
         }
     }
@@ -30,6 +31,11 @@ static bool begins_whole(const tiling *t)
     return bits % t->vector == 0;
 }
 
+bool permute_loads_whole(const tiling *t)
+{
+    return is_uniform(t) && begins_whole(t);
+}
+
 /* Where the next row of the input may begin, which is `step` bytes further there. Rows that begin
  * anywhere in vectors do so on chip as well, at the same places of these; no two of them share a
  * vector. */
@@ -37,7 +43,7 @@ static int64_t begin_row(const tiling *t, int64_t bytes, int64_t step, bool firs
 {
     if (t->load_shifted) {
         const bool uniform = is_uniform(t);
-        const int beside = uniform && begins_whole(t) ? 0 : t->vector - 1;
+        const int beside = permute_loads_whole(t) ? 0 : t->vector - 1;
         bytes += !first ? 0 : uniform ? beside : 2 * beside;
         while ((bytes - step) % t->vector != 0) {
             bytes++;

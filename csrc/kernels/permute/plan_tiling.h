@@ -51,6 +51,9 @@ uint32_t permute_words_of_row(const tiling *t, int64_t units, int word);
 /* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
 bool permute_is_near(const tiling *t, const int64_t *stride, int bytes);
 
+/* Do all rows of the input begin with a vector, of those that they are loaded in? */
+bool permute_loads_whole(const tiling *t);
+
 /* Units of a tile along the axes in groups, of which there are so many: of a word each, but for the
  * last, which may be shorter. */
 int64_t permute_units_in_groups(const tiling *t);
