@@ -2,8 +2,8 @@
  * permute: the tiles of packed.
  *
  * What is planned depends on the layout and the device alone, and is kept for a few of them. Which
- * units a tile has: plan_extents.c; how they are joined to words: plan_words.c; where they are in
- * shared memory: plan_places.c.
+ * units a tile has: plan_extents.c; axes in groups: plan_groups.c; how units are joined to words:
+ * plan_words.c; where they are in shared memory: plan_places.c.
  */
 #include "permute/plan_packed.h"
 
@@ -343,47 +343,6 @@ static permute_places choose_places(tiling *t, const permute_layout *layout)
     return by_words;
 }
 
-/* A row of the result has at most PACKED_RUN units, which is less than a tile has room for: where
- * many short rows follow each other, as in a stack of small matrices, a tile needs more than one
- * such row. The axis from row to row is divided in two: groups, and units of a group. False if
- * there is no such axis, or no number of units in range that divides it. */
-static bool divide_rows(const permute_layout *layout, permute_layout *divided)
-{
-    enum { LEAST = 8 /* units of a group */ };
-    int64_t units = 1, best = 0;
-    int d = 0;
-    while (d < layout->ndim && units * layout->extent[d] <= PACKED_RUN) {
-        units *= layout->extent[d++];
-    }
-    if (d == 0 || d == layout->ndim || layout->ndim == PACKED_DIMS) {
-        return false;
-    }
-    for (int64_t group = PACKED_RUN / units; group >= LEAST; group--) {
-        const bool whole = units * group * layout->unit % VECTOR == 0;
-        if (layout->extent[d] % group == 0 && (best == 0 || whole)) {
-            best = group;
-            if (whole) {
-                break;
-            }
-        }
-    }
-    *divided = *layout;
-    if (best == 0 || best == layout->extent[d]) {
-        return false;
-    }
-    for (int i = layout->ndim; i > d; i--) {
-        divided->extent[i] = layout->extent[i - 1];
-        divided->from[i] = layout->from[i - 1];
-        divided->to[i] = layout->to[i - 1];
-    }
-    divided->ndim++;
-    divided->extent[d] = best;
-    divided->extent[d + 1] /= best;
-    divided->from[d + 1] *= best;
-    divided->to[d + 1] *= best;
-    return true;
-}
-
 /* The best tile of a layout; one that costs infinitely much if there is none. */
 static tiling choose_tile(const permute_layout *layout, int multiprocessors)
 {
@@ -414,7 +373,7 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
     tiling t = choose_tile(layout, multiprocessors);
     permute_layout divided;
     const bool small = t.cost < INFINITY && permute_units_of_tile(&t) * t.unit < t.most / 2;
-    if (small && divide_rows(layout, &divided)) {
+    if (small && permute_divide_rows(layout, &divided)) {
         const tiling other = choose_tile(&divided, multiprocessors);
         t = other.cost + GAIN < t.cost ? other : t;
     }

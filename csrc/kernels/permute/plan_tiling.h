@@ -60,6 +60,10 @@ int64_t permute_units_in_groups(const tiling *t);
 int64_t permute_groups(const tiling *t);
 bool permute_is_grouped(const tiling *t, int axis);
 
+/* Groups of short rows of the result as an axis of their own: see plan_groups.c. False if there are
+ * none, or no number of rows in range divides all. */
+bool permute_divide_rows(const permute_layout *layout, permute_layout *divided);
+
 /* The words of both sides, and whether they are squares; in groups only if these may be. */
 void permute_choose_words(tiling *t, const permute_layout *layout, bool in_groups);
 
