@@ -13,8 +13,7 @@ enum { BANKS = 32, BANK = 4 /* bytes */ };
 static bool is_uniform(const tiling *t)
 {
     for (int i = t->load_run.axes; i < t->ndim; i++) {
-        const int d = t->load[i];
-        if ((t->tile[d] > 1 || d == t->halo_axis) && t->from[d] % t->vector != 0) {
+        if (t->tile[t->load[i]] > 1 && t->from[t->load[i]] % t->vector != 0) {
             return false;
         }
     }
