@@ -29,6 +29,17 @@
         break;                                                                                     \
     }
 
+/* The word of memory that has elements of 1, 2 or 4 bytes, as many as it has room for. */
+template <typename unit> GM_DEVICE uint32_t access_join(const unit *elements)
+{
+    uint32_t word = 0;
+#pragma unroll
+    for (int j = 0; j < 4 / (int)sizeof(unit); j++) {
+        word |= (uint32_t)elements[j] << 8 * (int)sizeof(unit) * j;
+    }
+    return word;
+}
+
 /* ---- elements of any size -------------------------------------------------------------------- */
 
 template <typename unit> GM_DEVICE void access_move_unit(char *to, const char *from, int64_t at)

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "gather/check.h"
 
+static gm_status takes_words(const gm_variant *variant, const gm_call *call);
 static gm_status launch_checked(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY gather
@@ -16,6 +17,7 @@ static gm_status launch_checked(const gm_variant *variant, const gm_call *call, 
 const gm_variant *const gather_helper_index_range = &helper_index_range;
 
 enum { A, INDEX };
+enum { LARGE = 1 << 20 /* elements */, WORD = 4 /* bytes */ };
 
 static gm_status gather_result(gm_call *call)
 {
@@ -32,15 +34,37 @@ static gm_status gather_result(gm_call *call)
     return GM_OK;
 }
 
-/* Measured on an H200: one load per thread keeps as many in flight as four do, and small calls have
- * more threads. */
+/* Vectors of a contiguous index, and whole stores. */
+static gm_status takes_words(const gm_variant *variant, const gm_call *call)
+{
+    enum { VECTOR = 16, EACH = 4 };
+    const gm_array *index = &call->in[INDEX], *out = &call->out;
+    int64_t stride;
+    gm_status status = gather_find_stride(index, &stride);
+    if (status != GM_OK || out->bytes == 0) {
+        return status;
+    }
+    const int64_t store = EACH * out->itemsize < VECTOR ? EACH * out->itemsize : VECTOR;
+    if (stride == index->itemsize && (uintptr_t)index->data % VECTOR == 0 &&
+        (uintptr_t)out->data % (uintptr_t)store == 0) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s needs a contiguous index at a multiple of %d bytes and a result at "
+                   "one of %d (variant=\"auto\" takes any)",
+                   variant->name, VECTOR, (int)store);
+}
+
+/* Measured on an H200: large calls gain by loads in flight, small ones by more threads. */
 static const gm_variant *gather_choose(const gm_call *call)
 {
     const gm_variant *checked = gm_row(call, gather_row_checked);
     if (gather_is_short(call, INDEX) && gm_variant_can(checked, call)) {
         return checked;
     }
-    return gm_first_that_fits(call, GM_ROWS(gather_row_cached, gather_row_any));
+    const int large = call->in[A].itemsize <= WORD ? gather_row_words : gather_row_unroll2;
+    const int best = call->in[INDEX].size > LARGE ? large : gather_row_cached;
+    return gm_first_that_fits(call, GM_ROWS(best, gather_row_cached, gather_row_any));
 }
 
 static gm_status gather_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

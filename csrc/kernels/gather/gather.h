@@ -40,10 +40,16 @@ GM_DEVICE void gather_unrolled_by(const gather_args &a)
     for (int64_t i = first; i < a.count; i += step) {
         int64_t place[unroll];
         unit held[unroll];
+        /* All of the index before any of it is looked at: that waits for it. */
 #pragma unroll
         for (int k = 0; k < unroll; k++) {
-            const int64_t at = i + k * (int64_t)blockDim.x;
-            place[k] = at < a.count ? gather_place<checked>(a, at) : -1;
+            const int64_t at = min(i + k * (int64_t)blockDim.x, a.count - 1);
+            place[k] = gather_index(a.index, a.index_size, a.index_stride, at);
+        }
+#pragma unroll
+        for (int k = 0; k < unroll; k++) {
+            const bool there = i + k * (int64_t)blockDim.x < a.count;
+            place[k] = there ? gather_follow<checked>(place[k], a.length, a.mode) : -1;
         }
 #pragma unroll
         for (int k = 0; k < unroll; k++) {

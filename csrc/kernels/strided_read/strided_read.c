@@ -4,9 +4,13 @@
 #include "slice.h"
 #include "strided_read/launches.h"
 
+static gm_status takes_words(const gm_variant *variant, const gm_call *call);
+
 #define GM_FAMILY strided_read
 #define GM_LADDER "strided_read/ladder.def"
 #include "family.h"
+
+enum { WORD = 4 /* bytes */ };
 
 static gm_status find_slice(const gm_call *call, gm_slice *slice)
 {
@@ -26,8 +30,21 @@ static gm_status strided_read_result(gm_call *call)
     return status == GM_OK ? gm_slice_check_threads(call) : status;
 }
 
+static gm_status takes_words(const gm_variant *variant, const gm_call *call)
+{
+    const unsigned beyond = (unsigned)((uintptr_t)call->out.data % WORD);
+    if (beyond == 0) {
+        return GM_OK;
+    }
+    return gm_fail(
+        GM_ERROR_VALUE,
+        "variant %s needs a result that begins at a multiple of %d bytes, this one is %u "
+        "beyond one (variant=\"auto\" takes any alignment)",
+        variant->name, WORD, beyond);
+}
+
 /* Measured on an H200: what is loaded once gains nothing from the L1, but loads in flight count,
- * unless elements are further apart than two sectors. */
+ * unless elements are further apart than two sectors; those that are small and close are words. */
 static const gm_variant *strided_read_choose(const gm_call *call)
 {
     int best = strided_read_row_unroll4;
@@ -39,9 +56,12 @@ static const gm_variant *strided_read_choose(const gm_call *call)
         }
         if (gm_slice_stride(&slice, in) >= 2 * GM_SECTOR) {
             best = strided_read_row_cached;
+        } else if (in->itemsize < WORD && gm_slice_stride(&slice, in) < GM_SECTOR / 2) {
+            best = strided_read_row_words;
         }
     }
-    return gm_first_that_fits(call, GM_ROWS(best, strided_read_row_strided));
+    return gm_first_that_fits(call,
+                              GM_ROWS(best, strided_read_row_unroll4, strided_read_row_strided));
 }
 
 static gm_status strided_read_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
@@ -61,7 +81,9 @@ static gm_status strided_read_plan(const gm_variant *variant, const gm_call *cal
         .itemsize = (int)call->in[0].itemsize,
     };
     plan->args_size = sizeof *args;
-    gm_slice_plan_blocks(variant, call, slice.count, plan);
+    const bool words = variant == gm_row(call, strided_read_row_words);
+    const int64_t each = words ? WORD / args->itemsize : 1;
+    gm_slice_plan_blocks(variant, call, slice.count / each + (slice.count % each != 0), plan);
     return GM_OK;
 }
 
