@@ -2,8 +2,8 @@
  * permute: the tiles of packed.
  *
  * What is planned depends on the layout and the device alone, and is kept for a few of them. Which
- * units a tile has: plan_extents.c; axes in groups: plan_groups.c; how units are joined to words:
- * plan_words.c; where they are in shared memory: plan_places.c.
+ * units a tile has: plan_extents.c; axes in groups: plan_groups.c; tiles in order: plan_order.c;
+ * how units are joined to words: plan_words.c; where they are in shared memory: plan_places.c.
  */
 #include "permute/plan_packed.h"
 
@@ -182,7 +182,8 @@ static void make_room(permute_packed_side *side, uint32_t threads, uint32_t each
     side->room = (side->rows + batch - 1) / batch * batch;
 }
 
-static bool fill(const tiling *t, permute_places places, permute_packed_args *args)
+static bool fill(const tiling *t, const permute_layout *layout, permute_places places,
+                 permute_packed_args *args)
 {
     int64_t tiles = 1;
     args->threads = (uint16_t)t->threads;
@@ -193,8 +194,11 @@ static bool fill(const tiling *t, permute_places places, permute_packed_args *ar
      */
     const int64_t beside = (t->load_shifted ? 2 * t->vector : 0) + 4 * WORD;
     args->buffer = (uint32_t)permute_divide_up(places.bytes + beside, 16) * 16;
-    for (int d = 0; d < t->ndim; d++) {
-        int64_t along = permute_divide_up(t->extent[d], t->tile[d]);
+    int order[PACKED_DIMS];
+    permute_order_tiles(t, (uintptr_t)layout->in, order);
+    for (int i = 0; i < t->ndim; i++) {
+        const int d = order[i];
+        const int64_t along = permute_tiles_along(t, d);
         if (along > INT32_MAX || tiles > INT32_MAX / along) {
             return false;
         }
@@ -385,7 +389,7 @@ static bool plan(const permute_layout *layout, int multiprocessors, permute_pack
     const permute_places places = choose_places(&t, layout);
     /* Rows are counted in words, or in bytes: see `shifts`. */
     return places.bytes <= UINT16_MAX && permute_is_near(&t, t.from, t.load_word * t.unit) &&
-           permute_is_near(&t, t.to, t.store_word * t.unit) && fill(&t, places, args);
+           permute_is_near(&t, t.to, t.store_word * t.unit) && fill(&t, layout, places, args);
 }
 
 /* ---- kept plans ------------------------------------------------------------------------------ */

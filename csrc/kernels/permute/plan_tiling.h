@@ -80,6 +80,10 @@ void permute_choose_halo(tiling *t, const permute_layout *layout);
 /* The load order of a tile with a halo, which comes last in it. */
 void permute_order_halo(tiling *t);
 
+/* The order of tiles, as axes: along the first one they follow each other. */
+void permute_order_tiles(const tiling *t, uintptr_t in, int *order);
+int64_t permute_tiles_along(const tiling *t, int axis);
+
 /* Rows of the input that end one axis earlier; false if they were too short, or too many. */
 bool permute_shorten_run(tiling *t);
 
