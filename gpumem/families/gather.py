@@ -137,6 +137,8 @@ def gather(
         four independent loads per thread in flight
     ``unroll8``
         eight independent loads per thread in flight
+    ``words``
+        four neighbours of the result at a time: vectors of the index, one turn ahead
 
     Kernels that only serve ``auto``:
 

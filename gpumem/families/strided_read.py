@@ -133,6 +133,8 @@ def strided_read(
         four independent loads per thread in flight
     ``unroll8``
         eight independent loads per thread in flight
+    ``words``
+        whole words of the result, of smaller elements
 
     Kernels that only serve ``auto``:
 

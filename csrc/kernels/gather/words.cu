@@ -2,8 +2,8 @@
  * gather / words: neighbours of the result, as words and vectors.
  *
  * Follows  unroll4, of which a request for bytes stores 32 of them.
- * Idea     a thread loads four neighbours of the index as vectors, and again a block's width
- * further, then their elements, and stores these four at a time: more loads in flight than unroll4
+ * Idea     a thread loads four neighbours of the index as vectors, those of its next turn as well,
+ *          then the four elements, and stores these at once: more loads in flight than unroll4
  *          has, in fewer requests.
  * Machine  LDG.128 for the index, before the first LDG of an element; STG of 4 to 16 bytes
  */

@@ -2,9 +2,10 @@
  * strided_read / words: whole words of the result, of elements that are smaller.
  *
  * Follows  unroll4, of which a request for bytes brings 32 of them.
- * Idea     a thread has four words of the result, of four bytes or two halves each: it loads as
- * many times more before it waits, and stores a quarter or half as often. Neighbouring elements are
- * in the same lines, which the L1 has by then. Machine  four LDG.U8, or two LDG.U16, for each STG.E
+ * Idea     a thread has four words of the result, of four bytes or two halves each: it loads that
+ *          many times more before it waits, and stores a quarter or half as often. Neighbouring
+ *          elements are in the same lines, which the L1 has by then.
+ * Machine  four LDG.U8, or two LDG.U16, for each STG.E
  */
 #include "strided_read.h"
 
