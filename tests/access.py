@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
@@ -10,6 +11,7 @@ import gpumem as gm
 from gpumem.families import oracle
 
 LADDER = ["cached", "uncached", "readonly", "unroll2", "unroll4", "unroll8"]
+WORDS = "words"  # of strided_read and gather, for elements of up to 4 bytes
 SIZES = [0, 1, 31, 32, 33, 97, 1027, 65537 + 5]
 SLICES = [
     (0, 1),
@@ -165,10 +167,21 @@ def arguments(family, rng, dtype, backend=None, n=97):
     return arrays, keywords, wanted
 
 
+def fits(variant, dtype):
+    """Whether a row takes elements of the dtype."""
+    return oracle.takes(variant, (9,), dtype)
+
+
+def takes_element(variant, dtype):
+    """Skip a test of elements that the row does not take; test_the_ladder has those it takes."""
+    if not fits(variant, dtype):
+        pytest.skip(f"{variant} does not take {dtype}")
+
+
 def drawn_name(data, family, dtype):
     """Draw a variant that takes the dtype, or "auto"."""
-    fits = [v.name for v in gm.variants(family) if oracle.takes(v, (9,), dtype)]
-    return data.draw(st.sampled_from(["auto", *fits]))
+    names = [v.name for v in gm.variants(family) if fits(v, dtype)]
+    return data.draw(st.sampled_from(["auto", *names]))
 
 
 COUNT = 256 * 8 * 4  # elements moved: a whole number of tiles of every variant

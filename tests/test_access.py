@@ -10,12 +10,15 @@ from access import (
     DTYPES,
     LADDER,
     SLICES,
+    WORDS,
     arguments,
     counted,
+    fits,
     floats,
     guarded,
     random_bytes,
     raw,
+    takes_element,
     touched,
     written,
 )
@@ -26,8 +29,8 @@ from gpumem.families import oracle
 
 FAMILIES = ("strided_read", "strided_write", "gather")
 ALL = [variant for family in FAMILIES for variant in gm.variants(family)]
-RUNGS = [v for v in ALL if v.name in LADDER]
-STRIDED = [v for v in RUNGS if v.family != "gather"]
+RUNGS = [v for v in ALL if v.name in (*LADDER, WORDS)]
+STRIDED = [v for v in ALL if v.name in LADDER and v.family != "gather"]
 GENERAL = {"strided_read": "strided", "strided_write": "any", "gather": "any"}
 
 
@@ -36,17 +39,19 @@ def test_the_ladder(family):
     names = [v.name for v in gm.variants(family)]
     assert [name for name in names if name in LADDER] == LADDER
     assert GENERAL[family] in names
+    assert (WORDS in names) == (family != "strided_write")
+    sizes = {WORDS: {1, 2, 4}, GENERAL[family]: set(range(1, 33)), "strided": set(range(1, 33))}
     for variant in gm.variants(family):
-        takes = {size for size in range(1, 33) if oracle.takes(variant, (9,), f"V{size}")}
-        sizes = set(DTYPES) if variant.name in (*LADDER, "checked") else set(range(1, 33))
-        assert takes == sizes
+        takes = {size for size in range(1, 33) if fits(variant, f"V{size}")}
+        assert takes == sizes.get(variant.name, set(DTYPES))
         assert variant.in_place == (family == "strided_write")
 
 
 @pytest.mark.parametrize("variant", RUNGS, ids=str)
 def test_other_elements_are_refused(variant, backend, rng):
     here(variant, backend)
-    for dtype in ("V3", "S5", "V12", "V32"):
+    more = ("f8", "c16") if variant.name == WORDS else ()
+    for dtype in ("V3", "S5", "V12", "V32", *more):
         arrays, keywords, _ = arguments(variant.family, rng, dtype, backend)
         before = [array.to_host().tobytes() for array in arrays]
         with pytest.raises(ValueError, match=f"variant {variant.name}.*elements of"):
@@ -79,7 +84,8 @@ def test_from_the_host(variant, backend, rng):
 def test_on_a_stream(variant, backend, rng):
     here(variant, backend)
     stream = gm.Stream(backend=backend)
-    arrays, keywords, wanted = arguments(variant.family, rng, "f8", backend)
+    dtype = "f8" if fits(variant, "f8") else "f4"
+    arrays, keywords, wanted = arguments(variant.family, rng, dtype, backend)
     got = variant(*arrays, stream=stream, **keywords)
     stream.synchronize()
     oracle.compare(variant.family, got.to_host(), wanted)
@@ -106,6 +112,7 @@ def test_gaps_are_refused_by_name(variant, backend, rng):
 def test_an_unaligned_address_is_refused_by_name(variant, dtype, backend, rng):
     """An array may start at any element, but not in the middle of one."""
     here(variant, backend)
+    takes_element(variant, dtype)
     arrays, keywords, wanted = arguments(variant.family, rng, dtype)
     size = np.dtype(dtype).itemsize
     rest = [gm.to_device(array, backend=backend) for array in arrays[1:]]
@@ -134,7 +141,8 @@ def test_an_unaligned_address_is_refused_by_name(variant, dtype, backend, rng):
 def test_places_beyond_32_bits(variant, backend):
     """In a large array, most of whose pages are never touched."""
     here(variant, backend)
-    for dtype, n in (("u1", 2**32 + 1000), ("c16", 2**28 + 1000)):
+    wide = ("c16", 2**28 + 1000) if fits(variant, "c16") else ("f4", 2**30 + 1000)
+    for dtype, n in (("u1", 2**32 + 1000), wide):
         whole = gm.DeviceArray(n, dtype, backend=backend)
         far = n // 2 - 500  # 2**31 elements, or 2**31 bytes
         marks = [0, 5, far - 1, far, far + 5, 2 * far + 5, n - 1]
@@ -449,34 +457,54 @@ def test_sectors_of_other_elements(variant, itemsize, rng):
 @pytest.mark.parametrize("variant", ALL, ids=str)
 def test_every_element_is_moved_once(variant, rng):
     """Even if warps are not full, and for a shape instead of arrays."""
-    for dtype in ("u1", "f4", "c16"):
+    for dtype in ("u1", "f4", "c16" if fits(variant, "c16") else "u2"):
         arrays, keywords, wanted = arguments(variant.family, rng, dtype, n=1027)
         t = gm.traffic(variant.family, *arrays, variant=variant, **keywords)
         oracle.compare(variant.family, np.asarray(t.result), wanted)
         moved = arrays[1].size if variant.family != "strided_read" else wanted.size
         assert t.stores.bytes_asked == moved * wanted.itemsize
-    t = gm.traffic(variant.family, shape=(1000,), dtype="f8", variant=variant)
+    dtype = np.dtype("f8" if fits(variant, "f8") else "f4")
+    t = gm.traffic(variant.family, shape=(1000,), dtype=dtype, variant=variant)
     assert t.variant == variant.name
-    assert t.stores.bytes_asked in (500 * 8, 1000 * 8)
+    assert t.stores.bytes_asked in (500 * dtype.itemsize, 1000 * dtype.itemsize)
 
 
 @pytest.mark.parametrize(
-    ("offset", "stride", "read", "write"),
+    ("dtype", "offset", "stride", "read", "write"),
     [
-        (0, 1, "strided", "strided"),
-        (4, 1, "strided", "strided"),
-        (1, 1, "strided", "strided"),
-        (-4, -1, "unroll4", "unroll4"),
-        (0, 2, "unroll4", "unroll4"),
-        (0, 4, "unroll4", "cached"),
-        (-1, -16, "cached", "cached"),
-        (0, 2**62, "strided", "strided"),  # a single element
+        ("f4", 0, 1, "strided", "strided"),
+        ("f4", 4, 1, "strided", "strided"),
+        ("f4", 1, 1, "strided", "strided"),
+        ("f4", -4, -1, "unroll4", "cached"),
+        ("f4", 0, 2, "unroll4", "cached"),
+        ("f4", 0, 4, "unroll4", "cached"),
+        ("f4", 0, 15, "unroll4", "cached"),
+        ("f4", -1, -16, "cached", "cached"),
+        ("f4", 0, 2**62, "strided", "strided"),  # a single element
+        ("u1", 3, 1, "strided", "strided"),
+        ("u1", -4, -1, "words", "unroll4"),
+        ("u1", 1, 2, "words", "unroll4"),
+        ("u1", 0, 15, "words", "unroll4"),
+        ("u1", 0, 16, "unroll4", "cached"),
+        ("u1", 0, 63, "unroll4", "cached"),
+        ("u1", -1, -64, "cached", "cached"),
+        ("u2", 0, -2, "strided", "strided"),  # a single element
+        ("u2", -1, -2, "words", "unroll4"),
+        ("u2", 1, 7, "words", "unroll4"),
+        ("u2", 1, 8, "unroll4", "cached"),
+        ("u2", 1, 32, "cached", "cached"),
+        ("f8", -1, -1, "unroll4", "cached"),
+        ("f8", 1, 2, "unroll4", "cached"),
+        ("f8", 1, 8, "cached", "cached"),
+        ("c16", 1, 2, "unroll4", "cached"),
+        ("c16", 1, 4, "cached", "cached"),
     ],
 )
-def test_what_auto_takes(offset, stride, read, write):
-    """Copies of contiguous slices; few loads in flight if elements are far apart."""
-    a = np.zeros(4096, "f4")
-    part = np.zeros(counted(4096, offset, stride), "f4")
+def test_what_auto_takes(dtype, offset, stride, read, write):
+    """Copies of contiguous slices; few loads in flight if elements are far apart, words if they are
+    small and near; several stores in flight for bytes and halves alone."""
+    a = np.zeros(4096, dtype)
+    part = np.zeros(counted(4096, offset, stride), dtype)
     for family, arrays, wanted in (
         ("strided_read", (a,), read),
         ("strided_write", (a, part), write),

@@ -19,6 +19,7 @@ from access import (
     random_bytes,
     raw,
     taken,
+    takes_element,
     touched,
 )
 from hypothesis import given
@@ -52,6 +53,7 @@ def gather_and_check(rng, run, a, there, index, backend):
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_every_size_on_the_device(variant, index_dtype, itemsize, backend, rng):
     here(variant, backend)
+    takes_element(variant, DTYPES[itemsize])
     for n in SIZES:
         a = random_bytes(rng, (n,), DTYPES[itemsize])
         there = gm.to_device(a, backend=backend)
@@ -346,6 +348,202 @@ def test_the_index_is_not_overwritten(backend):
         assert raw(whole) == bytes(64)
 
 
+# ---- words ------------------------------------------------
+
+WORDS = find("gather", "words")
+EACH = 4  # neighbours that a thread moves at a time
+OF_A_BLOCK = 256 * EACH * 4
+COUNTS = [0, 1, 3, 4, 5, OF_A_BLOCK - 1, OF_A_BLOCK, OF_A_BLOCK + 1, 3 * OF_A_BLOCK + 2, 65_543]
+SMALL = pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+BY_MODE = pytest.mark.parametrize("mode", ["raise", "wrap", "clip"])
+OF_32_OR_64_BITS = pytest.mark.parametrize("index_dtype", ["i4", "i8"])
+MANY = 2**20  # elements; of more auto takes rows with loads in flight
+
+
+def some_outside(rng, n, count, dtype, mode):
+    """Indices; a few are outside if that is no error, beside others that are inside."""
+    index = indices(rng, n, (count,), dtype)
+    if mode != "raise" and count > 2:
+        index[index < 0] += n
+        places = np.append(rng.integers(0, max(count // EACH, 1), count // 50) * EACH + 2, 1)
+        index[places] = rng.choice([-n - 1, -1, n, 7 * n, 2**31 - 1, -(2**31)], places.size)
+    return index
+
+
+def wanted_of(a, index, mode):
+    return a[index if mode == "raise" else led_to(index, a.size, mode)]
+
+
+def said(dtype):
+    """What words says of a call that it does not take."""
+    store = min(16, EACH * np.dtype(dtype).itemsize)
+    return (
+        "variant words needs a contiguous index at a multiple of 16 bytes and a result at one of "
+        rf'{store} \(variant="auto" takes any\)$'
+    )
+
+
+@SMALL
+@OF_32_OR_64_BITS
+@BY_MODE
+def test_words_of_any_count(mode, index_dtype, dtype, backend, rng):
+    here(WORDS, backend)
+    for n in (97, 1):
+        a = random_bytes(rng, (n,), dtype)
+        there = gm.to_device(a, backend=backend)
+        for count in COUNTS:
+            index = some_outside(rng, n, count, index_dtype, mode)
+            wanted = wanted_of(a, index, mode)
+            for shift in (0, EACH * a.itemsize):  # in bytes
+                at = guarded(rng, index.shape, index_dtype, backend, 4 * shift, values=index)
+                out = guarded(rng, wanted.shape, dtype, backend, shift)
+                WORDS(there, at.array, mode=mode, out=out.array)
+                out.check("gather", wanted)
+                at.untouched()
+
+
+@SMALL
+@OF_32_OR_64_BITS
+@BY_MODE
+def test_words_of_an_index_outside_alone(mode, index_dtype, dtype, backend, rng):
+    """At each place of four, and where fewer than four are left; its neighbours are inside."""
+    here(WORDS, backend)
+    n, count = 97, 2 * OF_A_BLOCK + 3
+    a = random_bytes(rng, (n,), dtype)
+    there = gm.to_device(a, backend=backend)
+    good = rng.integers(0, n, count).astype(index_dtype)
+    for bad in (n, -n - 1):
+        for place in (0, 1, 2, 3, OF_A_BLOCK + 6, count - 4, count - 2, count - 1):
+            index = good.copy()
+            index[place] = bad
+            at = gm.to_device(index, backend=backend)
+            out = guarded(rng, index.shape, dtype, backend)
+            if mode != "raise":
+                WORDS(there, at, mode=mode, out=out.array)
+                out.check("gather", wanted_of(a, index, mode))
+                continue
+            with pytest.raises(IndexError, match=f"index {bad} is out of bounds for axis 0"):
+                WORDS(there, at, out=out.array)
+            out.untouched()
+
+
+@SMALL
+@OF_32_OR_64_BITS
+@BY_MODE
+def test_words_under_observation(mode, index_dtype, dtype, rng):
+    """No race, no stray access, and none that is not aligned; each element is stored once."""
+    for n in (1, 97):
+        a = random_bytes(rng, (n,), dtype)
+        for count in COUNTS:
+            index = some_outside(rng, n, count, index_dtype, mode)
+            t = gm.traffic("gather", a, index, variant=WORDS, mode=mode)
+            oracle.compare("gather", np.asarray(t.result), wanted_of(a, index, mode))
+            assert t.variant == "words" and t.stores.bytes_asked == count * a.itemsize
+
+
+@SMALL
+def test_words_of_a_misaligned_call(dtype, backend, rng):
+    """Refused by name, saying what is needed; nothing is written."""
+    here(WORDS, backend)
+    a = random_bytes(rng, (97,), dtype)
+    there = gm.to_device(a, backend=backend)
+    store = min(16, EACH * a.itemsize)
+    for index_dtype in ("i4", "i8"):
+        size = np.dtype(index_dtype).itemsize
+        index = indices(rng, 97, (70,), index_dtype)
+        shifts = [(into, 0) for into in range(a.itemsize, 17, a.itemsize)]
+        shifts += [(0, of) for of in range(size, 17, size)]
+        for into, of in shifts:
+            at = guarded(rng, index.shape, index_dtype, backend, of, values=index)
+            out = guarded(rng, index.shape, dtype, backend, into)
+            if of % 16 == 0 and into % store == 0:
+                WORDS(there, at.array, out=out.array)
+                out.check("gather", a[index])
+                continue
+            for mode in ("raise", "wrap", "clip"):
+                with pytest.raises(ValueError, match=said(dtype)):
+                    WORDS(there, at.array, mode=mode, out=out.array)
+            out.untouched()
+            none = guarded(rng, (0,), dtype, backend, into)
+            WORDS(there, at.array[:0], out=none.array)  # nothing is loaded or stored
+            none.untouched()
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "f4", "f8"])
+def test_auto_takes_any_call_of_many_elements(dtype, backend, rng):
+    """Also what words does not take, and values that lead outside."""
+    a = random_bytes(rng, (97,), dtype)
+    there = gm.to_device(a, backend=backend)
+    count = MANY + 7
+    for index_dtype in ("i4", "i8"):
+        index = indices(rng, 97, (2 * count,), index_dtype)
+        whole = gm.to_device(index, backend=backend)
+        for cut in (slice(0, count), slice(1, count + 1), slice(None, None, 2), slice(None, 6, -1)):
+            for into in (0, a.itemsize, 3 * a.itemsize):
+                out = guarded(rng, index[cut].shape, dtype, backend, into)
+                gm.gather(there, whole[cut], out=out.array)
+                out.check("gather", a[index[cut]])
+    for mode in ("wrap", "clip"):
+        far = some_outside(rng, 97, count, "i4", mode)
+        got = gm.gather(there, gm.to_device(far, backend=backend), mode=mode)
+        assert got.to_host().tobytes() == wanted_of(a, far, mode).tobytes()
+
+
+@SMALL
+def test_words_of_an_index_with_steps(dtype, backend, rng):
+    here(WORDS, backend)
+    a = random_bytes(rng, (97,), dtype)
+    there = gm.to_device(a, backend=backend)
+    for index_dtype in ("i4", "i8"):
+        index = indices(rng, 97, (12, 16), index_dtype)
+        at = gm.to_device(index, backend=backend)
+        views = [
+            (at.reshape(-1)[::2], index.reshape(-1)[::2]),
+            (at.reshape(-1)[::-1], index.reshape(-1)[::-1]),
+            (at[::2, 0], index[::2, 0]),
+        ]
+        for view, wanted in views:
+            out = guarded(rng, view.shape, dtype, backend)
+            with pytest.raises(ValueError, match="variant words needs index C-contiguous"):
+                WORDS(there, view, out=out.array)
+            out.untouched()
+            gm.gather(there, view, out=out.array)
+            out.check("gather", a[wanted])
+        out = guarded(rng, index.shape, dtype, backend)
+        WORDS(there, at, out=out.array)  # several axes
+        out.check("gather", a[index])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "large"),
+    [
+        ("u1", "words"),
+        ("u2", "words"),
+        ("f4", "words"),
+        ("f8", "unroll2"),
+        ("c16", "unroll2"),
+        ("V3", "any"),
+    ],
+)
+def test_what_auto_takes(dtype, large, rng):
+    """Loads in flight for large calls; `cached` where the index does not suit words."""
+    small = "cached" if large != "any" else "any"
+    a = gm.to_device(random_bytes(rng, (97,), dtype), backend="sim")
+    for index_dtype in ("i4", "i8"):
+        index = indices(rng, 97, (MANY + 2,), index_dtype)
+        there = gm.to_device(index, backend="sim")
+        for cut, wanted in [
+            (slice(0, 2049), small),
+            (slice(0, MANY), small),
+            (slice(0, MANY + 1), large),
+            (slice(1, MANY + 2), small if large == "words" else large),
+        ]:
+            assert gm.traffic("gather", a, there[cut], mode="wrap").variant == wanted
+    assert gm.traffic("gather", a, there.reshape(2, -1), mode="wrap").variant == large
+    steps = gm.to_device(np.zeros(2 * MANY + 4, "i4"), backend="sim")[::2]
+    assert gm.traffic("gather", a, steps, mode="wrap").variant == "any"
+
+
 # ---- traffic ------------------------------------------------
 
 
@@ -414,3 +612,40 @@ def test_sectors_of_8_bytes_and_an_index_of_4(variant, rng):
         assert data.sectors_per_request == sectors
         assert t.stores.sectors_per_request == 8
         assert t.loads.sectors == data.sectors + 4 * data.requests
+
+
+@SMALL
+@OF_32_OR_64_BITS
+@pytest.mark.parametrize("mode", ["raise", "wrap"])
+def test_words_ask_for_vectors(mode, index_dtype, dtype, rng):
+    """The index comes in vectors, and one store has four elements."""
+    a = random_bytes(rng, (2**16,), dtype)
+    index = rng.permutation(a.size)[:COUNT].astype(index_dtype)  # no element twice
+    t = gm.traffic("gather", a, index, variant=WORDS, mode=mode)
+    warps = COUNT // (32 * EACH)
+    (stores,) = [s for s in t.sites if (s["space"], s["kind"]) == ("global", "store")]
+    assert (stores["width"], stores["requests"]) == (8 * EACH * a.itemsize, warps)
+    assert (t.stores.efficiency, t.stores.bytes_asked) == (1, COUNT * a.itemsize)
+    loads = [s for s in t.sites if (s["space"], s["kind"]) == ("global", "load")]
+    assert {s["width"] for s in loads} == {128, 8 * a.itemsize}
+    vectors = Access([s for s in loads if s["width"] == 128])
+    assert vectors.bytes_asked == COUNT * index.itemsize
+    assert vectors.requests == warps * EACH * index.itemsize // 16
+    assert vectors.sectors_per_request == (16 if index_dtype == "i4" else 32)
+    data = Access([s for s in loads if s["width"] != 128])
+    places = index.reshape(-1, 32, EACH).swapaxes(
+        1, 2
+    )  # of a warp's requests, each for one of four
+    assert (data.requests, data.bytes_asked) == (warps * EACH, COUNT * a.itemsize)
+    assert data.sectors == touched(places, a.itemsize, 32)
+
+
+@pytest.mark.parametrize("name", ["unroll2", "unroll4", "unroll8"])
+def test_unrolled_rows_load_what_is_there(name, rng):
+    """The index is loaded before its end is looked at: no access past it, no element twice."""
+    for count in (1, 33, 1027, 2049, 5003):
+        for dtype in ("u1", "f8"):
+            a, index = random_bytes(rng, (97,), dtype), indices(rng, 97, (count,), "i4")
+            t = gm.traffic("gather", a, index, variant=name)
+            oracle.compare("gather", np.asarray(t.result), a[index])
+            assert t.stores.bytes_asked == count * a.itemsize

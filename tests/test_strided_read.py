@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from access import (
     BEYOND,
+    COUNT,
     DRAWN_DTYPES,
     DTYPES,
     FEWER,
@@ -16,13 +17,16 @@ from access import (
     drawn_name,
     guarded,
     random_bytes,
+    takes_element,
+    touched,
 )
 from hypothesis import given
 from hypothesis import strategies as st
 from support import here
 
 import gpumem as gm
-from gpumem.families import oracle
+from gpumem import _core
+from gpumem.families import oracle, table
 from gpumem.families.table import find
 
 VARIANTS = gm.variants("strided_read")
@@ -47,6 +51,7 @@ def read_and_check(rng, run, a, there, offset, stride, backend):
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_every_slice_on_the_device(variant, itemsize, backend, rng):
     here(variant, backend)
+    takes_element(variant, DTYPES[itemsize])
     for n in SIZES:
         a = random_bytes(rng, (n,), DTYPES[itemsize])
         there = gm.to_device(a, backend=backend)
@@ -152,6 +157,98 @@ def test_a_field_of_packed_records(run, dtype, gap, backend, rng):
         read_and_check(rng, run, a, there, offset, stride, backend)
 
 
+# ---- words ------------------------------------------------
+
+WORDS = find("strided_read", "words")
+WORD = 4  # bytes
+SMALL = pytest.mark.parametrize("dtype", ["u1", "u2", "f4"])
+STEPS = [1, 2, 3, 5, 6, 15, 40, -1, -2, -3, -17]
+
+
+def of_counts(rng, dtype, count, stride):
+    """An array of which the slice from `offset` has `count` elements; and the offset."""
+    first = 3 if stride > 0 else -1 - 3
+    a = random_bytes(rng, (max(count - 1, 0) * abs(stride) + 1 + 3,), dtype)
+    offset = first if count else a.size if stride > 0 else -a.size - 1
+    assert len(a[offset::stride]) == count
+    return a, offset
+
+
+def edges(dtype):
+    """Counts about whole words and whole blocks, which have 1024 words."""
+    each = WORD // np.dtype(dtype).itemsize
+    counts = (0, 1, 3, 4, 5, 4095, 4096, 4097, 1024 * each - 1, 1024 * each + 1, 3 * 4096 + 2)
+    return sorted({*counts, 5 * 1024 * each})
+
+
+@SMALL
+@pytest.mark.parametrize("stride", STEPS)
+def test_words_of_any_count(stride, dtype, backend, rng):
+    here(WORDS, backend)
+    for count in edges(dtype):
+        a, offset = of_counts(rng, dtype, count, stride)
+        there = guarded(rng, a.shape, dtype, backend, 5 * a.itemsize, values=a)
+        for shift in (0, WORD, 3 * WORD):
+            out = guarded(rng, (count,), dtype, backend, shift)
+            WORDS(there.array, offset, stride, out=out.array)
+            out.check("strided_read", a[offset::stride])
+        there.untouched()
+
+
+@SMALL
+@pytest.mark.parametrize("stride", [2, 3, -1])
+def test_words_under_observation(stride, dtype, rng):
+    """No race, no stray access, and none that is not aligned; each element is loaded once."""
+    for count in edges(dtype):
+        a, offset = of_counts(rng, dtype, count, stride)
+        for threads in (None, 32, 96, 1024):
+            keywords = {"offset": offset, "stride": stride, "threads": threads}
+            t = gm.traffic("strided_read", a, variant=WORDS, **keywords)
+            oracle.compare("strided_read", np.asarray(t.result), a[offset::stride])
+            assert t.loads.bytes_asked == t.stores.bytes_asked == count * a.itemsize
+
+
+@pytest.mark.parametrize("stride", [3, -2])
+@pytest.mark.parametrize(
+    ("dtype", "shift"), [("u1", 1), ("u1", 2), ("u1", 3), ("u1", 7), ("u2", 2)]
+)
+def test_words_of_a_result_at_an_odd_byte(dtype, shift, stride, backend, rng):
+    """Refused by name; auto is right, and loads as many at a time as it can."""
+    here(WORDS, backend)
+    said = (
+        rf"variant words needs a result that begins at a multiple of 4 bytes, this one is "
+        rf'{shift % WORD} beyond one \(variant="auto" takes any alignment\)$'
+    )
+    for count in (1, 5, 4097):
+        a, offset = of_counts(rng, dtype, count, stride)
+        there = gm.to_device(a, backend=backend)
+        out = guarded(rng, (count,), dtype, backend, shift)
+        with pytest.raises(ValueError, match=said):
+            WORDS(there, offset, stride, out=out.array)
+        out.untouched()
+        gm.strided_read(there, offset, stride, out=out.array)
+        out.check("strided_read", a[offset::stride])
+
+
+def chosen(a, out, **parameters):
+    counted = _core.traffic(
+        "strided_read", "auto", (a,), table.parameters("strided_read", parameters), out
+    )
+    return counted["variant"]
+
+
+def test_what_auto_takes_by_the_result(rng):
+    """Whole words if it begins with one; else four loads in flight."""
+    a = gm.to_device(random_bytes(rng, (400,), "u1"), backend="sim")
+    whole = gm.to_device(random_bytes(rng, (300,), "u1"), backend="sim")
+    for shift in range(9):
+        out = whole[shift : shift + 100]
+        wanted = "words" if shift % WORD == 0 else "unroll4"
+        for part, offset, stride in ((out[:80], 0, 5), (out, -1, -4)):
+            assert chosen(a, part, offset=offset, stride=stride) == wanted
+            assert part.to_host().tobytes() == a.to_host()[offset::stride].tobytes()
+
+
 # ---- traffic ------------------------------------------------
 
 
@@ -160,3 +257,19 @@ def test_backwards_is_as_good_as_forwards(rng):
     for name in LADDER:
         t = gm.traffic("strided_read", a, variant=name, offset=-1, stride=-1)
         assert (t.loads.sectors_per_request, t.loads.efficiency) == (4, 1)
+
+
+@SMALL
+@pytest.mark.parametrize("stride", [1, 2, 3, 7, -3])
+def test_words_store_words(stride, dtype, rng):
+    """One request stores 32 words, of elements that are each loaded by a request of their own."""
+    n = COUNT * abs(stride)
+    a = random_bytes(rng, (n,), dtype)
+    offset = 0 if stride > 0 else -1
+    t = gm.traffic("strided_read", a, variant=WORDS, offset=offset, stride=stride)
+    each = WORD // a.itemsize
+    assert (t.stores.width, t.stores.requests) == (8 * WORD, COUNT // (32 * each))
+    assert (t.stores.sectors_per_request, t.stores.efficiency) == (4, 1)
+    assert (t.loads.width, t.loads.requests) == (8 * a.itemsize, COUNT // 32)
+    places = np.arange(n)[offset::stride].reshape(-1, 32, each).swapaxes(1, 2)
+    assert t.loads.sectors == touched(places, a.itemsize, 32)

@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from access import LADDER, guarded, random_bytes, raw, written
+from access import LADDER, WORDS, guarded, random_bytes, raw, takes_element, written
 from support import here
 
 import gpumem as gm
@@ -38,7 +38,7 @@ def block_of(variant, arrays, **parameters):
 
 def test_rows_that_have_threads():
     names = [[v.name for v in WITH_THREADS if v.family == family] for family in FAMILIES]
-    assert names == [LADDER, [*LADDER, "any"]]
+    assert names == [[*LADDER, WORDS], [*LADDER, "any"]]
     assert [v.name for v in WITHOUT] == ["strided", "strided"]
 
 
@@ -61,6 +61,7 @@ def test_any_width(variant, backend, rng):
 def test_any_element_on_the_device(variant, dtype, backend, rng):
     """Nothing around the result changes, also where the last block has little to do."""
     here(variant, backend)
+    takes_element(variant, dtype)
     for threads in (32, 96, 1024):
         for offset, stride in SLICES:
             arrays, wanted = arrays_of(rng, variant.family, 5003, dtype, offset, stride)
@@ -125,19 +126,28 @@ def test_sectors_do_not_depend_on_the_width(variant, rng):
 
 
 @pytest.mark.parametrize(
-    ("offset", "stride", "read", "write"),
+    ("dtype", "offset", "stride", "read", "write"),
     [
-        (0, 1, "unroll4", "unroll4"),
-        (1, 1, "unroll4", "unroll4"),
-        (0, 2, "unroll4", "unroll4"),
-        (0, 4, "unroll4", "cached"),
-        (-1, -16, "cached", "cached"),
-        (0, 2**62, "unroll4", "unroll4"),  # a single element
+        ("f4", 0, 1, "unroll4", "cached"),
+        ("f4", 1, 1, "unroll4", "cached"),
+        ("f4", 0, 2, "unroll4", "cached"),
+        ("f4", 0, 4, "unroll4", "cached"),
+        ("f4", -1, -16, "cached", "cached"),
+        ("f4", 0, 2**62, "unroll4", "cached"),  # a single element
+        ("u1", 0, 1, "words", "unroll4"),
+        ("u1", 0, 15, "words", "unroll4"),
+        ("u1", 0, 16, "unroll4", "cached"),
+        ("u2", 1, 1, "words", "unroll4"),
+        ("u2", -1, -7, "words", "unroll4"),
+        ("u2", -1, -8, "unroll4", "cached"),
+        ("u2", 0, 2**62, "words", "unroll4"),
+        ("c16", 0, 1, "unroll4", "cached"),
+        ("c16", 0, 4, "cached", "cached"),
     ],
 )
-def test_auto_takes_a_row_that_has_threads(offset, stride, read, write, rng):
+def test_auto_takes_a_row_that_has_threads(dtype, offset, stride, read, write, rng):
     for family, wanted in zip(FAMILIES, (read, write), strict=True):
-        arrays, _ = arrays_of(rng, family, 4096, "f4", offset, stride)
+        arrays, _ = arrays_of(rng, family, 4096, dtype, offset, stride)
         t = gm.traffic(family, *arrays, offset=offset, stride=stride, threads=64)
         assert (t.variant, t.block) == (wanted, (64, 1, 1))
 
