@@ -57,7 +57,6 @@ typedef struct matmul_shape {
     int stage;         /* steps that a block computes at a time, */
     int shares;        /* the most blocks that share the depth, */
     int cluster;       /* and the most that do so as a cluster */
-    bool phases;       /* blocks load everything before they compute */
 } matmul_shape;
 
 typedef struct matmul_pace {
@@ -220,20 +219,6 @@ static inline double matmul_adding(const matmul_kernel *kernel, const matmul_siz
            bytes / (MATMUL_CACHE * (double)size->multiprocessors);
 }
 
-/* Arithmetic and memory. Blocks of the first round that load everything before they compute do so
- * together. */
-static inline double matmul_with_memory(const matmul_kernel *kernel, const matmul_size *size,
-                                        int64_t blocks, double arithmetic, double memory)
-{
-    const double both = matmul_both(arithmetic, memory);
-    if (!kernel->shape.phases) {
-        return both;
-    }
-    const double slots = (double)size->multiprocessors * kernel->shape.blocks;
-    const double rounds = (double)blocks > slots ? (double)blocks / slots : 1;
-    return both + (arithmetic + memory - both) / rounds;
-}
-
 /* With shares of `share` steps. A tile loads the lines that exist. */
 static inline double matmul_time(const matmul_kernel *kernel, const matmul_size *size,
                                  int64_t share)
@@ -252,8 +237,7 @@ static inline double matmul_time(const matmul_kernel *kernel, const matmul_size 
     const double memory = (size->loads + size->stores) / (size->memory * per_cycle);
     const double caches = cached / (MATMUL_CACHE * per_cycle);
     const double moved = matmul_both(memory, caches);
-    const double time =
-        kernel->pace.latency + matmul_with_memory(kernel, size, blocks, arithmetic, moved);
+    const double time = kernel->pace.latency + matmul_both(arithmetic, moved);
     return shares <= 1 ? time : time + matmul_adding(kernel, size, shares);
 }
 
