@@ -48,6 +48,7 @@ def test_variants_in_order():
         ("reduction", "returning"),
         ("system", "reduction"),
         ("warp_aggregated", "reduction"),
+        ("runs", "reduction"),
         ("shared", "reduction"),
         ("checked", None),
     ]
@@ -159,6 +160,13 @@ def test_auto_takes_each_of_its_choices():
     ]:
         out, index = np.ones(length, dtype), np.arange(count) % length
         assert atomics("auto", out, index, np.ones(count, dtype)) == added, (dtype, length)
+
+
+def test_auto_adds_neighbours_once():
+    """From 2**18 elements on; fewer have a thread each."""
+    for count, added in ((2**18, 2**15), (2**18 - 8, 2**18 - 8)):
+        index = np.arange(count) // 8
+        assert atomics("auto", np.zeros(2**15, "f4"), index, np.ones(count, "f4")) == added
 
 
 def test_auto_where_out_does_not_fit_in_shared_memory(backend, rng):
@@ -352,6 +360,46 @@ def test_a_warp_adds_once_per_index(rng):
         assert atomics("warp_aggregated", np.zeros(n, "f4"), index, a) == wanted
         for name in ("returning", "reduction", "system"):
             assert atomics(name, np.zeros(n, "f4"), index, a) == n
+
+
+def runs(index):
+    """The runs of equal indices of all warps, which do not go on from one to the next."""
+    warps = [index[i : i + 32] for i in range(0, len(index), 32)]
+    return sum(1 + np.count_nonzero(np.diff(warp)) for warp in warps)
+
+
+@pytest.mark.parametrize("count", [1, 31, 33, 1023, 1025, 5000])
+def test_neighbours_with_one_index_add_once(count, rng):
+    """runs adds once for each; shared does where its additions are a loop."""
+    a = np.ones(count, "f4")
+    for index in (
+        np.full(count, 5),
+        np.arange(count) // 7,
+        np.sort(rng.integers(0, 40, count)),
+        rng.integers(0, 3, count),
+        np.arange(count) % 2,
+    ):
+        wanted = runs(index)
+        assert atomics("runs", np.zeros(1000, "f4"), index, a) == wanted
+        for dtype, added in (("f4", wanted), ("f8", wanted), ("i8", wanted), ("i4", count)):
+            arrays = np.zeros(1000, dtype), index, a.astype(dtype)
+            t = gm.traffic("scatter_add", *arrays, variant="shared")
+            sites = [s for s in t.sites if (s["space"], s["kind"]) == ("shared", "atomic")]
+            assert sum(s["lanes"] for s in sites) == added
+
+
+@pytest.mark.parametrize("name", ["runs", "shared"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_runs_of_any_length(dtype, name, backend, rng):
+    for lengths in ([1, 2, 3, 5, 31, 32, 33, 64, 100], [40] * 9, [1] * 50, [3, 1] * 99):
+        for mode in ("raise", "wrap", "clip"):
+            places = rng.integers(-9, 9, len(lengths)) * (1 if mode == "raise" else 3)
+            index, out = np.repeat(places, lengths), numbers(rng, 9, dtype)
+            a = numbers(rng, len(index), dtype)
+            led = {"raise": index, "wrap": index % 9, "clip": index.clip(0, 8)}[mode]
+            given = out.copy()
+            gm.scatter_add(given, index, a, variant=name, backend=backend, mode=mode)
+            check(given, out, led, a)
 
 
 def test_lanes_behind_the_end_add_nothing():

@@ -21,6 +21,7 @@ enum {
     FEW = 256, /* up to here lanes of a warp meet often enough for `warp_aggregated` to pay, */
     LOOPS = 4, /* and from here on the loops of `shared` do, beside that */
 };
+enum { LARGE = 1 << 18 /* elements: fewer are added sooner by more threads */ };
 
 static gm_status scatter_add_result(gm_call *call)
 {
@@ -61,8 +62,9 @@ static const gm_variant *scatter_add_choose(const gm_call *call)
         count >= (int64_t)shared->block.x * shared->elements && gm_variant_can(shared, call)) {
         return shared;
     }
-    return gm_row(call,
-                  out->size <= FEW ? scatter_add_row_warp_aggregated : scatter_add_row_reduction);
+    return gm_row(call, out->size <= FEW ? scatter_add_row_warp_aggregated
+                        : count >= LARGE ? scatter_add_row_runs
+                                         : scatter_add_row_reduction);
 }
 
 static gm_status takes_shared(const gm_variant *variant, const gm_call *call)

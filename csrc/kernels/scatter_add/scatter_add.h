@@ -11,6 +11,7 @@ enum { SCATTER_ADD_INT32, SCATTER_ADD_INT64, SCATTER_ADD_FLOAT32, SCATTER_ADD_FL
 enum {
     SCATTER_ADD_SHARED = 48 * 1024, /* bytes of sums that a block of `shared` can hold */
     SCATTER_ADD_THREADS = 1024,     /* of such a block */
+    SCATTER_ADD_UNROLL = 4, /* elements of a thread of `runs` that are on their way at a time */
 };
 
 typedef struct scatter_add_args {
@@ -47,6 +48,44 @@ typedef struct scatter_add_args {
     case SCATTER_ADD_FLOAT32: SCATTER_ADD_BY_INDEX(function, float, a) break;                      \
     case SCATTER_ADD_FLOAT64: SCATTER_ADD_BY_INDEX(function, double, a) break;                     \
     }
+
+/* Loads an element at `first`, and others a block's width apart: all before any is looked at. */
+template <int count, typename number, typename integer>
+GM_DEVICE void scatter_add_load(const scatter_add_args &a, int64_t first, integer (&index)[count],
+                                number (&element)[count])
+{
+#pragma unroll
+    for (int i = 0; i < count; i++) {
+        const int64_t k = first + i * (int64_t)blockDim.x;
+        index[i] = k < a.count ? ((const integer *)a.index)[k] : (integer)0;
+        element[i] = k < a.count ? ((const number *)a.in)[k] : (number)0;
+    }
+}
+
+/*
+ * Lanes that follow each other with the same place add up their elements: is this the first of
+ * them, which has the sum then? All lanes of a warp call this; those with no element at place -1.
+ *
+ *     place     3   3   3   5   9   9
+ *     sum      a+b+c        d  e+f            steps of 1, 2, 4 ... lanes, as long as any needs one
+ */
+template <typename number, typename where>
+GM_DEVICE bool scatter_add_first_of_run(where place, number *sum)
+{
+    const unsigned all = 0xffffffffu;
+    const int lane = threadIdx.x % 32;
+    const where before = __shfl_up_sync(all, place, 1);
+    const unsigned firsts = __ballot_sync(all, lane == 0 || before != place);
+    if (firsts != all) {
+        const unsigned behind = firsts & 0xfffffffeu << lane;
+        const int end = behind ? __ffs((int)behind) - 1 : 32;
+        for (int step = 1; __any_sync(all, lane + step < end); step *= 2) {
+            const number other = __shfl_down_sync(all, *sum, step);
+            *sum += lane + step < end ? other : (number)0;
+        }
+    }
+    return place >= 0 && (firsts >> lane & 1) != 0;
+}
 
 /* Where element k of `in` is added. */
 template <typename integer, bool checked>

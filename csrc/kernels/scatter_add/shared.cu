@@ -6,10 +6,21 @@
  *          addition per element of `out` and block, however many were added to it.
  * Cost     `out` has to fit, and each block clears and adds all of it. There is one instruction for
  *          an addition of 32-bit integers in shared memory; for the others the compiler makes a
- *          loop that tries until no other thread came between.
+ *          loop that tries until no other thread came between. There neighbours with the same index
+ *          are added up first, see runs.
  * Machine  ATOMS.ADD for 32-bit integers; ATOMS.CAST.SPIN in a loop for the others
  */
 #include "scatter_add.h"
+
+enum { UNROLL = 2 }; /* elements of a thread that are on their way at a time */
+
+/* Has shared memory an instruction for the addition? */
+template <typename number> struct is_instruction {
+    static constexpr bool value = false;
+};
+template <> struct is_instruction<unsigned> {
+    static constexpr bool value = true;
+};
 
 template <typename number, typename integer, bool checked>
 GM_DEVICE void add(const scatter_add_args &a)
@@ -22,8 +33,22 @@ GM_DEVICE void add(const scatter_add_args &a)
         sums[i] = 0;
     }
     __syncthreads();
-    for (int64_t k = gm_grid_index(); k < a.count; k += gm_grid_stride()) {
-        atomicAdd(&sums[scatter_add_place<integer, checked>(a, k)], ((const number *)a.in)[k]);
+    const int64_t step = (int64_t)gridDim.x * blockDim.x * UNROLL;
+    const int64_t begin = (int64_t)blockIdx.x * blockDim.x * UNROLL + threadIdx.x;
+    /* All lanes take part as long as there is an element for the first. */
+    for (int64_t first = begin; first - threadIdx.x % 32 < a.count; first += step) {
+        integer index[UNROLL];
+        number element[UNROLL];
+        scatter_add_load(a, first, index, element);
+#pragma unroll
+        for (int i = 0; i < UNROLL; i++) {
+            const bool there = first + i * (int64_t)blockDim.x < a.count;
+            const int place = there ? (int)gather_follow<checked>(index[i], a.length, a.mode) : -1;
+            if (is_instruction<number>::value ? there
+                                              : scatter_add_first_of_run(place, &element[i])) {
+                atomicAdd(&sums[place], element[i]);
+            }
+        }
     }
     __syncthreads();
     for (int i = threadIdx.x; i < length; i += blockDim.x) {
