@@ -95,6 +95,8 @@ def scatter_add(
         atomic for the host and other devices too
     ``warp_aggregated``
         one addition for all lanes of a warp with the same index
+    ``runs``
+        one addition for neighbours with the same index
     ``shared``
         sums per block in shared memory, for an out of at most 48 KiB
 
