@@ -204,6 +204,11 @@ def _by_rounds(sides: Sides) -> bool:
     return ours < theirs <= 3 * ours and sectors == counted
 
 
+def _slightly_fewer_passes(sides: Sides) -> bool:
+    ours, theirs = sides.passes()
+    return 0.98 * ours <= theirs < ours
+
+
 def _one_after_another(sides: Sides) -> bool:
     """Whether the hardware counts no more sectors than lanes."""
     ours, theirs = sides.both("sectors")
@@ -216,6 +221,13 @@ RULES = (
         "shared_.*_passes_per_request",
         _slightly_more_passes,
         "the wavefront counter reads up to 3 % above the passes; why is not established",
+    ),
+    Rule(
+        "scatter_add-shared, .*random.*",
+        "shared_atomic_passes_per_request",
+        _slightly_fewer_passes,
+        "the wavefront counter reads up to 2 % below the passes of random additions, two of which a "
+        "thread has at a time; why is not established",
     ),
     Rule(
         ".*",
