@@ -158,6 +158,23 @@ def test_blocks_of_large_arrays_leave(rng):
     assert counted.barriers < 2 * 6 * counted.grid[0]  # of few tiles, two for each
 
 
+@pytest.mark.parametrize(
+    "dtype, shape, axes",
+    [
+        ("u1", (57, 20, 100, 200), (3, 1, 2, 0)),
+        ("u1", (69, 319, 5, 200), (3, 1, 0, 2)),
+        ("u1", (100, 777, 319), (2, 1, 0)),
+        ("i2", (100, 777, 119), (2, 1, 0)),
+    ],
+)
+def test_tiles_of_a_short_row_follow_each_other(dtype, shape, axes, backend, rng):
+    """Rows of the input that two tiles cut, in arrays of which the L2 would forget their ends."""
+    nbytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    a = np.frombuffer(rng.bytes(nbytes), dtype).reshape(shape)
+    got = gm.permute(a, axes, variant="packed", backend=backend)
+    assert np.array_equal(np.asarray(got), a.transpose(axes))
+
+
 @pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8"])
 @pytest.mark.parametrize("count", [20000, 20011, 3 * 6667, 2 * 4703])
 def test_stacks_of_small_matrices(dtype, count, rng):
