@@ -226,8 +226,8 @@ RULES = (
         "scatter_add-shared, .*random.*",
         "shared_atomic_passes_per_request",
         _slightly_fewer_passes,
-        "the wavefront counter reads up to 2 % below the passes of random additions, two of which a "
-        "thread has at a time; why is not established",
+        "the wavefront counter reads up to 2 % below the passes of random additions, of which a "
+        "thread has two at a time; why is not established",
     ),
     Rule(
         ".*",

@@ -14,25 +14,7 @@
 template <typename number, typename integer, bool checked>
 GM_DEVICE void add(const scatter_add_args &a)
 {
-    number *out = (number *)a.out;
-    const int64_t step = (int64_t)gridDim.x * blockDim.x * SCATTER_ADD_UNROLL;
-    const int64_t begin = (int64_t)blockIdx.x * blockDim.x * SCATTER_ADD_UNROLL + threadIdx.x;
-
-    /* All lanes take part as long as there is an element for the first. */
-    for (int64_t first = begin; first - threadIdx.x % 32 < a.count; first += step) {
-        integer index[SCATTER_ADD_UNROLL];
-        number element[SCATTER_ADD_UNROLL];
-        scatter_add_load(a, first, index, element);
-#pragma unroll
-        for (int i = 0; i < SCATTER_ADD_UNROLL; i++) {
-            const bool there = first + i * (int64_t)blockDim.x < a.count;
-            const int64_t place =
-                there ? gather_follow<checked>(index[i], a.length, a.mode) : (int64_t)-1;
-            if (scatter_add_first_of_run(place, &element[i])) {
-                atomicAdd(&out[place], element[i]);
-            }
-        }
-    }
+    scatter_add_to<SCATTER_ADD_UNROLL, true, int64_t, integer, checked>(a, (number *)a.out);
 }
 
 GM_KERNEL(scatter_add_runs, scatter_add_args)

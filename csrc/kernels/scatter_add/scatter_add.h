@@ -87,6 +87,31 @@ GM_DEVICE bool scatter_add_first_of_run(where place, number *sum)
     return place >= 0 && (firsts >> lane & 1) != 0;
 }
 
+/* Adds all elements to `sums`, where places are of type `where`. A thread has `unroll` of them on
+ * their way; neighbours with the same index are one addition, if they are `combined`. */
+template <int unroll, bool combined, typename where, typename integer, bool checked,
+          typename number>
+GM_DEVICE void scatter_add_to(const scatter_add_args &a, number *sums)
+{
+    const int64_t step = (int64_t)gridDim.x * blockDim.x * unroll;
+    const int64_t begin = (int64_t)blockIdx.x * blockDim.x * unroll + threadIdx.x;
+    /* All lanes take part as long as there is an element for the first. */
+    for (int64_t first = begin; first - threadIdx.x % 32 < a.count; first += step) {
+        integer index[unroll];
+        number element[unroll];
+        scatter_add_load(a, first, index, element);
+#pragma unroll
+        for (int i = 0; i < unroll; i++) {
+            const bool there = first + i * (int64_t)blockDim.x < a.count;
+            const where place =
+                there ? (where)gather_follow<checked>(index[i], a.length, a.mode) : (where)-1;
+            if (combined ? scatter_add_first_of_run(place, &element[i]) : there) {
+                atomicAdd(&sums[place], element[i]);
+            }
+        }
+    }
+}
+
 /* Where element k of `in` is added. */
 template <typename integer, bool checked>
 GM_DEVICE int64_t scatter_add_place(const scatter_add_args &a, int64_t k)

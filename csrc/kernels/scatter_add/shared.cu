@@ -33,23 +33,7 @@ GM_DEVICE void add(const scatter_add_args &a)
         sums[i] = 0;
     }
     __syncthreads();
-    const int64_t step = (int64_t)gridDim.x * blockDim.x * UNROLL;
-    const int64_t begin = (int64_t)blockIdx.x * blockDim.x * UNROLL + threadIdx.x;
-    /* All lanes take part as long as there is an element for the first. */
-    for (int64_t first = begin; first - threadIdx.x % 32 < a.count; first += step) {
-        integer index[UNROLL];
-        number element[UNROLL];
-        scatter_add_load(a, first, index, element);
-#pragma unroll
-        for (int i = 0; i < UNROLL; i++) {
-            const bool there = first + i * (int64_t)blockDim.x < a.count;
-            const int place = there ? (int)gather_follow<checked>(index[i], a.length, a.mode) : -1;
-            if (is_instruction<number>::value ? there
-                                              : scatter_add_first_of_run(place, &element[i])) {
-                atomicAdd(&sums[place], element[i]);
-            }
-        }
-    }
+    scatter_add_to<UNROLL, !is_instruction<number>::value, int, integer, checked>(a, sums);
     __syncthreads();
     for (int i = threadIdx.x; i < length; i += blockDim.x) {
         const number sum = sums[i];
