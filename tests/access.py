@@ -49,6 +49,27 @@ FEWER = settings(max_examples=60, deadline=None, suppress_health_check=list(Heal
 SLICED = st.tuples(
     st.integers(-350, 350), st.one_of(st.integers(-40, -1), st.integers(1, 40), st.just(1))
 )
+# Slices that are no copies, and what auto takes of the ladder: by strided_read, by strided_write.
+APART = [
+    ("f4", 0, 2, "unroll4", "cached"),
+    ("f4", 0, 4, "unroll4", "cached"),
+    ("f4", 0, 15, "unroll4", "cached"),
+    ("f4", -1, -16, "cached", "cached"),
+    ("u1", 1, 2, "words", "unroll4"),
+    ("u1", 0, 15, "words", "unroll4"),
+    ("u1", 0, 16, "unroll4", "cached"),
+    ("u1", 0, 63, "unroll4", "cached"),
+    ("u1", -1, -64, "cached", "cached"),
+    ("u2", -1, -2, "words", "unroll4"),
+    ("u2", 1, 7, "words", "unroll4"),
+    ("u2", -1, -8, "unroll4", "cached"),
+    ("u2", 1, 32, "cached", "cached"),
+    ("f8", 1, 2, "unroll4", "cached"),
+    ("f8", 1, 8, "cached", "cached"),
+    ("c16", 1, 2, "unroll4", "cached"),
+    ("c16", 1, 4, "cached", "cached"),
+]
+BY_CHOICE = ("dtype", "offset", "stride", "read", "write")
 DRAWN_DTYPES = st.sampled_from([*DTYPES.values(), "V3"])
 
 VIEWS = {
@@ -172,10 +193,15 @@ def fits(variant, dtype):
     return oracle.takes(variant, (9,), dtype)
 
 
-def takes_element(variant, dtype):
-    """Skip a test of elements that the row does not take; test_the_ladder has those it takes."""
-    if not fits(variant, dtype):
-        pytest.skip(f"{variant} does not take {dtype}")
+def by_element(variants, dtypes):
+    """Parametrize a test by a row and a dtype that it takes; test_the_ladder has those."""
+    pairs = [
+        pytest.param(variant, dtype, id=f"{variant}-{dtype}")
+        for variant in variants
+        for dtype in dtypes
+        if fits(variant, dtype)
+    ]
+    return pytest.mark.parametrize(("variant", "dtype"), pairs)
 
 
 def drawn_name(data, family, dtype):

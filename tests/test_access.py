@@ -5,20 +5,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from access import (
+    APART,
     BEYOND,
+    BY_CHOICE,
     COUNT,
     DTYPES,
     LADDER,
     SLICES,
     WORDS,
     arguments,
+    by_element,
     counted,
     fits,
     floats,
     guarded,
     random_bytes,
     raw,
-    takes_element,
     touched,
     written,
 )
@@ -107,12 +109,10 @@ def test_gaps_are_refused_by_name(variant, backend, rng):
     oracle.compare(variant.family, variant(*arrays, **keywords).to_host(), wanted)
 
 
-@pytest.mark.parametrize("dtype", ["u2", "f4", "f8", "c16"])
-@pytest.mark.parametrize("variant", RUNGS, ids=str)
+@by_element(RUNGS, ["u2", "f4", "f8", "c16"])
 def test_an_unaligned_address_is_refused_by_name(variant, dtype, backend, rng):
     """An array may start at any element, but not in the middle of one."""
     here(variant, backend)
-    takes_element(variant, dtype)
     arrays, keywords, wanted = arguments(variant.family, rng, dtype)
     size = np.dtype(dtype).itemsize
     rest = [gm.to_device(array, backend=backend) for array in arrays[1:]]
@@ -470,34 +470,18 @@ def test_every_element_is_moved_once(variant, rng):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "offset", "stride", "read", "write"),
+    BY_CHOICE,
     [
         ("f4", 0, 1, "strided", "strided"),
         ("f4", 4, 1, "strided", "strided"),
         ("f4", 1, 1, "strided", "strided"),
         ("f4", -4, -1, "unroll4", "cached"),
-        ("f4", 0, 2, "unroll4", "cached"),
-        ("f4", 0, 4, "unroll4", "cached"),
-        ("f4", 0, 15, "unroll4", "cached"),
-        ("f4", -1, -16, "cached", "cached"),
         ("f4", 0, 2**62, "strided", "strided"),  # a single element
         ("u1", 3, 1, "strided", "strided"),
         ("u1", -4, -1, "words", "unroll4"),
-        ("u1", 1, 2, "words", "unroll4"),
-        ("u1", 0, 15, "words", "unroll4"),
-        ("u1", 0, 16, "unroll4", "cached"),
-        ("u1", 0, 63, "unroll4", "cached"),
-        ("u1", -1, -64, "cached", "cached"),
         ("u2", 0, -2, "strided", "strided"),  # a single element
-        ("u2", -1, -2, "words", "unroll4"),
-        ("u2", 1, 7, "words", "unroll4"),
-        ("u2", 1, 8, "unroll4", "cached"),
-        ("u2", 1, 32, "cached", "cached"),
         ("f8", -1, -1, "unroll4", "cached"),
-        ("f8", 1, 2, "unroll4", "cached"),
-        ("f8", 1, 8, "cached", "cached"),
-        ("c16", 1, 2, "unroll4", "cached"),
-        ("c16", 1, 4, "cached", "cached"),
+        *APART,
     ],
 )
 def test_what_auto_takes(dtype, offset, stride, read, write):

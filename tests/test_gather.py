@@ -11,6 +11,7 @@ from access import (
     ODD_DTYPES,
     SIZES,
     VIEWS,
+    by_element,
     drawn_name,
     far_indices,
     guarded,
@@ -19,7 +20,6 @@ from access import (
     random_bytes,
     raw,
     taken,
-    takes_element,
     touched,
 )
 from hypothesis import given
@@ -48,14 +48,12 @@ def gather_and_check(rng, run, a, there, index, backend):
 # ---- every size, element and index ------------------------------------------------
 
 
-@pytest.mark.parametrize("itemsize", DTYPES)
 @pytest.mark.parametrize("index_dtype", ["i4", "i8"])
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_every_size_on_the_device(variant, index_dtype, itemsize, backend, rng):
+@by_element(VARIANTS, DTYPES.values())
+def test_every_size_on_the_device(variant, dtype, index_dtype, backend, rng):
     here(variant, backend)
-    takes_element(variant, DTYPES[itemsize])
     for n in SIZES:
-        a = random_bytes(rng, (n,), DTYPES[itemsize])
+        a = random_bytes(rng, (n,), dtype)
         there = gm.to_device(a, backend=backend)
         counts = SIZES if n == 97 else {0, n, 1027}
         for count in counts if n else [0]:
@@ -633,9 +631,8 @@ def test_words_ask_for_vectors(mode, index_dtype, dtype, rng):
     assert vectors.requests == warps * EACH * index.itemsize // 16
     assert vectors.sectors_per_request == (16 if index_dtype == "i4" else 32)
     data = Access([s for s in loads if s["width"] != 128])
-    places = index.reshape(-1, 32, EACH).swapaxes(
-        1, 2
-    )  # of a warp's requests, each for one of four
+    # Of a warp's requests, each for one of four.
+    places = index.reshape(-1, 32, EACH).swapaxes(1, 2)
     assert (data.requests, data.bytes_asked) == (warps * EACH, COUNT * a.itemsize)
     assert data.sectors == touched(places, a.itemsize, 32)
 

@@ -14,10 +14,10 @@ from access import (
     SLICED,
     SLICES,
     VIEWS,
+    by_element,
     drawn_name,
     guarded,
     random_bytes,
-    takes_element,
     touched,
 )
 from hypothesis import given
@@ -47,13 +47,11 @@ def read_and_check(rng, run, a, there, offset, stride, backend):
 # ---- every size, element and slice ------------------------------------------------
 
 
-@pytest.mark.parametrize("itemsize", DTYPES)
-@pytest.mark.parametrize("variant", VARIANTS, ids=str)
-def test_every_slice_on_the_device(variant, itemsize, backend, rng):
+@by_element(VARIANTS, DTYPES.values())
+def test_every_slice_on_the_device(variant, dtype, backend, rng):
     here(variant, backend)
-    takes_element(variant, DTYPES[itemsize])
     for n in SIZES:
-        a = random_bytes(rng, (n,), DTYPES[itemsize])
+        a = random_bytes(rng, (n,), dtype)
         there = gm.to_device(a, backend=backend)
         for offset, stride in SLICES if n > 2000 else SLICES + BEYOND:
             read_and_check(rng, variant, a, there, offset, stride, backend)

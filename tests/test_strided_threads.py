@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from access import LADDER, WORDS, guarded, random_bytes, raw, takes_element, written
+from access import APART, BY_CHOICE, LADDER, WORDS, by_element, guarded, random_bytes, raw, written
 from support import here
 
 import gpumem as gm
@@ -56,12 +56,10 @@ def test_any_width(variant, backend, rng):
             oracle.compare(variant.family, got, wanted)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "u2", "f8", "c16"])
-@pytest.mark.parametrize("variant", WITH_THREADS, ids=str)
+@by_element(WITH_THREADS, ["u1", "u2", "f8", "c16"])
 def test_any_element_on_the_device(variant, dtype, backend, rng):
     """Nothing around the result changes, also where the last block has little to do."""
     here(variant, backend)
-    takes_element(variant, dtype)
     for threads in (32, 96, 1024):
         for offset, stride in SLICES:
             arrays, wanted = arrays_of(rng, variant.family, 5003, dtype, offset, stride)
@@ -126,23 +124,16 @@ def test_sectors_do_not_depend_on_the_width(variant, rng):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "offset", "stride", "read", "write"),
+    BY_CHOICE,
     [
         ("f4", 0, 1, "unroll4", "cached"),
         ("f4", 1, 1, "unroll4", "cached"),
-        ("f4", 0, 2, "unroll4", "cached"),
-        ("f4", 0, 4, "unroll4", "cached"),
-        ("f4", -1, -16, "cached", "cached"),
         ("f4", 0, 2**62, "unroll4", "cached"),  # a single element
         ("u1", 0, 1, "words", "unroll4"),
-        ("u1", 0, 15, "words", "unroll4"),
-        ("u1", 0, 16, "unroll4", "cached"),
         ("u2", 1, 1, "words", "unroll4"),
-        ("u2", -1, -7, "words", "unroll4"),
-        ("u2", -1, -8, "unroll4", "cached"),
         ("u2", 0, 2**62, "words", "unroll4"),
         ("c16", 0, 1, "unroll4", "cached"),
-        ("c16", 0, 4, "cached", "cached"),
+        *APART,
     ],
 )
 def test_auto_takes_a_row_that_has_threads(dtype, offset, stride, read, write, rng):
