@@ -6,6 +6,7 @@
 #include "backend/backend.h"
 #include "copy/launches.h"
 #include "copy/plan_views.h"
+#include "span.h"
 
 static gm_status takes_dimensions(const gm_variant *variant, const gm_call *call);
 static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan);
@@ -94,24 +95,19 @@ static int64_t plan_scatter(const gm_call *call, gm_plan *plan)
     return args->units;
 }
 
-/* Whole vectors of the result, from a line on; of the input they take a part of one more, which is
- * read whole. */
 static int64_t plan_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    enum { VECTOR = 16, LINE = 128 };
-    const int64_t bytes = call->in[0].bytes;
-    copy_shifted_args *args = (copy_shifted_args *)plan->args;
-    *args = (copy_shifted_args){.in = call->in[0].data, .out = call->out.data, .bytes = bytes};
-    plan->args_size = sizeof *args;
-    int64_t head = (int64_t)((0 - (uintptr_t)args->out) % LINE);
-    const int64_t shift = (int64_t)((uintptr_t)(args->in + head) % VECTOR);
-    head += shift > head ? LINE : 0; /* the first vector of the input is inside of it */
-    const int64_t after = shift > 0 ? VECTOR - shift : 0; /* and so is the last one */
-    args->head = head < bytes ? head : bytes;
-    args->vectors = (bytes - args->head - after) / VECTOR;
-    args->vectors = args->vectors > 0 ? args->vectors : 0;
-    const bool ends = args->vectors * VECTOR < bytes; /* which have a block of their own */
-    return args->vectors * (VECTOR / 4) +
+    const gm_span span = gm_aligned_span(call);
+    *(copy_shifted_args *)plan->args = (copy_shifted_args){
+        .in = call->in[0].data,
+        .out = call->out.data,
+        .bytes = call->in[0].bytes,
+        .head = span.head,
+        .vectors = span.vectors,
+    };
+    plan->args_size = sizeof(copy_shifted_args);
+    const bool ends = span.vectors * SPAN_VECTOR < call->out.bytes; /* which have their own block */
+    return span.vectors * (SPAN_VECTOR / 4) +
            (ends ? (int64_t)variant->block.x * variant->elements : 0);
 }
 

@@ -33,13 +33,6 @@ GM_DEVICE uint4 pixels_up(uint4 v)
                       __shfl_up_sync(all, v.z, 1), __shfl_up_sync(all, v.w, 1));
 }
 
-GM_DEVICE uint4 pixels_down(uint4 v)
-{
-    const unsigned all = 0xffffffffu;
-    return make_uint4(__shfl_down_sync(all, v.x, 1), __shfl_down_sync(all, v.y, 1),
-                      __shfl_down_sync(all, v.z, 1), __shfl_down_sync(all, v.w, 1));
-}
-
 /* Pixels before the first vector: at least so many that what is loaded with it is of the plane. */
 template <typename unit, int CHANNELS> GM_DEVICE int pixels_head(const char *pixels)
 {
@@ -89,7 +82,7 @@ GM_DEVICE void pixels_shifted_to_planes(const permute_pixels_args &a, const pixe
         const uint32_t shift = (uint32_t)((uintptr_t)plane % 16);
         const uint4 v = pixels_get<uint4>(mine, j), before = pixels_up(v);
         if (id > 0 && id < count) {
-            ((uint4 *)(plane - shift))[first + id] = permute_join(before, v, 16 - shift);
+            ((uint4 *)(plane - shift))[first + id] = gm_join(before, v, 16 - shift);
         }
     }
 }
@@ -118,8 +111,8 @@ GM_DEVICE void pixels_shifted_from_planes(const permute_pixels_args &a, const pi
 #pragma unroll
     for (int j = 0; j < CHANNELS; j++) {
         const uint32_t shift = (uint32_t)((uintptr_t)(plane + j * a.plane) % 16);
-        const uint4 beside = pixels_down(held[j]);
-        pixels_set(mine, j, permute_join(held[j], id == count - 1 ? next[j] : beside, shift));
+        const uint4 beside = gm_vector_down(held[j]);
+        pixels_set(mine, j, gm_join(held[j], id == count - 1 ? next[j] : beside, shift));
     }
     mine = pixels_reorder<false, CHANNELS>(mine);
     if (id < count) {

@@ -22,6 +22,7 @@
  * Machine  LD.E.128, SEL, PRMT, ST.E.128
  */
 #include "join.h"
+#include "permute.h"
 
 enum {
     VECTOR = 16, /* bytes */
@@ -90,7 +91,7 @@ GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const ch
 
 GM_DEVICE uint4 shifted_join_part(const shifted_part &part)
 {
-    return permute_join(part.low, part.high, (uint32_t)part.shift);
+    return gm_join(part.low, part.high, (uint32_t)part.shift);
 }
 
 /* Bytes of `a` before byte `at`, and of `b` from there on. */
