@@ -1,12 +1,16 @@
 """add: every dtype, every memory kind, every variant."""
 
+import itertools
+
 import numpy as np
 import pytest
+from copy_cases import GuardedOutput, random_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import here
 
 import gpumem as gm
+from gpumem import _core
 from gpumem.families import oracle
 
 VARIANTS = gm.variants("add")
@@ -160,6 +164,108 @@ def test_device_views(backend, rng):
         if view(device_a).contiguous:
             pass
         assert np.array_equal(gm.add(view(device_a), view(device_b)).to_host(), view(a) + view(b))
+
+
+# ---- slices --------------------------------------------------------------------------------
+
+PLACES = list(itertools.product(range(4), repeat=3))  # elements before a, b and out
+ENDS = [0, 1, 2, 3, 5, 31, 32, 33, 61, 64, 67, 97, 131, 257, 1031, 4099]
+
+
+def add_slices(rng, backend, variant, dtype, count, places, poison=0x5A):
+    """Add slices of fresh random arrays that have no element more; guard what is around the sum."""
+    a, b = (random_array(rng, place + count, dtype) for place in places[:2])
+    frame = GuardedOutput(backend, (places[2] + count) * a.itemsize, poison)
+    expected = np.full(frame.out.shape, poison, "u1").view(dtype)
+    with np.errstate(all="ignore"):
+        expected[places[2] :] = a[places[0] :] + b[places[1] :]
+    device_a, device_b = (gm.to_device(one, backend=backend) for one in (a, b))
+    out = frame.out.view(dtype)[places[2] :]
+    gm.add(device_a[places[0] :], device_b[places[1] :], out=out, variant=variant)
+    if np.dtype(dtype).kind == "f":  # a NaN may come back as another
+        after = frame.out.view(dtype).to_host()
+        assert np.array_equal(after, expected, equal_nan=True), (places, count)
+        expected = after
+    frame.check(expected.view("u1"), (places, count))
+
+
+@pytest.mark.parametrize("variant", ["auto", "explicit", "shifted"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_slices_at_every_place_of_three_arrays(dtype, variant, backend, rng):
+    for places in PLACES:
+        add_slices(rng, backend, variant, dtype, int(rng.integers(150, 700)), places)
+
+
+@pytest.mark.parametrize("variant", ["auto", "explicit", "shifted"])
+@pytest.mark.parametrize("dtype", ["u4", "f8"])
+@pytest.mark.parametrize("count", ENDS)
+def test_slices_of_every_end(count, dtype, variant, backend, rng):
+    """Of few elements, of several blocks, and of the lines and vectors around them."""
+    for places in PLACES:
+        add_slices(rng, backend, variant, dtype, count, places, int(rng.choice([0xAA, 0x55])))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_slice_added_to_itself(dtype, backend, rng):
+    a = random_array(rng, 1500, dtype)
+    device = gm.to_device(a, backend=backend)
+    for begin in range(40):
+        with np.errstate(all="ignore"):
+            wanted = a[begin:] + a[begin:]
+        got = gm.add(device[begin:], device[begin:]).to_host()
+        assert np.array_equal(got, wanted, equal_nan=a.dtype.kind == "f")
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
+@pytest.mark.parametrize("places", [(1, 1, 1), (1, 3, 0)])
+def test_slices_of_more_elements_than_an_int_counts(places, rng):
+    n = 2**31 + 1237
+    row = rng.integers(0, 2**32, 2**20 - 3, dtype="u4")
+    there = gm.to_device(row, backend="cuda")
+    whole = gm.DeviceArray(n + 3, "u4", backend="cuda")
+    for first in range(0, whole.size, row.size):
+        part = whole[first : first + row.size]
+        gm.copy(there[: part.size], out=part)
+    out = gm.DeviceArray(n + 3, "u4", backend="cuda")
+    out.fill_bytes(0xA5)
+    out = out[places[2] : places[2] + n]
+    gm.add(*(whole[place : place + n] for place in places[:2]), out=out)
+    for start in (0, 2**30, 2**31 - 500, n - 1000, *rng.integers(0, n - 1000, 20)):
+        indices = np.arange(start, start + 1000)
+        a, b = (row[(indices + place) % row.size] for place in places[:2])
+        assert np.array_equal(out[int(start) : int(start) + 1000].to_host(), a + b)
+
+
+def traced(places, dtype, count):
+    a, b, out = (gm.DeviceArray(k + count, dtype, backend="sim")[k:] for k in places)
+    return gm.Traffic(_core.traffic("add", "auto", (a, b), (), out))
+
+
+def equally_far(places, dtype):
+    """Whether they are as many elements behind a vector."""
+    return len({place % (16 // np.dtype(dtype).itemsize) for place in places}) == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_auto_joins_what_is_not_equally_far_behind_a_vector(dtype):
+    for places in PLACES:
+        wanted = "explicit" if equally_far(places, dtype) else "shifted"
+        assert traced(places, dtype, 100).variant == wanted, places
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+@pytest.mark.parametrize(
+    "places", [(0, 0, 0), (1, 1, 1), (3, 3, 3), (1, 2, 0), (0, 1, 0), (3, 3, 2), (0, 1, 3)]
+)
+def test_slices_are_added_in_whole_vectors(places, dtype):
+    counted = traced(places, dtype, 2**14)
+    sectors = 2**14 * np.dtype(dtype).itemsize // 32
+    assert counted.loads.width == counted.stores.width == 128
+    assert sectors <= counted.stores.sectors <= sectors + 8
+    # The last lane of a warp, which has 16 sectors of each input, loads one more if it is shifted.
+    most = 2 * sectors if equally_far(places, dtype) else 2 * sectors * (1 + 2 / 16)
+    assert 2 * sectors <= counted.loads.sectors <= most + 16
 
 
 def test_bench_gives_a_reason_for_skipped_variants():

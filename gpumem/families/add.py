@@ -104,6 +104,11 @@ def add(
     ``managed_prefetch``
         all pages are prefetched before the kernel
 
+    Kernels that only serve ``auto``:
+
+    ``shifted``
+        arrays that begin anywhere: aligned vectors, joined in registers
+
     References
     ----------
     .. [1] J. Cheng, M. Grossman and T. McKercher, "Professional CUDA C Programming", 2014,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "span.h"
 
 static gm_status launch_with_hints(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
@@ -36,35 +37,55 @@ static gm_status add_result(gm_call *call)
     return GM_OK;
 }
 
+/* Are the three equally far behind a multiple of 16 bytes? */
+static bool equally_far(const gm_call *call)
+{
+    const uintptr_t a = (uintptr_t)call->in[A].data, b = (uintptr_t)call->in[B].data;
+    const uintptr_t out = (uintptr_t)call->out.data;
+    return ((a ^ out) | (b ^ out)) % SPAN_VECTOR == 0;
+}
+
 /* The memory that the arrays are in decides how the kernel reaches them; memory of the device, at
  * once. */
 static const gm_variant *add_choose(const gm_call *call)
 {
-    if (call->in[A].memory == GM_DEVICE && !call->trace) {
-        return gm_row(call, add_row_explicit);
+    const int on_device = equally_far(call) ? add_row_explicit : add_row_shifted;
+    if (call->in[A].memory == GM_DEVICE) {
+        return gm_row(call, on_device);
     }
-    return gm_first_that_fits(
-        call, GM_ROWS(add_row_managed_prefetch, add_row_zero_copy, add_row_explicit));
+    return gm_first_that_fits(call,
+                              GM_ROWS(add_row_managed_prefetch, add_row_zero_copy, on_device));
+}
+
+/* Words of 32 bits, of which a thread has as many as a vector. The numbers of the ends have threads
+ * in other warps, which wait for no vectors. */
+static int64_t words_of(const gm_array *a, gm_span span)
+{
+    const int64_t warps = (span.vectors + GM_WARP - 1) / GM_WARP;
+    const int64_t ends = a->size - span.vectors * SPAN_VECTOR / a->itemsize;
+    return span.vectors > 0 ? (warps * GM_WARP + ends) * (SPAN_VECTOR / 4) : a->bytes / 4;
 }
 
 static gm_status add_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     const gm_array *a = &call->in[A], *b = &call->in[B];
-    const uintptr_t bits = (uintptr_t)a->data | (uintptr_t)b->data | (uintptr_t)call->out.data;
     const bool narrow = a->itemsize == 4, real = a->kind == 'f';
+    const bool vectors = equally_far(call) || variant == gm_row(call, add_row_shifted);
+    const gm_span span = vectors ? gm_aligned_span(call) : (gm_span){.vectors = 0};
     *(add_args *)plan->args = (add_args){
         .a = a->data,
         .b = b->data,
         .out = call->out.data,
         .bytes = a->bytes,
+        .head = span.head,
+        .vectors = span.vectors,
         .type = narrow ? real ? ADD_FLOAT32 : ADD_INT32
                 : real ? ADD_FLOAT64
                        : ADD_INT64,
-        .vectors = bits % 16 == 0,
     };
     plan->args_size = sizeof(add_args);
     if (a->size > 0) {
-        plan->grid.x = gm_grid_blocks(variant, call, a->bytes / 4, 0);
+        plan->grid.x = gm_grid_blocks(variant, call, words_of(a, span), 0);
     }
     return GM_OK;
 }

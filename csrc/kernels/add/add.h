@@ -6,7 +6,6 @@
 #ifndef GPUMEM_ADD_H
 #define GPUMEM_ADD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Integers are added as unsigned: sums wrap around, with the same bits for both signs. */
@@ -20,9 +19,9 @@ typedef enum add_type {
 typedef struct add_args {
     const char *a, *b;
     char *out;
-    int64_t bytes; /* of each */
+    int64_t bytes;         /* of each */
+    int64_t head, vectors; /* bytes before the aligned vectors of the sum, and their number */
     int type;
-    bool vectors; /* all three are aligned to 16 bytes */
 } add_args;
 
 #ifdef __cplusplus
@@ -48,31 +47,47 @@ GM_DEVICE double2 add_vectors(const double2 &a, const double2 &b)
     return make_double2(a.x + b.x, a.y + b.y);
 }
 
-template <typename number, typename vector> GM_DEVICE void add_numbers(const add_args &a)
+/* The numbers on both sides of the vectors. The last threads of the grid add them, which have no
+ * vectors. */
+template <typename number> GM_DEVICE void add_ends(const add_args &a)
 {
-    enum { PER_VECTOR = sizeof(vector) / sizeof(number) };
-    const int64_t count = a.bytes / (int64_t)sizeof(number);
-    const int64_t vectors = a.vectors ? count / PER_VECTOR : 0;
+    const int64_t size = sizeof(number), head = a.head / size;
+    const int64_t body = a.vectors * (16 / size), ends = a.bytes / size - body;
     const number *x = (const number *)a.a, *y = (const number *)a.b;
     number *out = (number *)a.out;
-    for (int64_t i = gm_grid_index(); i < vectors; i += gm_grid_stride()) {
-        const vector left = ((const vector *)x)[i], right = ((const vector *)y)[i];
-        ((vector *)out)[i] = add_vectors(left, right);
-    }
-    for (int64_t i = vectors * PER_VECTOR + gm_grid_index(); i < count; i += gm_grid_stride()) {
-        out[i] = x[i] + y[i];
+#pragma unroll 1
+    for (int64_t i = gm_grid_stride() - 1 - gm_grid_index(); i < ends; i += gm_grid_stride()) {
+        const int64_t at = i < head ? i : i + body;
+        out[at] = x[at] + y[at];
     }
 }
 
-/* The body of all variants. */
+template <typename number, typename vector> GM_DEVICE void add_numbers(const add_args &a)
+{
+    const vector *x = (const vector *)(a.a + a.head), *y = (const vector *)(a.b + a.head);
+    vector *out = (vector *)(a.out + a.head);
+#pragma unroll 1 /* the grid has a thread for each: no division that counts steps */
+    for (int64_t i = gm_grid_index(); i < a.vectors; i += gm_grid_stride()) {
+        const vector left = x[i], right = y[i];
+        out[i] = add_vectors(left, right);
+    }
+    add_ends<number>(a);
+}
+
+/* Calls function<number, vector>(a) for the type of the numbers. */
+#define ADD_BY_TYPE(function, a)                                                                   \
+    switch ((a).type) {                                                                            \
+    case ADD_INT32: function<uint32_t, uint4>(a); break;                                           \
+    case ADD_INT64: function<uint64_t, ulonglong2>(a); break;                                      \
+    case ADD_FLOAT32: function<float, float4>(a); break;                                           \
+    case ADD_FLOAT64: function<double, double2>(a); break;                                         \
+    }
+
+/* The body of all variants that load no parts of vectors: where the arrays are not equally far
+ * behind 16 bytes, all numbers are ends. */
 GM_DEVICE void add_arrays(const add_args &a)
 {
-    switch (a.type) {
-    case ADD_INT32: add_numbers<uint32_t, uint4>(a); break;
-    case ADD_INT64: add_numbers<uint64_t, ulonglong2>(a); break;
-    case ADD_FLOAT32: add_numbers<float, float4>(a); break;
-    case ADD_FLOAT64: add_numbers<double, double2>(a); break;
-    }
+    ADD_BY_TYPE(add_numbers, a)
 }
 #endif
 
