@@ -25,8 +25,9 @@
  *              row 1    1 0 3 2 5 4 7 6
  *              row 2    2 3 0 1 6 7 4 5
  *              ...
- * By hand  the engine moves whole rows, from the first aligned vector of the input on. Threads move
- *          what is before and behind them, and all results if these are aligned otherwise.
+ * By hand  the engine moves whole rows, from a line of the result on if the input has an aligned
+ *          vector there, or else from a line of the input on. Threads move what is before and
+ *          behind them, and in the latter case all results.
  * Tiles    of 64 KiB and a block per multiprocessor; for smaller arrays of 32 KiB, and two blocks.
  * Order    sums of tiles are added in groups of 32, and these one after the other, whichever block
  *          has which tile: the same bits each time.
@@ -134,12 +135,14 @@ GM_DEVICE void ring_store(const scan_ring_args &a, unsigned char *stage, int64_t
     const int there = ring_by_engine<tile>(a.rows_out, number);
     const int64_t left = a.scan.count - number * tile::ELEMENTS;
     element *to = (element *)a.scan.out + number * tile::ELEMENTS;
+    /* A warp stores a line, and not the end of one and the beginning of the next. */
+    const int past = (int)((uintptr_t)(to + there) % SCAN_LINE_BYTES / sizeof(element));
     for (int row = 0; threadIdx.x == 0 && there > 0 && row < tile::THREADS; row += SCAN_RING_BOX) {
         gm_tensor_store(&a.out, 0, (int)number * tile::THREADS + row, stage + row * SCAN_ROW_BYTES);
     }
 #pragma unroll 4
-    for (int i = there + (int)threadIdx.x; i < tile::ELEMENTS; i += tile::THREADS) {
-        if (i < left) {
+    for (int i = there - past + (int)threadIdx.x; i < tile::ELEMENTS; i += tile::THREADS) {
+        if (i >= there && i < left) {
             to[i] = *ring_element<element>(stage, i);
         }
     }
@@ -245,20 +248,19 @@ GM_DEVICE unsigned ring_begin(const scan_ring_args &a, ring<tile> &r, unsigned c
     return ring_ticket(a.scan, ticket < a.scan.tiles);
 }
 
-/* The sum of the elements before the first tile, which every block adds up. One of them stores the
- * sums on the way. */
+/* The sum of the elements before the first tile, fewer than a warp has lanes, which every warp adds
+ * up. One of them stores the sums on the way. */
 template <typename number> GM_DEVICE number ring_head(const scan_ring_args &a)
 {
-    const number *in = (const number *)a.scan.in - a.head;
-    number *out = (number *)a.scan.out - a.head;
-    number sum = 0;
-    for (int i = 0; i < a.head; i++) {
-        sum += in[i];
-        if (blockIdx.x == 0 && threadIdx.x == 0) {
-            out[i] = sum;
-        }
+    const int place = (int)(threadIdx.x % 32) - a.head; /* from the first tile */
+    if (a.head == 0) {
+        return 0;
     }
-    return sum;
+    const number sum = scan_warp(place < 0 ? ((const number *)a.scan.in)[place] : (number)0);
+    if (place < 0 && threadIdx.x < 32 && blockIdx.x == 0) {
+        ((number *)a.scan.out)[place] = sum;
+    }
+    return __shfl_sync(0xffffffffu, sum, 31);
 }
 
 template <typename tile> GM_DEVICE void scan_in_ring(const scan_ring_args &a, unsigned char *stages)

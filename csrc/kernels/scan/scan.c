@@ -117,12 +117,14 @@ static gm_status map_rows(const gm_call *call, const void *data, int64_t rows, g
     return call->backend->tensor_map(&tensor, map);
 }
 
-/* Tiles begin where the input has its first aligned vector. */
+/* Tiles begin where the result has its first line, if the input has an aligned vector there; else
+ * where the input has its first line. */
 static gm_status plan_ring(const gm_call *call, gm_plan *plan)
 {
     const gm_array *in = &call->in[0];
-    const int past = (int)((uintptr_t)in->data % SCAN_VECTOR_BYTES);
-    const int head = past > 0 ? SCAN_VECTOR_BYTES - past : 0;
+    const uintptr_t from = (uintptr_t)in->data, to = (uintptr_t)call->out.data;
+    const bool alike = (from ^ to) % SCAN_VECTOR_BYTES == 0;
+    const int head = (int)((0 - (alike ? to : from)) % SCAN_LINE_BYTES);
     const int64_t rows = (in->bytes - head) / SCAN_ROW_BYTES;
     scan_ring_args args = {.scan = *(scan_args *)plan->args};
     gm_status status = GM_OK;

@@ -23,8 +23,9 @@ enum {
     SCAN_TILE_BYTES = SCAN_THREADS * SCAN_ROWS * SCAN_VECTOR_BYTES,
     SCAN_RING_ROWS = 8, /* vectors of a thread of pipelined in a tile */
     SCAN_ROW_BYTES = SCAN_RING_ROWS * SCAN_VECTOR_BYTES,
-    SCAN_RING_STAGES = 2, /* of its tiles that arrive, beside one that is stored */
-    SCAN_RING_BOX = 256,  /* threads whose rows the copy engine moves at once */
+    SCAN_LINE_BYTES = 128, /* of the caches */
+    SCAN_RING_STAGES = 2,  /* of its tiles that arrive, beside one that is stored */
+    SCAN_RING_BOX = 256,   /* threads whose rows the copy engine moves at once */
     SCAN_K32_THREADS = 256,
     SCAN_K64_THREADS = 512,
     SCAN_MOST_WARPS = 32, /* of a block of cluster */
@@ -46,7 +47,7 @@ typedef struct scan_args {
 } scan_args;
 
 /* Of pipelined: both arrays as rows of 128 bytes, for the tensor copy engine. They begin behind the
- * `head`, the elements before the first aligned vector of the input. */
+ * `head`, the elements before a line of the result or of the input. */
 typedef struct scan_ring_args {
     scan_args scan;
     int64_t rows_in, rows_out; /* that the engine moves; 0 if it cannot */
