@@ -467,13 +467,13 @@ def test_axes_of_any_sequence(rng):
     [
         ("f4", (8, 32, 64), (1, 0, 2), "runs"),
         # The caches have the rest of each sector until it is read, or have not.
-        ("f4", (8, 64, 3), (0, 2, 1), "runs"),
+        ("f4", (8, 64, 3), (0, 2, 1), "words"),
         ("f2", (99, 1000, 9), (0, 2, 1), "runs"),
         ("f2", (99, 1000, 9), (2, 1, 0), "packed"),
         ("f4", (64, 64, 64), (2, 1, 0), "matrices"),
         ("f4", (16, 40, 32, 20), (3, 1, 2, 0), "packed"),
         ("f4", (8, 1, 64), (1, 0, 2), "contiguous"),
-        ("f4", (2,) * 13, tuple(range(12, -1, -1)), "runs"),
+        ("f4", (2,) * 13, tuple(range(12, -1, -1)), "words"),
         ("u1", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
         ("f4", (8, 32, 64, 3), (0, 3, 1, 2), "pixels"),
         ("f4", (8, 3, 1023), (0, 2, 1), "pixels"),
@@ -482,7 +482,7 @@ def test_axes_of_any_sequence(rng):
         ("u1", (8, 333, 331, 3, 2), (0, 3, 1, 2, 4), "units"),  # pixels of pairs
         ("u1", (8, 3, 32, 64), (0, 2, 3, 1), "pixels"),
         ("f2", (4, 512), (1, 0), "pixels"),
-        ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "runs"),  # most lanes of pixels would be idle
+        ("u1", (8, 4, 16, 3), (0, 3, 1, 2), "words"),  # most lanes of pixels would be idle
         # Small matrices: at most 20 tiles for each of the simulator's 16 multiprocessors.
         ("u1", (130, 125), (1, 0), "tiles"),
         ("u1", (128, 128), (1, 0), "matrix"),  # whole vectors
@@ -505,7 +505,7 @@ def test_axes_of_any_sequence(rng):
         ("c16", (512, 512), (1, 0), "matrix"),
         ("u1", (16, 48, 512, 64), (0, 2, 1, 3), "runs"),
         ("u1", (48, 16, 32, 32, 32), (3, 1, 2, 0, 4), "packed"),  # short runs from far apart
-        ("f4", (12, 16, 8, 4099), (0, 2, 1, 3), "shifted"),
+        ("f4", (12, 16, 8, 4099), (0, 2, 1, 3), "words"),
         ("f4", (13, 16, 512, 63), (0, 2, 1, 3), "shifted"),
     ],
 )

@@ -145,6 +145,8 @@ def permute(
         a division per axis and element
     ``runs``
         the widest units that both sides allow; divisions are multiplications
+    ``words``
+        words of smaller units, all of which are in flight
     ``tiles``
         a matrix for each index of the outer axes: tiles in shared memory
     ``matrices``

@@ -14,6 +14,7 @@
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
+#include "permute/plan_pieces.h"
 #include "permute/plan_pixels.h"
 
 #define GM_FAMILY permute
@@ -115,19 +116,79 @@ static double time_of_runs(const permute_layout *layout)
     return (at_once ? 1 : base) * (1 + spread(layout, layout->from[0])) / 2;
 }
 
+/* How much longer words takes where neighbours of the result are far apart in the input. The
+ * closest ones are read soon where the result has them close together: the caches still have their
+ * sector.
+ */
+static double apart(const permute_layout *layout)
+{
+    static const by_unit SLOPE = {0.38, 0.3, 0.15}, BEGIN = {3.5, 4.5, 4}; /* log2 of bytes */
+    const int closest = permute_closest_axis(layout);
+    const bool same = layout->from[0] == 0 && layout->ndim > 1;
+    const double of_row = same ? (double)layout->extent[0] : 1; /* that load a sector once */
+    const double far = (1 + spread(layout, layout->from[same ? 1 : 0]) / of_row) / 2;
+    if (closest <= (same ? 1 : 0)) {
+        return far > 1 ? far : 1;
+    }
+    const double late = log2((double)layout->to[closest]) - of(BEGIN, layout);
+    const double near = late > 0 ? exp2(of(SLOPE, layout) * late) : 1;
+    return near < far ? near : far > 1 ? far : 1;
+}
+
+/* Fitted to 500 views on an H200, every row of them, of 1 to 400 MB that are reversed, cut,
+ * repeated, or have steps; `apart` to 250 that were permuted as well. */
+static double time_of_words(const permute_layout *layout)
+{
+    static const by_unit LARGE = {1.2, 1.04, 1}, SMALL = {1, 0.98, 0.97};
+    static const by_unit END = {3, 3, 2};    /* bytes that are copied while a row ends, */
+    static const by_unit FAR = {14, 25, 25}; /* and where the next one is in other sectors */
+    static const by_unit SHORT = {0.3, 0.1, 0.05}, SINGLE = {1.5, 1, 0.5}, UNALIGNED = {0.05, 0.03};
+    if (layout->unit > 4) {
+        return INFINITY;
+    }
+    const bool small = bytes_of(layout) < CACHED;
+    const double row = (double)(layout->extent[0] * layout->unit);
+    double time = of(small ? SMALL : LARGE, layout);
+    switch (permute_words_way(layout)) {
+    case WORDS_SHORT: time += of(SHORT, layout); break;
+    case WORDS_SINGLE: time += of(SINGLE, layout); break;
+    default: time += layout->ndim > 1 ? of(END, layout) / row : 0;
+    }
+    if (permute_magnitude(layout->from[0]) != layout->unit) {
+        return time * apart(layout);
+    }
+    time += small ? 0 : of(UNALIGNED, layout);
+    if (layout->ndim > 1 && (double)permute_magnitude(layout->from[1]) > 2 * row) {
+        time += of(FAR, layout) / row;
+    }
+    return (time + scattered(layout, row)) * ends(layout, row);
+}
+
+/* Is some of the input read again and again? */
+static bool repeats(const permute_layout *layout)
+{
+    bool zero = false;
+    for (int d = 0; d < layout->ndim; d++) {
+        zero = zero || layout->from[d] == 0;
+    }
+    return zero;
+}
+
 /* The ends of runs are joined one by one, and stored in parts of a sector. Units of 8 bytes and
  * more fill requests without that, and gain nothing by it; those of 4 bytes gain less where the L2
  * has room for both arrays. */
 static double time_of_shifted(const permute_layout *layout)
 {
     static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile */
-    const double run = (double)permute_run(layout);
-    if (layout->from[0] != layout->unit || layout->unit >= 8 || run < SHIFTED_LEAST) {
+    static const by_unit AGAIN = {0, 0, 0.1}; /* where memory does not take most of the time */
+    const double run = (double)permute_shifted_run(layout);
+    if (permute_magnitude(layout->from[0]) != layout->unit || layout->unit >= 8 ||
+        run < SHIFTED_LEAST) {
         return INFINITY;
     }
     static const double AXIS = 2.5; /* of the rows, beside the first one: bytes as well */
-    const double time =
-        1.02 + (of(END, layout) + AXIS * (layout->ndim - 2)) / run + 2 * scattered(layout, run);
+    const double time = 1.02 + (of(END, layout) + AXIS * (layout->ndim - 2)) / run +
+                        2 * scattered(layout, run) + (repeats(layout) ? of(AGAIN, layout) : 0);
     return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) * ends(layout, run);
 }
 
@@ -351,6 +412,7 @@ const gm_variant *permute_choose(const gm_call *call)
     }
     choice best = {permute_row_elementwise, INFINITY};
     consider(&best, call, permute_row_runs, time_of_runs(&layout));
+    consider(&best, call, permute_row_words, time_of_words(&layout));
     consider(&best, call, permute_row_shifted, time_of_shifted(&layout));
     consider(&best, call, permute_row_tiles,
              time_of_tiles(&layout, call, permute_closest_axis(&layout)));
@@ -360,7 +422,9 @@ const gm_variant *permute_choose(const gm_call *call)
         consider(&best, call, permute_row_packed, time_of_packed(&layout, call));
     }
     if (best.row == permute_row_packed && is_faster_by_runs(&layout, best.time)) {
-        consider(&best, call, permute_row_runs, 0);
+        static const double SOON = 1.2;
+        const bool words = layout.unit <= 4 && apart(&layout) < SOON;
+        consider(&best, call, words ? permute_row_words : permute_row_runs, 0);
     }
     return gm_row(call, best.row);
 }

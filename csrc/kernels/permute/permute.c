@@ -10,15 +10,18 @@
 #include "permute/plan_layout.h"
 #include "permute/plan_matrices.h"
 #include "permute/plan_packed.h"
+#include "permute/plan_pieces.h"
 #include "permute/plan_pixels.h"
 
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call);
+static gm_status permute_takes_words(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
 static int permute_pick_packed(const gm_call *call);
+static gm_status launch_words(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY permute
@@ -65,6 +68,23 @@ static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *ca
     return takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_RUNS_DIMS);
 }
 
+static gm_status permute_takes_words(const gm_variant *variant, const gm_call *call)
+{
+    permute_layout layout;
+    gm_status status = permute_takes_runs(variant, call);
+    if (status != GM_OK || call->in[0].bytes == 0) {
+        return status;
+    }
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    if (permute_words_piece(&layout) > 0) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "variant %s moves units of up to 4 bytes, of which all but the outermost axis "
+                   "have less than 2^31, less than 2 GiB apart; these are %lld units of %d bytes",
+                   variant->name, (long long)layout.units, layout.unit);
+}
+
 static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
@@ -73,7 +93,7 @@ static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call 
         return status;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    const int64_t run = permute_run(&layout);
+    const int64_t run = permute_shifted_run(&layout);
     if (run < SHIFTED_LEAST || run > SHIFTED_MOST || call->in[0].bytes / run > INT32_MAX) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s moves rows of %d bytes to 1 GiB, at most 2^31 of them; those "
@@ -228,18 +248,53 @@ static void plan_runs(const gm_call *call, gm_plan *plan)
     plan->grid.x = gm_grid_blocks(&variants[permute_row_runs], call, units, 0);
 }
 
+static void plan_words(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout, piece;
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    (void)permute_words_cut(&layout, 0, &piece);
+    permute_plan_words(&piece, variant, plan);
+}
+
+/* A launch for each piece, of the kernel for how its units follow each other. */
+static gm_status launch_words(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    const gm_variant *const kernels[WORDS_WAYS] = {
+        [WORDS_ANY] = variant,
+        [WORDS_SAME] = &part_words_same,
+        [WORDS_SHORT] = &part_words_short,
+        [WORDS_SINGLE] = &part_words_single,
+    };
+    permute_layout layout, piece;
+    gm_status status = GM_OK;
+    permute_fold(call, PERMUTE_WIDEST, &layout);
+    for (int64_t at = 0; status == GM_OK && permute_words_cut(&layout, at, &piece);
+         at += piece.extent[piece.ndim - 1]) {
+        const words_way way = permute_words_way(&piece);
+        const bool bytes = way == WORDS_SHORT && piece.unit == 1;
+        permute_plan_words(&piece, variant, plan);
+        status =
+            call->backend->launch(bytes ? &part_words_short_b8 : kernels[way], plan, call->stream);
+    }
+    return status;
+}
+
 static void plan_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
     permute_shifted_args *args = (permute_shifted_args *)plan->args;
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    const bool rows = layout.from[0] == layout.unit; /* and not single units */
+    static const uint32_t order[] = {[1] = 0x0123, [2] = 0x1032, [4] = 0x3210};
+    const bool turned = permute_is_backwards(&layout);
+    const bool rows = turned || layout.from[0] == layout.unit; /* and not single units */
     *args = (permute_shifted_args){
         .in = layout.in,
         .out = layout.out,
         .bytes = layout.units * layout.unit,
         .lead = (int)((uintptr_t)layout.out % PERMUTE_WIDEST),
-        .run = permute_divisor_of(permute_run(&layout)),
+        .run = permute_divisor_of(permute_shifted_run(&layout)),
+        .backwards = turned ? layout.unit : 0,
+        .order = turned ? order[layout.unit] : 0,
     };
     for (int d = rows ? 1 : 0; d < layout.ndim; d++) {
         args->outer.extent[args->outer.ndim] = permute_divisor_of(layout.extent[d]);
@@ -349,6 +404,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     switch (variant - variants) {
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
+    case permute_row_words: plan_words(variant, call, plan); break;
     case permute_row_shifted: plan_shifted(variant, call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
     case permute_row_packed_small:

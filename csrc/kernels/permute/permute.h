@@ -43,6 +43,27 @@ typedef struct permute_runs_args {
     int64_t from[PERMUTE_RUNS_DIMS];
 } permute_runs_args;
 
+/* words: the same, of a piece of the result. How the units of a word follow each other in that: in
+ * a row, any distance apart, or two; at the same place, or two; in more rows; or in so many that
+ * the next axis ends, too. */
+typedef enum words_way { WORDS_ANY, WORDS_SAME, WORDS_SHORT, WORDS_SINGLE, WORDS_WAYS } words_way;
+
+/* Bytes of a word. A thread has two of them. */
+#define WORDS_BYTES(unit, way)                                                                     \
+    ((unit) == 1 && ((way) == WORDS_ANY || (way) == WORDS_SINGLE) ? 8 : 16)
+enum { WORDS_EACH = 2 };
+
+typedef struct permute_words_args {
+    const char *in;
+    char *out;
+    int64_t units;
+    uint32_t reciprocal; /* of 2^32, rounded up: the innermost axis, where it is short */
+    int lead; /* units between the begin of the word in which the result begins, and that */
+    int unit, ndim;
+    permute_divisor extent[PERMUTE_RUNS_DIMS];
+    int32_t from[PERMUTE_RUNS_DIMS];
+} permute_words_args;
+
 /* Axes other than the two of a matrix, from the innermost on. */
 typedef struct permute_outer {
     int ndim;
@@ -59,6 +80,8 @@ typedef struct permute_shifted_args {
     const char *begin, *end; /* the input's memory */
     int64_t bytes;           /* of the result, */
     int lead;                /* and between it and the vector's begin in which it begins */
+    int backwards;           /* 0, or the bytes of a unit of rows that run backwards, */
+    uint32_t order;          /* and the bytes of a word in their order there, see __byte_perm */
     permute_divisor run;
     permute_outer outer; /* of the rows; `to` is not used */
 } permute_shifted_args;

@@ -115,6 +115,16 @@ int64_t permute_run(const permute_layout *layout)
     return layout->from[0] == layout->unit ? layout->extent[0] * layout->unit : layout->unit;
 }
 
+bool permute_is_backwards(const permute_layout *layout)
+{
+    return layout->from[0] == -layout->unit && layout->unit <= 4;
+}
+
+int64_t permute_shifted_run(const permute_layout *layout)
+{
+    return permute_is_backwards(layout) ? layout->extent[0] * layout->unit : permute_run(layout);
+}
+
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout)
 {
     bool forwards = layout->to[0] == layout->unit;

@@ -33,6 +33,12 @@ bool permute_is_contiguous(const gm_call *call);
 /* Bytes that run on in both arrays; the size of a unit if units do not. */
 int64_t permute_run(const permute_layout *layout);
 
+/* Do rows run backwards in the input, of units of up to a word? */
+bool permute_is_backwards(const permute_layout *layout);
+
+/* The same as permute_run, of rows in either direction. */
+int64_t permute_shifted_run(const permute_layout *layout);
+
 /* Do rows of the result run on in memory? There may be gaps between them. */
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout);
 

@@ -12,14 +12,14 @@
  *
  *              and of the next row  |. A B C D E F G|H ...
  *
- * Shift    is another one in every row; words are selected by it, bytes permuted.
- * block    a piece of the result. It first finds where the rows of its piece are in the input, and
- *          keeps that in shared memory: a thread then has one division for a vector.
- * Ends     vectors in which a row ends and the next one begins come last, a thread for each of
- *          them: a warp of which one lane had two rows would take twice the time.
- * Memory   a vector that goes beyond the result is stored byte by byte, as one that goes beyond the
- *          memory of the input is loaded.
- * Machine  LD.E.128, SEL, PRMT, ST.E.128
+ * Units    of rows that run backwards are joined from the other end, and change places in the
+ * vector. Shift    is another one in every row; words are selected by it, bytes permuted. block a
+ * piece of the result. It first finds where the rows of its piece are in the input, and keeps that
+ * in shared memory: a thread then has one division for a vector. Ends     vectors in which a row
+ * ends and the next one begins come last, a thread for each of them: a warp of which one lane had
+ * two rows would take twice the time. Memory   a vector that goes beyond the result is stored byte
+ * by byte, as one that goes beyond the memory of the input is loaded. Machine  LD.E.128, SEL, PRMT,
+ * ST.E.128
  */
 #include "join.h"
 #include "permute.h"
@@ -75,11 +75,18 @@ GM_DEVICE uint4 shifted_load(const permute_shifted_args &a, const char *at, bool
     return v;
 }
 
-/* Bytes `begin` to `end` of a vector, of a row that has them at from + begin. */
-template <bool INSIDE>
-GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const char *from, int begin,
-                                         int end)
+/* Bytes `begin` to `end` of the vector at byte `at` of a row. Backwards, the window of memory that
+ * has them has those of the vector's end first. */
+template <bool INSIDE, bool BACKWARDS>
+GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const char *row, int64_t at,
+                                         int begin, int end)
 {
+    const char *const from = BACKWARDS ? row - at - VECTOR : row + at;
+    if (BACKWARDS) {
+        const int first = VECTOR - end;
+        end = VECTOR - begin;
+        begin = first;
+    }
     const int shift = (int)((uintptr_t)from % VECTOR);
     const char *aligned = from - shift;
     shifted_part part;
@@ -89,9 +96,13 @@ GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const ch
     return part;
 }
 
-GM_DEVICE uint4 shifted_join_part(const shifted_part &part)
+template <bool BACKWARDS>
+GM_DEVICE uint4 shifted_join_part(const permute_shifted_args &a, const shifted_part &part)
 {
-    return gm_join(part.low, part.high, (uint32_t)part.shift);
+    const uint4 v = gm_join(part.low, part.high, (uint32_t)part.shift);
+    return !BACKWARDS ? v
+                      : make_uint4(__byte_perm(v.w, 0, a.order), __byte_perm(v.z, 0, a.order),
+                                   __byte_perm(v.y, 0, a.order), __byte_perm(v.x, 0, a.order));
 }
 
 /* Bytes of `a` before byte `at`, and of `b` from there on. */
@@ -134,7 +145,7 @@ GM_DEVICE void shifted_store(char *to, uint4 v, int begin, int end)
 }
 
 /* Vectors that lie in one row. */
-template <bool INSIDE>
+template <bool INSIDE, bool BACKWARDS>
 GM_DEVICE void shifted_move_rows(const permute_shifted_args &a, const shifted_piece &piece,
                                  const char *const *rows, char *out)
 {
@@ -147,19 +158,19 @@ GM_DEVICE void shifted_move_rows(const permute_shifted_args &a, const shifted_pi
         const bool there = piece.begin + on >= 0 && piece.begin + on < piece.end;
         const uint32_t row = there ? gm_divide(at, a.run) : 0;
         whole[k] = there && at + VECTOR <= (row + 1) * a.run.by;
-        part[k] = shifted_load_part<INSIDE>(a, rows[row] + at, 0, whole[k] ? VECTOR : 0);
+        part[k] = shifted_load_part<INSIDE, BACKWARDS>(a, rows[row], at, 0, whole[k] ? VECTOR : 0);
     }
 #pragma unroll
     for (int k = 0; k < UNROLL; k++) {
         if (whole[k]) {
             *(uint4 *)(out + (int)(k * THREADS + threadIdx.x) * VECTOR) =
-                shifted_join_part(part[k]);
+                shifted_join_part<BACKWARDS>(a, part[k]);
         }
     }
 }
 
 /* The vectors in which a row ends, and the next one begins: a thread for each end. */
-template <bool INSIDE>
+template <bool INSIDE, bool BACKWARDS>
 GM_DEVICE void shifted_move_ends(const permute_shifted_args &a, const shifted_piece &piece,
                                  const char *const *rows, char *out)
 {
@@ -173,10 +184,25 @@ GM_DEVICE void shifted_move_ends(const permute_shifted_args &a, const shifted_pi
         const int last = behind ? VECTOR : cut;
         const char *from = before ? rows[row - 1] : a.in, *next = behind ? rows[row] : a.in;
         const shifted_part head =
-            shifted_load_part<INSIDE>(a, from + (end - cut), 0, before ? cut : 0);
-        const shifted_part tail = shifted_load_part<INSIDE>(a, next + (end - cut), cut, last);
-        const uint4 v = shifted_blend(shifted_join_part(head), shifted_join_part(tail), cut);
+            shifted_load_part<INSIDE, BACKWARDS>(a, from, end - cut, 0, before ? cut : 0);
+        const shifted_part tail =
+            shifted_load_part<INSIDE, BACKWARDS>(a, next, end - cut, cut, last);
+        const uint4 v = shifted_blend(shifted_join_part<BACKWARDS>(a, head),
+                                      shifted_join_part<BACKWARDS>(a, tail), cut);
         shifted_store(out + (on - cut), v, before ? 0 : cut, last);
+    }
+}
+
+template <bool INSIDE>
+GM_DEVICE void shifted_move(const permute_shifted_args &a, const shifted_piece &piece,
+                            const char *const *rows, char *out)
+{
+    if (a.backwards > 0) {
+        shifted_move_rows<INSIDE, true>(a, piece, rows, out);
+        shifted_move_ends<INSIDE, true>(a, piece, rows, out);
+    } else {
+        shifted_move_rows<INSIDE, false>(a, piece, rows, out);
+        shifted_move_ends<INSIDE, false>(a, piece, rows, out);
     }
 }
 
@@ -198,17 +224,17 @@ GM_KERNEL_BOUNDED(permute_shifted, permute_shifted_args, THREADS, 6)
     bool near = false; /* to an end of the input's memory */
     for (uint32_t i = threadIdx.x; i < piece.rows; i += THREADS) {
         const char *row = shifted_row(a, first_row + i);
-        rows[i] = row - (int64_t)i * a.run.by;
-        near = near || row - a.begin < VECTOR || a.end - row - a.run.by < VECTOR;
+        const char *low = a.backwards > 0 ? row + a.backwards - a.run.by : row;
+        rows[i] = a.backwards > 0 ? row + a.backwards + (int64_t)i * a.run.by
+                                  : row - (int64_t)i * a.run.by;
+        near = near || low - a.begin < VECTOR || a.end - low - a.run.by < VECTOR;
     }
     gm_wait_for_previous();
     near = __syncthreads_or(near);
     char *out = a.out + first;
     if (near) {
-        shifted_move_rows<false>(a, piece, rows, out);
-        shifted_move_ends<false>(a, piece, rows, out);
+        shifted_move<false>(a, piece, rows, out);
     } else {
-        shifted_move_rows<true>(a, piece, rows, out);
-        shifted_move_ends<true>(a, piece, rows, out);
+        shifted_move<true>(a, piece, rows, out);
     }
 }

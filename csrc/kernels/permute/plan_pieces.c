@@ -1,0 +1,74 @@
+/* permute: the plan of words, for a piece of the result that numbers of 32 bits are enough for. */
+#include "permute/plan_pieces.h"
+
+enum { WIDEST = 4 /* bytes of a unit */ };
+
+words_way permute_words_way(const permute_layout *layout)
+{
+    const int64_t units = layout->extent[0], unit = layout->unit;
+    if (layout->from[0] == 0 && units * unit >= WORDS_BYTES(unit, WORDS_SAME)) {
+        return WORDS_SAME;
+    }
+    if (layout->ndim == 1 || units * unit >= WORDS_BYTES(unit, WORDS_ANY)) {
+        return WORDS_ANY;
+    }
+    return units * layout->extent[1] * unit >= WORDS_BYTES(unit, WORDS_SHORT) ? WORDS_SHORT
+                                                                              : WORDS_SINGLE;
+}
+
+int64_t permute_words_piece(const permute_layout *layout)
+{
+    const int outer = layout->ndim - 1;
+    const int64_t extent = layout->extent[outer], from = permute_magnitude(layout->from[outer]);
+    const int64_t inner = layout->units / extent;
+    int64_t reach = 0;
+    for (int d = 0; d < outer && reach <= INT32_MAX; d++) {
+        const int64_t step = permute_magnitude(layout->from[d]);
+        reach = step > INT32_MAX ? step : reach + (layout->extent[d] - 1) * step;
+    }
+    if (layout->unit > WIDEST || inner > INT32_MAX || reach > INT32_MAX) {
+        return 0;
+    }
+    const int64_t near = from > 0 ? (INT32_MAX - reach) / from + 1 : extent;
+    const int64_t counted = INT32_MAX / inner;
+    const int64_t most = near < counted ? near : counted;
+    return extent < most ? extent : most;
+}
+
+bool permute_words_cut(const permute_layout *layout, int64_t from, permute_layout *piece)
+{
+    const int outer = layout->ndim - 1;
+    const int64_t extent = layout->extent[outer], left = extent - from;
+    const int64_t most = permute_words_piece(layout);
+    if (left <= 0) {
+        return false;
+    }
+    *piece = *layout;
+    piece->in += from * layout->from[outer];
+    piece->out += from * layout->to[outer];
+    piece->extent[outer] = left < most ? left : most;
+    piece->units = layout->units / extent * piece->extent[outer];
+    return true;
+}
+
+void permute_plan_words(const permute_layout *piece, const gm_variant *variant, gm_plan *plan)
+{
+    permute_words_args *args = (permute_words_args *)plan->args;
+    const int word = WORDS_BYTES(piece->unit, permute_words_way(piece));
+    *args = (permute_words_args){
+        .in = piece->in,
+        .out = piece->out,
+        .units = piece->units,
+        .reciprocal = (uint32_t)(((int64_t)1 << 32) / piece->extent[0] + 1),
+        .lead = (int)((uintptr_t)piece->out % (uintptr_t)word) / piece->unit,
+        .unit = piece->unit,
+        .ndim = piece->ndim,
+    };
+    for (int d = 0; d < piece->ndim; d++) {
+        args->extent[d] = permute_divisor_of(piece->extent[d]);
+        args->from[d] = (int32_t)piece->from[d];
+    }
+    plan->args_size = sizeof *args;
+    const int64_t words = permute_divide_up(piece->units + args->lead, word / piece->unit);
+    plan->grid.x = (unsigned)permute_divide_up(words, (int64_t)variant->block.x * WORDS_EACH);
+}
