@@ -138,7 +138,7 @@ def copy(
     ``strided``
         any layout in and out: a division per dimension and element
     ``permuted``
-        a view: the family permute, with axes where they are
+        a view, or into one: the family permute
 
     References
     ----------

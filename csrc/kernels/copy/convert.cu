@@ -45,12 +45,13 @@ GM_DEVICE wide_complex value_of(complex_of<float> loaded)
 }
 
 template <typename from, typename wide>
-GM_DEVICE void load(const copy_convert_args &a, int64_t first, const copy_place *at, wide *held)
+GM_DEVICE void load(const copy_convert_args &a, int64_t first, const copy_places<int64_t> &at,
+                    wide *held)
 {
 #pragma unroll
     for (int k = 0; k < COPY_STEPS; k++) {
         if (copy_has(a.sides, first, k)) {
-            held[k] = (wide)value_of(*(const from *)(a.sides.in + at[k].from));
+            held[k] = (wide)value_of(*(const from *)(a.sides.in + at.from[k]));
         }
     }
 }
@@ -131,19 +132,19 @@ template <typename real, typename wide> GM_DEVICE void put(complex_of<real> *to,
 }
 
 template <typename to, typename wide>
-GM_DEVICE void store(const copy_convert_args &a, int64_t first, const copy_place *at,
+GM_DEVICE void store(const copy_convert_args &a, int64_t first, const copy_places<int64_t> &at,
                      const wide *held)
 {
 #pragma unroll
     for (int k = 0; k < COPY_STEPS; k++) {
         if (copy_has(a.sides, first, k)) {
-            put((to *)(a.sides.out + at[k].to), held[k]);
+            put((to *)(a.sides.out + at.to[k]), held[k]);
         }
     }
 }
 
 template <typename wide>
-GM_DEVICE void store_all(const copy_convert_args &a, int64_t first, const copy_place *at,
+GM_DEVICE void store_all(const copy_convert_args &a, int64_t first, const copy_places<int64_t> &at,
                          const wide *held)
 {
     switch (a.to) {
@@ -169,7 +170,8 @@ GM_DEVICE void store_all(const copy_convert_args &a, int64_t first, const copy_p
 #define FROM(number, type)                                                                         \
     case COPY_##number: load<type>(a, first, at, held); break
 
-GM_DEVICE void convert_signed(const copy_convert_args &a, int64_t first, const copy_place *at)
+GM_DEVICE void convert_signed(const copy_convert_args &a, int64_t first,
+                              const copy_places<int64_t> &at)
 {
     int64_t held[COPY_STEPS];
     switch (a.from) {
@@ -181,7 +183,8 @@ GM_DEVICE void convert_signed(const copy_convert_args &a, int64_t first, const c
     store_all(a, first, at, held);
 }
 
-GM_DEVICE void convert_unsigned(const copy_convert_args &a, int64_t first, const copy_place *at)
+GM_DEVICE void convert_unsigned(const copy_convert_args &a, int64_t first,
+                                const copy_places<int64_t> &at)
 {
     uint64_t held[COPY_STEPS];
     switch (a.from) {
@@ -194,7 +197,8 @@ GM_DEVICE void convert_unsigned(const copy_convert_args &a, int64_t first, const
     store_all(a, first, at, held);
 }
 
-GM_DEVICE void convert_real(const copy_convert_args &a, int64_t first, const copy_place *at)
+GM_DEVICE void convert_real(const copy_convert_args &a, int64_t first,
+                            const copy_places<int64_t> &at)
 {
     double held[COPY_STEPS];
     switch (a.from) {
@@ -205,7 +209,8 @@ GM_DEVICE void convert_real(const copy_convert_args &a, int64_t first, const cop
     store_all(a, first, at, held);
 }
 
-GM_DEVICE void convert_complex(const copy_convert_args &a, int64_t first, const copy_place *at)
+GM_DEVICE void convert_complex(const copy_convert_args &a, int64_t first,
+                               const copy_places<int64_t> &at)
 {
     wide_complex held[COPY_STEPS];
     switch (a.from) {
@@ -218,8 +223,7 @@ GM_DEVICE void convert_complex(const copy_convert_args &a, int64_t first, const 
 GM_KERNEL(copy_convert, copy_convert_args)
 {
     for (int64_t first = copy_first(); first < a.sides.units; first += copy_stride()) {
-        copy_place at[COPY_STEPS];
-        copy_find_places(a.sides, first, at);
+        const copy_places<int64_t> at = copy_find_far_places(a.sides, first);
         switch (a.from) {
         case COPY_I8:
         case COPY_I16:

@@ -113,8 +113,12 @@ static int64_t plan_shifted(const gm_variant *variant, const gm_call *call, gm_p
 
 static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    return call->backend->launch(call->out.contiguous ? variant : &helper_scatter, plan,
-                                 call->stream);
+    const bool all = call->parameters[MAX_BLOCKS].integer == 0; /* units have a thread at once */
+    const bool near = all && ((const copy_scatter_args *)plan->args)->near;
+    return call->backend->launch(call->out.contiguous ? variant
+                                 : near               ? &helper_scatter
+                                                      : &helper_scatter_far,
+                                 plan, call->stream);
 }
 
 static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

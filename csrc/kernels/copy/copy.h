@@ -7,6 +7,7 @@
 #ifndef GPUMEM_COPY_H
 #define GPUMEM_COPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "divisor.h"
@@ -47,6 +48,7 @@ typedef struct copy_scatter_args {
     int64_t units; /* of `width` bytes */
     int width;     /* 1, 2, 4, 8 or 16 */
     int ndim;
+    bool near; /* all of both sides is less than 2 GiB away from the first unit */
     union {
         gm_divisor divisor[COPY_MAX_DIMS]; /* where `units` is below 2^31, */
         int64_t extent[COPY_MAX_DIMS];     /* and where it is not */

@@ -6,12 +6,14 @@
 
 enum { COPY_STEPS = 4 };
 
-typedef struct copy_place {
-    int64_t from, to; /* bytes */
-} copy_place;
+/* Where a thread's units are, of COPY_STEPS that are a block apart: bytes from the first unit of
+ * all.
+ */
+template <typename offset_type> struct copy_places {
+    offset_type from[COPY_STEPS], to[COPY_STEPS];
+};
 
-/* The first unit of a thread, of COPY_STEPS that are a block apart, and the way to its next first
- * one. */
+/* The first unit of a thread, and the way to its next first one. */
 GM_DEVICE int64_t copy_first(void)
 {
     return (int64_t)blockIdx.x * blockDim.x * COPY_STEPS + threadIdx.x;
@@ -28,50 +30,53 @@ GM_DEVICE bool copy_has(const copy_scatter_args &a, int64_t first, int k)
     return first + k * (int64_t)blockDim.x < a.units;
 }
 
-GM_DEVICE copy_place copy_place_of(const copy_scatter_args &a, uint32_t i)
+GM_DEVICE uint32_t copy_take(const copy_scatter_args &a, uint32_t &rest, int d)
 {
-    copy_place at = {0, 0};
-#pragma unroll 1
-    for (int d = a.ndim - 1; d > 0; d--) {
-        const int64_t index = gm_take(&i, a.divisor[d]);
-        at.from += index * a.from[d];
-        at.to += index * a.to[d];
-    }
-    return {at.from + (int64_t)i * a.from[0], at.to + (int64_t)i * a.to[0]};
+    return gm_take(&rest, a.divisor[d]);
 }
 
-GM_DEVICE copy_place copy_place_of(const copy_scatter_args &a, uint64_t i)
+GM_DEVICE uint64_t copy_take(const copy_scatter_args &a, uint64_t &rest, int d)
 {
-    copy_place at = {0, 0};
-#pragma unroll 1
-    for (int d = a.ndim - 1; d > 0; d--) {
-        const uint64_t extent = (uint64_t)a.extent[d], rest = i / extent;
-        const int64_t index = (int64_t)(i - rest * extent);
-        at.from += index * a.from[d];
-        at.to += index * a.to[d];
-        i = rest;
-    }
-    return {at.from + (int64_t)i * a.from[0], at.to + (int64_t)i * a.to[0]};
+    const uint64_t extent = (uint64_t)a.extent[d], quotient = rest / extent;
+    const uint64_t remainder = rest - quotient * extent;
+    rest = quotient;
+    return remainder;
 }
 
-template <typename index_type>
-GM_DEVICE void copy_divide(const copy_scatter_args &a, int64_t first, copy_place *at)
+/* Along one axis after the other for all units: what is known of the axis is loaded once, and the
+ * divisions overlap. Of those past the last unit, the place of unit 0. */
+template <typename index_type, typename offset_type>
+GM_DEVICE copy_places<offset_type> copy_find_places(const copy_scatter_args &a, int64_t first)
 {
+    copy_places<offset_type> at = {};
+    index_type rest[COPY_STEPS];
 #pragma unroll
     for (int k = 0; k < COPY_STEPS; k++) {
-        const int64_t i = first + k * (int64_t)blockDim.x;
-        at[k] = copy_place_of(a, (index_type)(i < a.units ? i : 0));
+        rest[k] = (index_type)(copy_has(a, first, k) ? first + k * (int64_t)blockDim.x : 0);
     }
+#pragma unroll 1
+    for (int d = a.ndim - 1; d > 0; d--) {
+        const offset_type from = (offset_type)a.from[d], to = (offset_type)a.to[d];
+#pragma unroll
+        for (int k = 0; k < COPY_STEPS; k++) {
+            const offset_type index = (offset_type)copy_take(a, rest[k], d);
+            at.from[k] += index * from;
+            at.to[k] += index * to;
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < COPY_STEPS; k++) {
+        at.from[k] += (offset_type)rest[k] * (offset_type)a.from[0];
+        at.to[k] += (offset_type)rest[k] * (offset_type)a.to[0];
+    }
+    return at;
 }
 
-/* The places of this thread's units; of those past the last one, the place of unit 0. */
-GM_DEVICE void copy_find_places(const copy_scatter_args &a, int64_t first, copy_place *at)
+/* The same, where distances may be longer. */
+GM_DEVICE copy_places<int64_t> copy_find_far_places(const copy_scatter_args &a, int64_t first)
 {
-    if (a.units <= INT32_MAX) {
-        copy_divide<uint32_t>(a, first, at);
-    } else {
-        copy_divide<uint64_t>(a, first, at);
-    }
+    return a.units <= INT32_MAX ? copy_find_places<uint32_t, int64_t>(a, first)
+                                : copy_find_places<uint64_t, int64_t>(a, first);
 }
 
 #endif

@@ -387,6 +387,14 @@ static const gm_variant *choose_with_gaps(const gm_call *call)
         return gm_row(call, permute_row_runs);
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
+    /* A row's first and last vector are stored in parts: few of them gain nothing, and neither do
+     * small arrays of units that fill requests without. */
+    enum { UNITS = 16 };
+    const bool wide = layout.unit == 8 && bytes_of(&layout) < CACHED;
+    if (!wide && permute_shifted_run(&layout) >= UNITS * layout.unit &&
+        gm_variant_can(gm_row(call, permute_row_shifted), call)) {
+        return gm_row(call, permute_row_shifted);
+    }
     if (layout.unit != call->in[0].itemsize) {
         return gm_row(call, permute_row_tiles);
     }

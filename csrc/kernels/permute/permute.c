@@ -22,6 +22,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
 static int permute_pick_packed(const gm_call *call);
 static gm_status launch_words(const gm_variant *variant, const gm_call *call, gm_plan *plan);
+static gm_status launch_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan);
 
 #define GM_FAMILY permute
@@ -85,6 +86,17 @@ static gm_status permute_takes_words(const gm_variant *variant, const gm_call *c
                    variant->name, (long long)layout.units, layout.unit);
 }
 
+/* Vectors of a result with gaps that a row has a part of, at most. */
+static int64_t vectors_of_row(const permute_layout *layout)
+{
+    uintptr_t bits = (uintptr_t)layout->out | PERMUTE_WIDEST;
+    for (int d = 1; d < layout->ndim; d++) {
+        bits |= (uintptr_t)layout->to[d];
+    }
+    const int64_t before = PERMUTE_WIDEST - (int64_t)(bits & (0 - bits));
+    return permute_divide_up(permute_shifted_run(layout) + before, PERMUTE_WIDEST);
+}
+
 static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
@@ -93,14 +105,21 @@ static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call 
         return status;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
-    const int64_t run = permute_shifted_run(&layout);
-    if (run < SHIFTED_LEAST || run > SHIFTED_MOST || call->in[0].bytes / run > INT32_MAX) {
+    const int64_t run = permute_shifted_run(&layout), rows = call->in[0].bytes / run;
+    if (run < SHIFTED_LEAST || run > SHIFTED_MOST || rows > INT32_MAX) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s moves rows of %d bytes to 1 GiB, at most 2^31 of them; those "
                        "that run on in both arrays have %lld",
                        variant->name, SHIFTED_LEAST, (long long)run);
     }
-    return GM_OK;
+    if (call->out.contiguous) {
+        return GM_OK;
+    }
+    if (rows > INT32_MAX / vectors_of_row(&layout)) {
+        return gm_fail(GM_ERROR_VALUE, "a has too many vectors of 16 bytes for variant %s",
+                       variant->name);
+    }
+    return permute_takes_rows(variant, &layout);
 }
 
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call)
@@ -298,12 +317,25 @@ static void plan_shifted(const gm_variant *variant, const gm_call *call, gm_plan
     };
     for (int d = rows ? 1 : 0; d < layout.ndim; d++) {
         args->outer.extent[args->outer.ndim] = permute_divisor_of(layout.extent[d]);
+        args->outer.to[args->outer.ndim] = layout.to[d];
         args->outer.from[args->outer.ndim++] = layout.from[d];
     }
     permute_memory(&layout, &args->begin, &args->end);
     plan->args_size = sizeof *args;
-    const int64_t span = (int64_t)variant->block.x * variant->elements * PERMUTE_WIDEST;
-    plan->grid.x = (unsigned)permute_divide_up(args->bytes + args->lead, span);
+    int64_t vectors = permute_divide_up(args->bytes + args->lead, PERMUTE_WIDEST);
+    if (!call->out.contiguous) {
+        const int64_t of_row = vectors_of_row(&layout);
+        args->vectors = permute_divisor_of(of_row);
+        args->count = vectors = args->bytes / permute_shifted_run(&layout) * of_row;
+    }
+    plan->grid.x =
+        (unsigned)permute_divide_up(vectors, (int64_t)variant->block.x * variant->elements);
+}
+
+static gm_status launch_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    return call->backend->launch(call->out.contiguous ? variant : &part_shifted_gaps, plan,
+                                 call->stream);
 }
 
 static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)

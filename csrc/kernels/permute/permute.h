@@ -83,7 +83,9 @@ typedef struct permute_shifted_args {
     int backwards;           /* 0, or the bytes of a unit of rows that run backwards, */
     uint32_t order;          /* and the bytes of a word in their order there, see __byte_perm */
     permute_divisor run;
-    permute_outer outer; /* of the rows; `to` is not used */
+    permute_outer outer;     /* of the rows; `to` is used where the result has gaps between them, */
+    permute_divisor vectors; /* which have parts of so many vectors each, */
+    int64_t count;           /* and of so many together */
 } permute_shifted_args;
 
 /* tiles: a matrix for each index of the outer axes. Rows run on in the result, columns are what

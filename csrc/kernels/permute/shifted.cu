@@ -21,12 +21,10 @@
  * by byte, as one that goes beyond the memory of the input is loaded. Machine  LD.E.128, SEL, PRMT,
  * ST.E.128
  */
-#include "join.h"
-#include "permute.h"
+#include "shifted_gaps.h"
 
 enum {
-    VECTOR = 16, /* bytes */
-    UNROLL = 2,  /* vectors of a thread */
+    UNROLL = 2, /* vectors of a thread */
     THREADS = 256,
     PIECE = THREADS * UNROLL * VECTOR,
     ROWS = PIECE / SHIFTED_LEAST + 2 /* that a piece has a part of, at most */
@@ -38,72 +36,6 @@ struct shifted_piece {
     int32_t begin, end;
     uint32_t rows;
 };
-
-/* What a vector of the result has of a row: from byte `shift` of two vectors on. */
-struct shifted_part {
-    uint4 low, high;
-    int shift;
-};
-
-/* Byte by byte: the last byte becomes `in`, all others move down by one. */
-GM_DEVICE void shifted_push(uint4 &v, uint32_t in)
-{
-    v.x = __funnelshift_r(v.x, v.y, 8);
-    v.y = __funnelshift_r(v.y, v.z, 8);
-    v.z = __funnelshift_r(v.z, v.w, 8);
-    v.w = v.w >> 8 | in << 24;
-}
-
-/* An aligned vector, if it has any of the bytes that are wanted. INSIDE: it is of the memory. */
-template <bool INSIDE>
-GM_DEVICE uint4 shifted_load(const permute_shifted_args &a, const char *at, bool wanted)
-{
-    uint4 v = make_uint4(0, 0, 0, 0);
-    if (!wanted) {
-        return v;
-    }
-    if constexpr (INSIDE) {
-        return *(const uint4 *)at;
-    }
-    if (at >= a.begin && at + VECTOR <= a.end) {
-        return *(const uint4 *)at;
-    }
-#pragma unroll 1
-    for (int i = 0; i < VECTOR; i++) {
-        shifted_push(v, at + i >= a.begin && at + i < a.end ? (unsigned char)at[i] : 0);
-    }
-    return v;
-}
-
-/* Bytes `begin` to `end` of the vector at byte `at` of a row. Backwards, the window of memory that
- * has them has those of the vector's end first. */
-template <bool INSIDE, bool BACKWARDS>
-GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const char *row, int64_t at,
-                                         int begin, int end)
-{
-    const char *const from = BACKWARDS ? row - at - VECTOR : row + at;
-    if (BACKWARDS) {
-        const int first = VECTOR - end;
-        end = VECTOR - begin;
-        begin = first;
-    }
-    const int shift = (int)((uintptr_t)from % VECTOR);
-    const char *aligned = from - shift;
-    shifted_part part;
-    part.shift = shift;
-    part.low = shifted_load<INSIDE>(a, aligned, begin < end && begin < VECTOR - shift);
-    part.high = shifted_load<INSIDE>(a, aligned + VECTOR, begin < end && end > VECTOR - shift);
-    return part;
-}
-
-template <bool BACKWARDS>
-GM_DEVICE uint4 shifted_join_part(const permute_shifted_args &a, const shifted_part &part)
-{
-    const uint4 v = gm_join(part.low, part.high, (uint32_t)part.shift);
-    return !BACKWARDS ? v
-                      : make_uint4(__byte_perm(v.w, 0, a.order), __byte_perm(v.z, 0, a.order),
-                                   __byte_perm(v.y, 0, a.order), __byte_perm(v.x, 0, a.order));
-}
 
 /* Bytes of `a` before byte `at`, and of `b` from there on. */
 GM_DEVICE uint4 shifted_blend(uint4 a, uint4 b, int at)
@@ -127,21 +59,6 @@ GM_DEVICE const char *shifted_row(const permute_shifted_args &a, uint32_t row)
         at += permute_take(&row, a.outer.extent[d]) * a.outer.from[d];
     }
     return at;
-}
-
-GM_DEVICE void shifted_store(char *to, uint4 v, int begin, int end)
-{
-    if (begin == 0 && end == VECTOR) {
-        *(uint4 *)to = v;
-        return;
-    }
-#pragma unroll 1
-    for (int i = 0; i < end; i++) {
-        if (i >= begin) {
-            to[i] = (char)v.x;
-        }
-        shifted_push(v, 0);
-    }
 }
 
 /* Vectors that lie in one row. */
@@ -236,5 +153,15 @@ GM_KERNEL_BOUNDED(permute_shifted, permute_shifted_args, THREADS, 6)
         shifted_move<false>(a, piece, rows, out);
     } else {
         shifted_move<true>(a, piece, rows, out);
+    }
+}
+
+GM_KERNEL_BOUNDED(permute_shifted_gaps, permute_shifted_args, GAPS_THREADS, 5)
+{
+    gm_wait_for_previous();
+    if (a.backwards > 0) {
+        gaps_move<true>(a);
+    } else {
+        gaps_move<false>(a);
     }
 }
