@@ -73,7 +73,8 @@ VIEWS = (
 def _memcpy(nbytes: int, stream: Any) -> Callable[[], object]:
     import torch
 
-    ends = torch.empty((2, max(nbytes // 2, 16)), dtype=torch.uint8, device="cuda")
+    half = max(nbytes // 2 // 512, 1) * 512  # so that the second one is aligned, too
+    ends = torch.empty((2, half), dtype=torch.uint8, device="cuda")
     a, out = gm.from_dlpack(ends[0]), gm.from_dlpack(ends[1])
     return lambda: gm.copy(a, variant="memcpy", out=out, stream=stream)
 

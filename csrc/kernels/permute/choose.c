@@ -118,21 +118,34 @@ static double time_of_runs(const permute_layout *layout)
 
 /* How much longer words takes where neighbours of the result are far apart in the input. The
  * closest ones are read soon where the result has them close together: the caches still have their
- * sector.
- */
+ * sector. Where they have not, it is as slow as runs. */
 static double apart(const permute_layout *layout)
 {
     static const by_unit SLOPE = {0.38, 0.3, 0.15}, BEGIN = {3.5, 4.5, 4}; /* log2 of bytes */
+    static const by_unit LATE = {3.7, 2.2, 1.35};
     const int closest = permute_closest_axis(layout);
-    const bool same = layout->from[0] == 0 && layout->ndim > 1;
-    const double of_row = same ? (double)layout->extent[0] : 1; /* that load a sector once */
-    const double far = (1 + spread(layout, layout->from[same ? 1 : 0]) / of_row) / 2;
-    if (closest <= (same ? 1 : 0)) {
-        return far > 1 ? far : 1;
+    const int first = layout->from[0] == 0 && layout->ndim > 1 ? 1 : 0;
+    const double of_row = first > 0 ? (double)layout->extent[0] : 1; /* that load a sector once */
+    const double spread_out = (1 + spread(layout, layout->from[first]) / of_row) / 2;
+    const double far = spread_out > 1 ? spread_out : 1;
+    if (closest <= first) {
+        return far;
     }
     const double late = log2((double)layout->to[closest]) - of(BEGIN, layout);
-    const double near = late > 0 ? exp2(of(SLOPE, layout) * late) : 1;
-    return near < far ? near : far > 1 ? far : 1;
+    const double near = (late > 0 ? exp2(of(SLOPE, layout) * late) : 1) *
+                        (1 + spread(layout, layout->from[closest])) / 2;
+    return near < far ? near : far * of(LATE, layout);
+}
+
+/* Do two axes together end within words, again and again? Lanes look for what is behind them. */
+static bool ends_often(const permute_layout *layout)
+{
+    enum { WORD = 8, SELDOM = 1024 /* bytes */ };
+    if (layout->ndim <= 2 || layout->extent[1] > SELDOM) {
+        return false;
+    }
+    const int64_t bytes = layout->extent[0] * layout->extent[1] * layout->unit;
+    return bytes < SELDOM && bytes % WORD != 0;
 }
 
 /* Fitted to 500 views on an H200, every row of them, of 1 to 400 MB that are reversed, cut,
@@ -142,7 +155,8 @@ static double time_of_words(const permute_layout *layout)
     static const by_unit LARGE = {1.2, 1.04, 1}, SMALL = {1, 0.98, 0.97};
     static const by_unit END = {3, 3, 2};    /* bytes that are copied while a row ends, */
     static const by_unit FAR = {14, 25, 25}; /* and where the next one is in other sectors */
-    static const by_unit SHORT = {0.3, 0.1, 0.05}, SINGLE = {1.5, 1, 0.5}, UNALIGNED = {0.05, 0.03};
+    static const by_unit OFTEN = {0.5}, SHORT = {0.3, 0.1, 0.05}, SINGLE = {1.5, 1, 0.5},
+                         UNALIGNED = {0.05, 0.03};
     if (layout->unit > 4) {
         return INFINITY;
     }
@@ -154,6 +168,7 @@ static double time_of_words(const permute_layout *layout)
     case WORDS_SINGLE: time += of(SINGLE, layout); break;
     default: time += layout->ndim > 1 ? of(END, layout) / row : 0;
     }
+    time += ends_often(layout) ? of(OFTEN, layout) : 0;
     if (permute_magnitude(layout->from[0]) != layout->unit) {
         return time * apart(layout);
     }
