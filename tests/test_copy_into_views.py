@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from view_cases import placed, slices
 
 import gpumem as gm
 from gpumem import _core
-
-
-@st.composite
-def parts(draw, shape):
-    """Slices of each axis: some of it or all, every k-th, or backwards."""
-    cut = []
-    for n in shape:
-        step = draw(st.sampled_from([1, 1, 1, -1, 2, -3]))
-        first, last = sorted((draw(st.integers(0, n - 1)), draw(st.integers(0, n - 1))))
-        if draw(st.booleans()):
-            first, last = 0, n - 1
-        before = first - 1 if first > 0 else None
-        cut.append(slice(first, last + 1, step) if step > 0 else slice(last, before, step))
-    return tuple(cut)
 
 
 @st.composite
@@ -31,12 +18,12 @@ def targets(draw):
     itemsize = draw(st.sampled_from([1, 2, 3, 4, 8, 12, 16]))
     shape = draw(st.lists(st.sampled_from([1, 2, 3, 5, 8, 17, 33]), min_size=0, max_size=3))
     shape.insert(draw(st.integers(0, len(shape))), draw(st.integers(1, 600)))
-    return shape, itemsize, draw(parts(shape)), tuple(draw(st.permutations(range(len(shape)))))
-
-
-def placed(memory, at, shape, itemsize):
-    """Return an array of opaque elements in memory of bytes, on the host or a device."""
-    return memory[at : at + math.prod(shape) * itemsize].view(f"V{itemsize}").reshape(shape)
+    return (
+        shape,
+        itemsize,
+        tuple(draw(slices(n)) for n in shape),
+        tuple(draw(st.permutations(range(len(shape))))),
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -87,7 +74,9 @@ def test_rows_between_gaps_by_permute(variant, rng):
     """Axes change places on the way; rows stay rows."""
     a = rng.integers(0, 256, (5, 7, 333), dtype=np.uint8)
     memory = gm.to_device(np.full((9, 5, 400), 170, "u1"), backend="sim")
-    gm.permute(gm.to_device(a, backend="sim"), (1, 0, 2), variant=variant, out=memory[1:8, :, 5:338])
+    gm.permute(
+        gm.to_device(a, backend="sim"), (1, 0, 2), variant=variant, out=memory[1:8, :, 5:338]
+    )
     want = np.full((9, 5, 400), 170, "u1")
     want[1:8, :, 5:338] = a.transpose(1, 0, 2)
     assert np.array_equal(memory.to_host(), want)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from view_cases import placed
 
 import gpumem as gm
 
@@ -28,11 +29,6 @@ def blocks(draw):
         cut.append(slice(before + n - 1, end, -1) if backwards else slice(before, before + n))
     axes = (*draw(st.permutations(range(len(rows)))), len(rows))
     return whole, tuple(cut), itemsize, axes
-
-
-def placed(memory, at, shape, itemsize):
-    """Return an array of opaque elements in memory of bytes, on the host or a device."""
-    return memory[at : at + math.prod(shape) * itemsize].view(f"V{itemsize}").reshape(shape)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -6,23 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from view_cases import placed, slices
 
 import gpumem as gm
 from gpumem import _core
 from gpumem.families.permute import _parameters
 
 AROUND = 40  # bytes before and after the result
-
-
-@st.composite
-def slices(draw, n):
-    """Some of an axis of n, or all of it: each one, every k-th, or backwards."""
-    step = draw(st.sampled_from([1, 1, -1, 2, 3, -2, -5]))
-    first, last = sorted((draw(st.integers(0, n - 1)), draw(st.integers(0, n - 1))))
-    if draw(st.booleans()):
-        first, last = 0, n - 1
-    before = first - 1 if first > 0 else None
-    return slice(first, last + 1, step) if step > 0 else slice(last, before, step)
 
 
 @st.composite
@@ -65,9 +55,9 @@ def test_units_at_any_distances(view, source, target, data, backend):
     shape, itemsize, cut, repeat, axes = view
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     here = rng.integers(0, 256, math.prod(shape) * itemsize + source, dtype=np.uint8)
-    a = here[source:].view(f"V{itemsize}").reshape(shape)
+    a = placed(here, source, shape, itemsize)
     if repeat is None:
-        there = gm.to_device(here, backend=backend)[source:].view(f"V{itemsize}").reshape(shape)
+        there = placed(gm.to_device(here, backend=backend), source, shape, itemsize)
     else:
         a = repeated(a, *repeat)
         there = repeated_there(here[source:], shape, itemsize, repeat, backend)
@@ -76,7 +66,7 @@ def test_units_at_any_distances(view, source, target, data, backend):
     want = a[cut].transpose(axes)
     after = rng.integers(0, 256, want.nbytes + target + AROUND, dtype=np.uint8)
     memory = gm.to_device(after, backend=backend)
-    out = memory[target : target + want.nbytes].view(f"V{itemsize}").reshape(want.shape)
+    out = placed(memory, target, want.shape, itemsize)
     try:
         gm.permute(there[cut], axes, variant="words", out=out)
     except ValueError as error:
@@ -133,7 +123,9 @@ def test_arrays_of_more_than_2_gib(shape):
 
 def test_refused_units(backend):
     a = gm.to_device(np.ones((40, 3)), backend=backend)[:, ::2]
-    with pytest.raises(ValueError, match=r"words moves units of up to 4 bytes.*80 units of 8 bytes"):
+    with pytest.raises(
+        ValueError, match=r"words moves units of up to 4 bytes.*80 units of 8 bytes"
+    ):
         gm.permute(a, (0, 1), variant="words")
 
 

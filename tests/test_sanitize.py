@@ -146,6 +146,7 @@ def test_a_sanitizer_that_is_not_there(monkeypatch):
 
 # ---- what the GPUs said -------------------------------------------------------------------
 
+
 def test_no_kernel_was_found_wanting():
     seen = {}
     for path in sorted((ROOT / "docs").glob("sanitize-*.json")):
