@@ -71,7 +71,7 @@ typedef struct permute_outer {
     int64_t from[PERMUTE_TILES_DIMS], to[PERMUTE_TILES_DIMS];
 } permute_outer;
 
-/* shifted: rows of `run` bytes, which follow each other in the result. */
+/* shifted: rows of `run` bytes, which follow each other in the result unless that has gaps. */
 enum { SHIFTED_LEAST = 16, SHIFTED_MOST = 1 << 30 /* bytes of a row */ };
 
 typedef struct permute_shifted_args {
