@@ -137,7 +137,8 @@ static double apart(const permute_layout *layout)
     return near < far ? near : far * of(LATE, layout);
 }
 
-/* Do two axes together end within words, again and again? Lanes look for what is behind them. */
+/* Do the two innermost axes together end within many words? Then warps work out where the next
+ * units are. */
 static bool ends_often(const permute_layout *layout)
 {
     enum { WORD = 8, SELDOM = 1024 /* bytes */ };

@@ -43,9 +43,14 @@ typedef struct permute_runs_args {
     int64_t from[PERMUTE_RUNS_DIMS];
 } permute_runs_args;
 
-/* words: the same, of a piece of the result. How the units of a word follow each other in that: in
- * a row, any distance apart, or two; at the same place, or two; in more rows; or in so many that
- * the next axis ends, too. */
+/*
+ * words: the same, of a piece of the result. What a word has, which decides on the kernel:
+ *
+ *     ANY      units of one row of the input, or of two, any distance apart
+ *     SAME     one unit again and again, or that and the next row's
+ *     SHORT    units of several rows, which are shorter than a word
+ *     SINGLE   of so many short rows that their axis ends as well: each unit is found by itself
+ */
 typedef enum words_way { WORDS_ANY, WORDS_SAME, WORDS_SHORT, WORDS_SINGLE, WORDS_WAYS } words_way;
 
 /* Bytes of a word. A thread has two of them. */
