@@ -1,7 +1,7 @@
 /* copy: from two layouts to the axes that they have in common. */
 #include "copy/plan_views.h"
 
-#include <stdlib.h>
+#include "near.h"
 
 typedef struct axis {
     int64_t extent, from, to; /* from and to: bytes from one to the next */
@@ -106,24 +106,14 @@ void copy_plan_strided(const gm_call *call, copy_strided_args *args)
     }
 }
 
-/* How far the units of one more axis reach, if others reach so far: more than INT32_MAX once it is.
- */
-static int64_t farther(int64_t reach, int64_t extent, int64_t stride)
-{
-    const int64_t step = llabs(stride);
-    return reach > INT32_MAX || step > INT32_MAX || extent > INT32_MAX
-               ? (int64_t)INT32_MAX + 1
-               : reach + (extent - 1) * step;
-}
-
 /* No more axes than COPY_MAX_DIMS. */
 static void fill(const layout *l, int64_t units, copy_scatter_args *args)
 {
     *args = (copy_scatter_args){.in = l->in, .out = l->out, .units = units, .ndim = l->ndim};
     int64_t reach_from = 0, reach_to = units > INT32_MAX ? units : 0;
     for (int d = 0; d < l->ndim; d++) {
-        reach_from = farther(reach_from, l->axes[d].extent, l->axes[d].from);
-        reach_to = farther(reach_to, l->axes[d].extent, l->axes[d].to);
+        reach_from = gm_reach(reach_from, l->axes[d].extent, l->axes[d].from);
+        reach_to = gm_reach(reach_to, l->axes[d].extent, l->axes[d].to);
         args->from[d] = l->axes[d].from;
         args->to[d] = l->axes[d].to;
         if (units <= INT32_MAX) {

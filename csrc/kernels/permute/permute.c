@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "backend/backend.h"
+#include "near.h"
 #include "permute/axes.h"
 #include "permute/choose.h"
 #include "permute/launches.h"
@@ -233,9 +234,8 @@ static void plan_elementwise(const gm_call *call, gm_plan *plan)
 static bool is_near(const permute_layout *layout)
 {
     int64_t reach = layout->units > INT32_MAX ? layout->units : 0;
-    for (int d = 0; d < layout->ndim && reach <= INT32_MAX; d++) {
-        const int64_t from = permute_magnitude(layout->from[d]);
-        reach = from > INT32_MAX ? from : reach + (layout->extent[d] - 1) * from;
+    for (int d = 0; d < layout->ndim; d++) {
+        reach = gm_reach(reach, layout->extent[d], layout->from[d]);
     }
     return reach <= INT32_MAX;
 }

@@ -1,6 +1,8 @@
 /* permute: the plan of words, for a piece of the result that numbers of 32 bits are enough for. */
 #include "permute/plan_pieces.h"
 
+#include "near.h"
+
 enum { WIDEST = 4 /* bytes of a unit */ };
 
 words_way permute_words_way(const permute_layout *layout)
@@ -22,9 +24,8 @@ int64_t permute_words_piece(const permute_layout *layout)
     const int64_t extent = layout->extent[outer], from = permute_magnitude(layout->from[outer]);
     const int64_t inner = layout->units / extent;
     int64_t reach = 0;
-    for (int d = 0; d < outer && reach <= INT32_MAX; d++) {
-        const int64_t step = permute_magnitude(layout->from[d]);
-        reach = step > INT32_MAX ? step : reach + (layout->extent[d] - 1) * step;
+    for (int d = 0; d < outer; d++) {
+        reach = gm_reach(reach, layout->extent[d], layout->from[d]);
     }
     if (layout->unit > WIDEST || inner > INT32_MAX || reach > INT32_MAX) {
         return 0;
