@@ -28,11 +28,12 @@ import private_copy
 # Tests where bytes are counted by hand: what is allocated, converted, handed over or left midway.
 TESTS = {
     "address": (
-        "test_astype.py test_array_like.py test_cuda_array_interface.py test_device_array.py"
+        "test_astype.py test_array_like.py test_copy_into_views.py"
+        " test_cuda_array_interface.py test_device_array.py"
         " test_device_assign.py test_device_elements.py test_device_lifetime.py test_device_repr.py"
         " test_device_to_host.py test_empty_elements.py test_exchange.py test_exchange_producers.py"
         " test_exchange_api.py test_exchange_api_ours.py test_memory.py"
-        " test_order.py test_refusals.py"
+        " test_order.py test_permute_words.py test_refusals.py"
         " sim/test_faults.py sim/test_races.py sim/test_uninitialised.py"
     ),
     "thread": "test_parallel.py test_overlap.py test_stream_context.py test_forks.py",

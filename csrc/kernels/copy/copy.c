@@ -111,14 +111,17 @@ static int64_t plan_shifted(const gm_variant *variant, const gm_call *call, gm_p
            (ends ? (int64_t)variant->block.x * variant->elements : 0);
 }
 
-static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+static const gm_variant *scatter_of(const gm_call *call, const gm_plan *plan)
 {
     const bool all = call->parameters[MAX_BLOCKS].integer == 0; /* units have a thread at once */
-    const bool near = all && ((const copy_scatter_args *)plan->args)->near;
-    return call->backend->launch(call->out.contiguous ? variant
-                                 : near               ? &helper_scatter
-                                                      : &helper_scatter_far,
-                                 plan, call->stream);
+    return all && ((const copy_scatter_args *)plan->args)->near ? &helper_scatter
+                                                                : &helper_scatter_far;
+}
+
+static gm_status launch_strided(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    return call->backend->launch(call->out.contiguous ? variant : scatter_of(call, plan), plan,
+                                 call->stream);
 }
 
 static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)
