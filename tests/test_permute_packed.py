@@ -187,6 +187,25 @@ def test_stacks_of_small_matrices(dtype, count, rng):
         assert counted.barriers <= 2 * (size // 8192 + 1) + 2 * counted.grid[0]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "count", "rows", "cols"),
+    [
+        ("u1", 1000003, 10, 3),  # groups of 136, and 19 matrices that are left
+        ("u1", 7387 * 136 + 1, 10, 3),  # a single one is left with a group
+        ("u1", 900001, 3, 11),
+        ("i2", 1500007, 3, 5),
+    ],
+)
+@pytest.mark.parametrize("offset", [0, 1])
+def test_stacks_that_no_group_divides(dtype, count, rows, cols, offset, backend, rng):
+    """Of large ones as many as there are groups are moved, and then the others."""
+    size = (count + offset) * rows * cols * np.dtype(dtype).itemsize
+    a = np.frombuffer(rng.bytes(size), dtype).reshape(count + offset, rows, cols)
+    x = gm.to_device(a, backend=backend)[offset:]
+    got = gm.permute(x, (0, 2, 1), variant="packed")
+    assert np.array_equal(got.to_host(), a[offset:].transpose(0, 2, 1))
+
+
 def test_large_arrays():
     """The fewer multiprocessors, the smaller is what is large."""
     python("import test_permute_packed as t; t.check_large('sim')", GPUMEM_SIM_MULTIPROCESSORS="1")

@@ -367,42 +367,15 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
     plan->grid.x = (unsigned)tiles;
 }
 
-/* Tiles of a block. Blocks that go on for long drift apart, and memory is slower for what is far
- * apart: those of large arrays leave after a few tiles. New ones write their tables again, which
- * takes longer for bytes, and where tiles are cleared. */
-static uint32_t packed_tiles_of_block(const permute_packed_args *args)
-{
-    enum { FEW = 128 << 10, MORE = 352 << 10 /* bytes */ };
-    const uint32_t all = (args->tiles - 1) / args->wave + 1;
-    const bool longer = args->unit == 1 || args->clears || args->store.shifted;
-    const uint32_t some = (longer ? MORE : FEW) / args->buffer + 1;
-    return args->threads == PACKED_THREADS && some < all ? some : all;
-}
-
 static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    enum { RESERVED = 1024 }; /* bytes of shared memory per block, for the system */
     permute_layout layout;
-    permute_packed_args *args = (permute_packed_args *)plan->args;
-    double cost;
     permute_fold(call, most_of_packed(variant), &layout);
-    (void)permute_plan_packed(&layout, call->device, args, &cost);
-    plan->args_size = sizeof *args;
-    plan->shared_bytes = permute_packed_shared(args);
-    int64_t room =
-        call->device->shared_per_multiprocessor / (int64_t)(plan->shared_bytes + RESERVED);
-    int64_t resident = room < 1 ? 1 : room < args->blocks ? room : args->blocks;
-    plan->block.x = args->threads;
-    int64_t blocks = resident * call->device->multiprocessors;
-    args->wave = (uint32_t)(blocks < args->tiles ? blocks : args->tiles);
-    args->each = packed_tiles_of_block(args);
-    /* Full waves of blocks, and of the last one those that have a tile. */
-    const uint32_t span = args->each * args->wave, rest = args->tiles % span;
-    plan->grid.x = args->tiles / span * args->wave + (rest < args->wave ? rest : args->wave);
+    permute_fill_packed(&layout, call->device, plan);
 }
 
 /* The kernel for the unit, and for how rows of the result are stored. */
-static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+static const gm_variant *kernel_of_packed(const gm_variant *variant, const gm_plan *plan)
 {
     const permute_packed_args *args = (const permute_packed_args *)plan->args;
     enum { WORDS, SQUARED, SQUARES, SHIFTED };
@@ -425,7 +398,20 @@ static gm_status launch_packed(const gm_variant *variant, const gm_call *call, g
     case 16: kernel = &part_packed_words_b128; break;
     default: break;
     }
-    return call->backend->launch(kernel, plan, call->stream);
+    return kernel;
+}
+
+/* Rows that groups of them leave out have a launch of their own. */
+static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
+{
+    permute_layout layout, rest;
+    permute_fold(call, most_of_packed(variant), &layout);
+    gm_status status = call->backend->launch(kernel_of_packed(variant, plan), plan, call->stream);
+    if (status == GM_OK && permute_packed_rest(&layout, call->device, &rest)) {
+        permute_fill_packed(&rest, call->device, plan);
+        status = call->backend->launch(kernel_of_packed(variant, plan), plan, call->stream);
+    }
+    return status;
 }
 
 static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm_plan *plan)

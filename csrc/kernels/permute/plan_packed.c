@@ -1,17 +1,16 @@
 /*
  * permute: the tiles of packed.
  *
- * What is planned depends on the layout and the device alone, and is kept for a few of them. Which
- * units a tile has: plan_extents.c; axes in groups: plan_groups.c; tiles in order: plan_order.c;
- * how units are joined to words: plan_words.c; where they are in shared memory: plan_places.c.
+ * What is planned depends on the layout and the device alone, and is kept for a few of them by
+ * plan_kept.c. Which units a tile has: plan_extents.c; axes in groups: plan_groups.c; tiles in
+ * order: plan_order.c; how units are joined to words: plan_words.c; where they are in shared
+ * memory: plan_places.c.
  */
 #include "permute/plan_packed.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "backend/backend.h"
-#include "per_thread.h"
 #include "permute/plan_tiling.h"
 
 enum { FEW_OF_FLOATS = 8, FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
@@ -370,97 +369,51 @@ static tiling choose_tile(const permute_layout *layout, int multiprocessors)
     return t;
 }
 
-static bool plan(const permute_layout *layout, int multiprocessors, permute_packed_args *args,
-                 double *cost)
+/* ---- the plan -------------------------------------------------------------------------------- */
+
+/* Groups that leave some rows out take a launch more: as a share of a copy's time. */
+static double launch_of_rest(const permute_layout *layout)
+{
+    static const double LAUNCH = 5e6; /* bytes that are copied meanwhile */
+    return LAUNCH / ((double)layout->units * layout->unit);
+}
+
+/* Has what groups of a layout leave a plan, of all of it? */
+static bool can_move_rest(const permute_layout *layout, int64_t moved, int multiprocessors)
+{
+    permute_layout rest;
+    permute_packed_plan plan = {0};
+    return permute_rest_of(layout, moved, &rest) &&
+           permute_make_plan(&rest, multiprocessors, &plan) && plan.moved == rest.units;
+}
+
+bool permute_make_plan(const permute_layout *layout, int multiprocessors, permute_packed_plan *plan)
 {
     static const double GAIN = 0.03; /* of a copy's time: estimates are no closer */
     tiling t = choose_tile(layout, multiprocessors);
-    permute_layout divided;
     const bool small = t.cost < INFINITY && permute_units_of_tile(&t) * t.unit < t.most / 2;
-    if (small && permute_divide_rows(layout, &divided)) {
-        const tiling other = choose_tile(&divided, multiprocessors);
-        t = other.cost + GAIN < t.cost ? other : t;
+    plan->moved = layout->units;
+    for (int all = 1; small && all >= 0; all--) {
+        permute_layout divided;
+        if (!permute_divide_rows(layout, all, &divided)) {
+            continue;
+        }
+        tiling other = choose_tile(&divided, multiprocessors);
+        other.cost += all ? 0 : launch_of_rest(layout);
+        if (other.cost + GAIN < t.cost &&
+            (all || can_move_rest(layout, divided.units, multiprocessors))) {
+            t = other;
+            plan->moved = divided.units;
+        }
     }
     if (t.cost == INFINITY) {
         return false;
     }
-    *cost = t.cost;
+    plan->cost = t.cost;
     permute_order_halo(&t);
     const permute_places places = choose_places(&t, layout);
     /* Rows are counted in words, or in bytes: see `shifts`. */
     return places.bytes <= UINT16_MAX && permute_is_near(&t, t.from, t.load_word * t.unit) &&
-           permute_is_near(&t, t.to, t.store_word * t.unit) && fill(&t, layout, places, args);
-}
-
-/* ---- kept plans ------------------------------------------------------------------------------ */
-
-enum { LOG_KEPT = 5, KEPT = 1 << LOG_KEPT };
-
-/* What a plan depends on: addresses only by where they are within a sector. */
-typedef struct plan_key {
-    int unit, ndim, in, out, multiprocessors, spare; /* no padding: compared byte by byte */
-    int64_t extent[PACKED_DIMS], from[PACKED_DIMS];
-} plan_key;
-
-typedef struct kept_plan {
-    plan_key key;
-    bool found;
-    double cost;
-    permute_packed_args args;
-} kept_plan;
-
-static plan_key key_of(const permute_layout *layout, int multiprocessors)
-{
-    plan_key key;
-    memset(&key, 0, sizeof key);
-    key.unit = layout->unit;
-    key.ndim = layout->ndim;
-    key.multiprocessors = multiprocessors;
-    key.in = (int)((uintptr_t)layout->in % GM_SECTOR);
-    key.out = (int)((uintptr_t)layout->out % GM_SECTOR);
-    for (int d = 0; d < layout->ndim; d++) {
-        key.extent[d] = layout->extent[d];
-        key.from[d] = layout->from[d];
-    }
-    return key;
-}
-
-static unsigned slot_of(const plan_key *key)
-{
-    uint64_t hash = (uint64_t)(key->unit | key->in << 8 | key->out << 16);
-    for (int d = 0; d < key->ndim; d++) {
-        hash = (hash ^ (uint64_t)key->extent[d]) * 0x9e3779b97f4a7c15u;
-        hash = (hash ^ (uint64_t)key->from[d]) * 0x9e3779b97f4a7c15u;
-    }
-    return (unsigned)(hash >> (64 - LOG_KEPT));
-}
-
-bool permute_plan_packed(const permute_layout *layout, const gm_device_properties *device,
-                         permute_packed_args *args, double *cost)
-{
-    if (layout->ndim > PACKED_DIMS) {
-        return false;
-    }
-    plan_key key = key_of(layout, device->multiprocessors);
-    kept_plan *kept = gm_per_thread(GM_PART_PLANS, KEPT * sizeof *kept), none;
-    kept_plan *slot = kept ? &kept[slot_of(&key)] : &none;
-    if (!kept || memcmp(&slot->key, &key, sizeof key) != 0) {
-        slot->args = (permute_packed_args){0};
-        slot->found = plan(layout, device->multiprocessors, &slot->args, &slot->cost);
-        slot->key = key;
-    }
-    *args = slot->args;
-    *cost = slot->cost;
-    args->in = layout->in;
-    args->out = layout->out;
-    permute_memory(layout, &args->begin, &args->end);
-    return slot->found;
-}
-
-size_t permute_packed_shared(const permute_packed_args *args)
-{
-    return 2 * (size_t)args->buffer + PACKED_PLACES * PACKED_PLACE_BYTES +
-           PACKED_DIMS * PACKED_STEP_BYTES +
-           (size_t)(args->load.room + args->store.room) * PACKED_ROW_BYTES +
-           args->entries * sizeof(uint16_t);
+           permute_is_near(&t, t.to, t.store_word * t.unit) &&
+           fill(&t, layout, places, &plan->args);
 }

@@ -43,6 +43,16 @@ typedef struct permute_places {
     int64_t bytes; /* of all */
 } permute_places;
 
+/* What is worked out for a layout. */
+typedef struct permute_packed_plan {
+    permute_packed_args args; /* without addresses */
+    double cost;
+    int64_t moved; /* units: all, if groups of rows leave none out */
+} permute_packed_plan;
+
+bool permute_make_plan(const permute_layout *layout, int multiprocessors,
+                       permute_packed_plan *plan);
+
 int64_t permute_units_of_tile(const tiling *t);
 
 /* Words of so many bytes that a row of units which begins anywhere has a part of, at most. */
@@ -61,8 +71,12 @@ int64_t permute_groups(const tiling *t);
 bool permute_is_grouped(const tiling *t, int axis);
 
 /* Groups of short rows of the result as an axis of their own: see plan_groups.c. False if there are
- * none, or no number of rows in range divides all. */
-bool permute_divide_rows(const permute_layout *layout, permute_layout *divided);
+ * none. `all`: as many rows in each group as divide all; otherwise groups of whole vectors, without
+ * the last rows, if no such number divides all. */
+bool permute_divide_rows(const permute_layout *layout, bool all, permute_layout *divided);
+
+/* What groups leave that have so many units; false: nothing. */
+bool permute_rest_of(const permute_layout *layout, int64_t moved, permute_layout *rest);
 
 /* The words of both sides, and whether they are squares; in groups only if these may be. */
 void permute_choose_words(tiling *t, const permute_layout *layout, bool in_groups);
