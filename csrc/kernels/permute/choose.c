@@ -266,9 +266,11 @@ static double paced(const permute_layout *layout, const gm_call *call, const by_
 
 static double time_of_packed(const permute_layout *layout, const gm_call *call)
 {
+    permute_layout turned = *layout;
     permute_packed_args args;
     double cost;
-    if (!permute_plan_packed(layout, call->device, &args, &cost)) {
+    permute_turn(&turned);
+    if (!permute_plan_packed(&turned, call->device, &args, &cost)) {
         return INFINITY;
     }
     static const by_unit BUSY = {1, 0, 0.5, 0.2, 0};

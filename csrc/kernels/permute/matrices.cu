@@ -6,6 +6,7 @@
  *          it, 16 bytes per lane and access where its rows are made of such vectors, and whole
  *          sectors out where they begin anywhere. A block divides its index to find its matrix, and
  *          has a tile of it. See transpose's register_tile.h, aligned_tile.h and byte_tile.h.
+ * Rotated  matrices have a negative pitch on one side, or on both.
  * Order    of tiles as in transpose: down a band of a column, which is along the rows of the
  *          result, then the next column; then other bands, and other matrices.
  * Narrow   vector_b8_narrow has half of vector_b8's width, for matrices of some 128 columns;
@@ -60,8 +61,10 @@ GM_DEVICE int permute_matrix_where(const permute_matrix &matrix, int64_t row)
     const transpose_args &walk = matrix.walk;
     const int64_t col = (int64_t)matrix.at.x * geometry::COLS;
     const int64_t end = min(row + geometry::ROWS, walk.rows), right = col + geometry::COLS;
-    const char *first = walk.in + max(row, (int64_t)0) * walk.pitch + col * walk.itemsize;
-    const char *last = walk.in + (end - 1) * walk.pitch + min(right, walk.cols) * walk.itemsize;
+    /* Rows may run backwards. */
+    const int64_t top = max(row, (int64_t)0) * walk.pitch, bottom = (end - 1) * walk.pitch;
+    const char *first = walk.in + min(top, bottom) + col * walk.itemsize;
+    const char *last = walk.in + max(top, bottom) + min(right, walk.cols) * walk.itemsize;
     if (first < matrix.edge.begin + 8 || last + 16 > matrix.edge.end) {
         return TILE_OVER_CORNER;
     }

@@ -146,7 +146,7 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
 GM_DEVICE void packed_store_whole(char *out, uint32_t at, uint32_t u, uint32_t limit, uint32_t word)
 {
     if (u * 4 - (at & 3) < limit) {
-        *(uint32_t *)(out + (at & ~3u)) = word;
+        *(uint32_t *)(out + (int32_t)(at & ~3u)) = word;
     }
 }
 

@@ -181,7 +181,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
     if (status != GM_OK || call->in[0].bytes == 0) {
         return status;
     }
-    permute_fold(call, most, &layout);
+    permute_fold_turned(call, most, &layout);
     if (variant == &variants[permute_row_packed_words] && layout.unit < 4) {
         return gm_fail(GM_ERROR_VALUE,
                        "variant %s moves units of 4 bytes and more; those that axes move of a are "
@@ -370,7 +370,7 @@ static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *
 static void plan_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout;
-    permute_fold(call, most_of_packed(variant), &layout);
+    permute_fold_turned(call, most_of_packed(variant), &layout);
     permute_fill_packed(&layout, call->device, plan);
 }
 
@@ -405,7 +405,7 @@ static const gm_variant *kernel_of_packed(const gm_variant *variant, const gm_pl
 static gm_status launch_packed(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     permute_layout layout, rest;
-    permute_fold(call, most_of_packed(variant), &layout);
+    permute_fold_turned(call, most_of_packed(variant), &layout);
     gm_status status = call->backend->launch(kernel_of_packed(variant, plan), plan, call->stream);
     if (status == GM_OK && permute_packed_rest(&layout, call->device, &rest)) {
         permute_fill_packed(&rest, call->device, plan);

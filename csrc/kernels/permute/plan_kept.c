@@ -11,7 +11,7 @@ enum { LOG_KEPT = 5, KEPT = 1 << LOG_KEPT };
 /* What a plan depends on: addresses only by where they are within a sector. */
 typedef struct plan_key {
     int unit, ndim, in, out, multiprocessors, spare; /* no padding: compared byte by byte */
-    int64_t extent[PACKED_DIMS], from[PACKED_DIMS];
+    int64_t extent[PACKED_DIMS], from[PACKED_DIMS], to[PACKED_DIMS];
 } plan_key;
 
 typedef struct kept_plan {
@@ -32,6 +32,7 @@ static plan_key key_of(const permute_layout *layout, int multiprocessors)
     for (int d = 0; d < layout->ndim; d++) {
         key.extent[d] = layout->extent[d];
         key.from[d] = layout->from[d];
+        key.to[d] = layout->to[d];
     }
     return key;
 }

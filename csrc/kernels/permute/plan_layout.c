@@ -138,6 +138,24 @@ gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *la
                               variant->name);
 }
 
+void permute_turn(permute_layout *layout)
+{
+    for (int d = 0; d < layout->ndim; d++) {
+        if (layout->from[d] < 0 && -layout->from[d] < layout->to[d]) {
+            layout->in += (layout->extent[d] - 1) * layout->from[d];
+            layout->out += (layout->extent[d] - 1) * layout->to[d];
+            layout->from[d] = -layout->from[d];
+            layout->to[d] = -layout->to[d];
+        }
+    }
+}
+
+void permute_fold_turned(const gm_call *call, int most, permute_layout *layout)
+{
+    permute_fold(call, most, layout);
+    permute_turn(layout);
+}
+
 void permute_memory(const permute_layout *layout, const char **begin, const char **end)
 {
     *begin = *end = layout->in;

@@ -30,6 +30,11 @@ void permute_fold(const gm_call *call, int most, permute_layout *layout);
 /* Does every element stay where it is? */
 bool permute_is_contiguous(const gm_call *call);
 
+/* Turns axes that run backwards in the input, and are closer there than in the result: they run
+ * forwards then, and backwards in the result. */
+void permute_turn(permute_layout *layout);
+void permute_fold_turned(const gm_call *call, int most, permute_layout *layout);
+
 /* Bytes that run on in both arrays; the size of a unit if units do not. */
 int64_t permute_run(const permute_layout *layout);
 

@@ -182,12 +182,12 @@ static const instance *best_instance(const gm_call *call, const permute_layout *
 
 /* ---- what the rows take ---------------------------------------------------------------------- */
 
-/* Are there matrices, whose rows run on in the input, one after the other? */
+/* Are there matrices, whose rows run on in the input, one after the other in either direction? */
 static bool has_matrices(const permute_layout *layout, int closest)
 {
     return closest > 0 && layout->ndim <= PERMUTE_TILES_DIMS + 2 &&
            layout->from[closest] == layout->unit &&
-           layout->from[0] >= layout->extent[closest] * layout->unit;
+           permute_magnitude(layout->from[0]) >= layout->extent[closest] * layout->unit;
 }
 
 gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
@@ -197,6 +197,11 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
         return GM_OK;
     }
     permute_fold(call, PERMUTE_WIDEST, &layout);
+    gm_status status = permute_takes_rows(variant, &layout);
+    if (status != GM_OK) {
+        return status;
+    }
+    permute_turn(&layout);
     const int closest = permute_closest_axis(&layout);
     if (!has_matrices(&layout, closest)) {
         return gm_fail(GM_ERROR_VALUE,
@@ -204,10 +209,6 @@ gm_status permute_takes_matrices(const gm_variant *variant, const gm_call *call)
                        "in a: that of its axis which is the last of the result is the closest one "
                        "as well, or no axis of a is contiguous",
                        variant->name, PERMUTE_TILES_DIMS + 2);
-    }
-    gm_status status = permute_takes_rows(variant, &layout);
-    if (status != GM_OK) {
-        return status;
     }
     const instance *one = instance_of(call, variant);
     if (!one) { /* the row, which has an instance for each unit */
@@ -230,7 +231,7 @@ int permute_pick_matrices(const gm_call *call)
 {
     permute_layout layout;
     if (call->in[0].bytes > 0) {
-        permute_fold(call, PERMUTE_WIDEST, &layout);
+        permute_fold_turned(call, PERMUTE_WIDEST, &layout);
         const int closest = permute_closest_axis(&layout);
         if (has_matrices(&layout, closest)) {
             return best_instance(call, &layout, closest)->row;
@@ -241,11 +242,13 @@ int permute_pick_matrices(const gm_call *call)
 
 double permute_matrices_time(const permute_layout *layout, const gm_call *call)
 {
-    const int closest = permute_closest_axis(layout);
-    if (!has_matrices(layout, closest)) {
+    permute_layout turned = *layout;
+    permute_turn(&turned);
+    const int closest = permute_closest_axis(&turned);
+    if (!has_matrices(&turned, closest)) {
         return 0;
     }
-    tiling tiles = tiles_of(call, best_instance(call, layout, closest), layout, closest);
+    tiling tiles = tiles_of(call, best_instance(call, &turned, closest), &turned, closest);
     return tiles.all >= call->device->multiprocessors ? tiles.time : 0;
 }
 
@@ -255,7 +258,7 @@ void permute_plan_matrices(const gm_variant *variant, const gm_call *call, gm_pl
 {
     permute_layout layout;
     permute_matrices_args *args = (permute_matrices_args *)plan->args;
-    permute_fold(call, PERMUTE_WIDEST, &layout);
+    permute_fold_turned(call, PERMUTE_WIDEST, &layout);
     const int closest = permute_closest_axis(&layout);
     tiling tiles = tiles_of(call, instance_of(call, variant), &layout, closest);
     *args = (permute_matrices_args){

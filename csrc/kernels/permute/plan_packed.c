@@ -114,7 +114,7 @@ static bool chained(const tiling *t)
             return false;
         }
     }
-    return t->store_run.axes == t->squared;
+    return t->store_run.axes == t->squared && t->to[t->squared] > 0;
 }
 
 /* Is anything that begins a row of units along the squared axis, or those in groups, not at a word,

@@ -28,7 +28,8 @@ static const instance instances[] = {
 };
 enum { INSTANCES = sizeof instances / sizeof *instances };
 
-/* The axes of pixels and of channels, as they are in the result: planes have the pixels inside. */
+/* The axes of pixels and of channels, as they are in the result: planes have the pixels inside.
+ * They follow each other backwards where channels change their order. */
 typedef struct image {
     int pixels, channels;
     bool to_planes;
@@ -146,8 +147,10 @@ static const instance *instance_for(const permute_layout *layout, bool *busy)
 
 bool permute_prefers_pixels(const permute_layout *layout)
 {
+    permute_layout turned = *layout;
     bool busy;
-    (void)instance_for(layout, &busy);
+    permute_turn(&turned);
+    (void)instance_for(&turned, &busy);
     return busy;
 }
 
@@ -165,7 +168,7 @@ int permute_pick_pixels(const gm_call *call)
     permute_layout layout;
     bool busy;
     if (call->in[0].bytes > 0) {
-        permute_fold(call, PERMUTE_WIDEST, &layout);
+        permute_fold_turned(call, PERMUTE_WIDEST, &layout);
         const instance *one = instance_for(&layout, &busy);
         if (one) {
             return one->row;
@@ -193,7 +196,7 @@ gm_status permute_takes_pixels(const gm_variant *variant, const gm_call *call)
     if (call->in[0].bytes == 0) {
         return GM_OK;
     }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
+    permute_fold_turned(call, PERMUTE_WIDEST, &layout);
     if (variant->pick) {
         return takes_layout(variant, &layout);
     }
@@ -214,7 +217,7 @@ void permute_plan_row_pixels(const gm_variant *variant, const gm_call *call, gm_
 {
     permute_layout layout;
     permute_pixels_args *args = (permute_pixels_args *)plan->args;
-    permute_fold(call, PERMUTE_WIDEST, &layout);
+    permute_fold_turned(call, PERMUTE_WIDEST, &layout);
     (void)plan_instance(&layout, instance_of(call, variant), args); /* see permute_takes_pixels */
     plan->args_size = sizeof *args;
     plan->shared_bytes = (size_t)PIXELS_THREADS * args->channels * args->vector;
