@@ -5,7 +5,8 @@
 Needs a GPU and PyTorch. A figure is the time of the driver's copy of as many bytes as the view and
 its copy have in memory, between aligned addresses, as a fraction of a single call's: 1.00 is as
 fast. Of a view with gaps of less than a sector memory moves the gaps, too; they count. PyTorch has
-no negative strides: torch.flip for copies of those, and nothing into them.
+no negative strides: torch.flip for copies of those, and nothing into them; for rotated arrays, a
+copy of what torch.flip returns, transposed.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class View(NamedTuple):
     cut: tuple[slice | int, ...]
     share: float
     flips: tuple[int, ...] = ()
+    axes: tuple[int, ...] = ()  # their order, if it is another one
 
 
 def _flat(n: int) -> tuple[int, ...]:
@@ -48,6 +50,10 @@ def _image(n: int) -> tuple[int, ...]:
     return (max(n // 3000, 1), 1000, 3)
 
 
+def _stack(n: int) -> tuple[int, ...]:
+    return (n // 54 | 1, 9, 6)
+
+
 def _cube(n: int) -> tuple[int, ...]:
     return (round(n ** (1 / 3)),) * 3
 
@@ -61,6 +67,12 @@ VIEWS = (
     View("cube, all axes reversed", _cube, (BACK,) * 3, 1, (0, 1, 2)),
     View("image, channels reversed", _image, (ALL, ALL, BACK), 1, (2,)),
     View("image, mirrored", _image, (ALL, BACK), 1, (1,)),
+    View("matrix rotated", _square, (BACK, ALL), 1, (0,), (1, 0)),
+    View("matrix rotated back", _square, (ALL, BACK), 1, (1,), (1, 0)),
+    View("image rotated", _image, (BACK,), 1, (0,), (1, 0, 2)),
+    View("image rotated back", _image, (ALL, BACK), 1, (1,), (1, 0, 2)),
+    View("channels reversed, to planes", _image, (ALL, ALL, BACK), 1, (2,), (2, 0, 1)),
+    View("9 x 6 matrices transposed", _stack, (), 1, (), (0, 2, 1)),
     View("image, one channel", _image, (ALL, ALL, 1), 1),
     View("image, two channels", _image, (ALL, ALL, slice(2)), 1),
     View("[::2]", _flat, (SECOND,), 1),
@@ -87,7 +99,8 @@ def measured(view: View, dtype: str, nbytes: int, into: bool) -> dict[str, float
     size = np.dtype(dtype).itemsize
     shape = view.shape(nbytes // size)
     whole = torch.randint(0, 100, shape, dtype=torch.uint8, device="cuda").to(kind)
-    part = gm.from_dlpack(whole)[view.cut]
+    axes = view.axes or tuple(range(len(shape) - sum(isinstance(c, int) for c in view.cut)))
+    part = gm.from_dlpack(whole)[view.cut].transpose(axes)
     other = torch.zeros(part.shape, dtype=kind, device="cuda")
     there, stream = gm.from_dlpack(other), torch.cuda.current_stream()
     moved = int(whole.numel() * size * view.share) + part.nbytes
@@ -97,10 +110,10 @@ def measured(view: View, dtype: str, nbytes: int, into: bool) -> dict[str, float
         "gpumem": lambda: gm.copy(a, out=out, stream=stream),
     }
     if not view.flips:
-        mine = whole[view.cut]
+        mine = whole[view.cut].permute(axes)
         contenders["torch"] = (lambda: mine.copy_(other)) if into else (lambda: other.copy_(mine))
     elif not into:
-        contenders["torch"] = lambda: torch.flip(whole, view.flips)
+        contenders["torch"] = lambda: torch.flip(whole, view.flips).permute(axes).contiguous()
     return measure(contenders, ROUNDS)
 
 
@@ -119,7 +132,7 @@ def main() -> None:
                 rows.append({"view": view.name, "dtype": dtype, "into": into, "ms": ms})
                 fractions = {name: ms["memcpy"] / t for name, t in ms.items() if name != "memcpy"}
                 print(
-                    f"{dtype:8} {'into' if into else 'of':4} {view.name:26}",
+                    f"{dtype:8} {'into' if into else 'of':4} {view.name:28}",
                     *(f"{name} {value:.3f}" for name, value in fractions.items()),
                     flush=True,
                 )
