@@ -13,13 +13,15 @@
  *              and of the next row  |. A B C D E F G|H ...
  *
  * Units    of rows that run backwards are joined from the other end, and change places in the
- * vector. Shift    is another one in every row; words are selected by it, bytes permuted. block a
- * piece of the result. It first finds where the rows of its piece are in the input, and keeps that
- * in shared memory: a thread then has one division for a vector. Ends     vectors in which a row
- * ends and the next one begins come last, a thread for each of them: a warp of which one lane had
- * two rows would take twice the time. Memory   a vector that goes beyond the result is stored byte
- * by byte, as one that goes beyond the memory of the input is loaded. Machine  LD.E.128, SEL, PRMT,
- * ST.E.128
+ *          vector.
+ * Shift    is another one in every row; words are selected by it, bytes permuted.
+ * Block    has a piece of the result. It first finds where the rows of its piece are in the input,
+ *          and keeps that in shared memory: a thread then has one division for a vector.
+ * Ends     vectors in which a row ends and the next one begins come last, a thread for each of
+ *          them: a warp of which one lane had two rows would take twice the time.
+ * Memory   a vector that goes beyond the result is stored byte by byte, as one that goes beyond the
+ *          memory of the input is loaded.
+ * Machine  LD.E.128, SEL, PRMT, ST.E.128
  */
 #include "shifted_gaps.h"
 
