@@ -37,17 +37,25 @@ def _found(one: Variant, options: argparse.Namespace) -> dict[str, Any]:
         return {**name, "reason": str(error)}
 
 
+def _cell(row: dict[str, Any], name: str, one: Variant) -> str:
+    """Return an attribute as text. Shared memory with what a launch adds: both limit the blocks."""
+    if name not in row:
+        return "-"
+    return str(row[name] + one.shared_bytes if name == "shared_bytes" else row[name])
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
-    rows = [_found(one, options) for one in _kernels(options.family, options.variant)]
+    kernels = _kernels(options.family, options.variant)
+    rows = [_found(one, options) for one in kernels]
     if options.json:
         print_json(rows)
         return 0
     cells = [
         [f"{row['family']}-{row['variant']}"]
-        + [str(row.get(name, "-")) for name in _COLUMNS]
+        + [_cell(row, name, one) for name in _COLUMNS]
         + [f"{row['occupancy']:.0%}" if "occupancy" in row else "-"]
-        for row in rows
+        for row, one in zip(rows, kernels, strict=True)
     ]
     print(format_table(("kernel", *_COLUMNS.values(), "occupancy"), cells, left=1))
     told = {f"sm_{row['arch']}, {row['shipped']}." for row in rows if row.get("shipped")}

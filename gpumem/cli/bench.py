@@ -207,8 +207,8 @@ def add_to(commands: Commands) -> None:
     add_kernel(one)
     add_launch(one)
     add_source(one)
-    one.add_argument("--bytes", type=int, metavar="N", help="of FILE.cu: that a launch moves")
-    one.add_argument("--flops", type=int, metavar="N", help="of FILE.cu: that a launch computes")
+    one.add_argument("--bytes", type=int, metavar="N", help="of FILE.cu: bytes that a launch moves")
+    one.add_argument("--flops", type=int, metavar="N", help="of FILE.cu: operations of a launch")
     one.add_argument("--all", action="store_true", help="every family, at chosen sizes")
     one.add_argument("--variants", metavar="A,B", help="only these (default: all, and auto)")
     one.add_argument(
@@ -217,11 +217,17 @@ def add_to(commands: Commands) -> None:
     one.add_argument("--shapes", metavar="S,S", help="instead of sizes: 8192x8192,50000x5000")
     one.add_argument("--dtype", help="of the elements (default: float32, or what the family takes)")
     one.add_argument("--peers", metavar="P,P", help="also measure other libraries: torch,cupy")
-    one.add_argument("--cache", choices=("cold", "warm", "both"), default="cold", help="L2")
+    one.add_argument(
+        "--cache",
+        choices=("cold", "warm", "both"),
+        default="cold",
+        help="the L2 before each launch: without the data (default), or with them",
+    )
     one.add_argument(
         "--order",
         choices=(*ORDERS, "both"),
-        help="calls that follow each other (default; distributed: not), or each alone",
+        help="stream: calls that follow each other (default); single: each alone (default of "
+        "distributed)",
     )
     one.add_argument(
         "--set", action="append", metavar="NAME=VALUE", help="a parameter: stride=4, distance=1:16"

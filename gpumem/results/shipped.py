@@ -75,7 +75,9 @@ class Shipped(Mapping[str, BenchResult]):
         if isinstance(name, str) and name in self.names():
             return BenchResult.from_json(self._folder / f"{name}.json")
         if not os.path.exists(name):
-            raise ValueError(self._unknown(os.fsdecode(name)))
+            raise ValueError(
+                self._unknown(os.fsdecode(name), "there is no file and no shipped result")
+            )
         return BenchResult.from_json(os.fspath(name))
 
     def families(self) -> tuple[str, ...]:
@@ -133,8 +135,8 @@ class Shipped(Mapping[str, BenchResult]):
                 found.setdefault(family, []).append(name)
         return found
 
-    def _unknown(self, name: object) -> str:
-        return unknown("there is no result", name, self.names(), "; shipped are")
+    def _unknown(self, name: object, before: str = "there is no shipped result") -> str:
+        return unknown(before, name, self.names(), "; shipped are")
 
     def __getitem__(self, name: str) -> BenchResult:
         if name not in self.names():
