@@ -261,6 +261,9 @@ def test_the_page_about_device_arrays(cube):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}': ") as caught:
             getattr(cube, name)
         assert ("from_dlpack(d)" in str(caught.value)) == (name in handed), name
+    for refused in (iter, float, int, bool):
+        with pytest.raises(TypeError, match="does not take a gpumem.DeviceArray"):
+            refused(cube[0, 0, 0])
 
 
 def test_views_with_axes_in_another_order(cube):

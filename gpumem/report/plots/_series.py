@@ -16,6 +16,15 @@ Found = dict[str, Any]
 
 _MOST_TICKS = 16
 
+_LABELS = {
+    "block": "block, threads in x and y",
+    "carveout": "carveout, per cent asked for as shared memory",
+    "max_blocks": "max_blocks, blocks at most",
+    "offset": "offset, elements",
+    "threads": "threads per block",
+    "strided_threads": "threads per block",
+}
+
 
 def draw_series(
     found: Found,
@@ -61,8 +70,9 @@ def draw_series(
     step = 1 if len(drawn) <= _MOST_TICKS else 4
     ticks = range(0, len(drawn), step)
     ax.set_xticks(ticks, [_word(drawn[tick]) for tick in ticks])
-    ax.set_xlabel(sweep)
-    ax.set_ylabel(f"GB/s over those with {_word(drawn[0])}" if relative else "GB/s")
+    ax.set_xlabel(_LABELS.get(sweep, sweep))
+    first = f"{sweep} {_word(drawn[0])}"
+    ax.set_ylabel(f"share of the GB/s with {first}" if relative else "GB/s")
     if not relative:
         ax.set_ylim(bottom=0)
     ax.grid(color="0.92")
