@@ -262,7 +262,7 @@ def test_the_page_about_device_arrays(cube):
             getattr(cube, name)
         assert ("from_dlpack(d)" in str(caught.value)) == (name in handed), name
     for refused in (iter, float, int, bool):
-        with pytest.raises(TypeError, match="does not take a gpumem.DeviceArray"):
+        with pytest.raises(TypeError, match="does not take a gpumem"):
             refused(cube[0, 0, 0])
 
 
