@@ -207,6 +207,10 @@ def test_the_command_line_shows_attributes(monkeypatch, capsys):
     out = capsys.readouterr().out
     kernels = {str(v) for v in gm.variants("copy", instances=True) if v.source.endswith(".cu")}
     assert kernels <= set(out.split()) and "shipped with gpumem, made with nvcc" in out
+    (bulk,) = (line.split() for line in out.splitlines() if line.startswith("copy-bulk "))
+    row = next(one for one in gm.variants("copy") if one.name == "bulk")
+    own = row.attributes("sim")["shared_bytes"]
+    assert int(bulk[3]) == own + row.shared_bytes > own
     words = ["attributes", "transpose", "tile_vector", "--backend", "sim", "--arch", "80", "--json"]
     assert cli.main(words) == 0
     rows = json.loads(capsys.readouterr().out)
