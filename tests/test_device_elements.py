@@ -98,7 +98,7 @@ def test_item_of_a_structure(backend):
         ((-25,), IndexError, "index -25 "),
         ((0, 3, 0), IndexError, "index 3 is out of bounds for axis 1 with size 3"),
         ((0, 0, -5), IndexError, "index -5 is out of bounds for axis 2"),
-        ((2**70,), IndexError, "fit"),
+        ((2**70,), IndexError, "index 1180591620717411303424 does not fit in 63 bits"),
         ((1.0,), TypeError, r"item\(\) takes integers, not float"),
         ((True,), TypeError, "not bool"),
         ((0, None, 0), TypeError, "not NoneType"),

@@ -72,11 +72,16 @@ def test_padding_is_transferred(points):
         (np.zeros((2, 3), "f4"), ValueError, r"out .*shape.*\(2, 3\).*\(2, 3, 4\)"),
         (np.zeros((4, 3, 2), "f4"), ValueError, r"out .*shape.*\(4, 3, 2\).*\(2, 3, 4\)"),
         (np.broadcast_to(np.float32(0), (2, 3, 4)), ValueError, "out.*read-only"),
+        (
+            np.lib.stride_tricks.as_strided(np.zeros(12, "f4"), (2, 3, 4), (0, 16, 4)),
+            ValueError,
+            "elements of out share memory",
+        ),
         ([0.0], TypeError, "out must be a NumPy array, not list"),
         (bytearray(96), TypeError, "out must be a NumPy array, not bytearray"),
         (0, TypeError, "out must be a NumPy array, not int"),
     ],
-    ids=["dtype", "swapped", "ndim", "shape", "read-only", "list", "bytearray", "int"],
+    ids=["dtype", "swapped", "ndim", "shape", "read-only", "shared", "list", "bytearray", "int"],
 )
 def test_a_wrong_out(out, error, words, cube):
     for view, target in ((cube, out), (cube.T.T[...], out)):

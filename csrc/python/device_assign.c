@@ -30,11 +30,18 @@ static PyArrayObject *from_number(PyObject *value, PyArray_Descr *dtype)
     PyArrayObject *made = NULL;
     PyObject *numpy = PyImport_ImportModule("numpy");
     PyObject *common = numpy ? PyObject_CallMethod(numpy, "result_type", "OO", dtype, value) : NULL;
-    if (common && !PyArray_EquivTypes((PyArray_Descr *)common, dtype)) {
+    if (!common && PyErr_ExceptionMatches(PyExc_TypeError)) { /* which is about DTypes alone */
+        gm_raise_about(PyExc_TypeError, "value is %.80R, which does not cast safely to %.200S",
+                       value, dtype);
+    } else if (common && !PyArray_EquivTypes((PyArray_Descr *)common, dtype)) {
         refuse_cast(common, dtype);
     } else if (common) {
         Py_INCREF(dtype);
         made = (PyArrayObject *)PyArray_FromAny(value, dtype, 0, 0, 0, NULL);
+        if (!made && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+            gm_raise_about(PyExc_OverflowError, "value is %.80R, which does not fit in %.200S",
+                           value, dtype);
+        }
     }
     Py_XDECREF(common);
     Py_XDECREF(numpy);

@@ -3,6 +3,7 @@
 
 #include "python/device_array.h"
 #include "python/device_views.h"
+#include "python/errors.h"
 #include "python/values.h"
 
 /* ---- as Python's numbers -------------------------------------------------------------------- */
@@ -17,6 +18,9 @@ static npy_intp find_place(PyObject *object, npy_intp length, int axis)
     }
     npy_intp place = PyNumber_AsSsize_t(object, PyExc_IndexError);
     if (place == -1 && PyErr_Occurred()) {
+        if (PyErr_ExceptionMatches(PyExc_IndexError)) {
+            gm_raise_about(PyExc_IndexError, "index %.80R does not fit in 63 bits", object);
+        }
         return -1;
     }
     if (place < -length || place >= length) {

@@ -91,14 +91,15 @@ static int check_host_out(gm_device_array *self, PyObject *out)
     PyArrayObject *array = (PyArrayObject *)out;
     if (gm_check_unmasked(out, "out") < 0 ||
         gm_check_out(array, PyArray_DESCR(self->layout), PyArray_NDIM(self->layout),
-                     PyArray_DIMS(self->layout)) < 0) {
+                     PyArray_DIMS(self->layout)) < 0 ||
+        PyArray_FailUnlessWriteable(array, "out") < 0 || gm_check_apart(array, "out") < 0) {
         return -1;
     }
     int overlaps = gm_overlaps(array, self->layout); /* on the simulator it could */
     if (overlaps > 0) {
         PyErr_SetString(PyExc_ValueError, "out overlaps the array in memory");
     }
-    return overlaps ? -1 : PyArray_FailUnlessWriteable(array, "out");
+    return overlaps ? -1 : 0;
 }
 
 static PyObject *array_to_host(PyObject *object, PyObject *args, PyObject *keywords)
@@ -268,7 +269,8 @@ static PyMethodDef array_methods[] = {
      "Copy to a NumPy array.\n\n"
      "Parameters\n----------\n"
      "out : ndarray, optional\n"
-     "    The target: of the same shape and dtype, writeable, of any layout.\n"
+     "    The target: of the same shape and dtype, writeable, of any layout in which no two\n"
+     "    elements share memory.\n"
      "stream : Stream or another library's, optional\n"
      "    The copy runs after the work on this stream.\n\n"
      "Returns\n-------\nndarray\n    `out`, or a new C-contiguous array."
