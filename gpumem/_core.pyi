@@ -467,6 +467,9 @@ def adopt(x: Any, name: str, stream: AnyStream | None, /) -> DeviceArray | None:
     None if it is none. Messages call it by the name.
     """
 
+def check_stream(stream: AnyStream | None, backend: str, /) -> None:
+    """Raise TypeError if it is no stream, ValueError if it is one of another backend."""
+
 def check_unmasked(x: Any, name: str, /) -> None:
     """Raise TypeError if it is a masked array, or a list of them; `name` is for the message."""
 

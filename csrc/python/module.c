@@ -133,6 +133,8 @@ static PyMethodDef functions[] = {
      "Another library's array on a CUDA device as a DeviceArray, ready for work on the stream; "
      "None "
      "if it is none."},
+    {"check_stream", gm_core_check_stream, METH_VARARGS,
+     "check_stream(stream, backend, /)\n--\n\nRaise if it is no stream of the backend."},
     {"pack_bytes", FAST(gm_core_pack_bytes),
      "pack_bytes(numbers, least, most, zero, each, longest, count, /)\n--\n\n"
      "Return small integers packed into `count` integers, or None if they are not such."},

@@ -181,6 +181,19 @@ int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_strea
     return 0;
 }
 
+PyObject *gm_core_check_stream(PyObject *module, PyObject *args)
+{
+    PyObject *object, *name;
+    const gm_backend *backend;
+    gm_stream stream;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "OO:check_stream", &object, &name) ||
+        gm_parse_backend(name, &backend) < 0 || gm_parse_stream(object, backend, &stream) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
 /* ---- the type ------------------------------------------------------------------------------- */
 
 static PyObject *stream_new(PyTypeObject *type, PyObject *args, PyObject *keywords)

@@ -21,5 +21,7 @@ int gm_parse_queue(PyObject *object, const gm_backend *backend, gm_stream *strea
 /* For work that the caller waits for: instead of a nonblocking stream, the default stream, after
  * what is on the nonblocking stream now. */
 int gm_parse_waited_stream(PyObject *object, const gm_backend *backend, gm_stream *stream);
+/* The first of them for Python: check_stream(stream, backend). */
+PyObject *gm_core_check_stream(PyObject *module, PyObject *args);
 
 #endif

@@ -170,7 +170,9 @@ class Kernel:
             raise ValueError(f"{self.name}: {what} has up to three dimensions, not {len(given)}")
         sides = [_whole(what, one) for one in given]
         if min(sides) < 1 or max(sides) >= 2**31:
-            raise ValueError(f"{self.name}: {what} is {quoted(size)}; each side is at least 1")
+            raise ValueError(
+                f"{self.name}: {what} is {quoted(size)}; each side is from 1 to 2**31 - 1"
+            )
         x, y, z = (*sides, 1, 1)[:3]
         return x, y, z
 

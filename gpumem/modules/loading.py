@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from ..base.messages import quoted
 from .module import Module
 
 __all__ = ["load"]
+
+_MACRO = re.compile(r"[A-Za-z_]\w*(\([^()]*\))?", re.ASCII)  # the name, and its parameters if any
 
 
 def load(
@@ -59,6 +62,8 @@ def load(
     CompileError
         If it does not compile, or uses what the backend does not have; the message names file and
         line.
+    TypeError, ValueError
+        If an argument is of another kind, or a name in `defines` is no name in C.
     UnavailableError
         If the backend cannot be used here; the message says what is missing.
     OSError
@@ -116,6 +121,11 @@ def _check_texts(name: Any, defines: Any, include_dirs: Any, options: Any) -> No
         _check_text("name", name)
     if defines is not None and not isinstance(defines, Mapping):
         raise TypeError(f"defines must be a mapping of names to values, not {quoted(defines)}")
+    for macro in defines or ():
+        if not isinstance(macro, str):
+            raise TypeError(f"defines must have names as text, not {quoted(macro)}")
+        if not _MACRO.fullmatch(macro):  # the compiler would split "A B" and define A
+            raise ValueError(f"defines has the name {quoted(macro)}, expected one of C")
     for what, several in (("include_dirs", include_dirs), ("options", options)):
         if isinstance(several, str | bytes) or not isinstance(several, Sequence):
             raise TypeError(f"{what} must be a sequence, not {quoted(several)}")

@@ -79,6 +79,8 @@ class Module:
             raise TypeError(f"{self.name}: a kernel is asked for by its name, not {quoted(name)}")
         base, angle, rest = name.partition("<")
         if angle and not is_overload(name):
+            if base.strip() in self.side.kernels:
+                raise KeyError(f"{base.strip()} is no template: ask for it without <...>")
             found = _qualified(self, base.strip(), self.templates) + angle + rest
             self._add_instance(found)
         else:
@@ -190,6 +192,8 @@ def set_symbol(module: Module, name: str, value: Any) -> None:
     _core.check_unmasked(value, "value")
     size = dtype.itemsize * math.prod(shape)
     if dtype.kind == "V":
+        if given.dtype.hasobject:
+            raise TypeError(f"{name} has {size} bytes, and was given Python objects")
         if given.nbytes != size:
             raise ValueError(f"{name} has {size} bytes, and was given {given.nbytes}")
         module.side.write(full, np.frombuffer(given.tobytes(), dtype).reshape(shape))

@@ -79,7 +79,7 @@ class Parameter:
         if kind == "?":
             return True
         if kind == "V":  # a struct, or a vector such as float4
-            return size % dtype.itemsize == 0
+            return dtype.itemsize > 0 and size % dtype.itemsize == 0
         if size == 1:  # char, which is signed or not
             return dtype.itemsize == 1
         return dtype.kind == kind and dtype.itemsize == size
@@ -92,7 +92,7 @@ class Parameter:
         TypeError
             If the value is of another type.
         ValueError
-            If it is an integer that the type cannot hold.
+            If it is an integer that the type cannot hold, or too large for any float.
         """
         kind, size = self.machine.kind, self.machine.bytes
         if kind == "V":
@@ -129,14 +129,20 @@ class Parameter:
     def _pack_float(self, value: Any, kernel: str) -> bytes:
         if not isinstance(value, int | float | np.integer | np.floating):
             raise self.mismatch(kernel, value, _NAMES["f"])
-        with np.errstate(over="ignore"):
-            return np.array(value, f"f{self.machine.bytes}").tobytes()
+        try:
+            with np.errstate(over="ignore"):
+                return np.array(value, f"f{self.machine.bytes}").tobytes()
+        except OverflowError:
+            raise ValueError(
+                f"{kernel}: {self} cannot be {quoted(value)}, which is too large for a float"
+            ) from None
 
     def _pack_struct(self, value: Any, kernel: str) -> bytes:
         size = self.machine.bytes
         if isinstance(value, bytes | bytearray | memoryview):
             data = bytes(value)
-        elif isinstance(value, np.ndarray | np.generic):
+        elif isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
+            _core.check_unmasked(value, self.name or "the value")
             data = value.tobytes()
         else:
             data = None

@@ -57,6 +57,7 @@ class OnSimulator:
 
     def call(self, launch: Launch, args: tuple[Any, ...]) -> None:
         """Check the arguments and run a kernel."""
+        _core.check_stream(launch.stream, "sim")
         bound = bind(launch.kernel.name, launch.kernel.parameters, args, "sim")
         self._run(launch, bound, traced=False)
         bound.copy_back()

@@ -217,6 +217,13 @@ def test_wrong_values_of_symbols(program, value, error, words):
     assert not gm.get_symbol(program, "coefficients").any()
 
 
+def test_symbols_of_structures_take_no_objects():
+    module = load("struct pair { int a, b; }; __device__ pair p; __global__ void k() {}")
+    with pytest.raises(TypeError, match="p has 8 bytes, and was given Python objects"):
+        gm.set_symbol(module, "p", None)
+    assert gm.get_symbol(module, "p").tobytes() == bytes(8)
+
+
 def test_unknown_symbols(program):
     with pytest.raises(KeyError, match=r"no device variable 'totl'.*Did you mean 'total'"):
         gm.get_symbol(program, "totl")
@@ -232,6 +239,8 @@ def test_unknown_kernels(program):
         KeyError, match=r"scale is a template: ask for an instance, as scale<\.\.\.>"
     ):
         program["scale"]
+    with pytest.raises(KeyError, match=r"saxpy is no template: ask for it without <\.\.\.>"):
+        program["saxpy<float>"]
     with pytest.raises(TypeError, match="by its name, not 3"):
         program[3]
 
@@ -296,6 +305,27 @@ def test_includes_defines_and_options(tmp_path):
     x = np.zeros(4, np.int32)
     module["k"][1, 1](x)
     assert x.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("defines", "error", "words"),
+    [
+        (3, TypeError, "defines must be a mapping"),
+        ({3: 1}, TypeError, "defines must have names as text, not 3"),
+        ({"N M": 1}, ValueError, "defines has the name 'N M', expected one of C"),
+        ({"": 1}, ValueError, "defines has the name ''"),
+    ],
+)
+def test_defines_have_names(defines, error, words):
+    with pytest.raises(error, match=words):
+        load("__global__ void k() {}", defines=defines)
+
+
+def test_defines_may_have_parameters():
+    module = load("__global__ void k(int *x) { *x = TWICE(4); }", defines={"TWICE(n)": "(2 * (n))"})
+    x = np.zeros(1, np.int32)
+    module["k"][1, 1](x)
+    assert x == 8
 
 
 @pytest.mark.parametrize("option", ["-o/tmp/x", "--compiler-bindir=evil", "; rm", "-fplugin=x.so"])
@@ -373,9 +403,9 @@ def test_dynamic_shared_memory_and_a_stream():
     [
         (1, TypeError, r"where\[grid, block, stream, shared_bytes\] takes two to four, not 1"),
         ((1, 2, None, 0, 0), TypeError, "takes two to four"),
-        ((0, 1), ValueError, "grid is 0; each side is at least 1"),
+        ((0, 1), ValueError, r"grid is 0; each side is from 1 to 2\*\*31 - 1"),
         ((1, (2, -1)), ValueError, r"block is \(2, -1\)"),
-        ((2**40, 1), ValueError, "grid is 1099511627776"),
+        ((2**40, 1), ValueError, r"grid is 1099511627776; each side is from 1 to 2\*\*31 - 1"),
         ((1.5, 1), TypeError, "grid must be an integer, not 1.5"),
         ((1, (1, 1, 1, 1)), ValueError, "block has up to three dimensions, not 4"),
         ((1, 1, None, -4), ValueError, "shared_bytes must be at least 0, not -4"),
@@ -400,6 +430,45 @@ def test_a_kernel_without_a_grid(use):
     kernel = load("__global__ void k(int n) {}")["k"]
     with pytest.raises(TypeError, match=r"^k needs a grid and a block: k\[grid, block\]"):
         use(kernel)
+
+
+@pytest.mark.parametrize(
+    ("stream", "error", "words"),
+    [
+        ("s", TypeError, r"stream must be a gpumem\.Stream"),
+        (1.5, TypeError, "not float"),
+        (7, ValueError, 'stream is a CUDA stream, the call runs on "sim"'),
+    ],
+)
+def test_wrong_streams(stream, error, words):
+    out = np.zeros(4, np.int32)
+    with pytest.raises(error, match=words):
+        load(WHERE)["dynamic"][1, 4, stream, 16](out)
+    assert not out.any()
+
+
+VALUES = """
+struct pair { int a; float b; };
+__global__ void number(float *out, float x) { *out = x; }
+__global__ void value(float *out, pair p) { *out = p.b; }
+__global__ void pairs(float *out, const pair *p) { *out = p->b; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "value", "error", "words"),
+    [
+        ("number", 10**400, ValueError, "number: float x cannot be 10*….* too large for a float"),
+        ("value", np.array(None), TypeError, "value: pair p takes a NumPy scalar"),
+        ("value", np.ma.zeros(2, "f4"), TypeError, "p is a masked array"),
+        ("pairs", np.zeros(3, "V0"), TypeError, "const pair .p takes an array of elements of 8"),
+    ],
+)
+def test_wrong_values(kernel, value, error, words):
+    out = np.zeros(1, np.float32)
+    with pytest.raises(error, match=words):
+        load(VALUES)[kernel][1, 1](out, value)
+    assert not out.any()
 
 
 def test_too_many_threads():
