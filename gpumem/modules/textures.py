@@ -17,6 +17,9 @@ from .texture_layout import ADDRESSES, FILTERS, READS, Layout, Place, Sampling, 
 __all__ = ["Surface", "Texture", "TextureObject", "surface", "texture"]
 
 
+_CHANNELS = (1, 2, 4)
+
+
 class _OnSimulator:
     """Memory of the simulator."""
 
@@ -234,6 +237,8 @@ def _layout(
     _core.check_unmasked(array, "array")
     if array.dtype.kind not in "iuf":
         raise TypeError(f"{what} takes integers and floats, not {array.dtype}")
+    if channels not in _CHANNELS:
+        raise ValueError(f"channels is {channels}, expected 1, 2 or 4")
     shape = array.shape[:-1] if channels != 1 else array.shape
     fewest = 2 if layered else 1
     if not fewest <= len(shape) <= 3 or (channels != 1 and array.shape[-1] != channels):
@@ -243,8 +248,15 @@ def _layout(
             f"{what} takes {' and '.join([f'{number} dimensions', *parts])}, not an array of "
             f"shape {array.shape}"
         )
+    if 0 in shape:
+        raise ValueError(f"{what} takes elements, and an array of shape {array.shape} has none")
     layout = Layout(array.dtype.newbyteorder("="), channels, tuple(shape), layered)
-    described(layout, Sampling(), 1)
+    try:
+        described(layout, Sampling(), 1)
+    except ValueError as error:
+        if what == "texture":
+            raise
+        raise ValueError(str(error).replace("texture", what)) from None
     return layout
 
 

@@ -311,9 +311,9 @@ FLOATS = np.zeros((2, 3), np.float32)
 @pytest.mark.parametrize(
     ("array", "options", "error", "message"),
     [
-        (np.zeros((0, 3), np.float32), {}, ValueError, "sizes"),
+        (np.zeros((0, 3), np.float32), {}, ValueError, r"array of shape \(0, 3\) has none"),
         (np.zeros((2, 2, 2, 2), np.float32), {}, ValueError, "one to three dimensions"),
-        (FLOATS, {"channels": 3}, ValueError, "channels"),
+        (FLOATS, {"channels": 3}, ValueError, "channels is 3, expected 1, 2 or 4"),
         (FLOATS, {"channels": 2}, ValueError, "dimensions and the channels"),
         (FLOATS[0], {"layered": True}, ValueError, "one or two dimensions and layers"),
         (np.zeros((1, 2, 3, 4), "f4"), {"layered": True}, ValueError, "one or two dimensions"),
@@ -333,6 +333,19 @@ FLOATS = np.zeros((2, 3), np.float32)
 def test_wrong_textures(array, options, error, message):
     with pytest.raises(error, match=message):
         texture(array, **options)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((0, 3), "f4"), "surface takes elements"),
+        (np.zeros(3), "surface: a channel is a float"),
+        (np.zeros((2, 2, 2, 2), "f4"), "surface takes one to three dimensions"),
+    ],
+)
+def test_wrong_surfaces(array, message):
+    with pytest.raises(ValueError, match=message):
+        gm.surface(array)
 
 
 @pytest.mark.parametrize("view", [lambda d: d.T, lambda d: d[:, ::-1]])
