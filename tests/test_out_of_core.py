@@ -1,5 +1,6 @@
 """Files larger than memory: in pieces, within a limit, and never half written in silence."""
 
+import io
 import itertools
 import math
 import os
@@ -253,6 +254,31 @@ def test_refusals(name, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
 
 
+def npy(a):
+    """Return what numpy.save writes."""
+    file = io.BytesIO()
+    np.save(file, a)
+    return file.getvalue()
+
+
+NOT_NPY = {
+    "empty": (b"", ValueError),
+    "text": (b"hello, world", ValueError),
+    "an archive": (b"PK\x03\x04" + bytes(60), ValueError),
+    "cut off": (npy(np.arange(1000.0))[:500], ValueError),
+    "objects": (npy(np.array([[None]])), TypeError),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NPY)
+def test_files_that_cannot_be_read(name, tmp_path):
+    data, error = NOT_NPY[name]
+    (tmp_path / "a.npy").write_bytes(data)
+    with pytest.raises(error, match=r"^a is '.*a\.npy', which cannot be read as an \.npy file: "):
+        gmo.copy(tmp_path / "a.npy", tmp_path / "b.npy")
+    assert [one.name for one in tmp_path.iterdir()] == ["a.npy"]
+
+
 @pytest.mark.parametrize(
     ("limit", "error", "message"),
     [
@@ -261,6 +287,7 @@ def test_refusals(name, tmp_path):
         ("64M,32M", ValueError, "expected one size"),
         ("much", ValueError, "limit is 'much', expected bytes such as"),
         (1.5, TypeError, "limit is 1.5"),
+        ([2**26], TypeError, r"limit is \[67108864\]"),
     ],
 )
 def test_limits(limit, error, message, tmp_path):
@@ -298,6 +325,8 @@ def test_other_keywords(tmp_path):
 def test_axes(tmp_path):
     with pytest.raises(ValueError, match=r"axes is \(0, 0\), no permutation of 2 axes"):
         gmo.permute(np.zeros((2, 3)), (0, 0), tmp_path / "b.npy")
+    with pytest.raises(TypeError, match=r"axes\[1\] must be an integer, not float"):
+        gmo.permute(np.zeros((2, 3)), (1, 0.0), tmp_path / "b.npy")
 
 
 def test_factors_that_do_not_fit(tmp_path):

@@ -24,7 +24,8 @@ def permuted(axes: Any, ndim: int) -> tuple[int, ...]:
         return tuple(reversed(range(ndim)))
     if isinstance(axes, str | bytes) or not isinstance(axes, Sequence | np.ndarray):
         raise TypeError(f"axes must be a sequence of integers or None, not {quoted(axes)}")
-    numbers = tuple(integer("axes", axis) for axis in several("axes", axes, (), "integers"))
+    given = several("axes", axes, (), "integers")
+    numbers = tuple(integer(f"axes[{i}]", axis) for i, axis in enumerate(given))
     found = tuple(axis + ndim if axis < 0 else axis for axis in numbers)
     if sorted(found) != list(range(ndim)):
         raise ValueError(f"axes is {quoted(numbers)}, no permutation of {ndim} axes")

@@ -55,6 +55,17 @@ def _npy(name: str, path: Any) -> str:
     return text
 
 
+def _mapped_npy(name: str, path: str) -> Array:
+    try:
+        found: Array = open_memmap(path, "r")
+    except ValueError as error:
+        kind = TypeError if "Python objects" in str(error) else ValueError  # as of an ndarray
+        raise kind(
+            f"{name} is {quoted(path)}, which cannot be read as an .npy file: {error}"
+        ) from None
+    return found
+
+
 def _checked(name: str, a: Any) -> Array:
     if isinstance(a, np.ma.MaskedArray) or not isinstance(a, np.ndarray):
         raise TypeError(
@@ -73,13 +84,15 @@ def open_source(name: str, a: Any) -> Opened:
     ------
     TypeError
         If it is neither an array nor a path, or holds Python objects.
+    ValueError
+        If the file is no complete .npy file.
     IncompleteError
         If a call that wrote the file was interrupted.
     OSError
         If the file cannot be opened.
     """
     if _is_path(a):
-        a = np.load(_npy(name, a), mmap_mode="r")
+        a = _mapped_npy(name, _npy(name, a))
     opened = Opened.of(_checked(name, a))
     file = opened.mapped.file if opened.mapped else None
     if file is not None and os.path.exists(file + _MARKER):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import _core
@@ -31,6 +32,8 @@ def checked_limit(limit: Any) -> int:
     if limit is None:
         return max(LEAST, min(_USUAL, host_memory() // _SHARE))
     try:
+        if isinstance(limit, Iterable) and not isinstance(limit, str):  # of several
+            raise TypeError
         sizes = parse_sizes(limit)
     except (TypeError, ValueError) as error:
         text = f'limit is {quoted(limit)}, expected bytes such as 2**30, or text such as "8G"'

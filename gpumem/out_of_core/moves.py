@@ -155,8 +155,8 @@ def permute(
         If `a` or `out` is neither array nor path, `a` holds Python objects, or `out` has another
         dtype.
     ValueError
-        If `axes` is no permutation, `out` has another shape, is read-only or overlaps `a`, or
-        `limit` is too small.
+        If `a` is the path of what is no .npy file, `axes` is no permutation, `out` has another
+        shape, is read-only or overlaps `a`, or `limit` is too small.
     IncompleteError
         If `a`, or another part of the file of `out`, is incomplete since a call was interrupted.
     OSError
