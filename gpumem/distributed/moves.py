@@ -221,7 +221,12 @@ def scatter(a: Any, comm: Any = None, *, root: int = 0, to: Sharing | None = Non
 
     def describe() -> tuple[str, None]:
         checked_rank("root", root, engine.ranks)
-        return (_description(a, memory_of(a, "a")) if engine.rank == root else ""), None
+        if engine.rank != root:
+            return "", None
+        memory = memory_of(a, "a")
+        if not a.shape:  # no rank could have none of it
+            raise ValueError("a has shape (), expected 1 axis or more")
+        return _description(a, memory), None
 
     agreement, _ = agreed(engine, describe, same=False)
     agreement.check(same=False)

@@ -163,6 +163,8 @@ def refusals(engine, comm, _seed, _kinds):
     expect(kinds, "does not fit", gmd.copy, x, to=gmd.Blocks(7 if wrong else engine.ranks, 1))
     expect(kinds, "add up to 3", gmd.copy, x, to=gmd.Split(0, [9]) if wrong else gmd.Split(0))
     expect(kinds, "there is no rank", gmd.scatter, x.local, comm, root=-1 if wrong else 0)
+    whole = gmd.Whole()  # which has no axis to refuse
+    expect(kinds, "a has shape ()", gmd.scatter, np.array(3.0), comm, root=last, to=whole)
     kinds = TypeError if wrong else gmd.RankError
     expect(kinds, "to must be", gmd.copy, x, to=3 if wrong else gmd.Split(1))
     expect(kinds, "axes must be", gmd.permute, x, "01" if wrong else (0, 1))
