@@ -353,7 +353,8 @@ def traffic(
         If the family or the variant is unknown, if `shape` is invalid or too large for the host's
         memory, or if the variant does not take these arrays.
     TypeError
-        If both or neither of `arrays` and `shape` are given, or a parameter is unknown.
+        If both or neither of `arrays` and `shape` are given, `dtype` is given with `arrays`, or a
+        parameter is unknown.
     UnavailableError
         If the simulator cannot run the variant.
     SimulationError
@@ -376,6 +377,8 @@ def traffic(
     values = table.parameters(family, parameters)
     if shape is not None and arrays:
         raise TypeError("traffic takes arrays or shape=, not both")
+    if dtype is not None and arrays:
+        raise TypeError("traffic takes dtype= with shape= alone: arrays have their own")
     if shape is not None:
         itemsize = oracle.dtype_for(family, dtype).itemsize
         nbytes, _ = oracle.work(family, shape, dtype, **parameters)

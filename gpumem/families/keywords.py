@@ -27,10 +27,12 @@ def _index(name: str, value: Any, kind: str = "an integer") -> int:
 
 
 def count(name: str, value: Any) -> int:
-    """Return an integer of at least 1; the extension module checks the upper limit."""
+    """Return an integer from 1 to 2**31 - 1."""
     number = _index(name, value, "an integer or None")
     if number < 1:
         raise ValueError(f"{name} must be at least 1, not {number}")
+    if number >= 2**31:
+        raise ValueError(f"{name} must be less than 2**31, not {quoted(number)}")
     return number
 
 

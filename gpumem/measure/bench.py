@@ -174,7 +174,7 @@ def bench(
     ValueError
         If a family, variant, size, cache or order is unknown or invalid.
     TypeError
-        If a parameter is unknown or of the wrong type.
+        If a parameter is unknown or of the wrong type, or both `sizes` and `shapes` are given.
     UnavailableError
         If the backend is not here, or a user's kernel was loaded for the simulator.
     KeyboardInterrupt
@@ -230,6 +230,8 @@ def _bench_family(
             benchmark, variants, sizes, with_peers=with_peers, parameters=parameters
         )
         return wall_clock.measure(steps, device_of(device, backend), run)
+    if sizes is not None and shapes is not None:
+        raise TypeError("bench takes sizes or shapes, not both")
     jobs = kernels.plan(
         family,
         variants,

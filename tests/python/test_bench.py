@@ -75,6 +75,7 @@ def test_progress_is_reported():
         (("copy", []), {}, ValueError, "variants"),
         (("copy",), {"sizes": "4Q"}, ValueError, "4Q"),
         (("copy",), {"sizes": 3}, ValueError, "sizes: 3 bytes.*float32"),
+        (("copy",), {"shapes": [1024]}, TypeError, "sizes or shapes, not both"),
         (("copy",), {"cache": "hot"}, ValueError, "cache.*hot"),
         (("copy",), {"cache": []}, ValueError, "cache"),
         (("copy",), {"order": "alone"}, ValueError, "order must be 'stream', 'single' or 'both'"),

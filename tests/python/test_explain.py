@@ -257,6 +257,7 @@ def test_a_shape():
     [
         (("nope", "tile"), ValueError, "nope"),
         (("transpose", "nope"), ValueError, "nope.*tile_padded"),
+        (("transpose",), TypeError, r"explain of a family needs a variant: explain\('transpose'"),
         (("transpose", "auto"), ValueError, "auto"),
         (("transpose", "tile", (5,)), ValueError, "dimension|shape"),
         (("transpose", "tile", (-5, 3)), ValueError, "negative"),

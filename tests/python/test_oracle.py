@@ -36,6 +36,12 @@ def test_bools_are_valid_and_of_both_values():
     assert a[0] and set(a.tobytes()) == {0, 1}
 
 
+@pytest.mark.filterwarnings("error")
+def test_halves_beyond_their_range_are_infinite():
+    (p,) = oracle.arguments("shift_points", (1000, 2), "f2")
+    assert np.isposinf(p).any()
+
+
 def test_arguments_are_fresh():
     assert oracle.arguments("copy", 100)[0].tobytes() != oracle.arguments("copy", 100)[0].tobytes()
 

@@ -265,6 +265,8 @@ def test_refusals_name_what_is_wrong():
         gm.traffic("copy")
     with pytest.raises(TypeError, match="shape"):
         gm.traffic("copy", np.zeros(3), shape=3)
+    with pytest.raises(TypeError, match="dtype= with shape= alone"):
+        gm.traffic("copy", np.zeros(3), dtype="f4")
     with pytest.raises(TypeError, match=r"max_block'.*max_blocks"):
         gm.traffic("copy", shape=4, max_block=1)
     with pytest.raises(ValueError, match="max_blocks"):

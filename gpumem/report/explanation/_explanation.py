@@ -6,6 +6,7 @@ import os
 from typing import Any, overload
 
 from ... import _core
+from ...base.messages import quoted
 from ...base.result import BenchResult, load_result
 from ...base.sizes import check_shape
 from ...families import oracle
@@ -213,6 +214,8 @@ def explain(family: Any, *args: Any, **keywords: Any) -> Explanation | KernelExp
     ------
     ValueError
         If there is no such family, variant or result, or the variant does not take that shape.
+    TypeError
+        If a family is given without a variant.
     UnavailableError
         If `live` is given without a GPU, or the variant is not available on it.
 
@@ -235,6 +238,8 @@ def explain(family: Any, *args: Any, **keywords: Any) -> Explanation | KernelExp
     refuse_kernel(family)
     if isinstance(family, Launch):
         return explain_kernel(family, *args, **keywords)
+    if not args and "variant" not in keywords:
+        raise TypeError(f"explain of a family needs a variant: explain({quoted(family)}, ...)")
     return _explain_variant(family, *args, **keywords)
 
 
