@@ -9,6 +9,7 @@ from typing import Any
 from .messages import quoted
 from .record import FIELDS, Record, order_of
 
+_MOST_WHOLE = 2**63
 _MOST_DEEP = 8  # nested lists and dicts of a provenance
 _DEVICE_NUMBERS = ("multiprocessors", "_gbps", "_tflops", "_bytes", "_khz", "_bits")  # suffixes
 
@@ -26,10 +27,8 @@ _NUMBERS = _fields_of("int | None", "float | None")
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer that no float holds
-        return False
+    # NumPy, which draws them, makes objects of larger integers.
+    return abs(value) < _MOST_WHOLE if isinstance(value, int) else math.isfinite(value)
 
 
 def _is_simple(value: Any) -> bool:
@@ -47,7 +46,7 @@ def _check_fields(record: dict[str, Any]) -> None:
         if not isinstance(record.get(key), str | None):
             raise ValueError(f"{key} is {quoted(record[key])}, expected text or null")
     for side in record["shape"]:
-        if isinstance(side, bool) or not isinstance(side, int) or side < 0:
+        if not isinstance(side, int) or not _is_number(side) or side < 0:
             raise ValueError(f"shape has {quoted(side)}, expected integers of at least 0")
     throttled = record.get("throttled")
     words = [] if throttled is None else throttled

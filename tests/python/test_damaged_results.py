@@ -92,7 +92,24 @@ def test_a_folder_is_no_result(tmp_path, capsys):
     assert capsys.readouterr().err == f"gpumem: {tmp_path}: Is a directory\n"
 
 
-JUNK = (None, True, -1, 0, 1.5, "x", "", [], {}, [1], {"a": 1}, [[[]]], 10**400, ["a"], [None])
+JUNK = (
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    "x",
+    "",
+    [],
+    {},
+    [1],
+    {"a": 1},
+    [[[]]],
+    2**63,
+    10**400,
+    ["a"],
+    [None],
+)
 
 
 def spoiled(whole):
@@ -133,6 +150,14 @@ def test_what_is_taken_can_be_compared_and_printed(names):
             assert str(comparison) and comparison.to_json()
         assert str(result) and result.to_json() and result.split() is not None
     assert taken > 100  # most of it is not needed to compare
+
+
+@pytest.mark.parametrize("field", ["bytes", "gbps", "median_ms"])
+def test_integers_that_cannot_be_drawn_are_damage(field):
+    whole = json.loads(gm.results["copy-h200"].to_json())
+    whole["records"][0][field] = 2**63
+    with pytest.raises(ValueError, match=f"{field} is {2**63}, expected a number"):
+        BenchResult.from_json(json.dumps(whole))
 
 
 def test_nothing_in_common_is_no_good_news(tmp_path, capsys):
