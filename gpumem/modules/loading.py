@@ -101,7 +101,7 @@ def load(
         raise TypeError(f"source must be text, not {quoted(source)}")
     _check_text("source", source)
     what = Source(
-        source,
+        source.removeprefix("\ufeff"),  # a byte order mark, which Python's "utf-8" leaves there
         name or "source.cu",
         folder,
         {str(key): str(value) for key, value in (defines or {}).items()},

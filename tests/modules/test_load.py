@@ -275,6 +275,10 @@ def test_neither_or_both_sources():
         gm.load(source="", backend="tpu")
 
 
+def test_a_text_may_begin_with_a_byte_order_mark():
+    assert list(gm.load(source="\ufeff__global__ void k() {}").kernels) == ["k"]
+
+
 def test_a_source_without_kernels():
     with pytest.raises(gm.CompileError, match=r"mine\.cu has no kernel"):
         load("int main() { return 0; }", name="mine.cu")
