@@ -308,6 +308,7 @@ def test_accuracy_on_the_command_line(capsys):
         [*common, "--variant", "fast"],
         [*common, "--side", "0"],
         [*common, "--depths", "none"],
+        [*common, "--depths", "0"],
     ):
         assert cli.main(wrong) == 2
         assert capsys.readouterr().err.startswith("gpumem: ")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _core
 from ..base.messages import quoted, shortened
-from ..base.sizes import parse_shape
+from ..base.sizes import check_shape, parse_shape
 from ..families.table import families
 from ..modules.kernel import Kernel
 from ..modules.launch import Launch
@@ -96,9 +96,10 @@ def refuse_launch(command: str, options: argparse.Namespace) -> None:
     """Raise UsageError for options that only files with kernels take."""
     refuse_options(command, options, LAUNCH_OPTIONS, f"{options.family} is a family")
     if options.kernel is not None:
+        option = "--variants" if command == "bench" else "--variant"
         raise UsageError(
             f"{command}: {shortened(options.kernel)} after {options.family}, which is a family; "
-            "--variant names one of its kernels"
+            f"{option} names one of its kernels"
         )
 
 
@@ -192,7 +193,11 @@ def _argument(command: str, word: str, number: int, backend: str) -> Any:
             raise TypeError(match[1])
     except (TypeError, ValueError):
         raise UsageError(f"{command}: --arg {shortened(word)}: {_ACCEPTED}") from None
-    return _array(command, word, dtype, shape, match[3] or "random", number, backend)
+    try:
+        check_shape(shape, dtype.itemsize)
+        return _array(command, word, dtype, shape, match[3] or "random", number, backend)
+    except (MemoryError, ValueError) as error:
+        raise UsageError(f"{command}: --arg {shortened(word)}: {error}") from None
 
 
 def _array(
@@ -216,12 +221,14 @@ def _array(
         return np.arange(np.prod(shape, dtype=np.int64)).astype(dtype).reshape(shape)
     try:
         value = {"zeros": 0, "ones": 1}.get(fill)
-        return np.full(shape, dtype.type(fill) if value is None else value, dtype)
-    except (ValueError, OverflowError):
+        with np.errstate(over="raise"):
+            one = dtype.type(fill) if value is None else dtype.type(value)
+    except (ValueError, ArithmeticError):
         raise UsageError(
             f"{command}: --arg {shortened(word)}: {quoted(fill)} is no value of {dtype}; write "
             "zeros, ones, range, random, empty or a number"
         ) from None
+    return np.full(shape, one, dtype)
 
 
 # ---- completion ---------------------------------------------------------------------------

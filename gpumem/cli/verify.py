@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from .. import _core
+from ..base.messages import shortened
 from ..base.sizes import parse_sizes
 from ..check.accuracy import accuracy, table
 from ..check.verification import verify
@@ -22,6 +23,15 @@ from .common import (
 )
 
 
+def _depths(text: str) -> list[int]:
+    try:
+        return parse_sizes(text)
+    except ValueError:
+        raise UsageError(
+            f"verify: --depths {shortened(text)}: expected 16,64 or 16:4096:x4, at least 1 each"
+        ) from None
+
+
 def _accuracy(options: argparse.Namespace) -> int:
     """Print how accurate the sums of sgemm are."""
     if options.family != "sgemm":
@@ -29,7 +39,7 @@ def _accuracy(options: argparse.Namespace) -> int:
     with show_progress("accuracy") as progress:
         records = accuracy(
             None if options.variant is None else [options.variant],
-            None if options.depths is None else parse_sizes(options.depths),
+            None if options.depths is None else _depths(options.depths),
             options.side,
             backend=options.backend,
             progress=progress,

@@ -16,7 +16,7 @@ from ..cuda_c.errors import CompileError
 from ..machine import nvml
 from ..machine.device import Device
 from ..machine.devices import info, with_peaks
-from ..measure.bench import bench, device_of
+from ..measure.bench import bench, device_of, non_negative
 from ..measure.sampling import Deadline
 from ..results import RESULTS
 from . import memory_checkup
@@ -359,9 +359,10 @@ def doctor(
     >>> gm.doctor(backend="sim").slow
     []
     """
+    seconds = non_negative("timeout", timeout)
     device = device_of(device, backend)
     facts = list(_facts(device))
     if not device.has_clock:
         return Checkup([*facts, Fact("measured", f"nothing: {NO_TIMES}"), _unknown()], [], "")
-    measured = list(_measure(device, timeout, checked_progress(progress)))
+    measured = list(_measure(device, seconds, checked_progress(progress)))
     return Checkup(facts, measured, origin(RESULTS["copy-h200"].provenance))

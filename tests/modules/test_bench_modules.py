@@ -184,7 +184,7 @@ def test_too_little_memory_is_a_reason(module, device):
         (("mine.cu", "saxpy", "--sizes", "4K"), "--sizes makes no sense here: mine.cu is a file"),
         (("copy", "--bytes", "3"), "--bytes makes no sense here: copy has counts of its own"),
         (("copy", "--grid", "3"), "--grid makes no sense here: copy is a family"),
-        (("copy", "vec4"), "vec4 after copy, which is a family"),
+        (("copy", "vec4"), "vec4 after copy, which is a family; --variants names"),
         (
             ("mine.cu", "nothing", "--grid", "1", "--block", "32", "--backend", "sim"),
             "nothing of mine.cu was loaded for the simulator, which knows no times",

@@ -167,6 +167,15 @@ def test_arrays(run, folder, word, status):
         (("mine.cu", "reverse", "--arg", "folat32[4]"), "--arg folat32[4]: write a number"),
         (("mine.cu", "reverse", "--arg", "object[4]"), "--arg object[4]: write a number"),
         (("mine.cu", "reverse", "--arg", "float32[4]=x"), "'x' is no value of float32; write"),
+        (("mine.cu", "reverse", "--arg", "float32[4]=1e99"), "'1e99' is no value of float32; w"),
+        (
+            ("mine.cu", "reverse", "--arg", f"float32[{2**45}]"),
+            f"--arg float32[{2**45}]: Unable to",
+        ),
+        (
+            ("mine.cu", "reverse", "--arg", f"float32[{2**40}x{2**40}]=range"),
+            f"=range: shape is too large: ({2**40}, {2**40})",
+        ),
         (("mine.cu", "reverse", "--arg", "1"), "reverse: float *x takes an array of float32"),
         (("mine.cu", "reverse"), "reverse takes 1 argument (float *x), and was given 0"),
         (("mine.cu", "saxpy", *SAXPY[:-2]), "saxpy takes 4 arguments"),

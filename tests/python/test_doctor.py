@@ -65,6 +65,11 @@ def test_on_the_simulator_nothing_is_measured(capsys):
     assert json.loads(capsys.readouterr().out) == found.to_dict()
 
 
+def test_a_timeout_is_checked_without_a_gpu_too():
+    with pytest.raises(ValueError, match="timeout must be 0 or more, not -1"):
+        gm.doctor(timeout=-1, backend="sim")
+
+
 def test_without_a_compiler_it_says_so(monkeypatch):
     def missing():
         raise CompileError("no compiler was found: install one")

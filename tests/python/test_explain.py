@@ -249,7 +249,10 @@ def test_a_shape():
     refused = record("transpose", "tile", 1.0, median_ms=None, reason="needs a GPU")
     assert "no time for it: needs a GPU." in paragraph("transpose", "tile", refused)
     assert gm.explain("copy", "vec4", 2**20).record["shape"] == [2**20]
-    assert gm.explain("copy", "vec4", 0).traffic.requests == 0
+    nothing = gm.explain("copy", "vec4", 0)
+    assert nothing.traffic.requests == 0
+    assert "nothing to count: there are no elements." in nothing.paragraph
+    assert "the variant has no kernel of its own." in gm.explain("copy", "memcpy").paragraph
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,8 @@ def counts(counted: Counted, follows: Counted | None) -> Iterator[str | None]:
     if report is None:
         yield f"The simulator counted nothing: {counted.reason}."
     elif not report.requests:
-        yield "The simulator has nothing to count: the variant has no kernel of its own."
+        why = "the variant has no kernel of its own" if counted.work else "there are no elements"
+        yield f"The simulator has nothing to count: {why}."
     else:
         yield _helpers(report)
         yield _global_memory(report)
