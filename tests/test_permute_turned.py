@@ -1,5 +1,6 @@
 """permute of axes that change places and run backwards: rotated matrices and images."""
 
+import contextlib
 import math
 
 import numpy as np
@@ -87,6 +88,20 @@ def test_channels_in_the_other_order(dtype, channels, shape, backend, rng):
         x = gm.to_device(b, backend=backend)[cut]
         got = gm.permute(x, axes, variant="pixels")
         assert got.to_host().tobytes() == b[cut].transpose(axes).tobytes()
+
+
+@pytest.mark.parametrize("flip", FLIPS)
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4"])
+def test_small_matrices(dtype, flip):
+    """By every kernel that takes them: no access is outside of the memory."""
+    for rows in (2, 3, 4, 5, 17, 40):
+        for cols in (2, 3, 4, 5, 16):
+            a = np.arange(rows * cols).astype(dtype).reshape(rows, cols)
+            x = gm.to_device(a, backend="sim")[FLIPS[flip]]
+            for one in gm.variants("permute", instances=True):
+                with contextlib.suppress(ValueError):  # that the variant does not take the layout
+                    got = gm.traffic("permute", x, axes=(1, 0), variant=one.name).result.to_host()
+                    assert got.tobytes() == a[FLIPS[flip]].T.tobytes(), one.name
 
 
 @st.composite

@@ -50,7 +50,7 @@ static bool as_image(const permute_layout *layout, image *found)
         }
     }
     *found = (image){.pixels = 1, .channels = 0, .to_planes = false};
-    return layout->extent[0] <= PIXELS_MOST && layout->from[1] == layout->unit;
+    return layout->extent[0] <= PIXELS_MOST && layout->from[1] == layout->unit && layout->to[1] > 0;
 }
 
 /* Bits that are 0 in the addresses and distances of pixels, and of planes, are so in these. */
