@@ -8,12 +8,12 @@
  *     stack of 9600           9600 x 35, in tiles of up to 117 x 35 units
  *     groups of 96            100 x 96 x 35, in tiles of 12 rows of 96 x 35
  *
- * Rows of the result should be whole vectors. If no such number of matrices divides all, the groups
- * may leave the last ones out, which then have a plan of their own: of 9601 bytes, one.
+ * Rows of the result should be whole vectors. If no such number of matrices divides all, groups may
+ * leave the last matrices out, which have a plan and a launch of their own then.
  */
 #include "permute/plan_tiling.h"
 
-enum { LEAST = 8 /* units of a group */, FEW = 16 /* groups, of which some units are left out */ };
+enum { LEAST = 8 /* rows of a group */, FEW = 16 /* groups: of fewer, no rows are left out */ };
 
 /* The axis from one short row to the next, and the units of these; 0: there is none. */
 static int axis_of_rows(const permute_layout *layout, int64_t *units)
@@ -26,8 +26,8 @@ static int axis_of_rows(const permute_layout *layout, int64_t *units)
     return d < layout->ndim ? d : 0;
 }
 
-/* The most rows that a group has, of those numbers that divide all, or whose units are whole
- * vectors, or both; 0: there are none. */
+/* The most rows that a group may have; 0: there is no such number. `divides`: it divides all rows;
+ * `whole`: what a group has of the result is whole vectors. */
 static int64_t find_group(int64_t rows, int64_t units, int unit, bool divides, bool whole)
 {
     for (int64_t group = PACKED_RUN / units; group >= LEAST; group--) {
