@@ -182,6 +182,7 @@ def test_choice_for_rotations(dtype, shape, variant, flip):
     assert chosen(view.transpose((1, 0, 2)[: len(shape)])) == variant
 
 
-def test_choice_for_channels_in_the_other_order():
+def test_choice_for_pixels_that_become_planes():
     images = gm.to_device(np.empty((8, 600, 500, 3), "u1"), backend="sim")
     assert chosen(images[..., ::-1].transpose(0, 3, 1, 2)) == "pixels:b8"
+    assert chosen(images[:, :, ::-1].transpose(0, 3, 1, 2)) == "words"  # mirrored

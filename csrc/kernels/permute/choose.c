@@ -134,7 +134,9 @@ static double apart(const permute_layout *layout)
     const double late = log2((double)layout->to[closest]) - of(BEGIN, layout);
     const double near = (late > 0 ? exp2(of(SLOPE, layout) * late) : 1) *
                         (1 + spread(layout, layout->from[closest])) / 2;
-    return near < far ? near : far * of(LATE, layout);
+    /* Lanes that are neighbours share sectors then, which are read again for what is between. */
+    const bool shares = permute_magnitude(layout->from[first]) < GM_SECTOR;
+    return near < far ? near : far * (shares ? 1 : of(LATE, layout));
 }
 
 /* Do the two innermost axes together end within many words? Then warps work out where the next
