@@ -122,7 +122,10 @@ static double time_of_runs(const permute_layout *layout)
 static double apart(const permute_layout *layout)
 {
     static const by_unit SLOPE = {0.38, 0.3, 0.15}, BEGIN = {3.5, 4.5, 4}; /* log2 of bytes */
+    /* Of arrays that the L2 holds with their results, neighbours may be read later. */
+    static const by_unit SMALL_SLOPE = {0.45, 0.45, 0.25}, SMALL_BEGIN = {6, 5.5, 7};
     static const by_unit LATE = {3.7, 2.2, 1.35};
+    const bool small = bytes_of(layout) < CACHED / 2;
     const int closest = permute_closest_axis(layout);
     const int first = layout->from[0] == 0 && layout->ndim > 1 ? 1 : 0;
     const double of_row = first > 0 ? (double)layout->extent[0] : 1; /* that load a sector once */
@@ -131,8 +134,8 @@ static double apart(const permute_layout *layout)
     if (closest <= first) {
         return far;
     }
-    const double late = log2((double)layout->to[closest]) - of(BEGIN, layout);
-    const double near = (late > 0 ? exp2(of(SLOPE, layout) * late) : 1) *
+    const double late = log2((double)layout->to[closest]) - of(small ? SMALL_BEGIN : BEGIN, layout);
+    const double near = (late > 0 ? exp2(of(small ? SMALL_SLOPE : SLOPE, layout) * late) : 1) *
                         (1 + spread(layout, layout->from[closest])) / 2;
     /* Lanes that are neighbours share sectors then, which are read again for what is between. */
     const bool shares = permute_magnitude(layout->from[first]) < GM_SECTOR;
