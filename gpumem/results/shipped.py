@@ -76,7 +76,7 @@ class Shipped(Mapping[str, BenchResult]):
             return BenchResult.from_json(self._folder / f"{name}.json")
         if not os.path.exists(name):
             raise ValueError(
-                self._unknown(os.fsdecode(name), "there is no file and no shipped result")
+                self._unknown(os.fsdecode(name), ", neither a file nor a shipped one; shipped are")
             )
         return BenchResult.from_json(os.fspath(name))
 
@@ -135,8 +135,8 @@ class Shipped(Mapping[str, BenchResult]):
                 found.setdefault(family, []).append(name)
         return found
 
-    def _unknown(self, name: object, before: str = "there is no shipped result") -> str:
-        return unknown(before, name, self.names(), "; shipped are")
+    def _unknown(self, name: object, between: str = "; shipped are") -> str:
+        return unknown("there is no result", name, self.names(), between)
 
     def __getitem__(self, name: str) -> BenchResult:
         if name not in self.names():
