@@ -125,7 +125,7 @@ static double apart(const permute_layout *layout)
     /* Of arrays that the L2 holds with their results, neighbours may be read later. */
     static const by_unit SMALL_SLOPE = {0.45, 0.45, 0.25}, SMALL_BEGIN = {6, 5.5, 7};
     static const by_unit LATE = {3.7, 2.2, 1.35};
-    const bool small = bytes_of(layout) < CACHED / 2;
+    const bool small = bytes_of(layout) < 0.5 * CACHED;
     const int closest = permute_closest_axis(layout);
     const int first = layout->from[0] == 0 && layout->ndim > 1 ? 1 : 0;
     const double of_row = first > 0 ? (double)layout->extent[0] : 1; /* that load a sector once */
@@ -414,7 +414,7 @@ static const gm_variant *choose_with_gaps(const gm_call *call)
      * small arrays of units that fill requests without. */
     enum { UNITS = 16 };
     const bool wide = layout.unit == 8 && bytes_of(&layout) < CACHED;
-    if (!wide && permute_shifted_run(&layout) >= UNITS * layout.unit &&
+    if (!wide && permute_shifted_run(&layout) >= (int64_t)UNITS * layout.unit &&
         gm_variant_can(gm_row(call, permute_row_shifted), call)) {
         return gm_row(call, permute_row_shifted);
     }
