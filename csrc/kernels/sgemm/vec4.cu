@@ -5,7 +5,7 @@
  * Idea     a number in a register is used four times: four numbers of A and four of B make sixteen
  *          products. Loads bring four numbers at a time: eight loads of 128 bits are four steps
  *          of four rows of A and of four columns of B, enough for 64 products.
- * Machine  LDG.E.128
+ * Machine  LDG.E.128, STG.E.128
  */
 #include "sgemm.h"
 

@@ -51,8 +51,9 @@ GM_DEVICE void warp_store_vectors(const sgemm_args &a, int64_t row, int64_t colu
             float four[4];
             banks_in_order(four, &sum[i][j], own);
             if (down < left && j * WARP_LANES_X < columns_left) {
-                *(float4 *)(to + down * a.out_stride + j * WARP_LANES_X) = make_float4(
-                    a.alpha * four[0], a.alpha * four[1], a.alpha * four[2], a.alpha * four[3]);
+                sgemm_store_at(to + down * a.out_stride + j * WARP_LANES_X,
+                               make_float4(a.alpha * four[0], a.alpha * four[1], a.alpha * four[2],
+                                           a.alpha * four[3]));
             }
         }
     }
@@ -65,36 +66,42 @@ template <bool kept> GM_DEVICE int warp_store_row(int pass, int r)
 }
 
 /* The eight rows of a pass, from shared memory, where neighbours have changed places, see banks.h:
- * two at a time, all of which are read before the first is written. */
+ * four at a time, all of which are read before the first is written. */
 template <bool kept, int columns>
 GM_DEVICE void warp_store_pass(const sgemm_args &a, int64_t row, int64_t column, int pass,
                                const float *of_warp)
 {
-    constexpr int ROWS = 2, across = columns * WARP_LANES_X / 32;
+    constexpr int ROWS = 4, across = columns * WARP_LANES_X / 32;
     const int lane = threadIdx.x % 32;
-    column += lane;
+    const int rows_left = (int)min(a.a.lines - row, (int64_t)32);
+    const int columns_left = (int)min(a.b.lines - column, (int64_t)across * 32) - lane;
+    float *to = a.out + row * a.out_stride + column + lane;
+    gm_settle(to);
 #pragma unroll 1
     for (int r = 0; r < WARP_STORE_ROWS; r += ROWS) {
         float held[ROWS][across];
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            const int64_t at = row + warp_store_row<kept>(pass, r + i);
+            const int down = warp_store_row<kept>(pass, r + i);
 #pragma unroll
             for (int j = 0; j < across; j++) {
                 held[i][j] = a.alpha * of_warp[(r + i) * warp_store_room<columns>::pitch + j * 32 +
                                                warp_store_column(i, lane ^ 1)];
-                if (a.beta != 0.0f && at < a.a.lines && column + j * 32 < a.b.lines) {
-                    held[i][j] += a.beta * a.c[at * a.c_stride + (column + j * 32) * a.c_step];
+                if (a.beta != 0.0f && down < rows_left && j * 32 < columns_left) {
+                    held[i][j] +=
+                        a.beta *
+                        a.c[(row + down) * a.c_stride + (column + lane + j * 32) * a.c_step];
                 }
             }
         }
 #pragma unroll
         for (int i = 0; i < ROWS; i++) {
-            const int64_t at = row + warp_store_row<kept>(pass, r + i);
+            const int down = warp_store_row<kept>(pass, r + i);
+            float *const line = to + (unsigned)down * a.out_stride;
 #pragma unroll
             for (int j = 0; j < across; j++) {
-                if (at < a.a.lines && column + j * 32 < a.b.lines) {
-                    a.out[at * a.out_stride + column + j * 32] = held[i][j];
+                if (down < rows_left && j * 32 < columns_left) {
+                    sgemm_store_at(line + j * 32, held[i][j]);
                 }
             }
         }
@@ -108,6 +115,7 @@ GM_DEVICE void warp_store(const sgemm_args &a, int64_t row, int64_t column,
                           const float (&sum)[rows][columns], float *of_warp)
 {
     constexpr int pitch = warp_store_room<columns>::pitch;
+    static_assert(rows * WARP_LANES_Y == 32, "as many as a pass counts");
     if (warp_store_takes_vectors(a)) {
         warp_store_vectors<kept>(a, row, column, sum, (float4 *)of_warp + threadIdx.x % 32);
         return;
