@@ -22,14 +22,14 @@
  *          what is beyond the first 64 KB took up to twice as long: see docs/families/matmul.md.
  * Banks    of registers, as in sgemm's warp_tile.
  * Build    nvcc -Xptxas=-O1
- * Machine  LDGSTS, LDS.128, FFMA
+ * Machine  LDGSTS, LDS.128, FFMA, STG.128
  */
 #include "matmul.h"
 
 #include "cluster.h"
 #include "sgemm/warp_tile.h"
 
-enum { WARP_TILES_PITCH = 33 }; /* floats, of rows that are transposed */
+enum { WARP_TILES_SIDE = 32 }; /* of the sums that a warp transposes at a time */
 
 /*                height, width, stages, rows and columns of a thread, groups, trims */
 typedef warp_tile<32, 32, 4, 8, 4, 2, true> shape_32x32;
@@ -139,54 +139,90 @@ GM_DEVICE bool warp_tiles_add_blocks(float (&sum)[tile::rows][tile::columns], fl
 #endif
 
 /*
- * Where the factors have changed places: 32 x 32 of the warp's sums at a time, which are transposed
- * in shared memory, so that its lanes store neighbours. Rows of 33 floats: the 4 rows and 8 columns
- * of a request fill the banks. The depth of A is contiguous there: see warp.h for who has which
- * row.
+ * Where the factors have changed places, a column of sums is a row of the result. 32 x 32 of the
+ * warp's sums at a time go through shared memory, column by column, so that its lanes store
+ * neighbours. Fours of rows change places with each four columns: the 4 rows and 8 columns that are
+ * left at a time fill the banks, and vectors stay whole.
  */
+GM_DEVICE int warp_tiles_turned_at(int column, int row)
+{
+    return column * WARP_TILES_SIDE + (row ^ column / 4 * 4);
+}
+
+/* Stores what was left, one number or four of each lane, of which `down` rows and `across` columns
+ * exist. All of a batch are read before the first is stored. */
+template <typename numbers>
+GM_DEVICE void warp_tiles_write_left(float *to, int64_t stride, int down, int across,
+                                     const float *of_warp)
+{
+    enum { WIDE = sizeof(numbers) / sizeof(float), LANES = WARP_TILES_SIDE / WIDE, BATCH = 4 };
+    const int lane = threadIdx.x % 32, row = lane % LANES * WIDE, column = lane / LANES;
+    to += column * stride + row;
+    across = row < down ? across - column : 0;
+#pragma unroll 1
+    for (int first = 0; first < across; first += BATCH * WIDE) {
+        numbers held[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            const int own = column + k * WIDE; /* columns that are a multiple of four apart */
+            held[k] = *(const numbers *)(of_warp + first * WARP_TILES_SIDE +
+                                         (warp_tiles_turned_at(own, row) ^ first));
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            if (first + k * WIDE < across) {
+                sgemm_store_at(to, held[k]);
+            }
+            to += WIDE * stride;
+        }
+    }
+}
+
+/* The depth of A is contiguous here: see warp.h for who has which row. */
 template <int rows, int columns>
 GM_DEVICE void warp_tiles_write_turned(const sgemm_args &a, int64_t row, int64_t column,
                                        const float (&sum)[rows][columns], float *of_warp)
 {
-    static_assert(rows * WARP_LANES_Y == 32, "a lane for each row");
-    const int lane = threadIdx.x % 32;
-    float *const own = of_warp + warp_lane_x() * 4 * WARP_TILES_PITCH + warp_lane_y();
+    static_assert(rows * WARP_LANES_Y == WARP_TILES_SIDE, "a row of the result for each lane");
+    const int x = warp_lane_x() * 4, y = warp_lane_y();
+    const int down = (int)min(a.a.lines - row, (int64_t)WARP_TILES_SIDE);
 #pragma unroll
     for (int j = 0; j < columns; j += 4) {
         __syncwarp();
 #pragma unroll
         for (int i = 0; i < rows; i++) {
+            float *const to = of_warp + warp_tiles_turned_at(x, y + i * WARP_LANES_Y);
 #pragma unroll
             for (int n = 0; n < 4; n++) { /* neighbours have changed places, see banks.h */
-                own[n * WARP_TILES_PITCH + i * WARP_LANES_Y] = sum[i][j + (n ^ 1)];
+                to[n * WARP_TILES_SIDE] = sum[i][j + (n ^ 1)];
             }
         }
         __syncwarp();
-        const int left = (int)min(a.b.lines - column, (int64_t)32);
-        float *const to = a.out + column * a.out_stride + row + lane;
-#pragma unroll 4
-        for (int n = 0; n < left; n++) {
-            const float number = of_warp[n * WARP_TILES_PITCH + lane];
-            if (row + lane < a.a.lines) {
-                to[n * a.out_stride] = number;
-            }
+        const int across = (int)min(a.b.lines - column, (int64_t)WARP_TILES_SIDE);
+        float *const to = a.out + column * a.out_stride + row;
+        if (a.out_vectors) {
+            warp_tiles_write_left<float4>(to, a.out_stride, down, across, of_warp);
+        } else {
+            warp_tiles_write_left<float>(to, a.out_stride, down, across, of_warp);
         }
-        column += 32;
+        column += WARP_TILES_SIDE;
     }
 }
 
 /* row, column: the warp's first. */
-template <typename tile, bool kept>
+template <typename tile, int way_a, int way_b>
 GM_DEVICE void warp_tiles_write(const sgemm_args &a, int64_t row, int64_t column, bool turned,
                                 const float (&sum)[tile::rows][tile::columns], float *shared)
 {
     constexpr int by_rows = warp_store_room<tile::columns>::floats;
-    constexpr int by_columns = 32 * WARP_TILES_PITCH, left = warp_tiles_left<tile>();
+    constexpr bool kept = way_a == BY_STEPS || way_a == BY_DEPTH;
+    constexpr bool turns = kept && (way_b == BY_VECTORS || way_b == BY_LINES);
+    constexpr int by_columns = WARP_TILES_SIDE * WARP_TILES_SIDE, left = warp_tiles_left<tile>();
     constexpr int each = by_rows > by_columns ? by_rows : by_columns;
     static_assert(left + tile::threads / 32 * each <= tile::groups * tile::stages * tile::floats,
                   "the stages have room for the sums of all warps");
     float *const of_warp = shared + left + warp_tile_thread<tile>() / 32 * each;
-    if (kept && turned) {
+    if (turns && turned) {
         warp_tiles_write_turned(a, row, column, sum, of_warp);
     } else {
         warp_store<kept>(a, row, column, sum, of_warp);
@@ -244,8 +280,7 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
     if (row >= each.a.lines || column >= each.b.lines) {
         return; /* the warp is beyond the edge */
     }
-    warp_tiles_write<tile, way_a == BY_STEPS || way_a == BY_DEPTH>(each, row, column, a.turned, sum,
-                                                                   shared);
+    warp_tiles_write<tile, way_a, way_b>(each, row, column, a.turned, sum, shared);
 }
 
 /* By vectors, and one by one (1), of A and B as they are in memory (nn), and transposed (t). */
