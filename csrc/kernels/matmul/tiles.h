@@ -289,49 +289,69 @@ template <int wide, int apart> GM_DEVICE void tiles_take(float (&sums)[wide], co
     }
 }
 
-/* The sums of all groups, the first one's first, to the result. `wide` is 4 where its rows are made
- * of aligned vectors. */
+/* Adds the sums of all groups, the first one's first. */
+template <typename left, int wide, int apart>
+GM_DEVICE void tiles_total(float (&total)[wide], const float *from)
+{
+    float more[wide];
+    tiles_take<wide, apart>(total, from);
+#pragma unroll
+    for (int group = 1; group < left::groups; group++) {
+        tiles_take<wide, apart>(more, from + group * left::sums);
+#pragma unroll
+        for (int j = 0; j < wide; j++) {
+            total[j] += more[j];
+        }
+    }
+}
+
+template <bool swapped> GM_DEVICE void tiles_store(float *to, const float (&total)[4])
+{
+    sgemm_store_at(to, swapped ? make_float4(total[1], total[0], total[3], total[2])
+                               : make_float4(total[0], total[1], total[2], total[3]));
+}
+
+template <bool swapped> GM_DEVICE void tiles_store(float *to, const float (&total)[1])
+{
+    sgemm_store_at(to, total[0]);
+}
+
+/* The sums to the result. `wide` is 4 where its rows are made of aligned vectors. Those of a batch
+ * are all read before the first is stored, so that they do not wait for each other. */
 template <typename left, bool turned, int wide>
 GM_DEVICE void tiles_write_by(const matmul_args &a, float *out, int64_t row, int64_t column,
                               const float *shared, int thread)
 {
     constexpr int run = (turned ? left::height : left::width) / wide;
-    constexpr int count = left::height * left::width / wide;
+    constexpr int count = left::height * left::width / wide, each = count / left::threads;
+    constexpr int batch = each % 4 == 0 ? 4 : each % 2 == 0 ? 2 : 1;
     constexpr bool across = turned != left::by_columns; /* neighbours lie in other rows there */
     constexpr int apart = across ? left::pitch : 1;
     static_assert(!left::swapped || (!turned && !across), "of rows that are written as they lie");
-    const int64_t rows = turned ? a.b.lines : a.a.lines;
+    static_assert(count % left::threads == 0, "all threads write as many");
     const int64_t columns = turned ? a.a.lines : a.b.lines;
-    if (turned) {
-        const int64_t down = row;
-        row = column;
-        column = down;
-    }
-#pragma unroll 4
-    for (int i = thread; i < count; i += left::threads) {
-        const int down = i / run, along = i % run * wide;
-        const int x = left::swapped && wide == 1 ? along ^ 1 : along;
-        const float *from = shared + (across ? x * left::pitch + down : down * left::pitch + x);
-        float *to = out + (row + down) * columns + column + along;
-        float total[wide], more[wide];
-        tiles_take<wide, apart>(total, from);
+    const int down_left = (int)min(a.a.lines - row, (int64_t)left::height);
+    const int along_left = (int)min(a.b.lines - column, (int64_t)left::width);
+    float *to = out + (turned ? column * columns + row : row * columns + column);
+    gm_settle(to);
+#pragma unroll 1
+    for (int first = thread; first < count; first += batch * left::threads) {
+        float total[batch][wide];
 #pragma unroll
-        for (int group = 1; group < left::groups; group++) {
-            tiles_take<wide, apart>(more, from + group * left::sums);
+        for (int k = 0; k < batch; k++) {
+            const int i = first + k * left::threads, down = i / run, along = i % run * wide;
+            const int x = left::swapped && wide == 1 ? along ^ 1 : along;
+            tiles_total<left, wide, apart>(
+                total[k], shared + (across ? x * left::pitch + down : down * left::pitch + x));
+        }
 #pragma unroll
-            for (int j = 0; j < wide; j++) {
-                total[j] += more[j];
+        for (int k = 0; k < batch; k++) {
+            const int i = first + k * left::threads, down = i / run, along = i % run * wide;
+            if (down < (turned ? along_left : down_left) &&
+                along < (turned ? down_left : along_left)) {
+                tiles_store<left::swapped>(to + (unsigned)down * columns + (unsigned)along,
+                                           total[k]);
             }
-        }
-        if (row + down >= rows || column + along >= columns) {
-            continue;
-        }
-        if constexpr (wide == 4 && left::swapped) {
-            *(float4 *)to = make_float4(total[1], total[0], total[3], total[2]);
-        } else if constexpr (wide == 4) {
-            *(float4 *)to = make_float4(total[0], total[1], total[2], total[3]);
-        } else {
-            *to = total[0];
         }
     }
 }
