@@ -260,7 +260,9 @@ GM_DEVICE void narrow_sum(float (&sum)[shape::each][shape::columns], float *shar
         }
         __pipeline_commit();
         if (i >= 0) {
-            narrow_multiply<shape, along>(sum, now);
+            if (depth > (int)threadIdx.x / 32 * PER) { /* else the group has no step of the last */
+                narrow_multiply<shape, along>(sum, now);
+            }
             depth -= STEPS;
             now = now + shape::floats == end ? shared : now + shape::floats;
         }
