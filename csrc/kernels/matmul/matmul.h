@@ -118,6 +118,7 @@ GM_DEVICE void matmul_go_to(const matmul_args &a, int64_t product, matmul_factor
                             matmul_factor *right)
 {
     int64_t of_a = 0, of_b = 0;
+#pragma unroll 1
     for (int d = 0; d < a.axes; d++) {
         int64_t index = product;
         if (d + 1 < a.axes) {
