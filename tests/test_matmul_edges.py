@@ -71,19 +71,26 @@ def launched(variant, a, b):
 
 
 @pytest.mark.parametrize(
-    ("turned", "of_vectors", "one_by_one"),
+    ("turned", "of_vectors", "of_one", "one_by_one"),
     [
-        ((False, False), "", "_nn1"),
-        ((False, True), "_nt", "_nt1"),
-        ((True, False), "_tn", "_tn1"),
-        ((True, True), "", "_nn1"),  # a and b change places
+        ((False, False), "", "_nnv1", "_nn1"),
+        ((False, True), "_nt", "_nt", "_nt1"),  # b is copied one by one anyway
+        ((True, False), "_tn", "_tnv1", "_tn1"),
+        ((True, True), "", "_nnv1", "_nn1"),  # a and b change places
     ],
 )
 @pytest.mark.parametrize("size", ["32x32", "32x64", "64x64", "p64x64", "128x128"])
-def test_warp_tiles_has_a_kernel_for_each_layout(size, turned, of_vectors, one_by_one, rng):
-    for side, part in ((72, of_vectors), (71, one_by_one)):
-        _, pair = factors(rng, side, side, side, turned)
-        assert launched(f"warp_tiles:{size}", *pair) == [f"matmul_warp_tiles_{size}{part}"]
+def test_warp_tiles_has_a_kernel_for_each_layout(size, turned, of_vectors, of_one, one_by_one, rng):
+    lines = (71, 72) if turned == (True, True) else (72, 71)  # they change places
+    for m, n, depth, part in (
+        (72, 72, 72, of_vectors),
+        (*lines, 72, of_one),
+        (71, 71, 71, one_by_one),
+    ):
+        (a, b), pair = factors(rng, m, n, depth, turned)
+        name = f"warp_tiles:{size}"
+        assert launched(name, *pair) == [f"matmul_warp_tiles_{size}{part}"]
+        assert np.array_equal(gm.matmul(*pair, variant=name).to_host(), a @ b)
 
 
 @pytest.mark.parametrize(("turned", "part"), [(False, ""), (True, "_lines")])

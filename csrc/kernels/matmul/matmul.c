@@ -380,23 +380,25 @@ static gm_status launch_shares(const gm_variant *variant, const gm_call *call, g
     return matmul_launch_shares(variant, &helper_add_shares, call, plan);
 }
 
-/* By the layouts of a and b, see the ladder: of the instance itself, and of its parts. */
+/* By the layouts and vectors of a and b, see the ladder: the instance itself, or a part. */
 #define WAYS(size)                                                                                 \
     {                                                                                              \
-        {&variants[matmul_row_warp_tiles_##size], &part_warp_tiles_##size##_nn1},                  \
-            {&part_warp_tiles_##size##_nt, &part_warp_tiles_##size##_nt1},                         \
-            {&part_warp_tiles_##size##_tn, &part_warp_tiles_##size##_tn1},                         \
+        {&part_warp_tiles_##size##_nn1, &part_warp_tiles_##size##_nnv1,                            \
+         &variants[matmul_row_warp_tiles_##size]},                                                 \
+            {&part_warp_tiles_##size##_nt1, &part_warp_tiles_##size##_nt},                         \
+            {&part_warp_tiles_##size##_tn1, &part_warp_tiles_##size##_tnv1,                        \
+             &part_warp_tiles_##size##_tn},                                                        \
     }
 
 static gm_status launch_warp_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
     enum { NN, NT, TN };
-    static const gm_variant *const ways[][3][2] = {WAYS(32x32), WAYS(32x64), WAYS(64x64),
+    static const gm_variant *const ways[][3][3] = {WAYS(32x32), WAYS(32x64), WAYS(64x64),
                                                    WAYS(p64x64), WAYS(128x128)};
     const matmul_args *args = (const matmul_args *)plan->args;
     const int layout = !args->a.along_depth ? TN : args->b.along_depth ? NT : NN;
     const int size = (int)(variant - &variants[matmul_row_warp_tiles_32x32]);
-    return launch_shares(ways[size][layout][!matmul_has_vectors(args)], call, plan);
+    return launch_shares(ways[size][layout][matmul_vectors_of(args)], call, plan);
 }
 
 #define THIN(which)                                                                                \

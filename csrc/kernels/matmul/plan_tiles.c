@@ -87,10 +87,12 @@ static bool takes_vectors_of(const matmul_factor *x, int64_t depth)
     return x->vectors && (x->along_depth ? depth : x->lines) % 4 == 0;
 }
 
-bool matmul_has_vectors(const matmul_args *args)
+matmul_vectors matmul_vectors_of(const matmul_args *args)
 {
-    return takes_vectors_of(&args->a, args->depth) &&
-           (args->b.along_depth || takes_vectors_of(&args->b, args->depth));
+    return !takes_vectors_of(&args->a, args->depth) ? MATMUL_NO_VECTORS
+           : args->b.along_depth || !takes_vectors_of(&args->b, args->depth)
+               ? MATMUL_VECTORS_OF_A
+               : MATMUL_VECTORS_OF_BOTH;
 }
 
 /* One by one, unless it copies vectors. */
@@ -111,9 +113,9 @@ static matmul_size measure(int row, const gm_call *call, const matmul_args *args
         size.copy_rows = along && args->a.along_depth ? MATMUL_BY_STEPS : MATMUL_BY_VECTORS;
         size.copy_columns = along ? MATMUL_BY_STEPS : MATMUL_BY_VECTORS;
     } else if (is_of(call, row, matmul_row_warp_tiles)) {
-        const bool vectors = matmul_has_vectors(args);
-        size.copy_rows = copy_of(&args->a, vectors);
-        size.copy_columns = copy_of(&args->b, vectors && !args->b.along_depth);
+        const matmul_vectors vectors = matmul_vectors_of(args);
+        size.copy_rows = copy_of(&args->a, vectors != MATMUL_NO_VECTORS);
+        size.copy_columns = copy_of(&args->b, vectors == MATMUL_VECTORS_OF_BOTH);
     } else if (is_of(call, row, matmul_row_whole)) {
         size.stores_vectors = false;
     }

@@ -283,7 +283,8 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
     warp_tiles_write<tile, way_a, way_b>(each, row, column, a.turned, sum, shared);
 }
 
-/* By vectors, and one by one (1), of A and B as they are in memory (nn), and transposed (t). */
+/* By vectors, one by one (1), and vectors of A alone (v1), of A and B as they are in memory (nn),
+ * and transposed (t): B whose depth is contiguous is transposed by its copies, one by one. */
 #define WAY(name, shape, threads, blocks, way_a, way_b)                                            \
     GM_KERNEL_BOUNDED(matmul_warp_tiles_##name, matmul_args, threads, blocks)                      \
     {                                                                                              \
@@ -292,10 +293,12 @@ GM_DEVICE void warp_tiles_product(const matmul_args &a, float *shared)
     }
 #define WAYS(name, threads, blocks)                                                                \
     WAY(name, shape_##name, threads, blocks, BY_STEPS, BY_VECTORS)                                 \
+    WAY(name##_nnv1, shape_##name, threads, blocks, BY_STEPS, BY_LINES)                            \
     WAY(name##_nn1, shape_##name, threads, blocks, BY_DEPTH, BY_LINES)                             \
     WAY(name##_nt, shape_##name, threads, blocks, BY_STEPS, BY_DEPTH)                              \
     WAY(name##_nt1, shape_##name, threads, blocks, BY_DEPTH, BY_DEPTH)                             \
     WAY(name##_tn, shape_##name, threads, blocks, BY_VECTORS, BY_VECTORS)                          \
+    WAY(name##_tnv1, shape_##name, threads, blocks, BY_VECTORS, BY_LINES)                          \
     WAY(name##_tn1, shape_##name, threads, blocks, BY_LINES, BY_LINES)
 WAYS(32x32, 64, 8)
 WAYS(32x64, 32, 8)
