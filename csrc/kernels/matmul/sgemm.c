@@ -83,7 +83,7 @@ gm_status matmul_sgemm_launch(const gm_variant *variant, const gm_call *call, gm
 /* sgemm copies some factors first, at about 0.8 of the memory's speed. */
 static double time_to_pack(const matmul_size *size, const matmul_factor *factor)
 {
-    static const double START = 1440, SPEED = 0.8;
+    static const double START = 4500, SPEED = 0.8;
     const double bytes = 8.0 * (double)factor->lines * (double)size->depth;
     return START + bytes / (SPEED * size->memory * size->multiprocessors);
 }
