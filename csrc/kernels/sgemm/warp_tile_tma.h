@@ -177,8 +177,12 @@ GM_DEVICE void tma_sum_across(float (&sum)[tile::rows][tile::columns], const fee
     for (int t = 0; t < count; t++) {
         const int next = slot + 1 == tile::stages ? 0 : slot + 1;
         const uint32_t next_parity = next == 0 ? parity ^ 1 : parity;
+        int boxes = tile::boxes; /* not known: nvcc unrolls four in spite of the pragma */
+#ifdef __CUDACC__
+        asm("" : "+r"(boxes));
+#endif
 #pragma unroll 1
-        for (int box = tile::boxes; box > 0; box--) {
+        for (int box = boxes; box > 0; box--) {
 #pragma unroll
             for (int k = 0; k < WARP_STEPS; k++) {
                 const int then = (k + 1) % WARP_STEPS;
