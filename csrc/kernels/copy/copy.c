@@ -5,6 +5,7 @@
 
 #include "backend/backend.h"
 #include "copy/launches.h"
+#include "copy/plan_convert.h"
 #include "copy/plan_views.h"
 #include "span.h"
 
@@ -150,46 +151,34 @@ static gm_status copy_plan(const gm_variant *variant, const gm_call *call, gm_pl
 
 /* ---- conversions ------------------------------------------------------------------------- */
 
-static const struct {
-    char kind;
-    int bytes;
-} numbers[] = {
-    [COPY_BOOL] = {'b', 1}, [COPY_I8] = {'i', 1},    [COPY_U8] = {'u', 1},  [COPY_I16] = {'i', 2},
-    [COPY_U16] = {'u', 2},  [COPY_I32] = {'i', 4},   [COPY_U32] = {'u', 4}, [COPY_I64] = {'i', 8},
-    [COPY_U64] = {'u', 8},  [COPY_F16] = {'f', 2},   [COPY_F32] = {'f', 4}, [COPY_F64] = {'f', 8},
-    [COPY_C64] = {'c', 8},  [COPY_C128] = {'c', 16},
-};
-enum { NUMBERS = sizeof numbers / sizeof *numbers };
-
-/* A copy_number; NUMBERS if it is none. */
-static int number_of(const gm_array *array)
+static gm_status convert_flat(const gm_call *call, const copy_flat_args *args, gm_plan *plan)
 {
-    int i = 0;
-    while (i < NUMBERS && (numbers[i].kind != array->kind || numbers[i].bytes != array->itemsize)) {
-        i++;
-    }
-    return i;
-}
-
-static bool has_numbers(const gm_array *array)
-{
-    return number_of(array) < NUMBERS;
+    *(copy_flat_args *)plan->args = *args;
+    plan->args_size = sizeof *args;
+    plan->block = helper_convert_flat.block;
+    plan->grid.x = args->tiles + (args->vectors * args->vector < call->in[0].size);
+    return call->backend->launch(&helper_convert_flat, plan, call->stream);
 }
 
 static gm_status convert_numbers(const gm_call *call)
 {
-    const gm_array *in = &call->in[0], *out = &call->out;
     gm_plan plan = {.grid = {0, 1, 1}, .block = helper_convert.block, .trace = call->trace};
     copy_convert_args *args = (copy_convert_args *)plan.args;
-    if (in->size == 0) {
+    copy_flat_args flat;
+    if (call->in[0].size == 0) {
         return GM_OK;
     }
-    gm_status status = copy_plan_elements(in, out, &args->sides);
-    args->from = number_of(in);
-    args->to = number_of(out);
+    const gm_status status = copy_plan_convert(call, args);
+    if (status != GM_OK) {
+        return status;
+    }
+    if (copy_plan_flat(args, &flat)) {
+        return convert_flat(call, &flat, &plan);
+    }
     plan.args_size = sizeof *args;
-    plan.grid.x = gm_grid_blocks(&helper_convert, call, in->size, 0);
-    return status == GM_OK ? call->backend->launch(&helper_convert, &plan, call->stream) : status;
+    plan.grid.x = gm_grid_blocks(&helper_convert, call, call->in[0].size, 0);
+    return call->backend->launch(args->sides.near ? &helper_convert : &helper_convert_far, &plan,
+                                 call->stream);
 }
 
 /* ---- the family --------------------------------------------------------------------------- */
@@ -221,5 +210,5 @@ const gm_family gm_family_copy = {
     .split = copy_split,
     .plan = copy_plan,
     .convert = convert_numbers,
-    .converts = has_numbers,
+    .converts = copy_has_numbers,
 };

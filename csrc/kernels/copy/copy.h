@@ -75,9 +75,29 @@ typedef enum copy_number {
 } copy_number;
 
 typedef struct copy_convert_args {
-    copy_scatter_args sides; /* a unit is an element; `width` has no meaning */
-    int from, to;            /* of the enum above */
+    copy_scatter_args sides;  /* a unit is an element; `width` has no meaning */
+    int from, to;             /* of the enum above */
+    int from_bytes, to_bytes; /* of a number */
+    int from_unit, to_unit;   /* of it, or of a complex one's real part */
 } copy_convert_args;
+
+/* Conversions of numbers that are side by side on both sides. A vector has as many as make 16 bytes
+ * of the wider dtype, and is aligned in the result. A block converts a tile of vectors. */
+typedef struct copy_flat_args {
+    const char *in;    /* the first vector, or an aligned address `shift` bytes before it */
+    char *out;         /* the first vector */
+    int shift;         /* bytes */
+    int vector;        /* numbers of a vector */
+    int64_t vectors;   /* of all tiles */
+    unsigned tiles;    /* all full but the last one, */
+    int last;          /* which has so many vectors */
+    int64_t head, end; /* numbers before the first vector, and from its first one to the last */
+    int from, to;      /* of the enum above */
+    int from_bytes, to_bytes; /* of a number */
+} copy_flat_args;
+
+/* A thread has COPY_FLAT_LONG vectors of which it loads 16 bytes, or COPY_FLAT_SHORT of fewer. */
+enum { COPY_FLAT_THREADS = 256, COPY_FLAT_LONG = 2, COPY_FLAT_SHORT = 4 };
 
 #ifdef __cplusplus
 #include "device.h"
