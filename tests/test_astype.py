@@ -122,6 +122,18 @@ def test_integers_wrap(backend):
         same(there.astype(dtype).to_host(), a.astype(dtype))
 
 
+def test_floats_wrap(backend):
+    """What fits into 64 bits, in fewer: as an integer would. NumPy does not define it."""
+    a = np.array(
+        [-1, -129, 255, 256, 300.75, 65535, 65536, 2.0**31, -(2.0**31), 2.0**40, -(2.0**62)]
+    )
+    for of in ("f2", "f4", "f8"):
+        some = a[np.abs(a) < 60000].astype(of) if of == "f2" else a.astype(of)
+        there = gm.to_device(some, backend=backend)
+        for to in ("i1", "u1", "i2", "u2", "i4", "u4", "i8"):
+            same(there.astype(to).to_host(), some.astype("i8").astype(to))
+
+
 # ---- layouts -----------------------------------------------------------------------------------
 
 VIEWS = {
@@ -175,6 +187,126 @@ def test_any_layout(data, backend, rng):
     same(quiet(there, to).to_host(), as_numpy(a, to, order="C"))
 
 
+# ---- numbers side by side ----------------------------------------------------------------------
+
+
+def vector(of, to):
+    """How many numbers a vector has: 16 bytes of the wider dtype."""
+    return 16 // max(np.dtype(of).itemsize, np.dtype(to).itemsize)
+
+
+def tile(of, to):
+    """How many numbers a block converts."""
+    count = vector(of, to)
+    return 256 * count * (2 if count * np.dtype(of).itemsize == 16 else 4)
+
+
+def poisoned(backend, count=1 << 16):
+    """Leave bytes in the pool's memory that no conversion makes."""
+    blocks = [gm.to_device(np.full(count >> k, 0xA5, "u1"), backend=backend) for k in range(12)]
+    del blocks
+
+
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("of", DTYPES)
+def test_every_length_and_offset(of, to, backend, rng):
+    """Around the edges of vectors and tiles, from every place in 16 bytes on."""
+    n, whole = vector(of, to), tile(of, to)
+    some = defined(numbers(of), to)
+    a = some[rng.integers(0, len(some), 2 * whole + 64)]
+    there = gm.to_device(a, backend=backend)
+    wanted = as_numpy(a, to)
+    lengths = sorted({0, 1, 2, 3, n - 1, n, n + 1, 2 * n + 1, 3 * n - 1, 3 * n, 4 * n + 3, 37})
+    lengths += [whole - 1, whole, whole + 1, 2 * whole + 31]
+    poisoned(backend)
+    for offset in (0, 1, 3, 16 // a.itemsize - 1):
+        for length in lengths:
+            part = np.s_[offset : offset + length]
+            same(quiet(there[part], to).to_host(), wanted[part])
+
+
+@pytest.mark.parametrize("of", DTYPES)
+def test_nothing_beside_the_array_is_read(of):
+    """Host memory in place, which begins and ends anywhere: its bounds are the array's."""
+    a = np.arange(600).astype(of)
+    for to in DTYPES:
+        for part in (a[:100], a[1:101], a[1:2], a[3:20], a[5:-7]):
+            there = gm.from_dlpack(part)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+                _core.astype_traffic(there, to)
+            same(quiet(there, to).to_host(), as_numpy(part, to))
+
+
+@pytest.mark.parametrize("to", ["u1", "f4", "c16"])
+def test_far_apart(to, backend, rng):
+    """Numbers are further apart than 31 bits count bytes; most of the memory is unused."""
+    rows, far = 6, 450_000_000
+    (device, *_) = gm.info()["backends"][backend]["devices"]
+    if device["memory_bytes"] < 2 * rows * far:
+        pytest.skip("the device has too little memory")
+    whole = gm.DeviceArray(rows * far, "u1", backend=backend)
+    there = whole.reshape(rows, far)[:, :1700].view("f4")
+    a = rng.integers(0, 200, there.shape).astype("f4")
+    gm.copy(gm.to_device(a, backend=backend), out=there)
+    for part in (np.s_[:], np.s_[::-1, ::3], np.s_[1:2, 1:]):
+        same(there[part].astype(to).to_host(), a[part].astype(to))
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gigabytes")
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("offset", [0, 1])
+def test_more_elements_than_an_int_counts(offset, rng):
+    """Each byte says where it was, modulo a prime."""
+    period, size = 2**20 - 3, 2**31 + 2**22 + 5
+    row = rng.integers(0, 256, period, dtype=np.uint8)
+    there = gm.to_device(row, backend="cuda")
+    a = gm.DeviceArray(offset + size, "u1", backend="cuda")[offset:]
+    for first in range(0, size, period):
+        part = a[first : first + period]
+        gm.copy(there[: part.size], out=part)
+    got = a.astype("f2")
+    for start in (0, 2**31 - 5000, size - 10_000, *map(int, rng.integers(0, size - 10_000, 40))):
+        wanted = row[np.arange(start, start + 10_000) % period]
+        same(got[start : start + 10_000].to_host(), wanted.astype("f2"))
+
+
+def loads_and_stores(there, to):
+    """Requests and the bits of an access, of loads and of stores."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        sites = _core.astype_traffic(there, to)
+    of_kind = {kind: [site for site in sites if site["kind"] == kind] for kind in ("load", "store")}
+    return {
+        kind: (sum(site["requests"] for site in mine), {site["width"] for site in mine})
+        for kind, mine in of_kind.items()
+    }
+
+
+@pytest.mark.parametrize("of", DTYPES)
+def test_vectors(of):
+    """Numbers that are side by side move in vectors, the wider ones in 16 bytes; an array that is
+    not aligned takes one load more for each. Others move one by one."""
+    for to in DTYPES:
+        if of == to:
+            continue
+        n, warps = vector(of, to), 8
+        there = gm.to_device(np.zeros(32 * warps * n, of), backend="sim")
+        bits = {"load": 8 * n * there.itemsize, "store": 8 * n * np.dtype(to).itemsize}
+        counts = loads_and_stores(there, to)
+        assert counts == {kind: (warps, {width}) for kind, width in bits.items()}
+        view = gm.to_device(np.zeros(64 * warps * n, of), backend="sim")[::2]
+        parts = 2 if there.dtype.kind == "c" else 1
+        single = (warps * n * parts, {8 * there.itemsize // parts})
+        assert loads_and_stores(view, to)["load"] == single
+        if n > 1:
+            longer = gm.to_device(np.zeros(32 * warps * n + 2 * n + 1, of), backend="sim")[1:]
+            loads, widths = loads_and_stores(longer, to)["load"]
+            assert 2 * warps < loads <= 2 * warps + 6
+            assert bits["load"] in widths
+
+
 def test_under_observation(rng):
     """No race and no stray access, and accesses side by side, for each pair of dtypes."""
     for of in DTYPES:
@@ -183,16 +315,14 @@ def test_under_observation(rng):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
                 sites = _core.astype_traffic(there, to)
-                _core.astype_traffic(there[1::2, ::-3], to)
-                _core.astype_traffic(there.T[:7], to)
+                for view in (there[1::2, ::-3], there.T[:7], there.reshape(-1)[1:-1]):
+                    _core.astype_traffic(view, to)
             if of == to:
                 continue
             for kind, dtype in (("load", of), ("store", to)):
                 mine = [site for site in sites if site["kind"] == kind]
                 touched = sum(32 * site["sectors"] for site in mine)
-                # The parts of a complex number may take an access each, to the same sectors.
-                parts = 2 if np.dtype(dtype).kind == "c" else 1
-                assert touched in (there.size * np.dtype(dtype).itemsize * p for p in (1, parts))
+                assert touched == there.size * np.dtype(dtype).itemsize
 
 
 # ---- copies ------------------------------------------------------------------------------------
