@@ -16,6 +16,7 @@
 #include "permute/plan_packed.h"
 #include "permute/plan_pieces.h"
 #include "permute/plan_pixels.h"
+#include "permute/plan_shifted.h"
 
 #define GM_FAMILY permute
 #define GM_LADDER "permute/ladder.def"
@@ -197,18 +198,24 @@ static bool repeats(const permute_layout *layout)
 
 /* The ends of runs are joined one by one, and stored in parts of a sector. Units of 8 bytes and
  * more fill requests without that, and gain nothing by it; those of 4 bytes gain less where the L2
- * has room for both arrays. */
+ * has room for both arrays. Pixels take longer on the way, which counts where there is little. */
 static double time_of_shifted(const permute_layout *layout)
 {
-    static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile */
+    static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile, */
+    static const double END_OF_PIXELS = 24;   /* and if rows are pixels */
     static const by_unit AGAIN = {0, 0, 0.1}; /* where memory does not take most of the time */
-    const double run = (double)permute_shifted_run(layout);
+    static const double AXIS = 2.5;           /* of the rows, beside the first one: bytes as well */
+    static const double LITTLE = 6e6;         /* bytes */
+    const permute_shifted_row row = permute_shifted_row_of(layout);
+    const double run = (double)row.bytes;
+    const bool pixels = row.pixel > 1;
     if (permute_magnitude(layout->from[0]) != layout->unit || layout->unit >= 8 ||
         run < SHIFTED_LEAST) {
         return INFINITY;
     }
-    static const double AXIS = 2.5; /* of the rows, beside the first one: bytes as well */
-    const double time = 1.02 + (of(END, layout) + AXIS * (layout->ndim - 2)) / run +
+    const double end = pixels ? END_OF_PIXELS : of(END, layout);
+    const double on_the_way = !pixels ? 0 : bytes_of(layout) < LITTLE ? 0.3 : 0.04;
+    const double time = 1.02 + on_the_way + (end + AXIS * (layout->ndim - 2)) / run +
                         2 * scattered(layout, run) + (repeats(layout) ? of(AGAIN, layout) : 0);
     return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) * ends(layout, run);
 }
@@ -414,7 +421,7 @@ static const gm_variant *choose_with_gaps(const gm_call *call)
      * small arrays of units that fill requests without. */
     enum { UNITS = 16 };
     const bool wide = layout.unit == 8 && bytes_of(&layout) < CACHED;
-    if (!wide && permute_shifted_run(&layout) >= (int64_t)UNITS * layout.unit &&
+    if (!wide && permute_shifted_row_of(&layout).bytes >= (int64_t)UNITS * layout.unit &&
         gm_variant_can(gm_row(call, permute_row_shifted), call)) {
         return gm_row(call, permute_row_shifted);
     }

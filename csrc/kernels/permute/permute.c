@@ -13,11 +13,11 @@
 #include "permute/plan_packed.h"
 #include "permute/plan_pieces.h"
 #include "permute/plan_pixels.h"
+#include "permute/plan_shifted.h"
 
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_words(const gm_variant *variant, const gm_call *call);
-static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *call);
 static gm_status permute_takes_contiguous(const gm_variant *variant, const gm_call *call);
@@ -44,30 +44,14 @@ static gm_status permute_result(gm_call *call)
 
 /* ---- what the rows take ---------------------------------------------------------------------- */
 
-static gm_status takes_axes(const gm_variant *variant, const gm_call *call, int unit, int most)
-{
-    permute_layout layout;
-    if (call->in[0].bytes == 0) {
-        return GM_OK;
-    }
-    permute_fold(call, unit, &layout);
-    if (layout.ndim <= most) {
-        return GM_OK;
-    }
-    return gm_fail(GM_ERROR_VALUE,
-                   "a has %d dimensions that cannot be merged into fewer, variant %s takes at most "
-                   "%d",
-                   layout.ndim, variant->name, most);
-}
-
 static gm_status permute_takes_elementwise(const gm_variant *variant, const gm_call *call)
 {
-    return takes_axes(variant, call, (int)call->in[0].itemsize, PERMUTE_MAX_DIMS);
+    return permute_takes_axes(variant, call, (int)call->in[0].itemsize, PERMUTE_MAX_DIMS);
 }
 
 static gm_status permute_takes_runs(const gm_variant *variant, const gm_call *call)
 {
-    return takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_RUNS_DIMS);
+    return permute_takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_RUNS_DIMS);
 }
 
 static gm_status permute_takes_words(const gm_variant *variant, const gm_call *call)
@@ -87,46 +71,10 @@ static gm_status permute_takes_words(const gm_variant *variant, const gm_call *c
                    variant->name, (long long)layout.units, layout.unit);
 }
 
-/* Vectors of a result with gaps that a row has a part of, at most. */
-static int64_t vectors_of_row(const permute_layout *layout)
-{
-    uintptr_t bits = (uintptr_t)layout->out | PERMUTE_WIDEST;
-    for (int d = 1; d < layout->ndim; d++) {
-        bits |= (uintptr_t)layout->to[d];
-    }
-    const int64_t before = PERMUTE_WIDEST - (int64_t)(bits & (0 - bits));
-    return permute_divide_up(permute_shifted_run(layout) + before, PERMUTE_WIDEST);
-}
-
-static gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call)
-{
-    permute_layout layout;
-    gm_status status = takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_TILES_DIMS);
-    if (status != GM_OK || call->in[0].bytes == 0) {
-        return status;
-    }
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    const int64_t run = permute_shifted_run(&layout), rows = call->in[0].bytes / run;
-    if (run < SHIFTED_LEAST || run > SHIFTED_MOST || rows > INT32_MAX) {
-        return gm_fail(GM_ERROR_VALUE,
-                       "variant %s moves rows of %d bytes to 1 GiB, at most 2^31 of them; those "
-                       "that run on in both arrays have %lld",
-                       variant->name, SHIFTED_LEAST, (long long)run);
-    }
-    if (call->out.contiguous) {
-        return GM_OK;
-    }
-    if (rows > INT32_MAX / vectors_of_row(&layout)) {
-        return gm_fail(GM_ERROR_VALUE, "a has too many vectors of 16 bytes for variant %s",
-                       variant->name);
-    }
-    return permute_takes_rows(variant, &layout);
-}
-
 static gm_status permute_takes_tiles(const gm_variant *variant, const gm_call *call)
 {
     permute_layout layout;
-    gm_status status = takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_TILES_DIMS + 2);
+    gm_status status = permute_takes_axes(variant, call, PERMUTE_WIDEST, PERMUTE_TILES_DIMS + 2);
     if (status != GM_OK || call->in[0].bytes == 0) {
         return status;
     }
@@ -177,7 +125,7 @@ static gm_status permute_takes_packed(const gm_variant *variant, const gm_call *
     permute_packed_args args;
     double cost;
     const int most = most_of_packed(variant);
-    gm_status status = takes_axes(variant, call, most, PACKED_DIMS);
+    gm_status status = permute_takes_axes(variant, call, most, PACKED_DIMS);
     if (status != GM_OK || call->in[0].bytes == 0) {
         return status;
     }
@@ -298,43 +246,15 @@ static gm_status launch_words(const gm_variant *variant, const gm_call *call, gm
     return status;
 }
 
-static void plan_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
-{
-    permute_layout layout;
-    permute_shifted_args *args = (permute_shifted_args *)plan->args;
-    permute_fold(call, PERMUTE_WIDEST, &layout);
-    static const uint32_t order[] = {[1] = 0x0123, [2] = 0x1032, [4] = 0x3210};
-    const bool turned = permute_is_backwards(&layout);
-    const bool rows = turned || layout.from[0] == layout.unit; /* and not single units */
-    *args = (permute_shifted_args){
-        .in = layout.in,
-        .out = layout.out,
-        .bytes = layout.units * layout.unit,
-        .lead = (int)((uintptr_t)layout.out % PERMUTE_WIDEST),
-        .run = permute_divisor_of(permute_shifted_run(&layout)),
-        .backwards = turned ? layout.unit : 0,
-        .order = turned ? order[layout.unit] : 0,
-    };
-    for (int d = rows ? 1 : 0; d < layout.ndim; d++) {
-        args->outer.extent[args->outer.ndim] = permute_divisor_of(layout.extent[d]);
-        args->outer.to[args->outer.ndim] = layout.to[d];
-        args->outer.from[args->outer.ndim++] = layout.from[d];
-    }
-    permute_memory(&layout, &args->begin, &args->end);
-    plan->args_size = sizeof *args;
-    int64_t vectors = permute_divide_up(args->bytes + args->lead, PERMUTE_WIDEST);
-    if (!call->out.contiguous) {
-        const int64_t of_row = vectors_of_row(&layout);
-        args->vectors = permute_divisor_of(of_row);
-        args->count = vectors = args->bytes / permute_shifted_run(&layout) * of_row;
-    }
-    plan->grid.x =
-        (unsigned)permute_divide_up(vectors, (int64_t)variant->block.x * variant->elements);
-}
-
+/* The kernel by whether rows are pixels, and the result has gaps between them. */
 static gm_status launch_shifted(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    return call->backend->launch(call->out.contiguous ? variant : &part_shifted_gaps, plan,
+    const gm_variant *const kernels[2][2] = {
+        {variant, &part_shifted_gaps},
+        {&part_shifted_pixels, &part_shifted_pixels_gaps},
+    };
+    const permute_shifted_args *args = (const permute_shifted_args *)plan->args;
+    return call->backend->launch(kernels[args->pixel.by > 1][!call->out.contiguous], plan,
                                  call->stream);
 }
 
@@ -423,7 +343,7 @@ static gm_status permute_plan(const gm_variant *variant, const gm_call *call, gm
     case permute_row_elementwise: plan_elementwise(call, plan); break;
     case permute_row_runs: plan_runs(call, plan); break;
     case permute_row_words: plan_words(variant, call, plan); break;
-    case permute_row_shifted: plan_shifted(variant, call, plan); break;
+    case permute_row_shifted: permute_plan_shifted(variant, call, plan); break;
     case permute_row_tiles: plan_tiles(variant, call, plan); break;
     case permute_row_packed_small:
     case permute_row_packed_words: plan_packed(variant, call, plan); break;

@@ -76,8 +76,14 @@ typedef struct permute_outer {
     int64_t from[PERMUTE_TILES_DIMS], to[PERMUTE_TILES_DIMS];
 } permute_outer;
 
-/* shifted: rows of `run` bytes, which follow each other in the result unless that has gaps. */
-enum { SHIFTED_LEAST = 16, SHIFTED_MOST = 1 << 30 /* bytes of a row */ };
+/* shifted: rows of `run` bytes, which follow each other in the result unless that has gaps. Rows of
+ * pixels have the units of each in the opposite order to that of the row: see shifted_pixels.h. */
+enum {
+    SHIFTED_LEAST = 16,
+    SHIFTED_MOST = 1 << 30, /* bytes of a row */
+    SHIFTED_BESIDE = 4,     /* so far from its place in the row, in bytes, a pixel's unit may be: */
+    SHIFTED_PIXEL = 5       /* then it has so many units at most */
+};
 
 typedef struct permute_shifted_args {
     const char *in;
@@ -85,12 +91,18 @@ typedef struct permute_shifted_args {
     const char *begin, *end; /* the input's memory */
     int64_t bytes;           /* of the result, */
     int lead;                /* and between it and the vector's begin in which it begins */
-    int backwards;           /* 0, or the bytes of a unit of rows that run backwards, */
+    int backwards;           /* 0, or the bytes of a unit, or pixel, of rows that run backwards, */
     uint32_t order;          /* and the bytes of a word in their order there, see __byte_perm */
     permute_divisor run;
     permute_outer outer;     /* of the rows; `to` is used where the result has gaps between them, */
     permute_divisor vectors; /* which have parts of so many vectors each, */
     int64_t count;           /* and of so many together */
+    permute_divisor pixel;   /* bytes; 1: there are none */
+    int log_unit;            /* of the bytes of a pixel's unit */
+    /* How a word of the result is made of three words of the window: the order for the first two,
+     * and 16 bits on that for the result and the third. By the unit of its pixel with which a
+     * vector begins, and by the vector's word. */
+    uint32_t select[SHIFTED_PIXEL][4];
 } permute_shifted_args;
 
 /* tiles: a matrix for each index of the outer axes. Rows run on in the result, columns are what

@@ -115,14 +115,20 @@ int64_t permute_run(const permute_layout *layout)
     return layout->from[0] == layout->unit ? layout->extent[0] * layout->unit : layout->unit;
 }
 
-bool permute_is_backwards(const permute_layout *layout)
+gm_status permute_takes_axes(const gm_variant *variant, const gm_call *call, int unit, int most)
 {
-    return layout->from[0] == -layout->unit && layout->unit <= 4;
-}
-
-int64_t permute_shifted_run(const permute_layout *layout)
-{
-    return permute_is_backwards(layout) ? layout->extent[0] * layout->unit : permute_run(layout);
+    permute_layout layout;
+    if (call->in[0].bytes == 0) {
+        return GM_OK;
+    }
+    permute_fold(call, unit, &layout);
+    if (layout.ndim <= most) {
+        return GM_OK;
+    }
+    return gm_fail(GM_ERROR_VALUE,
+                   "a has %d dimensions that cannot be merged into fewer, variant %s takes at most "
+                   "%d",
+                   layout.ndim, variant->name, most);
 }
 
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout)

@@ -38,11 +38,8 @@ void permute_fold_turned(const gm_call *call, int most, permute_layout *layout);
 /* Bytes that run on in both arrays; the size of a unit if units do not. */
 int64_t permute_run(const permute_layout *layout);
 
-/* Do rows run backwards in the input, of units of up to a word? */
-bool permute_is_backwards(const permute_layout *layout);
-
-/* The same as permute_run, of rows in either direction. */
-int64_t permute_shifted_run(const permute_layout *layout);
+/* Are at most so many axes left, of units of up to so many bytes? */
+gm_status permute_takes_axes(const gm_variant *variant, const gm_call *call, int unit, int most);
 
 /* Do rows of the result run on in memory? There may be gaps between them. */
 gm_status permute_takes_rows(const gm_variant *variant, const permute_layout *layout);

@@ -12,15 +12,16 @@
 
 enum { GAPS_THREADS = 256, GAPS_UNROLL = 2 /* vectors of a thread */ };
 
-/* A vector: bytes `begin` to `end` are of a row of the result. */
-struct gaps_vector {
-    shifted_part part;
+/* A vector at byte `at` of a row: bytes `begin` to `end` are of that. */
+template <typename way> struct gaps_vector {
+    typename way::part part;
     char *to;
+    int32_t at;
     int begin, end;
 };
 
-template <bool BACKWARDS>
-GM_DEVICE gaps_vector gaps_load(const permute_shifted_args &a, uint32_t at)
+template <typename way>
+GM_DEVICE gaps_vector<way> gaps_load(const permute_shifted_args &a, uint32_t at)
 {
     const char *from = a.in;
     char *row = a.out;
@@ -28,33 +29,45 @@ GM_DEVICE gaps_vector gaps_load(const permute_shifted_args &a, uint32_t at)
     permute_move_to(a.outer, at, &from, &row);
     const int lead = (int)((uintptr_t)row % VECTOR);
     const int64_t first = (int64_t)number * VECTOR - lead, run = a.run.by;
-    gaps_vector v;
+    gaps_vector<way> v;
     v.to = row + first;
+    v.at = (int32_t)first;
     v.begin = (int)max(-first, (int64_t)0);
     v.end = (int)min(run - first, (int64_t)VECTOR);
     v.end = v.end > v.begin ? v.end : v.begin;
-    v.part = shifted_load_part<false, BACKWARDS>(a, BACKWARDS ? from + a.backwards : from, first,
-                                                 v.begin, v.end);
+    v.part = shifted_load_part<false>(way(), a, way::BACKWARDS ? from + a.backwards : from, first,
+                                      v.begin, v.end);
     return v;
 }
 
-template <bool BACKWARDS> GM_DEVICE void gaps_move(const permute_shifted_args &a)
+template <typename way>
+GM_DEVICE void gaps_move_rows(const permute_shifted_args &a, const uint32_t (*select)[4])
 {
     const int64_t first = (int64_t)blockIdx.x * (GAPS_THREADS * GAPS_UNROLL) + threadIdx.x;
-    gaps_vector held[GAPS_UNROLL];
+    gaps_vector<way> held[GAPS_UNROLL];
 #pragma unroll
     for (int k = 0; k < GAPS_UNROLL; k++) {
         held[k].begin = held[k].end = 0;
         if (first + k * GAPS_THREADS < a.count) {
-            held[k] = gaps_load<BACKWARDS>(a, (uint32_t)(first + k * GAPS_THREADS));
+            held[k] = gaps_load<way>(a, (uint32_t)(first + k * GAPS_THREADS));
         }
     }
 #pragma unroll
     for (int k = 0; k < GAPS_UNROLL; k++) {
         if (held[k].begin < held[k].end) {
-            shifted_store(held[k].to, shifted_join_part<BACKWARDS>(a, held[k].part), held[k].begin,
-                          held[k].end);
+            shifted_store(held[k].to, shifted_join_part(way(), a, select, held[k].part, held[k].at),
+                          held[k].begin, held[k].end);
         }
+    }
+}
+
+template <template <bool> class way>
+GM_DEVICE void gaps_move(const permute_shifted_args &a, const uint32_t (*select)[4])
+{
+    if (a.backwards > 0) {
+        gaps_move_rows<way<true>>(a, select);
+    } else {
+        gaps_move_rows<way<false>>(a, select);
     }
 }
 

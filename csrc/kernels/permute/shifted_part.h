@@ -16,6 +16,13 @@ struct shifted_part {
     int shift;
 };
 
+/* Rows of units one behind the other, in either direction. */
+template <bool BACKWARDS_> struct shifted_units {
+    typedef shifted_part part;
+    static constexpr bool BACKWARDS = BACKWARDS_, PIXELS = false;
+    static constexpr int BESIDE = VECTOR; /* bytes of memory that are loaded, or less */
+};
+
 /* Byte by byte: the last byte becomes `in`, all others move down by one. */
 GM_DEVICE void shifted_push(uint4 &v, uint32_t in)
 {
@@ -49,8 +56,8 @@ GM_DEVICE uint4 shifted_load(const permute_shifted_args &a, const char *at, bool
 /* Bytes `begin` to `end` of the vector at byte `at` of a row. Backwards, the window of memory that
  * has them has those of the vector's end first. */
 template <bool INSIDE, bool BACKWARDS>
-GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const char *row, int64_t at,
-                                         int begin, int end)
+GM_DEVICE shifted_part shifted_load_part(shifted_units<BACKWARDS>, const permute_shifted_args &a,
+                                         const char *row, int64_t at, int begin, int end)
 {
     const char *const from = BACKWARDS ? row - at - VECTOR : row + at;
     if (BACKWARDS) {
@@ -68,12 +75,25 @@ GM_DEVICE shifted_part shifted_load_part(const permute_shifted_args &a, const ch
 }
 
 template <bool BACKWARDS>
-GM_DEVICE uint4 shifted_join_part(const permute_shifted_args &a, const shifted_part &part)
+GM_DEVICE uint4 shifted_join_part(shifted_units<BACKWARDS>, const permute_shifted_args &a,
+                                  const uint32_t (*)[4], const shifted_part &part, int64_t)
 {
     const uint4 v = gm_join(part.low, part.high, (uint32_t)part.shift);
     return !BACKWARDS ? v
                       : make_uint4(__byte_perm(v.w, 0, a.order), __byte_perm(v.z, 0, a.order),
                                    __byte_perm(v.y, 0, a.order), __byte_perm(v.x, 0, a.order));
+}
+
+/* Where byte `at` of a row of the result is: as far from the begin of its unit. */
+template <bool BACKWARDS>
+GM_DEVICE const char *shifted_byte(shifted_units<BACKWARDS>, const permute_shifted_args &a,
+                                   const char *row, int64_t at)
+{
+    if (!BACKWARDS) {
+        return row + at;
+    }
+    const int64_t of_unit = at & (a.backwards - 1);
+    return row - (at - of_unit) - a.backwards + of_unit;
 }
 
 /* Stores bytes `begin` to `end` of an aligned vector: whole words, and the others one by one. */
