@@ -66,8 +66,8 @@ bool copy_plan_flat(const copy_convert_args *convert, copy_flat_args *args)
     const int tile = COPY_FLAT_THREADS * (bytes == VECTOR ? COPY_FLAT_LONG : COPY_FLAT_SHORT);
     const int64_t tiles = vectors / tile + (vectors % tile != 0);
     *args = (copy_flat_args){
-        .in = sides->in + head * from - shift,
-        .out = sides->out + head * to,
+        .in = sides->in + (ptrdiff_t)head * from - shift,
+        .out = sides->out + (ptrdiff_t)head * to,
         .shift = shift,
         .vector = vector,
         .vectors = vectors,
