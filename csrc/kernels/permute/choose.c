@@ -198,7 +198,8 @@ static bool repeats(const permute_layout *layout)
 
 /* The ends of runs are joined one by one, and stored in parts of a sector. Units of 8 bytes and
  * more fill requests without that, and gain nothing by it; those of 4 bytes gain less where the L2
- * has room for both arrays. Pixels take longer on the way, which counts where there is little. */
+ * has room for both arrays. Pixels take longer on the way, which counts where there is little; what
+ * is not picked of them is read as well. */
 static double time_of_shifted(const permute_layout *layout)
 {
     static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile, */
@@ -208,16 +209,17 @@ static double time_of_shifted(const permute_layout *layout)
     static const double LITTLE = 6e6;         /* bytes */
     const permute_shifted_row row = permute_shifted_row_of(layout);
     const double run = (double)row.bytes;
-    const bool pixels = row.pixel > 1;
-    if (permute_magnitude(layout->from[0]) != layout->unit || layout->unit >= 8 ||
-        run < SHIFTED_LEAST) {
+    const bool pixels = row.pixel > 1 || row.picked > 0;
+    if (row.axes == 0 || layout->unit >= 8 || run < SHIFTED_LEAST) {
         return INFINITY;
     }
     const double end = pixels ? END_OF_PIXELS : of(END, layout);
     const double on_the_way = !pixels ? 0 : bytes_of(layout) < LITTLE ? 0.3 : 0.04;
+    const double moved = row.picked > 0 ? (1 + (double)row.picked / row.pixel) / 2 : 1;
     const double time = 1.02 + on_the_way + (end + AXIS * (layout->ndim - 2)) / run +
                         2 * scattered(layout, run) + (repeats(layout) ? of(AGAIN, layout) : 0);
-    return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) * ends(layout, run);
+    return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) *
+           ends(layout, run) * moved;
 }
 
 /* The share of a row of a tile that is read, or written, beyond it, where rows begin inside of

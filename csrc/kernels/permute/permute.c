@@ -254,8 +254,10 @@ static gm_status launch_shifted(const gm_variant *variant, const gm_call *call, 
         {&part_shifted_pixels, &part_shifted_pixels_gaps},
     };
     const permute_shifted_args *args = (const permute_shifted_args *)plan->args;
-    return call->backend->launch(kernels[args->pixel.by > 1][!call->out.contiguous], plan,
-                                 call->stream);
+    const gm_variant *kernel = args->picked > 0
+                                   ? &part_shifted_picked
+                                   : kernels[args->pixel.by > 1][!call->out.contiguous];
+    return call->backend->launch(kernel, plan, call->stream);
 }
 
 static void plan_tiles(const gm_variant *variant, const gm_call *call, gm_plan *plan)

@@ -77,13 +77,18 @@ typedef struct permute_outer {
 } permute_outer;
 
 /* shifted: rows of `run` bytes, which follow each other in the result unless that has gaps. Rows of
- * pixels have the units of each in the opposite order to that of the row: see shifted_pixels.h. */
+ * pixels have the units of each in the opposite order to that of the row, see shifted_pixels.h, or
+ * some of its bytes, see shifted_picked.h. */
 enum {
     SHIFTED_LEAST = 16,
     SHIFTED_MOST = 1 << 30, /* bytes of a row */
     SHIFTED_BESIDE = 4,     /* so far from its place in the row, in bytes, a pixel's unit may be: */
     SHIFTED_PIXEL = 5       /* then it has so many units at most */
 };
+
+/* Of pixels of so many bytes some are picked: the first of three words in which those of a word of
+ * the result are, from the begin of the pixel on with which its vector begins. */
+#define SHIFTED_PICKED_FROM(units, bytes, word) ((word)*4 / (units) * (bytes) / 4)
 
 typedef struct permute_shifted_args {
     const char *in;
@@ -97,8 +102,10 @@ typedef struct permute_shifted_args {
     permute_outer outer;     /* of the rows; `to` is used where the result has gaps between them, */
     permute_divisor vectors; /* which have parts of so many vectors each, */
     int64_t count;           /* and of so many together */
-    permute_divisor pixel;   /* bytes; 1: there are none */
+    permute_divisor pixel;   /* bytes, in the result; 1: there are none, or one is picked */
     int log_unit;            /* of the bytes of a pixel's unit */
+    int picked;              /* 0, or bytes of a pixel of which some are picked: the first, */
+    int first, step;         /* and how far away the next ones are */
     /* How a word of the result is made of three words of the window: the order for the first two,
      * and 16 bits on that for the result and the third. By the unit of its pixel with which a
      * vector begins, and by the vector's word. */

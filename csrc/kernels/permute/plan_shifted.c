@@ -14,11 +14,43 @@ static int pixel_of(const permute_layout *layout)
     return runs_on && unit < WORD && bytes - unit <= SHIFTED_BESIDE ? (int)units : 1;
 }
 
+static bool has_gaps(const permute_layout *layout)
+{
+    int64_t bytes = layout->unit;
+    bool gaps = false;
+    for (int d = 0; d < layout->ndim; d++) {
+        gaps = gaps || layout->to[d] != bytes;
+        bytes *= layout->extent[d];
+    }
+    return gaps;
+}
+
+/* One of two bytes, two of three, three of four: the bytes of a pixel, or 0 for others. */
+static int picked_from(const permute_layout *layout)
+{
+    enum { MOST = 3 };
+    const int64_t units = layout->extent[0], step = permute_magnitude(layout->from[0]);
+    if (layout->unit > 1 || has_gaps(layout)) {
+        return 0;
+    }
+    if (layout->ndim > 1 && units <= MOST && layout->from[1] == units + 1 &&
+        (units - 1) * step <= units) {
+        return (int)units + 1;
+    }
+    return layout->from[0] == 2 ? 2 : 0;
+}
+
 permute_shifted_row permute_shifted_row_of(const permute_layout *layout)
 {
     const int64_t unit = layout->unit;
     permute_shifted_row row = {.bytes = unit, .pixel = pixel_of(layout)};
-    if (row.pixel > 1) {
+    if (row.pixel == 1) {
+        row.picked = picked_from(layout);
+    }
+    if (row.picked > 0) {
+        row.pixel = row.picked - 1;
+        row.axes = row.pixel > 1 ? 2 : 1;
+    } else if (row.pixel > 1) {
         row.axes = 2;
         row.backwards = layout->from[1] < 0;
     } else if (layout->from[0] == unit || (layout->from[0] == -unit && unit <= WORD)) {
@@ -68,19 +100,30 @@ gm_status permute_takes_shifted(const gm_variant *variant, const gm_call *call)
     return permute_takes_rows(variant, &layout);
 }
 
-/* See permute_shifted_args: of the word `number` of a vector that begins with unit `first` of a
+/* The byte of the window that is byte `number` of a vector which begins with unit `first` of a
  * pixel. */
-static uint32_t select_of(const permute_layout *layout, const permute_shifted_row *row, int first,
-                          int number)
+static int byte_of_window(const permute_shifted_args *args, const permute_shifted_row *row,
+                          int first, int number)
 {
-    const int size = layout->unit, window = (row->backwards ? 3 - number : number) * WORD;
+    const int size = 1 << args->log_unit, unit = number / size, of_unit = number % size;
+    const int of_pixel = (first + unit) % row->pixel;
+    if (row->picked > 0) {
+        return (first + unit) / row->pixel * row->picked + args->first + of_pixel * args->step;
+    }
+    const int from = (unit + row->pixel - 1 - 2 * of_pixel) * size; /* the row's byte */
+    return SHIFTED_BESIDE + (row->backwards ? PERMUTE_WIDEST - size - from : from) + of_unit;
+}
+
+/* See permute_shifted_args: of the word `number` of the vector. */
+static uint32_t select_of(const permute_shifted_args *args, const permute_shifted_row *row,
+                          int first, int number)
+{
+    const int begin = row->picked > 0  ? SHIFTED_PICKED_FROM(row->pixel, row->picked, number)
+                      : row->backwards ? 3 - number
+                                       : number;
     uint32_t two = 0, third = 0;
     for (int j = 0; j < WORD; j++) {
-        const int unit = (number * WORD + j) / size, of_unit = j % size;
-        const int of_pixel = (first + unit) % row->pixel;
-        const int from = (unit + row->pixel - 1 - 2 * of_pixel) * size; /* the row's byte */
-        const int at = row->backwards ? PERMUTE_WIDEST - size - from : from;
-        const int byte = SHIFTED_BESIDE + at + of_unit - window;
+        const int byte = byte_of_window(args, row, first, number * WORD + j) - begin * WORD;
         two |= (uint32_t)(byte < 2 * WORD ? byte : 0) << 4 * j;
         third |= (uint32_t)(byte < 2 * WORD ? j : byte - WORD) << 4 * j;
     }
@@ -94,9 +137,11 @@ void permute_plan_shifted(const gm_variant *variant, const gm_call *call, gm_pla
     permute_shifted_args *args = (permute_shifted_args *)plan->args;
     permute_fold(call, PERMUTE_WIDEST, &layout);
     const permute_shifted_row row = permute_shifted_row_of(&layout);
-    const int pixel = row.pixel * layout.unit;
+    const int pixel = row.pixel * layout.unit, step = (int)layout.from[0];
+    const int first = row.picked > 0 && step < 0 ? (row.pixel - 1) * -step : 0;
+    const bool turned = row.picked == 0 && row.pixel > 1 && !row.backwards;
     *args = (permute_shifted_args){
-        .in = row.pixel > 1 && !row.backwards ? layout.in + layout.unit - pixel : layout.in,
+        .in = layout.in - first - (turned ? pixel - layout.unit : 0),
         .out = layout.out,
         .bytes = layout.units * layout.unit,
         .lead = (int)((uintptr_t)layout.out % PERMUTE_WIDEST),
@@ -105,15 +150,18 @@ void permute_plan_shifted(const gm_variant *variant, const gm_call *call, gm_pla
         .order = row.backwards && layout.unit <= WORD ? order[layout.unit] : 0,
         .pixel = permute_divisor_of(row.pixel > 1 ? pixel : 1),
         .log_unit = layout.unit / 2, /* of 1 and 2 */
+        .picked = row.picked,
+        .first = first,
+        .step = row.picked > 0 ? step : 0,
     };
     for (int d = row.axes; d < layout.ndim; d++) {
         args->outer.extent[args->outer.ndim] = permute_divisor_of(layout.extent[d]);
         args->outer.to[args->outer.ndim] = layout.to[d];
         args->outer.from[args->outer.ndim++] = layout.from[d];
     }
-    for (int c = 0; c < row.pixel; c++) {
+    for (int c = 0; c < row.pixel && (row.pixel > 1 || row.picked > 0); c++) {
         for (int j = 0; j < PERMUTE_WIDEST / WORD; j++) {
-            args->select[c][j] = row.pixel > 1 ? select_of(&layout, &row, c, j) : 0;
+            args->select[c][j] = select_of(args, &row, c, j);
         }
     }
     permute_memory(&layout, &args->begin, &args->end);

@@ -10,11 +10,13 @@
  *     a single unit            axes 0
  *     units, either way        axes 1
  *     pixels                   axes 2, the pixel's units in the opposite order to that of the row
+ *     bytes picked from pixels axes 2, or 1 if it is one of each; the result has no gaps
  */
 typedef struct permute_shifted_row {
     int axes;
     int64_t bytes;
-    int pixel; /* units; 1: there are none */
+    int pixel;  /* units; 1: there are none, or one is picked */
+    int picked; /* 0, or the bytes of a pixel of which some are picked */
     bool backwards;
 } permute_shifted_row;
 

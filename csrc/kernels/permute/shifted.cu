@@ -25,7 +25,7 @@
  * Machine  LD.E.128, SEL, PRMT, ST.E.128
  */
 #include "shifted_gaps.h"
-#include "shifted_pixels.h"
+#include "shifted_picked.h"
 
 enum {
     UNROLL = 2, /* vectors of a thread */
@@ -170,22 +170,23 @@ GM_DEVICE void shifted_move_piece(const permute_shifted_args &a, const shifted_p
     }
 }
 
-template <bool INSIDE, template <bool> class way>
+/* `forwards`, and the way of rows that run backwards; the same if none do. */
+template <bool INSIDE, typename forwards, typename backwards>
 GM_DEVICE void shifted_move(const permute_shifted_args &a, const shifted_piece &piece,
                             const shifted_rows &rows, char *out)
 {
-    if (a.backwards > 0) {
-        shifted_move_piece<INSIDE, way<true>>(a, piece, rows, out);
+    if (backwards::BACKWARDS && a.backwards > 0) {
+        shifted_move_piece<INSIDE, backwards>(a, piece, rows, out);
     } else {
-        shifted_move_piece<INSIDE, way<false>>(a, piece, rows, out);
+        shifted_move_piece<INSIDE, forwards>(a, piece, rows, out);
     }
 }
 
-template <template <bool> class way>
+template <typename way, typename backwards = way>
 GM_DEVICE void shifted_move_block(const permute_shifted_args &a, shifted_rows &rows)
 {
     const int64_t first = (int64_t)blockIdx.x * PIECE - a.lead; /* byte of the result */
-    if constexpr (way<false>::PIXELS) {
+    if constexpr (way::PIXELS) {
         shifted_keep_select(a, rows.select);
     }
     const uint64_t at = first < 0 ? 0 : (uint64_t)first;
@@ -208,12 +209,12 @@ GM_DEVICE void shifted_move_block(const permute_shifted_args &a, shifted_rows &r
     piece.rows = gm_divide((uint32_t)piece.end - 1, a.run) + 1;
     bool near = false; /* to an end of the input's memory */
     for (uint32_t i = threadIdx.x; i < piece.rows; i += THREADS) {
-        enum { BESIDE = way<false>::BESIDE };
+        enum { BESIDE = way::BESIDE, PICKED = way::PICKED, OF = way::OF };
         const char *row = shifted_row(a, first_row + i);
         const int64_t begin = (int64_t)i * a.run.by;
-        const int64_t low = max(begin, (int64_t)piece.begin);
-        const int64_t high = min(begin + a.run.by, (int64_t)piece.end);
-        const char *from = a.backwards > 0 ? row + a.backwards + begin : row - begin;
+        const int64_t low = max(begin, (int64_t)piece.begin) / PICKED * OF;
+        const int64_t high = min(begin + a.run.by, (int64_t)piece.end) / PICKED * OF;
+        const char *from = a.backwards > 0 ? row + a.backwards + begin : row - begin / PICKED * OF;
         rows.at[i] = from;
         near = near || (a.backwards > 0 ? from - high : from + low) - a.begin < BESIDE ||
                a.end - (a.backwards > 0 ? from - low : from + high) < BESIDE;
@@ -222,16 +223,16 @@ GM_DEVICE void shifted_move_block(const permute_shifted_args &a, shifted_rows &r
     near = __syncthreads_or(near);
     char *out = a.out + first;
     if (near) {
-        shifted_move<false, way>(a, piece, rows, out);
+        shifted_move<false, way, backwards>(a, piece, rows, out);
     } else {
-        shifted_move<true, way>(a, piece, rows, out);
+        shifted_move<true, way, backwards>(a, piece, rows, out);
     }
 }
 
 GM_KERNEL_BOUNDED(permute_shifted, permute_shifted_args, THREADS, 6)
 {
     __shared__ shifted_rows rows;
-    shifted_move_block<shifted_units>(a, rows);
+    shifted_move_block<shifted_units<false>, shifted_units<true>>(a, rows);
 }
 
 GM_KERNEL_BOUNDED(permute_shifted_gaps, permute_shifted_args, GAPS_THREADS, 5)
@@ -243,7 +244,17 @@ GM_KERNEL_BOUNDED(permute_shifted_gaps, permute_shifted_args, GAPS_THREADS, 5)
 GM_KERNEL_BOUNDED(permute_shifted_pixels, permute_shifted_args, THREADS, 6)
 {
     __shared__ shifted_rows rows;
-    shifted_move_block<shifted_pixels>(a, rows);
+    shifted_move_block<shifted_pixels<false>, shifted_pixels<true>>(a, rows);
+}
+
+GM_KERNEL_BOUNDED(permute_shifted_picked, permute_shifted_args, THREADS, 5)
+{
+    __shared__ shifted_rows rows;
+    switch (a.picked) {
+    case 2: shifted_move_block<shifted_picked<1, 2>>(a, rows); break;
+    case 3: shifted_move_block<shifted_picked<2, 3>>(a, rows); break;
+    default: shifted_move_block<shifted_picked<3, 4>>(a, rows); break;
+    }
 }
 
 GM_KERNEL_BOUNDED(permute_shifted_pixels_gaps, permute_shifted_args, GAPS_THREADS, 4)

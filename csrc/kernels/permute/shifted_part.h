@@ -20,7 +20,8 @@ struct shifted_part {
 template <bool BACKWARDS_> struct shifted_units {
     typedef shifted_part part;
     static constexpr bool BACKWARDS = BACKWARDS_, PIXELS = false;
-    static constexpr int BESIDE = VECTOR; /* bytes of memory that are loaded, or less */
+    static constexpr int BESIDE = VECTOR;    /* bytes of memory that are loaded, or less */
+    static constexpr int PICKED = 1, OF = 1; /* bytes of the result for bytes of the input */
 };
 
 /* Byte by byte: the last byte becomes `in`, all others move down by one. */

@@ -18,6 +18,8 @@
 
 #include "shifted_part.h"
 
+enum { SHIFTED_WORDS = 13 /* of three vectors, and one more */ };
+
 struct shifted_pixel_part {
     uint4 low, middle, high;
     int shift; /* byte of these with which the window begins */
@@ -27,6 +29,7 @@ template <bool BACKWARDS_> struct shifted_pixels {
     typedef shifted_pixel_part part;
     static constexpr bool BACKWARDS = BACKWARDS_, PIXELS = true;
     static constexpr int BESIDE = 2 * VECTOR;
+    static constexpr int PICKED = 1, OF = 1;
 };
 
 /* The table of args, in shared memory: lanes begin with different units. */
@@ -74,18 +77,16 @@ GM_DEVICE const char *shifted_byte(shifted_pixels<BACKWARDS>, const permute_shif
                      : row + first + (pixel - unit - (of_pixel - of_unit)) + of_unit;
 }
 
-template <bool BACKWARDS>
-GM_DEVICE uint4 shifted_join_part(shifted_pixels<BACKWARDS>, const permute_shifted_args &a,
-                                  const uint32_t (*select)[4], const shifted_pixel_part &part,
-                                  int64_t at)
+/* The window's words. */
+template <int WORDS>
+GM_DEVICE void shifted_align(const shifted_pixel_part &part, uint32_t (&words)[SHIFTED_WORDS])
 {
-    enum { WORDS = 6 /* of the window */ };
     const uint4 &l = part.low, &m = part.middle, &h = part.high;
-    uint32_t words[] = {l.x, l.y, l.z, l.w, m.x, m.y, m.z, m.w, h.x, h.y};
+    const uint32_t loaded[] = {l.x, l.y, l.z, l.w, m.x, m.y, m.z, m.w, h.x, h.y, h.z, h.w, 0};
     const uint32_t bits = 8 * ((uint32_t)part.shift % 4);
 #pragma unroll
     for (int i = 0; i < WORDS + 2; i++) {
-        words[i] = part.shift & 8 ? words[i + 2] : words[i];
+        words[i] = part.shift & 8 ? loaded[i + 2] : loaded[i];
     }
 #pragma unroll
     for (int i = 0; i < WORDS + 1; i++) {
@@ -95,19 +96,35 @@ GM_DEVICE uint4 shifted_join_part(shifted_pixels<BACKWARDS>, const permute_shift
     for (int i = 0; i < WORDS; i++) {
         words[i] = __funnelshift_r(words[i], words[i + 1], bits);
     }
-    /* The unit of a pixel with which the vector begins, which may be in front of the first row. */
+}
+
+/* How the words of a vector are made, by the unit of a pixel with which it begins. That may be in
+ * front of the first row, by less than a vector. */
+GM_DEVICE uint4 shifted_orders(const permute_shifted_args &a, const uint32_t (*select)[4],
+                               int64_t at)
+{
     const uint32_t place = (uint32_t)at + VECTOR * a.pixel.by;
-    const uint32_t first = (place - gm_divide(place, a.pixel) * a.pixel.by) >> a.log_unit;
-    const uint4 orders = *(const uint4 *)select[first];
-    const uint32_t order[] = {orders.x, orders.y, orders.z, orders.w};
-    uint32_t joined[4];
-#pragma unroll
-    for (int j = 0; j < 4; j++) {
-        const uint32_t *window = words + (BACKWARDS ? 3 - j : j);
-        joined[j] =
-            __byte_perm(__byte_perm(window[0], window[1], order[j]), window[2], order[j] >> 16);
-    }
-    return make_uint4(joined[0], joined[1], joined[2], joined[3]);
+    const uint32_t of_pixel = place - gm_divide(place, a.pixel) * a.pixel.by;
+    return *(const uint4 *)select[of_pixel >> a.log_unit];
+}
+
+GM_DEVICE uint32_t shifted_word(const uint32_t *window, uint32_t order)
+{
+    return __byte_perm(__byte_perm(window[0], window[1], order), window[2], order >> 16);
+}
+
+template <bool BACKWARDS>
+GM_DEVICE uint4 shifted_join_part(shifted_pixels<BACKWARDS>, const permute_shifted_args &a,
+                                  const uint32_t (*select)[4], const shifted_pixel_part &part,
+                                  int64_t at)
+{
+    uint32_t words[SHIFTED_WORDS];
+    shifted_align<6>(part, words);
+    const uint4 order = shifted_orders(a, select, at);
+    return make_uint4(shifted_word(words + (BACKWARDS ? 3 : 0), order.x),
+                      shifted_word(words + (BACKWARDS ? 2 : 1), order.y),
+                      shifted_word(words + (BACKWARDS ? 1 : 2), order.z),
+                      shifted_word(words + (BACKWARDS ? 0 : 3), order.w));
 }
 
 #endif

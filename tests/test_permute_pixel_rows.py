@@ -1,4 +1,4 @@
-"""permute's rows of pixels whose units run against the row: variant shifted, and its choice."""
+"""permute's rows of pixels, reversed or some of their bytes: variant shifted, and its choice."""
 
 import math
 
@@ -32,13 +32,33 @@ def images(draw):
     return [*outer, pixels, units], cut, itemsize
 
 
+@st.composite
+def picks(draw):
+    """One of two bytes, two of three, or three of four, in either order."""
+    outer = draw(st.lists(st.integers(1, 5), max_size=2))
+    channels = draw(st.integers(2, 4))
+    units = channels - 1
+    pixels = draw(st.integers(-(-16 // units), 1500))
+    apart = 2 if channels == 3 and draw(st.booleans()) else 1
+    first = draw(st.integers(0, channels - 1 - (units - 1) * apart))
+    pick = slice(first, first + (units - 1) * apart + 1, apart)
+    if draw(st.booleans()):
+        last = first + (units - 1) * apart
+        pick = slice(last, first - 1 if first > 0 else None, -apart)
+    inside = slice(1, None) if draw(st.booleans()) else slice(None)
+    cut = (*(draw(slices(n)) for n in outer), inside, pick)
+    return [*outer, pixels + 1, channels], cut, 1
+
+
 def is_taken(a):
     """Rows of fewer bytes are no rows of shifted."""
     return math.prod(a.shape[-2:]) * a.itemsize >= 16
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-@given(image=images(), source=st.integers(0, 20), target=st.integers(0, 20), data=st.data())
+@given(
+    image=images() | picks(), source=st.integers(0, 20), target=st.integers(0, 20), data=st.data()
+)
 def test_any_image(image, source, target, data, backend):
     """Byte for byte, at any addresses, and nothing beside the result is written."""
     shape, cut, itemsize = image
@@ -89,6 +109,34 @@ def test_units_are_loaded_in_vectors(dtype, cut):
     assert [kernel["name"] for kernel in counted.kernels] == ["permute_shifted_pixels"]
 
 
+@pytest.mark.parametrize(
+    ("shape", "cut"),
+    [
+        ((200_000,), np.s_[::2]),
+        ((64, 1001), np.s_[:, 1::2]),
+        ((64, 1000, 3), np.s_[..., :2]),
+        ((64, 1000, 3), np.s_[..., ::-2]),
+        ((64, 1000, 4), np.s_[..., 2::-1]),  # BGRA to RGB
+    ],
+)
+def test_bytes_are_picked_from_vectors(shape, cut):
+    """Three for one of the result, at most; a row's end has two of these."""
+    a = gm.to_device(np.ones(shape, "u1"), backend="sim")[cut]
+    counted = gm.traffic("permute", a, axes=range(a.ndim), variant="shifted")
+    assert counted.loads.bytes_asked <= 3 * a.nbytes + len(a) * 6 * 16
+    assert counted.stores.bytes_asked == a.nbytes
+    assert [kernel["name"] for kernel in counted.kernels] == ["permute_shifted_picked"]
+
+
+def test_pixels_end_with_the_memory():
+    """The last pixel's other bytes may be those of nobody."""
+    memory = np.arange(4 * 1000, dtype="u1")
+    a = np.lib.stride_tricks.as_strided(memory[: 4 * 999 + 3], (1000, 3), (4, 1))
+    there = gm.from_dlpack(a)
+    out = gm.permute(there, (0, 1), variant="shifted")
+    np.testing.assert_array_equal(out.to_host(), a)
+
+
 IMAGE = (4000, 1000, 3)
 
 
@@ -103,6 +151,11 @@ IMAGE = (4000, 1000, 3)
         ("u1", (1000000, 6, 3), np.s_[:, ::-1], "words"),  # rows of 18 bytes
         ("f2", (100000, 30, 3), np.s_[:, ::-1], "words"),
         ("f4", IMAGE, np.s_[:, ::-1], "words"),
+        ("u1", (60_000_000,), np.s_[::2], "shifted"),
+        ("u1", (60_000, 2001), np.s_[::2, ::2], "shifted"),
+        ("u1", (20_000, 1000, 3), np.s_[..., :2], "shifted"),
+        ("u1", (4000, 1000, 4), np.s_[..., 2::-1], "shifted"),
+        ("u1", (4_000_000,), np.s_[::2], "words"),
         ("u1", (2000, 1000, 7), np.s_[:, ::-1], "words"),  # a unit may be 6 bytes away
     ],
 )
