@@ -59,9 +59,10 @@ GM_DEVICE void packed_store_tile(const permute_packed_args &a, const packed_plac
     if constexpr (WAY == PACKED_SHIFTED) {
         packed_store_anywhere<unit>(a, place, thread, shared, begin);
     } else if constexpr (WAY == PACKED_WORDS) {
-        packed_store_words<unit>(a, place, thread, shared, shared.tiles + begin);
+        packed_store_words<unit>(a, place, thread, shared, packed_address_of(shared.tiles) + begin);
     } else if constexpr (WAY == PACKED_SQUARED) {
-        packed_store_side<unit, uint32_t, true>(a, place, thread, shared, shared.tiles + begin);
+        packed_store_side<unit, uint32_t, true>(a, place, thread, shared,
+                                                packed_address_of(shared.tiles) + begin);
     } else if (a.halo) {
         packed_store_squares<unit, true>(a, place, thread, shared, begin);
     } else {

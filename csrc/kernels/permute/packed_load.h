@@ -11,14 +11,13 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
 {
     const permute_packed_side &side = a.load;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
-    const uint32_t end = ALONG ? side.rows : side.room,
-                   step = ALONG ? 1 : PACKED_BATCH * side.together;
+    const uint32_t step = ALONG ? 1 : PACKED_BATCH * side.together;
 
     for (uint32_t u = thread.u; u < limit; u += (ALONG ? PACKED_BATCH : 1) * blockDim.x) {
         const type *from = (const type *)place.in + (int32_t)u * side.step;
         char *to = tile + u * sizeof(type);
-        gm_settle(from);
-        for (uint32_t r = thread.row; r < end; r += step) {
+        packed_settle_global(from);
+        for (uint32_t r = thread.row; r < side.rows; r += step) {
             packed_row row[ALONG ? 1 : PACKED_BATCH];
             packed_rows(rows + r, side.together, row);
             type held[PACKED_BATCH];
@@ -69,6 +68,7 @@ template <typename unit, typename vector, bool INSIDE>
 GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_place &place,
                                    packed_thread thread, const packed_row *rows, char *buffer)
 {
+    enum { BATCH = INSIDE ? PACKED_BATCH : 1 };
     const uint32_t SIZE = sizeof(vector);
     const permute_packed_side &side = a.load;
     const uint32_t last = place.last << 16 | PACKED_THERE;
@@ -76,21 +76,28 @@ GM_DEVICE void packed_load_vectors(const permute_packed_args &a, const packed_pl
     const uint32_t limit = units * sizeof(unit), begin = (uint32_t)(uintptr_t)place.in % SIZE;
 
     for (uint32_t u = thread.u; u < side.run; u += blockDim.x) {
-        const char *in = place.in - begin + u * SIZE;
-        char *tile = buffer + u * SIZE;
-        gm_settle(in);
-#pragma unroll(INSIDE ? 4 : 1)
-        for (uint32_t r = thread.row; r < side.rows; r += side.together) {
-            packed_row row[1];
-            packed_rows(rows + r, 0, row);
-            const uint32_t at = begin + (uint32_t)row[0].at, phase = at % SIZE;
-            if (packed_there(last, row[0]) && u * SIZE < limit + phase) {
-                const char *from = in + (int32_t)(at - phase);
-                char *to = tile + (begin + packed_place_in(row[0]) - phase);
-                if (INSIDE || (from >= a.begin && from + SIZE <= a.end)) {
-                    __pipeline_memcpy_async(to, from, SIZE);
-                } else {
-                    packed_load_bytes(a, from, SIZE, to);
+        const char *in = place.in + u * SIZE;
+        packed_address tile = packed_address_of(buffer) + (begin + u * SIZE);
+        /* Rows that begin so far in a vector, or less, end before this one. */
+        const int32_t beyond = (int32_t)(u * SIZE - limit);
+        packed_settle_global(in);
+        packed_settle(tile);
+        for (uint32_t r = thread.row; r < side.rows; r += BATCH * side.together) {
+            packed_row row[BATCH];
+            packed_rows(rows + r, side.together, row);
+#pragma unroll
+            for (int k = 0; k < BATCH; k++) {
+                const uintptr_t at = (uintptr_t)(in + row[k].at);
+                const uint32_t phase = at % SIZE;
+                /* Both are worked out: a predicate, and no branch. */
+                if (packed_there(last, row[k]) & ((int32_t)phase > beyond)) {
+                    const char *from = (const char *)(at & ~(uintptr_t)(SIZE - 1));
+                    char *to = packed_pointer<char>(tile + packed_place_in(row[k]) - phase);
+                    if (INSIDE || (from >= a.begin && from + SIZE <= a.end)) {
+                        __pipeline_memcpy_async(to, from, SIZE);
+                    } else {
+                        packed_load_bytes(a, from, SIZE, to);
+                    }
                 }
             }
         }

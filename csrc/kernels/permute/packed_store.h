@@ -7,42 +7,46 @@
 
 /* N units, as a word; SQUARES: N words of N units each, as N words of the result. */
 template <typename unit, typename word, int N, bool SQUARES>
-GM_DEVICE void packed_gather(const char *row, const uint16_t (&units)[N],
+GM_DEVICE void packed_gather(packed_address row, const uint16_t (&units)[N],
                              word (&held)[SQUARES ? N : 1])
 {
     if constexpr (N == 1) {
-        held[0] = *(const unit *)(row + units[0]);
+        held[0] = packed_read<unit>(row + units[0]);
     } else if constexpr (SQUARES) {
         uint32_t rows[N];
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            rows[j] = *(const uint32_t *)(row + units[j]);
+            rows[j] = packed_read<uint32_t>(row + units[j]);
         }
         transpose_words(rows, held);
     } else {
         held[0] = 0;
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            held[0] |= (word) * (const unit *)(row + units[j]) << j * 8 * (int)sizeof(unit);
+            held[0] |= (word)packed_read<unit>(row + units[j]) << j * 8 * (int)sizeof(unit);
         }
     }
 }
 
 template <typename unit, typename word, bool SQUARES, bool ALONG, bool HALO>
 GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &place,
-                            packed_thread thread, const packed_shared &shared, const char *tile)
+                            packed_thread thread, const packed_shared &shared, packed_address tile)
 {
     enum { N = sizeof(word) / sizeof(unit), EACH = SQUARES ? N : 1 };
     enum { BATCH = sizeof(word) * EACH == 16 ? PACKED_BATCH / 2 : PACKED_BATCH };
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
-    const uint32_t end = ALONG ? side.rows : side.room, step = ALONG ? 1 : BATCH * side.together;
+    const uint32_t step = ALONG ? 1 : BATCH * side.together;
     const packed_sectors sectors = packed_sectors_of(a, place);
 
     for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * blockDim.x) {
-        word *to = (word *)place.out + u;
+        word *to[EACH];
         uint16_t units[ALONG ? BATCH : 1][N];
-        gm_settle(to);
+#pragma unroll
+        for (int j = 0; j < EACH; j++) {
+            to[j] = (word *)place.out + u + (int64_t)j * a.square_step;
+            packed_settle_global(to[j]);
+        }
 #pragma unroll
         for (int k = 0; k < (ALONG ? BATCH : 1); k++) {
             const uint32_t at = u + k * blockDim.x;
@@ -51,14 +55,19 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
                 memcpy(units[k], __builtin_assume_aligned(first, 2 * N), sizeof units[k]);
             }
         }
-        for (uint32_t r = thread.row; r < end; r += step) {
+        for (uint32_t r = thread.row; r < side.rows; r += step) {
             packed_row row[ALONG ? 1 : BATCH];
             word held[BATCH][EACH];
             packed_rows(shared.store + r, side.together, row);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 const packed_row &one = row[ALONG ? 0 : k];
-                if (packed_there(last, one) && (!ALONG || u + k * blockDim.x < limit)) {
+                if constexpr (SQUARES || (N == 4 && !ALONG)) {
+                    /* The tile's first row, which is always there, instead of one that is not. */
+                    const uint32_t from = packed_there(last, one) ? packed_place_in(one) : 0;
+                    packed_gather<unit, word, N, SQUARES>(tile + from, units[0], held[k]);
+                    packed_settle_words(held[k]);
+                } else if (packed_there(last, one) && (!ALONG || u + k * blockDim.x < limit)) {
                     packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(one),
                                                           units[ALONG ? k : 0], held[k]);
                 }
@@ -67,15 +76,14 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
             for (int k = 0; k < BATCH; k++) {
                 const packed_row &one = row[ALONG ? 0 : k];
                 const int32_t on = ALONG ? k * blockDim.x : 0;
-                if (packed_there(last, one) && u + on < limit) {
+                const bool there = packed_there(last, one) & (!ALONG || u + on < limit);
 #pragma unroll
-                    for (int j = 0; j < EACH; j++) {
-                        const int32_t row_at = one.at + j * a.square_step;
-                        const uint32_t begin =
-                            (uint32_t)(uintptr_t)place.out + row_at * (uint32_t)sizeof(word);
-                        if (!HALO || packed_writes(sectors, begin, (u + on) * sizeof(word))) {
-                            to[row_at + on] = held[k][j];
-                        }
+                for (int j = 0; j < EACH; j++) {
+                    const uint32_t begin = (uint32_t)(uintptr_t)place.out +
+                                           (one.at + j * a.square_step) * (uint32_t)sizeof(word);
+                    const uint32_t at = (u + on) * (uint32_t)sizeof(word);
+                    if (there & (!HALO || packed_writes(sectors, begin, at))) {
+                        to[j][one.at + on] = held[k][j];
                     }
                 }
             }
@@ -86,7 +94,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
 template <typename unit, typename word, bool SQUARES>
 GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_place &place,
                                  packed_thread thread, const packed_shared &shared,
-                                 const char *tile)
+                                 packed_address tile)
 {
     if (!SQUARES && a.store.along) {
         if (a.halo) {
@@ -104,7 +112,7 @@ GM_DEVICE void packed_store_side(const permute_packed_args &a, const packed_plac
 template <typename unit>
 GM_DEVICE void packed_store_words(const permute_packed_args &a, const packed_place &place,
                                   packed_thread thread, const packed_shared &shared,
-                                  const char *tile)
+                                  packed_address tile)
 {
     if constexpr (sizeof(unit) < 4) {
         if (a.store.word == 4) {

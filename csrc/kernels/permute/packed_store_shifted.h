@@ -42,35 +42,54 @@ GM_DEVICE packed_thread packed_shifted_thread(const permute_packed_side &side)
     return thread;
 }
 
-/* N units of a row, or of N rows: `at` is where the first row begins on chip. */
-template <typename unit, int N, bool SQUARES>
-GM_DEVICE void packed_gather_shifted(const char *tiles, uint32_t at, const uint32_t (&units)[N],
-                                     bool unaligned, uint32_t (&held)[SQUARES ? N : 1])
+/* N units of each of some rows, or of N times as many: `at` is where these begin on chip. */
+template <typename unit, int N, bool SQUARES, int ROWS>
+GM_DEVICE void packed_gather_shifted(const uint32_t (&at)[ROWS], const packed_address (&units)[N],
+                                     bool unaligned, uint32_t (&held)[ROWS][SQUARES ? N : 1])
 {
     if constexpr (SQUARES) {
-        uint32_t words[N];
-        packed_read_words<N>(tiles, at, units, unaligned, words);
-        transpose_words(words, held);
-    } else {
-        held[0] = 0;
+        uint32_t words[ROWS][N];
+        packed_read_words(at, units, unaligned, words);
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            held[0] |= (uint32_t) * (const unit *)(tiles + (at + units[j]))
-                       << 8 * (int)sizeof(unit) * j;
+        for (int k = 0; k < ROWS; k++) {
+            transpose_words(words[k], held[k]);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            held[k][0] = 0;
+#pragma unroll
+            for (int j = 0; j < N; j++) {
+                held[k][0] |= (uint32_t)packed_read<unit>(units[j] + at[k])
+                              << 8 * (int)sizeof(unit) * j;
+            }
         }
     }
 }
 
-/* Where N units of a row are on chip. */
+/* Where N units of the first row of a tile are on chip. */
 template <int N>
-GM_DEVICE void packed_find_units(const packed_shared &shared, uint32_t u, uint32_t (&units)[N])
+GM_DEVICE void packed_find_units(const packed_shared &shared, packed_address tile, uint32_t u,
+                                 packed_address (&units)[N])
 {
     uint16_t found[N];
     memcpy(found, __builtin_assume_aligned(shared.units + u * N, 2 * N), sizeof found);
 #pragma unroll
     for (int j = 0; j < N; j++) {
-        units[j] = found[j];
+        units[j] = tile + found[j];
+        packed_settle(units[j]);
     }
+}
+
+/* Of a lane of the warp: in a chain, what the next row begins with is not at words. */
+template <int N> GM_DEVICE bool packed_any_unaligned(const packed_address (&units)[N])
+{
+    packed_address bits = 0;
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        bits |= units[j];
+    }
+    return __any_sync(0xffffffffu, bits % 4 != 0);
 }
 
 /* Which of the words of rows are stored whole, and what rows have beside these. */
@@ -105,6 +124,9 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
     enum { SIZE = sizeof(unit), EACH = SQUARES ? 4 / SIZE : 1, PARTS = 4 / SIZE - 1 };
     const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
     const uint32_t last = place.last << 16 | PACKED_THERE;
+    const packed_address tile = packed_address_of(shared.tiles) + begin;
+    char *out = place.out;
+    packed_settle_global(out);
     uint32_t first_units[PARTS], last_units[PARTS];
 #pragma unroll
     for (uint32_t k = 0; k < PARTS; k++) {
@@ -122,8 +144,8 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
         if (j >= left || !packed_there(last, row[0]) || !(begins || breaks)) {
             continue;
         }
-        char *to = place.out + (row[0].at + (int32_t)j * a.square_step);
-        const char *from = shared.tiles + (begin + packed_place_in(row[0]) + j * SIZE);
+        char *to = out + (row[0].at + (int32_t)j * a.square_step);
+        const packed_address from = tile + packed_place_in(row[0]) + j * SIZE;
         const uint32_t here = (uint32_t)(uintptr_t)to;
         uint32_t before = min((0 - here) & 3, ends.limit);
         uint32_t behind = min((here + ends.limit) & 3, ends.limit - before);
@@ -132,22 +154,40 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
 #pragma unroll
         for (uint32_t k = 0; k < PARTS; k++) {
             if (k * SIZE < before) {
-                *(unit *)(to + k * SIZE) = *(const unit *)(from + first_units[k]);
+                *(unit *)(to + k * SIZE) = packed_read<unit>(from + first_units[k]);
             }
             if (k * SIZE < behind) {
                 *(unit *)(to + (ends.limit - (k + 1) * SIZE)) =
-                    *(const unit *)(from + last_units[k]);
+                    packed_read<unit>(from + last_units[k]);
             }
         }
     }
 }
 
-/* Word u of a row whose bytes begin at `at`, if it begins before `limit` of them. */
-GM_DEVICE void packed_store_whole(char *out, uint32_t at, uint32_t u, uint32_t limit, uint32_t word)
+/* Which words of rows a thread stores: those of rows that begin further behind an aligned word than
+ * `least` bytes. Of the first word of a row, which is whole if the row begins at one, these bytes
+ * are counted down from 3. */
+struct packed_whole {
+    int32_t least;
+    uint32_t flip;
+};
+
+/* Word u of rows: whole if it does not begin before them, nor `limit` bytes from there or more. Or
+ * none, of a thread that gathers for its neighbour. */
+GM_DEVICE packed_whole packed_whole_of(uint32_t u, uint32_t limit, bool stores)
 {
-    if (u * 4 - (at & 3) < limit) {
-        *(uint32_t *)(out + (int32_t)(at & ~3u)) = word;
+    packed_whole whole = {(int32_t)(u * 4 - limit), 0};
+    if (u == 0) {
+        whole = {limit > 0 ? 2 : 3, 3};
     }
+    whole.least = stores ? whole.least : 3;
+    return whole;
+}
+
+/* Is it, of a row whose bytes begin at `at`? */
+GM_DEVICE bool packed_is_whole(const packed_whole &whole, uint32_t at)
+{
+    return (int32_t)((at ^ whole.flip) & 3) > whole.least;
 }
 
 template <typename unit, bool SQUARES>
@@ -160,51 +200,56 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const uint32_t phase = (uint32_t)(uintptr_t)place.out & 3;
     const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
+    const packed_address tile = packed_address_of(shared.tiles) + begin;
     const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left that make squares whole */
 
-    /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. */
-    const uint32_t warp = threadIdx.x / 32 * 31;
+    /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. The warp's
+     * number is shuffled, too: the compiler then knows that its lanes stay together. */
+    const uint32_t warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0) * 31;
     const uint32_t busy = side.run < packed_fresh() ? side.run * side.together : side.run;
     for (uint32_t on = 0; on + warp + 1 < busy;
          on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
-        char *out = place.out - phase + u * 4;
-        uint32_t units[N];
-        gm_settle(out);
-        packed_find_units(shared, u < side.run ? u : 0, units);
-        for (uint32_t r = thread.row; r < side.room; r += BATCH * side.together) {
+        const packed_whole inner = packed_whole_of(u, ends.inner, stores);
+        uint32_t *out = (uint32_t *)(place.out - phase) + u;
+        packed_address units[N];
+        packed_settle_global(out);
+        packed_find_units(shared, tile, u < side.run ? u : 0, units);
+        const bool unaligned = a.unaligned || (ends.chained && packed_any_unaligned(units));
+        for (uint32_t first = 0; first < side.rows; first += BATCH * side.together) {
             packed_row row[BATCH];
-            uint32_t held[BATCH][EACH];
-            packed_rows(shared.store + r, side.together, row);
+            uint32_t held[BATCH][EACH], places[BATCH];
+            packed_rows(shared.store + (first + thread.row), side.together, row);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                packed_gather_shifted<unit, N, SQUARES>(
-                    shared.tiles, begin + packed_place_in(row[k]), units, a.unaligned, held[k]);
+                places[k] = packed_place_in(row[k]);
             }
+            packed_gather_shifted<unit, N, SQUARES>(places, units, unaligned, held);
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
                 const uint32_t at = phase + (uint32_t)row[k].at;
+                const uint32_t left = SQUARES ? row[k].bits >> ends.rows_bit & 7 : 1;
+                const bool there = packed_there(last, row[k]);
 #pragma unroll
-                for (int j = 0; j < EACH; j++) {
+                for (uint32_t j = 0; j < EACH; j++) {
                     const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
                     held[k][j] = __funnelshift_l(before, held[k][j], (at + j * a.square_step) * 8);
                 }
-                const uint32_t left = SQUARES ? row[k].bits >> ends.rows_bit & 7 : 1;
-                if (!stores || !packed_there(last, row[k])) {
-                    continue;
-                }
-                if (left >= all) { /* the usual case, in fewer instructions */
 #pragma unroll
-                    for (uint32_t j = 0; j < EACH; j++) {
-                        packed_store_whole(out, at + j * a.square_step, u, ends.inner, held[k][j]);
+                for (uint32_t j = 0; j < EACH; j++) { /* the usual case: predicates, no branch */
+                    const uint32_t begins = at + j * a.square_step;
+                    if (there & (left >= all) & packed_is_whole(inner, begins)) {
+                        out[(int32_t)begins >> 2] = held[k][j];
                     }
-                } else {
+                }
+                if (SQUARES && there && left < all) {
+                    const packed_whole outer = packed_whole_of(u, ends.outer, stores);
 #pragma unroll
                     for (uint32_t j = 0; j < EACH; j++) {
-                        if (j < left) {
-                            const uint32_t limit = j + 1 < left ? ends.inner : ends.outer;
-                            packed_store_whole(out, at + j * a.square_step, u, limit, held[k][j]);
+                        const uint32_t begins = at + j * a.square_step;
+                        if (j < left && packed_is_whole(j + 1 < left ? inner : outer, begins)) {
+                            out[(int32_t)begins >> 2] = held[k][j];
                         }
                     }
                 }

@@ -32,14 +32,15 @@ template <int N> GM_DEVICE void packed_read_group(const packed_row *rows, packed
     }
 }
 
-/* N words of N units, from `at` on, as a word for each of N rows. */
-template <int N>
-GM_DEVICE void packed_square(const char *tiles, uint32_t at, const uint16_t *units, bool unaligned,
-                             uint32_t (&held)[N])
+/* N words of N units as a word for each of N rows. */
+template <int N> GM_DEVICE void packed_square(const uint32_t *words, uint32_t (&held)[N])
 {
-    uint32_t words[N];
-    packed_read_words<N>(tiles, at, units, unaligned, words);
-    transpose_words(words, held);
+    uint32_t square[N];
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        square[j] = words[j];
+    }
+    transpose_words(square, held);
 }
 
 template <typename unit, bool HALO>
@@ -51,25 +52,33 @@ GM_DEVICE void packed_store_squares(const permute_packed_args &a, const packed_p
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
     const packed_sectors sectors = packed_sectors_of(a, place);
+    const packed_address tile = packed_address_of(shared.tiles) + begin;
 
     for (uint32_t u = thread.u; u < limit; u += blockDim.x) {
         uint4 *to = (uint4 *)place.out + u;
-        uint16_t units[UNITS];
-        gm_settle(to);
-        memcpy(units, __builtin_assume_aligned(shared.units + u * UNITS, 16), sizeof units);
-        for (uint32_t r = thread.row * N; r < side.room; r += side.together * N) {
+        uint16_t found[UNITS];
+        packed_address units[UNITS];
+        packed_settle_global(to);
+        memcpy(found, __builtin_assume_aligned(shared.units + u * UNITS, 16), sizeof found);
+#pragma unroll
+        for (int j = 0; j < UNITS; j++) {
+            units[j] = tile + found[j];
+            packed_settle(units[j]);
+        }
+        for (uint32_t r = thread.row * N; r < side.rows; r += side.together * N) {
             packed_row row[N];
-            uint32_t held[4][N];
+            uint32_t words[1][UNITS], held[4][N];
             packed_read_group(shared.store + r, row);
-            const uint32_t at = begin + packed_place_in(row[0]);
+            const uint32_t at[1] = {packed_place_in(row[0])};
+            packed_read_words(at, units, a.unaligned, words);
 #pragma unroll
             for (int w = 0; w < 4; w++) {
-                packed_square<N>(shared.tiles, at, units + w * N, a.unaligned, held[w]);
+                packed_square<N>(words[0] + w * N, held[w]);
             }
 #pragma unroll
             for (int j = 0; j < N; j++) {
                 const uint32_t from = (uint32_t)(uintptr_t)place.out + (uint32_t)row[j].at * 16;
-                if (packed_there(last, row[j]) && (!HALO || packed_writes(sectors, from, u * 16))) {
+                if (packed_there(last, row[j]) & (!HALO || packed_writes(sectors, from, u * 16))) {
                     to[row[j].at] = make_uint4(held[0][j], held[1][j], held[2][j], held[3][j]);
                 }
             }

@@ -2,6 +2,7 @@
 #ifndef GPUMEM_PERMUTE_PACKED_TABLES_H
 #define GPUMEM_PERMUTE_PACKED_TABLES_H
 
+#include "packed_address.h"
 #include "permute.h"
 
 /* Where a row of a side begins, in one access. Tables end with rows that are nowhere. */
@@ -125,8 +126,7 @@ GM_DEVICE uint32_t packed_square_bits(const permute_packed_axis &axis, uint32_t 
            packed_rows_left(axis.last, c) << PACKED_LAST_ROWS | (c == 0 ? PACKED_FIRST_ROW : 0);
 }
 
-/* BATCH rows of a side's table, from number `first` on, a block's threads apart: the axes are read
- * once for all of them. */
+/* BATCH rows of a side's table, from number `first` on: the axes are read once for all of them. */
 template <bool LOAD>
 GM_DEVICE void packed_write_rows(const permute_packed_args &a, const permute_packed_side &side,
                                  uint32_t first, packed_row *table)
@@ -136,7 +136,7 @@ GM_DEVICE void packed_write_rows(const permute_packed_args &a, const permute_pac
     int32_t at[PACKED_BATCH];
 #pragma unroll
     for (int k = 0; k < PACKED_BATCH; k++) {
-        index[k] = first + k * blockDim.x;
+        index[k] = first + k;
         bits[k] = index[k] < side.rows ? PACKED_THERE | 0x3f0000u : 0;
         in_group[k] = 0;
         at[k] = 0;
@@ -171,11 +171,10 @@ GM_DEVICE void packed_write_rows(const permute_packed_args &a, const permute_pac
         }
     }
 #pragma unroll
-    for (int k = 0; k < PACKED_BATCH; k++) {
-        if (first + k * blockDim.x < side.room) {
-            *(uint2 *)(table + first + k * blockDim.x) =
-                make_uint2(bits[k] != 0 ? (uint32_t)at[k] : 0, bits[k]);
-        }
+    for (int k = 0; k < PACKED_BATCH; k += 2) {
+        *(uint4 *)(table + first + k) =
+            make_uint4(bits[k] != 0 ? (uint32_t)at[k] : 0, bits[k],
+                       bits[k + 1] != 0 ? (uint32_t)at[k + 1] : 0, bits[k + 1]);
     }
 }
 
@@ -183,7 +182,7 @@ template <bool LOAD>
 GM_DEVICE void packed_write_table(const permute_packed_args &a, const permute_packed_side &side,
                                   packed_row *table)
 {
-    for (uint32_t i = threadIdx.x; i < side.room; i += PACKED_BATCH * blockDim.x) {
+    for (uint32_t i = threadIdx.x * PACKED_BATCH; i < side.room; i += blockDim.x * PACKED_BATCH) {
         packed_write_rows<LOAD>(a, side, i, table);
     }
 }
@@ -192,13 +191,13 @@ GM_DEVICE void packed_write_table(const permute_packed_args &a, const permute_pa
 GM_DEVICE void packed_write_units(const permute_packed_args &a, const packed_shared &shared)
 {
     const uint32_t units = a.store.units;
-    for (uint32_t i = threadIdx.x; i < a.entries; i += PACKED_BATCH * blockDim.x) {
+    for (uint32_t i = threadIdx.x * PACKED_BATCH; i < a.entries; i += blockDim.x * PACKED_BATCH) {
         uint32_t rest[PACKED_BATCH], place[PACKED_BATCH];
         bool own[PACKED_BATCH];
 #pragma unroll
         for (int k = 0; k < PACKED_BATCH; k++) {
             /* Behind a row in a chain is the next one, which is a unit beside it on chip. */
-            const uint32_t at = i + k * blockDim.x;
+            const uint32_t at = i + k;
             own[k] = at < units + a.halo;
             rest[k] = own[k] ? at : at - units;
             place[k] = own[k] || !a.chained ? 0 : a.unit;
@@ -213,12 +212,8 @@ GM_DEVICE void packed_write_units(const permute_packed_args &a, const packed_sha
                 place[k] += packed_along(axis, c);
             }
         }
-#pragma unroll
-        for (int k = 0; k < PACKED_BATCH; k++) {
-            if (i + k * blockDim.x < a.entries) {
-                shared.units[i + k * blockDim.x] = (uint16_t)place[k];
-            }
-        }
+        *(uint2 *)(shared.units + i) = make_uint2(__byte_perm(place[0], place[1], 0x5410),
+                                                  __byte_perm(place[2], place[3], 0x5410));
     }
 }
 
@@ -339,22 +334,23 @@ GM_DEVICE void packed_rows(const packed_row *rows, uint32_t step, packed_row (&f
     }
 }
 
-/* Words on chip, at `at` and so many bytes: each is joined from two, if they are unaligned. */
-template <int N, typename bytes>
-GM_DEVICE void packed_read_words(const char *tiles, uint32_t at, const bytes *on, bool unaligned,
-                                 uint32_t (&words)[N])
+/* Words on chip of some rows, which begin `at` bytes from where the words are of the first: each is
+ * joined from two, if they are unaligned. */
+template <int ROWS, int N>
+GM_DEVICE void packed_read_words(const uint32_t (&at)[ROWS], const packed_address (&units)[N],
+                                 bool unaligned, uint32_t (&words)[ROWS][N])
 {
     if (unaligned) {
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            const uint32_t first = at + on[j];
-            const uint32_t *word = (const uint32_t *)(tiles + (first & ~3u));
-            words[j] = __funnelshift_r(word[0], word[1], first * 8);
+        for (int i = 0; i < ROWS * N; i++) {
+            const packed_address first = units[i % N] + at[i / N];
+            const uint32_t *word = packed_pointer<const uint32_t>(first & ~(packed_address)3);
+            words[i / N][i % N] = __funnelshift_r(word[0], word[1], (uint32_t)first * 8);
         }
     } else {
 #pragma unroll
-        for (int j = 0; j < N; j++) {
-            words[j] = *(const uint32_t *)(tiles + (at + on[j]));
+        for (int i = 0; i < ROWS * N; i++) {
+            words[i / N][i % N] = packed_read<uint32_t>(units[i % N] + at[i / N]);
         }
     }
 }

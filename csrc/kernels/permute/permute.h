@@ -224,7 +224,7 @@ typedef struct permute_packed_args {
     bool chained, unaligned; /* see packed_store_shifted.h */
     bool clears;             /* words are read that have bytes which no tile sets */
     uint8_t halo, halo_axis; /* units behind a row of the result, along this axis; plan_halo.c */
-    uint32_t entries;        /* of the table of units */
+    uint32_t entries;        /* of the table of units: whole batches */
     uint8_t grouped;         /* of packed_store_squares.h: axes, first in the store's order, */
     uint32_t group_units;    /* units of a tile along these, */
     permute_divisor groups;  /* and rows of the table for them */

@@ -127,7 +127,7 @@ static bool unaligned(const tiling *t, const permute_places *places)
         bits |= !within && t->tile[d] > 1 ? places->low[d] | places->high[d] : 0;
         bits |= d == t->split ? places->high[d] : 0;
     }
-    return bits % WORD != 0 || (t->squared < PACKED_DIMS && chained(t));
+    return bits % WORD != 0;
 }
 
 static void fill_groups(const tiling *t, const permute_places *places, permute_packed_args *args)
@@ -147,8 +147,9 @@ static void fill_squares(const tiling *t, const permute_places *places, permute_
 {
     int d = t->squared;
     args->squared = (uint8_t)d;
-    args->entries =
+    const uint32_t entries =
         args->store.shifted ? args->store.run * (WORD / t->unit) : args->store.units + args->halo;
+    args->entries = (entries + PACKED_BATCH - 1) / PACKED_BATCH * PACKED_BATCH;
     if (d < PACKED_DIMS) {
         const int64_t groups = permute_divide_up(t->tile[d], t->store_word);
         args->squares = permute_divisor_of(groups);
