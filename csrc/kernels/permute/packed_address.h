@@ -42,7 +42,7 @@ template <typename type> GM_DEVICE type packed_read(packed_address at)
 }
 
 /* The number is kept in a register, not worked out anew where it is used. */
-GM_DEVICE void packed_settle(packed_address &at)
+template <typename number> GM_DEVICE void packed_settle(number &at)
 {
 #ifdef __CUDACC__
     asm("" : "+r"(at));

@@ -7,23 +7,23 @@
 
 /* N units, as a word; SQUARES: N words of N units each, as N words of the result. */
 template <typename unit, typename word, int N, bool SQUARES>
-GM_DEVICE void packed_gather(packed_address row, const uint16_t (&units)[N],
+GM_DEVICE void packed_gather(uint32_t row, const packed_address (&units)[N],
                              word (&held)[SQUARES ? N : 1])
 {
     if constexpr (N == 1) {
-        held[0] = packed_read<unit>(row + units[0]);
+        held[0] = packed_read<unit>(units[0] + row);
     } else if constexpr (SQUARES) {
         uint32_t rows[N];
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            rows[j] = packed_read<uint32_t>(row + units[j]);
+            rows[j] = packed_read<uint32_t>(units[j] + row);
         }
         transpose_words(rows, held);
     } else {
         held[0] = 0;
 #pragma unroll
         for (int j = 0; j < N; j++) {
-            held[0] |= (word)packed_read<unit>(row + units[j]) << j * 8 * (int)sizeof(unit);
+            held[0] |= (word)packed_read<unit>(units[j] + row) << j * 8 * (int)sizeof(unit);
         }
     }
 }
@@ -41,7 +41,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
 
     for (uint32_t u = thread.u; u < limit; u += (ALONG ? BATCH : 1) * blockDim.x) {
         word *to[EACH];
-        uint16_t units[ALONG ? BATCH : 1][N];
+        packed_address units[ALONG ? BATCH : 1][N];
 #pragma unroll
         for (int j = 0; j < EACH; j++) {
             to[j] = (word *)place.out + u + (int64_t)j * a.square_step;
@@ -51,8 +51,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
         for (int k = 0; k < (ALONG ? BATCH : 1); k++) {
             const uint32_t at = u + k * blockDim.x;
             if (at < limit) {
-                const uint16_t *first = shared.units + at * N;
-                memcpy(units[k], __builtin_assume_aligned(first, 2 * N), sizeof units[k]);
+                packed_find_units(shared, tile, at, units[k]);
             }
         }
         for (uint32_t r = thread.row; r < side.rows; r += step) {
@@ -65,10 +64,10 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
                 if constexpr (SQUARES || (N == 4 && !ALONG)) {
                     /* The tile's first row, which is always there, instead of one that is not. */
                     const uint32_t from = packed_there(last, one) ? packed_place_in(one) : 0;
-                    packed_gather<unit, word, N, SQUARES>(tile + from, units[0], held[k]);
+                    packed_gather<unit, word, N, SQUARES>(from, units[0], held[k]);
                     packed_settle_words(held[k]);
                 } else if (packed_there(last, one) && (!ALONG || u + k * blockDim.x < limit)) {
-                    packed_gather<unit, word, N, SQUARES>(tile + packed_place_in(one),
+                    packed_gather<unit, word, N, SQUARES>(packed_place_in(one),
                                                           units[ALONG ? k : 0], held[k]);
                 }
             }
@@ -79,10 +78,10 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
                 const bool there = packed_there(last, one) & (!ALONG || u + on < limit);
 #pragma unroll
                 for (int j = 0; j < EACH; j++) {
-                    const uint32_t begin = (uint32_t)(uintptr_t)place.out +
-                                           (one.at + j * a.square_step) * (uint32_t)sizeof(word);
-                    const uint32_t at = (u + on) * (uint32_t)sizeof(word);
-                    if (there & (!HALO || packed_writes(sectors, begin, at))) {
+                    const int32_t at = ((int32_t)u + on) * (int32_t)sizeof(word);
+                    const uint32_t low = (uint32_t)(uintptr_t)to[j] +
+                                         (uint32_t)(one.at + on) * (uint32_t)sizeof(word);
+                    if (there & (!HALO || packed_writes(sectors, at, low))) {
                         to[j][one.at + on] = held[k][j];
                     }
                 }

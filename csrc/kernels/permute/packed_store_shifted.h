@@ -67,20 +67,6 @@ GM_DEVICE void packed_gather_shifted(const uint32_t (&at)[ROWS], const packed_ad
     }
 }
 
-/* Where N units of the first row of a tile are on chip. */
-template <int N>
-GM_DEVICE void packed_find_units(const packed_shared &shared, packed_address tile, uint32_t u,
-                                 packed_address (&units)[N])
-{
-    uint16_t found[N];
-    memcpy(found, __builtin_assume_aligned(shared.units + u * N, 2 * N), sizeof found);
-#pragma unroll
-    for (int j = 0; j < N; j++) {
-        units[j] = tile + found[j];
-        packed_settle(units[j]);
-    }
-}
-
 /* Of a lane of the warp: in a chain, what the next row begins with is not at words. */
 template <int N> GM_DEVICE bool packed_any_unaligned(const packed_address (&units)[N])
 {

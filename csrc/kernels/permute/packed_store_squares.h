@@ -57,19 +57,19 @@ GM_DEVICE void packed_store_squares(const permute_packed_args &a, const packed_p
     for (uint32_t u = thread.u; u < limit; u += blockDim.x) {
         uint4 *to = (uint4 *)place.out + u;
         uint16_t found[UNITS];
-        packed_address units[UNITS];
+        uint32_t units[UNITS];
         packed_settle_global(to);
         memcpy(found, __builtin_assume_aligned(shared.units + u * UNITS, 16), sizeof found);
 #pragma unroll
         for (int j = 0; j < UNITS; j++) {
-            units[j] = tile + found[j];
+            units[j] = found[j];
             packed_settle(units[j]);
         }
         for (uint32_t r = thread.row * N; r < side.rows; r += side.together * N) {
             packed_row row[N];
             uint32_t words[1][UNITS], held[4][N];
             packed_read_group(shared.store + r, row);
-            const uint32_t at[1] = {packed_place_in(row[0])};
+            const packed_address at[1] = {tile + packed_place_in(row[0])};
             packed_read_words(at, units, a.unaligned, words);
 #pragma unroll
             for (int w = 0; w < 4; w++) {
@@ -77,8 +77,9 @@ GM_DEVICE void packed_store_squares(const permute_packed_args &a, const packed_p
             }
 #pragma unroll
             for (int j = 0; j < N; j++) {
-                const uint32_t from = (uint32_t)(uintptr_t)place.out + (uint32_t)row[j].at * 16;
-                if (packed_there(last, row[j]) & (!HALO || packed_writes(sectors, from, u * 16))) {
+                const uint32_t low = (uint32_t)(uintptr_t)to + (uint32_t)row[j].at * 16;
+                if (packed_there(last, row[j]) &
+                    (!HALO || packed_writes(sectors, (int32_t)u * 16, low))) {
                     to[row[j].at] = make_uint4(held[0][j], held[1][j], held[2][j], held[3][j]);
                 }
             }

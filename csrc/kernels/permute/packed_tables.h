@@ -286,11 +286,11 @@ GM_DEVICE uint32_t packed_limit(const permute_packed_side &side, uint32_t last)
     return last & side.last_bit ? side.last : side.run;
 }
 
-/* Bytes of a row of the result in this tile; the least place, from the row's begin, of a sector
- * that the tile writes. */
+/* Which sectors a tile of those with a halo writes: those that begin in a row of the result. Rows
+ * of the first tile along that axis have the sector in which they begin, too. */
 struct packed_sectors {
-    uint32_t bytes;
-    int32_t least;
+    int32_t bytes; /* of a row in this tile */
+    int32_t first; /* bytes from a sector's begin to its last one, of that first tile; or 0 */
 };
 
 GM_DEVICE packed_sectors packed_sectors_of(const permute_packed_args &a, const packed_place &place)
@@ -298,17 +298,17 @@ GM_DEVICE packed_sectors packed_sectors_of(const permute_packed_args &a, const p
     const permute_packed_side &side = a.store;
     const bool last = place.last & side.last_bit;
     packed_sectors sectors;
-    sectors.bytes = last ? side.last * side.word : side.units * a.unit;
-    sectors.least = place.last & PACKED_FIRST ? 0 : INT32_MIN;
+    sectors.bytes = (int32_t)(last ? side.last * side.word : side.units * a.unit);
+    sectors.first = place.last & PACKED_FIRST ? 31 : 0;
     return sectors;
 }
 
-/* Does the tile write the sector of a word? `begin`: the address of the row, `at`: bytes from there
- * to the word. */
-GM_DEVICE bool packed_writes(const packed_sectors &sectors, uint32_t begin, uint32_t at)
+/* Does the tile write the sector of a word `at` bytes from the begin of its row, of which `to` is
+ * the address? */
+GM_DEVICE bool packed_writes(const packed_sectors &sectors, int32_t at, uint32_t to)
 {
-    const int32_t sector = (int32_t)(((begin + at) & ~31u) - begin);
-    return (uint32_t)(sector < sectors.least ? sectors.least : sector) < sectors.bytes;
+    const int32_t least = at - sectors.bytes + 1, most = at | sectors.first;
+    return to % 32 - (uint32_t)least <= (uint32_t)(most - least);
 }
 
 /* What `last` is about is true of the row. */
@@ -334,10 +334,24 @@ GM_DEVICE void packed_rows(const packed_row *rows, uint32_t step, packed_row (&f
     }
 }
 
-/* Words on chip of some rows, which begin `at` bytes from where the words are of the first: each is
- * joined from two, if they are unaligned. */
-template <int ROWS, int N>
-GM_DEVICE void packed_read_words(const uint32_t (&at)[ROWS], const packed_address (&units)[N],
+/* Where the units of word u of a tile's first row are on chip. */
+template <int N>
+GM_DEVICE void packed_find_units(const packed_shared &shared, packed_address tile, uint32_t u,
+                                 packed_address (&units)[N])
+{
+    uint16_t found[N];
+    memcpy(found, __builtin_assume_aligned(shared.units + u * N, 2 * N), sizeof found);
+#pragma unroll
+    for (int j = 0; j < N; j++) {
+        units[j] = tile + found[j];
+        packed_settle(units[j]);
+    }
+}
+
+/* Words on chip of some rows: a place for each row, and for each word. Each is joined from two, if
+ * they are unaligned. */
+template <int ROWS, int N, typename row_place, typename word_place>
+GM_DEVICE void packed_read_words(const row_place (&at)[ROWS], const word_place (&units)[N],
                                  bool unaligned, uint32_t (&words)[ROWS][N])
 {
     if (unaligned) {
