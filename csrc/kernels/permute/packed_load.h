@@ -17,6 +17,7 @@ GM_DEVICE void packed_load(const permute_packed_args &a, const packed_place &pla
         const type *from = (const type *)place.in + (int32_t)u * side.step;
         char *to = tile + u * sizeof(type);
         packed_settle_global(from);
+#pragma unroll 1
         for (uint32_t r = thread.row; r < side.rows; r += step) {
             packed_row row[ALONG ? 1 : PACKED_BATCH];
             packed_rows(rows + r, side.together, row);

@@ -54,6 +54,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
                 packed_find_units(shared, tile, at, units[k]);
             }
         }
+#pragma unroll 1
         for (uint32_t r = thread.row; r < side.rows; r += step) {
             packed_row row[ALONG ? 1 : BATCH];
             word held[BATCH][EACH];
