@@ -219,6 +219,22 @@ def test_blocks_share_the_depth_of_few_lines(lines, sides, k, layout, backend, r
         assert np.array_equal(gm.matmul(*turned, variant="thin").to_host(), (a @ b).T)
 
 
+@pytest.mark.parametrize("depth", [2, 3, 5, 127, 130, 259, 403, 1029, *exhaustive(6, 129, 2051)])
+@pytest.mark.parametrize("gap", [0, 1, 4])
+@pytest.mark.parametrize("sides", [1, 2, 3])
+def test_lines_that_begin_anywhere_in_vectors(sides, gap, depth, backend, rng):
+    """Of one line or product after the other, with NaN before, between and after them."""
+    for lines, offset in [(16, 0), (17, 1), (30, 2), (53, 3)]:
+        numbers, column = integers(rng, 2, lines, depth), integers(rng, depth, sides)
+        raw = np.full(offset + 2 * lines * (depth + gap) + 3, np.nan, "f4")
+        rows = raw[offset:-3].reshape(2, lines, depth + gap)[..., :depth]
+        rows[:] = numbers
+        there = gm.to_device(raw, backend=backend)[offset:-3].reshape(2, lines, depth + gap)
+        for x in (column, np.asfortranarray(column)):
+            got = gm.matmul(there[..., :depth], gm.to_device(x, backend=backend), variant="thin")
+            assert np.array_equal(got.to_host(), numbers @ column), (lines, offset)
+
+
 @pytest.mark.parametrize(
     "shape", [(70, 50, 3000), (3, 100, 9000), (64, 64, 64), *exhaustive((3, 500, 9000))], ids=str
 )

@@ -100,6 +100,17 @@ def test_other_kernels_for_the_layout_of_the_matrix(turned, part, rng):
         assert launched(variant.replace("_", ":"), *pair) == [f"matmul_{variant}{part}"]
 
 
+@pytest.mark.parametrize("sides", ["one", "two", "four"])
+def test_thin_loads_vectors_wherever_lines_begin(sides, rng):
+    for lines, depth, part in ((300, 63, "_spread"), (300, 64, ""), (15, 63, "")):
+        _, pair = factors(rng, lines, 1, depth, (False, False))
+        assert launched(f"thin:{sides}", *pair) == [f"matmul_thin_{sides}{part}"]
+    a, b = np.ones((160, 1001), "f4"), np.ones((1001, 1), "f4")
+    counted = gm.traffic("matmul", a, b, variant="thin").sites
+    wide = sum(s["bytes"] for s in counted if s["kind"] == "load" and s["width"] == 128)
+    assert wide > 0.98 * a.nbytes
+
+
 @pytest.mark.parametrize(
     ("turned", "part"),
     [((False, False), ""), ((False, True), "_nt"), ((True, False), "_tn"), ((True, True), "_tt")],

@@ -404,15 +404,18 @@ static gm_status launch_warp_tiles(const gm_variant *variant, const gm_call *cal
 #define THIN(which)                                                                                \
     {                                                                                              \
         {&variants[matmul_row_thin_##which], &part_thin_##which##_once},                           \
+            {&part_thin_##which##_spread, &part_thin_##which##_spread_once},                       \
             {&part_thin_##which##_lines, &part_thin_##which##_lines_once},                         \
     }
 
 static gm_status launch_thin(const gm_variant *variant, const gm_call *call, gm_plan *plan)
 {
-    static const gm_variant *const ways[][2][2] = {THIN(one), THIN(two), THIN(four)};
+    enum { DEPTH_RUNS, DEPTH_SPREAD, LINES_RUN };
+    static const gm_variant *const ways[][3][2] = {THIN(one), THIN(two), THIN(four)};
     const matmul_args *args = (const matmul_args *)plan->args;
+    const int layout = args->spread ? DEPTH_SPREAD : args->a.along_depth ? DEPTH_RUNS : LINES_RUN;
     const int which = (int)(variant - &variants[matmul_row_thin_one]);
-    return launch_shares(ways[which][!args->a.along_depth][args->once], call, plan);
+    return launch_shares(ways[which][layout][args->once], call, plan);
 }
 
 #define NARROW(count)                                                                              \

@@ -47,6 +47,7 @@ typedef struct matmul_args {
     int log_lines;            /* whose logarithm this is, */
     int cluster;              /* and blocks that share a tile as a cluster; 0: no clusters */
     bool once;                /* of thin, narrow, whole: what is loaded should not stay in the L2 */
+    bool spread;              /* of thin: a warp's lines are MATMUL_THIN_ROWS apart */
     /* Of the stack, last: what every thread reads lies together. */
     int axes; /* the innermost one first */
     int64_t extent[MATMUL_AXES], step_a[MATMUL_AXES], step_b[MATMUL_AXES];
@@ -65,6 +66,7 @@ enum {
     MATMUL_THREADS = 256,      /* of a block, but for some tiles */
     MATMUL_THIN_MOST = 4,      /* right-hand sides that a thread of thin has sums for, */
     MATMUL_THIN_ROWS = 4,      /* lines of a warp, where the depth is contiguous, */
+    MATMUL_THIN_SPREAD = 16,   /* of so many if they are spread, */
     MATMUL_THIN_LINES = 32,    /* and lines of a block without helpers; */
     MATMUL_THIN_WIDE = 128,    /* the most of one whose lines are contiguous, */
     MATMUL_THIN_NARROW = 16,   /* and the fewest; */
@@ -102,6 +104,8 @@ enum {
     MATMUL_BYTES_whole_more = 112640, /* of those with more threads: two blocks */
 };
 
+/* Blocks of thin that are resident on a multiprocessor: as registers allow. */
+#define MATMUL_THIN_RESIDENT(spread, sides) ((spread) && (sides) == 1 ? 3 : 2)
 /* Numbers in shared memory for `count` of them, of which the first is somewhere in 16 bytes. */
 #define MATMUL_WHOLE_ROOM(count) (((count) + 6) / 4 * 4)
 /* From a row of sums to the next, which has other banks: of so many numbers, for so many threads.

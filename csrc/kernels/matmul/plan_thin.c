@@ -11,7 +11,7 @@
 #include "matmul/plan_size.h"
 
 /* How long a block takes, in cycles as on an H100: one that has its multiprocessor alone, and one
- * of a pair. */
+ * of a pair. A third one adds as much as the second. */
 typedef struct thin_pace {
     double start;               /* the launch, the first loads and the result */
     double alone, paired;       /* a batch of loads */
@@ -77,7 +77,7 @@ static int64_t thin_batch(const matmul_args *args)
 static double thin_batches(const matmul_size *size, const matmul_args *args, const thin_pace *pace)
 {
     const bool along = args->a.along_depth;
-    const bool vectors = args->a.vectors && (!along || size->depth % 4 == 0);
+    const bool vectors = args->spread || (args->a.vectors && (!along || size->depth % 4 == 0));
     const bool line = !along && args->tile_lines == MATMUL_THIN_LINES;
     const double single = vectors ? 0 : line ? pace->single_line : pace->single;
     return (double)matmul_divide_up(args->share, thin_batch(args)) * (1 + single);
@@ -104,11 +104,11 @@ static double thin_wave(const thin_pace *pace, const matmul_size *size, double b
     return sqrt(sqrt(a * a + b * b));
 }
 
-/* Two blocks are resident on each multiprocessor. */
 static double thin_time(const matmul_size *size, const matmul_args *args)
 {
     const thin_pace *pace = args->a.along_depth ? &DEPTH_CONTIGUOUS : &LINES_CONTIGUOUS;
-    const int64_t processors = size->multiprocessors, slots = 2 * processors;
+    const int64_t resident = MATMUL_THIN_RESIDENT(args->spread, args->b.lines);
+    const int64_t processors = size->multiprocessors, slots = resident * processors;
     const int64_t split =
         size->depth > args->share ? matmul_divide_up(size->depth, args->share) : 1;
     const int64_t shares = args->cluster > 0 ? args->cluster : split;
@@ -169,7 +169,10 @@ static double plan_thin_lines(const matmul_size *size, int most, matmul_args *ar
         args->log_lines++;
     }
     args->tiles_x = 1;
-    args->tiles_y = matmul_divide_up(args->a.lines, args->tile_lines);
+    args->tiles_y = matmul_divide_up(
+        args->spread ? matmul_divide_up(args->a.lines, MATMUL_THIN_SPREAD) * MATMUL_THIN_SPREAD
+                     : args->a.lines,
+        tile_lines);
     args->share = size->depth > 0 ? size->depth : 1;
     args->cluster = 0;
     const int64_t blocks = size->products * args->tiles_y;
@@ -203,6 +206,13 @@ static void try_lines(const matmul_size *size, int most, matmul_args *args, int 
     }
 }
 
+/* Lines that are contiguous but no aligned vectors; a few are not worth groups of 16. */
+static bool is_spread(const matmul_args *args)
+{
+    return args->a.along_depth && args->a.depth_stride == 1 &&
+           args->a.lines >= MATMUL_THIN_SPREAD && !(args->a.vectors && args->depth % 4 == 0);
+}
+
 /* Describes the call for thin; returns the model's time. Where the depth is contiguous, helpers are
  * the warps that share a line's; each must have a batch of its own. */
 double matmul_plan_thin(const gm_call *call, const matmul_size *size, matmul_args *args)
@@ -218,6 +228,7 @@ double matmul_plan_thin(const gm_call *call, const matmul_size *size, matmul_arg
     }
     args->once = matmul_a_is_read_once(args) && gm_evict_first_of_l2(call->device, size->loads);
     args->helpers = 1;
+    args->spread = is_spread(args);
     if (args->a.along_depth) {
         for (int helpers = 1; helpers <= 8; helpers *= 2) {
             if (helpers == 1 || size->depth > INT64_C(1) * UNIT * helpers) {

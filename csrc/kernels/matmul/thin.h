@@ -15,6 +15,8 @@ enum {
     BLOCKS = MATMUL_THIN_CLUSTER
 };
 
+enum { SPREAD = MATMUL_THIN_SPREAD };
+
 /* In shared memory, for each right-hand side: the sums of the warps of a block, and in the first
  * block of a cluster those of all its blocks, which arrive there. */
 template <int count> struct thin_sums {
@@ -23,17 +25,37 @@ template <int count> struct thin_sums {
     gm_mbarrier arrived;
 };
 
-/* Lines of a block: the first one, how many exist, and how many right-hand sides they have. */
+/* Lines of a block: the first one, how many exist, and how many right-hand sides they have. Spread
+ * lines are counted as thin_line says, and all of a block count. */
 typedef struct block_lines {
     int64_t first;
     int count, sides;
+    bool spread;
 } block_lines;
+
+/* Of 16 spread lines a warp has every fourth: these begin alike in aligned vectors of four,
+ * wherever the first one begins. */
+GM_DEVICE int64_t thin_line(const block_lines &lines, int line)
+{
+    const int64_t at = lines.first + line;
+    const int own = (int)at & (SPREAD - 1);
+    return lines.spread ? at - own + own % ROWS * ROWS + own / ROWS : at;
+}
 
 /* Where the result of a line and a right-hand side is: a has the lines, whichever was given first.
  */
 GM_DEVICE int64_t thin_element(const matmul_args &a, int64_t line, int side)
 {
     return a.turned ? side * a.a.lines + line : line * a.b.lines + side;
+}
+
+GM_DEVICE void store_sum(const matmul_args &a, const block_lines &lines, int line, int side,
+                         float *out, float sum)
+{
+    const int64_t at = thin_line(lines, line);
+    if (!lines.spread || at < a.a.lines) {
+        out[thin_element(a, at, side)] = sum;
+    }
 }
 
 /* The sum of a line's parts, `stride` apart, in this order. */
@@ -82,8 +104,8 @@ GM_DEVICE void add_blocks(const matmul_args &a, const block_lines &lines, float 
     for (int i = threadIdx.x; i < count * a.tile_lines; i += MATMUL_THREADS) {
         const int line = i & (a.tile_lines - 1), side = i >> a.log_lines;
         if (line < lines.count && side < lines.sides) {
-            out[thin_element(a, lines.first + line, side)] =
-                add_in_order(&shared.blocks[side][line], a.cluster, WIDE);
+            store_sum(a, lines, line, side, out,
+                      add_in_order(&shared.blocks[side][line], a.cluster, WIDE));
         }
     }
 }
@@ -113,7 +135,7 @@ GM_DEVICE void add_warps(const matmul_args &a, const block_lines &lines, int par
             continue;
         }
 #endif
-        out[thin_element(a, lines.first + line, side)] = total;
+        store_sum(a, lines, line, side, out, total);
     }
 #if GM_HAS_CLUSTERS
     if (a.cluster > 0 && blockIdx.y == 0) {

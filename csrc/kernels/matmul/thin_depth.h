@@ -41,7 +41,7 @@ GM_DEVICE void load_sides(float (&held)[count][4], const matmul_factor &x, const
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const float *step = from + i * apart * x.depth_stride;
-        const bool exists = all || i * apart < left;
+        const bool exists = all || (vectors ? 0 : i * apart) < left; /* vectors: as a whole */
         if (by == SIDES) {
             const float4 four = exists ? *(const float4 *)step : float4{};
             held[0][i] = four.x, held[1 % count][i] = four.y;
@@ -88,18 +88,25 @@ GM_DEVICE void add_parts(float (&sum)[ROWS][count], const matmul_factor &a, cons
     }
 }
 
+/* Where a warp's line begins: one that does not exist is the first. They are `apart`. */
+GM_DEVICE const float *line_of_warp(const matmul_factor &x, int64_t first_line, int apart, int line)
+{
+    const int64_t at = first_line + line * apart;
+    return x.data + (at < x.lines ? at : first_line) * x.line_stride;
+}
+
 /* Sums of four lines. `helpers` warps share the depth, in parts of 128 steps. */
 template <int count, bool once, bool vectors, int by>
 GM_DEVICE void sum_depth(float (&sum)[ROWS][count], const matmul_args &a, const matmul_factor &left,
-                         const matmul_factor &right, int64_t first_line, int64_t first,
+                         const matmul_factor &right, int64_t first_line, int apart, int64_t first,
                          int64_t depth)
 {
     const int lane = threadIdx.x % 32, helper = threadIdx.x / 32 & (a.helpers - 1);
     const int64_t stride = (int64_t)a.helpers * PART;
     const float *line[ROWS];
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) { /* one that does not exist: the last one */
-        line[i] = left.data + min(first_line + i, left.lines - 1) * left.line_stride;
+    for (int i = 0; i < ROWS; i++) {
+        line[i] = line_of_warp(left, first_line, apart, i);
     }
     int64_t part = helper * PART;
     const int own = vectors ? lane * 4 : lane;
@@ -114,24 +121,66 @@ GM_DEVICE void sum_depth(float (&sum)[ROWS][count], const matmul_args &a, const 
     }
 }
 
+/* Sums of four spread lines: of the vectors that are whole, and of up to three numbers before and
+ * after them, which are for eight lanes a line. */
 template <int count, bool once>
+GM_DEVICE void sum_spread(float (&sum)[ROWS][count], const matmul_args &a,
+                          const matmul_factor &left, const matmul_factor &right, int64_t first_line,
+                          int64_t first)
+{
+    const int lane = threadIdx.x % 32, own = lane / 8, slot = lane % 8;
+    const float *line = line_of_warp(left, first_line, ROWS, own);
+    const int64_t before = min((int64_t)((0 - (uintptr_t)line / sizeof(float)) & 3), a.depth);
+    const int64_t body = (a.depth - before) / 4 * 4, after = a.depth - before - body;
+    const bool first_warp = first == 0 && (threadIdx.x / 32 & (a.helpers - 1)) == 0;
+    const bool exists = first_warp && (slot < 4 ? slot < before : slot - 4 < after);
+    const int64_t at = slot < 4 ? slot : before + body + slot - 4;
+    const float of_a = exists ? thin_load<once>(line + at) : 0.0f;
+    float of_b[count];
+#pragma unroll
+    for (int j = 0; j < count; j++) {
+        const float *side = right.data + (j < right.lines ? j : 0) * right.line_stride;
+        of_b[j] = exists ? side[at * right.depth_stride] : 0.0f;
+    }
+    matmul_factor vectors = left, others = right;
+    vectors.depth_stride = 1;
+    vectors.data += before;
+    others.data += before * right.depth_stride;
+    sum_depth<count, once, true, SINGLE>(sum, a, vectors, others, first_line, ROWS, first,
+                                         min(body - first, a.share));
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+#pragma unroll
+        for (int j = 0; j < count; j++) {
+            sum[i][j] += i == own ? of_a * of_b[j] : 0.0f;
+        }
+    }
+}
+
+template <int count, bool once, bool spread>
 GM_DEVICE void by_depth(const matmul_args &a, const matmul_factor &left, const matmul_factor &right,
                         const block_lines &lines, int64_t first, int64_t depth, float *out,
                         thin_sums<count> &shared)
 {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, helper = warp & (a.helpers - 1);
     const int own_line = warp * a.tile_lines / LINES * ROWS; /* a block has LINES without helpers */
-    const int64_t first_line = lines.first + own_line;
+    const int64_t first_line = thin_line(lines, own_line);
     float sum[ROWS][count] = {};
     if (first_line < left.lines) {
-        if (!left.vectors || a.depth % 4 != 0) {
-            sum_depth<count, once, false, SINGLE>(sum, a, left, right, first_line, first, depth);
+        if (spread && right.depth_stride == 1) {
+            matmul_factor near = right;
+            near.depth_stride = 1; /* known to the compiler */
+            sum_spread<count, once>(sum, a, left, near, first_line, first);
+        } else if (spread) {
+            sum_spread<count, once>(sum, a, left, right, first_line, first);
+        } else if (!left.vectors || a.depth % 4 != 0) {
+            sum_depth<count, once, false, SINGLE>(sum, a, left, right, first_line, 1, first, depth);
         } else if (right.vectors && right.along_depth) {
-            sum_depth<count, once, true, STEPS>(sum, a, left, right, first_line, first, depth);
+            sum_depth<count, once, true, STEPS>(sum, a, left, right, first_line, 1, first, depth);
         } else if (count == 4 && right.vectors && right.lines == 4) {
-            sum_depth<count, once, true, SIDES>(sum, a, left, right, first_line, first, depth);
+            sum_depth<count, once, true, SIDES>(sum, a, left, right, first_line, 1, first, depth);
         } else {
-            sum_depth<count, once, true, SINGLE>(sum, a, left, right, first_line, first, depth);
+            sum_depth<count, once, true, SINGLE>(sum, a, left, right, first_line, 1, first, depth);
         }
     }
 #pragma unroll
