@@ -198,8 +198,7 @@ static bool repeats(const permute_layout *layout)
 
 /* The ends of runs are joined one by one, and stored in parts of a sector. Units of 8 bytes and
  * more fill requests without that, and gain nothing by it; those of 4 bytes gain less where the L2
- * has room for both arrays. Pixels take longer on the way, which counts where there is little; what
- * is not picked of them is read as well. */
+ * has room for both arrays. Pixels take longer on the way, which counts where there is little. */
 static double time_of_shifted(const permute_layout *layout)
 {
     static const by_unit END = {6.5, 6.5, 9}; /* bytes that are copied meanwhile, */
@@ -215,7 +214,7 @@ static double time_of_shifted(const permute_layout *layout)
     }
     const double end = pixels ? END_OF_PIXELS : of(END, layout);
     const double on_the_way = !pixels ? 0 : bytes_of(layout) < LITTLE ? 0.3 : 0.04;
-    const double moved = row.picked > 0 ? (1 + (double)row.picked / row.pixel) / 2 : 1;
+    const double moved = row.picked == 2 ? 1.5 : 1; /* of others words leaves it out, too */
     const double time = 1.02 + on_the_way + (end + AXIS * (layout->ndim - 2)) / run +
                         2 * scattered(layout, run) + (repeats(layout) ? of(AGAIN, layout) : 0);
     return (time + (layout->unit == 4 && bytes_of(layout) < CACHED ? 0.04 : 0)) *

@@ -34,6 +34,7 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
 {
     enum { N = sizeof(word) / sizeof(unit), EACH = SQUARES ? N : 1 };
     enum { BATCH = sizeof(word) * EACH == 16 ? PACKED_BATCH / 2 : PACKED_BATCH };
+    enum { AT_ONCE = SQUARES || (N == 4 && !ALONG) };
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE, limit = packed_limit(side, place.last);
     const uint32_t step = ALONG ? 1 : BATCH * side.together;
@@ -59,17 +60,27 @@ GM_DEVICE void packed_store(const permute_packed_args &a, const packed_place &pl
             packed_row row[ALONG ? 1 : BATCH];
             word held[BATCH][EACH];
             packed_rows(shared.store + r, side.together, row);
+            const bool at_once = AT_ONCE && r + (BATCH - 1) * side.together < side.rows;
+            if constexpr (AT_ONCE) {
+                if (at_once) { /* no branch stands between the loads of all rows */
 #pragma unroll
-            for (int k = 0; k < BATCH; k++) {
-                const packed_row &one = row[ALONG ? 0 : k];
-                if constexpr (SQUARES || (N == 4 && !ALONG)) {
-                    /* The tile's first row, which is always there, instead of one that is not. */
-                    const uint32_t from = packed_there(last, one) ? packed_place_in(one) : 0;
-                    packed_gather<unit, word, N, SQUARES>(from, units[0], held[k]);
-                    packed_settle_words(held[k]);
-                } else if (packed_there(last, one) && (!ALONG || u + k * blockDim.x < limit)) {
-                    packed_gather<unit, word, N, SQUARES>(packed_place_in(one),
-                                                          units[ALONG ? k : 0], held[k]);
+                    for (int k = 0; k < BATCH; k++) {
+                        /* The tile's first row, which is always there, for one that is not. */
+                        const uint32_t at =
+                            packed_there(last, row[k]) ? packed_place_in(row[k]) : 0;
+                        packed_gather<unit, word, N, SQUARES>(at, units[0], held[k]);
+                        packed_settle_words(held[k]);
+                    }
+                }
+            }
+            if (!at_once) {
+#pragma unroll
+                for (int k = 0; k < BATCH; k++) {
+                    const packed_row &one = row[ALONG ? 0 : k];
+                    if (packed_there(last, one) && (!ALONG || u + k * blockDim.x < limit)) {
+                        packed_gather<unit, word, N, SQUARES>(packed_place_in(one),
+                                                              units[ALONG ? k : 0], held[k]);
+                    }
                 }
             }
 #pragma unroll
