@@ -190,7 +190,7 @@ def install():
         if isinstance(family, Launch):
             return measure(family, *arguments, device=device, **keywords)
         target = clocked if family in FAMILIES else device
-        reduced = smaller(sizes or "4M", shapes)
+        reduced = smaller(sizes if sizes or shapes else "4M", shapes)
         return measure(family, *arguments, device=target, **reduced, **keywords)
 
     def launch(call):
