@@ -119,7 +119,7 @@ static double time_of_runs(const permute_layout *layout)
 
 /* How much longer words takes where neighbours of the result are far apart in the input. The
  * closest ones are read soon where the result has them close together: the caches still have their
- * sector. Where they have not, it is as slow as runs. */
+ * sector. Where they have not, it is as slow as runs, unless neighbouring lanes share sectors. */
 static double apart(const permute_layout *layout)
 {
     static const by_unit SLOPE = {0.38, 0.3, 0.15}, BEGIN = {3.5, 4.5, 4}; /* log2 of bytes */

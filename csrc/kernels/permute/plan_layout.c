@@ -110,11 +110,6 @@ bool permute_is_contiguous(const gm_call *call)
     return layout.ndim == 1 && layout.from[0] == layout.unit;
 }
 
-int64_t permute_run(const permute_layout *layout)
-{
-    return layout->from[0] == layout->unit ? layout->extent[0] * layout->unit : layout->unit;
-}
-
 gm_status permute_takes_axes(const gm_variant *variant, const gm_call *call, int unit, int most)
 {
     permute_layout layout;

@@ -35,9 +35,6 @@ bool permute_is_contiguous(const gm_call *call);
 void permute_turn(permute_layout *layout);
 void permute_fold_turned(const gm_call *call, int most, permute_layout *layout);
 
-/* Bytes that run on in both arrays; the size of a unit if units do not. */
-int64_t permute_run(const permute_layout *layout);
-
 /* Are at most so many axes left, of units of up to so many bytes? */
 gm_status permute_takes_axes(const gm_variant *variant, const gm_call *call, int unit, int most);
 
