@@ -77,7 +77,6 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
     const packed_thread load = packed_thread_of(a.load);
     const packed_thread store =
         WAY == PACKED_SHIFTED ? packed_shifted_thread(a.store) : packed_thread_of(a.store);
-    uint32_t loaded = 0, even = 0; /* which of the places, and of the tiles */
 
     packed_prepare_load(a, shared);
     if (WAY == PACKED_SHIFTED || (WAY == PACKED_SQUARES && a.clears)) {
@@ -86,32 +85,33 @@ GM_DEVICE void packed_move(const permute_packed_args &a, char *memory)
     __syncthreads();
     gm_wait_for_previous();
     const uint32_t first = packed_first(a), end = packed_end(a, first);
-    for (uint32_t index = first;; index += a.wave) { /* the tile to load */
-        if (index < end) {
-            const packed_place place = shared.places[loaded];
-            char *buffer = shared.tiles + even * a.buffer;
-            packed_load_words<unit>(a, place, load, shared.load, buffer);
-        }
-        __pipeline_commit();
-        even ^= 1;
-        const uint32_t next = loaded < 2 ? loaded + 1 : 0;
-        if (index == first) {
-            packed_prepare_store(a, shared);
-        } else { /* the tile before it is stored */
-            if (threadIdx.x < 32 && index + a.wave < end) {
-                packed_find(a, shared, index + a.wave, shared.places + next);
+    packed_load_words<unit>(a, shared.places[0], load, shared.load, shared.tiles);
+    __pipeline_commit();
+    packed_prepare_store(a, shared);
+    uint32_t current = 0, buffer = 0; /* the place of the tile that is stored; where it is */
+    for (uint32_t index = first;; index += a.wave) {
+        /* The tile is there, and no warp stores from the other buffer any more. */
+        gm_pipeline_wait_prior<0>();
+        __syncthreads();
+        const uint32_t next = current < 2 ? current + 1 : 0;
+        const bool goes_on = index + a.wave < end;
+        if (goes_on) {
+            char *other = shared.tiles + (a.buffer - buffer);
+            packed_load_words<unit>(a, shared.places[next], load, shared.load, other);
+            __pipeline_commit();
+            if (index + 2 * a.wave < end && packed_finds()) {
+                packed_find(a, shared, index + 2 * a.wave,
+                            shared.places + (next < 2 ? next + 1 : 0));
             }
-            gm_pipeline_wait_prior<1>();
-            __syncthreads();
-            const packed_place before = shared.places[loaded > 0 ? loaded - 1 : 2];
-            const uint32_t begin = even * a.buffer + packed_begin<unit>(a, before);
-            packed_store_tile<unit, WAY>(a, before, store, shared, begin);
-            __syncthreads();
         }
-        if (index >= end) {
+        const packed_place place = shared.places[current];
+        packed_store_tile<unit, WAY>(a, place, store, shared,
+                                     buffer + packed_begin<unit>(a, place));
+        if (!goes_on) {
             break;
         }
-        loaded = next;
+        current = next;
+        buffer = a.buffer - buffer;
     }
 }
 

@@ -120,7 +120,8 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
         first_units[k] = shared.units[k];
         last_units[k] = shared.units[k < units ? units - 1 - k : 0];
     }
-    for (uint32_t i = threadIdx.x; i < a.store.rows * EACH; i += blockDim.x) {
+    /* The last warps first: these often have no words. */
+    for (uint32_t i = blockDim.x - 1 - threadIdx.x; i < a.store.rows * EACH; i += blockDim.x) {
         const uint32_t j = i % EACH;
         packed_row row[1];
         packed_rows(shared.store + i / EACH, 0, row);

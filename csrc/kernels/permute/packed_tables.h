@@ -32,6 +32,12 @@ struct packed_place {
     uint32_t last; /* the bits of axes along which it is the last one; and PACKED_FIRST */
 };
 
+/* The warp that finds where tiles begin: the last one, which has the fewest rows. */
+GM_DEVICE bool packed_finds()
+{
+    return threadIdx.x + 32 >= blockDim.x;
+}
+
 /* Along an axis, from a tile to the next. */
 struct packed_step {
     int64_t in, out; /* bytes */
