@@ -11,10 +11,11 @@
  *           its neighbour, and stores nothing.
  * Squares   a thread gathers for N rows at once. On chip the units of these rows are neighbours: a
  *           word from there has one unit for each row. It is joined from two, if it is not aligned.
- * Chains    where these rows follow each other in memory, a row's last word is completed with what
- *           the next row begins with; each row's table goes on into the next one.
- * Ends      of other rows are stored unit by unit, after all words, by a thread for each row: a
- * warp has the end of a row in most of its words, and would go the longer way for each of them.
+ * Chains    where these rows follow each other in memory, the sector in which a row ends is
+ *           completed with what the next row begins with; each row's table goes on into the next.
+ * Halo      other rows may be completed with the units behind them, see plan_halo.c.
+ * Ends      of rows that nothing completes are stored unit by unit, by a thread for each row: a
+ *           warp has the end of a row in most of its words, and would go the longer way for each.
  */
 #ifndef GPUMEM_PERMUTE_PACKED_STORE_SHIFTED_H
 #define GPUMEM_PERMUTE_PACKED_STORE_SHIFTED_H
@@ -78,14 +79,13 @@ template <int N> GM_DEVICE bool packed_any_unaligned(const packed_address (&unit
     return __any_sync(0xffffffffu, bits % 4 != 0);
 }
 
-/* Which of the words of rows are stored whole, and what rows have beside these. */
+/* Where rows begin and end: by themselves, or in a sector that the row before, or this one,
+ * completes. */
 struct packed_ends {
-    uint32_t limit; /* bytes of a row */
-    /* Words of a row that begin before so many bytes are stored: of those in a chain that another
-     * row follows, and of others. */
-    uint32_t inner, outer;
+    uint32_t limit;    /* bytes of a row */
     uint32_t rows_bit; /* see packed_row */
-    bool chained;
+    bool chained;      /* it depends on the row; otherwise, of all rows: */
+    bool begins, breaks;
 };
 
 template <typename unit, bool SQUARES>
@@ -94,12 +94,23 @@ GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, uint32_t last
     const permute_packed_side &side = a.store;
     packed_ends ends;
     ends.limit = (last & side.last_bit ? side.last : side.units) * (uint32_t)sizeof(unit);
-    ends.outer = ends.limit < 4 ? 0 : ends.limit - 3;
-    ends.chained = SQUARES && a.chained;
-    ends.inner = ends.chained ? ends.limit : ends.outer;
     ends.rows_bit =
         SQUARES && last & a.axis[a.squared].ragged ? PACKED_LAST_ROWS : PACKED_ROWS_LEFT;
+    ends.chained = SQUARES && a.chained;
+    ends.begins = a.halo == 0 || last & PACKED_FIRST;
+    ends.breaks = a.halo == 0 || last & a.axis[a.halo_axis].ragged;
     return ends;
+}
+
+/* Row number j of a square, of which `left` rows are there. */
+GM_DEVICE bool packed_begins(const packed_ends &ends, const packed_row &row, uint32_t j)
+{
+    return ends.chained ? j == 0 && row.bits & PACKED_FIRST_ROW : ends.begins;
+}
+
+GM_DEVICE bool packed_breaks(const packed_ends &ends, uint32_t left, uint32_t j)
+{
+    return ends.chained ? j + 1 == left : ends.breaks;
 }
 
 /* What rows have before their first whole word, and behind the last one: a thread for each row. */
@@ -109,6 +120,9 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
 {
     enum { SIZE = sizeof(unit), EACH = SQUARES ? 4 / SIZE : 1, PARTS = 4 / SIZE - 1 };
     const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
+    if (!ends.chained && !ends.begins && !ends.breaks) {
+        return;
+    }
     const uint32_t last = place.last << 16 | PACKED_THERE;
     const packed_address tile = packed_address_of(shared.tiles) + begin;
     char *out = place.out;
@@ -126,8 +140,7 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
         packed_row row[1];
         packed_rows(shared.store + i / EACH, 0, row);
         const uint32_t left = SQUARES ? row[0].bits >> ends.rows_bit & 7 : 1;
-        const bool begins = !ends.chained || (j == 0 && row[0].bits & PACKED_FIRST_ROW);
-        const bool breaks = !ends.chained || j + 1 == left;
+        const bool begins = packed_begins(ends, row[0], j), breaks = packed_breaks(ends, left, j);
         if (j >= left || !packed_there(last, row[0]) || !(begins || breaks)) {
             continue;
         }
@@ -151,30 +164,25 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
     }
 }
 
-/* Which words of rows a thread stores: those of rows that begin further behind an aligned word than
- * `least` bytes. Of the first word of a row, which is whole if the row begins at one, these bytes
- * are counted down from 3. */
-struct packed_whole {
-    int32_t least;
-    uint32_t flip;
+/* Which words of a row are stored: those in pieces of `mask` + 1 bytes, a word or a sector, that
+ * begin within the row's first `bytes`. */
+struct packed_pieces {
+    uint32_t mask, bytes;
 };
 
-/* Word u of rows: whole if it does not begin before them, nor `limit` bytes from there or more. Or
- * none, of a thread that gathers for its neighbour. */
-GM_DEVICE packed_whole packed_whole_of(uint32_t u, uint32_t limit, bool stores)
+/* Of rows that are completed, and complete others, or do neither. */
+template <bool COMPLETED> GM_DEVICE packed_pieces packed_pieces_of(const packed_ends &ends)
 {
-    packed_whole whole = {(int32_t)(u * 4 - limit), 0};
-    if (u == 0) {
-        whole = {limit > 0 ? 2 : 3, 3};
+    if (COMPLETED) { /* a row that is shorter than a sector completes no more than a word */
+        return {ends.chained && ends.limit < 32 ? 3u : 31u, ends.limit};
     }
-    whole.least = stores ? whole.least : 3;
-    return whole;
+    return {3, ends.limit < 4 ? 0 : ends.limit - 3};
 }
 
-/* Is it, of a row whose bytes begin at `at`? */
-GM_DEVICE bool packed_is_whole(const packed_whole &whole, uint32_t at)
+/* Is the word at `word` one of these, of a row that begins at `at`? */
+GM_DEVICE bool packed_stores(const packed_pieces &pieces, uint32_t word, uint32_t at)
 {
-    return (int32_t)((at ^ whole.flip) & 3) > whole.least;
+    return (word & ~pieces.mask) - at < pieces.bytes;
 }
 
 template <typename unit, bool SQUARES>
@@ -185,10 +193,17 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     enum { N = 4 / sizeof(unit), EACH = SQUARES ? N : 1, BATCH = SQUARES ? 2 : PACKED_BATCH };
     const permute_packed_side &side = a.store;
     const uint32_t last = place.last << 16 | PACKED_THERE;
-    const uint32_t phase = (uint32_t)(uintptr_t)place.out & 3;
+    const uint32_t phase = (uint32_t)(uintptr_t)place.out % 32;
     const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
     const packed_address tile = packed_address_of(shared.tiles) + begin;
-    const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left that make squares whole */
+    const packed_pieces whole = packed_pieces_of<true>(ends), own = packed_pieces_of<false>(ends);
+    /* Most rows are alike: all of them but, in a chain, the first one and the last. */
+    const bool neither = !ends.chained && ends.begins && ends.breaks;
+    const packed_pieces usual = neither ? own : whole;
+    const bool alike = ends.chained || ends.begins == ends.breaks;
+    const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left of a square like others */
+    char *sectors = place.out - phase;
+    packed_settle_global(sectors);
 
     /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. The warp's
      * number is shuffled, too: the compiler then knows that its lanes stay together. */
@@ -198,10 +213,7 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
          on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
-        const packed_whole inner = packed_whole_of(u, ends.inner, stores);
-        uint32_t *out = (uint32_t *)(place.out - phase) + u;
         packed_address units[N];
-        packed_settle_global(out);
         packed_find_units(shared, tile, u < side.run ? u : 0, units);
         const bool unaligned = a.unaligned || (ends.chained && packed_any_unaligned(units));
         for (uint32_t first = 0; first < side.rows; first += BATCH * side.together) {
@@ -217,7 +229,9 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
             for (int k = 0; k < BATCH; k++) {
                 const uint32_t at = phase + (uint32_t)row[k].at;
                 const uint32_t left = SQUARES ? row[k].bits >> ends.rows_bit & 7 : 1;
-                const bool there = packed_there(last, row[k]);
+                const bool there = stores & packed_there(last, row[k]);
+                const bool is_first = ends.chained && row[k].bits & PACKED_FIRST_ROW;
+                const bool is_usual = alike & (left >= all) & !is_first;
 #pragma unroll
                 for (uint32_t j = 0; j < EACH; j++) {
                     const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
@@ -225,18 +239,22 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
                 }
 #pragma unroll
                 for (uint32_t j = 0; j < EACH; j++) { /* the usual case: predicates, no branch */
-                    const uint32_t begins = at + j * a.square_step;
-                    if (there & (left >= all) & packed_is_whole(inner, begins)) {
-                        out[(int32_t)begins >> 2] = held[k][j];
+                    const uint32_t begins = at + j * a.square_step, word = begins + u * 4;
+                    if (there & is_usual & packed_stores(usual, word, begins)) {
+                        *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
                     }
                 }
-                if (SQUARES && there && left < all) {
-                    const packed_whole outer = packed_whole_of(u, ends.outer, stores);
+                if (there && !is_usual) {
 #pragma unroll
                     for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t begins = at + j * a.square_step;
-                        if (j < left && packed_is_whole(j + 1 < left ? inner : outer, begins)) {
-                            out[(int32_t)begins >> 2] = held[k][j];
+                        const uint32_t begins = at + j * a.square_step, word = begins + u * 4;
+                        const packed_pieces from = packed_begins(ends, row[k], j) ? own : whole;
+                        const packed_pieces to = packed_breaks(ends, left, j) ? own : whole;
+                        const bool starts = (int32_t)((word & ~from.mask) - begins) >= 0;
+                        const bool goes_on =
+                            (int32_t)((word & ~to.mask) - begins) < (int32_t)to.bytes;
+                        if (j < left && starts && goes_on) {
+                            *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
                         }
                     }
                 }

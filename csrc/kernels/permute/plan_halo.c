@@ -65,8 +65,8 @@ void permute_choose_halo(tiling *t, const permute_layout *layout)
     tiling words = *t;
     words.store_run = row;
     permute_choose_words(&words, layout, true);
-    if (words.store_shifted) {
-        return; /* its threads are busier than memory */
+    if (words.store_shifted && words.store_run.axes != row.axes) {
+        return;
     }
     t->halo = halo;
     t->halo_axis = axis;

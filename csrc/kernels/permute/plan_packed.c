@@ -27,6 +27,27 @@ static uint32_t vectors_of_row(const tiling *t, int64_t units)
     return 2 * t->vector == GM_SECTOR ? run + run % 2 : run;
 }
 
+/* Does each row of the tile begin where the one of the unit before ends, along the squared axis? */
+static bool chained(const tiling *t)
+{
+    if (t->squared == PACKED_DIMS) {
+        return false;
+    }
+    for (int d = 0; d < t->store_run.axes; d++) {
+        if (t->tile[d] != t->extent[d]) {
+            return false;
+        }
+    }
+    return t->store_run.axes == t->squared && t->to[t->squared] > 0;
+}
+
+/* Units behind a row of the result that complete the sector in which it ends. */
+static int64_t units_behind(const tiling *t)
+{
+    const bool completes = t->store_shifted && chained(t);
+    return completes ? (GM_SECTOR - 1) / t->unit : t->halo;
+}
+
 static void fill_side(const tiling *t, bool load, permute_packed_side *side)
 {
     const int *order = load ? t->load : t->store;
@@ -39,7 +60,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
         side->word_bits++;
     }
     side->last = (uint32_t)(along->last / word);
-    const int64_t beyond = load ? 0 : t->halo; /* units of the longest row */
+    const int64_t beyond = load ? 0 : units_behind(t);
     const int grouped = load ? 0 : t->grouped;
     side->run = (uint32_t)((along->units + beyond) / word);
     side->rows = (uint32_t)(permute_units_of_tile(t) / along->units + (load ? t->halo : 0));
@@ -104,17 +125,6 @@ static void fill_ragged(const tiling *t, permute_packed_args *args)
         args->axis[d].last = (uint32_t)((t->extent[d] - 1) % t->tile[d] + 1);
         args->ragged++;
     }
-}
-
-/* Does each row of the tile begin where the one of the unit before ends, along the squared axis? */
-static bool chained(const tiling *t)
-{
-    for (int d = 0; d < t->store_run.axes; d++) {
-        if (t->tile[d] != t->extent[d]) {
-            return false;
-        }
-    }
-    return t->store_run.axes == t->squared && t->to[t->squared] > 0;
 }
 
 /* Is anything that begins a row of units along the squared axis, or those in groups, not at a word,
