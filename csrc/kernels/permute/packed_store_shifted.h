@@ -86,6 +86,7 @@ struct packed_ends {
     uint32_t rows_bit; /* see packed_row */
     bool chained;      /* it depends on the row; otherwise, of all rows: */
     bool begins, breaks;
+    bool words; /* are completed, not sectors */
 };
 
 template <typename unit, bool SQUARES>
@@ -97,6 +98,7 @@ GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, uint32_t last
     ends.rows_bit =
         SQUARES && last & a.axis[a.squared].ragged ? PACKED_LAST_ROWS : PACKED_ROWS_LEFT;
     ends.chained = SQUARES && a.chained;
+    ends.words = ends.chained && !a.completes;
     ends.begins = a.halo == 0 || last & PACKED_FIRST;
     ends.breaks = a.halo == 0 || last & a.axis[a.halo_axis].ragged;
     return ends;
@@ -164,25 +166,47 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
     }
 }
 
-/* Which words of a row are stored: those in pieces of `mask` + 1 bytes, a word or a sector, that
- * begin within the row's first `bytes`. */
-struct packed_pieces {
-    uint32_t mask, bytes;
-};
-
-/* Of rows that are completed, and complete others, or do neither. */
-template <bool COMPLETED> GM_DEVICE packed_pieces packed_pieces_of(const packed_ends &ends)
+/* One of a few registers. */
+template <int N> GM_DEVICE uint32_t packed_of(const uint32_t (&held)[N], uint32_t index)
 {
-    if (COMPLETED) { /* a row that is shorter than a sector completes no more than a word */
-        return {ends.chained && ends.limit < 32 ? 3u : 31u, ends.limit};
+    uint32_t found = held[0];
+#pragma unroll
+    for (uint32_t j = 1; j < N; j++) {
+        found = index == j ? held[j] : found;
     }
-    return {3, ends.limit < 4 ? 0 : ends.limit - 3};
+    return found;
 }
 
-/* Is the word at `word` one of these, of a row that begins at `at`? */
-GM_DEVICE bool packed_stores(const packed_pieces &pieces, uint32_t word, uint32_t at)
+/* Bits of all numbers from 0 to 31 that are greater. */
+GM_DEVICE uint32_t packed_greater(int32_t than)
 {
-    return (word & ~pieces.mask) - at < pieces.bytes;
+    return than < 0 ? ~0u : than > 31 ? 0 : ~1u << than;
+}
+
+/*
+ * Is word u of a row stored? Bit p is about rows that begin p bytes beyond a sector. A row that
+ * begins, or breaks, has whole words there, another one whole sectors; or whole words of the next
+ * row as well, where these are too short for sectors.
+ */
+GM_DEVICE uint32_t packed_phases(const packed_ends &ends, uint32_t u, bool begins, bool breaks)
+{
+    const int32_t limit = (int32_t)ends.limit, at = (int32_t)u * 4;
+    const uint32_t all = 0xffffffffu, each = 0x11111111u; /* of 32 and of every fourth */
+    const uint32_t low = all >> (at & 31); /* of rows whose word is in sector at / 32 */
+    uint32_t from, to;
+    if (begins || ends.words) {
+        from = u == 0 ? each : all;
+    } else {
+        from = u >= 8 ? all : ~low | 1;
+    }
+    if (breaks || ends.words) {
+        const int32_t than = at - limit + (breaks ? 3 : 0);
+        to = each * (packed_greater(than) & 15);
+    } else {
+        const int32_t than = (at & ~31) - limit;
+        to = (low & packed_greater(than)) | (~low & packed_greater(than + 32));
+    }
+    return from & to;
 }
 
 template <typename unit, bool SQUARES>
@@ -196,14 +220,8 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
     const uint32_t phase = (uint32_t)(uintptr_t)place.out % 32;
     const packed_ends ends = packed_ends_of<unit, SQUARES>(a, place.last);
     const packed_address tile = packed_address_of(shared.tiles) + begin;
-    const packed_pieces whole = packed_pieces_of<true>(ends), own = packed_pieces_of<false>(ends);
-    /* Most rows are alike: all of them but, in a chain, the first one and the last. */
-    const bool neither = !ends.chained && ends.begins && ends.breaks;
-    const packed_pieces usual = neither ? own : whole;
-    const bool alike = ends.chained || ends.begins == ends.breaks;
     const uint32_t all = ends.chained ? EACH + 1 : EACH; /* rows left of a square like others */
     char *sectors = place.out - phase;
-    packed_settle_global(sectors);
 
     /* All lanes take part in shuffles, those beyond the row, too; warps beyond it rest. The warp's
      * number is shuffled, too: the compiler then knows that its lanes stay together. */
@@ -213,6 +231,11 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
          on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
+        const uint32_t usual = stores ? packed_phases(ends, u, !ends.chained && ends.begins,
+                                                      !ends.chained && ends.breaks)
+                                      : 0;
+        char *out = sectors + u * 4;
+        packed_settle_global(out);
         packed_address units[N];
         packed_find_units(shared, tile, u < side.run ? u : 0, units);
         const bool unaligned = a.unaligned || (ends.chained && packed_any_unaligned(units));
@@ -229,32 +252,31 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
             for (int k = 0; k < BATCH; k++) {
                 const uint32_t at = phase + (uint32_t)row[k].at;
                 const uint32_t left = SQUARES ? row[k].bits >> ends.rows_bit & 7 : 1;
-                const bool there = stores & packed_there(last, row[k]);
-                const bool is_first = ends.chained && row[k].bits & PACKED_FIRST_ROW;
-                const bool is_usual = alike & (left >= all) & !is_first;
+                const bool there = packed_there(last, row[k]);
+                const bool is_usual =
+                    (left >= all) & !(ends.chained && row[k].bits & PACKED_FIRST_ROW);
+                const uint32_t phases = there & is_usual ? usual : 0;
 #pragma unroll
                 for (uint32_t j = 0; j < EACH; j++) {
                     const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
                     held[k][j] = __funnelshift_l(before, held[k][j], (at + j * a.square_step) * 8);
                 }
 #pragma unroll
-                for (uint32_t j = 0; j < EACH; j++) { /* the usual case: predicates, no branch */
-                    const uint32_t begins = at + j * a.square_step, word = begins + u * 4;
-                    if (there & is_usual & packed_stores(usual, word, begins)) {
-                        *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
+                for (uint32_t j = 0; j < EACH; j++) { /* predicates, no branch */
+                    const uint32_t begins = at + j * a.square_step;
+                    if (__funnelshift_r(phases, phases, begins) & 1) {
+                        *(uint32_t *)(out + (int32_t)(begins & ~3u)) = held[k][j];
                     }
                 }
-                if (there && !is_usual) {
-#pragma unroll
+                if (SQUARES && stores && there && !is_usual) { /* few */
+#pragma unroll 1
                     for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t begins = at + j * a.square_step, word = begins + u * 4;
-                        const packed_pieces from = packed_begins(ends, row[k], j) ? own : whole;
-                        const packed_pieces to = packed_breaks(ends, left, j) ? own : whole;
-                        const bool starts = (int32_t)((word & ~from.mask) - begins) >= 0;
-                        const bool goes_on =
-                            (int32_t)((word & ~to.mask) - begins) < (int32_t)to.bytes;
-                        if (j < left && starts && goes_on) {
-                            *(uint32_t *)(sectors + (int32_t)(word & ~3u)) = held[k][j];
+                        const uint32_t begins = at + j * a.square_step;
+                        const uint32_t own = packed_phases(ends, u, packed_begins(ends, row[k], j),
+                                                           packed_breaks(ends, left, j));
+                        const uint32_t word = packed_of(held[k], j);
+                        if (j < left && own >> begins % 32 & 1) {
+                            *(uint32_t *)(out + (int32_t)(begins & ~3u)) = word;
                         }
                     }
                 }

@@ -218,11 +218,11 @@ typedef struct permute_packed_args {
     uint8_t blocks;                     /* of a multiprocessor */
     uint8_t unit;                       /* bytes */
     uint8_t ndim;
-    uint8_t ragged;          /* axes that their tiles do not divide */
-    uint8_t squared;         /* PACKED_DIMS, or the axis of whose units a thread stores several, */
-    uint8_t split;           /* PACKED_DIMS, or the axis of which a row of the input has a part: */
-    bool chained, unaligned; /* see packed_store_shifted.h */
-    bool clears;             /* words are read that have bytes which no tile sets */
+    uint8_t ragged;  /* axes that their tiles do not divide */
+    uint8_t squared; /* PACKED_DIMS, or the axis of whose units a thread stores several, */
+    uint8_t split;   /* PACKED_DIMS, or the axis of which a row of the input has a part: */
+    bool chained, completes, unaligned; /* see packed_store_shifted.h */
+    bool clears;                        /* words are read that have bytes which no tile sets */
     uint8_t halo, halo_axis; /* units behind a row of the result, along this axis; plan_halo.c */
     uint32_t entries;        /* of the table of units: whole batches */
     uint8_t grouped;         /* of packed_store_squares.h: axes, first in the store's order, */

@@ -13,7 +13,7 @@
 
 #include "permute/plan_tiling.h"
 
-enum { FEW_OF_FLOATS = 8, FEW = 6, FEW_OF_SQUARES = 4 /* passes of two warps */ };
+enum { FEW_OF_FLOATS = 8, FEW = 6, FEW_OF_SQUARES = 8 /* passes of two warps */ };
 
 /* ---- arguments ------------------------------------------------------------------------------ */
 
@@ -25,27 +25,6 @@ static uint32_t vectors_of_row(const tiling *t, int64_t units)
                              ? (uint32_t)permute_divide_up(units * t->unit, t->vector)
                              : permute_words_of_row(t, units, t->vector);
     return 2 * t->vector == GM_SECTOR ? run + run % 2 : run;
-}
-
-/* Does each row of the tile begin where the one of the unit before ends, along the squared axis? */
-static bool chained(const tiling *t)
-{
-    if (t->squared == PACKED_DIMS) {
-        return false;
-    }
-    for (int d = 0; d < t->store_run.axes; d++) {
-        if (t->tile[d] != t->extent[d]) {
-            return false;
-        }
-    }
-    return t->store_run.axes == t->squared && t->to[t->squared] > 0;
-}
-
-/* Units behind a row of the result that complete the sector in which it ends. */
-static int64_t units_behind(const tiling *t)
-{
-    const bool completes = t->store_shifted && chained(t);
-    return completes ? (GM_SECTOR - 1) / t->unit : t->halo;
 }
 
 static void fill_side(const tiling *t, bool load, permute_packed_side *side)
@@ -60,7 +39,7 @@ static void fill_side(const tiling *t, bool load, permute_packed_side *side)
         side->word_bits++;
     }
     side->last = (uint32_t)(along->last / word);
-    const int64_t beyond = load ? 0 : units_behind(t);
+    const int64_t beyond = load ? 0 : permute_units_behind(t);
     const int grouped = load ? 0 : t->grouped;
     side->run = (uint32_t)((along->units + beyond) / word);
     side->rows = (uint32_t)(permute_units_of_tile(t) / along->units + (load ? t->halo : 0));
@@ -165,7 +144,8 @@ static void fill_squares(const tiling *t, const permute_places *places, permute_
         args->squares = permute_divisor_of(groups);
         args->square_step = (int32_t)(t->to[d] >> args->store.word_bits);
         args->store.rows = args->store.rows / (uint32_t)t->tile[d] * (uint32_t)groups;
-        args->chained = args->store.shifted && chained(t);
+        args->chained = args->store.shifted && permute_is_chained(t);
+        args->completes = args->chained && permute_units_behind(t) > 0;
         args->unaligned = unaligned(t, places);
     }
 }

@@ -58,6 +58,13 @@ int64_t permute_units_of_tile(const tiling *t);
 /* Words of so many bytes that a row of units which begins anywhere has a part of, at most. */
 uint32_t permute_words_of_row(const tiling *t, int64_t units, int word);
 
+/* Does each row of the result begin where the one of the unit before ends, along the squared axis?
+ */
+bool permute_is_chained(const tiling *t);
+
+/* Units behind a row of the result that complete the sector in which it ends. */
+int64_t permute_units_behind(const tiling *t);
+
 /* Are all places of a tile within 32 bits, counted in pieces of so many bytes? */
 bool permute_is_near(const tiling *t, const int64_t *stride, int bytes);
 

@@ -160,6 +160,38 @@ static bool square_shifted(tiling *t, int word)
     return true;
 }
 
+bool permute_is_chained(const tiling *t)
+{
+    if (t->squared == PACKED_DIMS) {
+        return false;
+    }
+    for (int d = 0; d < t->store_run.axes; d++) {
+        if (t->tile[d] != t->extent[d]) {
+            return false;
+        }
+    }
+    return t->store_run.axes == t->squared && t->to[t->squared] > 0;
+}
+
+/* Rows that begin anywhere, of so many units, which a block stores at a time. */
+static double rows_at_a_time(const tiling *t, int64_t units)
+{
+    const int64_t words = permute_words_of_row(t, units, WORD), threads = PACKED_FRESH(t->threads);
+    return words < threads ? (double)(threads / words)
+                           : 1 / (double)permute_divide_up(words, threads);
+}
+
+int64_t permute_units_behind(const tiling *t)
+{
+    const int64_t units = t->store_run.units, rest = (GM_SECTOR - 1) / t->unit;
+    if (!t->store_shifted || !permute_is_chained(t)) {
+        return t->halo;
+    }
+    const bool completes =
+        units * t->unit >= GM_SECTOR && rows_at_a_time(t, units + rest) == rows_at_a_time(t, units);
+    return completes ? rest : 0;
+}
+
 void permute_choose_words(tiling *t, const permute_layout *layout, bool in_groups)
 {
     const int word = t->unit < WORD ? WORD / t->unit : 1;
