@@ -104,7 +104,13 @@ GM_DEVICE packed_ends packed_ends_of(const permute_packed_args &a, uint32_t last
     return ends;
 }
 
-/* Row number j of a square, of which `left` rows are there. */
+/* Rows of a square that are there. */
+GM_DEVICE uint32_t packed_rows_left_of(const packed_ends &ends, const packed_row &row)
+{
+    return row.bits >> ends.rows_bit & 7;
+}
+
+/* Row number j of these. */
 GM_DEVICE bool packed_begins(const packed_ends &ends, const packed_row &row, uint32_t j)
 {
     return ends.chained ? j == 0 && row.bits & PACKED_FIRST_ROW : ends.begins;
@@ -141,7 +147,7 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
         const uint32_t j = i % EACH;
         packed_row row[1];
         packed_rows(shared.store + i / EACH, 0, row);
-        const uint32_t left = SQUARES ? row[0].bits >> ends.rows_bit & 7 : 1;
+        const uint32_t left = SQUARES ? packed_rows_left_of(ends, row[0]) : 1;
         const bool begins = packed_begins(ends, row[0], j), breaks = packed_breaks(ends, left, j);
         if (j >= left || !packed_there(last, row[0]) || !(begins || breaks)) {
             continue;
@@ -166,17 +172,6 @@ GM_DEVICE void packed_store_ends(const permute_packed_args &a, const packed_plac
     }
 }
 
-/* One of a few registers. */
-template <int N> GM_DEVICE uint32_t packed_of(const uint32_t (&held)[N], uint32_t index)
-{
-    uint32_t found = held[0];
-#pragma unroll
-    for (uint32_t j = 1; j < N; j++) {
-        found = index == j ? held[j] : found;
-    }
-    return found;
-}
-
 /* Bits of all numbers from 0 to 31 that are greater. */
 GM_DEVICE uint32_t packed_greater(int32_t than)
 {
@@ -184,29 +179,43 @@ GM_DEVICE uint32_t packed_greater(int32_t than)
 }
 
 /*
- * Is word u of a row stored? Bit p is about rows that begin p bytes beyond a sector. A row that
+ * Is a word of a row stored? Bit p is about rows that begin p bytes beyond a sector. A row that
  * begins, or breaks, has whole words there, another one whole sectors; or whole words of the next
  * row as well, where these are too short for sectors.
  */
-GM_DEVICE uint32_t packed_phases(const packed_ends &ends, uint32_t u, bool begins, bool breaks)
+struct packed_phases {
+    uint32_t completed, begins; /* it is behind the row's begin */
+    uint32_t completes, breaks; /* and before its end */
+};
+
+GM_DEVICE packed_phases packed_phases_of(const packed_ends &ends, uint32_t u)
 {
-    const int32_t limit = (int32_t)ends.limit, at = (int32_t)u * 4;
+    const int32_t at = (int32_t)u * 4, limit = (int32_t)ends.limit;
+    const int32_t word = at - limit, sector = (at & ~31) - limit;
     const uint32_t all = 0xffffffffu, each = 0x11111111u; /* of 32 and of every fourth */
     const uint32_t low = all >> (at & 31); /* of rows whose word is in sector at / 32 */
-    uint32_t from, to;
-    if (begins || ends.words) {
-        from = u == 0 ? each : all;
-    } else {
-        from = u >= 8 ? all : ~low | 1;
+    packed_phases phases;
+    phases.begins = u == 0 ? each : all;
+    phases.completed = u >= 8 ? all : ~low | 1;
+    phases.breaks = each * (packed_greater(word + 3) & 15);
+    phases.completes = (low & packed_greater(sector)) | (~low & packed_greater(sector + 32));
+    if (ends.words) {
+        phases.completed = phases.begins;
+        phases.completes = each * (packed_greater(word) & 15);
     }
-    if (breaks || ends.words) {
-        const int32_t than = at - limit + (breaks ? 3 : 0);
-        to = each * (packed_greater(than) & 15);
-    } else {
-        const int32_t than = (at & ~31) - limit;
-        to = (low & packed_greater(than)) | (~low & packed_greater(than + 32));
-    }
-    return from & to;
+    return phases;
+}
+
+GM_DEVICE uint32_t packed_stored(const packed_phases &phases, bool begins, bool breaks)
+{
+    return (begins ? phases.begins : phases.completed) &
+           (breaks ? phases.breaks : phases.completes);
+}
+
+/* Bit `phase` of these, modulo 32. */
+GM_DEVICE bool packed_has(uint32_t phases, uint32_t phase)
+{
+    return __funnelshift_r(phases, phases, phase) & 1;
 }
 
 template <typename unit, bool SQUARES>
@@ -231,9 +240,9 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
          on += packed_fresh()) { /* rows have 8 bytes or more */
         const uint32_t u = thread.u + on;
         const bool stores = u < side.run && (threadIdx.x % 32 > 0 || (threadIdx.x == 0 && u == 0));
-        const uint32_t usual = stores ? packed_phases(ends, u, !ends.chained && ends.begins,
-                                                      !ends.chained && ends.breaks)
-                                      : 0;
+        const packed_phases phases = packed_phases_of(ends, u);
+        const uint32_t usual =
+            packed_stored(phases, !ends.chained && ends.begins, !ends.chained && ends.breaks);
         char *out = sectors + u * 4;
         packed_settle_global(out);
         packed_address units[N];
@@ -248,35 +257,47 @@ GM_DEVICE void packed_store_shifted(const permute_packed_args &a, const packed_p
                 places[k] = packed_place_in(row[k]);
             }
             packed_gather_shifted<unit, N, SQUARES>(places, units, unaligned, held);
+            uint32_t at[BATCH];
+            bool is_usual = true; /* rows that are nowhere are, too */
 #pragma unroll
             for (int k = 0; k < BATCH; k++) {
-                const uint32_t at = phase + (uint32_t)row[k].at;
-                const uint32_t left = SQUARES ? row[k].bits >> ends.rows_bit & 7 : 1;
-                const bool there = packed_there(last, row[k]);
-                const bool is_usual =
-                    (left >= all) & !(ends.chained && row[k].bits & PACKED_FIRST_ROW);
-                const uint32_t phases = there & is_usual ? usual : 0;
+                at[k] = phase + (uint32_t)row[k].at;
 #pragma unroll
                 for (uint32_t j = 0; j < EACH; j++) {
                     const uint32_t before = __shfl_up_sync(0xffffffffu, held[k][j], 1);
-                    held[k][j] = __funnelshift_l(before, held[k][j], (at + j * a.square_step) * 8);
+                    held[k][j] =
+                        __funnelshift_l(before, held[k][j], (at[k] + j * a.square_step) * 8);
                 }
+                if (SQUARES) {
+                    const bool is_first = ends.chained && row[k].bits & PACKED_FIRST_ROW;
+                    is_usual &= !packed_there(last, row[k]) |
+                                (packed_rows_left_of(ends, row[k]) >= all && !is_first);
+                }
+            }
+            if (is_usual) { /* predicates, no branch */
 #pragma unroll
-                for (uint32_t j = 0; j < EACH; j++) { /* predicates, no branch */
-                    const uint32_t begins = at + j * a.square_step;
-                    if (__funnelshift_r(phases, phases, begins) & 1) {
-                        *(uint32_t *)(out + (int32_t)(begins & ~3u)) = held[k][j];
+                for (int k = 0; k < BATCH; k++) {
+                    const uint32_t stored = stores & packed_there(last, row[k]) ? usual : 0;
+#pragma unroll
+                    for (uint32_t j = 0; j < EACH; j++) {
+                        const uint32_t begins = at[k] + j * a.square_step;
+                        if (packed_has(stored, begins)) {
+                            *(uint32_t *)(out + (int32_t)(begins & ~3u)) = held[k][j];
+                        }
                     }
                 }
-                if (SQUARES && stores && there && !is_usual) { /* few */
-#pragma unroll 1
+            } else {
+#pragma unroll
+                for (int k = 0; k < BATCH; k++) {
+                    const bool there = stores & packed_there(last, row[k]);
+                    const uint32_t left = packed_rows_left_of(ends, row[k]);
+#pragma unroll
                     for (uint32_t j = 0; j < EACH; j++) {
-                        const uint32_t begins = at + j * a.square_step;
-                        const uint32_t own = packed_phases(ends, u, packed_begins(ends, row[k], j),
-                                                           packed_breaks(ends, left, j));
-                        const uint32_t word = packed_of(held[k], j);
-                        if (j < left && own >> begins % 32 & 1) {
-                            *(uint32_t *)(out + (int32_t)(begins & ~3u)) = word;
+                        const uint32_t begins = at[k] + j * a.square_step;
+                        const uint32_t stored = packed_stored(
+                            phases, packed_begins(ends, row[k], j), packed_breaks(ends, left, j));
+                        if (there & (j < left) & packed_has(stored, begins)) {
+                            *(uint32_t *)(out + (int32_t)(begins & ~3u)) = held[k][j];
                         }
                     }
                 }
